@@ -1,0 +1,98 @@
+//! What can stop a run, and the exit code each cause has.
+
+use std::{io, path::PathBuf};
+
+/// Why a run ended without publishing.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An input that is not there, cannot be read, or is nothing the compiler knows.
+    #[error("input `{}`: {reason}", path.display())]
+    Input {
+        /// The input.
+        path: PathBuf,
+        /// What is wrong with it, and what was expected.
+        reason: String,
+    },
+    /// More bad records than the budget allows.
+    #[error(
+        "{quarantined} of {read} records are bad, more than `--max-bad` allows ({allowed}); see \
+         `{}`, mend the dump or raise the budget", report.display()
+    )]
+    TooManyBad {
+        /// Records set aside.
+        quarantined: u64,
+        /// Records read.
+        read: u64,
+        /// The budget, in words.
+        allowed: String,
+        /// Where each is listed.
+        report: PathBuf,
+    },
+    /// No record at all in the inputs of an entity, or in all of them.
+    #[error("the inputs hold no record; check the paths, or allow it with `--allow-empty`")]
+    Empty,
+    /// A compressed file or a manifest that does not add up.
+    #[error("`{}` is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Writing failed.
+    #[error("cannot write `{}`: {source}; nothing was published", path.display())]
+    Output {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another linker holds the lock.
+    #[error("`{}` is locked by another run (pid {pid}); wait for it to end", path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+        /// The process that holds it, as it wrote itself.
+        pid: String,
+    },
+    /// The finished snapshot did not pass its own reader.
+    #[error("the finished snapshot failed its self-check: {0}; nothing was published")]
+    SelfCheck(String),
+    /// Options that contradict one another or make no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// A promise this program makes to itself does not hold.
+    #[error("internal error: {0}; please report it")]
+    Internal(String),
+}
+
+impl Error {
+    /// The process's exit code.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Internal(_) => 1,
+            Error::Usage(_) => 2,
+            Error::Input { .. } => 3,
+            Error::TooManyBad { .. } | Error::Empty => 4,
+            Error::Damaged { .. } => 5,
+            Error::Output { .. } => 6,
+            Error::Locked { .. } => 7,
+            Error::SelfCheck(_) => 8,
+        }
+    }
+
+    /// An [`Error::Output`] at `path`.
+    pub fn output(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::Output { path, source }
+    }
+
+    /// An [`Error::Input`] at `path` with what the system said.
+    pub fn input(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::Input { path, reason: source.to_string() }
+    }
+}
+
+/// The result of a step of a run.
+pub type Result<T> = std::result::Result<T, Error>;

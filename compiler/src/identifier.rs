@@ -1,0 +1,107 @@
+//! Identifiers as dumps write them.
+
+use pinakes_format::entity::{Entity, parse_digits};
+
+/// Why a record's own identifier was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadId {
+    /// None there.
+    Missing,
+    /// Another entity's.
+    WrongType,
+    /// No identifier at all.
+    Malformed,
+}
+
+impl BadId {
+    /// The code under which it is reported.
+    pub fn code(self) -> &'static str {
+        match self {
+            BadId::Missing => "no_id",
+            BadId::WrongType => "wrong_type",
+            BadId::Malformed => "bad_id",
+        }
+    }
+}
+
+/// Reads `https://openalex.org/W1`, `W1`, `w1`, `HX_W1`; in the taxonomy a URL or plain digits.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
+    let name = last_part(text);
+    let name = name.strip_prefix("HX_").unwrap_or(name);
+    let Some(first) = name.bytes().next() else { return Err(BadId::Missing) };
+    let digits = match entity.facts().letter {
+        Some(letter) if first.to_ascii_uppercase() == letter => &name[1..],
+        Some(_) if first.is_ascii_alphabetic() && parse_digits(&name[1..]).is_some() => {
+            return Err(BadId::WrongType);
+        }
+        Some(_) => return Err(BadId::Malformed),
+        None => name,
+    };
+    parse_digits(digits).ok_or(BadId::Malformed)
+}
+
+/// The last part of a URL's path, or the whole of what is none.
+pub fn last_part(text: &str) -> &str {
+    text.rsplit('/').next().unwrap_or(text)
+}
+
+/// The entity an identifier's letter names, and its number.
+pub fn parse_any(text: &str) -> Option<(Entity, u64)> {
+    Entity::all()
+        .filter(|entity| entity.facts().letter.is_some())
+        .find_map(|entity| parse(entity, text).ok().map(|id| (entity, id)))
+}
+
+/// The record's address at OpenAlex.
+pub fn openalex_url(entity: Entity, id: u64) -> String {
+    let letter = entity.facts().letter.map(char::from).unwrap_or_default();
+    format!("https://openalex.org/{letter}{id}")
+}
+
+/// An ORCID iD without the address around it.
+pub fn bare_orcid(text: &str) -> String {
+    let text = text.trim();
+    let is_url = text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("http"));
+    let bare = if is_url || text.starts_with("orcid.org/") { last_part(text) } else { text };
+    bare.to_ascii_uppercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_an_id_is_one_id() {
+        for text in ["https://openalex.org/W12", "http://x/W12", "W12", "w12", "HX_W12"] {
+            assert_eq!(parse(Entity::Output, text), Ok(12), "{text}");
+        }
+        assert_eq!(parse(Entity::Field, "https://openalex.org/fields/17"), Ok(17));
+        assert_eq!(parse(Entity::Field, "17"), Ok(17));
+        for (text, expected) in [
+            ("", BadId::Missing),
+            ("A12", BadId::WrongType),
+            (" W12 ", BadId::Malformed),
+            ("W012", BadId::Malformed),
+            ("W", BadId::Malformed),
+            ("W99999999999999999999", BadId::Malformed),
+            ("12", BadId::Malformed),
+        ] {
+            assert_eq!(parse(Entity::Output, text), Err(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_orcid_is_bare_whatever_stands_around_it() {
+        for text in [
+            "https://orcid.org/0000-0002-1825-009x",
+            "orcid.org/0000-0002-1825-009X",
+            "0000-0002-1825-009X",
+        ] {
+            assert_eq!(bare_orcid(text), "0000-0002-1825-009X");
+        }
+    }
+}

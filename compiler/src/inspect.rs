@@ -1,0 +1,77 @@
+//! What is inside a snapshot, as a table or as JSON.
+
+use std::fmt::Write;
+
+use pinakes_format::{entity::Entity, snapshot::Snapshot};
+use serde_json::{Value, json};
+
+/// The snapshot's contents as JSON.
+pub fn as_json(snapshot: &Snapshot) -> Value {
+    let manifest = snapshot.manifest();
+    let entities: serde_json::Map<String, Value> = Entity::all()
+        .filter_map(|entity| {
+            let name = entity.facts().plural;
+            let counts = manifest.counts.get(name)?;
+            let prefix = format!("{name}/");
+            let files: serde_json::Map<String, Value> = manifest
+                .files
+                .iter()
+                .filter_map(|file| Some((file.path.strip_prefix(&prefix)?, file.size_bytes)))
+                .map(|(file, bytes)| (file.to_string(), json!(bytes)))
+                .collect();
+            let value = json!({
+                "records": counts.published,
+                "strays": counts.rows - counts.published,
+                "redirects": counts.redirects,
+                "files_bytes": files,
+            });
+            Some((name.to_string(), value))
+        })
+        .collect();
+    json!({
+        "path": snapshot.path(),
+        "id": manifest.id,
+        "root": manifest.root,
+        "format_version": manifest.format_version,
+        "newest_updated_date": manifest.source.newest_updated_date,
+        "parts": manifest.source.parts.len(),
+        "bytes": manifest.files.iter().map(|file| file.size_bytes).sum::<u64>(),
+        "entities": entities,
+    })
+}
+
+/// The snapshot's contents as a table.
+pub fn as_table(snapshot: &Snapshot) -> String {
+    let manifest = snapshot.manifest();
+    let mut text = String::new();
+    let newest = manifest.source.newest_updated_date.as_deref().unwrap_or("unknown");
+    let _ = writeln!(text, "snapshot {} (format version {})", manifest.id, manifest.format_version);
+    let _ = writeln!(text, "newest updated_date {newest}, {} parts", manifest.source.parts.len());
+    let _ = writeln!(
+        text,
+        "\n{:<18}{:>12}{:>10}{:>10}{:>15}{:>13}{:>13}{:>11}",
+        "entity", "records", "strays", "redirects", "records bytes", "ids", "names", "B/record"
+    );
+    for entity in Entity::all() {
+        let name = entity.facts().plural;
+        let Some(counts) = manifest.counts.get(name) else { continue };
+        let bytes = |file: &str| {
+            let path = format!("{name}/{file}");
+            manifest.files.iter().find(|file| file.path == path).map_or(0, |file| file.size_bytes)
+        };
+        let _ = writeln!(
+            text,
+            "{name:<18}{:>12}{:>10}{:>10}{:>15}{:>13}{:>13}{:>11}",
+            counts.published,
+            counts.rows - counts.published,
+            counts.redirects,
+            bytes("records"),
+            bytes("ids"),
+            bytes("names"),
+            bytes("records").checked_div(counts.published).unwrap_or(0),
+        );
+    }
+    let total: u64 = manifest.files.iter().map(|file| file.size_bytes).sum();
+    let _ = writeln!(text, "\n{total} bytes in {} files", manifest.files.len() + 1);
+    text
+}

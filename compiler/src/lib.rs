@@ -1,0 +1,27 @@
+//! The compiler of Pinakes: dumps of scholarly metadata become a snapshot.
+//!
+//! Two stages, as a compiler and a linker have them. [`compile`](mod@compile) turns each input part
+//! into an object, cached by content; [`link`] turns objects into a published snapshot. Both stream,
+//! within the memory they are given, and the bytes that come out depend on what went in alone.
+
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod compile;
+mod derived;
+pub mod error;
+mod identifier;
+pub mod input;
+pub mod inspect;
+mod institution_types;
+mod iso;
+mod lenient;
+mod lines;
+pub mod link;
+mod object;
+mod openalex;
+pub mod progress;
+mod report;
+mod sort;
+mod taxonomy_table;
+mod times;

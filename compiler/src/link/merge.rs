@@ -1,0 +1,217 @@
+//! Choosing one copy of each record, and giving the chosen their rows.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+    io::{self, BufWriter, Read, Seek, Write},
+};
+
+use pinakes_format::{
+    blobs::unnamed_file,
+    entity::{Entity, NO_ID},
+};
+
+use super::{Column, IdRow, Linker, Segments, Tally, broken, redirects::Redirects};
+use crate::{
+    error::{Error, Result},
+    object::{
+        Key, Origin,
+        key::{count_of, rank_of},
+    },
+    sort::{Sorter, Spill, read_array},
+};
+
+/// The rows of one entity.
+pub(super) struct Rows {
+    /// For each row, the segment its record is in and the index of its key there.
+    pub order: Column,
+    /// Every id and its row, ascending.
+    pub by_id: Column,
+    /// The ids merged into others.
+    pub redirects: Redirects,
+    /// The accounting so far.
+    pub tally: Tally,
+}
+
+/// Outputs and citations, summed by the id of a topic or of a node above one.
+pub(super) type Sums = BTreeMap<u64, (u64, u64)>;
+
+/// What a chosen record is sorted by, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Chosen {
+    rank: u64,
+    id: u64,
+    segment: u32,
+    key: u32,
+}
+
+impl Spill for Chosen {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.rank.to_le_bytes())?;
+        out.write_all(&self.id.to_le_bytes())?;
+        out.write_all(&self.segment.to_le_bytes())?;
+        out.write_all(&self.key.to_le_bytes())
+    }
+
+    fn read(input: &mut impl Read) -> io::Result<Option<Chosen>> {
+        let Some(rank) = read_array(input)? else { return Ok(None) };
+        let Some(id) = read_array(input)? else { return Ok(None) };
+        let Some(segment) = read_array(input)? else { return Ok(None) };
+        let Some(key) = read_array(input)? else { return Ok(None) };
+        Ok(Some(Chosen {
+            rank: u64::from_le_bytes(rank),
+            id: u64::from_le_bytes(id),
+            segment: u32::from_le_bytes(segment),
+            key: u32::from_le_bytes(key),
+        }))
+    }
+}
+
+/// One copy of a record, as the merge sees it.
+#[derive(Clone, Copy)]
+struct Copy {
+    key: Key,
+    segment: u32,
+    index: u32,
+}
+
+impl<'o> Linker<'o> {
+    /// Merges the keys of an entity. `sums` gives counts to records that have none of their own;
+    /// `chosen` sees each record that is kept.
+    pub(super) fn merge(
+        &self,
+        entity: Entity,
+        segments: &Segments<'o>,
+        sums: &Sums,
+        mut chosen: impl FnMut(&Key, usize) -> Result<()>,
+    ) -> Result<Rows> {
+        let mut redirects = self.redirects(entity)?;
+        let mut tally = Tally::default();
+        let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
+        let mut copies = Vec::new();
+        let mut heap = Heap::new(segments)?;
+        while heap.take_copies(segments, &mut copies)? {
+            let winner = tally_copies(&copies, &mut tally);
+            if redirects.takes(winner.key.id, winner.key.updated_micros) {
+                if winner.key.origin.is_read() {
+                    tally.merged += 1;
+                }
+                continue;
+            }
+            match winner.key.origin.is_read() {
+                true => tally.published_from_input += 1,
+                false => tally.derived += 1,
+            }
+            chosen(&winner.key, winner.segment as usize)?;
+            let mut rank = winner.key.rank;
+            if winner.key.origin != Origin::Own {
+                rank = rank_of(Some(sums.get(&winner.key.id).map_or(0, |(outputs, _)| *outputs)));
+            }
+            if entity == Entity::InstitutionType {
+                rank = 0;
+            }
+            let Copy { segment, index, .. } = winner;
+            let chosen = Chosen { rank, id: winner.key.id, segment, key: index };
+            self.spilled(sorter.push(chosen))?;
+        }
+        let (order, by_id) = self.spilled(self.assign_rows(sorter))?;
+        if order.len() >= u32::MAX as usize {
+            return Err(Error::Internal(format!("more than 2^32 {entity}")));
+        }
+        Ok(Rows { order, by_id, redirects, tally })
+    }
+
+    fn assign_rows(&self, sorter: Sorter<Chosen>) -> io::Result<(Column, Column)> {
+        let mut order = BufWriter::with_capacity(1 << 18, unnamed_file(&self.scratch)?);
+        let mut ids = Sorter::new(&self.scratch, self.sorter_bytes());
+        for (row, chosen) in sorter.finish()?.enumerate() {
+            let chosen = chosen?;
+            order.write_all(&chosen.segment.to_le_bytes())?;
+            order.write_all(&chosen.key.to_le_bytes())?;
+            let row = u32::try_from(row).map_err(io::Error::other)?;
+            ids.push(IdRow { id: chosen.id, row })?;
+        }
+        let mut by_id = BufWriter::with_capacity(1 << 18, unnamed_file(&self.scratch)?);
+        for pair in ids.finish()? {
+            pair?.write(&mut by_id)?;
+        }
+        let column = |file: BufWriter<std::fs::File>, width| {
+            let mut file = file.into_inner().map_err(|error| error.into_error())?;
+            file.rewind()?;
+            Column::new(file, width)
+        };
+        Ok((column(order, 8)?, column(by_id, 12)?))
+    }
+
+    /// Sums of outputs and citations by the outputs' primary topic.
+    pub(super) fn add_to_sums(sums: &mut Sums, key: &Key) {
+        if key.group != NO_ID {
+            let sum = sums.entry(key.group).or_default();
+            let citations = count_of(key.rank).unwrap_or(0);
+            *sum = (sum.0 + 1, sum.1.saturating_add(citations));
+        }
+    }
+}
+
+/// The next key of each segment, least id first.
+struct Heap(BinaryHeap<Reverse<(u64, u32, u32)>>);
+
+impl Heap {
+    fn new(segments: &Segments<'_>) -> Result<Heap> {
+        let mut heap = BinaryHeap::with_capacity(segments.len());
+        for (segment, keys) in segments.iter().enumerate() {
+            if keys.count() > 0 {
+                let key = keys.key(0).ok_or_else(broken)?;
+                heap.push(Reverse((key.id, segment as u32, 0)));
+            }
+        }
+        Ok(Heap(heap))
+    }
+
+    /// Takes every copy of the least id there is; false at the end.
+    fn take_copies(&mut self, segments: &Segments<'_>, copies: &mut Vec<Copy>) -> Result<bool> {
+        copies.clear();
+        let Some(Reverse((id, ..))) = self.0.peek().copied() else { return Ok(false) };
+        while let Some(mut top) = self.0.peek_mut().filter(|top| top.0.0 == id) {
+            let Reverse((_, segment, index)) = *top;
+            let keys = &segments[segment as usize];
+            let key = keys.key(index as usize).ok_or_else(broken)?;
+            copies.push(Copy { key, segment, index });
+            if index as usize + 1 < keys.count() {
+                let next = keys.key(index as usize + 1).ok_or_else(broken)?;
+                *top = Reverse((next.id, segment, index + 1));
+            } else {
+                std::collections::binary_heap::PeekMut::pop(top);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The copy that stands; the others are counted.
+fn tally_copies(copies: &[Copy], tally: &mut Tally) -> Copy {
+    let mut winner = copies[0];
+    for copy in &copies[1..] {
+        if copy.key.claim() > winner.key.claim() {
+            winner = *copy;
+        }
+    }
+    if copies.len() == 1 {
+        return winner;
+    }
+    let is_winner = |copy: &Copy| (copy.segment, copy.index) == (winner.segment, winner.index);
+    let mut lines = vec![winner.key.line_hash];
+    for copy in copies.iter().filter(|copy| copy.key.origin.is_read() && !is_winner(copy)) {
+        if lines.contains(&copy.key.line_hash) {
+            tally.duplicates += 1;
+            continue;
+        }
+        lines.push(copy.key.line_hash);
+        tally.superseded += 1;
+        let same_source = copy.key.origin == winner.key.origin;
+        if same_source && copy.key.updated_micros == winner.key.updated_micros {
+            tally.conflicts += 1;
+        }
+    }
+    winner
+}

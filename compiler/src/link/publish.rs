@@ -1,0 +1,452 @@
+//! From linked files to a published snapshot, atomically.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::{
+    entity::Entity,
+    file::{FORMAT_VERSION, Written, append_levels},
+    manifest::{Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts},
+    render::{Page, Shape},
+    snapshot::Snapshot,
+    time,
+};
+
+use super::{
+    Linker, Tally, broken,
+    merge::{Rows, Sums},
+    records::{Plan, WrittenFile, write_strings},
+    taxonomy::{LEVELS, Tree, parent_id, sums_above},
+};
+use crate::{
+    error::{Error, Result},
+    object::Object,
+};
+
+/// Rows of each entity that the self-check renders.
+const CHECKED_ROWS: u32 = 1_000;
+
+/// A published snapshot.
+#[derive(Debug)]
+pub struct Published {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// The accounting by entity.
+    pub tallies: BTreeMap<String, Tally>,
+    /// Warnings by code.
+    pub warnings: BTreeMap<String, u64>,
+}
+
+/// The output directory, held against other runs.
+pub struct OutputLock {
+    _file: File,
+    directory: PathBuf,
+    scratch: PathBuf,
+}
+
+/// Takes the output directory: made if it is not there, locked, cleared of dead runs' remains.
+///
+/// # Errors
+///
+/// Where it cannot be written, or another run holds it.
+pub fn check_out(directory: &Path) -> Result<OutputLock> {
+    fs::create_dir_all(directory).map_err(Error::output(directory))?;
+    let path = directory.join(".lock");
+    let mut file = File::options()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(&path)
+        .map_err(Error::output(&path))?;
+    let flock = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    if flock.is_err() {
+        let pid = fs::read_to_string(&path).unwrap_or_default().trim().to_string();
+        return Err(Error::Locked { path, pid });
+    }
+    let id = format!("{}\n", std::process::id());
+    file.set_len(0).and_then(|()| file.write_all(id.as_bytes())).map_err(Error::output(&path))?;
+    remove_remains(directory)?;
+    let scratch = directory.join(format!(".tmp-{}", std::process::id()));
+    fs::create_dir(&scratch).map_err(Error::output(&scratch))?;
+    Ok(OutputLock { _file: file, directory: directory.to_path_buf(), scratch })
+}
+
+/// Removes what runs that died left behind; the lock says none of them is alive.
+fn remove_remains(directory: &Path) -> Result<()> {
+    for entry in fs::read_dir(directory).map_err(Error::output(directory))? {
+        let entry = entry.map_err(Error::output(directory))?;
+        if entry.file_name().to_string_lossy().starts_with(".tmp-") {
+            remove_tree(&entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Removes a directory even where its folders are read-only already.
+fn remove_tree(path: &Path) {
+    if let Ok(entries) = fs::read_dir(path) {
+        let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o755));
+        for entry in entries.flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                remove_tree(&entry.path());
+            }
+        }
+        let _ = fs::remove_dir_all(path);
+    } else {
+        let _ = fs::remove_file(path);
+    }
+}
+
+impl OutputLock {
+    /// Where the run may put what it will not keep.
+    pub fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+}
+
+impl Drop for OutputLock {
+    fn drop(&mut self) {
+        remove_tree(&self.scratch);
+    }
+}
+
+/// Links objects into a snapshot and publishes it in the directory.
+///
+/// # Errors
+///
+/// Where something cannot be written or an object makes no sense; `current` is then what it was.
+pub fn publish(
+    objects: &[Object],
+    lock: &OutputLock,
+    memory_bytes: usize,
+    progress: crate::progress::Progress,
+) -> Result<Published> {
+    let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
+    let directory = lock.scratch.join("snapshot");
+    fs::create_dir(&directory).map_err(Error::output(&directory))?;
+    let mut published = linker.write_snapshot(&directory)?;
+    self_check(&directory)?;
+    published.path = put_in_place(&directory, &lock.directory, &published.manifest.id)?;
+    Ok(published)
+}
+
+impl Linker<'_> {
+    fn write_snapshot(&self, directory: &Path) -> Result<Published> {
+        let segments: Vec<_> = Entity::all().map(|entity| self.segments(entity)).collect();
+        let records: u64 = segments.iter().flatten().map(|segment| segment.count() as u64).sum();
+        let bar = self.progress.begin("merge", "keys", records, records);
+        let mut sums = BTreeMap::new();
+        let mut newest = None;
+        let mut rows: Vec<Option<Rows>> = Entity::all().map(|_| None).collect();
+        // Outputs first: their sums are the counts of taxonomy nodes without their own, each
+        // level's before the next.
+        let bottom_up = LEVELS.into_iter().chain(Entity::all()).collect::<Vec<_>>();
+        for entity in std::iter::once(Entity::Output).chain(bottom_up) {
+            if rows[entity as usize].is_none() {
+                let merged = self.merge_level(entity, &segments, &mut sums, &mut newest)?;
+                rows[entity as usize] = Some(merged);
+            }
+        }
+        let rows: Vec<Rows> = rows.into_iter().flatten().collect();
+        bar.end();
+
+        let bar =
+            self.progress.begin("resolve", "segments", segments.iter().flatten().count() as u64, 0);
+        let resolved = self.resolve(&segments, &rows)?;
+        bar.end();
+
+        let total: u64 = rows.iter().map(|rows| rows.order.len() as u64).sum();
+        let bar = self.progress.begin("write", "records", total, total);
+        let mut plan = Plan {
+            segments: &segments,
+            rows: &rows,
+            resolved: &resolved,
+            sums: &sums,
+            tree: Tree::default(),
+            source_kinds: Vec::new(),
+            type_sums: BTreeMap::new(),
+            newest_micros: newest,
+            dangling: vec![0; Entity::COUNT],
+        };
+        plan.read_tree()?;
+        let mut files = Vec::new();
+        // Venues show their source's type, and types sum up their institutions.
+        let sources_first = std::iter::once(Entity::Source)
+            .chain(Entity::all().filter(|entity| *entity != Entity::Source));
+        for entity in sources_first {
+            files.extend(plan.write(entity, directory)?);
+        }
+        files.push(write_strings(&resolved, directory)?);
+        let dangling = plan.dangling;
+        bar.end();
+        self.seal(directory, files, &rows, &dangling, newest)
+    }
+
+    /// Merges an entity's keys, and sums up what they tell of the level above.
+    fn merge_level(
+        &self,
+        entity: Entity,
+        segments: &[super::Segments<'_>],
+        sums: &mut BTreeMap<Entity, Sums>,
+        newest: &mut Option<i64>,
+    ) -> Result<Rows> {
+        let own = sums.get(&entity).cloned().unwrap_or_default();
+        let mut by_group = Sums::new();
+        let mut parents = BTreeMap::new();
+        let of_entity = &segments[entity as usize];
+        let rows = self.merge(entity, of_entity, &own, |key, segment| {
+            if key.origin.is_read() && key.updated_micros != i64::MIN {
+                *newest = (*newest).max(Some(key.updated_micros));
+            }
+            Linker::add_to_sums(&mut by_group, key);
+            if LEVELS.contains(&entity) {
+                let segment = of_entity.get(segment).ok_or_else(broken)?;
+                let blob = segment.blob(key).ok_or_else(broken)?;
+                if let Some(parent) = parent_id(entity, blob, segment) {
+                    parents.insert(key.id, parent);
+                }
+            }
+            Ok(())
+        })?;
+        match entity {
+            Entity::Output => {
+                sums.insert(Entity::Topic, by_group);
+            }
+            Entity::Topic => {
+                sums.insert(Entity::Subfield, sums_above(&own, &parents));
+            }
+            Entity::Subfield => {
+                sums.insert(Entity::Field, sums_above(&own, &parents));
+            }
+            Entity::Field => {
+                sums.insert(Entity::Domain, sums_above(&own, &parents));
+            }
+            _ => {}
+        }
+        Ok(rows)
+    }
+
+    /// Writes the report, the hashes and, last, the manifest.
+    fn seal(
+        &self,
+        directory: &Path,
+        mut files: Vec<WrittenFile>,
+        rows: &[Rows],
+        dangling: &[u64],
+        newest: Option<i64>,
+    ) -> Result<Published> {
+        let counts = self.counts(directory)?;
+        let (tallies, warnings) = self.tallies(rows, dangling, &counts)?;
+        let report = serde_json::json!({ "entities": tallies, "warnings": warnings });
+        let mut text = serde_json::to_vec_pretty(&report)
+            .map_err(|error| Error::Internal(error.to_string()))?;
+        text.push(b'\n');
+        let report = write_whole(&directory.join(REPORT), &text)?;
+        files.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut entries = vec![FileEntry {
+            path: REPORT.into(),
+            size_bytes: text.len() as u64,
+            blake3: report.to_hex().to_string(),
+        }];
+        entries.extend(files.iter().map(|(path, written)| FileEntry {
+            path: path.clone(),
+            size_bytes: written.size_bytes,
+            blake3: written.root.to_hex().to_string(),
+        }));
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries.push(write_hashes(directory, &entries, &files)?);
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+
+        let mut parts: Vec<String> =
+            self.objects.iter().map(|object| object.part().to_owned()).collect();
+        parts.sort();
+        parts.dedup();
+        let mut manifest = Manifest {
+            format_version: FORMAT_VERSION,
+            id: String::new(),
+            root: String::new(),
+            source: SourceParts { newest_updated_date: newest.and_then(moment_text), parts },
+            counts,
+            files: entries,
+        };
+        manifest.seal();
+        write_whole(&directory.join(MANIFEST), &manifest.text())?;
+        Ok(Published { path: directory.to_path_buf(), manifest, tallies, warnings })
+    }
+
+    /// Rows of each entity, as the headers of its files say them.
+    fn counts(&self, directory: &Path) -> Result<BTreeMap<String, Counts>> {
+        use pinakes_format::{
+            file::{HEADER_BYTES, Header, Kind},
+            snapshot::archive_path,
+        };
+        let header_of = |kind, entity| {
+            let name = archive_path(kind, Some(entity));
+            let path = directory.join(name);
+            let mut bytes = [0; HEADER_BYTES];
+            File::open(&path)
+                .and_then(|mut file| io::Read::read_exact(&mut file, &mut bytes))
+                .map_err(Error::output(&path))?;
+            Header::decode(&bytes, kind, Some(entity))
+                .map_err(|error| Error::SelfCheck(error.to_string()))
+        };
+        Entity::all()
+            .map(|entity| {
+                let ids = header_of(Kind::Ids, entity)?;
+                let redirects = header_of(Kind::Redirects, entity)?;
+                let counts =
+                    Counts { published: ids.published, rows: ids.rows, redirects: redirects.rows };
+                Ok((entity.facts().plural.to_string(), counts))
+            })
+            .collect()
+    }
+
+    /// The accounting of every entity, which must close.
+    fn tallies(
+        &self,
+        rows: &[Rows],
+        dangling: &[u64],
+        counts: &BTreeMap<String, Counts>,
+    ) -> Result<(BTreeMap<String, Tally>, BTreeMap<String, u64>)> {
+        let mut tallies = BTreeMap::new();
+        let mut warnings = BTreeMap::new();
+        for object in self.objects {
+            for (code, count) in &object.report().warnings {
+                *warnings.entry(code.clone()).or_default() += count;
+            }
+        }
+        for entity in Entity::all() {
+            let name = entity.facts().plural;
+            let mut tally = rows[entity as usize].tally;
+            tally.dangling = dangling[entity as usize];
+            let published = counts.get(name).map_or(0, |counts| counts.published);
+            tally.derived = published.saturating_sub(tally.published_from_input);
+            for object in self.objects {
+                let report = object.report();
+                tally.read += report.read.get(name).copied().unwrap_or(0);
+                tally.quarantined += report.quarantined.get(name).copied().unwrap_or(0);
+            }
+            if !tally.closes() {
+                return Err(Error::Internal(format!(
+                    "the accounting of {name} does not close: {tally:?}"
+                )));
+            }
+            tallies.insert(name.to_string(), tally);
+        }
+        Ok((tallies, warnings))
+    }
+}
+
+fn moment_text(micros: i64) -> Option<String> {
+    let mut text = Vec::new();
+    let digits = if micros.rem_euclid(1_000_000) == 0 { 0 } else { 6 };
+    time::write_moment(&mut text, micros, digits)?;
+    String::from_utf8(text).ok()
+}
+
+/// Writes a small file and makes it durable.
+fn write_whole(path: &Path, text: &[u8]) -> Result<blake3::Hash> {
+    let write = || {
+        let mut file = File::create_new(path)?;
+        file.write_all(text)?;
+        file.sync_all()
+    };
+    write().map_err(Error::output(path))?;
+    Ok(blake3::hash(text))
+}
+
+/// Gathers every file's levels, in the order of the manifest. The report is one chunk or has its
+/// levels made here.
+fn write_hashes(
+    directory: &Path,
+    entries: &[FileEntry],
+    files: &[WrittenFile],
+) -> Result<FileEntry> {
+    let path = directory.join(HASHES);
+    let written: BTreeMap<&str, &Written> =
+        files.iter().map(|(path, written)| (path.as_str(), written)).collect();
+    let write = || -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(1 << 18, File::create_new(&path)?);
+        for entry in entries {
+            match written.get(entry.path.as_str()) {
+                Some(written) => append_levels(written, &mut out)?,
+                None => {
+                    let text = fs::read(directory.join(&entry.path))?;
+                    let levels = pinakes_format::integrity::levels_of(&text);
+                    out.write_all(&levels)?;
+                }
+            }
+        }
+        out.into_inner().map_err(|error| error.into_error())?.sync_all()
+    };
+    write().map_err(Error::output(&path))?;
+    let file = File::open(&path).map_err(Error::output(&path))?;
+    let size_bytes = file.metadata().map_err(Error::output(&path))?.len();
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(file).map_err(Error::output(&path))?;
+    let blake3 = hasher.finalize().to_hex().to_string();
+    Ok(FileEntry { path: HASHES.into(), size_bytes, blake3 })
+}
+
+/// Opens the finished snapshot as a server would, and renders records spread over every entity.
+fn self_check(directory: &Path) -> Result<()> {
+    let failed = |error: &dyn std::fmt::Display| Error::SelfCheck(error.to_string());
+    let snapshot = Snapshot::open(directory).map_err(|error| failed(&error))?;
+    let mut page = Page::new(&snapshot, Shape::Single);
+    for entity in Entity::all() {
+        let count = snapshot.count(entity);
+        for row in (0..count).step_by((count / CHECKED_ROWS).max(1) as usize) {
+            page.out.clear();
+            snapshot
+                .render(entity, row, &mut page)
+                .map_err(|error| Error::SelfCheck(format!("row {row} of {entity}: {error}")))?;
+        }
+    }
+    Ok(())
+}
+
+/// Moves the finished directory to its name and makes it the current one.
+fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Result<PathBuf> {
+    let place = snapshots.join(id);
+    let refused = || Error::output(&place);
+    make_read_only(finished).map_err(refused())?;
+    if place.exists() {
+        // The same id is the same bytes.
+        remove_tree(finished);
+    } else {
+        fs::rename(finished, &place).map_err(refused())?;
+    }
+    sync_directory(snapshots).map_err(refused())?;
+    let current = snapshots.join("current");
+    let fresh = snapshots.join(format!(".tmp-current-{}", std::process::id()));
+    symlink(id, &fresh)
+        .and_then(|()| fs::rename(&fresh, &current))
+        .and_then(|()| sync_directory(snapshots))
+        .map_err(Error::output(&current))?;
+    Ok(place)
+}
+
+fn make_read_only(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            make_read_only(&path)?;
+        } else {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o444))?;
+        }
+    }
+    sync_directory(directory)?;
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o555))
+}
+
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}

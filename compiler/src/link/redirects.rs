@@ -1,0 +1,128 @@
+//! Ids merged into others: chains, cycles, and records that outlived their merge.
+
+use std::{
+    collections::BTreeSet,
+    io::{BufWriter, Read, Seek, Write},
+};
+
+use pinakes_format::{blobs::unnamed_file, entity::Entity};
+
+use super::{Column, Linker};
+use crate::{
+    error::Result,
+    sort::{Sorter, Spill, read_array},
+};
+
+/// The merges of one entity: from, to and date, ascending by from, the newest of each.
+pub(super) struct Redirects {
+    rows: Column,
+    /// Ids whose record is newer than their merge, and so stays.
+    alive: BTreeSet<u64>,
+}
+
+const ROW_BYTES: usize = 24;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct MergeRow {
+    from: u64,
+    micros: i64,
+    to: u64,
+}
+
+impl Spill for MergeRow {
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        out.write_all(&self.from.to_le_bytes())?;
+        out.write_all(&self.to.to_le_bytes())?;
+        out.write_all(&self.micros.to_le_bytes())
+    }
+
+    fn read(input: &mut impl Read) -> std::io::Result<Option<MergeRow>> {
+        let Some(from) = read_array(input)? else { return Ok(None) };
+        let Some(to) = read_array(input)? else { return Ok(None) };
+        let Some(micros) = read_array(input)? else { return Ok(None) };
+        Ok(Some(MergeRow {
+            from: u64::from_le_bytes(from),
+            to: u64::from_le_bytes(to),
+            micros: i64::from_le_bytes(micros),
+        }))
+    }
+}
+
+impl Linker<'_> {
+    /// Gathers the merges of an entity.
+    pub(super) fn redirects(&self, entity: Entity) -> Result<Redirects> {
+        let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
+        for object in self.objects {
+            let merges = object.merges().iter().filter(|merge| merge.entity == entity as u8);
+            for merge in merges.filter(|merge| merge.from != merge.to) {
+                let row = MergeRow { from: merge.from, micros: merge.micros, to: merge.to };
+                self.spilled(sorter.push(row))?;
+            }
+        }
+        let rows = self.spilled(self.write_redirects(sorter))?;
+        Ok(Redirects { rows, alive: BTreeSet::new() })
+    }
+
+    fn write_redirects(&self, sorter: Sorter<MergeRow>) -> std::io::Result<Column> {
+        let mut file = BufWriter::new(unnamed_file(&self.scratch)?);
+        let mut last: Option<MergeRow> = None;
+        for row in sorter.finish()? {
+            let row = row?;
+            // Rows of one id come oldest first, so the last of them stands.
+            if let Some(last) = last.filter(|last| last.from != row.from) {
+                last.write(&mut file)?;
+            }
+            last = Some(row);
+        }
+        if let Some(last) = last {
+            last.write(&mut file)?;
+        }
+        let mut file = file.into_inner().map_err(|error| error.into_error())?;
+        file.rewind()?;
+        Column::new(file, ROW_BYTES)
+    }
+}
+
+impl Redirects {
+    /// Whether a record with this id and date is gone; one newer than its merge is kept.
+    pub(super) fn takes(&mut self, id: u64, updated_micros: i64) -> bool {
+        let Some(at) = self.rows.find(id) else { return false };
+        let merged = self.rows.get(at).and_then(|row| row.get(16..24)?.try_into().ok());
+        let merged_micros = merged.map_or(i64::MAX, i64::from_le_bytes);
+        if updated_micros > merged_micros {
+            self.alive.insert(id);
+            return false;
+        }
+        true
+    }
+
+    fn next(&self, id: u64) -> Option<u64> {
+        if self.rows.len() == 0 || self.alive.contains(&id) {
+            return None;
+        }
+        let row = self.rows.get(self.rows.find(id)?)?;
+        row.get(8..16)?.try_into().ok().map(u64::from_le_bytes)
+    }
+
+    /// The id at the end of the chain; the id itself where it was not merged or runs in a circle.
+    pub(super) fn end(&self, id: u64) -> u64 {
+        let mut seen = vec![id];
+        let mut at = id;
+        while let Some(next) = self.next(at) {
+            if seen.contains(&next) {
+                return id;
+            }
+            seen.push(next);
+            at = next;
+        }
+        at
+    }
+
+    /// Every merged id and the end of its chain, ascending.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        (0..self.rows.len())
+            .filter_map(|at| self.rows.u64(at))
+            .map(|from| (from, self.end(from)))
+            .filter(|(from, to)| from != to)
+    }
+}

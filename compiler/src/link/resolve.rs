@@ -1,0 +1,261 @@
+//! From mentions to rows: each mention of each segment is looked up once.
+//!
+//! What is mentioned and not there becomes a *stray*: a row after the last real one, one for each
+//! spelling, in the order of (kind, id, name). Codes are resolved the same way: they are mentions
+//! without ids, and their place among all codes is their number.
+
+use std::{
+    io::{self, BufWriter, Read, Seek, Write},
+    sync::Mutex,
+};
+
+use pinakes_format::{
+    blobs::unnamed_file,
+    entity::{Entity, NO_ID},
+    map::Map,
+    record::value::{TABLE_FIRST, TABLE_NAMES, Table},
+};
+use rayon::prelude::*;
+
+use super::{Column, Linker, Segments, broken, merge::Rows};
+use crate::{
+    error::Result,
+    institution_types::FIXED,
+    object::mentions::Mention,
+    sort::{Sorter, Spill, read_array},
+};
+
+/// Stands in a segment's rows for what was not found on the first pass.
+const UNRESOLVED: u32 = u32::MAX;
+/// More than any kind's number.
+const KINDS: usize = TABLE_FIRST as usize + TABLE_NAMES.len() + 1;
+
+/// A mention of something that is not there, or a code.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Stray {
+    kind: u8,
+    id: u64,
+    name: Option<String>,
+}
+
+impl Spill for Stray {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&[self.kind, u8::from(self.name.is_some())])?;
+        out.write_all(&self.id.to_le_bytes())?;
+        let name = self.name.as_deref().unwrap_or_default();
+        let length = u32::try_from(name.len()).map_err(io::Error::other)?;
+        out.write_all(&length.to_le_bytes())?;
+        out.write_all(name.as_bytes())
+    }
+
+    fn read(input: &mut impl Read) -> io::Result<Option<Stray>> {
+        let Some([kind, has_name]) = read_array(input)? else { return Ok(None) };
+        let Some(id) = read_array(input)? else { return Ok(None) };
+        let Some(length) = read_array(input)? else { return Ok(None) };
+        let mut name = vec![0; u32::from_le_bytes(length) as usize];
+        input.read_exact(&mut name)?;
+        let name = String::from_utf8(name).map_err(io::Error::other)?;
+        let name = (has_name != 0).then_some(name);
+        Ok(Some(Stray { kind, id: u64::from_le_bytes(id), name }))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.name.as_ref().map_or(0, |name| name.len() + 16)
+    }
+}
+
+/// Every stray and every code, ascending.
+pub(super) struct Strays {
+    map: Map,
+    offsets: Column,
+    /// The first of each kind; the next kind's first ends it.
+    first: Vec<usize>,
+}
+
+/// What stands before a stray's name in the file.
+const STRAY_HEAD_BYTES: usize = 14;
+
+impl Strays {
+    /// The strays of an entity, or the codes of a table, by their places among all.
+    pub(super) fn of(&self, kind: u8) -> std::ops::Range<usize> {
+        let kind = usize::from(kind);
+        self.first[kind]..self.first[kind + 1]
+    }
+
+    /// The stray at a place.
+    pub(super) fn get(&self, at: usize) -> Option<Mention<'_>> {
+        let from = usize::try_from(self.offsets.u64(at)?).ok()?;
+        let head = self.map.get(from..from.checked_add(STRAY_HEAD_BYTES)?)?;
+        let length = u32::from_le_bytes(head.get(10..14)?.try_into().ok()?) as usize;
+        let name_from = from + STRAY_HEAD_BYTES;
+        let name = self.map.get(name_from..name_from.checked_add(length)?)?;
+        let name = std::str::from_utf8(name).ok()?;
+        let id = u64::from_le_bytes(head.get(2..10)?.try_into().ok()?);
+        Some(Mention { kind: head[0], id, name: (head[1] != 0).then_some(name) })
+    }
+
+    fn place(&self, mention: Mention<'_>) -> Option<usize> {
+        let range = self.of(mention.kind);
+        let (mut low, mut high) = (range.start, range.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle)? < mention { low = middle + 1 } else { high = middle }
+        }
+        (self.get(low) == Some(mention)).then_some(low)
+    }
+
+    /// The number of a code.
+    pub(super) fn code(&self, table: Table, text: &str) -> Option<u32> {
+        let mention = Mention { kind: table as u8, id: NO_ID, name: Some(text) };
+        self.place(mention).map(|at| self.code_number(at))
+    }
+
+    fn code_number(&self, at: usize) -> u32 {
+        // Rows and codes are limited to u32 when they are written.
+        (at - self.first[usize::from(TABLE_FIRST)]) as u32
+    }
+}
+
+/// For each entity and each of its segments, the row of each mention.
+pub(super) struct Resolved {
+    /// By entity, then by segment.
+    pub rows: Vec<Vec<Column>>,
+    /// What is not there.
+    pub strays: Strays,
+}
+
+impl<'o> Linker<'o> {
+    /// Resolves every mention of every segment.
+    pub(super) fn resolve(&self, segments: &[Segments<'o>], rows: &[Rows]) -> Result<Resolved> {
+        let sorter = Mutex::new(Sorter::new(&self.scratch, self.sorter_bytes()));
+        let push = |strays: Vec<Stray>| {
+            let mut sorter = sorter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            strays.into_iter().try_for_each(|stray| self.spilled(sorter.push(stray)))
+        };
+        let fixed = FIXED.iter().map(|fixed| Stray {
+            kind: Table::InstitutionType as u8,
+            id: NO_ID,
+            name: Some(fixed.code.to_owned()),
+        });
+        push(fixed.collect())?;
+        let all: Vec<_> = segments.iter().flatten().collect();
+        let first_pass = all
+            .par_iter()
+            .map(|segment| {
+                let (found, strays) = find_all(segment, rows)?;
+                push(strays)?;
+                self.spilled(self.write_rows(&found))
+            })
+            .collect::<Result<Vec<Column>>>()?;
+        let sorter = sorter.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let strays = self.spilled(self.write_strays(sorter))?;
+        let second_pass = all
+            .par_iter()
+            .zip(&first_pass)
+            .map(|(segment, found)| {
+                let found = place_strays(segment, found, rows, &strays)?;
+                self.spilled(self.write_rows(&found))
+            })
+            .collect::<Result<Vec<Column>>>()?;
+        let mut columns = second_pass.into_iter();
+        let rows = segments.iter().map(|of| columns.by_ref().take(of.len()).collect()).collect();
+        Ok(Resolved { rows, strays })
+    }
+
+    fn write_rows(&self, rows: &[u32]) -> io::Result<Column> {
+        let mut file = BufWriter::with_capacity(1 << 16, unnamed_file(&self.scratch)?);
+        for row in rows {
+            file.write_all(&row.to_le_bytes())?;
+        }
+        Column::new(file.into_inner().map_err(|error| error.into_error())?, 4)
+    }
+
+    fn write_strays(&self, sorter: Sorter<Stray>) -> io::Result<Strays> {
+        let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(&self.scratch)?);
+        let mut offsets = BufWriter::with_capacity(1 << 16, unnamed_file(&self.scratch)?);
+        let mut first = Vec::with_capacity(KINDS);
+        let mut last: Option<Stray> = None;
+        let (mut count, mut offset) = (0, 0u64);
+        for stray in sorter.finish()? {
+            let stray = stray?;
+            if last.as_ref() == Some(&stray) {
+                continue;
+            }
+            first.resize(first.len().max(usize::from(stray.kind) + 1), count);
+            stray.write(&mut file)?;
+            offsets.write_all(&offset.to_le_bytes())?;
+            let name_bytes = stray.name.as_ref().map_or(0, String::len);
+            offset += (STRAY_HEAD_BYTES + name_bytes) as u64;
+            count += 1;
+            last = Some(stray);
+        }
+        first.resize(KINDS, count);
+        let mut file = file.into_inner().map_err(|error| error.into_error())?;
+        file.rewind()?;
+        let offsets = offsets.into_inner().map_err(|error| error.into_error())?;
+        Ok(Strays { map: Map::open(&file)?, offsets: Column::new(offsets, 8)?, first })
+    }
+}
+
+/// A mention as it is looked up: merged ids followed to the end of their chain.
+fn followed<'a>(mention: Mention<'a>, rows: &[Rows]) -> Mention<'a> {
+    match Entity::from_index(mention.kind) {
+        Some(entity) if mention.id != NO_ID => {
+            Mention { id: rows[entity as usize].redirects.end(mention.id), ..mention }
+        }
+        _ => mention,
+    }
+}
+
+/// The row of each mention that has a record, and what has none.
+fn find_all(
+    segment: &crate::object::file::Segment<'_>,
+    rows: &[Rows],
+) -> Result<(Vec<u32>, Vec<Stray>)> {
+    let mut found = vec![UNRESOLVED; segment.mentions.count()];
+    let mut strays = Vec::new();
+    for number in segment.mentions.ascending() {
+        let mention = segment.mentions.get(number).ok_or_else(broken)?;
+        let mention = followed(mention, rows);
+        let by_id = Entity::from_index(mention.kind).map(|entity| &rows[entity as usize].by_id);
+        let at = by_id.and_then(|by_id| by_id.find(mention.id).map(|at| (by_id, at)));
+        match at {
+            Some((by_id, at)) => {
+                let row = by_id.get(at).and_then(|pair| pair.get(8..12)?.try_into().ok());
+                let slot = found.get_mut(number as usize).ok_or_else(broken)?;
+                *slot = row.map(u32::from_le_bytes).ok_or_else(broken)?;
+            }
+            None => strays.push(Stray {
+                kind: mention.kind,
+                id: mention.id,
+                name: mention.name.map(str::to_owned),
+            }),
+        }
+    }
+    Ok((found, strays))
+}
+
+/// The rows of a segment's mentions, those of strays filled in.
+fn place_strays(
+    segment: &crate::object::file::Segment<'_>,
+    found: &Column,
+    rows: &[Rows],
+    strays: &Strays,
+) -> Result<Vec<u32>> {
+    let row_of = |number: usize| {
+        let row = found.u32(number)?;
+        if row != UNRESOLVED {
+            return Some(row);
+        }
+        let mention = segment.mentions.get(u32::try_from(number).ok()?)?;
+        let place = strays.place(followed(mention, rows))?;
+        match Entity::from_index(mention.kind) {
+            Some(entity) => {
+                let after = place - strays.of(mention.kind).start;
+                u32::try_from(rows[entity as usize].order.len() + after).ok()
+            }
+            None => Some(strays.code_number(place)),
+        }
+    };
+    (0..segment.mentions.count()).map(|number| row_of(number).ok_or_else(broken)).collect()
+}

@@ -1,0 +1,306 @@
+//! An object's file: segments, then a directory, then its place and the hash of all before it.
+//!
+//! ```text
+//! segment | … | directory (JSON) | directory_from u64 | version u64 | BLAKE3 of all before, 32 bytes
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::{entity::Entity, map::Map};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    key::{KEY_BYTES, Key},
+    mentions::Mentions,
+    segment::{SegmentBuilder, SegmentShape},
+};
+use crate::error::{Error, Result};
+
+/// Raised whenever an object's bytes or their meaning change; another version is compiled anew.
+pub const OBJECT_VERSION: u64 = 1;
+const FOOTER_BYTES: usize = 48;
+
+/// What became of one part's lines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartReport {
+    /// Lines or rows read, by entity.
+    pub read: BTreeMap<String, u64>,
+    /// Lines set aside, by entity.
+    pub quarantined: BTreeMap<String, u64>,
+    /// What was bad but cost no record, by code.
+    pub warnings: BTreeMap<String, u64>,
+    /// The lines set aside.
+    pub bad_lines: Vec<BadLine>,
+    /// The newest `updated_date` of its records, in microseconds since 1970.
+    pub newest_updated_micros: Option<i64>,
+}
+
+/// A line set aside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BadLine {
+    /// Its number, from 1.
+    pub line: u64,
+    /// Where it begins in the uncompressed part.
+    pub byte_offset: u64,
+    /// Why.
+    pub code: String,
+    /// The id it gives itself, where that much could be read.
+    pub id: Option<String>,
+    /// Its first 200 bytes.
+    pub excerpt: String,
+}
+
+/// An id merged into another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Merge {
+    /// The discriminant of the entity.
+    pub entity: u8,
+    /// The id that is gone.
+    pub from: u64,
+    /// The id it lives in.
+    pub to: u64,
+    /// The midnight of the day it happened, in microseconds since 1970.
+    pub micros: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Directory {
+    part: String,
+    segments: Vec<SegmentShape>,
+    merges: Vec<Merge>,
+    report: PartReport,
+}
+
+/// Writes an object; it is there, whole, only after [`ObjectWriter::finish`].
+pub struct ObjectWriter {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: BufWriter<HashingFile>,
+    builders: Vec<Option<SegmentBuilder>>,
+    segments: Vec<SegmentShape>,
+    /// Ids merged into others, to be kept with the segments.
+    pub merges: Vec<Merge>,
+    /// What became of the part's lines.
+    pub report: PartReport,
+}
+
+/// Hashes what is written through it and counts its bytes.
+struct HashingFile {
+    file: File,
+    hasher: blake3::Hasher,
+    bytes: u64,
+}
+
+impl Write for HashingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl ObjectWriter {
+    /// Begins the object at `path`.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn create(path: &Path) -> Result<ObjectWriter> {
+        let temporary = path.with_extension("tmp");
+        let file = File::create(&temporary).map_err(Error::output(&temporary))?;
+        let file = HashingFile { file, hasher: blake3::Hasher::new(), bytes: 0 };
+        Ok(ObjectWriter {
+            path: path.to_path_buf(),
+            temporary,
+            file: BufWriter::with_capacity(1 << 18, file),
+            builders: Entity::all().map(|_| None).collect(),
+            segments: Vec::new(),
+            merges: Vec::new(),
+            report: PartReport::default(),
+        })
+    }
+
+    /// The segment that records of an entity go to now.
+    ///
+    /// # Errors
+    ///
+    /// Where a full one cannot be written.
+    pub fn segment(&mut self, entity: Entity) -> Result<&mut SegmentBuilder> {
+        let slot = entity as usize;
+        if self.builders[slot].as_ref().is_some_and(SegmentBuilder::is_full) {
+            self.close(slot)?;
+        }
+        let builder = &mut self.builders[slot];
+        match builder {
+            Some(builder) => Ok(builder),
+            None => {
+                let fresh = SegmentBuilder::new(entity).map_err(Error::output(&self.temporary))?;
+                Ok(builder.insert(fresh))
+            }
+        }
+    }
+
+    fn close(&mut self, slot: usize) -> Result<()> {
+        let Some(builder) = self.builders[slot].as_mut().filter(|builder| !builder.is_empty())
+        else {
+            return Ok(());
+        };
+        let from = self.file.get_ref().bytes + self.file.buffer().len() as u64;
+        let shape = builder.write(from, &mut self.file).map_err(Error::output(&self.temporary))?;
+        self.segments.push(shape);
+        Ok(())
+    }
+
+    /// Writes what is left, and puts the object in its place.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn finish(mut self, part: &str) -> Result<()> {
+        for slot in 0..self.builders.len() {
+            self.close(slot)?;
+        }
+        let directory = Directory {
+            part: part.to_string(),
+            segments: std::mem::take(&mut self.segments),
+            merges: std::mem::take(&mut self.merges),
+            report: std::mem::take(&mut self.report),
+        };
+        let text = serde_json::to_vec(&directory)
+            .map_err(|error| Error::Internal(format!("an object's directory: {error}")))?;
+        let written = self.write_directory(&text);
+        written.map_err(Error::output(&self.temporary))?;
+        std::fs::rename(&self.temporary, &self.path).map_err(Error::output(&self.path))
+    }
+
+    fn write_directory(&mut self, text: &[u8]) -> io::Result<()> {
+        let from = self.file.get_ref().bytes + self.file.buffer().len() as u64;
+        self.file.write_all(text)?;
+        self.file.write_all(&from.to_le_bytes())?;
+        self.file.write_all(&OBJECT_VERSION.to_le_bytes())?;
+        self.file.flush()?;
+        let hash = self.file.get_ref().hasher.finalize();
+        self.file.write_all(hash.as_bytes())?;
+        self.file.flush()
+    }
+}
+
+impl Drop for ObjectWriter {
+    fn drop(&mut self) {
+        // After finish there is none; after a failure half an object is of no use to anybody.
+        let _ = std::fs::remove_file(&self.temporary);
+    }
+}
+
+/// A written object, mapped.
+pub struct Object {
+    map: Map,
+    directory: Directory,
+}
+
+/// One segment of an object.
+#[derive(Clone, Copy)]
+pub struct Segment<'a> {
+    blobs: &'a [u8],
+    keys: &'a [u8],
+    /// Its mentions.
+    pub mentions: Mentions<'a>,
+}
+
+impl Object {
+    /// Opens an object and checks every byte of it against its hash.
+    ///
+    /// `None` where it is damaged, or of another version: it is to be compiled anew.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn open(path: &Path) -> io::Result<Option<Object>> {
+        let map = match File::open(path) {
+            Ok(file) => Map::open(&file)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let directory = read_directory(&map);
+        let object = directory.map(|directory| Object { map, directory });
+        Ok(object.filter(|object| object.segments().all(|segment| segment.is_some())))
+    }
+
+    /// The BLAKE3 hash of the part it was compiled from, in hex.
+    pub fn part(&self) -> &str {
+        &self.directory.part
+    }
+
+    /// What became of the part's lines.
+    pub fn report(&self) -> &PartReport {
+        &self.directory.report
+    }
+
+    /// Ids merged into others.
+    pub fn merges(&self) -> &[Merge] {
+        &self.directory.merges
+    }
+
+    fn segments(&self) -> impl Iterator<Item = Option<Segment<'_>>> {
+        self.directory.segments.iter().map(|shape| self.segment(shape))
+    }
+
+    /// The segments of one entity.
+    pub fn segments_of(&self, entity: Entity) -> impl Iterator<Item = Segment<'_>> {
+        self.directory
+            .segments
+            .iter()
+            .filter(move |shape| shape.entity == entity as u8)
+            .filter_map(|shape| self.segment(shape))
+    }
+
+    fn segment(&self, shape: &SegmentShape) -> Option<Segment<'_>> {
+        let bytes = self.map.get(usize::try_from(shape.from).ok()?..)?;
+        let (blobs, rest) = bytes.split_at_checked(usize::try_from(shape.blobs_bytes).ok()?)?;
+        let keys_bytes = usize::try_from(shape.records).ok()?.checked_mul(KEY_BYTES)?;
+        let (keys, rest) = rest.split_at_checked(keys_bytes)?;
+        let mentions_bytes = usize::try_from(shape.mentions.bytes()?).ok()?;
+        let mentions = Mentions::read(rest.get(..mentions_bytes)?, shape.mentions)?;
+        Some(Segment { blobs, keys, mentions })
+    }
+}
+
+fn read_directory(bytes: &[u8]) -> Option<Directory> {
+    let (hashed, hash) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
+    let (body, footer) = hashed.split_at_checked(hashed.len().checked_sub(FOOTER_BYTES - 32)?)?;
+    let (from, version) = footer.split_first_chunk::<8>()?;
+    if *version != OBJECT_VERSION.to_le_bytes() || blake3::hash(hashed) != *hash {
+        return None;
+    }
+    let from = usize::try_from(u64::from_le_bytes(*from)).ok()?;
+    serde_json::from_slice(body.get(from..)?).ok()
+}
+
+impl<'a> Segment<'a> {
+    /// How many records it has.
+    pub fn count(&self) -> usize {
+        self.keys.len() / KEY_BYTES
+    }
+
+    /// The key at `index`, ascending by id.
+    pub fn key(&self, index: usize) -> Option<Key> {
+        let from = index.checked_mul(KEY_BYTES)?;
+        Key::decode(self.keys.get(from..from.checked_add(KEY_BYTES)?)?)
+    }
+
+    /// The blob of a key.
+    pub fn blob(&self, key: &Key) -> Option<&'a [u8]> {
+        let from = usize::try_from(key.blob_from).ok()?;
+        self.blobs.get(from..from.checked_add(key.blob_bytes as usize)?)
+    }
+}

@@ -1,0 +1,148 @@
+//! A record's key: what the linker needs to choose and order records without reading them.
+
+/// Bytes of a key.
+pub const KEY_BYTES: usize = 64;
+
+/// Where a record came from, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Origin {
+    /// A taxonomy node named in an output's topics.
+    Mentioned = 0,
+    /// A taxonomy node named in another node's object.
+    Embedded = 1,
+    /// A taxonomy node named in a row of the taxonomy table as a parent.
+    TableParent = 2,
+    /// A row of the taxonomy table.
+    Table = 3,
+    /// An object of its own.
+    Own = 4,
+}
+
+impl Origin {
+    /// Whether the record was a line or a row of its own, and so counts as read.
+    pub fn is_read(self) -> bool {
+        matches!(self, Origin::Table | Origin::Own)
+    }
+
+    /// How strong its claim is: a row's own topic and its parents are one source.
+    fn strength(self) -> u8 {
+        match self {
+            Origin::Mentioned => 0,
+            Origin::Embedded => 1,
+            Origin::TableParent | Origin::Table => 2,
+            Origin::Own => 3,
+        }
+    }
+}
+
+/// A record's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The number of its identifier.
+    pub id: u64,
+    /// When it changed, in microseconds since 1970; `i64::MIN` where that is unknown.
+    pub updated_micros: i64,
+    /// The first 16 bytes of the BLAKE3 hash of its line.
+    pub line_hash: [u8; 16],
+    /// Its place in the default order, ascending; see [`rank_of`].
+    pub rank: u64,
+    /// The id of an output's primary topic; [`NO_ID`](pinakes_format::entity::NO_ID) elsewhere.
+    pub group: u64,
+    /// Where its blob begins in the segment.
+    pub blob_from: u64,
+    /// Bytes of its blob.
+    pub blob_bytes: u32,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// The rank of a count: descending, null last.
+pub fn rank_of(count: Option<u64>) -> u64 {
+    count.map_or(u64::MAX, |count| u64::MAX - 1 - count.min(u64::MAX - 2))
+}
+
+/// The count behind a rank.
+pub fn count_of(rank: u64) -> Option<u64> {
+    (rank != u64::MAX).then(|| u64::MAX - 1 - rank)
+}
+
+impl Key {
+    /// The key's bytes.
+    pub fn encode(&self) -> [u8; KEY_BYTES] {
+        let mut bytes = Vec::with_capacity(KEY_BYTES);
+        bytes.extend_from_slice(&self.id.to_le_bytes());
+        bytes.extend_from_slice(&self.updated_micros.to_le_bytes());
+        bytes.extend_from_slice(&self.line_hash);
+        bytes.extend_from_slice(&self.rank.to_le_bytes());
+        bytes.extend_from_slice(&self.group.to_le_bytes());
+        bytes.extend_from_slice(&self.blob_from.to_le_bytes());
+        bytes.extend_from_slice(&self.blob_bytes.to_le_bytes());
+        bytes.extend_from_slice(&(self.origin as u32).to_le_bytes());
+        let mut key = [0; KEY_BYTES];
+        key.copy_from_slice(&bytes);
+        key
+    }
+
+    /// Reads a key; `None` where the bytes are none.
+    pub fn decode(bytes: &[u8]) -> Option<Key> {
+        let bytes: &[u8; KEY_BYTES] = bytes.try_into().ok()?;
+        let u64_at = |at: usize| {
+            bytes.get(at..at + 8).and_then(|field| field.try_into().ok()).map(u64::from_le_bytes)
+        };
+        let u32_at = |at: usize| {
+            bytes.get(at..at + 4).and_then(|field| field.try_into().ok()).map(u32::from_le_bytes)
+        };
+        let origin = match u32_at(60)? {
+            0 => Origin::Mentioned,
+            1 => Origin::Embedded,
+            2 => Origin::TableParent,
+            3 => Origin::Table,
+            4 => Origin::Own,
+            _ => return None,
+        };
+        Some(Key {
+            id: u64_at(0)?,
+            updated_micros: i64::from_le_bytes(bytes.get(8..16)?.try_into().ok()?),
+            line_hash: bytes.get(16..32)?.try_into().ok()?,
+            rank: u64_at(32)?,
+            group: u64_at(40)?,
+            blob_from: u64_at(48)?,
+            blob_bytes: u32_at(56)?,
+            origin,
+        })
+    }
+
+    /// Which of two copies of one record stands: the stronger source, the newer, the greater hash.
+    pub fn claim(&self) -> (u8, i64, [u8; 16]) {
+        (self.origin.strength(), self.updated_micros, self.line_hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_comes_back() {
+        let key = Key {
+            id: 1,
+            updated_micros: -2,
+            line_hash: [3; 16],
+            rank: 4,
+            group: 5,
+            blob_from: 6,
+            blob_bytes: 7,
+            origin: Origin::Table,
+        };
+        assert_eq!(Key::decode(&key.encode()), Some(key));
+        assert_eq!(Key::decode(&[0xff; KEY_BYTES]), None);
+    }
+
+    #[test]
+    fn ranks_put_the_greatest_count_first_and_null_last() {
+        assert!(rank_of(Some(9)) < rank_of(Some(8)) && rank_of(Some(0)) < rank_of(None));
+        assert_eq!(count_of(rank_of(Some(7))), Some(7));
+        assert_eq!(count_of(rank_of(None)), None);
+    }
+}

@@ -1,0 +1,218 @@
+//! The mentions of a segment: each reference and code its records make, once.
+//!
+//! ```text
+//! entry: id u64 | name_from u32 | name_bytes u32 (u32::MAX: no name) | kind u32 | pad u32
+//! ```
+
+use hashbrown::HashTable;
+use pinakes_format::entity::NO_ID;
+
+/// Bytes of an entry.
+pub const ENTRY_BYTES: usize = 24;
+const NO_NAME: u32 = u32::MAX;
+
+/// One mention: a kind (an entity or a table of codes), an id if it has one, a name if it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mention<'a> {
+    /// The discriminant of the entity, or of the table of codes.
+    pub kind: u8,
+    /// The id, or [`NO_ID`].
+    pub id: u64,
+    /// The name, or the code's text.
+    pub name: Option<&'a str>,
+}
+
+/// Mentions being gathered, numbered in the order of their first appearance.
+#[derive(Default)]
+pub struct MentionsBuilder {
+    entries: Vec<Entry>,
+    names: Vec<u8>,
+    known: HashTable<u32>,
+    hasher: foldhash::fast::FixedState,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    id: u64,
+    name_from: u32,
+    name_bytes: u32,
+    kind: u8,
+}
+
+impl MentionsBuilder {
+    /// The number of a mention.
+    pub fn number(&mut self, mention: Mention<'_>) -> u32 {
+        use std::hash::BuildHasher;
+        let hash = self.hasher.hash_one((mention.kind, mention.id, mention.name));
+        let (entries, names) = (&self.entries, &self.names);
+        if let Some(known) =
+            self.known.find(hash, |at| name_of(names, entries[*at as usize]) == key(mention))
+        {
+            return *known;
+        }
+        // A segment's mentions stay far below 4 GiB: it is closed at 64 MiB.
+        let number = self.entries.len() as u32;
+        let name = mention.name.unwrap_or_default();
+        self.entries.push(Entry {
+            id: mention.id,
+            name_from: self.names.len() as u32,
+            name_bytes: mention.name.map_or(NO_NAME, |name| name.len() as u32),
+            kind: mention.kind,
+        });
+        self.names.extend_from_slice(name.as_bytes());
+        let (entries, names, hasher) = (&self.entries, &self.names, &self.hasher);
+        self.known.insert_unique(hash, number, |at| {
+            let (kind, id, name) = name_of(names, entries[*at as usize]);
+            let name = name.and_then(|name| std::str::from_utf8(name).ok());
+            hasher.hash_one((kind, id, name))
+        });
+        number
+    }
+
+    /// Bytes they take in memory and on disk.
+    pub fn bytes(&self) -> usize {
+        self.names.len() + self.entries.len() * (ENTRY_BYTES + 8)
+    }
+
+    /// Writes the entries, the names and the order (the numbers, ascending by mention), and
+    /// forgets them.
+    pub fn write(&mut self, out: &mut impl std::io::Write) -> std::io::Result<MentionsShape> {
+        for entry in &self.entries {
+            out.write_all(&entry.id.to_le_bytes())?;
+            out.write_all(&entry.name_from.to_le_bytes())?;
+            out.write_all(&entry.name_bytes.to_le_bytes())?;
+            out.write_all(&u32::from(entry.kind).to_le_bytes())?;
+            out.write_all(&[0; 4])?;
+        }
+        out.write_all(&self.names)?;
+        let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
+        order.sort_unstable_by_key(|at| name_of(&self.names, self.entries[*at as usize]));
+        for number in order {
+            out.write_all(&number.to_le_bytes())?;
+        }
+        let shape = MentionsShape {
+            count: self.entries.len() as u64,
+            names_bytes: self.names.len() as u64,
+        };
+        self.entries.clear();
+        self.names.clear();
+        self.known.clear();
+        Ok(shape)
+    }
+}
+
+fn key(mention: Mention<'_>) -> (u8, u64, Option<&[u8]>) {
+    (mention.kind, mention.id, mention.name.map(str::as_bytes))
+}
+
+fn name_of(names: &[u8], entry: Entry) -> (u8, u64, Option<&[u8]>) {
+    let from = entry.name_from as usize;
+    let name =
+        (entry.name_bytes != NO_NAME).then(|| &names[from..from + entry.name_bytes as usize]);
+    (entry.kind, entry.id, name)
+}
+
+/// How many mentions a segment has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct MentionsShape {
+    /// Mentions.
+    pub count: u64,
+    /// Bytes of their names.
+    pub names_bytes: u64,
+}
+
+impl MentionsShape {
+    /// Bytes they take on disk.
+    pub fn bytes(self) -> Option<u64> {
+        self.count.checked_mul(ENTRY_BYTES as u64 + 4)?.checked_add(self.names_bytes)
+    }
+}
+
+/// The mentions of a written segment.
+#[derive(Clone, Copy)]
+pub struct Mentions<'a> {
+    entries: &'a [u8],
+    names: &'a [u8],
+    order: &'a [u8],
+}
+
+impl<'a> Mentions<'a> {
+    /// Reads mentions of a given shape; `None` where the bytes are too few.
+    pub fn read(bytes: &'a [u8], shape: MentionsShape) -> Option<Mentions<'a>> {
+        let entries_bytes = usize::try_from(shape.count).ok()?.checked_mul(ENTRY_BYTES)?;
+        let (entries, rest) = bytes.split_at_checked(entries_bytes)?;
+        let (names, order) = rest.split_at_checked(usize::try_from(shape.names_bytes).ok()?)?;
+        (order.len() == entries.len() / ENTRY_BYTES * 4).then_some(Mentions {
+            entries,
+            names,
+            order,
+        })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.entries.len() / ENTRY_BYTES
+    }
+
+    /// The mention with this number; `None` where there is none.
+    pub fn get(&self, number: u32) -> Option<Mention<'a>> {
+        let from = (number as usize).checked_mul(ENTRY_BYTES)?;
+        let entry = self.entries.get(from..from.checked_add(ENTRY_BYTES)?)?;
+        let u32_at = |at: usize| {
+            entry.get(at..at + 4).and_then(|field| field.try_into().ok()).map(u32::from_le_bytes)
+        };
+        let id = u64::from_le_bytes(entry.get(..8)?.try_into().ok()?);
+        let (name_from, name_bytes) = (u32_at(8)? as usize, u32_at(12)?);
+        let kind = u8::try_from(u32_at(16)?).ok()?;
+        let name = if name_bytes == NO_NAME {
+            None
+        } else {
+            let bytes = self.names.get(name_from..name_from.checked_add(name_bytes as usize)?)?;
+            Some(std::str::from_utf8(bytes).ok()?)
+        };
+        Some(Mention { kind, id, name })
+    }
+
+    /// The numbers, ascending by mention.
+    pub fn ascending(&self) -> impl Iterator<Item = u32> + 'a {
+        self.order
+            .chunks_exact(4)
+            .filter_map(|number| number.try_into().ok().map(u32::from_le_bytes))
+    }
+}
+
+/// A mention of something without a number.
+pub fn unnumbered(kind: u8, name: &str) -> Mention<'_> {
+    Mention { kind, id: NO_ID, name: Some(name) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mentions_come_back_once_each_and_in_order() {
+        let mut builder = MentionsBuilder::default();
+        let mentions = [
+            Mention { kind: 2, id: 9, name: Some("b") },
+            Mention { kind: 1, id: 9, name: None },
+            Mention { kind: 1, id: 9, name: Some("東京") },
+            unnumbered(64, "US"),
+        ];
+        for (number, mention) in mentions.iter().enumerate() {
+            assert_eq!(builder.number(*mention), number as u32);
+            assert_eq!(builder.number(*mention), number as u32);
+        }
+        let mut bytes = Vec::new();
+        let shape = builder.write(&mut bytes).unwrap();
+        assert_eq!(shape.bytes(), Some(bytes.len() as u64));
+        let read = Mentions::read(&bytes, shape).unwrap();
+        for (number, mention) in mentions.iter().enumerate() {
+            assert_eq!(read.get(number as u32).unwrap(), *mention);
+        }
+        let sorted: Vec<Mention<'_>> = read.ascending().filter_map(|at| read.get(at)).collect();
+        assert!(sorted.is_sorted() && sorted.len() == 4);
+        assert!(read.get(4).is_none());
+    }
+}

@@ -1,0 +1,185 @@
+//! Topics, subfields, fields and domains.
+
+use pinakes_format::{
+    entity::Entity,
+    record::{
+        Domain, Field, Subfield, TaxonomyIds, Topic, TopicIds,
+        value::{Id, ParentRef, Ref, Timestamp},
+    },
+};
+use serde::Deserialize;
+
+use super::shared::*;
+use crate::{
+    derived::NodeId,
+    lenient::{IdText, List, Number, Object, Text},
+    object::{Origin, segment::SegmentBuilder},
+    times,
+};
+
+/// A node as its line has it, whatever its level.
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Node<'a> {
+    id: IdText<'a>,
+    display_name: Text<'a>,
+    description: Text<'a>,
+    keywords: List<Text<'a>>,
+    ids: Object<Ids<'a>>,
+    display_name_alternatives: List<Text<'a>>,
+    subfield: Object<RawReference<'a>>,
+    field: Object<RawReference<'a>>,
+    domain: Object<RawReference<'a>>,
+    topics: List<Object<RawReference<'a>>>,
+    subfields: List<Object<RawReference<'a>>>,
+    fields: List<Object<RawReference<'a>>>,
+    siblings: List<Object<RawReference<'a>>>,
+    works_count: Number,
+    cited_by_count: Number,
+    updated_date: Text<'a>,
+    created_date: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Ids<'a> {
+    wikidata: IdText<'a>,
+    wikipedia: IdText<'a>,
+}
+
+impl<'a> Node<'a> {
+    /// Reads a line, and takes note of the nodes above it.
+    fn read(
+        entity: Entity,
+        line: &'a str,
+        reader: &mut Reader<'_>,
+    ) -> Result<(Node<'a>, Identity), BadRecord> {
+        let node: Node<'a> = serde_json::from_str(line)?;
+        let updated = times::timestamp(&node.updated_date);
+        let identity = Reader::identity(entity, &node.id, updated)?;
+        Reader::require_name(&node.id, &node.display_name)?;
+        let above = [
+            (Entity::Subfield, &node.subfield),
+            (Entity::Field, &node.field),
+            (Entity::Domain, &node.domain),
+        ]
+        .map(|(entity, raw)| (entity, node_of(raw, entity)));
+        let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
+        reader.derived.take(&above, Origin::Embedded, updated_micros, reader.object)?;
+        Ok((node, identity))
+    }
+
+    fn ids(&self) -> TaxonomyIds {
+        let ids = self.ids.0.as_ref();
+        TaxonomyIds {
+            wikidata: ids.and_then(|ids| ids.wikidata.0.to_owned()),
+            wikipedia: ids.and_then(|ids| ids.wikipedia.0.to_owned()),
+        }
+    }
+
+    fn created_date(&self) -> Option<Timestamp> {
+        times::timestamp(&self.created_date)
+    }
+
+    fn alternatives(&self) -> Option<Vec<String>> {
+        texts(&self.display_name_alternatives)
+    }
+}
+
+fn node_of(raw: &Object<RawReference<'_>>, entity: Entity) -> Option<NodeId> {
+    raw.0.as_ref().and_then(|reference| reference.node(entity))
+}
+
+fn parent<const E: u8>(
+    raw: &Object<RawReference<'_>>,
+    entity: Entity,
+    segment: &mut SegmentBuilder,
+) -> Option<ParentRef<E>> {
+    let raw = raw.0.as_ref()?;
+    Some(segment.parent(raw.number(entity), raw.display_name.as_str()))
+}
+
+fn nodes<const E: u8>(
+    raw: &List<Object<RawReference<'_>>>,
+    entity: Entity,
+    segment: &mut SegmentBuilder,
+) -> Option<Vec<Ref<E>>> {
+    raw.filter_map(|node| node.0.as_ref().map(|node| node.link(entity, segment)))
+}
+
+/// Reads one topic's line.
+pub(super) fn read_topic(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    let (raw, identity) = Node::read(Entity::Topic, line, reader)?;
+    reader.keep(identity, None, |segment| Topic {
+        id: Id(identity.id),
+        name: raw.display_name.to_owned(),
+        description: raw.description.to_owned(),
+        keywords: texts(&raw.keywords),
+        ids: TopicIds { wikipedia: raw.ids().wikipedia },
+        subfield: parent(&raw.subfield, Entity::Subfield, segment),
+        field: parent(&raw.field, Entity::Field, segment),
+        domain: parent(&raw.domain, Entity::Domain, segment),
+        siblings: nodes(&raw.siblings, Entity::Topic, segment),
+        outputs_count: raw.works_count.count(),
+        cited_by_count: raw.cited_by_count.count(),
+        updated_date: identity.updated,
+        created_date: raw.created_date(),
+    })
+}
+
+/// Reads one subfield's line.
+pub(super) fn read_subfield(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    let (raw, identity) = Node::read(Entity::Subfield, line, reader)?;
+    reader.keep(identity, None, |segment| Subfield {
+        id: Id(identity.id),
+        name: raw.display_name.to_owned(),
+        description: raw.description.to_owned(),
+        ids: raw.ids(),
+        display_name_alternatives: raw.alternatives(),
+        field: parent(&raw.field, Entity::Field, segment),
+        domain: parent(&raw.domain, Entity::Domain, segment),
+        topics: nodes(&raw.topics, Entity::Topic, segment),
+        siblings: nodes(&raw.siblings, Entity::Subfield, segment),
+        outputs_count: raw.works_count.count(),
+        cited_by_count: raw.cited_by_count.count(),
+        updated_date: identity.updated,
+        created_date: raw.created_date(),
+    })
+}
+
+/// Reads one field's line.
+pub(super) fn read_field(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    let (raw, identity) = Node::read(Entity::Field, line, reader)?;
+    reader.keep(identity, None, |segment| Field {
+        id: Id(identity.id),
+        name: raw.display_name.to_owned(),
+        description: raw.description.to_owned(),
+        ids: raw.ids(),
+        display_name_alternatives: raw.alternatives(),
+        domain: parent(&raw.domain, Entity::Domain, segment),
+        subfields: nodes(&raw.subfields, Entity::Subfield, segment),
+        siblings: nodes(&raw.siblings, Entity::Field, segment),
+        outputs_count: raw.works_count.count(),
+        cited_by_count: raw.cited_by_count.count(),
+        updated_date: identity.updated,
+        created_date: raw.created_date(),
+    })
+}
+
+/// Reads one domain's line.
+pub(super) fn read_domain(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    let (raw, identity) = Node::read(Entity::Domain, line, reader)?;
+    reader.keep(identity, None, |segment| Domain {
+        id: Id(identity.id),
+        name: raw.display_name.to_owned(),
+        description: raw.description.to_owned(),
+        ids: raw.ids(),
+        display_name_alternatives: raw.alternatives(),
+        fields: nodes(&raw.fields, Entity::Field, segment),
+        siblings: nodes(&raw.siblings, Entity::Domain, segment),
+        outputs_count: raw.works_count.count(),
+        cited_by_count: raw.cited_by_count.count(),
+        updated_date: identity.updated,
+        created_date: raw.created_date(),
+    })
+}

@@ -1,0 +1,134 @@
+//! One mapped archive of a snapshot: its header, and its bytes, checked as they are touched.
+
+use std::sync::Arc;
+
+use crate::{
+    entity::Entity,
+    file::{Header, HeaderError, Kind},
+    integrity::{Damage, Verifier},
+    map::Map,
+    render::RenderError,
+};
+
+/// A mapped archive.
+pub struct Archive {
+    map: Map,
+    hashes: Arc<Map>,
+    verifier: Verifier,
+    header: Header,
+}
+
+/// Why an archive could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// Its header's chunk is damaged.
+    #[error(transparent)]
+    Damage(#[from] Damage),
+    /// Its header is not what it must be.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// It is shorter or longer than its header says.
+    #[error("{found} bytes, expected {expected} by its header; rebuild the snapshot")]
+    Length {
+        /// What the header's counts call for.
+        expected: u64,
+        /// What there is.
+        found: u64,
+    },
+}
+
+impl Archive {
+    /// Checks the header of a mapped archive.
+    ///
+    /// # Errors
+    ///
+    /// Where it is damaged or not the header of `kind` and `entity`.
+    pub fn open(
+        map: Map,
+        hashes: Arc<Map>,
+        verifier: Verifier,
+        kind: Kind,
+        entity: Option<Entity>,
+    ) -> Result<Archive, ArchiveError> {
+        verifier.verify_top(&hashes)?;
+        let head = verifier.check(&map, &hashes, 0, map.len().min(crate::file::HEADER_BYTES))?;
+        let header = Header::decode(head, kind, entity)?;
+        Ok(Archive { map, hashes, verifier, header })
+    }
+
+    /// The header.
+    pub fn header(&self) -> Header {
+        self.header
+    }
+
+    /// Bytes of the file.
+    pub fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// Whether it holds no byte; no archive does.
+    pub fn is_empty(&self) -> bool {
+        self.map.is_empty()
+    }
+
+    /// Demands that the archive is exactly as long as its counts call for.
+    pub(crate) fn expect_length(&self, expected: u64) -> Result<(), ArchiveError> {
+        let found = self.map.len() as u64;
+        if found == expected { Ok(()) } else { Err(ArchiveError::Length { expected, found }) }
+    }
+
+    /// Checked bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`RenderError::Damage`] where they do not have their hash, [`RenderError::Record`] where
+    /// the range is none of this file.
+    #[inline]
+    pub fn bytes(&self, from: usize, to: usize) -> Result<&[u8], RenderError> {
+        if from > to || to > self.map.len() {
+            return Err(RenderError::Record);
+        }
+        Ok(self.verifier.check(&self.map, &self.hashes, from, to)?)
+    }
+
+    /// The number at a byte offset.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::bytes`].
+    #[inline]
+    pub fn u64_at(&self, from: usize) -> Result<u64, RenderError> {
+        let bytes = self.bytes(from, from.saturating_add(8))?;
+        Ok(u64::from_le_bytes(bytes.try_into().map_err(|_| RenderError::Record)?))
+    }
+
+    /// The number at a byte offset.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::bytes`].
+    #[inline]
+    pub fn u32_at(&self, from: usize) -> Result<u32, RenderError> {
+        let bytes = self.bytes(from, from.saturating_add(4))?;
+        Ok(u32::from_le_bytes(bytes.try_into().map_err(|_| RenderError::Record)?))
+    }
+
+    /// The first of `count` ascending `u64` from byte `base` that is not below `key`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::bytes`]. Cost: log2(count) reads.
+    pub(crate) fn lower_bound(
+        &self,
+        base: usize,
+        count: usize,
+        key: u64,
+    ) -> Result<usize, RenderError> {
+        let (mut low, mut high) = (0, count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.u64_at(base + middle * 8)? < key { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+}

@@ -1,0 +1,166 @@
+//! A table of byte strings in row order: records and names.
+//!
+//! ```text
+//! header | prefix | blob 0 | blob 1 | … | offsets: count + 1 × u64
+//! ```
+//!
+//! Offsets count from the start of the file. The top bit of a blob's own offset marks it as null.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Seek, Write},
+    path::Path,
+};
+
+use crate::{
+    archive::{Archive, ArchiveError},
+    file::{FileWriter, HEADER_BYTES, Header, Written},
+    render::RenderError,
+};
+
+const NULL: u64 = 1 << 63;
+
+/// Writes a table of blobs; its offsets wait in an unnamed file until the blobs are done.
+pub struct BlobsWriter {
+    file: FileWriter,
+    offsets: BufWriter<File>,
+}
+
+impl BlobsWriter {
+    /// Creates `path` with a header and a prefix of fixed size.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn create(path: &Path, header: Header, prefix: &[u8]) -> io::Result<BlobsWriter> {
+        let mut file = FileWriter::create(path)?;
+        file.write_all(&header.encode())?;
+        file.write_all(prefix)?;
+        let directory = path.parent().unwrap_or(Path::new("."));
+        let offsets = BufWriter::with_capacity(1 << 16, unnamed_file(directory)?);
+        Ok(BlobsWriter { file, offsets })
+    }
+
+    /// Appends a blob.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn push(&mut self, blob: Option<&[u8]>) -> io::Result<()> {
+        let mark = if blob.is_none() { NULL } else { 0 };
+        let offset = self.file.position_bytes() | mark;
+        self.offsets.write_all(&offset.to_le_bytes())?;
+        self.file.write_all(blob.unwrap_or_default())
+    }
+
+    /// Appends many blobs that lie one after another in `bytes`, given their lengths.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn push_all(&mut self, bytes: &[u8], lengths: &[u32]) -> io::Result<()> {
+        let mut offset = self.file.position_bytes();
+        for length in lengths {
+            self.offsets.write_all(&offset.to_le_bytes())?;
+            offset += u64::from(*length);
+        }
+        self.file.write_all(bytes)
+    }
+
+    /// Ends the table.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn finish(mut self) -> io::Result<Written> {
+        self.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
+        let mut offsets = self.offsets.into_inner().map_err(|error| error.into_error())?;
+        offsets.rewind()?;
+        io::copy(&mut io::BufReader::with_capacity(1 << 18, offsets), &mut self.file)?;
+        self.file.finish()
+    }
+}
+
+/// A file without a name in `directory`: it is gone with its last handle, whatever happens.
+///
+/// # Errors
+///
+/// Where the system refuses.
+pub fn unnamed_file(directory: &Path) -> io::Result<File> {
+    tempfile::tempfile_in(directory)
+}
+
+/// A mapped table of blobs.
+pub struct Blobs {
+    archive: Archive,
+    count: usize,
+    first: u64,
+    offsets_from: usize,
+}
+
+impl Blobs {
+    /// A table of `count` blobs after a prefix.
+    ///
+    /// # Errors
+    ///
+    /// Where the file is too short to hold its offsets.
+    pub fn open(archive: Archive, count: u64, prefix_bytes: usize) -> Result<Blobs, ArchiveError> {
+        let first = (HEADER_BYTES + prefix_bytes) as u64;
+        let offsets_bytes = (count + 1) * 8;
+        let length = archive.len() as u64;
+        if length < first + offsets_bytes {
+            let expected = first + offsets_bytes;
+            return Err(ArchiveError::Length { expected, found: length });
+        }
+        // Both fit: they are at most the file's length, which is mapped.
+        let offsets_from = (length - offsets_bytes) as usize;
+        Ok(Blobs { archive, count: count as usize, first, offsets_from })
+    }
+
+    /// The archive beneath.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// How many blobs there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The blob at `index`; `None` where it is null.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such blob, or its bytes or offsets are damaged.
+    #[inline]
+    pub fn get(&self, index: usize) -> Result<Option<&[u8]>, RenderError> {
+        if index >= self.count {
+            return Err(RenderError::Row {
+                table: self.archive.header().kind.file_name(),
+                row: index as u64,
+                rows: self.count as u64,
+            });
+        }
+        let at = self.offsets_from + index * 8;
+        let from = self.archive.u64_at(at)?;
+        if from & NULL != 0 {
+            return Ok(None);
+        }
+        let to = self.archive.u64_at(at + 8)? & !NULL;
+        if from < self.first || from > to || to > self.offsets_from as u64 {
+            return Err(RenderError::Record);
+        }
+        self.archive.bytes(from as usize, to as usize).map(Some)
+    }
+
+    /// The text at `index`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Blobs::get`], and where the bytes are no UTF-8.
+    #[inline]
+    pub fn text(&self, index: usize) -> Result<Option<&str>, RenderError> {
+        let blob = self.get(index)?;
+        blob.map(|bytes| std::str::from_utf8(bytes).map_err(|_| RenderError::Record)).transpose()
+    }
+}

@@ -1,0 +1,99 @@
+//! Writing JSON text: the few pieces rendering needs, byte for byte as `serde_json` writes them.
+
+/// Appends `text` as a JSON string.
+pub fn string(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    let bytes = text.as_bytes();
+    let mut plain_from = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.extend_from_slice(&bytes[plain_from..at]);
+        escape(out, byte);
+        plain_from = at + 1;
+    }
+    out.extend_from_slice(&bytes[plain_from..]);
+    out.push(b'"');
+}
+
+fn escape(out: &mut Vec<u8>, byte: u8) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    match byte {
+        b'"' => out.extend_from_slice(b"\\\""),
+        b'\\' => out.extend_from_slice(b"\\\\"),
+        0x08 => out.extend_from_slice(b"\\b"),
+        0x09 => out.extend_from_slice(b"\\t"),
+        0x0a => out.extend_from_slice(b"\\n"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        0x0d => out.extend_from_slice(b"\\r"),
+        _ => {
+            out.extend_from_slice(b"\\u00");
+            out.push(HEX[usize::from(byte >> 4)]);
+            out.push(HEX[usize::from(byte & 15)]);
+        }
+    }
+}
+
+/// Appends an unsigned integer.
+pub fn unsigned(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Appends a signed integer.
+pub fn signed(out: &mut Vec<u8>, value: i64) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Appends a fraction in its shortest round-trip form, an integral value without `.0`.
+///
+/// A value that is not finite is `null`; the compiler lets none through.
+pub fn number(out: &mut Vec<u8>, value: f64) {
+    /// Above it not every integer is a float, and the shortest form is the exponent's.
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    if !value.is_finite() {
+        out.extend_from_slice(b"null");
+    } else if value.fract() == 0.0 && value.abs() <= EXACT_MAX {
+        // The cast is exact: the value is integral and within 2^53.
+        signed(out, value as i64);
+    } else {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_the_bytes_serde_json_writes() {
+        let every_ascii: String = (0..128u8).map(char::from).collect();
+        for text in ["", "plain", "\"\\/", "é 東京 \u{7f}\u{2028}", &every_ascii] {
+            let mut out = Vec::new();
+            string(&mut out, text);
+            assert_eq!(out, serde_json::to_vec(text).unwrap());
+        }
+    }
+
+    #[test]
+    fn numbers_are_shortest_and_integral_values_have_no_point() {
+        let check = |value: f64, expected: &str| {
+            let mut out = Vec::new();
+            number(&mut out, value);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        };
+        check(0.0, "0");
+        check(-0.0, "0");
+        check(12.0, "12");
+        check(-3.0, "-3");
+        check(0.1, "0.1");
+        check(2.33809456465375, "2.33809456465375");
+        check(f64::NAN, "null");
+        for value in [4.92e-5, 1e300, 1.5e-300, 9_007_199_254_740_994.0, f64::MIN_POSITIVE] {
+            let mut out = Vec::new();
+            number(&mut out, value);
+            assert_eq!(String::from_utf8(out).unwrap().parse::<f64>().unwrap(), value);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! How records lie in bytes, derived from their declarations: for the header's schema hash and for
+//! FORMAT.md's tables.
+
+use std::{fmt::Write, sync::LazyLock};
+
+use crate::{
+    entity::Entity,
+    record::{
+        schema::{Member, Object, Schema, Shown},
+        schema_of,
+    },
+};
+
+/// One line a member: `offset size name type`, an object after the objects it holds.
+///
+/// Offsets are sums of sizes: archived records have alignment 1 and keep the declaration's order.
+pub fn describe(entity: Entity) -> String {
+    let mut text = String::new();
+    let mut done = Vec::new();
+    object_of(&schema_of(entity), &mut text, &mut done);
+    text
+}
+
+fn object_of(schema: &Schema, text: &mut String, done: &mut Vec<&'static str>) {
+    match schema {
+        Schema::Object(object) if !done.contains(&object.name) => {
+            done.push(object.name);
+            for member in &object.members {
+                object_of(&member.schema, text, done);
+            }
+            write_object(object, text);
+        }
+        Schema::Nullable(inner) | Schema::List(inner) => object_of(inner, text, done),
+        Schema::ByShape { single, .. } => object_of(single, text, done),
+        _ => {}
+    }
+}
+
+fn write_object(object: &Object, text: &mut String) {
+    let size: usize = object.members.iter().map(|member| member.archived_bytes).sum();
+    let _ = writeln!(text, "{} ({size} bytes)", object.name);
+    let mut offset = 0;
+    for Member { name, shown, schema, archived_bytes, .. } in &object.members {
+        let mark = match shown {
+            Shown::Always => "",
+            Shown::Single => "  [single records only]",
+            Shown::Flat => "  [members of the object around it]",
+        };
+        let _ =
+            writeln!(text, "  {offset:>4} {archived_bytes:>3}  {name}: {}{mark}", name_of(schema));
+        offset += archived_bytes;
+    }
+}
+
+/// A type's name in FORMAT.md.
+pub fn name_of(schema: &Schema) -> String {
+    match schema {
+        Schema::Integer => "integer".into(),
+        Schema::Number => "f64".into(),
+        Schema::Boolean => "bool".into(),
+        Schema::Text => "string".into(),
+        Schema::ColdText => "cold".into(),
+        Schema::Id(entity) => format!("id of {entity}"),
+        Schema::Reference(entity) => format!("row of {entity}"),
+        Schema::ParentReference(entity) => format!("parent row of {entity}"),
+        Schema::AnyReference => "entity and row".into(),
+        Schema::Code(table) => format!("code {table:?}"),
+        Schema::NamedCode(table) => format!("named code {table:?}"),
+        Schema::Date => "date".into(),
+        Schema::Timestamp => "timestamp".into(),
+        Schema::UtcTimestamp => "UTC timestamp".into(),
+        Schema::OrcidUrl => "orcid".into(),
+        Schema::Json => "JSON text".into(),
+        Schema::Nullable(inner) => format!("{}?", name_of(inner)),
+        Schema::List(inner) => format!("[{}]", name_of(inner)),
+        Schema::Object(object) => object.name.into(),
+        Schema::ByShape { single, list } => {
+            format!("{} (in lists {})", name_of(single), name_of(list))
+        }
+        Schema::YearMap(inner) => format!("year → {}", name_of(inner)),
+    }
+}
+
+/// The first eight bytes, little-endian, of the BLAKE3 hash of every entity's [`describe`].
+pub fn schema_hash() -> u64 {
+    static HASH: LazyLock<u64> = LazyLock::new(|| {
+        let mut hasher = blake3::Hasher::new();
+        for entity in Entity::all() {
+            hasher.update(describe(entity).as_bytes());
+        }
+        let mut first = [0; 8];
+        first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+        u64::from_le_bytes(first)
+    });
+    *HASH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sizes_in_the_description_are_the_archived_sizes() {
+        for entity in Entity::all() {
+            let size = crate::with_record!(entity, R => size_of::<rkyv::Archived<R>>());
+            let Schema::Object(object) = schema_of(entity) else { unreachable!("{entity}") };
+            let sum: usize = object.members.iter().map(|member| member.archived_bytes).sum();
+            assert_eq!(sum, size, "{entity}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The snapshot of Pinakes: record declarations, archives, hash trees and their verified readers.
+//!
+//! A snapshot is a directory of immutable files, mapped and read in place. This library knows how
+//! they are written and read; it parses no dump and speaks no HTTP. `FORMAT.md` beside this crate
+//! describes every byte.
+//!
+//! - [`entity`]: the catalog of the eleven kinds of record.
+//! - [`record`]: every record, declared once, with its JSON and its schema.
+//! - [`snapshot`]: opening, looking up, rendering.
+//! - [`file`](mod@file), [`blobs`], [`ids`], [`manifest`]: the files, each with writer and reader.
+//! - [`integrity`]: the hash tree that every byte is checked against before it is trusted.
+
+pub mod archive;
+pub mod blobs;
+pub mod cold;
+pub mod entity;
+pub mod file;
+pub mod ids;
+pub mod integrity;
+pub mod json;
+pub mod layout;
+pub mod manifest;
+pub mod map;
+pub mod record;
+pub mod render;
+pub mod snapshot;
+pub mod time;

@@ -1,0 +1,119 @@
+//! The author record.
+
+use rkyv::{Archive, Deserialize, Serialize};
+
+use super::{
+    declare::object,
+    schema::{Describe, Schema},
+    shared::*,
+    value::*,
+};
+use crate::render::{Page, Render, RenderError, Shape};
+
+object! {
+    /// A person who wrote outputs.
+    Author {
+        /// `HX_A` and a number.
+        id: Id<AUTHOR>,
+        /// In single records the ORCID profile, in lists the iD as URL.
+        orcid: Option<AuthorOrcid>,
+        /// Display name.
+        name: Option<String>,
+        /// The longest form of the name.
+        full_name: Option<String>,
+        /// Indexed publications.
+        outputs_count: Option<u64>,
+        /// Citations received.
+        cited_by_count: Option<u64>,
+        /// Where the author was last seen.
+        last_known_institutions: Option<Vec<Ref<INSTITUTION>>>,
+        /// When the record changed.
+        updated_date: Option<Timestamp>,
+        /// When the record was made.
+        created_date: Option<Timestamp>,
+        /// Affiliation history.
+        @single affiliations: Option<Vec<Affiliation>>,
+        /// Citation indicators.
+        @single summary_stats: Option<SummaryStats>,
+        /// Topics of the author's outputs.
+        topics: Option<Vec<TopicShare>>,
+        /// Counts by year.
+        @single counts_by_year: Option<Vec<YearCounts>>,
+        /// Other spellings of the name.
+        @single display_name_alternatives: Option<Vec<String>>,
+    }
+}
+
+object! {
+    /// An institution and the years the author was there.
+    Affiliation {
+        /// The institution.
+        @flat institution: Ref<INSTITUTION>,
+        /// The years.
+        years: Option<Vec<i32>>,
+    }
+}
+
+object! {
+    /// What ORCID says of a person.
+    OrcidProfile {
+        /// The iD, bare.
+        id: String,
+        /// Name.
+        name: Option<String>,
+        /// Biography.
+        biography: Option<String>,
+        /// E-mail addresses.
+        emails: Option<Vec<String>>,
+        /// Identifiers elsewhere.
+        external_identifiers as "externalIdentifiers": Option<Vec<ExternalIdentifier>>,
+        /// Web sites.
+        websites: Option<Vec<Website>>,
+        /// Outputs recorded by ORCID.
+        outputs_count: Option<u64>,
+    }
+}
+
+object! {
+    /// An identifier in another system.
+    ExternalIdentifier {
+        /// The identifier.
+        id: Option<String>,
+        /// The system.
+        name: Option<String>,
+        /// Its address.
+        url: Option<String>,
+    }
+}
+
+object! {
+    /// A web site.
+    Website {
+        /// Its address.
+        url: Option<String>,
+        /// Its name.
+        name: Option<String>,
+    }
+}
+
+/// An author's ORCID: the profile in single records, the iD as URL in lists.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct AuthorOrcid(pub OrcidProfile);
+
+impl Describe for AuthorOrcid {
+    fn schema() -> Schema {
+        Schema::ByShape {
+            single: Box::new(OrcidProfile::schema()),
+            list: Box::new(Schema::OrcidUrl),
+        }
+    }
+}
+
+impl Slots for ArchivedAuthorOrcid {
+    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<'a>)) {}
+}
+
+by_shape!(ArchivedAuthorOrcid, |orcid, page| single orcid.0.render(page), list {
+    page.orcid_url(&orcid.0.id);
+    Ok(())
+});

@@ -1,0 +1,121 @@
+//! The one declaration of a record: from it come the struct, its archived form, its JSON and its
+//! schema.
+
+/// Declares an object member by member, in the interface's order.
+///
+/// ```text
+/// object! {
+///     /// What the object is.
+///     Biblio {
+///         /// What the member is.
+///         volume: Option<String>,          JSON name = field name
+///         kind as "type": Option<…>,       JSON name given
+///         @single issue: Option<String>,   not in lists
+///         @flat author: Ref<AUTHOR>,       its id and name become members of this object
+///     }
+/// }
+/// ```
+macro_rules! object {
+    (
+        $(#[doc = $doc:literal])*
+        $name:ident {
+            $(
+                $(#[doc = $member_doc:literal])*
+                $(@$shown:ident)? $member:ident $(as $json:literal)? : $type:ty,
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])*
+        #[derive(rkyv::Archive, rkyv::Serialize, rkyv::Deserialize, Clone, Debug, Default, PartialEq)]
+        pub struct $name {
+            $($(#[doc = $member_doc])* pub $member: $type,)*
+        }
+
+        impl $crate::record::schema::Describe for $name {
+            fn schema() -> $crate::record::schema::Schema {
+                $crate::record::schema::Schema::Object($crate::record::schema::Object {
+                    name: stringify!($name),
+                    doc: concat!($($doc),*).trim_ascii(),
+                    members: vec![$(
+                        $crate::record::schema::Member {
+                            name: $crate::record::declare::json_name!($member $($json)?),
+                            doc: concat!("", $($member_doc),*).trim_ascii(),
+                            shown: $crate::record::declare::shown!($($shown)?),
+                            schema: <$type as $crate::record::schema::Describe>::schema(),
+                            archived_bytes: size_of::<rkyv::Archived<$type>>(),
+                        },
+                    )*],
+                })
+            }
+        }
+
+        impl $crate::record::value::Slots for rkyv::Archived<$name> {
+            fn slots<'a>(
+                &'a self,
+                visit: &mut impl FnMut($crate::record::value::Slot<'a>),
+            ) {
+                $($crate::record::value::Slots::slots(&self.$member, visit);)*
+                let _ = visit;
+            }
+        }
+
+        impl $crate::render::Render for rkyv::Archived<$name> {
+            fn render(
+                &self,
+                page: &mut $crate::render::Page<'_>,
+            ) -> Result<(), $crate::render::RenderError> {
+                page.open_object();
+                $(
+                    $crate::record::declare::render_member!(
+                        [$($shown)?] self.$member, page,
+                        concat!("\"", $crate::record::declare::json_name!($member $($json)?), "\":")
+                    );
+                )*
+                page.close_object();
+                Ok(())
+            }
+        }
+
+        // Alignment 1 means no padding: a member's offset is the sum of the sizes before it.
+        const _: () = assert!(align_of::<rkyv::Archived<$name>>() == 1);
+    };
+}
+
+macro_rules! json_name {
+    ($member:ident $json:literal) => {
+        $json
+    };
+    ($member:ident) => {
+        stringify!($member)
+    };
+}
+
+macro_rules! shown {
+    (single) => {
+        $crate::record::schema::Shown::Single
+    };
+    (flat) => {
+        $crate::record::schema::Shown::Flat
+    };
+    () => {
+        $crate::record::schema::Shown::Always
+    };
+}
+
+macro_rules! render_member {
+    ([] $value:expr, $page:ident, $key:expr) => {
+        $page.key($key);
+        $crate::render::Render::render(&$value, $page)?;
+    };
+    ([single] $value:expr, $page:ident, $key:expr) => {
+        if $page.shape() == $crate::render::Shape::Single {
+            $page.key($key);
+            $crate::render::Render::render(&$value, $page)?;
+        }
+    };
+    ([flat] $value:expr, $page:ident, $key:expr) => {
+        $value.render_members($page)?;
+    };
+}
+
+pub(crate) use {json_name, object, render_member, shown};

@@ -1,0 +1,229 @@
+//! Institutions, publishers and funders, and the reference list of institution types.
+
+use super::{declare::object, shared::*, value::*};
+
+object! {
+    /// An institution.
+    Institution {
+        /// `HX_I` and a number.
+        id: Id<INSTITUTION>,
+        /// ROR as URL.
+        ror: Option<String>,
+        /// Display name.
+        name: Option<String>,
+        /// Country.
+        country: Option<Country>,
+        /// government, education, facility, company, healthcare and so on.
+        kind as "type": Option<Code<{ Table::InstitutionType as u8 }>>,
+        /// Home page.
+        homepage_url: Option<String>,
+        /// Picture.
+        image_url: Option<String>,
+        /// Small picture.
+        image_thumbnail_url: Option<String>,
+        /// Acronyms.
+        display_name_acronyms: Option<Vec<String>>,
+        /// Other names.
+        display_name_alternatives: Option<Vec<String>>,
+        /// Repositories it runs.
+        @single repositories: Option<Vec<Ref<SOURCE>>>,
+        /// Indexed outputs.
+        outputs_count: Option<u64>,
+        /// Citations received.
+        cited_by_count: Option<u64>,
+        /// Citation indicators.
+        summary_stats: Option<SummaryStats>,
+        /// Parents, children and relatives.
+        @single associated_institutions: Option<Vec<AssociatedInstitution>>,
+        /// Counts by year.
+        counts_by_year: Option<Vec<YearCounts>>,
+        /// Other parts it plays.
+        @single roles: Option<Vec<Role>>,
+        /// Where it is.
+        geo: Option<Geo>,
+        /// Its name in other languages.
+        @single international: Option<Json>,
+        /// When the record changed.
+        updated_date: Option<Timestamp>,
+        /// When the record was made.
+        created_date: Option<Timestamp>,
+        /// Identifiers elsewhere.
+        @single ids: InstitutionIds,
+        /// Topics of its outputs.
+        topics: Option<Vec<TopicShare>>,
+    }
+}
+
+object! {
+    /// A related institution.
+    AssociatedInstitution {
+        /// The institution.
+        @flat institution: Ref<INSTITUTION>,
+        /// parent, child, related and so on.
+        relationship: Option<Code<{ Table::Relationship as u8 }>>,
+    }
+}
+
+object! {
+    /// Where an institution is.
+    Geo {
+        /// City.
+        city: Option<String>,
+        /// GeoNames number of the city.
+        geonames_city_id: Option<String>,
+        /// Region.
+        region: Option<String>,
+        /// Country code.
+        country_code: Option<Code<{ Table::Country as u8 }>>,
+        /// Country.
+        country: Option<String>,
+        /// Degrees north.
+        latitude: Option<f64>,
+        /// Degrees east.
+        longitude: Option<f64>,
+    }
+}
+
+object! {
+    /// Identifiers of an institution elsewhere.
+    InstitutionIds {
+        /// GRID.
+        grid: Option<String>,
+        /// Wikipedia.
+        wikipedia: Option<String>,
+        /// The record's address at OpenAlex.
+        openalex: Option<String>,
+    }
+}
+
+object! {
+    /// A publisher.
+    Publisher {
+        /// `HX_P` and a number.
+        id: Id<PUBLISHER>,
+        /// Display name.
+        name: Option<String>,
+        /// Other titles.
+        alternate_titles: Option<Vec<String>>,
+        /// 0 at the top.
+        hierarchy_level: Option<i64>,
+        /// The publisher above it.
+        parent_publisher: Option<Ref<PUBLISHER>>,
+        /// Itself and every publisher above it.
+        lineage: Option<Vec<Ref<PUBLISHER>>>,
+        /// Countries.
+        countries: Option<Vec<Country>>,
+        /// Home page.
+        homepage_url: Option<String>,
+        /// Picture.
+        image_url: Option<String>,
+        /// Small picture.
+        image_thumbnail_url: Option<String>,
+        /// Indexed outputs.
+        outputs_count: Option<u64>,
+        /// Citations received.
+        cited_by_count: Option<u64>,
+        /// Citation indicators.
+        summary_stats: Option<SummaryStats>,
+        /// Identifiers elsewhere.
+        @single ids: PublisherIds,
+        /// Counts by year.
+        counts_by_year: Option<Vec<YearCounts>>,
+        /// Other parts it plays.
+        @single roles: Option<Vec<Role>>,
+        /// When the record changed.
+        updated_date: Option<Timestamp>,
+        /// When the record was made.
+        created_date: Option<Timestamp>,
+    }
+}
+
+object! {
+    /// Identifiers of a publisher elsewhere.
+    PublisherIds {
+        /// The record's address at OpenAlex.
+        openalex: Option<String>,
+        /// ROR as URL.
+        ror: Option<String>,
+        /// Wikidata.
+        wikidata: Option<String>,
+    }
+}
+
+object! {
+    /// A funder.
+    Funder {
+        /// `HX_F` and a number.
+        id: Id<FUNDER>,
+        /// Display name.
+        name: Option<String>,
+        /// Other titles.
+        alternate_titles: Option<Vec<String>>,
+        /// Country.
+        country: Option<Country>,
+        /// What it is.
+        description: Option<String>,
+        /// Home page.
+        homepage_url: Option<String>,
+        /// Picture.
+        image_url: Option<String>,
+        /// Small picture.
+        image_thumbnail_url: Option<String>,
+        /// Grants.
+        grants_count: Option<u64>,
+        /// Awards.
+        awards_count: Option<u64>,
+        /// Indexed outputs.
+        outputs_count: Option<u64>,
+        /// Citations received.
+        cited_by_count: Option<u64>,
+        /// Citation indicators.
+        summary_stats: Option<SummaryStats>,
+        /// Other parts it plays.
+        @single roles: Option<Vec<Role>>,
+        /// Identifiers elsewhere.
+        @single ids: FunderIds,
+        /// Counts by year.
+        counts_by_year: Option<Vec<YearCounts>>,
+        /// When the record changed.
+        updated_date: Option<Timestamp>,
+        /// When the record was made.
+        created_date: Option<Timestamp>,
+    }
+}
+
+object! {
+    /// Identifiers of a funder elsewhere.
+    FunderIds {
+        /// DOI as URL.
+        doi: Option<String>,
+        /// ROR as URL.
+        ror: Option<String>,
+        /// The record's address at OpenAlex.
+        openalex: Option<String>,
+        /// Crossref.
+        crossref: Option<String>,
+    }
+}
+
+object! {
+    /// A type of institution.
+    InstitutionType {
+        /// Its number.
+        id: Id<INSTITUTION_TYPE>,
+        /// Its short code.
+        code: Option<Code<{ Table::InstitutionType as u8 }>>,
+        /// Its name.
+        name: Option<String>,
+        /// What it means.
+        description: Option<String>,
+        /// Outputs of its institutions.
+        outputs_count: Option<u64>,
+        /// Citations of its institutions.
+        cited_by_count: Option<u64>,
+        /// When the record was made.
+        created_date: Option<UtcTimestamp>,
+        /// When the record changed.
+        updated_date: Option<UtcTimestamp>,
+    }
+}

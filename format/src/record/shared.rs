@@ -1,0 +1,84 @@
+//! Objects that several kinds of record hold.
+
+use super::{
+    declare::object,
+    value::{AnyRef, Code, Named, Ref, Table},
+};
+use crate::entity::Entity;
+
+pub(super) const AUTHOR: u8 = Entity::Author as u8;
+pub(super) const DOMAIN: u8 = Entity::Domain as u8;
+pub(super) const FIELD: u8 = Entity::Field as u8;
+pub(super) const FUNDER: u8 = Entity::Funder as u8;
+pub(super) const INSTITUTION: u8 = Entity::Institution as u8;
+pub(super) const INSTITUTION_TYPE: u8 = Entity::InstitutionType as u8;
+pub(super) const OUTPUT: u8 = Entity::Output as u8;
+pub(super) const PUBLISHER: u8 = Entity::Publisher as u8;
+pub(super) const SOURCE: u8 = Entity::Source as u8;
+pub(super) const SUBFIELD: u8 = Entity::Subfield as u8;
+pub(super) const TOPIC: u8 = Entity::Topic as u8;
+
+/// A country as `{code, name}`.
+pub type Country = Named<{ Table::Country as u8 }>;
+/// A currency's code.
+pub type Currency = Code<{ Table::Currency as u8 }>;
+
+object! {
+    /// Citation indicators.
+    SummaryStats {
+        /// Mean citations in the last two years.
+        mean_citedness_2yr as "2yr_mean_citedness": Option<f64>,
+        /// Hirsch's index.
+        h_index: Option<u64>,
+        /// Outputs with at least ten citations.
+        i10_index: Option<u64>,
+    }
+}
+
+object! {
+    /// The counts of one year.
+    YearCounts {
+        /// The year.
+        year: Option<i32>,
+        /// Outputs of that year.
+        outputs_count: Option<u64>,
+        /// Open-access outputs of that year.
+        oa_outputs_count: Option<u64>,
+        /// Citations received in that year.
+        cited_by_count: Option<u64>,
+    }
+}
+
+object! {
+    /// A topic with its weight.
+    TopicShare {
+        /// The topic.
+        @flat topic: Ref<TOPIC>,
+        /// Outputs on the topic.
+        @single count: Option<u64>,
+        /// Its share of the topic's outputs.
+        @single share: Option<f64>,
+    }
+}
+
+object! {
+    /// A part the same organisation plays.
+    Role {
+        /// funder, institution or publisher.
+        role: Option<Code<{ Table::Role as u8 }>>,
+        /// The record of that part.
+        id: Option<AnyRef>,
+        /// Outputs in that part.
+        outputs_count: Option<u64>,
+    }
+}
+
+object! {
+    /// Addresses of a taxonomy node elsewhere.
+    TaxonomyIds {
+        /// Wikidata.
+        wikidata: Option<String>,
+        /// Wikipedia.
+        wikipedia: Option<String>,
+    }
+}

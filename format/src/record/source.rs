@@ -1,0 +1,538 @@
+//! The source record: journals, repositories and other venues.
+
+use rkyv::{Archive, Deserialize, Serialize};
+
+use super::{
+    declare::object,
+    schema::{Describe, Schema},
+    shared::*,
+    value::*,
+};
+use crate::{
+    entity::Entity,
+    json,
+    render::{Page, Render, RenderError, Shape},
+};
+
+object! {
+    /// A journal, repository or other venue.
+    Source {
+        /// `HX_S` and a number.
+        id: Id<SOURCE>,
+        /// Linking ISSN.
+        issn_l: Option<String>,
+        /// All ISSNs.
+        issn: Option<Vec<String>>,
+        /// Display name.
+        name: Option<String>,
+        /// The publisher or institution behind it.
+        host_organization_name: Option<HostName>,
+        /// Indexed outputs.
+        outputs_count: Option<u64>,
+        /// Open-access outputs.
+        oa_outputs_count: Option<u64>,
+        /// Citations received.
+        cited_by_count: Option<u64>,
+        /// Citation indicators.
+        summary_stats: Option<SummaryStats>,
+        /// Openness and indexing.
+        @flat standing: Standing,
+        /// Year of its first output.
+        first_publication_year: Option<i32>,
+        /// Year of its last output.
+        last_publication_year: Option<i32>,
+        /// Home page.
+        homepage_url: Option<String>,
+        /// Article processing charges.
+        apc_prices: Option<Vec<ApcPrice>>,
+        /// Article processing charge in US dollars.
+        apc_usd: Option<i64>,
+        /// The same, year by year.
+        apc_usd_by_year: Option<YearPrices>,
+        /// Country.
+        country: Option<Country>,
+        /// Societies behind it.
+        societies: Option<Vec<Society>>,
+        /// Other titles.
+        alternate_titles: Option<Vec<String>>,
+        /// journal, repository and so on.
+        kind as "type": Option<Code<{ Table::SourceType as u8 }>>,
+        /// Counts by year.
+        counts_by_year: Option<Vec<YearCounts>>,
+        /// When the record changed.
+        updated_date: Option<Timestamp>,
+        /// When the record was made.
+        created_date: Option<Timestamp>,
+        /// Identifiers elsewhere.
+        @single ids: SourceIds,
+        /// Topics of its outputs.
+        topics: Option<Vec<TopicShare>>,
+        /// Journal metrics.
+        @single metrics: Option<Metrics>,
+        /// What DOAJ says of it.
+        @single doaj: Option<Doaj>,
+    }
+}
+
+/// Declares [`Standing`], whose members a list item and a single record order differently.
+macro_rules! standing {
+    (
+        members { $($(#[doc = $doc:literal])* $member:ident: $type:ty,)* }
+        single { $($single:ident)* }
+        list { $($list:ident)* }
+    ) => {
+        object! {
+            /// How open a source is, and who indexes it.
+            Standing { $($(#[doc = $doc])* $member: $type,)* }
+        }
+
+        impl ArchivedStanding {
+            /// Writes the members into the object the page stands in.
+            ///
+            /// # Errors
+            ///
+            /// None of its own.
+            pub fn render_members(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+                match page.shape() {
+                    Shape::Single => {
+                        $(page.key(concat!("\"", stringify!($single), "\":"));
+                        self.$single.render(page)?;)*
+                    }
+                    Shape::List => {
+                        $(page.key(concat!("\"", stringify!($list), "\":"));
+                        self.$list.render(page)?;)*
+                    }
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+standing! {
+    members {
+        /// Whether all of it is open access.
+        is_oa: Option<bool>,
+        /// Whether DOAJ lists it.
+        is_in_doaj: Option<bool>,
+        /// Whether most outputs are open access.
+        is_high_oa_rate: Option<bool>,
+        /// Whether SciELO lists it.
+        is_in_scielo: Option<bool>,
+        /// Whether it runs on Open Journal Systems.
+        is_ojs: Option<bool>,
+        /// Whether it is a preprint repository.
+        is_preprint_repository: Option<bool>,
+        /// Whether it is a core source.
+        is_core: Option<bool>,
+        /// Since when DOAJ lists it.
+        is_in_doaj_since_year: Option<i32>,
+        /// Since when most outputs are open access.
+        is_high_oa_rate_since_year: Option<i32>,
+        /// When it turned open access.
+        oa_flip_year: Option<i32>,
+    }
+    single {
+        is_oa is_in_doaj is_high_oa_rate is_in_scielo is_ojs is_preprint_repository is_core
+        is_in_doaj_since_year is_high_oa_rate_since_year oa_flip_year
+    }
+    list {
+        is_oa is_in_doaj is_in_doaj_since_year is_high_oa_rate is_high_oa_rate_since_year
+        is_in_scielo is_ojs is_preprint_repository is_core oa_flip_year
+    }
+}
+
+object! {
+    /// A price in a currency.
+    ApcPrice {
+        /// The amount.
+        price: Option<i64>,
+        /// Its currency.
+        currency: Option<Currency>,
+    }
+}
+
+object! {
+    /// The price of one year.
+    YearPrice {
+        /// The year.
+        year: i32,
+        /// The price in US dollars.
+        price: Option<i64>,
+    }
+}
+
+object! {
+    /// A society behind a source.
+    Society {
+        /// Its address.
+        url: Option<String>,
+        /// Its name.
+        organization: Option<String>,
+    }
+}
+
+object! {
+    /// Identifiers of a source elsewhere.
+    SourceIds {
+        /// Microsoft Academic Graph.
+        mag: Option<String>,
+        /// The record's address at OpenAlex.
+        openalex: Option<String>,
+    }
+}
+
+object! {
+    /// Journal metrics.
+    Metrics {
+        /// Scopus.
+        scopus: Option<Scopus>,
+        /// Web of Science.
+        web_of_science: Option<WebOfScience>,
+        /// ABDC journal quality list.
+        abdc: Option<Abdc>,
+    }
+}
+
+object! {
+    /// Metrics from Scopus and SCImago.
+    Scopus {
+        /// Whether it is indexed today.
+        active: Option<bool>,
+        /// Years covered.
+        coverage: Option<String>,
+        /// Documents.
+        doc_count: Option<i64>,
+        /// Percentile.
+        percent: Option<i64>,
+        /// Rank in its category.
+        rank: Option<String>,
+        /// Citations.
+        citations: Option<i64>,
+        /// Source normalized impact per paper.
+        snip: Option<f64>,
+        /// SCImago journal rank.
+        sjr: Option<f64>,
+        /// CiteScore.
+        citescore: Option<f64>,
+        /// Share of documents cited.
+        percent_cited: Option<i64>,
+        /// Quartile.
+        quartile: Option<String>,
+        /// Category.
+        subject_category: Option<String>,
+        /// Type of source.
+        kind as "type": Option<String>,
+    }
+}
+
+object! {
+    /// Metrics from Journal Citation Reports.
+    WebOfScience {
+        /// ISSN.
+        issn: Option<String>,
+        /// Electronic ISSN.
+        eissn: Option<String>,
+        /// Issues a year.
+        issues_per_year: Option<i64>,
+        /// First year covered.
+        start_year: Option<i64>,
+        /// Journal impact factor.
+        jif: Option<f64>,
+        /// Five-year impact factor.
+        five_year_jif: Option<f64>,
+        /// Best ranking.
+        best_ranking: Option<f64>,
+        /// Whether it is indexed today.
+        active: Option<bool>,
+        /// Quartile.
+        quartile: Option<String>,
+        /// Indexes.
+        index: Option<Vec<NamedIndex>>,
+        /// Category.
+        subject_category: Option<String>,
+        /// Open-access status.
+        open_access_status: Option<String>,
+    }
+}
+
+object! {
+    /// An index of Web of Science.
+    NamedIndex {
+        /// Its code.
+        code: Option<String>,
+        /// Its name.
+        name: Option<String>,
+    }
+}
+
+object! {
+    /// ABDC journal quality list.
+    Abdc {
+        /// A*, A, B or C.
+        rating: Option<String>,
+    }
+}
+
+object! {
+    /// What DOAJ says of a source.
+    Doaj {
+        /// ISSN.
+        issn: Option<String>,
+        /// Languages.
+        languages: Option<Vec<String>>,
+        /// Licences.
+        licenses: Option<Vec<DoajLicense>>,
+        /// Subjects.
+        subjects: Option<Vec<String>>,
+        /// Year.
+        open_access_since: Option<String>,
+        /// Addresses.
+        reference as "ref": Option<Vec<DoajReference>>,
+        /// Weeks from submission to publication.
+        publication_weeks: Option<String>,
+        /// Charges.
+        apc: Option<Vec<DoajApc>>,
+    }
+}
+
+object! {
+    /// A licence as DOAJ lists it.
+    DoajLicense {
+        /// For example CC BY.
+        kind as "type": Option<String>,
+        /// Its address.
+        url: Option<String>,
+        /// Icons.
+        icon_urls: Option<Vec<String>>,
+    }
+}
+
+object! {
+    /// An address as DOAJ lists it.
+    DoajReference {
+        /// What is there.
+        name: Option<String>,
+        /// The address.
+        url: Option<String>,
+    }
+}
+
+object! {
+    /// A charge as DOAJ lists it.
+    DoajApc {
+        /// Its currency.
+        currency: Option<String>,
+        /// The amount.
+        price: Option<String>,
+    }
+}
+
+/// The name given with the record, or else the host's own; shown as one string.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct HostName {
+    /// The name given.
+    pub given: Option<String>,
+    /// The host, where it is a publisher.
+    pub publisher: Option<Ref<PUBLISHER>>,
+    /// The host, where it is an institution.
+    pub institution: Option<Ref<INSTITUTION>>,
+}
+
+impl Describe for HostName {
+    fn schema() -> Schema {
+        Schema::Nullable(Box::new(Schema::Text))
+    }
+}
+
+impl Slots for ArchivedHostName {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+        // A name is shown, not a reference.
+        for host in self.publisher.iter().map(|host| &host.0) {
+            visit(Slot::Copy(host));
+        }
+        for host in self.institution.iter().map(|host| &host.0) {
+            visit(Slot::Copy(host));
+        }
+    }
+}
+
+impl Render for ArchivedHostName {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        let publisher = self.publisher.as_ref().map(|host| (Entity::Publisher, host.0));
+        let institution = self.institution.as_ref().map(|host| (Entity::Institution, host.0));
+        let name = match (self.given.as_ref(), publisher.or(institution)) {
+            (Some(given), _) => Some(given.as_str()),
+            (None, Some((entity, row))) => page.snapshot().row_name(entity, row.to_native())?,
+            (None, None) => None,
+        };
+        match name {
+            Some(name) => json::string(&mut page.out, name),
+            None => page.null(),
+        }
+        Ok(())
+    }
+}
+
+/// The type of a venue's source: the source's own, or else the one the venue gives.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+pub struct SourceKind {
+    /// The source.
+    pub source: u32,
+    /// The type's code, or [`NO_CODE`].
+    pub code: u32,
+}
+
+impl Describe for SourceKind {
+    fn schema() -> Schema {
+        Schema::Nullable(Box::new(Schema::Code(Table::SourceType)))
+    }
+}
+
+impl Slots for ArchivedSourceKind {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+        visit(Slot::SourceType { source: &self.source, code: &self.code });
+    }
+}
+
+impl Render for ArchivedSourceKind {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        match self.code.to_native() {
+            NO_CODE => {
+                page.null();
+                Ok(())
+            }
+            code => page.code(code),
+        }
+    }
+}
+
+/// A cut of the metrics of a venue's source, read from the source's record.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+pub struct VenueMetrics(pub Ref<SOURCE>);
+
+impl Describe for VenueMetrics {
+    fn schema() -> Schema {
+        Schema::Nullable(Box::new(MetricsCut::schema()))
+    }
+}
+
+impl Slots for ArchivedVenueMetrics {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+        visit(Slot::Copy(&self.0.0));
+    }
+}
+
+impl Render for ArchivedVenueMetrics {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        let source = page.snapshot().archived::<Source>(self.0.0.to_native())?;
+        match source.and_then(|source| source.metrics.as_ref()) {
+            Some(metrics) => render_cut(metrics, page),
+            None => {
+                page.null();
+                Ok(())
+            }
+        }
+    }
+}
+
+object! {
+    /// What a venue shows of its source's metrics.
+    MetricsCut {
+        /// Scopus.
+        scopus: Option<ScopusCut>,
+        /// Web of Science.
+        web_of_science: Option<WebOfScienceCut>,
+        /// ABDC journal quality list.
+        abdc: Option<Abdc>,
+    }
+}
+
+object! {
+    /// What a venue shows of Scopus.
+    ScopusCut {
+        /// Source normalized impact per paper.
+        snip: Option<f64>,
+        /// SCImago journal rank.
+        sjr: Option<f64>,
+        /// CiteScore.
+        citescore: Option<f64>,
+        /// Quartile.
+        quartile: Option<String>,
+    }
+}
+
+object! {
+    /// What a venue shows of Web of Science.
+    WebOfScienceCut {
+        /// Journal impact factor.
+        jif: Option<f64>,
+        /// Five-year impact factor.
+        five_year_jif: Option<f64>,
+        /// Quartile.
+        quartile: Option<String>,
+        /// Indexes.
+        indexes: Option<Vec<NamedIndex>>,
+    }
+}
+
+/// Writes the members of [`MetricsCut`] straight from the whole metrics.
+fn render_cut(metrics: &rkyv::Archived<Metrics>, page: &mut Page<'_>) -> Result<(), RenderError> {
+    /// An object of members, or null where `$of` is.
+    macro_rules! cut {
+        ($of:expr, $($key:literal: $member:ident),*) => {
+            match $of.as_ref() {
+                Some(whole) => {
+                    page.open_object();
+                    $(
+                        page.key(concat!("\"", $key, "\":"));
+                        whole.$member.render(page)?;
+                    )*
+                    page.close_object();
+                }
+                None => page.null(),
+            }
+        };
+    }
+    page.open_object();
+    page.key("\"scopus\":");
+    cut!(metrics.scopus, "snip": snip, "sjr": sjr, "citescore": citescore, "quartile": quartile);
+    page.key("\"web_of_science\":");
+    cut!(
+        metrics.web_of_science,
+        "jif": jif, "five_year_jif": five_year_jif, "quartile": quartile, "indexes": index
+    );
+    page.key("\"abdc\":");
+    metrics.abdc.render(page)?;
+    page.close_object();
+    Ok(())
+}
+
+/// Prices by year: an array in single records, an object in lists.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct YearPrices(pub Vec<YearPrice>);
+
+impl Describe for YearPrices {
+    fn schema() -> Schema {
+        Schema::ByShape {
+            single: Box::new(Vec::<YearPrice>::schema()),
+            list: Box::new(Schema::YearMap(Box::new(Schema::Integer))),
+        }
+    }
+}
+
+impl Slots for ArchivedYearPrices {
+    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<'a>)) {}
+}
+
+by_shape!(ArchivedYearPrices, |prices, page| single prices.0.render(page), list {
+    page.open_object();
+    for price in prices.0.iter() {
+        page.key("\"");
+        json::signed(&mut page.out, i64::from(price.year.to_native()));
+        page.out.extend_from_slice(b"\":");
+        price.price.render(page)?;
+    }
+    page.close_object();
+    Ok(())
+});

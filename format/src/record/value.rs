@@ -1,0 +1,493 @@
+//! The leaf values of records: identifiers, references, codes, times, cold text.
+//!
+//! A reference is one `u32`. In an object it is the number of a *mention* (an id and a name, kept
+//! once a segment); in a snapshot it is the *row* of the record referred to. Both are the same
+//! bytes, so linking a record is copying it and replacing those numbers.
+
+use rkyv::{
+    Archive, Deserialize, Serialize,
+    primitive::{ArchivedF64, ArchivedI32, ArchivedI64, ArchivedU32, ArchivedU64},
+    string::ArchivedString,
+    vec::ArchivedVec,
+};
+
+use crate::{
+    entity::{Entity, NO_ID},
+    json,
+    render::{Page, Render, RenderError},
+};
+
+use super::schema::{Describe, Schema};
+
+/// The tables of codes. A code is referred to like a record; its table takes an entity's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Table {
+    Country = 64,
+    Language = 65,
+    OutputType = 66,
+    SourceType = 67,
+    InstitutionType = 68,
+    License = 69,
+    Version = 70,
+    OaStatus = 71,
+    Index = 72,
+    AuthorPosition = 73,
+    Currency = 74,
+    Provenance = 75,
+    Relationship = 76,
+    Role = 77,
+}
+
+/// The first number of a [`Table`]; below it a kind of mention is an [`Entity`].
+pub const TABLE_FIRST: u8 = 64;
+
+/// Stands where a code would, and there is none.
+pub const NO_CODE: u32 = u32::MAX;
+
+/// Every table's name, from number [`TABLE_FIRST`] up.
+pub const TABLE_NAMES: [&str; 14] = [
+    "country",
+    "language",
+    "output type",
+    "source type",
+    "institution type",
+    "licence",
+    "version",
+    "oa_status",
+    "indexed_in",
+    "author_position",
+    "currency",
+    "provenance",
+    "relationship",
+    "role",
+];
+
+/// What the numbers of references in one archived record stand for, shown to a visitor.
+pub enum Slot<'a> {
+    /// A reference or a code.
+    Target(&'a ArchivedU32),
+    /// A reference that stands beside its own copy, for the reader's convenience.
+    Copy(&'a ArchivedU32),
+    /// The type of a venue: the source's own, where it has one, before the one given here.
+    SourceType {
+        /// The source referred to.
+        source: &'a ArchivedU32,
+        /// The type's code.
+        code: &'a ArchivedU32,
+    },
+}
+
+/// Archived values that may hold references.
+pub trait Slots {
+    /// Shows `visit` each reference in it, in the order of the declaration.
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>));
+}
+
+impl<T: Slots> Slots for rkyv::option::ArchivedOption<T> {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+        if let Some(value) = self.as_ref() {
+            value.slots(visit);
+        }
+    }
+}
+
+impl<T: Slots> Slots for ArchivedVec<T> {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+        for value in self.iter() {
+            value.slots(visit);
+        }
+    }
+}
+
+macro_rules! no_slots {
+    ($($type:ty),* $(,)?) => {
+        $(impl Slots for $type {
+            fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<'a>)) {}
+        })*
+    };
+}
+
+no_slots!(
+    bool,
+    ArchivedI32,
+    ArchivedI64,
+    ArchivedU64,
+    ArchivedF64,
+    ArchivedString,
+    ArchivedCold,
+    ArchivedTimestamp,
+    ArchivedUtcTimestamp,
+    ArchivedDate,
+    ArchivedOrcid,
+    ArchivedJson,
+);
+
+/// The entity a const parameter names.
+const fn entity(index: u8) -> Entity {
+    crate::entity::CATALOG[index as usize].entity
+}
+
+/// A record's own identifier.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+pub struct Id<const E: u8>(pub u64);
+
+impl<const E: u8> Describe for Id<E> {
+    fn schema() -> Schema {
+        Schema::Id(entity(E))
+    }
+}
+
+impl<const E: u8> Slots for ArchivedId<E> {
+    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<'a>)) {}
+}
+
+impl<const E: u8> Render for ArchivedId<E> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.id(entity(E), self.0.to_native());
+        Ok(())
+    }
+}
+
+/// Types that are one number standing for a mention or a row.
+macro_rules! target {
+    ($(#[$doc:meta])* $name:ident, $archived:ident, $schema:expr) => {
+        $(#[$doc])*
+        #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+        pub struct $name<const E: u8>(pub u32);
+
+        impl<const E: u8> Describe for $name<E> {
+            fn schema() -> Schema {
+                $schema
+            }
+        }
+
+        impl<const E: u8> Slots for $archived<E> {
+            fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+                visit(Slot::Target(&self.0));
+            }
+        }
+    };
+}
+
+target!(
+    /// A reference to a record of entity `E`, rendered as `id` and `name`.
+    Ref,
+    ArchivedRef,
+    Schema::Reference(entity(E))
+);
+target!(
+    /// A reference from child to parent in the taxonomy, its `id` a string.
+    ParentRef,
+    ArchivedParentRef,
+    Schema::ParentReference(entity(E))
+);
+target!(
+    /// A code of table `E`, rendered as its text.
+    Code,
+    ArchivedCode,
+    Schema::Code(table(E))
+);
+target!(
+    /// A code of table `E`, rendered as `{code, name}`.
+    Named,
+    ArchivedNamed,
+    Schema::NamedCode(table(E))
+);
+
+/// The table a const parameter names. The list is short and a wrong number stops the build of the
+/// first schema, so a search will do.
+fn table(number: u8) -> Table {
+    use Table::*;
+    let tables = [
+        Country,
+        Language,
+        OutputType,
+        SourceType,
+        InstitutionType,
+        License,
+        Version,
+        OaStatus,
+        Index,
+        AuthorPosition,
+        Currency,
+        Provenance,
+        Relationship,
+        Role,
+    ];
+    tables[usize::from(number - TABLE_FIRST)]
+}
+
+impl<const E: u8> ArchivedRef<E> {
+    /// Writes `"id":…,"name":…` into the object the page stands in.
+    ///
+    /// # Errors
+    ///
+    /// Where the row or the file behind it is damaged.
+    pub fn render_members(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.reference(entity(E), self.0.to_native(), false)
+    }
+}
+
+impl<const E: u8> Render for ArchivedRef<E> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.open_object();
+        self.render_members(page)?;
+        page.close_object();
+        Ok(())
+    }
+}
+
+impl<const E: u8> Render for ArchivedParentRef<E> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.open_object();
+        page.reference(entity(E), self.0.to_native(), true)?;
+        page.close_object();
+        Ok(())
+    }
+}
+
+impl<const E: u8> Render for ArchivedCode<E> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.code(self.0.to_native())
+    }
+}
+
+impl<const E: u8> Render for ArchivedNamed<E> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        let code = self.0.to_native();
+        page.open_object();
+        page.key("\"code\":");
+        page.code(code)?;
+        page.key("\"name\":");
+        page.code_name(code)?;
+        page.close_object();
+        Ok(())
+    }
+}
+
+/// A reference whose entity is known only from the record: rendered as the identifier alone.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+pub struct AnyRef {
+    /// The discriminant of the [`Entity`].
+    pub entity: u8,
+    /// The mention, or the row.
+    pub target: u32,
+}
+
+impl Describe for AnyRef {
+    fn schema() -> Schema {
+        Schema::AnyReference
+    }
+}
+
+impl Slots for ArchivedAnyRef {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+        visit(Slot::Target(&self.target));
+    }
+}
+
+impl Render for ArchivedAnyRef {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        let entity = Entity::from_index(self.entity).ok_or(RenderError::Record)?;
+        let id = page.snapshot().row_id(entity, self.target.to_native())?;
+        if id == NO_ID {
+            page.null()
+        } else {
+            page.id_text(entity, id)
+        }
+        Ok(())
+    }
+}
+
+/// A long text, kept in the record's compressed pool.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cold {
+    /// Where it begins in the pool, in bytes.
+    pub offset_bytes: u32,
+    /// How long it is, in bytes.
+    pub length_bytes: u32,
+}
+
+impl Describe for Cold {
+    fn schema() -> Schema {
+        Schema::ColdText
+    }
+}
+
+impl Render for ArchivedCold {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.cold(self.offset_bytes.to_native(), self.length_bytes.to_native())
+    }
+}
+
+/// A day.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+pub struct Date {
+    /// 0 to 9999.
+    pub year: u16,
+    /// 1 to 12.
+    pub month: u8,
+    /// 1 to 31.
+    pub day: u8,
+}
+
+impl Describe for Date {
+    fn schema() -> Schema {
+        Schema::Date
+    }
+}
+
+impl Render for ArchivedDate {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.out.push(b'"');
+        page.day(self.year.to_native(), self.month, self.day);
+        page.out.push(b'"');
+        Ok(())
+    }
+}
+
+/// A moment in UTC, with as many digits of its second's fraction as the dump gave (0 to 6).
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+pub struct Timestamp {
+    /// Microseconds since 1970-01-01T00:00:00.
+    pub micros: i64,
+    /// Digits of the fraction to show.
+    pub fraction_digits: u8,
+}
+
+impl Describe for Timestamp {
+    fn schema() -> Schema {
+        Schema::Timestamp
+    }
+}
+
+impl Render for ArchivedTimestamp {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.out.push(b'"');
+        page.moment(self.micros.to_native(), self.fraction_digits)?;
+        page.out.push(b'"');
+        Ok(())
+    }
+}
+
+/// A moment rendered in the millisecond form with `Z`.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+pub struct UtcTimestamp {
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    pub micros: i64,
+}
+
+impl Describe for UtcTimestamp {
+    fn schema() -> Schema {
+        Schema::UtcTimestamp
+    }
+}
+
+impl Render for ArchivedUtcTimestamp {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.out.push(b'"');
+        page.moment(self.micros.to_native(), 3)?;
+        page.out.extend_from_slice(b"Z\"");
+        Ok(())
+    }
+}
+
+/// An ORCID iD, stored bare and rendered as a URL.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct Orcid(pub String);
+
+impl Describe for Orcid {
+    fn schema() -> Schema {
+        Schema::OrcidUrl
+    }
+}
+
+impl Render for ArchivedOrcid {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.orcid_url(&self.0);
+        Ok(())
+    }
+}
+
+/// A JSON object whose members the interface does not name, kept as canonical text.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub struct Json(pub String);
+
+impl Describe for Json {
+    fn schema() -> Schema {
+        Schema::Json
+    }
+}
+
+impl Render for ArchivedJson {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.out.extend_from_slice(self.0.as_bytes());
+        Ok(())
+    }
+}
+
+/// A value with one shape in single records and another in lists.
+macro_rules! by_shape {
+    ($archived:ident, |$self:ident, $page:ident| single $single:expr, list $list:expr) => {
+        impl Render for $archived {
+            fn render(&self, $page: &mut Page<'_>) -> Result<(), RenderError> {
+                let $self = self;
+                match $page.shape() {
+                    Shape::Single => $single,
+                    Shape::List => $list,
+                }
+            }
+        }
+    };
+}
+pub(super) use by_shape;
+
+/// Leaf values whose JSON is the value itself.
+macro_rules! plain {
+    ($($type:ty, |$value:ident, $out:ident| $write:expr;)*) => {
+        $(impl Render for $type {
+            fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+                let ($value, $out) = (self, &mut page.out);
+                $write;
+                Ok(())
+            }
+        })*
+    };
+}
+
+plain! {
+    bool, |value, out| out.extend_from_slice(if *value { b"true" } else { b"false" });
+    ArchivedI32, |value, out| json::signed(out, i64::from(value.to_native()));
+    ArchivedI64, |value, out| json::signed(out, value.to_native());
+    ArchivedU64, |value, out| json::unsigned(out, value.to_native());
+    ArchivedF64, |value, out| json::number(out, value.to_native());
+    ArchivedString, |value, out| json::string(out, value);
+}
+
+impl<T: Render> Render for rkyv::option::ArchivedOption<T> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        match self.as_ref() {
+            Some(value) => value.render(page),
+            None => {
+                page.null();
+                Ok(())
+            }
+        }
+    }
+}
+
+impl<T: Render> Render for ArchivedVec<T> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        page.out.push(b'[');
+        for (index, value) in self.iter().enumerate() {
+            if index > 0 {
+                page.out.push(b',');
+            }
+            value.render(page)?;
+        }
+        page.out.push(b']');
+        Ok(())
+    }
+}

@@ -1,0 +1,274 @@
+//! An output of the dump as the interface shows it: venues, authors and funders in all their vintages.
+
+use serde_json::Value;
+
+use crate::entity::{Entity, prefixed};
+use crate::render::{Renderer, either, one_item};
+use crate::values::{
+    abstract_text, coded, count, date, flag, fraction, id_text, length, list, object,
+    object_or_null, objects, orcid_url, text, texts, timestamp, words, year,
+};
+
+impl Renderer<'_> {
+    pub(crate) fn output(&self, id: Value, dump: &Value) -> Value {
+        object([
+            ("id", id),
+            ("doi", text(&dump["doi"])),
+            ("title", text(&dump["title"])),
+            ("name", text(&dump["display_name"])),
+            ("year", year(&dump["publication_year"])),
+            ("date", date(&dump["publication_date"])),
+            ("ids", object([("mag", id_text(&dump["ids"]["mag"]))])),
+            ("language", coded(&dump["language"])),
+            ("primary_venue", self.primary_venue(dump)),
+            ("additional_venues", self.additional_venues(dump)),
+            (
+                "venues_count",
+                either(count(&dump["locations_count"]), || length(&dump["locations"])),
+            ),
+            ("type", text(&dump["type"])),
+            ("indexed_in", texts(&dump["indexed_in"])),
+            (
+                "open_access",
+                object_or_null(&dump["open_access"], |access| {
+                    object([
+                        ("is_oa", flag(&access["is_oa"])),
+                        ("oa_status", text(&access["oa_status"])),
+                        ("oa_url", text(&access["oa_url"])),
+                    ])
+                }),
+            ),
+            ("authors", objects(&dump["authorships"], |authorship| self.authorship(authorship))),
+            ("fwci", fraction(&dump["fwci"])),
+            ("has_fulltext", flag(&dump["has_fulltext"])),
+            ("cited_by_count", count(&dump["cited_by_count"])),
+            (
+                "cites",
+                either(count(&dump["referenced_works_count"]), || {
+                    length(&dump["referenced_works"])
+                }),
+            ),
+            (
+                "citation_normalized_percentile",
+                object_or_null(&dump["citation_normalized_percentile"], |percentile| {
+                    object([
+                        ("value", fraction(&percentile["value"])),
+                        ("is_in_top_1_percent", flag(&percentile["is_in_top_1_percent"])),
+                        ("is_in_top_10_percent", flag(&percentile["is_in_top_10_percent"])),
+                    ])
+                }),
+            ),
+            (
+                "cited_by_percentile_year",
+                object_or_null(&dump["cited_by_percentile_year"], |percentile| {
+                    object([("min", count(&percentile["min"])), ("max", count(&percentile["max"]))])
+                }),
+            ),
+            (
+                "biblio",
+                object_or_null(&dump["biblio"], |biblio| {
+                    object([
+                        ("volume", text(&biblio["volume"])),
+                        ("issue", text(&biblio["issue"])),
+                        ("first_page", text(&biblio["first_page"])),
+                        ("last_page", text(&biblio["last_page"])),
+                    ])
+                }),
+            ),
+            ("is_retracted", flag(&dump["is_retracted"])),
+            ("is_paratext", flag(&dump["is_paratext"])),
+            (
+                "apc_paid",
+                object_or_null(&dump["apc_paid"], |paid| {
+                    object([
+                        ("value", count(&paid["value"])),
+                        ("currency", text(&paid["currency"])),
+                        ("value_usd", count(&paid["value_usd"])),
+                        ("provenance", text(&paid["provenance"])),
+                    ])
+                }),
+            ),
+            ("primary_topic", self.reference(Entity::Topics, &dump["primary_topic"])),
+            ("topics", self.references(Entity::Topics, &dump["topics"])),
+            (
+                "sustainable_development_goals",
+                objects(&dump["sustainable_development_goals"], |goal| {
+                    object([("id", goal_id(&goal["id"])), ("name", text(&goal["display_name"]))])
+                }),
+            ),
+            ("funders", self.output_funders(dump)),
+            (
+                "counts_by_year",
+                objects(&dump["counts_by_year"], |counts| {
+                    object([
+                        ("year", year(&counts["year"])),
+                        ("cited_by_count", count(&counts["cited_by_count"])),
+                    ])
+                }),
+            ),
+            ("keywords", list(&dump["keywords"], keyword)),
+            ("abstract", abstract_text(&dump["abstract_inverted_index"])),
+            ("updated_date", timestamp(&dump["updated_date"])),
+            ("created_date", timestamp(&dump["created_date"])),
+        ])
+    }
+
+    fn primary_venue(&self, dump: &Value) -> Value {
+        if dump["primary_location"].is_object() {
+            return self.venue(&dump["primary_location"], true);
+        }
+        object_or_null(&dump["host_venue"], |host| {
+            let source = match (&host["id"], &host["display_name"]) {
+                (Value::Null, Value::Null) => Value::Null,
+                _ => host.clone(),
+            };
+            let location = object([
+                ("is_oa", host["is_oa"].clone()),
+                ("landing_page_url", host["url"].clone()),
+                ("license", host["license"].clone()),
+                ("version", host["version"].clone()),
+                ("source", source),
+            ]);
+            self.venue(&location, true)
+        })
+    }
+
+    fn additional_venues(&self, dump: &Value) -> Value {
+        let Some(locations) = dump["locations"].as_array() else {
+            return Value::Null;
+        };
+        let mut locations: Vec<&Value> =
+            locations.iter().filter(|location| location.is_object()).collect();
+        let primary = &dump["primary_location"];
+        if primary.is_object() && !locations.is_empty() {
+            let same_id = |location: &&Value| {
+                words(&primary["id"]).is_some_and(|id| words(&location["id"]) == Some(id))
+            };
+            locations.remove(locations.iter().position(same_id).unwrap_or(0));
+        }
+        locations.into_iter().map(|location| self.venue(location, false)).collect()
+    }
+
+    fn venue(&self, location: &Value, is_primary: bool) -> Value {
+        object([
+            ("id", text(&location["id"])),
+            ("is_oa", flag(&location["is_oa"])),
+            ("landing_page_url", text(&location["landing_page_url"])),
+            ("pdf_url", text(&location["pdf_url"])),
+            ("license", text(&location["license"])),
+            ("version", text(&location["version"])),
+            ("is_accepted", flag(&location["is_accepted"])),
+            ("is_published", flag(&location["is_published"])),
+            ("source", self.venue_source(&location["source"], is_primary)),
+        ])
+    }
+
+    fn venue_source(&self, source: &Value, is_primary: bool) -> Value {
+        let mut shown = self.reference(Entity::Sources, source);
+        let record = self
+            .records
+            .target(Entity::Sources, source)
+            .and_then(|number| self.records.by_id.get(&(Entity::Sources, number)));
+        if let Value::Object(members) = &mut shown {
+            let own = record.map_or(Value::Null, |record| text(&record.object["type"]));
+            members.insert("type".to_owned(), either(own, || text(&source["type"])));
+            if is_primary {
+                members.insert("metrics".to_owned(), Value::Null);
+            }
+        }
+        shown
+    }
+
+    fn authorship(&self, authorship: &Value) -> Value {
+        let author = &authorship["author"];
+        let (id, name) = self.id_and_name(Entity::Authors, author);
+        object([
+            ("author_position", text(&authorship["author_position"])),
+            ("id", id),
+            ("name", name),
+            ("orcid", orcid_url(&author["orcid"])),
+            ("affiliations", self.references(Entity::Institutions, &authorship["institutions"])),
+            ("countries", list(&authorship["countries"], coded)),
+            ("is_corresponding", flag(&authorship["is_corresponding"])),
+            (
+                "raw_affiliation_strings",
+                either(texts(&authorship["raw_affiliation_strings"]), || {
+                    one_item(text(&authorship["raw_affiliation_string"]))
+                }),
+            ),
+        ])
+    }
+
+    /// `funders` joined with `awards`; in dumps without `funders`, `grants` gathered by funder.
+    fn output_funders(&self, dump: &Value) -> Value {
+        let funder = |funder: &Value, awards: Value| {
+            let (id, name) = self.id_and_name(Entity::Funders, funder);
+            object([("id", id), ("name", name), ("awards", awards)])
+        };
+        if dump["funders"].is_array() {
+            return objects(&dump["funders"], |given| {
+                let number = Entity::Funders.number(&given["id"]);
+                let awards = objects(&dump["awards"], |award| {
+                    match Entity::Funders.number(&award["funder_id"]) {
+                        of if of.is_some() && of == number => award_of(award),
+                        _ => Value::Null,
+                    }
+                });
+                funder(given, awards)
+            });
+        }
+        let Some(grants) = dump["grants"].as_array() else {
+            return Value::Null;
+        };
+        let mut gathered: Vec<(Value, Vec<Value>)> = Vec::new();
+        for grant in grants.iter().filter(|grant| grant.is_object()) {
+            let given = object([
+                ("id", grant["funder"].clone()),
+                ("display_name", grant["funder_display_name"].clone()),
+            ]);
+            let known = gathered.iter().position(|(other, _)| {
+                let number = Entity::Funders.number(&given["id"]);
+                match number {
+                    Some(_) => Entity::Funders.number(&other["id"]) == number,
+                    None => *other == given,
+                }
+            });
+            let at = known.unwrap_or_else(|| {
+                gathered.push((given, Vec::new()));
+                gathered.len() - 1
+            });
+            let awards = words(&grant["award_id"]).unwrap_or_default();
+            let awards = awards.split(", ").map(Value::from);
+            gathered[at].1.extend(
+                awards
+                    .filter(|award| words(award).is_some())
+                    .map(|award| award_of(&object([("funder_award_id", award)]))),
+            );
+        }
+        gathered.into_iter().map(|(given, awards)| funder(&given, awards.into())).collect()
+    }
+}
+
+fn award_of(award: &Value) -> Value {
+    object([
+        ("id", prefixed('G', &award["id"]).map_or(Value::Null, Value::from)),
+        ("name", text(&award["display_name"])),
+        ("funder_award_id", text(&award["funder_award_id"])),
+        ("doi", text(&award["doi"])),
+    ])
+}
+
+fn keyword(keyword: &Value) -> Value {
+    match keyword {
+        Value::Object(_) => either(text(&keyword["display_name"]), || text(&keyword["keyword"])),
+        plain => text(plain),
+    }
+}
+
+/// The last path part of a goal's URL, or a plain number.
+fn goal_id(id: &Value) -> Value {
+    match id {
+        Value::String(url) => count(&url.rsplit('/').next().into()),
+        plain => count(plain),
+    }
+}
