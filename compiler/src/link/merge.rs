@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap},
+    collections::{BTreeMap, BTreeSet, BinaryHeap},
     io::{self, BufWriter, Read, Seek, Write},
 };
 
@@ -16,6 +16,7 @@ use crate::{
     error::{Error, Result},
     object::{
         Key, Origin,
+        file::Segment,
         key::{count_of, rank_of},
     },
     sort::{Sorter, Spill, read_array},
@@ -31,6 +32,21 @@ pub(super) struct Rows {
     pub redirects: Redirects,
     /// The accounting so far.
     pub tally: Tally,
+}
+
+impl Rows {
+    /// The segment, by its number and itself, and the key of the record in a row.
+    pub(super) fn place<'s, 'o>(
+        &self,
+        row: usize,
+        segments: &'s Segments<'o>,
+    ) -> Option<(usize, &'s Segment<'o>, Key)> {
+        let (segment, key) = self.order.get(row)?.split_first_chunk::<4>()?;
+        let segment_at = u32::from_le_bytes(*segment) as usize;
+        let segment = segments.get(segment_at)?;
+        let key = segment.key(u32::from_le_bytes(key.try_into().ok()?) as usize)?;
+        Some((segment_at, segment, key))
+    }
 }
 
 /// Outputs and citations, summed by the id of a topic or of a node above one.
@@ -77,12 +93,14 @@ struct Copy {
 
 impl<'o> Linker<'o> {
     /// Merges the keys of an entity. `sums` gives counts to records that have none of their own;
-    /// `chosen` sees each record that is kept.
+    /// `mentioned` are the nodes that published records name, where that has to be known; `chosen`
+    /// sees each record that is kept.
     pub(super) fn merge(
         &self,
         entity: Entity,
         segments: &Segments<'o>,
         sums: &Sums,
+        mentioned: Option<&BTreeSet<u64>>,
         mut chosen: impl FnMut(&Key, usize) -> Result<()>,
     ) -> Result<Rows> {
         let mut redirects = self.redirects(entity)?;
@@ -92,6 +110,10 @@ impl<'o> Linker<'o> {
         let mut heap = Heap::new(segments)?;
         while heap.take_copies(segments, &mut copies)? {
             let winner = tally_copies(&copies, &mut tally);
+            let is_named = || mentioned.is_none_or(|ids| ids.contains(&winner.key.id));
+            if winner.key.origin == Origin::Mentioned && !is_named() {
+                continue;
+            }
             if redirects.takes(winner.key.id, winner.key.updated_micros) {
                 if winner.key.origin.is_read() {
                     tally.merged += 1;

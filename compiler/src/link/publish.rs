@@ -1,7 +1,7 @@
 //! From linked files to a published snapshot, atomically.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, BufWriter, Write},
     os::unix::fs::{PermissionsExt, symlink},
@@ -12,8 +12,12 @@ use pinakes_format::{
     entity::Entity,
     file::{FORMAT_VERSION, Written, append_levels},
     manifest::{Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts},
+    record::{
+        self, Output,
+        value::{Slot, Slots},
+    },
     render::{Page, Shape},
-    snapshot::Snapshot,
+    snapshot::{Snapshot, split_blob},
     time,
 };
 
@@ -25,7 +29,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    object::Object,
+    object::{Object, Origin},
 };
 
 /// Rows of each entity that the self-check renders.
@@ -145,13 +149,19 @@ impl Linker<'_> {
         let bar = self.progress.begin("merge", "keys", records, records);
         let mut sums = BTreeMap::new();
         let mut newest = None;
+        // Which nodes of the level under way the published records below it name.
+        let mut mentioned = None;
         let mut rows: Vec<Option<Rows>> = Entity::all().map(|_| None).collect();
         // Outputs first: their sums are the counts of taxonomy nodes without their own, each
         // level's before the next.
         let bottom_up = LEVELS.into_iter().chain(Entity::all()).collect::<Vec<_>>();
         for entity in std::iter::once(Entity::Output).chain(bottom_up) {
             if rows[entity as usize].is_none() {
-                let merged = self.merge_level(entity, &segments, &mut sums, &mut newest)?;
+                let merged =
+                    self.merge_level(entity, &segments, &mut sums, &mut mentioned, &mut newest)?;
+                if entity == Entity::Output {
+                    mentioned = self.topics_named(&segments, &merged)?;
+                }
                 rows[entity as usize] = Some(merged);
             }
         }
@@ -196,18 +206,21 @@ impl Linker<'_> {
         entity: Entity,
         segments: &[super::Segments<'_>],
         sums: &mut BTreeMap<Entity, Sums>,
+        mentioned: &mut Option<BTreeSet<u64>>,
         newest: &mut Option<i64>,
     ) -> Result<Rows> {
         let own = sums.get(&entity).cloned().unwrap_or_default();
         let mut by_group = Sums::new();
         let mut parents = BTreeMap::new();
         let of_entity = &segments[entity as usize];
-        let rows = self.merge(entity, of_entity, &own, |key, segment| {
+        let is_level = LEVELS.contains(&entity);
+        let named = mentioned.as_ref().filter(|_| is_level);
+        let rows = self.merge(entity, of_entity, &own, named, |key, segment| {
             if key.origin.is_read() && key.updated_micros != i64::MIN {
                 *newest = (*newest).max(Some(key.updated_micros));
             }
             Linker::add_to_sums(&mut by_group, key);
-            if LEVELS.contains(&entity) {
+            if is_level {
                 let segment = of_entity.get(segment).ok_or_else(broken)?;
                 let blob = segment.blob(key).ok_or_else(broken)?;
                 if let Some(parent) = parent_id(entity, blob, segment) {
@@ -216,6 +229,9 @@ impl Linker<'_> {
             }
             Ok(())
         })?;
+        if is_level && mentioned.is_some() {
+            *mentioned = Some(parents.values().copied().collect());
+        }
         match entity {
             Entity::Output => {
                 sums.insert(Entity::Topic, by_group);
@@ -232,6 +248,46 @@ impl Linker<'_> {
             _ => {}
         }
         Ok(rows)
+    }
+
+    /// The topics that published outputs name, where an object may name others.
+    ///
+    /// An object notes the nodes all its lines name. Where every line is published that is the
+    /// same; where copies were superseded or merged the published ones are read again, unless
+    /// every topic has a record of its own and nothing depends on it.
+    fn topics_named(
+        &self,
+        segments: &[super::Segments<'_>],
+        outputs: &Rows,
+    ) -> Result<Option<BTreeSet<u64>>> {
+        let tally = &outputs.tally;
+        let has_mentioned = || {
+            let topics = &segments[Entity::Topic as usize];
+            topics.iter().any(|segment| {
+                (0..segment.count())
+                    .filter_map(|at| segment.key(at))
+                    .any(|key| key.origin == Origin::Mentioned)
+            })
+        };
+        if tally.superseded + tally.merged == 0 || !has_mentioned() {
+            return Ok(None);
+        }
+        let of_outputs = &segments[Entity::Output as usize];
+        let mut named = BTreeSet::new();
+        for row in 0..outputs.order.len() {
+            let (_, segment, key) = outputs.place(row, of_outputs).ok_or_else(broken)?;
+            let blob = segment.blob(&key).ok_or_else(broken)?;
+            let (archived, _) = split_blob(blob).ok_or_else(broken)?;
+            let output = record::access::<Output>(archived).ok_or_else(broken)?;
+            output.slots(&mut |slot| {
+                if let Slot::Target(number) = slot {
+                    let mention = segment.mentions.get(number.to_native());
+                    let topic = mention.filter(|of| of.kind == Entity::Topic as u8);
+                    named.extend(topic.map(|topic| topic.id));
+                }
+            });
+        }
+        Ok(Some(named))
     }
 
     /// Writes the report, the hashes and, last, the manifest.

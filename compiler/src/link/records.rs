@@ -69,13 +69,9 @@ pub(super) type WrittenFile = (String, Written);
 impl Plan<'_, '_> {
     /// Copies the record in a row, with its mentions replaced by rows.
     fn link(&self, entity: Entity, row: usize) -> Result<Linked> {
-        let order = &self.rows[entity as usize].order;
-        let place = order.get(row).ok_or_else(broken)?;
-        let (segment_at, key_at) = place.split_first_chunk::<4>().ok_or_else(broken)?;
-        let segment_at = u32::from_le_bytes(*segment_at) as usize;
-        let key_at = u32::from_le_bytes(key_at.try_into().map_err(|_| broken())?) as usize;
-        let segment = &self.segments[entity as usize][segment_at];
-        let key = segment.key(key_at).ok_or_else(broken)?;
+        let segments = &self.segments[entity as usize];
+        let (segment_at, segment, key) =
+            self.rows[entity as usize].place(row, segments).ok_or_else(broken)?;
         let blob = segment.blob(&key).ok_or_else(broken)?;
         let rows = &self.resolved.rows[entity as usize][segment_at];
         let row_of = |mention: u32| rows.u32(mention as usize);

@@ -318,7 +318,7 @@ impl Work<'_> {
         })
     }
 
-    /// The locations but the primary one: that with its id, or else the first.
+    /// The locations but the primary one, if there is one: that with its id, or else the first.
     fn additional_venues(&self, segment: &mut SegmentBuilder) -> Option<Vec<Venue>> {
         let locations = self.locations.0.as_ref()?;
         let primary_id = self.primary_location.0.as_ref().and_then(|primary| primary.id.as_str());
@@ -326,8 +326,12 @@ impl Work<'_> {
             primary_id.is_some()
                 && location.0.as_ref().and_then(|location| location.id.as_str()) == primary_id
         };
-        let primary_at = locations.iter().position(has_id).unwrap_or(0);
-        let additional = locations.iter().enumerate().filter(|(at, _)| *at != primary_at);
+        let primary_at = self
+            .primary_location
+            .0
+            .as_ref()
+            .map(|_| locations.iter().position(has_id).unwrap_or(0));
+        let additional = locations.iter().enumerate().filter(|(at, _)| Some(*at) != primary_at);
         let venues = additional.filter_map(|(_, location)| {
             location.0.as_ref().map(|location| location.venue(segment))
         });

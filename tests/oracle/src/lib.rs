@@ -35,7 +35,7 @@
 //! - **Taxonomy objects.** An object's own null is final: neither the CSV nor the sums fill in single members.
 //!   Nodes without an object are known from: CSV rows (overridden rows still name their parents); the parents
 //!   named in objects of topics, subfields and fields; topics and their parents in outputs. Siblings and
-//!   children name no node. Within one source the lowest referring id gives name and parents. Sums count the
+//!   children name no node. Within one source the newest record that names one gives name and parents. Sums count the
 //!   published outputs by the topic record's own parents, and are 0 where nothing is summed.
 //! - **Quarantined topics.** A parent id of another level, or one that no source names. Two parents are not
 //!   looked for.

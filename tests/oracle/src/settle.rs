@@ -152,7 +152,7 @@ const LEVELS: [(Entity, &str); 3] =
     [(Entity::Subfields, "subfield"), (Entity::Fields, "field"), (Entity::Domains, "domain")];
 
 /// Fills the ids that have no object: from the CSV, then from the parents named in the objects of topics,
-/// subfields and fields, then from the topics of outputs; within each in order of id.
+/// subfields and fields, then from the topics of outputs; within each the newest record names them.
 fn settle_taxonomy(rows: Vec<Copy>, records: &mut Records) {
     let rows: Vec<(u64, Value)> =
         rows.into_iter().map(|row| (row.number, object_of(row.record))).collect();
@@ -160,12 +160,11 @@ fn settle_taxonomy(rows: Vec<Copy>, records: &mut Records) {
     for (_, row) in &rows {
         found.extend(parents_of(row, records));
     }
-    for entity in [Entity::Topics, Entity::Subfields, Entity::Fields] {
-        for (_, record) in records.of(entity) {
-            found.extend(parents_of(&record.object, records));
-        }
+    let nodes = [Entity::Topics, Entity::Subfields, Entity::Fields];
+    for (_, record) in newest_first(nodes.into_iter().flat_map(|entity| records.of(entity))) {
+        found.extend(parents_of(&record.object, records));
     }
-    for (_, output) in records.of(Entity::Outputs) {
+    for (_, output) in newest_first(records.of(Entity::Outputs)) {
         let topics = output.object["topics"].as_array();
         for topic in
             std::iter::once(&output.object["primary_topic"]).chain(topics.into_iter().flatten())
@@ -200,6 +199,16 @@ fn settle_taxonomy(rows: Vec<Copy>, records: &mut Records) {
     let topics = &mut records.tallies[Entity::Topics as usize];
     topics.superseded += overridden;
     topics.merged += merged;
+}
+
+/// Records by their date, the newest first; of one date, by id.
+fn newest_first<'r>(records: impl Iterator<Item = (u64, &'r Record)>) -> Vec<(u64, &'r Record)> {
+    let mut records: Vec<_> = records.collect();
+    records.sort_by_cached_key(|(number, record)| {
+        let date = values::moment(&record.object["updated_date"]).map(|moment| moment.micros);
+        (std::cmp::Reverse(date), *number)
+    });
+    records
 }
 
 /// The nodes above one that names them.

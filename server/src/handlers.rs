@@ -1,0 +1,139 @@
+//! What answers each route: a checked request in, a reply out.
+
+use bytes::Bytes;
+use http::StatusCode;
+use pinakes_format::{
+    entity::{CATALOG, Entity, Facts},
+    json,
+    render::{Page, RenderError, Shape},
+    snapshot::{Found, Snapshot},
+};
+
+use crate::{
+    path::{decode, echo},
+    query::Query,
+    reply::{Reply, has_current},
+    routes::Request,
+};
+
+type Answer = Result<Reply, RenderError>;
+
+fn json_reply(value: &serde_json::Value) -> Reply {
+    Reply::Json { body: Bytes::from(value.to_string()), lasts: false }
+}
+
+/// What the service is, which snapshot it answers from, and where to go.
+pub fn index(snapshot: &Snapshot) -> Reply {
+    let manifest = snapshot.manifest();
+    let counts: serde_json::Map<String, serde_json::Value> = CATALOG
+        .iter()
+        .map(|facts| (facts.plural.to_owned(), snapshot.count(facts.entity).into()))
+        .collect();
+    let links: serde_json::Map<String, serde_json::Value> = CATALOG
+        .iter()
+        .map(|facts| (facts.plural.to_owned(), format!("/{}", facts.route).into()))
+        .collect();
+    json_reply(&serde_json::json!({
+        "service": "pinakes",
+        "version": env!("CARGO_PKG_VERSION"),
+        "snapshot_id": manifest.id,
+        "newest_updated_date": manifest.source.newest_updated_date,
+        "counts": counts,
+        "links": links,
+    }))
+}
+
+/// The process lives.
+pub fn health() -> Reply {
+    json_reply(&serde_json::json!({ "status": "ok" }))
+}
+
+/// There is a snapshot to answer from.
+pub fn ready(snapshot: &Snapshot) -> Reply {
+    json_reply(&serde_json::json!({ "status": "ready", "snapshot_id": snapshot.manifest().id }))
+}
+
+/// A page of a list, in its default order. Any depth costs the same.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub fn list(facts: &Facts, request: &Request<'_>, snapshot: &Snapshot) -> Answer {
+    let query = match Query::parse(request.query) {
+        Ok(query) => query,
+        Err(details) => return Ok(Reply::BadQuery(details)),
+    };
+    if has_current(request.headers, &snapshot.manifest().id) {
+        return Ok(Reply::NotModified);
+    }
+    let count = snapshot.count(facts.entity);
+    let from = query.first_row().min(u64::from(count));
+    let to = (from + u64::from(query.per_page)).min(u64::from(count));
+    let mut page = Page::new(snapshot, Shape::List);
+    page.out.extend_from_slice(b"{\"meta\":{\"count\":");
+    json::unsigned(&mut page.out, u64::from(count));
+    page.out.extend_from_slice(b",\"page\":");
+    json::unsigned(&mut page.out, u64::from(query.page.get()));
+    page.out.extend_from_slice(b",\"per_page\":");
+    json::unsigned(&mut page.out, u64::from(query.per_page));
+    page.out.extend_from_slice(b"},\"results\":[");
+    for row in from..to {
+        if row > from {
+            page.out.push(b',');
+        }
+        // Rows are below the count, which is a u32.
+        snapshot.render(facts.entity, row as u32, &mut page)?;
+    }
+    page.out.extend_from_slice(b"]}");
+    Ok(Reply::Json { body: Bytes::from(page.out), lasts: true })
+}
+
+/// One record by its identifier.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub fn record(facts: &Facts, raw_id: &str, request: &Request<'_>, snapshot: &Snapshot) -> Answer {
+    let decoded = decode(raw_id);
+    let id_text = decoded.as_deref().unwrap_or(raw_id);
+    if facts.letter.is_some() && !id_text.starts_with("HX_") {
+        let message = "Only HX_ prefixed IDs are allowed";
+        return Ok(Reply::error(StatusCode::BAD_REQUEST, message));
+    }
+    let found = match facts.entity.parse_id(id_text) {
+        Some(id) => snapshot.find(facts.entity, id)?,
+        None => Found::Absent,
+    };
+    match found {
+        Found::Absent => {
+            let message = format!("{} with ID {} not found", facts.word, echo(raw_id));
+            Ok(Reply::error(StatusCode::NOT_FOUND, message))
+        }
+        Found::Merged(into) => Ok(moved(facts, raw_id, into, request)),
+        Found::Row(_) if has_current(request.headers, &snapshot.manifest().id) => {
+            Ok(Reply::NotModified)
+        }
+        Found::Row(row) => {
+            let mut page = Page::new(snapshot, Shape::Single);
+            snapshot.render(facts.entity, row, &mut page)?;
+            Ok(Reply::Json { body: Bytes::from(page.out), lasts: true })
+        }
+    }
+}
+
+/// The record lives under another id now.
+fn moved(facts: &Facts, raw_id: &str, into: u64, request: &Request<'_>) -> Reply {
+    let id = id_text(facts.entity, into);
+    let query =
+        if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
+    Reply::Moved {
+        location: format!("/{}/{id}{query}", facts.route),
+        message: format!("{} with ID {} was merged into {id}", facts.word, echo(raw_id)),
+    }
+}
+
+fn id_text(entity: Entity, id: u64) -> String {
+    let mut text = Vec::new();
+    entity.write_id(id, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}

@@ -1,0 +1,161 @@
+//! The snapshot being served: opened, poisoned when it proves damaged, replaced by an older one.
+
+use std::{
+    fs, io,
+    path::{Component, Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use arc_swap::ArcSwap;
+use pinakes_format::{
+    render::RenderError,
+    snapshot::{OpenError, Snapshot},
+};
+
+use crate::options::Place;
+
+/// The snapshot being served, and where to look for another.
+pub struct Library {
+    served: ArcSwap<Served>,
+    snapshots: Option<PathBuf>,
+}
+
+/// A snapshot, and whether it is still trusted.
+pub struct Served {
+    /// The snapshot.
+    pub snapshot: Snapshot,
+    poisoned: AtomicBool,
+}
+
+/// Why no snapshot could be served.
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    /// `current` leads nowhere it may lead.
+    #[error(
+        "`{}` {reason}; expected a symbolic link to a snapshot beside it, as `pinakes-compiler build \
+         --out` makes it", path.display()
+    )]
+    Current {
+        /// The link.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The snapshot was refused.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+impl Served {
+    fn new(snapshot: Snapshot) -> Served {
+        Served { snapshot, poisoned: AtomicBool::new(false) }
+    }
+
+    /// Whether it proved damaged, so that nothing more is answered from it.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Relaxed)
+    }
+}
+
+impl Library {
+    /// Opens the snapshot at a place; with `verify`, only after reading all of it.
+    ///
+    /// # Errors
+    ///
+    /// Naming the file, what was expected and what was found.
+    pub fn open(place: &Place, verify: bool) -> Result<Library, LibraryError> {
+        let (path, snapshots) = match place {
+            Place::Fixed(path) => (path.clone(), None),
+            Place::Current(snapshots) => (current(snapshots)?, Some(snapshots.clone())),
+        };
+        let snapshot = Snapshot::open(&path)?;
+        if verify {
+            tracing::info!(snapshot = snapshot.manifest().id, "verifying every byte and record");
+            snapshot.verify()?;
+        }
+        tracing::info!(
+            snapshot = snapshot.manifest().id,
+            path = %path.display(),
+            newest_updated_date = snapshot.manifest().source.newest_updated_date,
+            "snapshot opened; parts are checked as they are first touched"
+        );
+        Ok(Library { served: ArcSwap::from_pointee(Served::new(snapshot)), snapshots })
+    }
+
+    /// The snapshot to answer one request from, whole.
+    pub fn served(&self) -> Arc<Served> {
+        self.served.load_full()
+    }
+
+    /// Takes a snapshot that proved damaged out of service, and an older one in if there is one.
+    pub fn poison(&self, served: &Arc<Served>, error: &RenderError) {
+        if served.poisoned.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let id = &served.snapshot.manifest().id;
+        tracing::error!(snapshot = id, %error, "snapshot poisoned: nothing more is answered from it");
+        let Some(older) = self.older_than(served) else {
+            tracing::error!(
+                "no other snapshot can be served; answering 503 until one is published"
+            );
+            return;
+        };
+        tracing::warn!(snapshot = older.manifest().id, "serving an older snapshot");
+        self.served.compare_and_swap(served, Arc::new(Served::new(older)));
+    }
+
+    /// The snapshot with the newest data that can be opened and is not the one given.
+    fn older_than(&self, served: &Served) -> Option<Snapshot> {
+        let entries = fs::read_dir(self.snapshots.as_ref()?).ok()?;
+        let mut found: Vec<Snapshot> = entries
+            .flatten()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
+            .filter_map(|entry| Snapshot::open(&entry.path()).ok())
+            .filter(|snapshot| snapshot.manifest().id != served.snapshot.manifest().id)
+            .collect();
+        found.sort_by(|a, b| {
+            let newest = |of: &Snapshot| of.manifest().source.newest_updated_date.clone();
+            newest(a).cmp(&newest(b)).then_with(|| a.manifest().id.cmp(&b.manifest().id))
+        });
+        found.pop()
+    }
+}
+
+/// Where `current` leads: a plain name beside it, and nowhere else.
+fn current(snapshots: &Path) -> Result<PathBuf, LibraryError> {
+    let link = snapshots.join("current");
+    let refused = |reason: String| LibraryError::Current { path: link.clone(), reason };
+    let target = fs::read_link(&link).map_err(|error: io::Error| refused(error.to_string()))?;
+    let mut parts = target.components();
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(name)), None) => Ok(snapshots.join(name)),
+        _ => Err(refused(format!("leads to `{}`", target.display()))),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn current_may_only_lead_beside_itself() {
+        let directory =
+            std::env::temp_dir().join(format!("pinakes-current-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let link = directory.join("current");
+        for (target, is_good) in
+            [("0123456789abcdef", true), ("../elsewhere", false), ("/etc", false), ("a/b", false)]
+        {
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            assert_eq!(current(&directory).is_ok(), is_good, "{target}");
+            fs::remove_file(&link).unwrap();
+        }
+        assert!(current(&directory).is_err());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}

@@ -1,0 +1,48 @@
+//! The command line.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::Parser;
+
+/// Answers the interface from a snapshot that `pinakes-compiler` published.
+#[derive(Debug, Parser)]
+#[command(version, group = clap::ArgGroup::new("place").required(true))]
+pub struct Options {
+    /// The directory snapshots are published in; the one that `current` leads to is served.
+    #[arg(long, value_name = "DIR", env = "PINAKES_SNAPSHOTS", group = "place")]
+    snapshots: Option<PathBuf>,
+
+    /// One snapshot's directory, served for as long as the server runs.
+    #[arg(long, value_name = "DIR", env = "PINAKES_SNAPSHOT", group = "place")]
+    snapshot: Option<PathBuf>,
+
+    /// Address and port to listen on; port 0 picks a free one.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", env = "PINAKES_LISTEN")]
+    pub listen: SocketAddr,
+
+    /// Read every byte and every record of the snapshot before serving it. Takes a while on a large
+    /// one; without it each part is checked when it is first touched.
+    #[arg(long, env = "PINAKES_VERIFY")]
+    pub verify: bool,
+}
+
+/// Where the snapshot to serve is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Wherever `current` in this directory leads.
+    Current(PathBuf),
+    /// Here.
+    Fixed(PathBuf),
+}
+
+impl Options {
+    /// Where the snapshot to serve is.
+    pub fn place(&self) -> Place {
+        match (&self.snapshots, &self.snapshot) {
+            (Some(snapshots), _) => Place::Current(snapshots.clone()),
+            (None, Some(snapshot)) => Place::Fixed(snapshot.clone()),
+            // The group above demands one of the two.
+            (None, None) => Place::Fixed(PathBuf::new()),
+        }
+    }
+}

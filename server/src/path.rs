@@ -1,0 +1,106 @@
+//! Paths as they were sent: split, decoded once, never normalised.
+
+use percent_encoding::percent_decode_str;
+
+/// Bytes of a URI that are read; longer ones are refused.
+pub const URI_BYTES_MAX: usize = 16_384;
+/// Bytes of an identifier that are shown in a message.
+const ECHO_BYTES_MAX: usize = 64;
+/// Bytes of a path that are shown in a message.
+const PATH_ECHO_BYTES_MAX: usize = 256;
+
+/// The parts of a path between its slashes; one slash at the end is the same as none.
+///
+/// `None` where a part is empty: such a path leads nowhere.
+pub fn segments(path: &str) -> Option<Vec<&str>> {
+    let inner = path.strip_prefix('/')?;
+    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    if inner.is_empty() {
+        return (path == "/").then(Vec::new);
+    }
+    let segments: Vec<&str> = inner.split('/').collect();
+    segments.iter().all(|segment| !segment.is_empty()).then_some(segments)
+}
+
+/// A part percent-decoded once; `None` where an escape is broken or the bytes are no UTF-8.
+pub fn decode(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let is_hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
+    let whole = bytes
+        .iter()
+        .enumerate()
+        .all(|(at, byte)| *byte != b'%' || (is_hex(at + 1) && is_hex(at + 2)));
+    if !whole {
+        return None;
+    }
+    percent_decode_str(text).decode_utf8().ok().map(|decoded| decoded.into_owned())
+}
+
+/// An identifier as a message shows it: decoded where that is printable and short, else as sent
+/// and cut.
+pub fn echo(raw: &str) -> String {
+    match decode(raw) {
+        Some(decoded) if decoded.len() <= ECHO_BYTES_MAX && decoded.chars().all(is_printable) => {
+            decoded
+        }
+        _ => cut(raw, ECHO_BYTES_MAX),
+    }
+}
+
+/// A path as a message shows it.
+pub fn echo_path(path: &str) -> String {
+    cut(path, PATH_ECHO_BYTES_MAX)
+}
+
+/// At most so many bytes of a text, and `…` where there was more.
+pub fn cut(text: &str, bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
+        return text.to_owned();
+    }
+    let end = (0..=bytes_max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// Neither a control character nor one that changes how its neighbours are shown.
+fn is_printable(c: char) -> bool {
+    let formats = matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    );
+    !c.is_control() && !formats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_split_and_never_normalised() {
+        let check = |path: &str, expected: Option<Vec<&str>>| {
+            assert_eq!(segments(path), expected, "{path}");
+        };
+        check("/", Some(vec![]));
+        check("/authors", Some(vec!["authors"]));
+        check("/authors/", Some(vec!["authors"]));
+        check("/authors/HX_A1/", Some(vec!["authors", "HX_A1"]));
+        check("/authors/./HX_A1", Some(vec!["authors", ".", "HX_A1"]));
+        check("//authors", None);
+        check("/authors//", None);
+        check("authors", None);
+    }
+
+    #[test]
+    fn an_id_is_decoded_once_and_shown_safely() {
+        assert_eq!(decode("HX%5FA1").as_deref(), Some("HX_A1"));
+        assert_eq!(decode("HX%255FA1").as_deref(), Some("HX%5FA1"));
+        for broken in ["%zz", "%", "%4", "%ff%fe", "%C0%AF"] {
+            assert_eq!(decode(broken), None, "{broken}");
+        }
+        assert_eq!(echo("HX%5FA1"), "HX_A1");
+        assert_eq!(echo("HX_A1%00"), "HX_A1%00");
+        assert_eq!(echo("HX_A1%E2%80%AE"), "HX_A1%E2%80%AE");
+        assert_eq!(echo(&"a".repeat(65)), format!("{}…", "a".repeat(64)));
+    }
+}
