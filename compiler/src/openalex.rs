@@ -14,23 +14,48 @@ use pinakes_format::entity::Entity;
 
 pub use shared::{BadRecord, Reader};
 
+/// A line as it is parsed, before its record is made.
+trait RawLine<'a>: serde::Deserialize<'a> {
+    /// Makes the line's record and keeps it.
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord>;
+}
+
+/// Evaluates `$body` with `$line` naming the raw line of an entity.
+macro_rules! with_line {
+    ($entity:expr, $line:ident => $body:expr) => {
+        with_line!(
+            @match $entity, $line, $body,
+            Output work::Work, Author author::RawAuthor, Source source::RawSource,
+            Institution organisation::RawInstitution, Publisher organisation::RawPublisher,
+            Funder organisation::RawFunder, Topic taxonomy::TopicLine,
+            Subfield taxonomy::SubfieldLine, Field taxonomy::FieldLine,
+            Domain taxonomy::DomainLine, InstitutionType organisation::RawInstitutionType
+        )
+    };
+    (@match $entity:expr, $line:ident, $body:expr, $($of:ident $raw:path),*) => {
+        match $entity {
+            $(Entity::$of => {
+                use $raw as $line;
+                $body
+            })*
+        }
+    };
+}
+
 /// Reads one line of an entity's part into the object under way.
 ///
 /// # Errors
 ///
 /// Why the line is set aside, or that the object cannot be written.
 pub fn read_line(entity: Entity, line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    match entity {
-        Entity::Output => work::read(line, reader),
-        Entity::Author => author::read(line, reader),
-        Entity::Source => source::read(line, reader),
-        Entity::Institution => organisation::read_institution(line, reader),
-        Entity::Publisher => organisation::read_publisher(line, reader),
-        Entity::Funder => organisation::read_funder(line, reader),
-        Entity::Topic => taxonomy::read_topic(line, reader),
-        Entity::Subfield => taxonomy::read_subfield(line, reader),
-        Entity::Field => taxonomy::read_field(line, reader),
-        Entity::Domain => taxonomy::read_domain(line, reader),
-        Entity::InstitutionType => organisation::read_institution_type(line, reader),
-    }
+    with_line!(entity, Line => serde_json::from_str::<Line<'_>>(line)?.keep(reader))
+}
+
+/// Parses one line and throws it away: what reading a dump costs at the least.
+///
+/// # Errors
+///
+/// Where the line is no JSON.
+pub fn parse_line(entity: Entity, line: &str) -> Result<(), serde_json::Error> {
+    with_line!(entity, Line => serde_json::from_str::<Line<'_>>(line).map(drop))
 }

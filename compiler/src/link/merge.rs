@@ -175,6 +175,18 @@ impl<'o> Linker<'o> {
     }
 }
 
+/// Whether any record would stand on nothing but being named in an output's topics.
+pub(super) fn has_mentioned_alone(segments: &Segments<'_>) -> Result<bool> {
+    let mut copies = Vec::new();
+    let mut heap = Heap::new(segments)?;
+    while heap.take_copies(segments, &mut copies)? {
+        if copies.iter().all(|copy| copy.key.origin == Origin::Mentioned) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The next key of each segment, least id first.
 struct Heap(BinaryHeap<Reverse<(u64, u32, u32)>>);
 

@@ -23,13 +23,13 @@ use pinakes_format::{
 
 use super::{
     Linker, Tally, broken,
-    merge::{Rows, Sums},
+    merge::{Rows, Sums, has_mentioned_alone},
     records::{Plan, WrittenFile, write_strings},
     taxonomy::{LEVELS, Tree, parent_id, sums_above},
 };
 use crate::{
     error::{Error, Result},
-    object::{Object, Origin},
+    object::Object,
 };
 
 /// Rows of each entity that the self-check renders.
@@ -261,15 +261,8 @@ impl Linker<'_> {
         outputs: &Rows,
     ) -> Result<Option<BTreeSet<u64>>> {
         let tally = &outputs.tally;
-        let has_mentioned = || {
-            let topics = &segments[Entity::Topic as usize];
-            topics.iter().any(|segment| {
-                (0..segment.count())
-                    .filter_map(|at| segment.key(at))
-                    .any(|key| key.origin == Origin::Mentioned)
-            })
-        };
-        if tally.superseded + tally.merged == 0 || !has_mentioned() {
+        let topics = &segments[Entity::Topic as usize];
+        if tally.superseded + tally.merged == 0 || !has_mentioned_alone(topics)? {
             return Ok(None);
         }
         let of_outputs = &segments[Entity::Output as usize];

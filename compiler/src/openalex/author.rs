@@ -6,7 +6,7 @@ use pinakes_format::{
 };
 use serde::Deserialize;
 
-use super::shared::*;
+use super::{RawLine, shared::*};
 use crate::{
     identifier,
     lenient::{IdText, List, Number, Object, Text},
@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawAuthor<'a> {
+pub(super) struct RawAuthor<'a> {
     id: IdText<'a>,
     orcid: Text<'a>,
     display_name: Text<'a>,
@@ -43,35 +43,36 @@ struct RawAffiliation<'a> {
     years: List<Number>,
 }
 
-/// Reads one line.
-pub(super) fn read(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let raw: RawAuthor<'_> = serde_json::from_str(line)?;
-    let updated_date = times::timestamp(&raw.updated_date);
-    let identity = Reader::identity(Entity::Author, &raw.id, updated_date)?;
-    Reader::require_name(&raw.id, &raw.display_name)?;
-    reader.keep(identity, None, |segment| Author {
-        id: Id(identity.id),
-        orcid: raw.orcid.as_str().map(|orcid| {
-            AuthorOrcid(OrcidProfile {
-                id: identifier::bare_orcid(orcid),
-                ..OrcidProfile::default()
-            })
-        }),
-        name: raw.display_name.to_owned(),
-        full_name: raw.full_name.to_owned().or_else(|| raw.longest_name.to_owned()),
-        outputs_count: raw.works_count.count(),
-        cited_by_count: raw.cited_by_count.count(),
-        last_known_institutions: raw.last_known(segment),
-        updated_date,
-        created_date: times::timestamp(&raw.created_date),
-        affiliations: raw.affiliations.filter_map(|affiliation| {
-            affiliation.0.as_ref().map(|affiliation| affiliation.value(segment))
-        }),
-        summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
-        topics: topic_shares(&raw.topics, &raw.topic_share, segment),
-        counts_by_year: year_counts(&raw.counts_by_year),
-        display_name_alternatives: texts(&raw.display_name_alternatives),
-    })
+impl<'a> RawLine<'a> for RawAuthor<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self;
+        let updated_date = times::timestamp(&raw.updated_date);
+        let identity = Reader::identity(Entity::Author, &raw.id, updated_date)?;
+        Reader::require_name(&raw.id, &raw.display_name)?;
+        reader.keep(identity, None, |segment| Author {
+            id: Id(identity.id),
+            orcid: raw.orcid.as_str().map(|orcid| {
+                AuthorOrcid(OrcidProfile {
+                    id: identifier::bare_orcid(orcid),
+                    ..OrcidProfile::default()
+                })
+            }),
+            name: raw.display_name.to_owned(),
+            full_name: raw.full_name.to_owned().or_else(|| raw.longest_name.to_owned()),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            last_known_institutions: raw.last_known(segment),
+            updated_date,
+            created_date: times::timestamp(&raw.created_date),
+            affiliations: raw.affiliations.filter_map(|affiliation| {
+                affiliation.0.as_ref().map(|affiliation| affiliation.value(segment))
+            }),
+            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
+            topics: topic_shares(&raw.topics, &raw.topic_share, segment),
+            counts_by_year: year_counts(&raw.counts_by_year),
+            display_name_alternatives: texts(&raw.display_name_alternatives),
+        })
+    }
 }
 
 impl RawAuthor<'_> {

@@ -11,7 +11,7 @@ use pinakes_format::{
 };
 use serde::Deserialize;
 
-use super::shared::*;
+use super::{RawLine, shared::*};
 use crate::{
     identifier,
     institution_types::provisional_id,
@@ -22,7 +22,7 @@ use crate::{
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawInstitution<'a> {
+pub(super) struct RawInstitution<'a> {
     id: IdText<'a>,
     ror: Text<'a>,
     display_name: Text<'a>,
@@ -82,47 +82,48 @@ struct RawInstitutionIds<'a> {
     wikipedia: IdText<'a>,
 }
 
-/// Reads one institution's line.
-pub(super) fn read_institution(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let raw: RawInstitution<'_> = serde_json::from_str(line)?;
-    let updated_date = times::timestamp(&raw.updated_date);
-    let identity = Reader::identity(Entity::Institution, &raw.id, updated_date)?;
-    Reader::require_name(&raw.id, &raw.display_name)?;
-    let ids = raw.ids.0.as_ref();
-    let ids = InstitutionIds {
-        grid: ids.and_then(|ids| ids.grid.0.to_owned()),
-        wikipedia: ids.and_then(|ids| ids.wikipedia.0.to_owned()),
-        openalex: Some(identifier::openalex_url(Entity::Institution, identity.id)),
-    };
-    reader.keep(identity, None, |segment| Institution {
-        id: Id(identity.id),
-        ror: raw.ror.to_owned(),
-        name: raw.display_name.to_owned(),
-        country: segment.named(raw.country_code.as_str()),
-        kind: segment.code(raw.r#type.as_str()),
-        homepage_url: raw.homepage_url.to_owned(),
-        image_url: raw.image_url.to_owned(),
-        image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
-        display_name_acronyms: texts(&raw.display_name_acronyms),
-        display_name_alternatives: texts(&raw.display_name_alternatives),
-        repositories: raw.repositories.filter_map(|source| {
-            source.0.as_ref().map(|source| source.link(Entity::Source, segment))
-        }),
-        outputs_count: raw.works_count.count(),
-        cited_by_count: raw.cited_by_count.count(),
-        summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
-        associated_institutions: raw.associated_institutions.filter_map(|associated| {
-            associated.0.as_ref().map(|associated| associated.value(segment))
-        }),
-        counts_by_year: year_counts(&raw.counts_by_year),
-        roles: roles(&raw.roles, segment),
-        geo: raw.geo.0.as_ref().map(|geo| geo.value(segment)),
-        international: raw.international.0.as_ref().map(RawInternational::value),
-        updated_date,
-        created_date: times::timestamp(&raw.created_date),
-        ids,
-        topics: topic_shares(&raw.topics, &raw.topic_share, segment),
-    })
+impl<'a> RawLine<'a> for RawInstitution<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self;
+        let updated_date = times::timestamp(&raw.updated_date);
+        let identity = Reader::identity(Entity::Institution, &raw.id, updated_date)?;
+        Reader::require_name(&raw.id, &raw.display_name)?;
+        let ids = raw.ids.0.as_ref();
+        let ids = InstitutionIds {
+            grid: ids.and_then(|ids| ids.grid.0.to_owned()),
+            wikipedia: ids.and_then(|ids| ids.wikipedia.0.to_owned()),
+            openalex: Some(identifier::openalex_url(Entity::Institution, identity.id)),
+        };
+        reader.keep(identity, None, |segment| Institution {
+            id: Id(identity.id),
+            ror: raw.ror.to_owned(),
+            name: raw.display_name.to_owned(),
+            country: segment.named(raw.country_code.as_str()),
+            kind: segment.code(raw.r#type.as_str()),
+            homepage_url: raw.homepage_url.to_owned(),
+            image_url: raw.image_url.to_owned(),
+            image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
+            display_name_acronyms: texts(&raw.display_name_acronyms),
+            display_name_alternatives: texts(&raw.display_name_alternatives),
+            repositories: raw.repositories.filter_map(|source| {
+                source.0.as_ref().map(|source| source.link(Entity::Source, segment))
+            }),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
+            associated_institutions: raw.associated_institutions.filter_map(|associated| {
+                associated.0.as_ref().map(|associated| associated.value(segment))
+            }),
+            counts_by_year: year_counts(&raw.counts_by_year),
+            roles: roles(&raw.roles, segment),
+            geo: raw.geo.0.as_ref().map(|geo| geo.value(segment)),
+            international: raw.international.0.as_ref().map(RawInternational::value),
+            updated_date,
+            created_date: times::timestamp(&raw.created_date),
+            ids,
+            topics: topic_shares(&raw.topics, &raw.topic_share, segment),
+        })
+    }
 }
 
 impl RawAssociated<'_> {
@@ -178,7 +179,7 @@ impl RawInternational<'_> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawPublisher<'a> {
+pub(super) struct RawPublisher<'a> {
     id: IdText<'a>,
     display_name: Text<'a>,
     alternate_titles: List<Text<'a>>,
@@ -220,52 +221,53 @@ struct RawPublisherIds<'a> {
     wikidata: IdText<'a>,
 }
 
-/// Reads one publisher's line.
-pub(super) fn read_publisher(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let raw: RawPublisher<'_> = serde_json::from_str(line)?;
-    let updated_date = times::timestamp(&raw.updated_date);
-    let identity = Reader::identity(Entity::Publisher, &raw.id, updated_date)?;
-    Reader::require_name(&raw.id, &raw.display_name)?;
-    let ids = raw.ids.0.as_ref();
-    let ids = PublisherIds {
-        openalex: Some(identifier::openalex_url(Entity::Publisher, identity.id)),
-        ror: ids.and_then(|ids| ids.ror.0.to_owned()),
-        wikidata: ids.and_then(|ids| ids.wikidata.0.to_owned()),
-    };
-    reader.keep(identity, None, |segment| Publisher {
-        id: Id(identity.id),
-        name: raw.display_name.to_owned(),
-        alternate_titles: texts(&raw.alternate_titles),
-        hierarchy_level: raw.hierarchy_level.integer(),
-        parent_publisher: match &raw.parent_publisher {
-            RawParent::Object(parent) => Some(parent.link(Entity::Publisher, segment)),
-            RawParent::Id(id) => {
-                let id = reference_number(Entity::Publisher, id);
-                id.map(|id| segment.reference(Some(id), None))
-            }
-        },
-        lineage: raw.lineage.filter_map(|id| {
-            let id = reference_number(Entity::Publisher, id)?;
-            Some(segment.reference(Some(id), None))
-        }),
-        countries: raw.country_codes.filter_map(|country| segment.named(country.as_str())),
-        homepage_url: raw.homepage_url.to_owned(),
-        image_url: raw.image_url.to_owned(),
-        image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
-        outputs_count: raw.works_count.count(),
-        cited_by_count: raw.cited_by_count.count(),
-        summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
-        ids,
-        counts_by_year: year_counts(&raw.counts_by_year),
-        roles: roles(&raw.roles, segment),
-        updated_date,
-        created_date: times::timestamp(&raw.created_date),
-    })
+impl<'a> RawLine<'a> for RawPublisher<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self;
+        let updated_date = times::timestamp(&raw.updated_date);
+        let identity = Reader::identity(Entity::Publisher, &raw.id, updated_date)?;
+        Reader::require_name(&raw.id, &raw.display_name)?;
+        let ids = raw.ids.0.as_ref();
+        let ids = PublisherIds {
+            openalex: Some(identifier::openalex_url(Entity::Publisher, identity.id)),
+            ror: ids.and_then(|ids| ids.ror.0.to_owned()),
+            wikidata: ids.and_then(|ids| ids.wikidata.0.to_owned()),
+        };
+        reader.keep(identity, None, |segment| Publisher {
+            id: Id(identity.id),
+            name: raw.display_name.to_owned(),
+            alternate_titles: texts(&raw.alternate_titles),
+            hierarchy_level: raw.hierarchy_level.integer(),
+            parent_publisher: match &raw.parent_publisher {
+                RawParent::Object(parent) => Some(parent.link(Entity::Publisher, segment)),
+                RawParent::Id(id) => {
+                    let id = reference_number(Entity::Publisher, id);
+                    id.map(|id| segment.reference(Some(id), None))
+                }
+            },
+            lineage: raw.lineage.filter_map(|id| {
+                let id = reference_number(Entity::Publisher, id)?;
+                Some(segment.reference(Some(id), None))
+            }),
+            countries: raw.country_codes.filter_map(|country| segment.named(country.as_str())),
+            homepage_url: raw.homepage_url.to_owned(),
+            image_url: raw.image_url.to_owned(),
+            image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
+            ids,
+            counts_by_year: year_counts(&raw.counts_by_year),
+            roles: roles(&raw.roles, segment),
+            updated_date,
+            created_date: times::timestamp(&raw.created_date),
+        })
+    }
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawFunder<'a> {
+pub(super) struct RawFunder<'a> {
     id: IdText<'a>,
     display_name: Text<'a>,
     alternate_titles: List<Text<'a>>,
@@ -294,44 +296,45 @@ struct RawFunderIds<'a> {
     crossref: IdText<'a>,
 }
 
-/// Reads one funder's line.
-pub(super) fn read_funder(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let raw: RawFunder<'_> = serde_json::from_str(line)?;
-    let updated_date = times::timestamp(&raw.updated_date);
-    let identity = Reader::identity(Entity::Funder, &raw.id, updated_date)?;
-    Reader::require_name(&raw.id, &raw.display_name)?;
-    let ids = raw.ids.0.as_ref();
-    let ids = FunderIds {
-        doi: ids.and_then(|ids| ids.doi.0.to_owned()),
-        ror: ids.and_then(|ids| ids.ror.0.to_owned()),
-        openalex: Some(identifier::openalex_url(Entity::Funder, identity.id)),
-        crossref: ids.and_then(|ids| ids.crossref.0.to_owned()),
-    };
-    reader.keep(identity, None, |segment| Funder {
-        id: Id(identity.id),
-        name: raw.display_name.to_owned(),
-        alternate_titles: texts(&raw.alternate_titles),
-        country: segment.named(raw.country_code.as_str()),
-        description: raw.description.to_owned(),
-        homepage_url: raw.homepage_url.to_owned(),
-        image_url: raw.image_url.to_owned(),
-        image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
-        grants_count: raw.grants_count.count(),
-        awards_count: raw.awards_count.count(),
-        outputs_count: raw.works_count.count(),
-        cited_by_count: raw.cited_by_count.count(),
-        summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
-        roles: roles(&raw.roles, segment),
-        ids,
-        counts_by_year: year_counts(&raw.counts_by_year),
-        updated_date,
-        created_date: times::timestamp(&raw.created_date),
-    })
+impl<'a> RawLine<'a> for RawFunder<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self;
+        let updated_date = times::timestamp(&raw.updated_date);
+        let identity = Reader::identity(Entity::Funder, &raw.id, updated_date)?;
+        Reader::require_name(&raw.id, &raw.display_name)?;
+        let ids = raw.ids.0.as_ref();
+        let ids = FunderIds {
+            doi: ids.and_then(|ids| ids.doi.0.to_owned()),
+            ror: ids.and_then(|ids| ids.ror.0.to_owned()),
+            openalex: Some(identifier::openalex_url(Entity::Funder, identity.id)),
+            crossref: ids.and_then(|ids| ids.crossref.0.to_owned()),
+        };
+        reader.keep(identity, None, |segment| Funder {
+            id: Id(identity.id),
+            name: raw.display_name.to_owned(),
+            alternate_titles: texts(&raw.alternate_titles),
+            country: segment.named(raw.country_code.as_str()),
+            description: raw.description.to_owned(),
+            homepage_url: raw.homepage_url.to_owned(),
+            image_url: raw.image_url.to_owned(),
+            image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
+            grants_count: raw.grants_count.count(),
+            awards_count: raw.awards_count.count(),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
+            roles: roles(&raw.roles, segment),
+            ids,
+            counts_by_year: year_counts(&raw.counts_by_year),
+            updated_date,
+            created_date: times::timestamp(&raw.created_date),
+        })
+    }
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawInstitutionType<'a> {
+pub(super) struct RawInstitutionType<'a> {
     id: IdText<'a>,
     code: Text<'a>,
     display_name: Text<'a>,
@@ -340,25 +343,26 @@ struct RawInstitutionType<'a> {
     created_date: Text<'a>,
 }
 
-/// Reads one institution type's line. A type without an integer id gets one when linked.
-pub(super) fn read_institution_type(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let raw: RawInstitutionType<'_> = serde_json::from_str(line)?;
-    let name = raw.id.0.as_str().map(identifier::last_part).unwrap_or_default();
-    let number = pinakes_format::entity::parse_digits(name);
-    let code = raw.code.as_str().or((number.is_none() && !name.is_empty()).then_some(name));
-    let Some(code) = code else {
-        return Err(BadRecord::Quarantine { code: "no_id", id: raw.id.0.to_owned() });
-    };
-    let updated = times::timestamp(&raw.updated_date);
-    let identity = Identity { id: number.unwrap_or_else(|| provisional_id(code)), updated };
-    reader.keep(identity, None, |segment| InstitutionType {
-        id: Id(identity.id),
-        code: segment.code(Some(code)),
-        name: raw.display_name.to_owned(),
-        description: raw.description.to_owned(),
-        outputs_count: None,
-        cited_by_count: None,
-        created_date: times::utc_timestamp(&raw.created_date),
-        updated_date: times::utc_timestamp(&raw.updated_date),
-    })
+impl<'a> RawLine<'a> for RawInstitutionType<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self;
+        let name = raw.id.0.as_str().map(identifier::last_part).unwrap_or_default();
+        let number = pinakes_format::entity::parse_digits(name);
+        let code = raw.code.as_str().or((number.is_none() && !name.is_empty()).then_some(name));
+        let Some(code) = code else {
+            return Err(BadRecord::Quarantine { code: "no_id", id: raw.id.0.to_owned() });
+        };
+        let updated = times::timestamp(&raw.updated_date);
+        let identity = Identity { id: number.unwrap_or_else(|| provisional_id(code)), updated };
+        reader.keep(identity, None, |segment| InstitutionType {
+            id: Id(identity.id),
+            code: segment.code(Some(code)),
+            name: raw.display_name.to_owned(),
+            description: raw.description.to_owned(),
+            outputs_count: None,
+            cited_by_count: None,
+            created_date: times::utc_timestamp(&raw.created_date),
+            updated_date: times::utc_timestamp(&raw.updated_date),
+        })
+    }
 }

@@ -13,7 +13,7 @@ use serde::{
     de::{MapAccess, SeqAccess, Visitor},
 };
 
-use super::shared::*;
+use super::{RawLine, shared::*};
 use crate::{
     identifier,
     lenient::{Bool, IdText, List, Number, Object, Text, warn},
@@ -23,7 +23,7 @@ use crate::{
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawSource<'a> {
+pub(super) struct RawSource<'a> {
     id: IdText<'a>,
     issn_l: Text<'a>,
     issn: List<Text<'a>>,
@@ -160,57 +160,58 @@ fn price_of(year: Number, price: Number) -> Option<YearPrice> {
     Some(YearPrice { year: year.year()?, price: price.integer() })
 }
 
-/// Reads one line.
-pub(super) fn read(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let raw: RawSource<'_> = serde_json::from_str(line)?;
-    let updated_date = times::timestamp(&raw.updated_date);
-    let identity = Reader::identity(Entity::Source, &raw.id, updated_date)?;
-    Reader::require_name(&raw.id, &raw.display_name)?;
-    let ids = SourceIds {
-        mag: raw.ids.0.as_ref().and_then(|ids| ids.mag.0.to_owned()),
-        openalex: Some(identifier::openalex_url(Entity::Source, identity.id)),
-    };
-    reader.keep(identity, None, |segment| Source {
-        id: Id(identity.id),
-        issn_l: raw.issn_l.to_owned(),
-        issn: texts(&raw.issn),
-        name: raw.display_name.to_owned(),
-        host_organization_name: raw.host(segment),
-        outputs_count: raw.works_count.count(),
-        oa_outputs_count: raw.oa_works_count.count(),
-        cited_by_count: raw.cited_by_count.count(),
-        summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
-        standing: raw.standing(),
-        first_publication_year: raw.first_publication_year.year(),
-        last_publication_year: raw.last_publication_year.year(),
-        homepage_url: raw.homepage_url.to_owned(),
-        apc_prices: raw.apc_prices.filter_map(|price| {
-            let price = price.0.as_ref()?;
-            Some(ApcPrice {
-                price: price.price.integer(),
-                currency: segment.code(price.currency.as_str()),
-            })
-        }),
-        apc_usd: raw.apc_usd.integer(),
-        apc_usd_by_year: raw.apc_usd_by_year.0.clone().map(YearPrices),
-        country: segment.named(raw.country_code.as_str()),
-        societies: raw.societies.filter_map(|society| {
-            let society = society.0.as_ref()?;
-            Some(Society {
-                url: society.url.to_owned(),
-                organization: society.organization.to_owned(),
-            })
-        }),
-        alternate_titles: texts(&raw.alternate_titles),
-        kind: segment.code(raw.r#type.as_str()),
-        counts_by_year: year_counts(&raw.counts_by_year),
-        updated_date,
-        created_date: times::timestamp(&raw.created_date),
-        ids,
-        topics: topic_shares(&raw.topics, &raw.topic_share, segment),
-        metrics: None,
-        doaj: None,
-    })
+impl<'a> RawLine<'a> for RawSource<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self;
+        let updated_date = times::timestamp(&raw.updated_date);
+        let identity = Reader::identity(Entity::Source, &raw.id, updated_date)?;
+        Reader::require_name(&raw.id, &raw.display_name)?;
+        let ids = SourceIds {
+            mag: raw.ids.0.as_ref().and_then(|ids| ids.mag.0.to_owned()),
+            openalex: Some(identifier::openalex_url(Entity::Source, identity.id)),
+        };
+        reader.keep(identity, None, |segment| Source {
+            id: Id(identity.id),
+            issn_l: raw.issn_l.to_owned(),
+            issn: texts(&raw.issn),
+            name: raw.display_name.to_owned(),
+            host_organization_name: raw.host(segment),
+            outputs_count: raw.works_count.count(),
+            oa_outputs_count: raw.oa_works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
+            standing: raw.standing(),
+            first_publication_year: raw.first_publication_year.year(),
+            last_publication_year: raw.last_publication_year.year(),
+            homepage_url: raw.homepage_url.to_owned(),
+            apc_prices: raw.apc_prices.filter_map(|price| {
+                let price = price.0.as_ref()?;
+                Some(ApcPrice {
+                    price: price.price.integer(),
+                    currency: segment.code(price.currency.as_str()),
+                })
+            }),
+            apc_usd: raw.apc_usd.integer(),
+            apc_usd_by_year: raw.apc_usd_by_year.0.clone().map(YearPrices),
+            country: segment.named(raw.country_code.as_str()),
+            societies: raw.societies.filter_map(|society| {
+                let society = society.0.as_ref()?;
+                Some(Society {
+                    url: society.url.to_owned(),
+                    organization: society.organization.to_owned(),
+                })
+            }),
+            alternate_titles: texts(&raw.alternate_titles),
+            kind: segment.code(raw.r#type.as_str()),
+            counts_by_year: year_counts(&raw.counts_by_year),
+            updated_date,
+            created_date: times::timestamp(&raw.created_date),
+            ids,
+            topics: topic_shares(&raw.topics, &raw.topic_share, segment),
+            metrics: None,
+            doaj: None,
+        })
+    }
 }
 
 impl RawSource<'_> {

@@ -9,7 +9,7 @@ use pinakes_format::{
 };
 use serde::Deserialize;
 
-use super::shared::*;
+use super::{RawLine, shared::*};
 use crate::{
     derived::NodeId,
     lenient::{IdText, List, Number, Object, Text},
@@ -47,14 +47,10 @@ struct Ids<'a> {
     wikipedia: IdText<'a>,
 }
 
-impl<'a> Node<'a> {
-    /// Reads a line, and takes note of the nodes above it.
-    fn read(
-        entity: Entity,
-        line: &'a str,
-        reader: &mut Reader<'_>,
-    ) -> Result<(Node<'a>, Identity), BadRecord> {
-        let node: Node<'a> = serde_json::from_str(line)?;
+impl Node<'_> {
+    /// Checks the node's id and name, and takes note of the nodes above it.
+    fn begin(&self, entity: Entity, reader: &mut Reader<'_>) -> Result<Identity, BadRecord> {
+        let node = self;
         let updated = times::timestamp(&node.updated_date);
         let identity = Reader::identity(entity, &node.id, updated)?;
         Reader::require_name(&node.id, &node.display_name)?;
@@ -66,7 +62,7 @@ impl<'a> Node<'a> {
         .map(|(entity, raw)| (entity, node_of(raw, entity)));
         let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
         reader.derived.take(&above, Origin::Embedded, updated_micros, reader.object)?;
-        Ok((node, identity))
+        Ok(identity)
     }
 
     fn ids(&self) -> TaxonomyIds {
@@ -107,79 +103,107 @@ fn nodes<const E: u8>(
     raw.filter_map(|node| node.0.as_ref().map(|node| node.link(entity, segment)))
 }
 
-/// Reads one topic's line.
-pub(super) fn read_topic(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let (raw, identity) = Node::read(Entity::Topic, line, reader)?;
-    reader.keep(identity, None, |segment| Topic {
-        id: Id(identity.id),
-        name: raw.display_name.to_owned(),
-        description: raw.description.to_owned(),
-        keywords: texts(&raw.keywords),
-        ids: TopicIds { wikipedia: raw.ids().wikipedia },
-        subfield: parent(&raw.subfield, Entity::Subfield, segment),
-        field: parent(&raw.field, Entity::Field, segment),
-        domain: parent(&raw.domain, Entity::Domain, segment),
-        siblings: nodes(&raw.siblings, Entity::Topic, segment),
-        outputs_count: raw.works_count.count(),
-        cited_by_count: raw.cited_by_count.count(),
-        updated_date: identity.updated,
-        created_date: raw.created_date(),
-    })
+/// A topic's line.
+#[derive(Deserialize)]
+#[serde(transparent, bound(deserialize = "'de: 'a"))]
+pub(super) struct TopicLine<'a>(Node<'a>);
+
+impl<'a> RawLine<'a> for TopicLine<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self.0;
+        let identity = raw.begin(Entity::Topic, reader)?;
+        reader.keep(identity, None, |segment| Topic {
+            id: Id(identity.id),
+            name: raw.display_name.to_owned(),
+            description: raw.description.to_owned(),
+            keywords: texts(&raw.keywords),
+            ids: TopicIds { wikipedia: raw.ids().wikipedia },
+            subfield: parent(&raw.subfield, Entity::Subfield, segment),
+            field: parent(&raw.field, Entity::Field, segment),
+            domain: parent(&raw.domain, Entity::Domain, segment),
+            siblings: nodes(&raw.siblings, Entity::Topic, segment),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            updated_date: identity.updated,
+            created_date: raw.created_date(),
+        })
+    }
 }
 
-/// Reads one subfield's line.
-pub(super) fn read_subfield(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let (raw, identity) = Node::read(Entity::Subfield, line, reader)?;
-    reader.keep(identity, None, |segment| Subfield {
-        id: Id(identity.id),
-        name: raw.display_name.to_owned(),
-        description: raw.description.to_owned(),
-        ids: raw.ids(),
-        display_name_alternatives: raw.alternatives(),
-        field: parent(&raw.field, Entity::Field, segment),
-        domain: parent(&raw.domain, Entity::Domain, segment),
-        topics: nodes(&raw.topics, Entity::Topic, segment),
-        siblings: nodes(&raw.siblings, Entity::Subfield, segment),
-        outputs_count: raw.works_count.count(),
-        cited_by_count: raw.cited_by_count.count(),
-        updated_date: identity.updated,
-        created_date: raw.created_date(),
-    })
+/// A subfield's line.
+#[derive(Deserialize)]
+#[serde(transparent, bound(deserialize = "'de: 'a"))]
+pub(super) struct SubfieldLine<'a>(Node<'a>);
+
+impl<'a> RawLine<'a> for SubfieldLine<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self.0;
+        let identity = raw.begin(Entity::Subfield, reader)?;
+        reader.keep(identity, None, |segment| Subfield {
+            id: Id(identity.id),
+            name: raw.display_name.to_owned(),
+            description: raw.description.to_owned(),
+            ids: raw.ids(),
+            display_name_alternatives: raw.alternatives(),
+            field: parent(&raw.field, Entity::Field, segment),
+            domain: parent(&raw.domain, Entity::Domain, segment),
+            topics: nodes(&raw.topics, Entity::Topic, segment),
+            siblings: nodes(&raw.siblings, Entity::Subfield, segment),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            updated_date: identity.updated,
+            created_date: raw.created_date(),
+        })
+    }
 }
 
-/// Reads one field's line.
-pub(super) fn read_field(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let (raw, identity) = Node::read(Entity::Field, line, reader)?;
-    reader.keep(identity, None, |segment| Field {
-        id: Id(identity.id),
-        name: raw.display_name.to_owned(),
-        description: raw.description.to_owned(),
-        ids: raw.ids(),
-        display_name_alternatives: raw.alternatives(),
-        domain: parent(&raw.domain, Entity::Domain, segment),
-        subfields: nodes(&raw.subfields, Entity::Subfield, segment),
-        siblings: nodes(&raw.siblings, Entity::Field, segment),
-        outputs_count: raw.works_count.count(),
-        cited_by_count: raw.cited_by_count.count(),
-        updated_date: identity.updated,
-        created_date: raw.created_date(),
-    })
+/// A field's line.
+#[derive(Deserialize)]
+#[serde(transparent, bound(deserialize = "'de: 'a"))]
+pub(super) struct FieldLine<'a>(Node<'a>);
+
+impl<'a> RawLine<'a> for FieldLine<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self.0;
+        let identity = raw.begin(Entity::Field, reader)?;
+        reader.keep(identity, None, |segment| Field {
+            id: Id(identity.id),
+            name: raw.display_name.to_owned(),
+            description: raw.description.to_owned(),
+            ids: raw.ids(),
+            display_name_alternatives: raw.alternatives(),
+            domain: parent(&raw.domain, Entity::Domain, segment),
+            subfields: nodes(&raw.subfields, Entity::Subfield, segment),
+            siblings: nodes(&raw.siblings, Entity::Field, segment),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            updated_date: identity.updated,
+            created_date: raw.created_date(),
+        })
+    }
 }
 
-/// Reads one domain's line.
-pub(super) fn read_domain(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let (raw, identity) = Node::read(Entity::Domain, line, reader)?;
-    reader.keep(identity, None, |segment| Domain {
-        id: Id(identity.id),
-        name: raw.display_name.to_owned(),
-        description: raw.description.to_owned(),
-        ids: raw.ids(),
-        display_name_alternatives: raw.alternatives(),
-        fields: nodes(&raw.fields, Entity::Field, segment),
-        siblings: nodes(&raw.siblings, Entity::Domain, segment),
-        outputs_count: raw.works_count.count(),
-        cited_by_count: raw.cited_by_count.count(),
-        updated_date: identity.updated,
-        created_date: raw.created_date(),
-    })
+/// A domain's line.
+#[derive(Deserialize)]
+#[serde(transparent, bound(deserialize = "'de: 'a"))]
+pub(super) struct DomainLine<'a>(Node<'a>);
+
+impl<'a> RawLine<'a> for DomainLine<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self.0;
+        let identity = raw.begin(Entity::Domain, reader)?;
+        reader.keep(identity, None, |segment| Domain {
+            id: Id(identity.id),
+            name: raw.display_name.to_owned(),
+            description: raw.description.to_owned(),
+            ids: raw.ids(),
+            display_name_alternatives: raw.alternatives(),
+            fields: nodes(&raw.fields, Entity::Field, segment),
+            siblings: nodes(&raw.siblings, Entity::Domain, segment),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            updated_date: identity.updated,
+            created_date: raw.created_date(),
+        })
+    }
 }

@@ -11,7 +11,10 @@ use pinakes_format::{
 };
 use serde::Deserialize;
 
-use super::shared::{BadRecord, RawReference, Reader, reference_number};
+use super::{
+    RawLine,
+    shared::{BadRecord, RawReference, Reader, reference_number},
+};
 use crate::{
     identifier,
     lenient::{Abstract, Bool, IdText, Length, List, Number, Object, Text},
@@ -22,7 +25,7 @@ use crate::{
 /// A work as its line has it.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Work<'a> {
+pub(super) struct Work<'a> {
     id: IdText<'a>,
     doi: Text<'a>,
     title: Text<'a>,
@@ -207,20 +210,24 @@ struct RawKeyword<'a> {
     keyword: Text<'a>,
 }
 
-/// Reads one line.
-pub(super) fn read(line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let work: Work<'_> = serde_json::from_str(line)?;
-    let updated = times::timestamp(&work.updated_date);
-    let identity = Reader::identity(Entity::Output, &work.id, updated)?;
-    let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
-    let topics = work.primary_topic.0.iter().chain(work.topics.objects());
-    for topic in topics {
-        let chain = topic.chain();
-        reader.derived.take(&chain, Origin::Mentioned, updated_micros, reader.object)?;
+impl<'a> RawLine<'a> for Work<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let work = self;
+        let updated = times::timestamp(&work.updated_date);
+        let identity = Reader::identity(Entity::Output, &work.id, updated)?;
+        let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
+        let topics = work.primary_topic.0.iter().chain(work.topics.objects());
+        for topic in topics {
+            let chain = topic.chain();
+            reader.derived.take(&chain, Origin::Mentioned, updated_micros, reader.object)?;
+        }
+        let primary_topic = work
+            .primary_topic
+            .0
+            .as_ref()
+            .and_then(|topic| reference_number(Entity::Topic, &topic.id));
+        reader.keep(identity, primary_topic, |segment| work.output(identity.id, updated, segment))
     }
-    let primary_topic =
-        work.primary_topic.0.as_ref().and_then(|topic| reference_number(Entity::Topic, &topic.id));
-    reader.keep(identity, primary_topic, |segment| work.output(identity.id, updated, segment))
 }
 
 impl Work<'_> {

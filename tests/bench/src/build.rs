@@ -1,0 +1,88 @@
+//! Building a snapshot, against the least that reading its dump costs.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+
+use pinakes_compiler::{compile::parse_only, input};
+use rayon::prelude::*;
+
+use crate::{
+    Result,
+    process::{Cost, beside, measure},
+};
+
+const MB: f64 = 1e6;
+
+/// Generates, builds and prints; the directory of the snapshots.
+pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
+    let dump = dir.join(format!("dump-{outputs}"));
+    if !dump.join("data").exists() {
+        println!("generating {outputs} outputs into {}", dump.display());
+        let plan = pinakes_generate::Plan::new(outputs, 1);
+        pinakes_generate::write_dump(&plan, &dump, rayon::current_num_threads())?;
+    }
+    let threads = rayon::current_num_threads();
+    let (json_bytes, ceiling_seconds) = ceiling(&dump)?;
+    let half = dir.join(format!("snapshots-{outputs}"));
+    let _ = Command::new("chmod").args(["-R", "u+w"]).arg(&half).status();
+    let _ = std::fs::remove_dir_all(&half);
+    let build = |name: &str| {
+        let report = dir.join(format!("{name}.json"));
+        let cost = measure(
+            Command::new(beside("pinakes-compiler")?)
+                .args(["build", "--quiet", "--memory", memory, "--out"])
+                .args([&half, &dump])
+                .arg("--report")
+                .arg(&report),
+        )?;
+        let report: serde_json::Value = serde_json::from_slice(&std::fs::read(report)?)?;
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>((cost, report))
+    };
+    let (first, report) = build("first")?;
+    let (second, again) = build("second")?;
+    let snapshot_bytes = report["snapshot_bytes"].as_u64().unwrap_or(0);
+    let ceiling_speed = json_bytes as f64 / MB / ceiling_seconds;
+    let speed = json_bytes as f64 / MB / first.wall_seconds;
+    println!(
+        "\ndump: {outputs} outputs, {:.1} MB of JSON, {threads} threads",
+        json_bytes as f64 / MB
+    );
+    println!("ceiling (gunzip + typed parse): {ceiling_seconds:.1} s, {ceiling_speed:.0} MB/s");
+    print_cost("build (compile + link)", &first);
+    println!("  {speed:.0} MB/s of JSON, {:.2} of the ceiling", speed / ceiling_speed);
+    println!(
+        "  {:.1} CPU-s per GB of JSON; snapshot {snapshot_bytes} bytes, {:.3} of the JSON",
+        first.cpu_seconds / (json_bytes as f64 / 1e9),
+        snapshot_bytes as f64 / json_bytes as f64
+    );
+    print_cost("build again, nothing changed", &second);
+    println!("  parts parsed: {}", again["parts_parsed"]);
+    Ok(half)
+}
+
+/// Reads every part and throws it away; bytes of JSON and seconds.
+fn ceiling(dump: &Path) -> Result<(u64, f64)> {
+    let mut parts = input::find(&[dump.display().to_string()])?.parts;
+    parts.sort_by_key(|part| std::cmp::Reverse(part.size_bytes));
+    let begun = Instant::now();
+    let bytes: u64 = parts
+        .par_iter()
+        .map(parse_only)
+        .collect::<std::result::Result<Vec<u64>, _>>()?
+        .into_iter()
+        .sum();
+    Ok((bytes, begun.elapsed().as_secs_f64()))
+}
+
+fn print_cost(what: &str, cost: &Cost) {
+    println!(
+        "{what}: {:.1} s, {:.1} CPU-s, peak memory {:.0} MB anonymous, {:.0} MB mapped",
+        cost.wall_seconds,
+        cost.cpu_seconds,
+        cost.anonymous_bytes_max as f64 / MB,
+        cost.mapped_bytes_max as f64 / MB
+    );
+}

@@ -1,0 +1,59 @@
+//! `make bench`: what the programs cost, each figure beside its ceiling, both from one run.
+
+mod build;
+mod get;
+mod process;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+/// An error of any kind; a benchmark has no use for telling them apart.
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Measures both programs against named ceilings, in one run.
+#[derive(Parser)]
+struct Options {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Generate a dump, build a snapshot of it, and serve a record of it.
+    All {
+        /// Outputs in the generated dump.
+        #[arg(long, default_value_t = 1_000_000)]
+        outputs: u64,
+        /// Where the dump and the snapshots are kept; a dump that is there is used again.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// What the compiler may use, as its own `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
+    /// Serve the bytes of a file from a bare warp handler, as the ceiling of a record's GET.
+    Bare {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Options::parse().what {
+        What::All { outputs, dir, memory } => all(outputs, &dir, &memory),
+        What::Bare { file } => get::serve_bare(&file),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn all(outputs: u64, dir: &std::path::Path, memory: &str) -> Result<()> {
+    let snapshots = build::run(outputs, dir, memory)?;
+    get::run(&snapshots, dir)
+}
