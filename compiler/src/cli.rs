@@ -228,8 +228,9 @@ fn build(args: BuildArgs) -> Result<()> {
     let lock = check_out(&args.out)?;
     set_scratch(Some(lock.scratch()));
     let objects_path = args.objects.unwrap_or_else(|| args.out.join("objects"));
-    let (stage, objects, mut report) = compile_stage(inputs, &args.input, &objects_path, progress)?;
+    let (stage, mut report) = compile_stage(inputs, &args.input, &objects_path, progress)?;
     say_parsed(&stage, progress);
+    let objects: Vec<Object> = stage.parts.into_iter().map(|part| part.object).collect();
     let published = publish(&objects, &lock, memory_bytes(&args.work), progress)?;
     take_published(&mut report, &published);
     drop(lock);
@@ -243,7 +244,7 @@ fn compile_only(args: CompileArgs) -> Result<()> {
     let begun = Instant::now();
     let progress = begin_work(&args.work)?;
     let inputs = input::find(&args.input.inputs)?;
-    let (stage, _, report) = compile_stage(inputs, &args.input, &args.objects, progress)?;
+    let (stage, report) = compile_stage(inputs, &args.input, &args.objects, progress)?;
     say_parsed(&stage, progress);
     end(report, &args.work, progress, begun)
 }
@@ -273,14 +274,12 @@ fn compile_stage(
     args: &InputArgs,
     objects_path: &Path,
     progress: Progress,
-) -> Result<(Stage, Vec<Object>, RunReport)> {
+) -> Result<(Stage, RunReport)> {
     let stage = compile(inputs.parts.clone(), objects_path, progress)?;
-    let paths: Vec<PathBuf> = stage.parts.iter().map(|part| part.object.clone()).collect();
-    let objects = open_all(&paths)?;
     let list = objects_path.join("bad-records.jsonl");
-    let (report, budget) = RunReport::begin(&inputs, &stage, &objects, &list)?;
+    let (report, budget) = RunReport::begin(&inputs, &stage, &list)?;
     check_budget(args, budget, list)?;
-    Ok((stage, objects, report))
+    Ok((stage, report))
 }
 
 fn check_budget(args: &InputArgs, budget: Budget, list: PathBuf) -> Result<()> {

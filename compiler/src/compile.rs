@@ -3,7 +3,8 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    path::{Path, PathBuf},
+    os::unix::fs::MetadataExt,
+    path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -35,8 +36,8 @@ const EXCERPT_BYTES_MAX: usize = 200;
 pub struct Compiled {
     /// The part.
     pub part: Part,
-    /// Where its object is.
-    pub object: PathBuf,
+    /// Its object.
+    pub object: Object,
     /// Whether it was there already.
     pub was_cached: bool,
 }
@@ -76,18 +77,19 @@ pub fn compile(parts: Vec<Part>, objects: &Path, progress: Progress) -> Result<S
 }
 
 fn compile_part(part: Part, objects: &Path, parsed_bytes: &AtomicU64) -> Result<Compiled> {
+    let before = fs::metadata(&part.path).map_err(Error::input(&part.path))?;
     let hash = hash_of(&part.path)?;
     let object = objects.join(format!("{}.object", object_name(&part, &hash)));
     let known = Object::open(&object).map_err(Error::input(&object))?;
     let was_cached = known.is_some();
-    let known = match known {
+    let object = match known {
         Some(known) => known,
         None => {
             let mut writer = ObjectWriter::create(&object)?;
             let parsed = read_part(&part, &mut writer)?;
             parsed_bytes.fetch_add(parsed, Ordering::Relaxed);
             writer.finish(&hash)?;
-            if hash_of(&part.path)? != hash {
+            if !is_unchanged(&part.path, &before)? {
                 let reason = "it changed while it was read; run again when it is still".into();
                 return Err(Error::Damaged { path: part.path, reason });
             }
@@ -98,8 +100,15 @@ fn compile_part(part: Part, objects: &Path, parsed_bytes: &AtomicU64) -> Result<
             })?
         }
     };
-    check_listed(&part, &known)?;
+    check_listed(&part, &object)?;
     Ok(Compiled { part, object, was_cached })
+}
+
+/// Whether a file is still the one it was, as far as its size, time and place tell.
+fn is_unchanged(path: &Path, before: &fs::Metadata) -> Result<bool> {
+    let after = fs::metadata(path).map_err(Error::input(path))?;
+    let told = |of: &fs::Metadata| (of.dev(), of.ino(), of.size(), of.mtime(), of.mtime_nsec());
+    Ok(told(before) == told(&after))
 }
 
 /// The hash of a part's bytes as they lie on disk, in hex.

@@ -141,8 +141,9 @@ fn recognise(root: &Path, path: &Path) -> Option<PartKind> {
     let stem = name.split('.').next()?;
     let above = path.parent()?.strip_prefix(root).ok()?.components().rev();
     let above = above.filter_map(|component| component.as_os_str().to_str());
-    let root_name = root.file_name().and_then(|name| name.to_str());
-    let folders: Vec<&str> = above.chain(root_name).collect();
+    // An input may be a folder within an entity's: `works/updated_date=…`.
+    let roots = root.ancestors().take(2).filter_map(|root| root.file_name()?.to_str());
+    let folders: Vec<&str> = above.chain(roots).collect();
     let entity = Entity::from_dump_name(stem)
         .or_else(|| folders.iter().find_map(|folder| Entity::from_dump_name(folder)));
     let is_csv = name.contains(".csv");
@@ -312,6 +313,11 @@ mod tests {
             Some(PartKind::Records(Entity::Author)),
         );
         check("/d/merged_ids/authors/2022.csv.gz", Some(PartKind::Merges(Entity::Author)));
+        let inside = recognise(
+            Path::new("/d/works/updated_date=1"),
+            Path::new("/d/works/updated_date=1/part_0.gz"),
+        );
+        assert_eq!(inside, Some(PartKind::Records(Entity::Output)));
         check("/d/ror/ror.jsonl", None);
         check("/d/works/README.md", None);
     }

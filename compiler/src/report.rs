@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Result},
     input::Inputs,
     link::Tally,
-    object::{Object, file::BadLine},
+    object::file::BadLine,
 };
 
 /// A run's report, as `--report` writes it.
@@ -66,12 +66,7 @@ impl RunReport {
     /// # Errors
     ///
     /// Where the list cannot be written.
-    pub fn begin(
-        inputs: &Inputs,
-        stage: &Stage,
-        objects: &[Object],
-        list: &Path,
-    ) -> Result<(RunReport, Budget)> {
+    pub fn begin(inputs: &Inputs, stage: &Stage, list: &Path) -> Result<(RunReport, Budget)> {
         let mut report = RunReport {
             parts: stage.parts.len() as u64,
             parts_parsed: stage.parts.iter().filter(|part| !part.was_cached).count() as u64,
@@ -83,8 +78,8 @@ impl RunReport {
         let mut budget = Budget::default();
         let file = File::create(list).map_err(Error::output(list))?;
         let mut out = BufWriter::new(file);
-        for (part, object) in stage.parts.iter().zip(objects) {
-            let of_part = object.report();
+        for part in &stage.parts {
+            let of_part = part.object.report();
             budget.read += of_part.read.values().sum::<u64>();
             budget.quarantined += of_part.quarantined.values().sum::<u64>();
             for line in &of_part.bad_lines {

@@ -55,7 +55,8 @@ fn write_object(object: &Object, text: &mut String) {
 /// A type's name in FORMAT.md.
 pub fn name_of(schema: &Schema) -> String {
     match schema {
-        Schema::Integer => "integer".into(),
+        Schema::Integer { signed: true, bits } => format!("i{bits}"),
+        Schema::Integer { signed: false, bits } => format!("u{bits}"),
         Schema::Number => "f64".into(),
         Schema::Boolean => "bool".into(),
         Schema::Text => "string".into(),

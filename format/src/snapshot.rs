@@ -457,6 +457,9 @@ impl<'p> Opening<'p> {
         agree(Kind::Ids, "records", counts.published, ids.published() as u64)?;
         agree(Kind::Ids, "rows", counts.rows, ids.rows() as u64)?;
         agree(Kind::Redirects, "redirects", counts.redirects, redirects.count() as u64)?;
+        if let Some(names) = &names {
+            agree(Kind::Names, "rows", counts.rows, names.archive().header().rows)?;
+        }
         agree(Kind::Records, "records", counts.published, records.archive().header().published)?;
         Ok(Store { records, ids, redirects, names })
     }

@@ -66,3 +66,139 @@ pub fn build(inputs: &[PathBuf], out: &Path, more: &[&str]) -> PathBuf {
     let printed = String::from_utf8_lossy(&output.stdout);
     PathBuf::from(printed.lines().last().expect("build prints the snapshot's path"))
 }
+
+/// Every file below a directory with its bytes, by its path there; links are not followed.
+///
+/// # Panics
+///
+/// Where something cannot be read.
+pub fn files_below(directory: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    let mut folders = vec![directory.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a directory of the test's own is read") {
+            let entry = entry.expect("a directory of the test's own is read");
+            let kind = entry.file_type().expect("an entry has a type");
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                let path = entry.path();
+                let name = path.strip_prefix(directory).expect("it lies below");
+                let bytes = std::fs::read(&path).expect("a file of the test's own is read");
+                found.insert(name.to_string_lossy().into_owned(), bytes);
+            }
+        }
+    }
+    found
+}
+
+/// Writes files below a directory, which are then ordinary, writable ones.
+///
+/// # Panics
+///
+/// Where something cannot be written.
+pub fn write_files<P: AsRef<Path>, B: AsRef<[u8]>>(
+    directory: &Path,
+    files: impl IntoIterator<Item = (P, B)>,
+) {
+    for (name, bytes) in files {
+        let path = directory.join(name);
+        let folder = path.parent().expect("a file lies in a directory");
+        std::fs::create_dir_all(folder).expect("a test makes its directories");
+        std::fs::write(&path, bytes).expect("a test writes its files");
+    }
+}
+
+/// A dump of a handful of records: loose files, every kind of member, one author merged into
+/// another, and one author without a record.
+pub const TINY_DUMP: [(&str, &str); 11] = [
+    (
+        "works.jsonl",
+        concat!(
+            r#"{"id":"https://openalex.org/W1","doi":"https://doi.org/10.5555/1","title":"On <i>testing</i>","display_name":"On testing","publication_year":2024,"publication_date":"2024-05-06","ids":{"openalex":"https://openalex.org/W1","mag":"77"},"language":"en","type":"article","primary_location":{"is_oa":true,"landing_page_url":"https://example.org/1","pdf_url":null,"source":{"id":"https://openalex.org/S1","display_name":"Journal of Tests","issn_l":"1234-5679","type":"journal","host_organization":"https://openalex.org/P1","host_organization_name":"Test Press"},"license":"cc-by","version":"publishedVersion"},"locations":[],"open_access":{"is_oa":true,"oa_status":"gold","oa_url":"https://example.org/1","any_repository_has_fulltext":false},"authorships":[{"author_position":"first","author":{"id":"https://openalex.org/A1","display_name":"Ada Example","orcid":"https://orcid.org/0000-0002-1825-0097"},"institutions":[{"id":"https://openalex.org/I1","display_name":"Example University","ror":"https://ror.org/013meh722","country_code":"GB","type":"education","lineage":["https://openalex.org/I1"]}],"countries":["GB"],"is_corresponding":true,"raw_author_name":"A. Example","raw_affiliation_strings":["Example University, Cambridge, United Kingdom"]},{"author_position":"last","author":{"id":"https://openalex.org/A404","display_name":"Nemo Missing","orcid":null},"institutions":[],"countries":[],"is_corresponding":false,"raw_author_name":"N. Missing","raw_affiliation_strings":[]}],"fwci":1.25,"has_fulltext":true,"cited_by_count":12,"citation_normalized_percentile":{"value":0.91,"is_in_top_1_percent":false,"is_in_top_10_percent":true},"cited_by_percentile_year":{"min":90,"max":92},"biblio":{"volume":"1","issue":"2","first_page":"3","last_page":"4"},"is_retracted":false,"is_paratext":false,"primary_topic":{"id":"https://openalex.org/T1","display_name":"Testing","score":0.9,"subfield":{"id":"https://openalex.org/subfields/1712","display_name":"Software"},"field":{"id":"https://openalex.org/fields/17","display_name":"Computer Science"},"domain":{"id":"https://openalex.org/domains/3","display_name":"Physical Sciences"}},"topics":[{"id":"https://openalex.org/T1","display_name":"Testing","score":0.9,"subfield":{"id":"https://openalex.org/subfields/1712","display_name":"Software"},"field":{"id":"https://openalex.org/fields/17","display_name":"Computer Science"},"domain":{"id":"https://openalex.org/domains/3","display_name":"Physical Sciences"}}],"keywords":[{"id":"https://openalex.org/keywords/testing","display_name":"Testing","score":0.5}],"sustainable_development_goals":[{"id":"https://metadata.un.org/sdg/4","display_name":"Quality Education","score":0.4}],"funders":[{"id":"https://openalex.org/F1","display_name":"Example Fund"}],"awards":[{"id":"https://openalex.org/G1","display_name":"Grant","funder_award_id":"7","funder_id":"https://openalex.org/F1","funder_display_name":"Example Fund"}],"referenced_works_count":1,"referenced_works":["https://openalex.org/W2"],"abstract_inverted_index":{"Every":[0],"byte":[1,4],"is":[2],"a":[3]},"counts_by_year":[{"year":2025,"cited_by_count":5}],"updated_date":"2026-01-10T08:15:30.123456","created_date":"2024-05-06"}"#,
+            "\n",
+            r#"{"id":"https://openalex.org/W2","title":null,"authorships":[{"author":{"id":"https://openalex.org/A2","display_name":"A. Older"}}],"cited_by_count":3,"updated_date":"2026-01-10"}"#,
+            "\n",
+        ),
+    ),
+    (
+        "authors.jsonl",
+        concat!(
+            r#"{"id":"https://openalex.org/A1","orcid":"https://orcid.org/0000-0002-1825-0097","display_name":"Ada Example","display_name_alternatives":["A. Example"],"works_count":2,"cited_by_count":15,"summary_stats":{"2yr_mean_citedness":0.5,"h_index":1,"i10_index":1},"affiliations":[{"institution":{"id":"https://openalex.org/I1","display_name":"Example University","country_code":"GB","type":"education"},"years":[2024,2023]}],"last_known_institutions":[{"id":"https://openalex.org/I1","display_name":"Example University","country_code":"GB","type":"education"}],"counts_by_year":[{"year":2025,"works_count":1,"cited_by_count":5}],"updated_date":"2026-01-10T00:00:00","created_date":"2020-01-01"}"#,
+            "\n",
+        ),
+    ),
+    (
+        "sources.jsonl",
+        concat!(
+            r#"{"id":"https://openalex.org/S1","issn_l":"1234-5679","issn":["1234-5679"],"display_name":"Journal of Tests","host_organization":"https://openalex.org/P1","host_organization_name":"Test Press","works_count":1,"cited_by_count":12,"is_oa":true,"is_in_doaj":true,"apc_prices":[{"price":100,"currency":"USD"}],"apc_usd":100,"country_code":"GB","alternate_titles":["J. Tests"],"type":"journal","updated_date":"2026-01-10"}"#,
+            "\n",
+        ),
+    ),
+    (
+        "institutions.jsonl",
+        concat!(
+            r#"{"id":"https://openalex.org/I1","ror":"https://ror.org/013meh722","display_name":"Example University","country_code":"GB","type":"education","lineage":["https://openalex.org/I1"],"display_name_acronyms":["EU"],"works_count":1,"cited_by_count":12,"geo":{"city":"Cambridge","country_code":"GB","country":"United Kingdom","latitude":52.2,"longitude":0.12},"updated_date":"2026-01-10"}"#,
+            "\n",
+        ),
+    ),
+    (
+        "publishers.jsonl",
+        concat!(
+            r#"{"id":"https://openalex.org/P1","display_name":"Test Press","hierarchy_level":0,"country_codes":["GB"],"works_count":1,"cited_by_count":12,"updated_date":"2026-01-10"}"#,
+            "\n",
+        ),
+    ),
+    (
+        "funders.jsonl",
+        concat!(
+            r#"{"id":"https://openalex.org/F1","display_name":"Example Fund","country_code":"GB","description":"Funds examples","works_count":1,"cited_by_count":12,"updated_date":"2026-01-10"}"#,
+            "\n",
+        ),
+    ),
+    (
+        "topics.jsonl",
+        concat!(
+            r#"{"id":"https://openalex.org/T1","display_name":"Testing","description":"Work on tests.","keywords":["Testing"],"subfield":{"id":"https://openalex.org/subfields/1712","display_name":"Software"},"field":{"id":"https://openalex.org/fields/17","display_name":"Computer Science"},"domain":{"id":"https://openalex.org/domains/3","display_name":"Physical Sciences"},"works_count":1,"cited_by_count":12,"updated_date":"2026-01-10"}"#,
+            "\n",
+        ),
+    ),
+    (
+        "subfields.jsonl",
+        concat!(
+            r#"{"id":"https://openalex.org/subfields/1712","display_name":"Software","field":{"id":"https://openalex.org/fields/17","display_name":"Computer Science"},"domain":{"id":"https://openalex.org/domains/3","display_name":"Physical Sciences"},"works_count":1,"cited_by_count":12,"updated_date":"2026-01-10"}"#,
+            "\n",
+        ),
+    ),
+    (
+        "fields.jsonl",
+        concat!(
+            r#"{"id":"https://openalex.org/fields/17","display_name":"Computer Science","domain":{"id":"https://openalex.org/domains/3","display_name":"Physical Sciences"},"works_count":1,"cited_by_count":12,"updated_date":"2026-01-10"}"#,
+            "\n",
+        ),
+    ),
+    (
+        "domains.jsonl",
+        concat!(
+            r#"{"id":"https://openalex.org/domains/3","display_name":"Physical Sciences","works_count":1,"cited_by_count":12,"updated_date":"2026-01-10"}"#,
+            "\n",
+        ),
+    ),
+    ("merged_ids/authors/2026-01-15.csv", "merge_date,id,merge_into_id\n2026-01-15,A2,A1\n"),
+];
+
+/// Numbers that look random and are the same on every run (splitmix64).
+#[derive(Clone, Debug)]
+pub struct Seeded(pub u64);
+
+impl Seeded {
+    /// The next number below `bound`, which is at least 1.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        (mixed % bound as u64) as usize
+    }
+}

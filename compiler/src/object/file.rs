@@ -140,14 +140,7 @@ impl ObjectWriter {
         if self.builders[slot].as_ref().is_some_and(SegmentBuilder::is_full) {
             self.close(slot)?;
         }
-        let builder = &mut self.builders[slot];
-        match builder {
-            Some(builder) => Ok(builder),
-            None => {
-                let fresh = SegmentBuilder::new(entity).map_err(Error::output(&self.temporary))?;
-                Ok(builder.insert(fresh))
-            }
-        }
+        Ok(self.builders[slot].get_or_insert_with(|| SegmentBuilder::new(entity)))
     }
 
     fn close(&mut self, slot: usize) -> Result<()> {

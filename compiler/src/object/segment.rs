@@ -28,7 +28,8 @@ pub struct SegmentBuilder {
     mentions: MentionsBuilder,
     pool: Vec<u8>,
     frame: Vec<u8>,
-    deflater: Deflater,
+    /// Made when the first long text comes: its working memory is a megabyte and more.
+    deflater: Option<Deflater>,
     arena: rkyv::ser::allocator::Arena,
 }
 
@@ -62,21 +63,17 @@ pub struct Provenance {
 
 impl SegmentBuilder {
     /// An empty segment.
-    ///
-    /// # Errors
-    ///
-    /// Where zstd cannot have its working memory.
-    pub fn new(entity: Entity) -> io::Result<SegmentBuilder> {
-        Ok(SegmentBuilder {
+    pub fn new(entity: Entity) -> SegmentBuilder {
+        SegmentBuilder {
             entity,
             blobs: Vec::new(),
             keys: Vec::new(),
             mentions: MentionsBuilder::default(),
             pool: Vec::new(),
             frame: Vec::new(),
-            deflater: Deflater::new()?,
+            deflater: None,
             arena: rkyv::ser::allocator::Arena::new(),
-        })
+        }
     }
 
     /// Whether it is time to write it.
@@ -132,6 +129,18 @@ impl SegmentBuilder {
         cold
     }
 
+    fn deflate_pool(&mut self) -> io::Result<()> {
+        self.frame.clear();
+        if self.pool.is_empty() {
+            return Ok(());
+        }
+        let deflater = match &mut self.deflater {
+            Some(deflater) => deflater,
+            none => none.insert(Deflater::new()?),
+        };
+        deflater.deflate(&self.pool, &mut self.frame)
+    }
+
     /// Ends the record under way, whose mentions and long texts were made since the last.
     ///
     /// # Errors
@@ -139,8 +148,7 @@ impl SegmentBuilder {
     /// Where the record is too large to archive; it is then as if it had never been begun.
     pub fn push<R: Record>(&mut self, record: &R, provenance: Provenance) -> io::Result<()> {
         let from = self.blobs.len();
-        self.frame.clear();
-        let deflated = self.deflater.deflate(&self.pool, &mut self.frame);
+        let deflated = self.deflate_pool();
         self.pool.clear();
         deflated?;
         self.blobs.extend_from_slice(&[0; 4]);

@@ -7,8 +7,13 @@ use super::value::Table;
 /// The shape of one member's value.
 #[derive(Clone, Debug)]
 pub enum Schema {
-    /// A JSON integer.
-    Integer,
+    /// A JSON integer of at most 53 bits, negative if `signed`.
+    Integer {
+        /// Whether it may be negative.
+        signed: bool,
+        /// Bits of its archived form.
+        bits: u8,
+    },
     /// A JSON number, fractional or not.
     Number,
     /// `true` or `false`.
@@ -121,11 +126,26 @@ macro_rules! describe {
     };
 }
 
+impl Describe for i32 {
+    fn schema() -> Schema {
+        Schema::Integer { signed: true, bits: 32 }
+    }
+}
+
+impl Describe for i64 {
+    fn schema() -> Schema {
+        Schema::Integer { signed: true, bits: 64 }
+    }
+}
+
+impl Describe for u64 {
+    fn schema() -> Schema {
+        Schema::Integer { signed: false, bits: 64 }
+    }
+}
+
 describe! {
     bool => Boolean,
-    i32 => Integer,
-    i64 => Integer,
-    u64 => Integer,
     f64 => Number,
     String => Text,
 }

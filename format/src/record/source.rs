@@ -516,7 +516,7 @@ impl Describe for YearPrices {
     fn schema() -> Schema {
         Schema::ByShape {
             single: Box::new(Vec::<YearPrice>::schema()),
-            list: Box::new(Schema::YearMap(Box::new(Schema::Integer))),
+            list: Box::new(Schema::YearMap(Box::new(i64::schema()))),
         }
     }
 }

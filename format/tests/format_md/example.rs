@@ -1,0 +1,214 @@
+//! A small snapshot made with the library's writers.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use pinakes_format::{
+    blobs::BlobsWriter,
+    cold::Deflater,
+    entity::{Entity, NO_ID},
+    file::{FORMAT_VERSION, FileWriter, Header, Kind, Written, append_levels},
+    ids::ColumnsWriter,
+    manifest::{Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts},
+    record::{
+        Authorship, Output, Record, Topic, TopicIds, archive,
+        value::{Code, Cold, Date, Id, ParentRef, Ref, Timestamp},
+    },
+    snapshot::{archive_path, archives},
+};
+
+/// A name of four chunks, so that a file has levels.
+pub const LONG_NAME_BYTES: usize = 200_000;
+
+/// The long texts of the output.
+pub const ABSTRACT: &str = "in this paper we show that graphs are drawn in the plane";
+pub const AFFILIATION: &str = "Department of Geometry, Lagado";
+
+/// Codes in the order of their tables, with the first code of each table.
+pub const CODES: [(&str, Option<&str>); 3] =
+    [("en", Some("English")), ("article", None), ("first", None)];
+const FIRST_CODES: [u64; 15] = [0, 0, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3];
+
+/// What one entity's archives hold.
+#[derive(Default)]
+struct Content {
+    records: Vec<(u64, Option<&'static str>, Vec<u8>)>,
+    strays: Vec<(u64, Option<String>)>,
+    redirects: Vec<(u64, u64)>,
+}
+
+/// A record's blob as the compiler frames it.
+fn blob<R: Record>(record: &R, pool: &str) -> Vec<u8> {
+    let mut arena = rkyv::ser::allocator::Arena::new();
+    let archived = archive(record, &mut arena, Vec::new()).unwrap();
+    let mut blob = u32::try_from(archived.len()).unwrap().to_le_bytes().to_vec();
+    blob.extend_from_slice(&archived);
+    Deflater::new().unwrap().deflate(pool.as_bytes(), &mut blob).unwrap();
+    blob
+}
+
+fn topic() -> Topic {
+    Topic {
+        id: Id(10_017),
+        name: Some("Graph drawing".into()),
+        keywords: Some(vec!["layout".into(), "planarity testing".into()]),
+        ids: TopicIds { wikipedia: Some("Q1".into()) },
+        subfield: Some(ParentRef(0)),
+        siblings: Some(vec![Ref(1), Ref(2)]),
+        outputs_count: Some(7),
+        updated_date: Some(Timestamp { micros: 1_769_990_145_819_873, fraction_digits: 6 }),
+        ..Topic::default()
+    }
+}
+
+fn output() -> Output {
+    let cold = |from: usize, length: usize| Cold {
+        offset_bytes: u32::try_from(from).unwrap(),
+        length_bytes: u32::try_from(length).unwrap(),
+    };
+    let author = Authorship {
+        author_position: Some(Code(2)),
+        author: Ref(0),
+        affiliations: Some(Vec::new()),
+        raw_affiliation_strings: Some(vec![cold(ABSTRACT.len(), AFFILIATION.len())]),
+        ..Authorship::default()
+    };
+    Output {
+        id: Id(12),
+        // 70 bytes: the length needs more than its six low bits.
+        title: Some("7 bytes".repeat(10)),
+        name: Some(String::new()),
+        year: Some(-44),
+        date: Some(Date { year: 1_999, month: 12, day: 31 }),
+        kind: Some(Code(1)),
+        fwci: Some(0.5),
+        is_retracted: Some(true),
+        authors: Some(vec![author.clone(), Authorship { author: Ref(1), ..author }]),
+        topics: Some(vec![Ref(0), Ref(2)]),
+        abstract_text: Some(cold(0, ABSTRACT.len())),
+        ..Output::default()
+    }
+}
+
+fn content(entity: Entity) -> Content {
+    let stray = |id, name: &str| (id, Some(name.to_string()));
+    match entity {
+        Entity::Output => Content {
+            records: vec![(12, None, blob(&output(), &format!("{ABSTRACT}{AFFILIATION}")))],
+            ..Content::default()
+        },
+        Entity::Topic => Content {
+            records: vec![(10_017, Some("Graph drawing"), blob(&topic(), ""))],
+            strays: vec![(10_020, None), stray(NO_ID, "Planarity")],
+            redirects: vec![(9_999, 10_017)],
+        },
+        Entity::Author => Content {
+            strays: vec![stray(5, "J. Swift"), stray(5, "Jonathan Swift")],
+            ..Content::default()
+        },
+        Entity::Subfield => {
+            Content { strays: vec![stray(1_704, "Graphics")], ..Content::default() }
+        }
+        Entity::Funder => {
+            let name = "0123456789".repeat(LONG_NAME_BYTES / 10);
+            Content { strays: vec![stray(1, &name)], ..Content::default() }
+        }
+        _ => Content::default(),
+    }
+}
+
+fn write_archive(directory: &Path, kind: Kind, entity: Option<Entity>) -> Written {
+    let path = directory.join(archive_path(kind, entity));
+    let Content { records, strays, redirects } = entity.map(content).unwrap_or_default();
+    let published = records.len() as u64;
+    let rows = published + strays.len() as u64;
+    let header = Header { kind, entity, published, rows };
+    let blobs = |header, prefix: &[u8]| BlobsWriter::create(&path, header, prefix).unwrap();
+    let columns = |header| ColumnsWriter::create(&path, header).unwrap();
+    match kind {
+        Kind::Records => {
+            let mut writer = blobs(header, &[]);
+            records.iter().for_each(|(_, _, blob)| writer.push(Some(blob)).unwrap());
+            writer.finish().unwrap()
+        }
+        Kind::Names => {
+            let mut writer = blobs(header, &[]);
+            let of_records = records.iter().map(|(_, name, _)| *name);
+            for name in of_records.chain(strays.iter().map(|(_, name)| name.as_deref())) {
+                writer.push(name.map(str::as_bytes)).unwrap();
+            }
+            writer.finish().unwrap()
+        }
+        Kind::Ids => {
+            let mut writer = columns(header);
+            let ids = records.iter().map(|(id, ..)| *id);
+            ids.clone().chain(strays.iter().map(|(id, _)| *id)).for_each(|id| {
+                writer.push(id).unwrap();
+            });
+            for (row, id) in (0u32..).zip(ids) {
+                writer.push_pair(id, &row.to_le_bytes()).unwrap();
+            }
+            writer.finish().unwrap()
+        }
+        Kind::Redirects => {
+            let count = redirects.len() as u64;
+            let mut writer = columns(Header { published: count, rows: count, ..header });
+            for (from, to) in redirects {
+                writer.push_pair(from, &to.to_le_bytes()).unwrap();
+            }
+            writer.finish().unwrap()
+        }
+        Kind::Strings => {
+            let count = CODES.len() as u64;
+            let prefix: Vec<u8> = FIRST_CODES.iter().flat_map(|code| code.to_le_bytes()).collect();
+            let mut writer = blobs(Header { published: count, rows: count, ..header }, &prefix);
+            for (text, name) in CODES {
+                writer.push(Some(text.as_bytes())).unwrap();
+                writer.push(name.map(str::as_bytes)).unwrap();
+            }
+            writer.finish().unwrap()
+        }
+    }
+}
+
+/// Writes the whole snapshot.
+pub fn write(directory: &Path) {
+    let mut files = BTreeMap::new();
+    let mut counts = BTreeMap::new();
+    for entity in Entity::all() {
+        fs::create_dir(directory.join(entity.facts().plural)).unwrap();
+        let Content { records, strays, redirects } = content(entity);
+        let published = records.len() as u64;
+        let rows = published + strays.len() as u64;
+        let redirects = redirects.len() as u64;
+        counts.insert(entity.facts().plural.to_string(), Counts { published, rows, redirects });
+    }
+    for (kind, entity) in archives() {
+        files.insert(archive_path(kind, entity), write_archive(directory, kind, entity));
+    }
+    let mut report = FileWriter::create(&directory.join(REPORT)).unwrap();
+    std::io::Write::write_all(&mut report, b"{}\n").unwrap();
+    files.insert(REPORT.to_string(), report.finish().unwrap());
+
+    let mut hashes = Vec::new();
+    files.values().for_each(|written| append_levels(written, &mut hashes).unwrap());
+    fs::write(directory.join(HASHES), &hashes).unwrap();
+    let entry = |path: &str, size_bytes, root: blake3::Hash| FileEntry {
+        path: path.to_string(),
+        size_bytes,
+        blake3: root.to_hex().to_string(),
+    };
+    let mut entries: Vec<FileEntry> =
+        files.iter().map(|(path, file)| entry(path, file.size_bytes, file.root)).collect();
+    entries.push(entry(HASHES, hashes.len() as u64, blake3::hash(&hashes)));
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut manifest = Manifest {
+        format_version: FORMAT_VERSION,
+        id: String::new(),
+        root: String::new(),
+        source: SourceParts { newest_updated_date: None, parts: Vec::new() },
+        counts,
+        files: entries,
+    };
+    manifest.seal();
+    fs::write(directory.join(MANIFEST), manifest.text()).unwrap();
+}

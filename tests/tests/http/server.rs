@@ -1,0 +1,165 @@
+//! The server as a process of its own, and the snapshots it is given.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    sync::mpsc,
+    time::Duration,
+};
+
+use pinakes_format::snapshot::Snapshot;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::client::{Connection, Response};
+
+/// How long an idle server may take to end: half of what it allows requests that are under way.
+const ENDING_MAX: Duration = Duration::from_secs(5);
+
+/// A directory of published snapshots, removed with the test.
+pub struct Snapshots(tempfile::TempDir);
+
+impl Snapshots {
+    /// One snapshot, of the whole sample.
+    pub fn of_sample() -> Snapshots {
+        let snapshots = Snapshots(tempfile::tempdir().unwrap());
+        snapshots.add(&[pinakes_tests::sample()]);
+        snapshots
+    }
+
+    /// Publishes another, to which `current` then leads.
+    pub fn add(&self, inputs: &[PathBuf]) -> PathBuf {
+        pinakes_tests::build(inputs, self.path(), &["--quiet"])
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn open(&self) -> Snapshot {
+        Snapshot::open(&self.path().join("current")).unwrap()
+    }
+}
+
+impl Drop for Snapshots {
+    fn drop(&mut self) {
+        make_writable(self.path());
+    }
+}
+
+/// Lets the owner change everything beneath a directory: snapshots are published read-only.
+pub fn make_writable(path: &Path) {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return };
+    if metadata.is_symlink() {
+        return;
+    }
+    let mode = if metadata.is_dir() { 0o755 } else { 0o644 };
+    let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        make_writable(&entry.path());
+    }
+}
+
+/// The server with arguments, and nothing of the environment's.
+pub fn command<A: AsRef<OsStr>>(args: &[A]) -> Command {
+    let mut command = Command::new(pinakes_tests::program("pinakes-server"));
+    command.args(args).args(["--listen", "127.0.0.1:0"]);
+    for name in ["SNAPSHOTS", "SNAPSHOT", "LISTEN", "VERIFY", "LOG"] {
+        command.env_remove(format!("PINAKES_{name}"));
+    }
+    command.env("NO_COLOR", "1").env("RUST_BACKTRACE", "0");
+    command
+}
+
+/// A server that listens; killed where a test does not come to its end.
+pub struct Server {
+    address: SocketAddr,
+    pid: Pid,
+    log: tempfile::NamedTempFile,
+    child: Option<Child>,
+    _stdout: BufReader<ChildStdout>,
+}
+
+impl Server {
+    pub fn of_snapshots(snapshots: &Snapshots) -> Server {
+        Server::start(&mut command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]))
+    }
+
+    pub fn of_snapshot(path: &Path) -> Server {
+        Server::start(&mut command(&["--snapshot".as_ref(), path.as_os_str()]))
+    }
+
+    pub fn start(command: &mut Command) -> Server {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        command.stdout(Stdio::piped()).stderr(log.reopen().unwrap());
+        let mut child = command.spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let address = line.strip_prefix("listening on http://").unwrap_or_else(|| {
+            let _ = child.wait();
+            panic!("it does not listen: {line}{}", fs::read_to_string(log.path()).unwrap())
+        });
+        let address = address.trim_end().parse().unwrap();
+        Server { address, pid, log, child: Some(child), _stdout: stdout }
+    }
+
+    pub fn connect(&self) -> Connection {
+        Connection::open(self.address)
+    }
+
+    /// Answers one request on a connection of its own.
+    #[track_caller]
+    pub fn get(&self, target: &str) -> Response {
+        self.connect().get(target)
+    }
+
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log.path()).unwrap()
+    }
+
+    /// Ends it as a service manager does. It must exit at once and well, having logged each of
+    /// these errors, no other and no panic, one event a line.
+    #[track_caller]
+    pub fn end(mut self, errors: &[&str]) {
+        let status = self.terminate();
+        let log = self.log();
+        assert!(status.is_some_and(|status| status.success()), "{status:?}\n{log}");
+        for line in log.lines() {
+            assert!(line.starts_with("20") && !line.contains('\x1b'), "a line of its own: {line}");
+            let is_expected = errors.iter().any(|error| line.contains(error));
+            assert!(!line.contains("ERROR") || is_expected, "unexpected: {line}");
+        }
+        for error in errors {
+            let is_logged = log.lines().any(|line| line.contains("ERROR") && line.contains(error));
+            assert!(is_logged, "{error} is not logged:\n{log}");
+        }
+    }
+
+    fn terminate(&mut self) -> Option<ExitStatus> {
+        let mut child = self.child.take()?;
+        let _ = kill_process(self.pid, Signal::TERM);
+        let (sender, ended) = mpsc::channel();
+        let waiting = std::thread::spawn(move || sender.send(child.wait()));
+        let status = ended.recv_timeout(ENDING_MAX).ok();
+        if status.is_none() {
+            let _ = kill_process(self.pid, Signal::KILL);
+        }
+        let _ = waiting.join();
+        status?.ok()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
