@@ -13,6 +13,8 @@ use blake3::{
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
 
+use crate::manifest::HASHES;
+
 /// Bytes in a chunk, the unit of verification.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
@@ -258,8 +260,12 @@ impl Verifier {
             Some(values) => self.value(hashes, level + 1, run) == Some(run_value(&values)),
         };
         if !holds {
-            let chunks_below = RUN_VALUES.pow(u32::try_from(level).unwrap_or(u32::MAX));
-            return Err(self.damage((from * chunks_below) as u64));
+            // The values are at fault, not the bytes they stand for.
+            let from = self.levels[level].0 + from * VALUE_BYTES;
+            let to = self.levels[level].0 + length.min(run * RUN_VALUES + RUN_VALUES) * VALUE_BYTES;
+            let (from, to) = (from as u64, to as u64);
+            let file = HASHES.to_owned();
+            return Err(Damage { file, chunk: from / CHUNK_BYTES as u64, from, to });
         }
         if !is_top {
             self.set_verified(level + 1, run);

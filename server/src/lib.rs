@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod handlers;
+pub mod head;
 pub mod library;
 pub mod options;
 pub mod path;

@@ -1,10 +1,11 @@
 //! The snapshot being served: opened, poisoned when it proves damaged, replaced by an older one.
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Component, Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -21,6 +22,8 @@ use crate::options::Place;
 pub struct Library {
     served: ArcSwap<Served>,
     snapshots: Option<PathBuf>,
+    /// Ids of snapshots that proved damaged; none of them is served again.
+    poisoned: Mutex<BTreeSet<String>>,
 }
 
 /// A snapshot, and whether it is still trusted.
@@ -82,7 +85,8 @@ impl Library {
             newest_updated_date = snapshot.manifest().source.newest_updated_date,
             "snapshot opened; parts are checked as they are first touched"
         );
-        Ok(Library { served: ArcSwap::from_pointee(Served::new(snapshot)), snapshots })
+        let served = ArcSwap::from_pointee(Served::new(snapshot));
+        Ok(Library { served, snapshots, poisoned: Mutex::default() })
     }
 
     /// The snapshot to answer one request from, whole.
@@ -90,32 +94,34 @@ impl Library {
         self.served.load_full()
     }
 
-    /// Takes a snapshot that proved damaged out of service, and an older one in if there is one.
+    /// Takes a snapshot that proved damaged out of service, and another in if there is one.
     pub fn poison(&self, served: &Arc<Served>, error: &RenderError) {
         if served.poisoned.swap(true, Ordering::Relaxed) {
             return;
         }
         let id = &served.snapshot.manifest().id;
         tracing::error!(snapshot = id, %error, "snapshot poisoned: nothing more is answered from it");
-        let Some(older) = self.older_than(served) else {
+        let mut poisoned = self.poisoned.lock().unwrap_or_else(PoisonError::into_inner);
+        poisoned.insert(id.clone());
+        let Some(other) = self.newest_but(&poisoned) else {
             tracing::error!(
                 "no other snapshot can be served; answering 503 until one is published"
             );
             return;
         };
-        tracing::warn!(snapshot = older.manifest().id, "serving an older snapshot");
-        self.served.compare_and_swap(served, Arc::new(Served::new(older)));
+        tracing::warn!(snapshot = other.manifest().id, "serving another snapshot in its place");
+        self.served.compare_and_swap(served, Arc::new(Served::new(other)));
     }
 
-    /// The snapshot with the newest data that can be opened and is not the one given.
-    fn older_than(&self, served: &Served) -> Option<Snapshot> {
+    /// The snapshot with the newest data that can be opened and is none of the poisoned.
+    fn newest_but(&self, poisoned: &BTreeSet<String>) -> Option<Snapshot> {
         let entries = fs::read_dir(self.snapshots.as_ref()?).ok()?;
         let mut found: Vec<Snapshot> = entries
             .flatten()
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
             .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
             .filter_map(|entry| Snapshot::open(&entry.path()).ok())
-            .filter(|snapshot| snapshot.manifest().id != served.snapshot.manifest().id)
+            .filter(|snapshot| !poisoned.contains(&snapshot.manifest().id))
             .collect();
         found.sort_by(|a, b| {
             let newest = |of: &Snapshot| of.manifest().source.newest_updated_date.clone();
@@ -132,7 +138,14 @@ fn current(snapshots: &Path) -> Result<PathBuf, LibraryError> {
     let target = fs::read_link(&link).map_err(|error: io::Error| refused(error.to_string()))?;
     let mut parts = target.components();
     match (parts.next(), parts.next()) {
-        (Some(Component::Normal(name)), None) => Ok(snapshots.join(name)),
+        (Some(Component::Normal(name)), None) => {
+            let place = snapshots.join(name);
+            match fs::symlink_metadata(&place) {
+                Ok(metadata) if metadata.is_dir() => Ok(place),
+                Ok(_) => Err(refused(format!("leads to `{}`, no directory", place.display()))),
+                Err(error) => Err(refused(format!("leads to `{}`: {error}", place.display()))),
+            }
+        }
         _ => Err(refused(format!("leads to `{}`", target.display()))),
     }
 }
@@ -148,9 +161,11 @@ mod tests {
             std::env::temp_dir().join(format!("pinakes-current-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         let link = directory.join("current");
-        for (target, is_good) in
-            [("0123456789abcdef", true), ("../elsewhere", false), ("/etc", false), ("a/b", false)]
-        {
+        fs::create_dir_all(directory.join("0123456789abcdef")).unwrap();
+        std::os::unix::fs::symlink("/etc", directory.join("hop")).unwrap();
+        let targets =
+            [("0123456789abcdef", true), ("../x", false), ("/etc", false), ("a/b", false)];
+        for (target, is_good) in targets.into_iter().chain([("hop", false), ("absent", false)]) {
             std::os::unix::fs::symlink(target, &link).unwrap();
             assert_eq!(current(&directory).is_ok(), is_good, "{target}");
             fs::remove_file(&link).unwrap();

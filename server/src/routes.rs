@@ -76,7 +76,8 @@ pub fn answer(
     request: &Request<'_>,
     served: &Served,
 ) -> Result<Reply, pinakes_format::render::RenderError> {
-    let uri_bytes = request.path.len() + 1 + request.query.len();
+    let question_mark = usize::from(!request.query.is_empty());
+    let uri_bytes = request.path.len() + question_mark + request.query.len();
     if uri_bytes > URI_BYTES_MAX {
         let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
         return Ok(Reply::error(StatusCode::URI_TOO_LONG, message));

@@ -13,7 +13,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, header};
+use hyper::{
+    body::Incoming,
+    service::{Service as _, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
@@ -24,9 +28,10 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::Semaphore,
 };
-use warp::{Filter, filters::path::FullPath};
+use warp::{Filter, Reply as _, filters::path::FullPath};
 
 use crate::{
+    head::{self, HEADERS_MAX},
     library::Library,
     reply::Reply,
     routes::{self, Request},
@@ -38,10 +43,6 @@ const HEADERS_TIMEOUT: Duration = Duration::from_secs(5);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a request's head that are read; enough to answer 414 and 431 to what is too long.
 const HEAD_BYTES_MAX: usize = 96 << 10;
-/// Bytes of headers a request may have.
-const HEADER_BYTES_MAX: usize = 16 << 10;
-/// Headers a request may have.
-const HEADERS_MAX: usize = 64;
 /// Connections served at a time.
 const CONNECTIONS_MAX: usize = 8_192;
 /// Lists rendered at a time, for each thread.
@@ -120,11 +121,41 @@ fn connect(
         .header_read_timeout(HEADERS_TIMEOUT)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX + 64)
-        .serve_connection(
-            TokioIo::new(stream),
-            TowerToHyperService::new(warp::service(routes_filter(service))),
-        );
+        .serve_connection(TokioIo::new(stream), guarded(service));
     graceful.watch(connection)
+}
+
+/// warp's service behind a look at the head: what HTTP forbids never gets to a route.
+fn guarded(
+    service: Arc<Service>,
+) -> impl hyper::service::Service<
+    http::Request<Incoming>,
+    Response = warp::reply::Response,
+    Error = Infallible,
+    Future: Send,
+> {
+    let routes = TowerToHyperService::new(warp::service(routes_filter(Arc::clone(&service))));
+    service_fn(move |request: http::Request<Incoming>| {
+        let (head, body) = request.into_parts();
+        let answered = match head::refusal(&head) {
+            None => Ok(routes.call(http::Request::from_parts(head, body))),
+            Some((status, message)) => {
+                let served = service.library.served();
+                let snapshot_id = &served.snapshot.manifest().id;
+                let mut response =
+                    Reply::error(status, message).into_response(&head.method, snapshot_id);
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(header::CONNECTION, close);
+                Err(response.into_response())
+            }
+        };
+        async move {
+            match answered {
+                Ok(answered) => answered.await,
+                Err(refused) => Ok(refused),
+            }
+        }
+    })
 }
 
 /// The one filter: whatever comes goes to the route table, and every outcome is a reply.
@@ -172,11 +203,6 @@ fn answer_now(service: &Service, request: &Request<'_>) -> http::Response<Bytes>
     let served = service.library.served();
     let number = service.requests.fetch_add(1, Ordering::Relaxed);
     let snapshot_id = served.snapshot.manifest().id.as_str();
-    if is_head_too_large(request.headers) {
-        let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-        let reply = Reply::error(status, "Request header fields too large");
-        return reply.into_response(request.method, snapshot_id);
-    }
     let reply = match catch_unwind(AssertUnwindSafe(|| routes::answer(request, &served))) {
         Ok(Ok(reply)) => reply,
         Ok(Err(error)) => {
@@ -190,10 +216,4 @@ fn answer_now(service: &Service, request: &Request<'_>) -> http::Response<Bytes>
         }
     };
     reply.into_response(request.method, snapshot_id)
-}
-
-fn is_head_too_large(headers: &HeaderMap) -> bool {
-    let bytes: usize =
-        headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    headers.len() > HEADERS_MAX || bytes > HEADER_BYTES_MAX
 }

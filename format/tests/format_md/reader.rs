@@ -167,9 +167,7 @@ impl Reader<'_> {
 
     fn value(&self, kind: &str, at: usize, size: usize, path: &str) -> Value {
         if let Some(inner) = kind.strip_suffix('?') {
-            return self.nullable(at, size - 1, path, |at| {
-                self.value(inner, at, size - 1, path)
-            });
+            return self.nullable(at, size - 1, path, |at| self.value(inner, at, size - 1, path));
         }
         let kind = kind.split(" (in lists ").next().unwrap();
         if let Some(element) = kind.strip_prefix('[').and_then(|kind| kind.strip_suffix(']')) {

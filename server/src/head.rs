@@ -1,0 +1,85 @@
+//! A request's head, held against what HTTP demands before anything is looked up.
+
+use http::{HeaderMap, Method, StatusCode, Version, header, request::Parts};
+
+/// Headers a request may have.
+pub const HEADERS_MAX: usize = 64;
+/// Bytes of headers a request may have.
+pub const HEADER_BYTES_MAX: usize = 16 << 10;
+/// Bytes of a method; the longest that is registered has 17.
+const METHOD_BYTES_MAX: usize = 64;
+
+/// Why a request is refused and its connection closed: the status and the message.
+pub type Refusal = (StatusCode, &'static str);
+
+/// What is wrong with a request's head, if anything is.
+pub fn refusal(head: &Parts) -> Option<Refusal> {
+    if is_too_large(&head.headers) {
+        let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+        return Some((status, "Request header fields too large"));
+    }
+    if head.method.as_str().len() > METHOD_BYTES_MAX {
+        return Some((StatusCode::BAD_REQUEST, "Request method too long"));
+    }
+    let is_everything = head.method == Method::OPTIONS && head.uri.path() == "*";
+    if head.uri.path().is_empty() || head.method == Method::CONNECT || is_everything {
+        return Some((StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"));
+    }
+    if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
+        return Some((StatusCode::BAD_REQUEST, "Exactly one valid Host header is required"));
+    }
+    let has = |name| head.headers.contains_key(name);
+    if has(header::CONTENT_LENGTH) && has(header::TRANSFER_ENCODING) {
+        let message = "Content-Length and Transfer-Encoding exclude one another";
+        return Some((StatusCode::BAD_REQUEST, message));
+    }
+    None
+}
+
+fn is_too_large(headers: &HeaderMap) -> bool {
+    let bytes: usize =
+        headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    headers.len() > HEADERS_MAX || bytes > HEADER_BYTES_MAX
+}
+
+/// RFC 9112, section 3.2: one Host, which is an authority or empty.
+fn has_one_host(headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
+    host.is_empty() || host.as_bytes().try_into().is_ok_and(|_: http::uri::Authority| true)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn status(method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<u16> {
+        let mut request = http::Request::builder().method(method).uri(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        refusal(&head).map(|(status, _)| status.as_u16())
+    }
+
+    #[test]
+    fn a_head_is_refused_for_what_http_forbids_and_for_nothing_else() {
+        let host = ("host", "a");
+        assert_eq!(status("GET", "/authors", &[host]), None);
+        assert_eq!(status("GET", "http://evil/authors", &[host]), None);
+        assert_eq!(status("FOO", "/authors", &[host]), None);
+        assert_eq!(status("GET", "/", &[]), Some(400));
+        assert_eq!(status("GET", "/", &[host, host]), Some(400));
+        assert_eq!(status("GET", "/", &[("host", "a b")]), Some(400));
+        assert_eq!(status("CONNECT", "evil:443", &[host]), Some(405));
+        assert_eq!(status("GET", "evil:443", &[host]), Some(405));
+        assert_eq!(status("OPTIONS", "*", &[host]), Some(405));
+        assert_eq!(status(&"A".repeat(1_000), "/", &[host]), Some(400));
+        let both = [host, ("content-length", "1"), ("transfer-encoding", "chunked")];
+        assert_eq!(status("GET", "/", &both), Some(400));
+        let many: Vec<_> = (0..65).map(|_| ("x-a", "1")).collect();
+        assert_eq!(status("GET", "/", &many), Some(431));
+        assert_eq!(status("GET", "/", &[host, ("x-a", &"a".repeat(16 << 10))]), Some(431));
+    }
+}
