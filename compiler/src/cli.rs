@@ -2,7 +2,6 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Mutex,
     time::Instant,
 };
 
@@ -12,7 +11,7 @@ use pinakes_format::snapshot::Snapshot;
 use crate::{
     compile::{Stage, compile},
     error::{Error, Result},
-    input, inspect,
+    input, inspect, interrupt,
     link::{check_out, publish},
     object::Object,
     progress::Progress,
@@ -169,35 +168,6 @@ fn parse_bytes(text: &str) -> std::result::Result<u64, String> {
     Ok(bytes)
 }
 
-/// What is to be removed if a signal ends the run.
-static SCRATCH: Mutex<Option<PathBuf>> = Mutex::new(None);
-
-fn set_scratch(path: Option<&Path>) {
-    *SCRATCH.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
-        path.map(Path::to_path_buf);
-}
-
-/// Ends the process with 130 or 143 on SIGINT or SIGTERM, its scratch directory removed.
-///
-/// # Errors
-///
-/// Where the system refuses a handler.
-pub fn handle_signals() -> std::io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            let scratch = SCRATCH.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if let Some(scratch) = scratch.as_ref() {
-                let _ = std::fs::remove_dir_all(scratch);
-            }
-            eprintln!("interrupted; nothing was published, finished objects are kept");
-            std::process::exit(128 + signal);
-        }
-    });
-    Ok(())
-}
-
 /// Does what the command line asks.
 ///
 /// # Errors
@@ -218,6 +188,16 @@ fn begin_work(work: &WorkArgs) -> Result<Progress> {
         .num_threads(work.threads)
         .build_global()
         .map_err(|error| Error::Internal(format!("threads: {error}")))?;
+    // A report that cannot be written is better known before the work than after it.
+    if let Some(path) = &work.report {
+        let is_new = !path.exists();
+        std::fs::File::options()
+            .append(true)
+            .create(true)
+            .open(path)
+            .and_then(|_| if is_new { std::fs::remove_file(path) } else { Ok(()) })
+            .map_err(Error::output(path))?;
+    }
     Ok(Progress::detect(work.quiet))
 }
 
@@ -226,7 +206,7 @@ fn build(args: BuildArgs) -> Result<()> {
     let progress = begin_work(&args.work)?;
     let inputs = input::find(&args.input.inputs)?;
     let lock = check_out(&args.out)?;
-    set_scratch(Some(lock.scratch()));
+    interrupt::begin(lock.scratch());
     let objects_path = args.objects.unwrap_or_else(|| args.out.join("objects"));
     let (stage, mut report) = compile_stage(inputs, &args.input, &objects_path, progress)?;
     say_parsed(&stage, progress);
@@ -234,7 +214,7 @@ fn build(args: BuildArgs) -> Result<()> {
     let published = publish(&objects, &lock, memory_bytes(&args.work), progress)?;
     take_published(&mut report, &published);
     drop(lock);
-    set_scratch(None);
+    interrupt::end();
     end(report, &args.work, progress, begun)?;
     println!("{}", published.path.display());
     Ok(())
@@ -254,12 +234,12 @@ fn link_only(args: LinkArgs) -> Result<()> {
     let progress = begin_work(&args.work)?;
     let objects = open_all(&object_paths(&args.objects)?)?;
     let lock = check_out(&args.out)?;
-    set_scratch(Some(lock.scratch()));
+    interrupt::begin(lock.scratch());
     let published = publish(&objects, &lock, memory_bytes(&args.work), progress)?;
     let mut report = RunReport { parts: objects.len() as u64, ..RunReport::default() };
     take_published(&mut report, &published);
     drop(lock);
-    set_scratch(None);
+    interrupt::end();
     end(report, &args.work, progress, begun)?;
     println!("{}", published.path.display());
     Ok(())

@@ -48,54 +48,92 @@ pub struct Stage {
     pub parts: Vec<Compiled>,
     /// Bytes of uncompressed input that were parsed.
     pub parsed_bytes: u64,
+    /// Parts left out for being the same as another.
+    pub same_parts: u64,
 }
 
-/// Compiles every part whose object is not in `objects` yet.
+/// Compiles every part whose object is not in `objects` yet. Of parts that are the same bytes of
+/// the same kind, the first is taken and the others are counted in `same_parts`.
 ///
 /// # Errors
 ///
 /// The first part's that could not be compiled; objects made before it stay.
 pub fn compile(parts: Vec<Part>, objects: &Path, progress: Progress) -> Result<Stage> {
     fs::create_dir_all(objects).map_err(Error::output(objects))?;
+    remove_remains(objects)?;
+    let mut named = parts.into_par_iter().map(name_part).collect::<Result<Vec<NamedPart>>>()?;
+    named.sort_by(|a, b| (&a.name, &a.part.path).cmp(&(&b.name, &b.part.path)));
+    let all = named.len();
+    named.dedup_by(|a, b| a.name == b.name);
+    let same_parts = (all - named.len()) as u64;
+
     let parsed_bytes = AtomicU64::new(0);
-    let total = parts.iter().map(|part| part.size_bytes).sum();
-    let bar = progress.begin("compile", "parts", parts.len() as u64, total);
+    let total = named.iter().map(|named| named.part.size_bytes).sum();
+    let bar = progress.begin("compile", "parts", named.len() as u64, total);
     // The largest first, so that no thread is left alone with one at the end.
-    let mut order: Vec<Part> = parts;
-    order.sort_by(|a, b| b.size_bytes.cmp(&a.size_bytes).then_with(|| a.path.cmp(&b.path)));
-    let mut compiled = order
+    named.sort_by(|a, b| {
+        b.part.size_bytes.cmp(&a.part.size_bytes).then_with(|| a.part.path.cmp(&b.part.path))
+    });
+    let mut compiled = named
         .into_par_iter()
-        .map(|part| {
-            let compiled = compile_part(part, objects, &parsed_bytes)?;
+        .map(|named| {
+            let compiled = compile_part(named, objects, &parsed_bytes)?;
             bar.advance(compiled.part.size_bytes);
             Ok(compiled)
         })
         .collect::<Result<Vec<Compiled>>>()?;
     bar.end();
     compiled.sort_by(|a, b| a.part.path.cmp(&b.part.path));
-    Ok(Stage { parts: compiled, parsed_bytes: parsed_bytes.into_inner() })
+    Ok(Stage { parts: compiled, parsed_bytes: parsed_bytes.into_inner(), same_parts })
 }
 
-fn compile_part(part: Part, objects: &Path, parsed_bytes: &AtomicU64) -> Result<Compiled> {
-    let before = fs::metadata(&part.path).map_err(Error::input(&part.path))?;
+/// A part, what it was when its hash was taken, and the name of its object.
+struct NamedPart {
+    part: Part,
+    metadata: fs::Metadata,
+    hash: String,
+    name: String,
+}
+
+fn name_part(part: Part) -> Result<NamedPart> {
+    let metadata = fs::metadata(&part.path).map_err(Error::input(&part.path))?;
     let hash = hash_of(&part.path)?;
-    let object = objects.join(format!("{}.object", object_name(&part, &hash)));
-    let known = Object::open(&object).map_err(Error::input(&object))?;
+    let name = object_name(&part, &hash);
+    Ok(NamedPart { part, metadata, hash, name })
+}
+
+/// Removes half-written objects of processes that are no more.
+fn remove_remains(objects: &Path) -> Result<()> {
+    for entry in fs::read_dir(objects).map_err(Error::output(objects))? {
+        let path = entry.map_err(Error::output(objects))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let pid = name.strip_suffix(".tmp").and_then(|name| name.rsplit('.').next());
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            fs::remove_file(&path).map_err(Error::output(&path))?;
+        }
+    }
+    Ok(())
+}
+
+fn compile_part(named: NamedPart, objects: &Path, parsed_bytes: &AtomicU64) -> Result<Compiled> {
+    let NamedPart { part, metadata, hash, name } = named;
+    let path = objects.join(format!("{name}.object"));
+    let known = Object::open(&path).map_err(Error::input(&path))?;
     let was_cached = known.is_some();
     let object = match known {
         Some(known) => known,
         None => {
-            let mut writer = ObjectWriter::create(&object)?;
+            let mut writer = ObjectWriter::create(&path)?;
             let parsed = read_part(&part, &mut writer)?;
             parsed_bytes.fetch_add(parsed, Ordering::Relaxed);
             writer.finish(&hash)?;
-            if !is_unchanged(&part.path, &before)? {
+            if !is_unchanged(&part.path, &metadata)? {
                 let reason = "it changed while it was read; run again when it is still".into();
                 return Err(Error::Damaged { path: part.path, reason });
             }
-            let written = Object::open(&object).map_err(Error::input(&object))?;
+            let written = Object::open(&path).map_err(Error::input(&path))?;
             written.ok_or_else(|| Error::Damaged {
-                path: object.clone(),
+                path,
                 reason: "it does not read back as written; check the disk".into(),
             })?
         }

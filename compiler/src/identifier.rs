@@ -38,6 +38,8 @@ pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
         Some(_) if first.is_ascii_alphabetic() && parse_digits(&name[1..]).is_some() => {
             return Err(BadId::WrongType);
         }
+        // A number alone says nothing of what it numbers.
+        Some(_) if name.bytes().all(|byte| byte.is_ascii_digit()) => return Err(BadId::Missing),
         Some(_) => return Err(BadId::Malformed),
         None => name,
     };
@@ -88,7 +90,7 @@ mod tests {
             ("W012", BadId::Malformed),
             ("W", BadId::Malformed),
             ("W99999999999999999999", BadId::Malformed),
-            ("12", BadId::Malformed),
+            ("12", BadId::Missing),
         ] {
             assert_eq!(parse(Entity::Output, text), Err(expected), "{text}");
         }

@@ -171,7 +171,7 @@ fn recognise_alone(path: &Path, kind: Option<&str>, size_bytes: u64) -> Result<P
             .or_else(|| is_taxonomy(path).then_some(PartKind::Taxonomy))
             .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
     };
-    if found.is_none() && first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
+    if first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
         return Err(Error::Input {
             path: path.to_path_buf(),
             reason: "is a JSON array; give one object a line (`jq -c '.[]'` makes it so)".into(),

@@ -14,6 +14,7 @@ mod identifier;
 pub mod input;
 pub mod inspect;
 mod institution_types;
+pub mod interrupt;
 mod iso;
 mod lenient;
 mod lines;

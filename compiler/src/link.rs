@@ -28,6 +28,7 @@ use crate::{
     sort::Spill,
 };
 
+pub(crate) use publish::remove_tree;
 pub use publish::{Published, check_out, publish};
 
 /// The accounting of one entity.

@@ -5,7 +5,11 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use pinakes_compiler::cli::{Cli, handle_signals, run};
+use pinakes_compiler::{
+    cli::{Cli, run},
+    error::Error,
+    interrupt::{give_way, handle_signals},
+};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -14,8 +18,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match handle_signals() {
         Ok(()) => run(cli),
-        Err(error) => Err(pinakes_compiler::error::Error::Internal(format!("signals: {error}"))),
+        Err(error) => Err(Error::Internal(format!("signals: {error}"))),
     };
+    give_way();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

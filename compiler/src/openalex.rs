@@ -48,6 +48,12 @@ macro_rules! with_line {
 ///
 /// Why the line is set aside, or that the object cannot be written.
 pub fn read_line(entity: Entity, line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    // serde would take an array for an object's members in their order.
+    if !line.trim_ascii_start().starts_with('{') {
+        let is_json = serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
+        let code = if is_json { "not_a_record" } else { "not_json" };
+        return Err(BadRecord::Quarantine { code, id: None });
+    }
     with_line!(entity, Line => serde_json::from_str::<Line<'_>>(line)?.keep(reader))
 }
 

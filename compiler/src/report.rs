@@ -75,6 +75,9 @@ impl RunReport {
             warnings: inputs.warnings.clone(),
             ..RunReport::default()
         };
+        if stage.same_parts > 0 {
+            report.warnings.insert("same_parts".into(), stage.same_parts);
+        }
         let mut budget = Budget::default();
         let file = File::create(list).map_err(Error::output(list))?;
         let mut out = BufWriter::new(file);

@@ -106,10 +106,10 @@ impl Blobs {
     /// Where the file is too short to hold its offsets.
     pub fn open(archive: Archive, count: u64, prefix_bytes: usize) -> Result<Blobs, ArchiveError> {
         let first = (HEADER_BYTES + prefix_bytes) as u64;
-        let offsets_bytes = (count + 1) * 8;
         let length = archive.len() as u64;
-        if length < first + offsets_bytes {
-            let expected = first + offsets_bytes;
+        let offsets_bytes = count.saturating_add(1).saturating_mul(8);
+        let expected = first.saturating_add(offsets_bytes);
+        if length < expected {
             return Err(ArchiveError::Length { expected, found: length });
         }
         // Both fit: they are at most the file's length, which is mapped.

@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    interrupt::publishing,
     object::Object,
 };
 
@@ -95,7 +96,7 @@ fn remove_remains(directory: &Path) -> Result<()> {
 }
 
 /// Removes a directory even where its folders are read-only already.
-fn remove_tree(path: &Path) {
+pub(crate) fn remove_tree(path: &Path) {
     if let Ok(entries) = fs::read_dir(path) {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o755));
         for entry in entries.flatten() {
@@ -138,7 +139,8 @@ pub fn publish(
     fs::create_dir(&directory).map_err(Error::output(&directory))?;
     let mut published = linker.write_snapshot(&directory)?;
     self_check(&directory)?;
-    published.path = put_in_place(&directory, &lock.directory, &published.manifest.id)?;
+    let id = &published.manifest.id;
+    published.path = publishing(|| put_in_place(&directory, &lock.directory, id))?;
     Ok(published)
 }
 

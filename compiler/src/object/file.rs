@@ -116,7 +116,7 @@ impl ObjectWriter {
     ///
     /// Where the system refuses.
     pub fn create(path: &Path) -> Result<ObjectWriter> {
-        let temporary = path.with_extension("tmp");
+        let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
         let file = File::create(&temporary).map_err(Error::output(&temporary))?;
         let file = HashingFile { file, hasher: blake3::Hasher::new(), bytes: 0 };
         Ok(ObjectWriter {
