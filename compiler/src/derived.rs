@@ -19,12 +19,19 @@ use crate::{
 const NODES_MAX: usize = 50_000;
 
 /// The id of a node, and the name it is given.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NodeId {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeId<'a> {
     /// Its id.
     pub id: u64,
     /// Its name.
-    pub name: Option<String>,
+    pub name: Option<&'a str>,
+}
+
+/// The node above another, kept.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Parent {
+    id: u64,
+    name: Option<String>,
 }
 
 /// A node as it is named in passing. The order is the order of preference, best last.
@@ -34,7 +41,7 @@ struct Node {
     updated_micros: i64,
     name: Option<String>,
     /// The nodes above it, nearest first.
-    parents: Vec<Option<NodeId>>,
+    parents: Vec<Option<Parent>>,
 }
 
 /// The nodes named by the lines of one part.
@@ -44,7 +51,7 @@ pub struct Derived {
 }
 
 /// A chain of nodes from a topic or below up to its domain, as one line names it.
-pub type Chain = [(Entity, Option<NodeId>)];
+pub type Chain<'a> = [(Entity, Option<NodeId<'a>>)];
 
 impl Derived {
     /// Takes the nodes of a chain, lowest first. Each knows those after it as its parents.
@@ -54,7 +61,7 @@ impl Derived {
     /// Where the object cannot be written.
     pub fn take(
         &mut self,
-        chain: &Chain,
+        chain: &Chain<'_>,
         origin: Origin,
         updated_micros: i64,
         object: &mut ObjectWriter,
@@ -67,8 +74,19 @@ impl Derived {
             if known.is_some_and(is_stronger) || node.name.is_none() {
                 continue;
             }
-            let parents = chain[at + 1..].iter().map(|(_, parent)| parent.clone()).collect();
-            let fresh = Node { origin, updated_micros, name: node.name.clone(), parents };
+            // Most lines of a part name nodes as others did; only what is new is kept.
+            if known.is_some_and(|known| {
+                (known.origin, known.updated_micros) == (origin, updated_micros)
+                    && known.name.as_deref() == node.name
+            }) {
+                continue;
+            }
+            let kept =
+                |node: &NodeId<'_>| Parent { id: node.id, name: node.name.map(str::to_owned) };
+            let parents =
+                chain[at + 1..].iter().map(|(_, above)| above.as_ref().map(kept)).collect();
+            let name = node.name.map(str::to_owned);
+            let fresh = Node { origin, updated_micros, name, parents };
             if known.is_none_or(|known| *known < fresh) {
                 self.nodes.insert((*entity, node.id), fresh);
             }

@@ -511,7 +511,8 @@ struct Words<'a>(Vec<(u64, Cow<'a, str>)>);
 impl Words<'_> {
     /// The words in the order of their positions; gaps are closed.
     fn join(mut self) -> Option<String> {
-        self.0.sort_by_key(|(position, _)| *position);
+        // Indexes come sorted by word, so positions are in no order at all.
+        self.0.sort_unstable_by(|(a, one), (b, other)| (a, one).cmp(&(b, other)));
         let mut text = String::with_capacity(self.0.iter().map(|(_, word)| word.len() + 1).sum());
         for (_, word) in self.0.iter().filter(|(_, word)| !word.is_empty()) {
             if !text.is_empty() {

@@ -75,7 +75,7 @@ impl Columns {
         let name = cell(Some(self.topic_name)).ok_or(bad("no_name"))?;
         let above = self.parents.map(|(entity, id, name)| {
             let id = cell(id).and_then(|id| identifier::parse(entity, id).ok());
-            (entity, id.map(|id| NodeId { id, name: cell(name).map(str::to_owned) }))
+            (entity, id.map(|id| NodeId { id, name: cell(name) }))
         });
         reader.derived.take(&above, Origin::TableParent, i64::MIN, reader.object)?;
 
@@ -93,10 +93,7 @@ impl Columns {
         /// The reference to a parent, if the row names it.
         macro_rules! up {
             ($at:literal) => {
-                above[$at]
-                    .1
-                    .as_ref()
-                    .map(|node| segment.parent(Some(node.id), node.name.as_deref()))
+                above[$at].1.as_ref().map(|node| segment.parent(Some(node.id), node.name))
             };
         }
         let topic = Topic {

@@ -4,8 +4,12 @@
 //! so that even a short abstract has something to refer to. The compiler makes the frame once,
 //! when a part is parsed; linking copies it.
 
-use zstd::bulk::{Compressor, Decompressor};
-use zstd::dict::DecoderDictionary;
+use std::{cell::RefCell, sync::LazyLock};
+
+use zstd::{
+    bulk::{Compressor, Decompressor},
+    dict::DecoderDictionary,
+};
 
 use crate::render::RenderError;
 
@@ -55,8 +59,12 @@ impl Deflater {
 ///
 /// Where the frame is no frame, or says it holds more than [`POOL_BYTES_MAX`].
 pub fn inflate(frame: &[u8]) -> Result<Vec<u8>, RenderError> {
-    static DECODER: std::sync::LazyLock<DecoderDictionary<'static>> =
-        std::sync::LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));
+    static DICTIONARY_DECODER: LazyLock<DecoderDictionary<'static>> =
+        LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));
+    thread_local! {
+        // zstd's working memory is dear to make and cheap to keep.
+        static INFLATER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    }
     if frame.is_empty() {
         return Ok(Vec::new());
     }
@@ -65,9 +73,16 @@ pub fn inflate(frame: &[u8]) -> Result<Vec<u8>, RenderError> {
     if size > POOL_BYTES_MAX {
         return Err(RenderError::Text);
     }
-    let mut inflater =
-        Decompressor::with_prepared_dictionary(&DECODER).map_err(|_| RenderError::Text)?;
-    inflater.decompress(frame, size).map_err(|_| RenderError::Text)
+    INFLATER.with_borrow_mut(|inflater| {
+        let inflater = match inflater {
+            Some(inflater) => inflater,
+            none => none.insert(
+                Decompressor::with_prepared_dictionary(&DICTIONARY_DECODER)
+                    .map_err(|_| RenderError::Text)?,
+            ),
+        };
+        inflater.decompress(frame, size).map_err(|_| RenderError::Text)
+    })
 }
 
 #[cfg(test)]

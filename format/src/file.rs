@@ -191,7 +191,7 @@ impl Header {
 }
 
 /// What writing a file gave: all the manifest and the hashes need to know of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Written {
     /// Bytes of the file.
     pub size_bytes: u64,
@@ -201,6 +201,8 @@ pub struct Written {
     pub values_path: PathBuf,
     /// The values of the levels above 0, in order.
     pub above: Vec<u8>,
+    /// Makes the file durable while the next is written; [`append_levels`] waits for it.
+    syncing: std::thread::JoinHandle<io::Result<()>>,
 }
 
 /// Writes a file once, front to back, hashing it on the way.
@@ -247,20 +249,22 @@ impl FileWriter {
         self.values.write_all(&value)
     }
 
-    /// Ends the file and makes it durable.
+    /// Ends the file, and begins to make it durable.
     ///
     /// # Errors
     ///
-    /// Where the system refuses; a failed fsync is final.
+    /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
         if !self.chunk.is_empty() {
             self.close_chunk()?;
         }
-        self.file.sync_all()?;
+        let file = self.file;
+        let syncing = std::thread::spawn(move || file.sync_all());
         self.values.flush()?;
         let (root, above) = self.tree.finish(&self.chunk);
         let above = above.into_iter().flatten().flatten().collect();
-        Ok(Written { size_bytes: self.size_bytes, root, values_path: self.values_path, above })
+        let Self { size_bytes, values_path, .. } = self;
+        Ok(Written { size_bytes, root, values_path, above, syncing })
     }
 }
 
@@ -286,12 +290,15 @@ impl Write for FileWriter {
     }
 }
 
-/// Appends a written file's levels to the snapshot's hashes and removes its values file.
+/// Waits until a written file is durable, appends its levels to the snapshot's hashes and removes
+/// its values file.
 ///
 /// # Errors
 ///
-/// Where the system refuses.
-pub fn append_levels(written: &Written, hashes: &mut impl Write) -> io::Result<()> {
+/// Where the system refuses; a failed fsync is final.
+pub fn append_levels(written: Written, hashes: &mut impl Write) -> io::Result<()> {
+    let synced = written.syncing.join();
+    synced.map_err(|_| io::Error::other("the thread that syncs a file panicked"))??;
     let values = File::open(&written.values_path)?;
     // One chunk needs no levels: the root is its hash.
     if written.size_bytes > CHUNK_BYTES as u64 {
@@ -343,10 +350,11 @@ mod tests {
             let written = writer.finish().unwrap();
             assert_eq!(written.root, blake3::hash(&bytes));
             let mut levels = Vec::new();
-            append_levels(&written, &mut levels).unwrap();
+            let values_path = written.values_path.clone();
+            append_levels(written, &mut levels).unwrap();
             let expected = crate::integrity::levels_bytes(length as u64);
             assert_eq!(levels.len() as u64, expected);
-            assert!(!written.values_path.exists());
+            assert!(!values_path.exists());
         }
     }
 }

@@ -313,7 +313,7 @@ impl Linker<'_> {
             blake3: written.root.to_hex().to_string(),
         }));
         entries.sort_by(|a, b| a.path.cmp(&b.path));
-        entries.push(write_hashes(directory, &entries, &files)?);
+        entries.push(write_hashes(directory, &entries, files)?);
         entries.sort_by(|a, b| a.path.cmp(&b.path));
 
         let mut parts: Vec<String> =
@@ -419,15 +419,14 @@ fn write_whole(path: &Path, text: &[u8]) -> Result<blake3::Hash> {
 fn write_hashes(
     directory: &Path,
     entries: &[FileEntry],
-    files: &[WrittenFile],
+    files: Vec<WrittenFile>,
 ) -> Result<FileEntry> {
     let path = directory.join(HASHES);
-    let written: BTreeMap<&str, &Written> =
-        files.iter().map(|(path, written)| (path.as_str(), written)).collect();
-    let write = || -> io::Result<()> {
+    let mut written: BTreeMap<String, Written> = files.into_iter().collect();
+    let mut write = || -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 18, File::create_new(&path)?);
         for entry in entries {
-            match written.get(entry.path.as_str()) {
+            match written.remove(&entry.path) {
                 Some(written) => append_levels(written, &mut out)?,
                 None => {
                     let text = fs::read(directory.join(&entry.path))?;

@@ -60,6 +60,8 @@ struct Batch {
 /// One linked record, and what linking it told.
 struct Linked {
     blob: Vec<u8>,
+    id: u64,
+    name: Option<String>,
     dangling: u64,
 }
 
@@ -77,7 +79,7 @@ impl Plan<'_, '_> {
         let row_of = |mention: u32| rows.u32(mention as usize);
 
         let (archived, _) = split_blob(blob).ok_or_else(broken)?;
-        let mut linked = Linked { blob: blob.to_vec(), dangling: 0 };
+        let mut linked = Linked { blob: blob.to_vec(), id: key.id, name: None, dangling: 0 };
         let mut is_whole = true;
         let mut replace = |at: &rkyv::primitive::ArchivedU32, number: Option<u32>| {
             // The slot is a part of the archived record, so its place is the distance to its start.
@@ -88,8 +90,12 @@ impl Plan<'_, '_> {
             }
         };
         let mut dangling = 0;
+        let mut name = None;
         with_record!(entity, R => {
             let record = record::access::<R>(archived).ok_or_else(broken)?;
+            if entity.facts().is_referenced {
+                name = record.name().map(str::to_owned);
+            }
             record.slots(&mut |slot| match slot {
                 Slot::Target(at) => {
                     let row = row_of(at.to_native());
@@ -113,6 +119,7 @@ impl Plan<'_, '_> {
             return Err(broken());
         }
         linked.dangling = dangling;
+        linked.name = name;
         if LEVELS.contains(&entity) {
             linked.blob = self.complete(entity, row, &key, &linked.blob)?;
         }
@@ -159,17 +166,10 @@ impl Plan<'_, '_> {
 
     fn batch(&self, entity: Entity, from: usize, to: usize) -> Result<Batch> {
         let mut batch = Batch::default();
-        let keeps_names = entity.facts().is_referenced;
         for row in from..to {
-            let Linked { blob, dangling } = self.link(entity, row)?;
-            let (archived, _) = split_blob(&blob).ok_or_else(broken)?;
-            with_record!(entity, R => {
-                let record = record::access::<R>(archived).ok_or_else(broken)?;
-                batch.ids.push(ArchivedRecord::id(record));
-                if keeps_names {
-                    batch.names.push(record.name().map(str::to_owned));
-                }
-            });
+            let Linked { blob, id, name, dangling } = self.link(entity, row)?;
+            batch.ids.push(id);
+            batch.names.push(name);
             batch.lengths.push(u32::try_from(blob.len()).map_err(|_| broken())?);
             batch.blobs.extend_from_slice(&blob);
             batch.dangling += dangling;

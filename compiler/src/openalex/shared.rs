@@ -150,10 +150,15 @@ impl RawReference<'_> {
     }
 
     /// The taxonomy node it names; `None` where it has no id.
-    pub fn node(&self, entity: Entity) -> Option<NodeId> {
+    pub fn node(&self, entity: Entity) -> Option<NodeId<'_>> {
         let id = self.number(entity)?;
-        Some(NodeId { id, name: self.display_name.to_owned() })
+        Some(NodeId { id, name: self.display_name.as_str() })
     }
+}
+
+/// The taxonomy node that a member names.
+pub fn node_of<'a>(raw: &'a Object<RawReference<'_>>, entity: Entity) -> Option<NodeId<'a>> {
+    raw.0.as_ref().and_then(|reference| reference.node(entity))
 }
 
 /// The number of an id that refers to a record.

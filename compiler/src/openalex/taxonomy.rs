@@ -11,7 +11,6 @@ use serde::Deserialize;
 
 use super::{RawLine, shared::*};
 use crate::{
-    derived::NodeId,
     lenient::{IdText, List, Number, Object, Text},
     object::{Origin, segment::SegmentBuilder},
     times,
@@ -80,10 +79,6 @@ impl Node<'_> {
     fn alternatives(&self) -> Option<Vec<String>> {
         texts(&self.display_name_alternatives)
     }
-}
-
-fn node_of(raw: &Object<RawReference<'_>>, entity: Entity) -> Option<NodeId> {
-    raw.0.as_ref().and_then(|reference| reference.node(entity))
 }
 
 fn parent<const E: u8>(

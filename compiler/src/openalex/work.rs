@@ -13,9 +13,10 @@ use serde::Deserialize;
 
 use super::{
     RawLine,
-    shared::{BadRecord, RawReference, Reader, reference_number},
+    shared::{BadRecord, RawReference, Reader, node_of, reference_number},
 };
 use crate::{
+    derived::NodeId,
     identifier,
     lenient::{Abstract, Bool, IdText, Length, List, Number, Object, Text},
     object::{Origin, segment::SegmentBuilder},
@@ -517,17 +518,14 @@ impl RawTopic<'_> {
         segment.reference(reference_number(Entity::Topic, &self.id), self.display_name.as_str())
     }
 
-    fn chain(&self) -> [(Entity, Option<crate::derived::NodeId>); 4] {
+    fn chain(&self) -> [(Entity, Option<NodeId<'_>>); 4] {
         let own = reference_number(Entity::Topic, &self.id)
-            .map(|id| crate::derived::NodeId { id, name: self.display_name.to_owned() });
-        let node = |raw: &Object<RawReference<'_>>, entity| {
-            raw.0.as_ref().and_then(|reference| reference.node(entity))
-        };
+            .map(|id| NodeId { id, name: self.display_name.as_str() });
         [
             (Entity::Topic, own),
-            (Entity::Subfield, node(&self.subfield, Entity::Subfield)),
-            (Entity::Field, node(&self.field, Entity::Field)),
-            (Entity::Domain, node(&self.domain, Entity::Domain)),
+            (Entity::Subfield, node_of(&self.subfield, Entity::Subfield)),
+            (Entity::Field, node_of(&self.field, Entity::Field)),
+            (Entity::Domain, node_of(&self.domain, Entity::Domain)),
         ]
     }
 }

@@ -119,3 +119,50 @@ macro_rules! render_member {
 }
 
 pub(crate) use {json_name, object, render_member, shown};
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use crate::record::schema::{Describe, Schema};
+
+    mod before {
+        crate::record::declare::object! {
+            /// A record.
+            Record {
+                /// Its name.
+                name: Option<String>,
+            }
+        }
+    }
+
+    mod after {
+        crate::record::declare::object! {
+            /// A record.
+            Record {
+                /// Its name.
+                name: Option<String>,
+                /// The one line that was added.
+                @single weight as "2yr_weight": Option<f64>,
+            }
+        }
+    }
+
+    fn members(schema: &Schema) -> Vec<&'static str> {
+        let Schema::Object(object) = schema else { panic!("no object") };
+        object.members.iter().map(|member| member.name).collect()
+    }
+
+    #[test]
+    fn a_member_is_one_line_and_struct_archive_and_schema_follow() {
+        assert_eq!(members(&before::Record::schema()), ["name"]);
+        assert_eq!(members(&after::Record::schema()), ["name", "2yr_weight"]);
+        let grown = size_of::<rkyv::Archived<after::Record>>();
+        assert_eq!(grown, size_of::<rkyv::Archived<before::Record>>() + 9);
+
+        let record = after::Record { name: Some("a".into()), weight: Some(0.5) };
+        let bytes = rkyv::to_bytes::<rkyv::rancor::Error>(&record).unwrap();
+        let archived =
+            rkyv::access::<rkyv::Archived<after::Record>, rkyv::rancor::Error>(&bytes).unwrap();
+        assert_eq!(archived.weight.as_ref().map(|weight| weight.to_native()), Some(0.5));
+    }
+}
