@@ -189,9 +189,6 @@ pub fn write(directory: &Path) {
     std::io::Write::write_all(&mut report, b"{}\n").unwrap();
     files.insert(REPORT.to_string(), report.finish().unwrap());
 
-    let mut hashes = Vec::new();
-    files.values().for_each(|written| append_levels(written, &mut hashes).unwrap());
-    fs::write(directory.join(HASHES), &hashes).unwrap();
     let entry = |path: &str, size_bytes, root: blake3::Hash| FileEntry {
         path: path.to_string(),
         size_bytes,
@@ -199,6 +196,9 @@ pub fn write(directory: &Path) {
     };
     let mut entries: Vec<FileEntry> =
         files.iter().map(|(path, file)| entry(path, file.size_bytes, file.root)).collect();
+    let mut hashes = Vec::new();
+    files.into_values().for_each(|written| append_levels(written, &mut hashes).unwrap());
+    fs::write(directory.join(HASHES), &hashes).unwrap();
     entries.push(entry(HASHES, hashes.len() as u64, blake3::hash(&hashes)));
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     let mut manifest = Manifest {
