@@ -10,11 +10,17 @@ use pinakes_format::{
 };
 
 use crate::{
+    library::Served,
     path::{decode, echo},
     query::Query,
-    reply::{Reply, has_current},
+    reply::Reply,
     routes::Request,
 };
+
+/// Room made for a record before it is rendered; most fit.
+const RECORD_BYTES: usize = 8 << 10;
+/// Room made for a page of a list.
+const LIST_BYTES: usize = 64 << 10;
 
 type Answer = Result<Reply, RenderError>;
 
@@ -58,18 +64,20 @@ pub fn ready(snapshot: &Snapshot) -> Reply {
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn list(facts: &Facts, request: &Request<'_>, snapshot: &Snapshot) -> Answer {
+pub fn list(facts: &Facts, request: &Request<'_>, served: &Served) -> Answer {
     let query = match Query::parse(request.query) {
         Ok(query) => query,
         Err(details) => return Ok(Reply::BadQuery(details)),
     };
-    if has_current(request.headers, &snapshot.manifest().id) {
+    if served.stamp().is_current(request.headers) {
         return Ok(Reply::NotModified);
     }
+    let snapshot = &served.snapshot;
     let count = snapshot.count(facts.entity);
     let from = query.first_row().min(u64::from(count));
     let to = (from + u64::from(query.per_page)).min(u64::from(count));
     let mut page = Page::new(snapshot, Shape::List);
+    page.out.reserve(LIST_BYTES);
     page.out.extend_from_slice(b"{\"meta\":{\"count\":");
     json::unsigned(&mut page.out, u64::from(count));
     page.out.extend_from_slice(b",\"page\":");
@@ -93,7 +101,8 @@ pub fn list(facts: &Facts, request: &Request<'_>, snapshot: &Snapshot) -> Answer
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn record(facts: &Facts, raw_id: &str, request: &Request<'_>, snapshot: &Snapshot) -> Answer {
+pub fn record(facts: &Facts, raw_id: &str, request: &Request<'_>, served: &Served) -> Answer {
+    let snapshot = &served.snapshot;
     let decoded = decode(raw_id);
     let id_text = decoded.as_deref().unwrap_or(raw_id);
     if facts.letter.is_some() && !id_text.starts_with("HX_") {
@@ -101,7 +110,7 @@ pub fn record(facts: &Facts, raw_id: &str, request: &Request<'_>, snapshot: &Sna
         return Ok(Reply::error(StatusCode::BAD_REQUEST, message));
     }
     let found = match facts.entity.parse_id(id_text) {
-        Some(id) => snapshot.find(facts.entity, id)?,
+        Some(id) => end_of_chain(snapshot, facts.entity, id)?,
         None => Found::Absent,
     };
     match found {
@@ -110,15 +119,22 @@ pub fn record(facts: &Facts, raw_id: &str, request: &Request<'_>, snapshot: &Sna
             Ok(Reply::error(StatusCode::NOT_FOUND, message))
         }
         Found::Merged(into) => Ok(moved(facts, raw_id, into, request)),
-        Found::Row(_) if has_current(request.headers, &snapshot.manifest().id) => {
-            Ok(Reply::NotModified)
-        }
+        Found::Row(_) if served.stamp().is_current(request.headers) => Ok(Reply::NotModified),
         Found::Row(row) => {
             let mut page = Page::new(snapshot, Shape::Single);
+            page.out.reserve(RECORD_BYTES);
             snapshot.render(facts.entity, row, &mut page)?;
             Ok(Reply::Json { body: Bytes::from(page.out), lasts: true })
         }
     }
+}
+
+/// Where an identifier leads; nowhere where it was merged into one that no record has.
+fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Found, RenderError> {
+    let found = snapshot.find(entity, id)?;
+    let Found::Merged(into) = found else { return Ok(found) };
+    let is_record = matches!(snapshot.find(entity, into)?, Found::Row(_));
+    Ok(if is_record { found } else { Found::Absent })
 }
 
 /// The record lives under another id now.

@@ -1,7 +1,8 @@
 //! The server of Pinakes: answers the interface from a mapped snapshot.
 //!
-//! A connection is accepted by [`serve`], handed through warp to [`routes`], which knows every path
-//! there is; a handler turns a checked request into a [`reply`]. No module knows an entity by name:
+//! A connection is accepted by [`serve`] and handed through warp to the [`service`]; [`head`] looks at
+//! what HTTP demands, [`routes`] knows every path there is, and a handler turns a checked request
+//! into a [`reply`]. No module knows an entity by name:
 //! what differs between them is in the catalog of `pinakes_format`.
 
 #![forbid(unsafe_code)]
@@ -15,3 +16,4 @@ pub mod query;
 pub mod reply;
 pub mod routes;
 pub mod serve;
+pub mod service;

@@ -16,7 +16,7 @@ use pinakes_format::{
     snapshot::{OpenError, Snapshot},
 };
 
-use crate::options::Place;
+use crate::{options::Place, reply::Stamp};
 
 /// The snapshot being served, and where to look for another.
 pub struct Library {
@@ -30,6 +30,7 @@ pub struct Library {
 pub struct Served {
     /// The snapshot.
     pub snapshot: Snapshot,
+    stamp: Stamp,
     poisoned: AtomicBool,
 }
 
@@ -54,7 +55,13 @@ pub enum LibraryError {
 
 impl Served {
     fn new(snapshot: Snapshot) -> Served {
-        Served { snapshot, poisoned: AtomicBool::new(false) }
+        let stamp = Stamp::new(&snapshot.manifest().id);
+        Served { snapshot, stamp, poisoned: AtomicBool::new(false) }
+    }
+
+    /// What every reply from it bears.
+    pub fn stamp(&self) -> &Stamp {
+        &self.stamp
     }
 
     /// Whether it proved damaged, so that nothing more is answered from it.
@@ -105,7 +112,7 @@ impl Library {
         poisoned.insert(id.clone());
         let Some(other) = self.newest_but(&poisoned) else {
             tracing::error!(
-                "no other snapshot can be served; answering 503 until one is published"
+                "no other snapshot can be served; answering 503 until the server is started again"
             );
             return;
         };

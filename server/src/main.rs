@@ -5,20 +5,19 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use pinakes_server::{library::Library, options::Options, serve};
+use pinakes_server::{
+    library::Library,
+    options::{LogFormat, Options},
+    serve,
+};
+use tracing_subscriber::EnvFilter;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("PINAKES_LOG")
-                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info")),
-        )
-        .init();
+    log(options.log_format);
     let outcome = Library::open(&options.place(), options.verify)
         .map_err(|error| error.to_string())
         .and_then(|library| {
@@ -36,4 +35,17 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Sends all events, panics among them, to standard error; `PINAKES_LOG` says which.
+fn log(format: LogFormat) {
+    let chosen = EnvFilter::try_from_env("PINAKES_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let events = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(chosen);
+    match format {
+        LogFormat::Text => events.init(),
+        LogFormat::Json => events.json().init(),
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        tracing::error!(panic = %panic, "a thread panicked");
+    }));
 }

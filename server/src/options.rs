@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::Parser;
+use clap::{Parser, ValueEnum, builder::FalseyValueParser};
 
 /// Answers the interface from a snapshot that `pinakes-compiler` published.
 #[derive(Debug, Parser)]
@@ -22,8 +22,21 @@ pub struct Options {
 
     /// Read every byte and every record of the snapshot before serving it. Takes a while on a large
     /// one; without it each part is checked when it is first touched.
-    #[arg(long, env = "PINAKES_VERIFY")]
+    #[arg(long, env = "PINAKES_VERIFY", value_parser = FalseyValueParser::new())]
     pub verify: bool,
+
+    /// How the log is written, to standard error.
+    #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
+    pub log_format: LogFormat,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// A line an event, for people.
+    Text,
+    /// A JSON object an event, for programs.
+    Json,
 }
 
 /// Where the snapshot to serve is.
@@ -44,5 +57,34 @@ impl Options {
             // The group above demands one of the two.
             (None, None) => Place::Fixed(PathBuf::new()),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_agree_with_one_another() {
+        use clap::CommandFactory;
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn a_place_is_named_once() {
+        let place = |args: &[&str]| {
+            let all = ["pinakes-server"].iter().chain(args);
+            Options::try_parse_from(all).ok().map(|options| options.place())
+        };
+        let check = |args: &[&str], expected: Option<Place>| {
+            assert_eq!(place(args), expected, "{args:?}");
+        };
+        check(&["--snapshots", "a"], Some(Place::Current("a".into())));
+        check(&["--snapshot", "a"], Some(Place::Fixed("a".into())));
+        check(&["--snapshot", "a", "--listen", "[::1]:0"], Some(Place::Fixed("a".into())));
+        check(&["--snapshot", "a", "--snapshots", "b"], None);
+        check(&["--snapshot", "a", "--listen", "8080"], None);
+        check(&["--snapshot", "a", "--log-format", "xml"], None);
     }
 }

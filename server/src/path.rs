@@ -1,9 +1,13 @@
 //! Paths as they were sent: split, decoded once, never normalised.
 
+use std::borrow::Cow;
+
 use percent_encoding::percent_decode_str;
 
 /// Bytes of a URI that are read; longer ones are refused.
 pub const URI_BYTES_MAX: usize = 16_384;
+/// Parts of a path that are looked at; no route has more.
+const SEGMENTS_MAX: usize = 4;
 /// Bytes of an identifier that are shown in a message.
 const ECHO_BYTES_MAX: usize = 64;
 /// Bytes of a path that are shown in a message.
@@ -11,19 +15,20 @@ const PATH_ECHO_BYTES_MAX: usize = 256;
 
 /// The parts of a path between its slashes; one slash at the end is the same as none.
 ///
-/// `None` where a part is empty: such a path leads nowhere.
+/// `None` where a part is empty or there are more than any route has: such a path leads nowhere.
 pub fn segments(path: &str) -> Option<Vec<&str>> {
     let inner = path.strip_prefix('/')?;
     let inner = inner.strip_suffix('/').unwrap_or(inner);
     if inner.is_empty() {
         return (path == "/").then(Vec::new);
     }
-    let segments: Vec<&str> = inner.split('/').collect();
-    segments.iter().all(|segment| !segment.is_empty()).then_some(segments)
+    let segments: Vec<&str> = inner.split('/').take(SEGMENTS_MAX + 1).collect();
+    let is_good = segments.len() <= SEGMENTS_MAX && !segments.contains(&"");
+    is_good.then_some(segments)
 }
 
 /// A part percent-decoded once; `None` where an escape is broken or the bytes are no UTF-8.
-pub fn decode(text: &str) -> Option<String> {
+pub fn decode(text: &str) -> Option<Cow<'_, str>> {
     let bytes = text.as_bytes();
     let is_hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
     let whole = bytes
@@ -33,7 +38,7 @@ pub fn decode(text: &str) -> Option<String> {
     if !whole {
         return None;
     }
-    percent_decode_str(text).decode_utf8().ok().map(|decoded| decoded.into_owned())
+    percent_decode_str(text).decode_utf8().ok()
 }
 
 /// An identifier as a message shows it: decoded where that is printable and short, else as sent
@@ -41,7 +46,7 @@ pub fn decode(text: &str) -> Option<String> {
 pub fn echo(raw: &str) -> String {
     match decode(raw) {
         Some(decoded) if decoded.len() <= ECHO_BYTES_MAX && decoded.chars().all(is_printable) => {
-            decoded
+            decoded.into_owned()
         }
         _ => cut(raw, ECHO_BYTES_MAX),
     }
@@ -86,6 +91,8 @@ mod tests {
         check("/authors/", Some(vec!["authors"]));
         check("/authors/HX_A1/", Some(vec!["authors", "HX_A1"]));
         check("/authors/./HX_A1", Some(vec!["authors", ".", "HX_A1"]));
+        check("/1/2/3/4", Some(vec!["1", "2", "3", "4"]));
+        check("/1/2/3/4/5", None);
         check("//authors", None);
         check("/authors//", None);
         check("authors", None);

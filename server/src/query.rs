@@ -45,6 +45,14 @@ pub struct Detail {
     pub reason: String,
 }
 
+impl Detail {
+    /// What is wrong with a parameter; name and value are cut to what may be shown.
+    pub fn new(parameter: &str, value: &str, reason: String) -> Detail {
+        let shown = |text| cut(text, VALUE_BYTES_MAX);
+        Detail { parameter: shown(parameter), value: shown(value), reason }
+    }
+}
+
 impl Query {
     /// The first row of the page, among all.
     pub fn first_row(&self) -> u64 {
@@ -59,6 +67,9 @@ impl Query {
     pub fn parse(raw: &str) -> Result<Query, Vec<Detail>> {
         let mut reading = Reading::default();
         for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
+            if reading.details.len() == DETAILS_MAX {
+                break;
+            }
             reading.take(pair);
         }
         if !reading.details.is_empty() {
@@ -93,7 +104,7 @@ struct Reading {
 impl Reading {
     fn take(&mut self, pair: &str) {
         let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
-        let spaced = |raw: &str| decode(&raw.replace('+', " "));
+        let spaced = |raw: &str| decode(&raw.replace('+', " ")).map(|decoded| decoded.into_owned());
         let (Some(name), Some(value)) = (spaced(raw_name), spaced(raw_value)) else {
             let reason = "is no percent-encoded UTF-8".to_owned();
             return self.refuse(raw_name, raw_value, reason);
@@ -119,11 +130,7 @@ impl Reading {
     }
 
     fn refuse(&mut self, parameter: &str, value: &str, reason: String) {
-        if self.details.len() < DETAILS_MAX {
-            let parameter = cut(parameter, VALUE_BYTES_MAX);
-            let value = cut(value, VALUE_BYTES_MAX);
-            self.details.push(Detail { parameter, value, reason });
-        }
+        self.details.push(Detail::new(parameter, value, reason));
     }
 }
 

@@ -9,6 +9,9 @@ use crate::query::Detail;
 /// Raised whenever the same snapshot would be rendered to other bytes.
 const RENDERER_VERSION: u32 = 1;
 
+/// When to come back after a 503.
+const RETRY_SECONDS: &str = "30";
+
 const M1: &str = "Bad Request - Invalid query parameters";
 
 /// What a handler answers with.
@@ -46,6 +49,39 @@ pub enum Reply {
         /// The methods allowed, for a 405.
         allow: Option<&'static str>,
     },
+    /// Another, after which the connection ends.
+    Closing(Box<Reply>),
+}
+
+/// What every reply from one snapshot bears, made once.
+#[derive(Clone, Debug)]
+pub struct Stamp {
+    snapshot_id: HeaderValue,
+    tag: HeaderValue,
+}
+
+impl Stamp {
+    /// The stamp of a snapshot.
+    pub fn new(snapshot_id: &str) -> Stamp {
+        let of = |text: &str| HeaderValue::from_str(text);
+        let expectation = "a snapshot's id is hex digits, which a header may hold";
+        Stamp {
+            snapshot_id: of(snapshot_id).expect(expectation),
+            tag: of(&format!("\"{snapshot_id}.{RENDERER_VERSION}\"")).expect(expectation),
+        }
+    }
+
+    /// Whether a request has, by its `If-None-Match`, what it would get.
+    pub fn is_current(&self, headers: &HeaderMap) -> bool {
+        headers.get_all(header::IF_NONE_MATCH).iter().any(|value| {
+            let value = value.as_bytes();
+            value.trim_ascii() == b"*"
+                || value.split(|byte| *byte == b',').any(|item| {
+                    let item = item.trim_ascii();
+                    item.strip_prefix(b"W/").unwrap_or(item) == self.tag.as_bytes()
+                })
+        })
+    }
 }
 
 /// An error's body, as the interface has it.
@@ -65,6 +101,17 @@ impl Reply {
         Reply::Error { status, message: message.into(), allow: None }
     }
 
+    /// 405, where others are allowed.
+    pub fn method_not_allowed(allow: &'static str) -> Reply {
+        let message = "Method Not Allowed".to_owned();
+        Reply::Error { status: StatusCode::METHOD_NOT_ALLOWED, message, allow: Some(allow) }
+    }
+
+    /// The same, and the end of the connection.
+    pub fn closing(self) -> Reply {
+        Reply::Closing(Box::new(self))
+    }
+
     /// 503, for as long as there is nothing to answer from.
     pub fn unavailable() -> Reply {
         Reply::error(StatusCode::SERVICE_UNAVAILABLE, "Service temporarily unavailable")
@@ -76,31 +123,54 @@ impl Reply {
     }
 
     /// The response, for one method and from one snapshot.
-    pub fn into_response(self, method: &Method, snapshot_id: &str) -> http::Response<Bytes> {
-        let tag = format!("\"{snapshot_id}.{RENDERER_VERSION}\"");
-        let mut headers = common_headers(snapshot_id);
-        let (status, body) = match self {
+    pub fn into_response(self, method: &Method, stamp: &Stamp) -> http::Response<Bytes> {
+        if let Reply::Closing(reply) = self {
+            let mut response = reply.into_response(method, stamp);
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            return response;
+        }
+        let mut headers = common_headers(stamp);
+        let (status, body) = self.fill(&mut headers, stamp);
+        if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
+            headers.remove(header::CONTENT_TYPE);
+        } else {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+        }
+        let body = if *method == Method::HEAD { Bytes::new() } else { body };
+        let mut response = http::Response::new(body);
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        response
+    }
+
+    /// Status and body; headers of its own go beside the common ones.
+    fn fill(self, headers: &mut HeaderMap, stamp: &Stamp) -> (StatusCode, Bytes) {
+        let set = |headers: &mut HeaderMap, name, value| {
+            headers.insert(name, HeaderValue::from_static(value));
+        };
+        match self {
             Reply::Json { body, lasts } => {
                 if lasts {
-                    set(&mut headers, header::ETAG, &tag);
-                    set(&mut headers, header::CACHE_CONTROL, "public, no-cache");
+                    keep(headers, stamp);
                 }
                 (StatusCode::OK, body)
             }
             Reply::NotModified => {
-                set(&mut headers, header::ETAG, &tag);
-                set(&mut headers, header::CACHE_CONTROL, "public, no-cache");
+                keep(headers, stamp);
                 (StatusCode::NOT_MODIFIED, Bytes::new())
             }
             Reply::Options { allow } => {
-                set(&mut headers, header::ALLOW, allow);
-                set(&mut headers, header::ACCESS_CONTROL_ALLOW_METHODS, allow);
-                set(&mut headers, header::ACCESS_CONTROL_ALLOW_HEADERS, "*");
-                set(&mut headers, header::ACCESS_CONTROL_MAX_AGE, "86400");
+                set(headers, header::ALLOW, allow);
+                set(headers, header::ACCESS_CONTROL_ALLOW_METHODS, allow);
+                set(headers, header::ACCESS_CONTROL_ALLOW_HEADERS, "*");
+                set(headers, header::ACCESS_CONTROL_MAX_AGE, "86400");
                 (StatusCode::NO_CONTENT, Bytes::new())
             }
             Reply::Moved { location, message } => {
-                set(&mut headers, header::LOCATION, &location);
+                // A route, an id, and a query that came in a request's line.
+                if let Ok(location) = HeaderValue::from_bytes(location.as_bytes()) {
+                    headers.insert(header::LOCATION, location);
+                }
                 let status = StatusCode::MOVED_PERMANENTLY;
                 (status, error_body(status, &message, None))
             }
@@ -110,54 +180,37 @@ impl Reply {
             }
             Reply::Error { status, message, allow } => {
                 if let Some(allow) = allow {
-                    set(&mut headers, header::ALLOW, allow);
+                    set(headers, header::ALLOW, allow);
                 }
                 if status == StatusCode::SERVICE_UNAVAILABLE {
-                    set(&mut headers, header::RETRY_AFTER, "30");
+                    set(headers, header::RETRY_AFTER, RETRY_SECONDS);
                 }
                 (status, error_body(status, &message, None))
             }
-        };
-        if !headers.contains_key(header::CACHE_CONTROL) {
-            set(&mut headers, header::CACHE_CONTROL, "no-store");
+            Reply::Closing(reply) => reply.fill(headers, stamp),
         }
-        finish(status, headers, body, method)
     }
 }
 
-fn finish(
-    status: StatusCode,
-    mut headers: HeaderMap,
-    body: Bytes,
-    method: &Method,
-) -> http::Response<Bytes> {
-    if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
-        headers.remove(header::CONTENT_TYPE);
-    } else {
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
-    }
-    let body = if *method == Method::HEAD { Bytes::new() } else { body };
-    let mut response = http::Response::new(body);
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
+/// Lets a reply be kept, and asked for again by its tag.
+fn keep(headers: &mut HeaderMap, stamp: &Stamp) {
+    headers.insert(header::ETAG, stamp.tag.clone());
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, no-cache"));
 }
 
-fn common_headers(snapshot_id: &str) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(10);
-    set(&mut headers, header::CONTENT_TYPE, "application/json");
-    set(&mut headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    set(&mut headers, header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
-    set(&mut headers, header::ACCESS_CONTROL_EXPOSE_HEADERS, "ETag, Retry-After, X-Snapshot-Id");
-    set(&mut headers, HeaderName::from_static("x-snapshot-id"), snapshot_id);
+fn common_headers(stamp: &Stamp) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(12);
+    for (name, value) in [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "ETag, Retry-After, X-Snapshot-Id"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(HeaderName::from_static("x-snapshot-id"), stamp.snapshot_id.clone());
     headers
-}
-
-/// Sets a header; one that no header may be is left out, which our own never are.
-fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
-    }
 }
 
 fn error_body(status: StatusCode, message: &str, details: Option<&[Detail]>) -> Bytes {
@@ -165,19 +218,6 @@ fn error_body(status: StatusCode, message: &str, details: Option<&[Detail]>) -> 
     let body = ErrorBody { status_code: status.as_u16(), error, message, details };
     // Texts and numbers alone: this is always JSON.
     Bytes::from(serde_json::to_vec(&body).unwrap_or_default())
-}
-
-/// Whether a request has, by its `If-None-Match`, what it would get.
-pub fn has_current(headers: &HeaderMap, snapshot_id: &str) -> bool {
-    let tag = format!("\"{snapshot_id}.{RENDERER_VERSION}\"");
-    headers.get_all(header::IF_NONE_MATCH).iter().any(|value| {
-        let value = value.as_bytes();
-        value.trim_ascii() == b"*"
-            || value.split(|byte| *byte == b',').any(|item| {
-                let item = item.trim_ascii();
-                item.strip_prefix(b"W/").unwrap_or(item) == tag.as_bytes()
-            })
-    })
 }
 
 #[cfg(test)]
@@ -188,7 +228,7 @@ mod tests {
     #[test]
     fn an_error_is_the_interfaces_json() {
         let reply = Reply::error(StatusCode::NOT_FOUND, "Author with ID HX_A1\" not found");
-        let response = reply.into_response(&Method::GET, "0123");
+        let response = reply.into_response(&Method::GET, &Stamp::new("0123"));
         assert_eq!(
             response.body(),
             r#"{"statusCode":404,"error":"Not Found","message":"Author with ID HX_A1\" not found"}"#
@@ -198,9 +238,18 @@ mod tests {
     }
 
     #[test]
+    fn a_moved_record_keeps_whatever_query_came() {
+        let reply = Reply::Moved { location: "/a/1?\u{e9}=%zz".into(), message: "m".into() };
+        let response = reply.closing().into_response(&Method::GET, &Stamp::new("0123"));
+        assert_eq!(response.headers()[header::LOCATION], "/a/1?\u{e9}=%zz".as_bytes());
+        assert_eq!(response.headers()[header::CONNECTION], "close");
+        assert_eq!(response.status(), StatusCode::MOVED_PERMANENTLY);
+    }
+
+    #[test]
     fn head_has_the_length_and_no_body() {
         let reply = Reply::Json { body: Bytes::from_static(b"{}"), lasts: true };
-        let response = reply.into_response(&Method::HEAD, "0123");
+        let response = reply.into_response(&Method::HEAD, &Stamp::new("0123"));
         assert_eq!(response.headers()[header::CONTENT_LENGTH], "2");
         assert!(response.body().is_empty());
     }
@@ -210,7 +259,7 @@ mod tests {
         let check = |value: &'static str, expected: bool| {
             let mut headers = HeaderMap::new();
             headers.insert(header::IF_NONE_MATCH, HeaderValue::from_static(value));
-            assert_eq!(has_current(&headers, "0123"), expected, "{value}");
+            assert_eq!(Stamp::new("0123").is_current(&headers), expected, "{value}");
         };
         check("*", true);
         check("\"0123.1\"", true);

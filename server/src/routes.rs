@@ -1,7 +1,10 @@
 //! The route table: every path there is, and what answers it.
 
-use http::{HeaderMap, Method, StatusCode};
-use pinakes_format::entity::{CATALOG, Facts};
+use http::{HeaderMap, Method, StatusCode, request::Parts};
+use pinakes_format::{
+    entity::{CATALOG, Facts},
+    render::RenderError,
+};
 
 use crate::{
     handlers,
@@ -11,7 +14,7 @@ use crate::{
 };
 
 /// Methods of everything that is read.
-const READ_METHODS: &str = "GET, HEAD, OPTIONS";
+pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// A request, as far as routing and handlers look at it.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +25,23 @@ pub struct Request<'a> {
     pub path: &'a str,
     /// What stands after the `?`, as it was sent.
     pub query: &'a str,
+    /// Bytes of the two, with what stands between them.
+    pub uri_bytes: usize,
     /// The headers.
     pub headers: &'a HeaderMap,
+}
+
+impl<'a> From<&'a Parts> for Request<'a> {
+    fn from(head: &'a Parts) -> Request<'a> {
+        let uri = &head.uri;
+        Request {
+            method: &head.method,
+            path: uri.path(),
+            query: uri.query().unwrap_or_default(),
+            uri_bytes: uri.path_and_query().map_or(0, |sent| sent.as_str().len()),
+            headers: &head.headers,
+        }
+    }
 }
 
 /// What a path leads to.
@@ -41,30 +59,57 @@ pub enum Route<'a> {
     Record(&'static Facts, &'a str),
 }
 
+impl Route<'_> {
+    /// Whether answering may take a while, so that it must not hold up others.
+    pub fn may_wait(self) -> bool {
+        matches!(self, Route::List(_))
+    }
+}
+
 /// The route of a path; `None` where it leads nowhere.
 pub fn find(path: &str) -> Option<Route<'_>> {
     let segments = segments(path)?;
-    let names: Vec<String> =
+    let names: Vec<_> =
         segments.iter().map(|segment| decode(segment).unwrap_or_default()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let of_route = |route: &str| CATALOG.iter().find(|facts| facts.route == route);
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    // Compared part by part: an escaped slash separates nothing.
+    let of_list = |names: &[&str]| {
+        CATALOG.iter().find(|facts| facts.route.split('/').eq(names.iter().copied()))
+    };
     match names.as_slice() {
         [] => Some(Route::Index),
         ["health"] => Some(Route::Health),
         ["ready"] => Some(Route::Ready),
-        [list] => of_route(list).map(Route::List),
-        [list, _] => {
-            let record = of_route(list).filter(|facts| facts.has_single);
-            let record = record.map(|facts| Route::Record(facts, segments[1]));
-            record.or_else(|| of_route(&names.join("/")).map(Route::List))
+        names => {
+            if let Some(facts) = of_list(names) {
+                return Some(Route::List(facts));
+            }
+            let (_, list) = names.split_last()?;
+            let facts = of_list(list).filter(|facts| facts.has_single)?;
+            Some(Route::Record(facts, segments.last()?))
         }
-        _ => None,
     }
 }
 
-/// Whether a request's answer may take a while, so that it must not hold up others.
-pub fn may_block(request: &Request<'_>) -> bool {
-    matches!(find(request.path), Some(Route::List(_)))
+/// What a request leads to, or the reply that says why to nothing.
+///
+/// # Errors
+///
+/// The reply to a request that no handler answers.
+pub fn resolve<'a>(request: &Request<'a>) -> Result<Route<'a>, Reply> {
+    if request.uri_bytes > URI_BYTES_MAX {
+        let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
+        return Err(Reply::error(StatusCode::URI_TOO_LONG, message));
+    }
+    let Some(route) = find(request.path) else {
+        let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
+        return Err(Reply::error(StatusCode::NOT_FOUND, message));
+    };
+    match *request.method {
+        Method::GET | Method::HEAD => Ok(route),
+        Method::OPTIONS => Err(Reply::Options { allow: READ_METHODS }),
+        _ => Err(Reply::method_not_allowed(READ_METHODS)),
+    }
 }
 
 /// Answers a request from one snapshot.
@@ -72,31 +117,7 @@ pub fn may_block(request: &Request<'_>) -> bool {
 /// # Errors
 ///
 /// Where the snapshot proved damaged.
-pub fn answer(
-    request: &Request<'_>,
-    served: &Served,
-) -> Result<Reply, pinakes_format::render::RenderError> {
-    let question_mark = usize::from(!request.query.is_empty());
-    let uri_bytes = request.path.len() + question_mark + request.query.len();
-    if uri_bytes > URI_BYTES_MAX {
-        let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
-        return Ok(Reply::error(StatusCode::URI_TOO_LONG, message));
-    }
-    let Some(route) = find(request.path) else {
-        let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
-        return Ok(Reply::error(StatusCode::NOT_FOUND, message));
-    };
-    match *request.method {
-        Method::GET | Method::HEAD => {}
-        Method::OPTIONS => return Ok(Reply::Options { allow: READ_METHODS }),
-        _ => {
-            return Ok(Reply::Error {
-                status: StatusCode::METHOD_NOT_ALLOWED,
-                message: "Method Not Allowed".into(),
-                allow: Some(READ_METHODS),
-            });
-        }
-    }
+pub fn run(route: Route<'_>, request: &Request<'_>, served: &Served) -> Result<Reply, RenderError> {
     if served.is_poisoned() && !matches!(route, Route::Health) {
         return Ok(Reply::unavailable());
     }
@@ -104,8 +125,8 @@ pub fn answer(
         Route::Index => Ok(handlers::index(&served.snapshot)),
         Route::Health => Ok(handlers::health()),
         Route::Ready => Ok(handlers::ready(&served.snapshot)),
-        Route::List(facts) => handlers::list(facts, request, &served.snapshot),
-        Route::Record(facts, id) => handlers::record(facts, id, request, &served.snapshot),
+        Route::List(facts) => handlers::list(facts, request, served),
+        Route::Record(facts, id) => handlers::record(facts, id, request, served),
     }
 }
 
@@ -141,6 +162,8 @@ mod tests {
             "/nope",
             "/Authors/HX_A1",
             "/references",
+            "/references%2Finstitution-types",
+            "/authors%2FHX_A1",
             "/institution-types",
             "/references/institution-types/1",
             "/authors/HX_A1/extra",
