@@ -15,6 +15,7 @@ pub mod input;
 pub mod inspect;
 mod institution_types;
 pub mod interrupt;
+mod inverted_index;
 mod iso;
 mod lenient;
 mod lines;

@@ -40,7 +40,11 @@ fn main() -> ExitCode {
 /// Sends all events, panics among them, to standard error; `PINAKES_LOG` says which.
 fn log(format: LogFormat) {
     let chosen = EnvFilter::try_from_env("PINAKES_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let events = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(chosen);
+    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let events = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_ansi(is_terminal)
+        .with_env_filter(chosen);
     match format {
         LogFormat::Text => events.init(),
         LogFormat::Json => events.json().init(),

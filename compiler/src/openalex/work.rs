@@ -18,7 +18,8 @@ use super::{
 use crate::{
     derived::NodeId,
     identifier,
-    lenient::{Abstract, Bool, IdText, Length, List, Number, Object, Text},
+    inverted_index::Abstract,
+    lenient::{Bool, IdText, Length, List, Number, Object, Text},
     object::{Origin, segment::SegmentBuilder},
     times,
 };
