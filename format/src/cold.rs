@@ -19,7 +19,8 @@ pub static DICTIONARY: &[u8] = include_bytes!("cold.dict");
 /// The largest pool a record may have, in bytes.
 pub const POOL_BYTES_MAX: usize = 256 << 20;
 
-/// zstd's compression level. 3 is the knee for pools of a few KB.
+/// zstd's compression level. On a generated dump of 1,000,000 outputs, level 1 made the snapshot
+/// 0.2 % larger and the build no faster than the machine's noise.
 const LEVEL: i32 = 3;
 
 /// Makes frames. One per thread: it keeps zstd's working memory between records.
