@@ -19,50 +19,48 @@ use crate::{
 
 use super::schema::{Describe, Schema};
 
-/// The tables of codes. A code is referred to like a record; its table takes an entity's place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum Table {
-    Country = 64,
-    Language = 65,
-    OutputType = 66,
-    SourceType = 67,
-    InstitutionType = 68,
-    License = 69,
-    Version = 70,
-    OaStatus = 71,
-    Index = 72,
-    AuthorPosition = 73,
-    Currency = 74,
-    Provenance = 75,
-    Relationship = 76,
-    Role = 77,
-}
-
 /// The first number of a [`Table`]; below it a kind of mention is an [`Entity`].
 pub const TABLE_FIRST: u8 = 64;
 
+macro_rules! tables {
+    ($first:ident $first_name:literal, $($table:ident $name:literal,)*) => {
+        /// The tables of codes. A code is referred to like a record; its table takes an entity's
+        /// place.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        pub enum Table {
+            $first = TABLE_FIRST,
+            $($table,)*
+        }
+
+        /// Every table, from number [`TABLE_FIRST`] up.
+        const TABLES: [Table; TABLE_NAMES.len()] = [Table::$first, $(Table::$table,)*];
+
+        /// Every table's name, from number [`TABLE_FIRST`] up.
+        pub const TABLE_NAMES: [&str; [$first_name, $($name,)*].len()] = [$first_name, $($name,)*];
+    };
+}
+
+tables! {
+    Country "country",
+    Language "language",
+    OutputType "output type",
+    SourceType "source type",
+    InstitutionType "institution type",
+    License "licence",
+    Version "version",
+    OaStatus "oa_status",
+    Index "indexed_in",
+    AuthorPosition "author_position",
+    Currency "currency",
+    Provenance "provenance",
+    Relationship "relationship",
+    Role "role",
+}
+
 /// Stands where a code would, and there is none.
 pub const NO_CODE: u32 = u32::MAX;
-
-/// Every table's name, from number [`TABLE_FIRST`] up.
-pub const TABLE_NAMES: [&str; 14] = [
-    "country",
-    "language",
-    "output type",
-    "source type",
-    "institution type",
-    "licence",
-    "version",
-    "oa_status",
-    "indexed_in",
-    "author_position",
-    "currency",
-    "provenance",
-    "relationship",
-    "role",
-];
 
 /// What the numbers of references in one archived record stand for, shown to a visitor.
 pub enum Slot<'a> {
@@ -196,27 +194,9 @@ target!(
     Schema::NamedCode(table(E))
 );
 
-/// The table a const parameter names. The list is short and a wrong number stops the build of the
-/// first schema, so a search will do.
+/// The table a const parameter names; a wrong number stops the first schema that is made.
 fn table(number: u8) -> Table {
-    use Table::*;
-    let tables = [
-        Country,
-        Language,
-        OutputType,
-        SourceType,
-        InstitutionType,
-        License,
-        Version,
-        OaStatus,
-        Index,
-        AuthorPosition,
-        Currency,
-        Provenance,
-        Relationship,
-        Role,
-    ];
-    tables[usize::from(number - TABLE_FIRST)]
+    TABLES[usize::from(number - TABLE_FIRST)]
 }
 
 impl<const E: u8> ArchivedRef<E> {
