@@ -135,10 +135,10 @@ fn write_part(
 fn write_merges(plan: &Plan, root: &Path) -> Result<(), Error> {
     let folder = root.join("merged_ids").join(Entity::Authors.folder());
     create_dir(&folder)?;
-    let authors = plan.count(Entity::Authors);
+    let (authors, referenced) = (plan.count(Entity::Authors), plan.referenced(Entity::Authors));
     let mut csv = b"merge_date,id,merge_into_id\n".to_vec();
     for merge in 0..dangling_authors(plan) / 2 {
-        let [from, into] = [authors + merge, merge * 37 % authors]
+        let [from, into] = [referenced + merge, merge * 37 % authors]
             .map(|author| Short(plan.id(Entity::Authors, author)));
         put!(&mut csv; MERGE_DATE, ",", from, ",", into, "\n");
     }

@@ -37,11 +37,17 @@ pub use dump::{EntitySummary, Error, Summary, write_dump};
 /// Largest number of outputs a plan takes: author ids stay distinct up to here.
 pub const OUTPUTS_MAX: u64 = 250_000_000;
 
+/// How many authors have ids of their own.
+const AUTHORS_MAX: u64 = 99_999_989;
+
 /// The power of [`Random::skewed`] by which references fall on records: rank r is named in proportion to r^-½.
 const POPULARITY: u32 = 2;
 
 /// Records in one part file, unless the plan says otherwise.
 pub const PART_RECORDS: u64 = 10_000;
+
+/// Records in one part file of a lean plan, unless the plan says otherwise.
+pub const LEAN_PART_RECORDS: u64 = 100_000;
 
 /// The folders of a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +109,7 @@ impl Entity {
         }
     }
 
+    /// How many records a full dump of `outputs` works holds.
     fn records(self, outputs: u64) -> u64 {
         match self {
             Self::Works => outputs,
@@ -118,14 +125,29 @@ impl Entity {
             Self::InstitutionTypes => institution::TYPES.len() as u64,
         }
     }
+
+    /// The most records a lean dump holds.
+    fn records_max_lean(self) -> u64 {
+        match self {
+            Self::Authors => 20_000,
+            Self::Sources | Self::Institutions => 2_000,
+            Self::Publishers => 400,
+            Self::Funders => 500,
+            _ => u64::MAX,
+        }
+    }
 }
 
-/// What a dump holds: its size and its seed. Two equal plans describe the same bytes.
+/// What a dump holds: its size, its seed and how much its works say. Two equal plans describe the same bytes.
 #[derive(Clone, Debug)]
 pub struct Plan {
     outputs: u64,
     seed: u64,
+    is_lean: bool,
     part_records: u64,
+    /// Records of each entity.
+    counts: [u64; 11],
+    /// One for all that references fall on: the records, and in a lean plan authors without one.
     shuffles: [Shuffle; 11],
 }
 
@@ -133,9 +155,28 @@ impl Plan {
     /// A plan of `outputs` works, brought into `1..=`[`OUTPUTS_MAX`].
     pub fn new(outputs: u64, seed: u64) -> Self {
         let outputs = outputs.clamp(1, OUTPUTS_MAX);
+        let counts = Entity::ALL.map(|entity| entity.records(outputs));
         let shuffles = Entity::ALL
-            .map(|entity| Shuffle::new(entity.records(outputs), seed ^ mix(entity as u64)));
-        Self { outputs, seed, part_records: PART_RECORDS, shuffles }
+            .map(|entity| Shuffle::new(counts[entity as usize], seed ^ mix(entity as u64)));
+        Self { outputs, seed, is_lean: false, part_records: PART_RECORDS, counts, shuffles }
+    }
+
+    /// A plan whose works say little beyond what lists filter and sort by, in under a kilobyte each, so that many of
+    /// them are cheap: the other entities are few, and most authors are referenced without a record.
+    pub fn lean(outputs: u64, seed: u64) -> Self {
+        let mut plan = Self::new(outputs, seed);
+        for entity in Entity::ALL {
+            let count = &mut plan.counts[entity as usize];
+            *count = entity.records_max_lean().min(*count);
+            let referenced = match entity {
+                Entity::Authors => (plan.outputs / 2).clamp(*count, AUTHORS_MAX),
+                _ => *count,
+            };
+            plan.shuffles[entity as usize] = Shuffle::new(referenced, seed ^ mix(entity as u64));
+        }
+        plan.is_lean = true;
+        plan.part_records = LEAN_PART_RECORDS;
+        plan
     }
 
     /// The same records in parts of at most `part_records` lines (at least 1).
@@ -160,9 +201,19 @@ impl Plan {
         self.part_records
     }
 
+    /// Whether works say little, many authors have no record, and other entities are few.
+    pub fn is_lean(&self) -> bool {
+        self.is_lean
+    }
+
     /// Number of records of an entity, without older copies.
     pub fn count(&self, entity: Entity) -> u64 {
-        entity.records(self.outputs)
+        self.counts[entity as usize]
+    }
+
+    /// Number of ordinals that [`Plan::draw`] draws from; those past the count have no record.
+    pub(crate) fn referenced(&self, entity: Entity) -> u64 {
+        self.shuffles[entity as usize].count()
     }
 
     /// The draws of one stream of one record.
@@ -172,15 +223,15 @@ impl Plan {
         )
     }
 
-    /// The ordinal of a record, popular ones more often.
+    /// The ordinal of something to refer to, popular ones more often.
     pub(crate) fn draw(&self, entity: Entity, random: &mut Random) -> u64 {
-        self.shuffles[entity as usize].ordinal(random.skewed(self.count(entity), POPULARITY))
+        self.shuffles[entity as usize].ordinal(random.skewed(self.referenced(entity), POPULARITY))
     }
 
     /// How many of `references` made by [`Plan::draw`] fall on a record on average.
     pub(crate) fn expected(&self, entity: Entity, ordinal: u64, references: f64) -> f64 {
         let rank = self.shuffles[entity as usize].rank(ordinal);
-        references * square_share(rank, self.count(entity))
+        references * square_share(rank, self.referenced(entity))
     }
 
     /// Average citations in the whole dump.
@@ -194,7 +245,7 @@ impl Plan {
         let scattered = |modulus: u64| (ordinal * 746_244_671 + self.seed % 1_000_003) % modulus;
         match entity {
             Entity::Works => Id("W", 2_000_000_000 + scattered(2_147_483_647)),
-            Entity::Authors => Id("A", 5_000_000_000 + scattered(99_999_989)),
+            Entity::Authors => Id("A", 5_000_000_000 + scattered(AUTHORS_MAX)),
             Entity::Sources => Id("S", 4_306_000_000 + scattered(9_999_991)),
             Entity::Institutions => Id("I", 4_210_000_000 + scattered(9_999_991)),
             Entity::Publishers => Id("P", 4_310_000_000 + scattered(999_983)),
@@ -237,7 +288,7 @@ pub fn older_record(plan: &Plan, ordinal: u64, out: &mut Vec<u8>) {
     work::record(plan, ordinal, work::Version::Older, out);
 }
 
-/// How many ordinals past the last author are referenced, yet have no record.
+/// How many ordinals past those that [`Plan::draw`] gives for authors have no record, yet are referenced or merged.
 pub(crate) fn dangling_authors(plan: &Plan) -> u64 {
     (plan.count(Entity::Authors) / 100).max(8)
 }

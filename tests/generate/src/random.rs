@@ -105,6 +105,11 @@ impl Shuffle {
         Self { count, step, inverse: inverse(step, count), offset }
     }
 
+    /// How many ordinals there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The ordinal of a rank.
     pub(crate) fn ordinal(&self, rank: u64) -> u64 {
         (rank * self.step + self.offset) % self.count

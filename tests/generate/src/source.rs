@@ -18,7 +18,7 @@ enum Host {
 /// What other records repeat of a source.
 pub(crate) struct Source {
     ordinal: u64,
-    id: Id,
+    pub(crate) id: Id,
     pub(crate) kind: &'static str,
     pub(crate) is_oa: bool,
     is_in_doaj: bool,

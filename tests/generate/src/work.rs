@@ -1,7 +1,9 @@
 //! Works: the members that stand on their own; longer ones have modules of their own.
 
 mod authorships;
+mod funding;
 mod inverted;
+mod lean;
 mod locations;
 mod subjects;
 
@@ -11,7 +13,7 @@ use crate::random::{Random, Stream};
 use crate::source::Source;
 use crate::statistics::LAST_YEAR;
 use crate::text::Script;
-use crate::{Entity, Plan, funder};
+use crate::{Entity, Plan};
 
 /// References of one work at most.
 const REFERENCES_MAX: usize = 600;
@@ -23,6 +25,13 @@ pub(crate) enum Version {
     Newest,
     /// What an older partition still holds: an older date, an eighth fewer citations.
     Older,
+}
+
+impl Version {
+    /// The citations this copy shows.
+    fn citations(self, newest: u64) -> u64 {
+        if self == Self::Newest { newest } else { newest - newest.div_ceil(8) }
+    }
 }
 
 /// The facts of a work that several members depend on.
@@ -76,39 +85,46 @@ impl Work {
         let is_oa = source.as_ref().is_some_and(|source| source.is_oa) || random.chance(150);
         let noise = random.unit();
         let mean = plan.expected(Entity::Works, ordinal, plan.citations());
-        let citations = (mean * noise * noise * noise * 4.0) as u64;
-        let citations =
-            if version == Version::Newest { citations } else { citations - citations.div_ceil(8) };
+        let citations = version.citations((mean * noise * noise * noise * 4.0) as u64);
         Self { id, year, script, kind, doi, source, is_oa, citations }
     }
 }
 
-/// Appends a work; a line is about 11 kB on average, the longest (3,000 authors) about 2 MB.
+/// Appends a work; a line is about 11 kB on average, the longest (3,000 authors) about 2 MB; 0.9 kB in a lean plan.
 pub(crate) fn record(plan: &Plan, ordinal: u64, version: Version, out: &mut Vec<u8>) {
     let mut random = plan.random(Entity::Works, ordinal, Stream::Body);
-    let work = Work::new(plan, ordinal, version, &mut random);
-    put_identity(&work, &mut random, out);
-    let primary = locations::put_primary(plan, &work, &mut random, out);
-    put_access(&work, &mut random, out);
-    authorships::put(plan, &mut random, out);
-    put_impact(&work, &mut random, out);
-    subjects::put(plan, &mut random, out);
-    locations::put_all(plan, &work, primary, &mut random, out);
-    subjects::put_goals(&mut random, out);
-    put_funding(plan, &mut random, out);
-    put_content(&work, &mut random, out);
-    put_references(plan, &mut random, out);
-    put!(out; ",\"abstract_inverted_index\":");
-    if random.chance(600) {
-        inverted::put(work.script, &mut random, out)
+    if plan.is_lean() {
+        lean::put(plan, ordinal, version, &mut random, out);
     } else {
-        put!(out; "null")
+        put_full(plan, ordinal, version, &mut random, out);
     }
-    put_counts_by_year(&work, &mut random, out);
     let newest = Partitions::of(plan, Entity::Works).of_ordinal(ordinal);
     let partition = if version == Version::Newest { newest } else { newest - 1 };
     emit_dates(plan, Entity::Works, ordinal, partition, out);
     put!(out; "}");
+}
+
+/// All but the dates and the closing brace.
+fn put_full(plan: &Plan, ordinal: u64, version: Version, random: &mut Random, out: &mut Vec<u8>) {
+    let work = Work::new(plan, ordinal, version, random);
+    put_identity(&work, random, out);
+    let primary = locations::put_primary(plan, &work, random, out);
+    put_access(&work, random, out);
+    authorships::put(plan, random, out);
+    put_impact(&work, random, out);
+    subjects::put(plan, random, out);
+    locations::put_all(plan, &work, primary, random, out);
+    subjects::put_goals(random, out);
+    funding::put(plan, random, out);
+    put_content(&work, random, out);
+    put_references(plan, random, out);
+    put!(out; ",\"abstract_inverted_index\":");
+    if random.chance(600) {
+        inverted::put(work.script, random, out)
+    } else {
+        put!(out; "null")
+    }
+    put_counts_by_year(&work, random, out);
 }
 
 fn put_identity(work: &Work, random: &mut Random, out: &mut Vec<u8>) {
@@ -118,11 +134,8 @@ fn put_identity(work: &Work, random: &mut Random, out: &mut Vec<u8>) {
     let title = start..out.len();
     put!(out; ",\"display_name\":");
     out.extend_from_within(title);
-    put!(out; ",\"publication_year\":", work.year, ",\"publication_date\":\"");
-    let (month, day) =
-        if random.chance(250) { (1, 1) } else { (random.between(1, 12), random.between(1, 28)) };
-    emit_date(out, work.year, month, day);
-    put!(out; "\",\"ids\":{\"openalex\":", work.id);
+    put_publication(work, random, out);
+    put!(out; ",\"ids\":{\"openalex\":", work.id);
     if let Some(doi) = work.doi {
         put!(out; ",\"doi\":\"https://doi.org/", doi, "\"");
     }
@@ -134,6 +147,15 @@ fn put_identity(work: &Work, random: &mut Random, out: &mut Vec<u8>) {
     }
     let language = *random.choose(work.script.languages());
     put!(out; "},\"language\":", (!random.chance(20)).then_some(Quoted(language)));
+}
+
+/// `,"publication_year":…,"publication_date":…`; a quarter only know the year.
+fn put_publication(work: &Work, random: &mut Random, out: &mut Vec<u8>) {
+    put!(out; ",\"publication_year\":", work.year, ",\"publication_date\":\"");
+    let (month, day) =
+        if random.chance(250) { (1, 1) } else { (random.between(1, 12), random.between(1, 28)) };
+    emit_date(out, work.year, month, day);
+    put!(out; "\"");
 }
 
 /// The quoted title, or null: some with markup, an escaped quotation, an entity or a formula.
@@ -169,18 +191,25 @@ fn put_access(work: &Work, random: &mut Random, out: &mut Vec<u8>) {
         put!(out; if random.chance(200) { ",\"pubmed\"" } else { "" });
         put!(out; if work.is_oa && random.chance(300) { ",\"doaj\"" } else { "" });
     }
-    let status = if work.is_oa {
-        *random.choose(&["gold", "diamond", "hybrid", "green", "bronze"])
-    } else {
-        "closed"
-    };
-    put!(out; "],\"open_access\":{\"is_oa\":", work.is_oa, ",\"oa_status\":\"", status, "\",\"oa_url\":");
+    put!(out; "]");
+    put_openness(work, random, out);
+    put!(out; ",\"oa_url\":");
     if work.is_oa {
         put!(out; "\"https://www.example.org/articles/", work.id.1, ".pdf\"");
     } else {
         put!(out; "null");
     }
     put!(out; ",\"any_repository_has_fulltext\":", random.chance(300), "}");
+}
+
+/// `,"open_access":{"is_oa":…,"oa_status":…`, left open for more members.
+fn put_openness(work: &Work, random: &mut Random, out: &mut Vec<u8>) {
+    let status = if work.is_oa {
+        *random.choose(&["gold", "diamond", "hybrid", "green", "bronze"])
+    } else {
+        "closed"
+    };
+    put!(out; ",\"open_access\":{\"is_oa\":", work.is_oa, ",\"oa_status\":\"", status, "\"");
 }
 
 /// From `apc_list` to `is_xpac`.
@@ -213,34 +242,6 @@ fn put_impact(work: &Work, random: &mut Random, out: &mut Vec<u8>) {
     put!(out; ",\"issue\":", random.chance(650).then(|| Quoted(random.between(1, 24))), ",\"first_page\":", pages.map(Quoted));
     put!(out; ",\"last_page\":", pages.map(|first| Quoted(first + random.below(30))));
     put!(out; "},\"is_retracted\":", random.chance(2), ",\"is_paratext\":", work.kind == "paratext", ",\"is_xpac\":false");
-}
-
-/// `,"awards":[…],"funders":[…]`: one work in five is funded.
-fn put_funding(plan: &Plan, random: &mut Random, out: &mut Vec<u8>) {
-    let mut funders = [0; 4];
-    let count = if random.chance(200) { 1 + random.skewed(4, 2) as usize } else { 0 };
-    funders.iter_mut().for_each(|funder| *funder = plan.draw(Entity::Funders, random));
-    let mut funders = funders[..count].to_vec();
-    funders.sort_unstable();
-    funders.dedup();
-    put!(out; ",\"awards\":");
-    let awarded = funders.iter().filter(|&&funder| funder % 4 != 3);
-    list(out, awarded, |out, &funder| {
-        put!(out; "{\"id\":", Id("G", random.between(1_000_000_000, 9_999_999_999)), ",\"display_name\":");
-        if random.chance(300) {
-            put!(out; "\"");
-            inverted::put_sentence(Script::Latin, 6, random, out);
-            put!(out; "\"");
-        } else {
-            put!(out; "null");
-        }
-        put!(out; ",\"funder_award_id\":\"", random.between(1000, 99_999_999), "\",\"funder_id\":");
-        put!(out; plan.id(Entity::Funders, funder), ",\"funder_display_name\":\"");
-        funder::put_name(plan, funder, out);
-        put!(out; "\",\"doi\":null}");
-    });
-    put!(out; ",\"funders\":");
-    list(out, &funders, |out, &funder| funder::put_reference(plan, funder, out));
 }
 
 fn put_content(work: &Work, random: &mut Random, out: &mut Vec<u8>) {

@@ -23,13 +23,13 @@ fn authors(random: &mut Random) -> u64 {
 }
 
 /// The institutions of one author in one work.
-struct Affiliations {
+pub(super) struct Affiliations {
     ordinals: [u64; AFFILIATIONS_MAX],
     count: usize,
 }
 
 impl Affiliations {
-    fn draw(plan: &Plan, home: Option<u64>, random: &mut Random) -> Self {
+    pub(super) fn draw(plan: &Plan, home: Option<u64>, random: &mut Random) -> Self {
         let mut affiliations = Self { ordinals: [0; AFFILIATIONS_MAX], count: 0 };
         let wanted = match random.below(100) {
             0..55 => 0,
@@ -47,8 +47,22 @@ impl Affiliations {
         affiliations
     }
 
-    fn as_slice(&self) -> &[u64] {
+    pub(super) fn as_slice(&self) -> &[u64] {
         &self.ordinals[..self.count]
+    }
+
+    /// `["US",…]`: the countries of the institutions, each once.
+    pub(super) fn put_countries(&self, plan: &Plan, out: &mut Vec<u8>) {
+        let mut countries = [""; AFFILIATIONS_MAX];
+        let mut count = 0;
+        for &ordinal in self.as_slice() {
+            let code = Institution::new(plan, ordinal).place.code;
+            if !countries[..count].contains(&code) {
+                countries[count] = code;
+                count += 1;
+            }
+        }
+        list(out, &countries[..count], |out, &country| put!(out; "\"", country, "\""));
     }
 }
 
@@ -74,7 +88,7 @@ pub(super) fn put(plan: &Plan, random: &mut Random, out: &mut Vec<u8>) {
         if is_corresponding {
             corresponding = author.map(|author| (author, affiliations.as_slice().first().copied()));
         }
-        put_affiliations(plan, affiliations.as_slice(), is_corresponding, name, random, out);
+        put_affiliations(plan, &affiliations, is_corresponding, name, random, out);
     });
     put!(out; ",\"institutions\":[],\"countries_distinct_count\":", institutions.min(3));
     put!(out; ",\"institutions_distinct_count\":", institutions, ",\"corresponding_author_ids\":");
@@ -89,7 +103,7 @@ pub(super) fn put(plan: &Plan, random: &mut Random, out: &mut Vec<u8>) {
 fn draw_author(plan: &Plan, random: &mut Random) -> Option<u64> {
     match random.below(200) {
         0 => None,
-        1..3 => Some(plan.count(Entity::Authors) + random.below(dangling_authors(plan))),
+        1..3 => Some(plan.referenced(Entity::Authors) + random.below(dangling_authors(plan))),
         _ => Some(plan.draw(Entity::Authors, random)),
     }
 }
@@ -114,24 +128,18 @@ fn put_identity(plan: &Plan, author: Option<u64>, random: &mut Random, out: &mut
 /// The members after `author`; `name` is where the author's id and name begin in `out`.
 fn put_affiliations(
     plan: &Plan,
-    affiliations: &[u64],
+    affiliations: &Affiliations,
     is_corresponding: bool,
     name: usize,
     random: &mut Random,
     out: &mut Vec<u8>,
 ) {
     put!(out; ",\"institutions\":");
-    let (mut countries, mut country_count) = ([""; AFFILIATIONS_MAX], 0);
-    list(out, affiliations, |out, &ordinal| {
-        let institution = Institution::new(plan, ordinal);
-        if !countries[..country_count].contains(&institution.place.code) {
-            countries[country_count] = institution.place.code;
-            country_count += 1;
-        }
-        institution.put_reference(plan, out);
+    list(out, affiliations.as_slice(), |out, &ordinal| {
+        Institution::new(plan, ordinal).put_reference(plan, out);
     });
     put!(out; ",\"countries\":");
-    list(out, &countries[..country_count], |out, &country| put!(out; "\"", country, "\""));
+    affiliations.put_countries(plan, out);
     put!(out; ",\"is_corresponding\":", is_corresponding, ",\"raw_author_name\":\"");
     put_written_name(name, out);
     put!(out; "\",\"raw_affiliation_strings\":");
@@ -139,9 +147,9 @@ fn put_affiliations(
     let string = |out: &mut Vec<u8>, (position, &ordinal): (usize, &u64)| {
         put_affiliation_string(plan, ordinal, &mut Random::new(strings + position as u64), out);
     };
-    list(out, affiliations.iter().enumerate(), string);
+    list(out, affiliations.as_slice().iter().enumerate(), string);
     put!(out; ",\"raw_orcid\":null,\"affiliations\":");
-    list(out, affiliations.iter().enumerate(), |out, item| {
+    list(out, affiliations.as_slice().iter().enumerate(), |out, item| {
         put!(out; "{\"raw_affiliation_string\":");
         string(out, item);
         put!(out; ",\"institution_ids\":[", plan.id(Entity::Institutions, *item.1), "]}");

@@ -63,8 +63,8 @@ fn draw_distinct(words: &mut [u32; 24], random: &mut Random) {
     }
 }
 
-/// Up to three topics; the first is the primary one.
-fn put_topics(plan: &Plan, random: &mut Random, out: &mut Vec<u8>) {
+/// `,"primary_topic":…,"topics":[…]`: up to three topics, the first is the primary one.
+pub(super) fn put_topics(plan: &Plan, random: &mut Random, out: &mut Vec<u8>) {
     let count = if random.chance(30) { 0 } else { 1 + random.below(3).min(random.below(4)) };
     put!(out; ",\"primary_topic\":");
     if count == 0 {
@@ -90,6 +90,10 @@ fn put_topics(plan: &Plan, random: &mut Random, out: &mut Vec<u8>) {
 }
 
 fn put_topic(plan: &Plan, topic: u64, random: &mut Random, out: &mut Vec<u8>) {
+    if plan.is_lean() {
+        put!(out; "{\"id\":", plan.id(Entity::Topics, topic), "}");
+        return;
+    }
     taxonomy::put_reference(plan, topic, out);
     put!(out; ",\"score\":", Decimal(random.between(5_000, 9_999), 4));
     taxonomy::put_ancestors(plan, topic, out);
