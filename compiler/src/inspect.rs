@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use pinakes_format::{entity::Entity, snapshot::Snapshot};
+use pinakes_format::{entity::Entity, file::Kind, keys::keys_of, snapshot::Snapshot};
 use serde_json::{Value, json};
 
 /// The snapshot's contents as JSON.
@@ -24,6 +24,7 @@ pub fn as_json(snapshot: &Snapshot) -> Value {
                 "strays": counts.rows - counts.published,
                 "redirects": counts.redirects,
                 "files_bytes": files,
+                "indexes": indexes(snapshot, entity),
             });
             Some((name.to_string(), value))
         })
@@ -38,6 +39,43 @@ pub fn as_json(snapshot: &Snapshot) -> Value {
         "bytes": manifest.files.iter().map(|file| file.size_bytes).sum::<u64>(),
         "entities": entities,
     })
+}
+
+/// One index of an entity.
+#[derive(Debug, serde::Serialize)]
+struct IndexSize {
+    /// The path of the member it is made from.
+    path: String,
+    /// The file it is a part of.
+    file: &'static str,
+    /// Distinct terms; none where it is an order.
+    terms: Option<usize>,
+    /// Bytes it takes.
+    bytes: u64,
+}
+
+/// What each index of an entity costs, the largest first.
+fn indexes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
+    let keys = keys_of(entity);
+    let mut sizes = Vec::new();
+    if let Ok(file) = snapshot.lists(entity) {
+        sizes.extend(keys.lists.iter().enumerate().map(|(at, lists)| IndexSize {
+            path: lists.path.clone(),
+            file: Kind::Lists.file_name(),
+            terms: file.terms(at).ok(),
+            bytes: file.bytes(at).unwrap_or_default(),
+        }));
+    }
+    if let Ok(file) = snapshot.orders(entity) {
+        sizes.extend(keys.orders.iter().enumerate().map(|(at, order)| IndexSize {
+            path: order.path.clone(),
+            file: Kind::Orders.file_name(),
+            terms: None,
+            bytes: file.bytes(at).unwrap_or_default(),
+        }));
+    }
+    sizes.sort_by_key(|size| std::cmp::Reverse(size.bytes));
+    sizes
 }
 
 /// The snapshot's contents as a table.
@@ -70,6 +108,27 @@ pub fn as_table(snapshot: &Snapshot) -> String {
             bytes("names"),
             bytes("records").checked_div(counts.published).unwrap_or(0),
         );
+    }
+    for entity in Entity::all() {
+        let records = u64::from(snapshot.count(entity));
+        let sizes = indexes(snapshot, entity);
+        if sizes.is_empty() {
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "\n{:<52}{:>8}{:>12}{:>15}{:>11}",
+            format!("indexes of {entity}"),
+            "file",
+            "terms",
+            "bytes",
+            "B/record"
+        );
+        for IndexSize { path, file, terms, bytes } in sizes {
+            let terms = terms.map_or(String::new(), |terms| terms.to_string());
+            let each = bytes as f64 / records.max(1) as f64;
+            let _ = writeln!(text, "  {path:<50}{file:>8}{terms:>12}{bytes:>15}{each:>11.1}");
+        }
     }
     let total: u64 = manifest.files.iter().map(|file| file.size_bytes).sum();
     let _ = writeln!(text, "\n{total} bytes in {} files", manifest.files.len() + 1);

@@ -4,6 +4,7 @@
 //! every mention is resolved to a row; then each record's blob is copied in row order with its
 //! mentions replaced. Only the keys are sorted, the records are read and written once.
 
+mod index;
 mod merge;
 mod publish;
 mod records;

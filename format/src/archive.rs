@@ -113,6 +113,19 @@ impl Archive {
         Ok(u32::from_le_bytes(bytes.try_into().map_err(|_| RenderError::Record)?))
     }
 
+    /// A number of a directory that is a place or a count, so that it fits the address space.
+    pub(crate) fn number_at(&self, from: usize) -> Result<usize, ArchiveError> {
+        match self.u64_at(from) {
+            // Beyond the file, as no place in it is.
+            Ok(number) => Ok(usize::try_from(number).unwrap_or(usize::MAX)),
+            Err(RenderError::Damage(damage)) => Err(damage.into()),
+            Err(_) => {
+                let (expected, found) = (from as u64 + 8, self.map.len() as u64);
+                Err(ArchiveError::Length { expected, found })
+            }
+        }
+    }
+
     /// The first of `count` ascending `u64` from byte `base` that is not below `key`.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ const NULL: u64 = 1 << 63;
 /// Writes a table of blobs; its offsets wait in an unnamed file until the blobs are done.
 pub struct BlobsWriter {
     file: FileWriter,
-    offsets: BufWriter<File>,
+    offsets: Spool,
 }
 
 impl BlobsWriter {
@@ -37,8 +37,7 @@ impl BlobsWriter {
         file.write_all(&header.encode())?;
         file.write_all(prefix)?;
         let directory = path.parent().unwrap_or(Path::new("."));
-        let offsets = BufWriter::with_capacity(1 << 16, unnamed_file(directory)?);
-        Ok(BlobsWriter { file, offsets })
+        Ok(BlobsWriter { file, offsets: Spool::new(directory)? })
     }
 
     /// Appends a blob.
@@ -74,10 +73,61 @@ impl BlobsWriter {
     /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
         self.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
-        let mut offsets = self.offsets.into_inner().map_err(|error| error.into_error())?;
-        offsets.rewind()?;
-        io::copy(&mut io::BufReader::with_capacity(1 << 18, offsets), &mut self.file)?;
+        self.offsets.move_to(&mut self.file)?;
         self.file.finish()
+    }
+}
+
+/// Bytes that wait beside a file under way until their place in it comes.
+pub struct Spool {
+    directory: std::path::PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Spool {
+    /// Nothing, to be kept in `directory`.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn new(directory: &Path) -> io::Result<Spool> {
+        let file = BufWriter::with_capacity(1 << 16, unnamed_file(directory)?);
+        Ok(Spool { directory: directory.to_path_buf(), file })
+    }
+
+    /// Appends everything to `out`, and is empty again.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn move_to(&mut self, out: &mut impl Write) -> io::Result<()> {
+        let file = self.take_file()?;
+        io::copy(&mut io::BufReader::with_capacity(1 << 18, file), out)?;
+        Ok(())
+    }
+
+    /// The file with all that was written, to be read; it is empty again.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn take_file(&mut self) -> io::Result<File> {
+        let fresh = BufWriter::with_capacity(1 << 16, unnamed_file(&self.directory)?);
+        let mut file = std::mem::replace(&mut self.file, fresh)
+            .into_inner()
+            .map_err(|error| error.into_error())?;
+        file.rewind()?;
+        Ok(file)
+    }
+}
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

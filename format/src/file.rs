@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The version of the format this library writes, and the only one it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// The first bytes of every archive.
 pub const MAGIC: [u8; 8] = *b"PINAKES\x1a";
@@ -40,6 +40,12 @@ pub enum Kind {
     Redirects = 4,
     /// Codes and their names.
     Strings = 5,
+    /// Term → rows.
+    Lists = 6,
+    /// Rows by value.
+    Orders = 7,
+    /// Word of a name → its place.
+    Words = 8,
 }
 
 impl Kind {
@@ -51,6 +57,9 @@ impl Kind {
             Kind::Names => "names",
             Kind::Redirects => "redirects",
             Kind::Strings => "strings",
+            Kind::Lists => "lists",
+            Kind::Orders => "orders",
+            Kind::Words => "words",
         }
     }
 }
@@ -62,9 +71,9 @@ pub struct Header {
     pub kind: Kind,
     /// Of which entity; `None` for [`Kind::Strings`].
     pub entity: Option<Entity>,
-    /// Rows with a record, or entries.
+    /// Rows with a record, or entries: redirects, codes, lists.
     pub published: u64,
-    /// All rows: those and the strays.
+    /// All rows: those and the strays; where there are no strays, the same again.
     pub rows: u64,
 }
 
@@ -334,7 +343,8 @@ mod tests {
         let mut newer = bytes;
         newer[8] = 9;
         let message = decode(&newer).unwrap_err().to_string();
-        assert_eq!(message, "format version 9, this program reads 1; recompile the snapshot");
+        let expected = format!("this program reads {FORMAT_VERSION}; recompile the snapshot");
+        assert_eq!(message, format!("format version 9, {expected}"));
     }
 
     #[test]

@@ -9,14 +9,13 @@
 //! ascending by (id, name). A stray without an id has [`NO_ID`](crate::entity::NO_ID).
 
 use std::{
-    fs::File,
-    io::{self, BufWriter, Seek, Write},
+    io::{self, Write},
     path::Path,
 };
 
 use crate::{
     archive::{Archive, ArchiveError},
-    blobs::unnamed_file,
+    blobs::Spool,
     file::{FileWriter, HEADER_BYTES, Header, Written},
     render::RenderError,
 };
@@ -24,7 +23,7 @@ use crate::{
 /// Writes an `ids` or a `redirects` file: one column, then pairs as two columns.
 pub struct ColumnsWriter {
     file: FileWriter,
-    seconds: BufWriter<File>,
+    seconds: Spool,
 }
 
 impl ColumnsWriter {
@@ -37,8 +36,7 @@ impl ColumnsWriter {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
         let directory = path.parent().unwrap_or(Path::new("."));
-        let seconds = BufWriter::with_capacity(1 << 16, unnamed_file(directory)?);
-        Ok(ColumnsWriter { file, seconds })
+        Ok(ColumnsWriter { file, seconds: Spool::new(directory)? })
     }
 
     /// Appends to the first column.
@@ -66,9 +64,7 @@ impl ColumnsWriter {
     ///
     /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
-        let mut seconds = self.seconds.into_inner().map_err(|error| error.into_error())?;
-        seconds.rewind()?;
-        io::copy(&mut io::BufReader::with_capacity(1 << 18, seconds), &mut self.file)?;
+        self.seconds.move_to(&mut self.file)?;
         self.file.finish()
     }
 }
@@ -114,6 +110,51 @@ impl Ids {
         self.archive.u64_at(HEADER_BYTES + row * 8)
     }
 
+    /// The row of the record at a place among the published ids, ascending.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such place or row, or the bytes are damaged.
+    #[inline]
+    pub fn row_at(&self, rank: usize) -> Result<u32, RenderError> {
+        if rank >= self.published {
+            return Err(self.beyond(rank as u64));
+        }
+        let from = HEADER_BYTES + self.rows * 8 + self.published * 8 + rank * 4;
+        let row = self.archive.u32_at(from)?;
+        if (row as usize) < self.published { Ok(row) } else { Err(self.beyond(u64::from(row))) }
+    }
+
+    /// The rows at places among the published ids, ascending, as `u32` each.
+    ///
+    /// # Errors
+    ///
+    /// Where there are no such places, or the bytes are damaged.
+    pub fn rows_at(&self, ranks: std::ops::Range<usize>) -> Result<&[u8], RenderError> {
+        if ranks.end > self.published || ranks.start > ranks.end {
+            return Err(self.beyond(ranks.end as u64));
+        }
+        let base = HEADER_BYTES + self.rows * 8 + self.published * 8;
+        self.archive.bytes(base + ranks.start * 4, base + ranks.end * 4)
+    }
+
+    fn beyond(&self, row: u64) -> RenderError {
+        RenderError::Row { table: "ids", row, rows: self.published as u64 }
+    }
+
+    /// The rows of the strays with this id, one a spelling of its name.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are damaged. Cost: log2(strays) reads.
+    pub fn strays(&self, id: u64) -> Result<std::ops::Range<u32>, RenderError> {
+        let base = HEADER_BYTES + self.published * 8;
+        let count = self.rows - self.published;
+        let bound = |id| self.archive.lower_bound(base, count, id);
+        let place = |at: usize| (self.published + at) as u32;
+        Ok(place(bound(id)?)..place(bound(id.saturating_add(1))?))
+    }
+
     /// The row of the record with this id.
     ///
     /// # Errors
@@ -125,15 +166,7 @@ impl Ids {
         if at == self.published || self.archive.u64_at(base + at * 8)? != id {
             return Ok(None);
         }
-        let row = self.archive.u32_at(base + self.published * 8 + at * 4)?;
-        if row as usize >= self.published {
-            return Err(RenderError::Row {
-                table: "ids",
-                row: u64::from(row),
-                rows: self.published as u64,
-            });
-        }
-        Ok(Some(row))
+        self.row_at(at).map(Some)
     }
 }
 

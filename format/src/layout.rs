@@ -1,10 +1,11 @@
-//! How records lie in bytes, derived from their declarations: for the header's schema hash and for
-//! FORMAT.md's tables.
+//! How records lie in bytes and what their keys index, derived from their declarations: for the
+//! header's schema hash and for FORMAT.md's tables.
 
 use std::{fmt::Write, sync::LazyLock};
 
 use crate::{
     entity::Entity,
+    keys::{Lists, Order, Terms, Values, keys_of},
     record::{
         schema::{Member, Object, Schema, Shown},
         schema_of,
@@ -82,12 +83,67 @@ pub fn name_of(schema: &Schema) -> String {
     }
 }
 
-/// The first eight bytes, little-endian, of the BLAKE3 hash of every entity's [`describe`].
+/// The lists and the orders of an entity's keys, a line each, and the paths of the names whose words
+/// are indexed; nothing where it has none.
+pub fn describe_keys(entity: Entity) -> String {
+    let keys = keys_of(entity);
+    let mut text = String::new();
+    if keys.lists.is_empty() && keys.orders.is_empty() {
+        return text;
+    }
+    let _ = writeln!(text, "{entity}");
+    for (number, Lists { path, terms }) in keys.lists.iter().enumerate() {
+        let (bytes, name) = (terms.bytes(), name_of_terms(*terms));
+        let _ = writeln!(text, "  lists {number:>3}  {path}: {name}, {bytes} bytes");
+    }
+    for (number, order) in keys.orders.iter().enumerate() {
+        let Order { path, values, is_row_order } = order;
+        let name = name_of_values(*values);
+        let direction = if order.is_descending() { "descending" } else { "ascending" };
+        let mark = if *is_row_order { ", the rows' own" } else { "" };
+        let _ = writeln!(text, "  order {number:>3}  {path}: {name}, {direction}{mark}");
+    }
+    if !keys.names.is_empty() {
+        let _ = writeln!(text, "  names      {}", keys.names.join(", "));
+    }
+    text
+}
+
+fn name_of_terms(terms: Terms) -> String {
+    match terms {
+        Terms::Rows(entity) => format!("row of {entity}"),
+        Terms::AnyRows => "entity and row".into(),
+        Terms::Values => "value".into(),
+        Terms::Identifiers(scheme) => format!("identifier {scheme:?}"),
+        Terms::Codes => "code".into(),
+        Terms::Texts => "text".into(),
+        Terms::Words => "place of a word".into(),
+        Terms::Presence => "presence".into(),
+    }
+}
+
+fn name_of_values(values: Values) -> &'static str {
+    match values {
+        Values::Integers => "integers",
+        Values::Numbers => "numbers",
+        Values::Days => "days",
+        Values::Moments => "moments",
+        Values::Texts => "texts",
+        Values::Codes => "codes",
+        Values::Ids => "ids",
+    }
+}
+
+/// The first eight bytes, little-endian, of the BLAKE3 hash of every entity's [`describe`] and then
+/// of every entity's [`describe_keys`].
 pub fn schema_hash() -> u64 {
     static HASH: LazyLock<u64> = LazyLock::new(|| {
         let mut hasher = blake3::Hasher::new();
         for entity in Entity::all() {
             hasher.update(describe(entity).as_bytes());
+        }
+        for entity in Entity::all() {
+            hasher.update(describe_keys(entity).as_bytes());
         }
         let mut first = [0; 8];
         first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);

@@ -7,7 +7,9 @@
 //! - [`entity`]: the catalog of the eleven kinds of record.
 //! - [`record`]: every record, declared once, with its JSON and its schema.
 //! - [`snapshot`]: opening, looking up, rendering.
-//! - [`file`](mod@file), [`blobs`], [`ids`], [`manifest`]: the files, each with writer and reader.
+//! - [`file`](mod@file), [`blobs`], [`ids`], [`lists`], [`orders`], [`manifest`]: the files, each with
+//!   writer and reader.
+//! - [`keys`]: what records are filtered and sorted by.
 //! - [`integrity`]: the hash tree that every byte is checked against before it is trusted.
 
 pub mod archive;
@@ -15,13 +17,20 @@ pub mod blobs;
 pub mod cold;
 pub mod entity;
 pub mod file;
+pub mod fold;
 pub mod ids;
 pub mod integrity;
 pub mod json;
+pub mod keys;
 pub mod layout;
+pub mod lists;
 pub mod manifest;
 pub mod map;
+pub mod orders;
+pub mod postings;
 pub mod record;
 pub mod render;
 pub mod snapshot;
 pub mod time;
+mod verify;
+pub mod words;

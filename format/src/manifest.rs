@@ -183,8 +183,10 @@ mod tests {
     #[test]
     fn another_version_is_named() {
         let mut other = manifest();
-        other.format_version = 7;
-        let error = Manifest::read(&other.text()).unwrap_err();
-        assert!(error.to_string().starts_with("format version 7, this program reads 1"));
+        let version = FORMAT_VERSION + 1;
+        other.format_version = version;
+        let error = Manifest::read(&other.text()).unwrap_err().to_string();
+        let expected = format!("format version {version}, this program reads {FORMAT_VERSION};");
+        assert!(error.starts_with(&expected), "{error}");
     }
 }

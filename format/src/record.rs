@@ -2,6 +2,7 @@
 
 mod author;
 mod declare;
+pub mod gather;
 mod organisation;
 mod output;
 pub mod schema;
@@ -27,6 +28,7 @@ pub use shared::{Country, Currency, Role, SummaryStats, TaxonomyIds, TopicShare,
 pub use source::*;
 pub use taxonomy::*;
 
+use gather::Gather;
 use schema::Describe;
 use value::Slots;
 
@@ -42,13 +44,16 @@ pub trait Record:
     /// The number of its identifier.
     fn id(&self) -> u64;
 
-    /// The count that orders its list, descending; `None` sorts last.
+    /// The member that orders its list, descending, nulls last; `id` where it is that, ascending.
+    const ORDERED_BY: &str;
+
+    /// The count that orders its list; `None` sorts last.
     fn order_count(&self) -> Option<u64>;
 }
 
 /// What the pipeline asks of a record's archived form.
 pub trait ArchivedRecord:
-    Portable + Slots + Render + for<'a> CheckBytes<HighValidator<'a, rancor::Error>>
+    Portable + Slots + Gather + Render + for<'a> CheckBytes<HighValidator<'a, rancor::Error>>
 {
     /// The number of its identifier.
     fn id(&self) -> u64;
@@ -65,6 +70,7 @@ macro_rules! records {
         $(
             impl Record for $record {
                 const ENTITY: Entity = Entity::$record;
+                const ORDERED_BY: &str = stringify!($order);
 
                 fn id(&self) -> u64 {
                     self.id.0

@@ -1,28 +1,30 @@
 //! A published snapshot: opened, checked as it is touched, and read by row or by id.
 
+mod open;
+mod verify;
+
 use std::{
     collections::BTreeMap,
-    fs::{File, OpenOptions},
-    io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
+    ops::Range,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
-use blake3::Hash;
-
 use crate::{
-    archive::{Archive, ArchiveError},
     blobs::Blobs,
     entity::Entity,
     file::Kind,
     ids::{Ids, Redirects},
-    integrity::{Verifier, levels_bytes},
-    manifest::{FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, ManifestError, REPORT},
-    map::Map,
-    record::{self, ArchivedRecord, Record, value::TABLE_NAMES},
-    render::{Page, Render, RenderError, Shape},
+    keys::{Values, keys_of},
+    lists::ListsFile,
+    manifest::{Counts, Manifest},
+    orders::{Order, OrdersFile},
+    record::{self, Record, value::TABLE_NAMES},
+    render::{Page, Render, RenderError},
+    words::WordsFile,
 };
+
+use open::Opening;
+pub use open::{Cause, OpenError};
 
 /// Bytes before the texts of `strings`: where each table begins, and the end.
 pub const STRINGS_PREFIX_BYTES: usize = (TABLE_NAMES.len() + 1) * 8;
@@ -41,74 +43,9 @@ struct Store {
     ids: Ids,
     redirects: Redirects,
     names: Option<Blobs>,
-}
-
-/// Why a snapshot was refused.
-#[derive(Debug, thiserror::Error)]
-#[error("snapshot `{}`: `{file}`: {cause}", path.display())]
-pub struct OpenError {
-    /// The snapshot.
-    pub path: PathBuf,
-    /// The file at fault.
-    pub file: String,
-    /// What is wrong with it.
-    pub cause: Cause,
-}
-
-/// What is wrong with a file of a snapshot.
-#[derive(Debug, thiserror::Error)]
-pub enum Cause {
-    /// The system refused to read it.
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    /// It is a directory, a pipe, a device.
-    #[error("is no regular file; restore the snapshot or rebuild it")]
-    NotAFile,
-    /// It is larger or smaller than the manifest says.
-    #[error(
-        "{found} bytes, expected {expected} by the manifest; restore the snapshot or rebuild it"
-    )]
-    Size {
-        /// What the manifest says.
-        expected: u64,
-        /// What there is.
-        found: u64,
-    },
-    /// Its hash is not the manifest's.
-    #[error(
-        "hash {found}, expected {expected} by the manifest; restore the snapshot or rebuild it"
-    )]
-    Hash {
-        /// What the manifest says.
-        expected: String,
-        /// What the bytes have.
-        found: String,
-    },
-    /// The manifest was refused.
-    #[error(transparent)]
-    Manifest(#[from] ManifestError),
-    /// The manifest lists other files than a snapshot has.
-    #[error("is listed by the manifest where a snapshot has no such file; rebuild the snapshot")]
-    Unexpected,
-    /// The manifest does not list it.
-    #[error("is not listed by the manifest; rebuild the snapshot")]
-    Unlisted,
-    /// It was refused as an archive.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// Files contradict one another.
-    #[error("{found} {what}, expected {expected}; rebuild the snapshot")]
-    Contradiction {
-        /// What is counted.
-        what: &'static str,
-        /// What another file says.
-        expected: u64,
-        /// What this one says.
-        found: u64,
-    },
-    /// A record, an offset or a number in it makes no sense.
-    #[error("{0}")]
-    Content(#[from] RenderError),
+    lists: Option<ListsFile>,
+    orders: Option<OrdersFile>,
+    words: Option<WordsFile>,
 }
 
 /// Where an identifier leads.
@@ -133,8 +70,12 @@ pub fn archive_path(kind: Kind, entity: Option<Entity>) -> String {
 /// Every archive a snapshot has, and no other file but the report and the hashes.
 pub fn archives() -> impl Iterator<Item = (Kind, Option<Entity>)> {
     let of_entity = |entity: Entity| {
+        let keys = keys_of(entity);
         let names = entity.facts().is_referenced.then_some(Kind::Names);
-        [Some(Kind::Records), Some(Kind::Ids), Some(Kind::Redirects), names]
+        let lists = (!keys.lists.is_empty()).then_some(Kind::Lists);
+        let orders = (!keys.orders.is_empty()).then_some(Kind::Orders);
+        let words = keys.words.is_some().then_some(Kind::Words);
+        [Some(Kind::Records), Some(Kind::Ids), Some(Kind::Redirects), names, lists, orders, words]
             .into_iter()
             .flatten()
             .map(move |kind| (kind, Some(entity)))
@@ -154,6 +95,19 @@ impl Snapshot {
     /// Naming the file, what was expected and what was found.
     pub fn open(path: &Path) -> Result<Snapshot, OpenError> {
         Opening::begin(path)?.finish()
+    }
+
+    /// Opens the archives of a snapshot that this process is writing: records, ids and names, and
+    /// nothing else. They are trusted as they are, and questions to lists have no answer yet.
+    ///
+    /// # Errors
+    ///
+    /// Naming the file that could not be opened.
+    pub fn open_draft(
+        path: &Path,
+        counts: BTreeMap<String, Counts>,
+    ) -> Result<Snapshot, OpenError> {
+        Opening::draft(path, counts).finish()
     }
 
     /// Where it lies.
@@ -210,6 +164,80 @@ impl Snapshot {
         }
     }
 
+    /// The posting lists of an entity.
+    ///
+    /// # Errors
+    ///
+    /// Where it has none.
+    pub fn lists(&self, entity: Entity) -> Result<&ListsFile, RenderError> {
+        self.store(entity).lists.as_ref().ok_or(RenderError::Record)
+    }
+
+    /// The places in the lists of words whose words begin so.
+    ///
+    /// # Errors
+    ///
+    /// Where the entity's names are not searched, or the bytes are damaged.
+    pub fn words_beginning(&self, entity: Entity, prefix: &str) -> Result<Range<u64>, RenderError> {
+        let words = self.store(entity).words.as_ref().ok_or(RenderError::Record)?;
+        let lists = keys_of(entity).words.ok_or(RenderError::Record)?;
+        words.beginning(prefix, self.lists(entity)?.terms(lists)? as u64)
+    }
+
+    /// The orders of an entity.
+    ///
+    /// # Errors
+    ///
+    /// Where it has none.
+    pub fn orders(&self, entity: Entity) -> Result<&OrdersFile, RenderError> {
+        self.store(entity).orders.as_ref().ok_or(RenderError::Record)
+    }
+
+    /// An order of an entity, by its number among its keys'.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none.
+    pub fn order(&self, entity: Entity, number: usize) -> Result<Order<'_>, RenderError> {
+        let spec = keys_of(entity).orders.get(number).ok_or(RenderError::Record)?;
+        self.orders(entity)?.order(number, spec, &self.store(entity).ids)
+    }
+
+    /// The order of an entity by its ids.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none.
+    pub fn id_order(&self, entity: Entity) -> Result<Order<'_>, RenderError> {
+        let orders = &keys_of(entity).orders;
+        let number = orders.iter().position(|order| order.values == Values::Ids);
+        self.order(entity, number.ok_or(RenderError::Record)?)
+    }
+
+    /// The map between ids and rows of an entity.
+    pub fn ids(&self, entity: Entity) -> &Ids {
+        &self.store(entity).ids
+    }
+
+    /// How many codes there are, of all tables.
+    pub fn codes(&self) -> u32 {
+        (self.strings.count() / 2) as u32
+    }
+
+    /// The rows of the strays with an id, one a spelling of the name.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are damaged.
+    pub fn strays(&self, entity: Entity, id: u64) -> Result<Range<u32>, RenderError> {
+        self.store(entity).ids.strays(id)
+    }
+
+    /// How many rows an entity has, strays included.
+    pub fn rows(&self, entity: Entity) -> u32 {
+        self.store(entity).ids.rows() as u32
+    }
+
     /// The text of a code.
     ///
     /// # Errors
@@ -264,54 +292,6 @@ impl Snapshot {
             record::access::<R>(archived).ok_or(RenderError::Record)?.render(page)
         })
     }
-
-    /// Reads every byte of every file, and every record, against every promise made of them.
-    ///
-    /// # Errors
-    ///
-    /// The first promise broken.
-    pub fn verify(&self) -> Result<(), OpenError> {
-        for entry in &self.manifest.files {
-            let refuse = |cause| refuse(&self.path, &entry.path, cause);
-            let file = open_regular(&self.path.join(&entry.path)).map_err(refuse)?;
-            let found = hash_file(file).map_err(|error| refuse(error.into()))?;
-            check_hash(entry, found).map_err(refuse)?;
-        }
-        for entity in Entity::all() {
-            self.verify_entity(entity).map_err(|(kind, cause)| {
-                refuse(&self.path, &archive_path(kind, Some(entity)), cause)
-            })?;
-        }
-        Ok(())
-    }
-
-    fn verify_entity(&self, entity: Entity) -> Result<(), (Kind, Cause)> {
-        let in_ids = |error: RenderError| (Kind::Ids, error.into());
-        let in_records = |error: RenderError| (Kind::Records, error.into());
-        let mut page = Page::new(self, Shape::Single);
-        for row in 0..self.count(entity) {
-            let id = self.row_id(entity, row).map_err(in_ids)?;
-            if self.find(entity, id).map_err(in_ids)? != Found::Row(row) {
-                return Err((Kind::Ids, RenderError::Record.into()));
-            }
-            page.out.clear();
-            self.render(entity, row, &mut page).map_err(in_records)?;
-            let (archived, _) = self.blob(entity, row).map_err(in_records)?;
-            let own = crate::with_record!(entity, R => {
-                record::access::<R>(archived).map(ArchivedRecord::id)
-            });
-            if own != Some(id) {
-                return Err((Kind::Records, RenderError::Record.into()));
-            }
-        }
-        let store = self.store(entity);
-        if let Some(names) = &store.names {
-            for row in 0..names.count() {
-                names.text(row).map_err(|error| (Kind::Names, error.into()))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A record's blob as its archived form and the frame of its long texts.
@@ -320,180 +300,4 @@ impl Snapshot {
 pub fn split_blob(blob: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = blob.split_first_chunk::<4>()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
-}
-
-fn refuse(path: &Path, file: &str, cause: Cause) -> OpenError {
-    OpenError { path: path.to_path_buf(), file: file.to_string(), cause }
-}
-
-/// Opens a regular file, following no link and waiting on no pipe.
-fn open_regular(path: &Path) -> Result<File, Cause> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(Cause::NotAFile) }
-}
-
-fn hash_file(file: File) -> io::Result<Hash> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(file)?;
-    Ok(hasher.finalize())
-}
-
-fn check_hash(entry: &FileEntry, found: Hash) -> Result<(), Cause> {
-    let found = found.to_hex().to_string();
-    if found == entry.blake3 {
-        Ok(())
-    } else {
-        Err(Cause::Hash { expected: entry.blake3.clone(), found })
-    }
-}
-
-/// A snapshot being opened.
-struct Opening<'p> {
-    path: &'p Path,
-    manifest: Manifest,
-    hashes: Arc<Map>,
-    /// Where each file's levels begin in the hashes.
-    levels_from: BTreeMap<String, usize>,
-}
-
-impl<'p> Opening<'p> {
-    fn begin(path: &'p Path) -> Result<Opening<'p>, OpenError> {
-        let manifest =
-            read_manifest(&path.join(MANIFEST)).map_err(|cause| refuse(path, MANIFEST, cause))?;
-        check_listing(&manifest).map_err(|(file, cause)| refuse(path, &file, cause))?;
-        let mut levels_from = BTreeMap::new();
-        let mut from = 0usize;
-        for entry in manifest.files.iter().filter(|entry| entry.path != HASHES) {
-            levels_from.insert(entry.path.clone(), from);
-            // It fits, or the size of the hashes below does not match.
-            from = usize::try_from(levels_bytes(entry.size_bytes))
-                .ok()
-                .and_then(|bytes| from.checked_add(bytes))
-                .ok_or_else(|| refuse(path, &entry.path, Cause::Unexpected))?;
-        }
-        let empty = Opening { path, manifest, hashes: Arc::new(Map::empty()), levels_from };
-        let (hashes, entry) = empty.map(HASHES)?;
-        if entry.size_bytes != from as u64 {
-            let cause = Cause::Size { expected: from as u64, found: entry.size_bytes };
-            return Err(refuse(path, HASHES, cause));
-        }
-        Ok(Opening { hashes: Arc::new(hashes), ..empty })
-    }
-
-    /// Maps a file of the size the manifest says.
-    fn map(&self, name: &str) -> Result<(Map, &FileEntry), OpenError> {
-        let in_file = |cause| refuse(self.path, name, cause);
-        let entry = self
-            .manifest
-            .files
-            .iter()
-            .find(|entry| entry.path == name)
-            .ok_or_else(|| in_file(Cause::Unlisted))?;
-        let file = open_regular(&self.path.join(name)).map_err(in_file)?;
-        let found = file.metadata().map_err(|error| in_file(error.into()))?.len();
-        if found != entry.size_bytes {
-            return Err(in_file(Cause::Size { expected: entry.size_bytes, found }));
-        }
-        let map = Map::open(&file).map_err(|error| in_file(error.into()))?;
-        Ok((map, entry))
-    }
-
-    fn archive(&self, kind: Kind, entity: Option<Entity>) -> Result<Archive, OpenError> {
-        let name = archive_path(kind, entity);
-        let (map, entry) = self.map(&name)?;
-        let in_file = |cause| refuse(self.path, &name, cause);
-        let root = Hash::from_hex(&entry.blake3).map_err(|_| {
-            let expected = "64 hex digits".to_string();
-            in_file(Cause::Hash { expected, found: entry.blake3.clone() })
-        })?;
-        let levels_from = self.levels_from.get(&name).copied().unwrap_or_default();
-        let verifier = Verifier::new(name.clone(), entry.size_bytes, root, levels_from);
-        Archive::open(map, Arc::clone(&self.hashes), verifier, kind, entity)
-            .map_err(|error| in_file(error.into()))
-    }
-
-    fn finish(self) -> Result<Snapshot, OpenError> {
-        let (report, entry) = self.map(REPORT)?;
-        check_hash(entry, blake3::hash(&report))
-            .map_err(|cause| refuse(self.path, REPORT, cause))?;
-        let stores = Entity::all().map(|entity| self.store(entity)).collect::<Result<_, _>>()?;
-        let strings = self.archive(Kind::Strings, None)?;
-        let codes = strings.header().rows;
-        let strings = Blobs::open(strings, codes * 2, STRINGS_PREFIX_BYTES)
-            .map_err(|error| refuse(self.path, "strings", error.into()))?;
-        Ok(Snapshot { path: self.path.to_path_buf(), manifest: self.manifest, stores, strings })
-    }
-
-    fn store(&self, entity: Entity) -> Result<Store, OpenError> {
-        let in_file =
-            |kind: Kind, cause: Cause| refuse(self.path, &archive_path(kind, Some(entity)), cause);
-        let of_archive = |kind: Kind| move |error: ArchiveError| in_file(kind, error.into());
-        let counts = self.manifest.counts.get(entity.facts().plural);
-        let counts = counts.ok_or_else(|| in_file(Kind::Ids, Cause::Unlisted))?;
-
-        let ids =
-            Ids::open(self.archive(Kind::Ids, Some(entity))?).map_err(of_archive(Kind::Ids))?;
-        let records = self.archive(Kind::Records, Some(entity))?;
-        let records =
-            Blobs::open(records, counts.published, 0).map_err(of_archive(Kind::Records))?;
-        let redirects = self.archive(Kind::Redirects, Some(entity))?;
-        let redirects = Redirects::open(redirects).map_err(of_archive(Kind::Redirects))?;
-        let names = if entity.facts().is_referenced {
-            let names = self.archive(Kind::Names, Some(entity))?;
-            Some(Blobs::open(names, counts.rows, 0).map_err(of_archive(Kind::Names))?)
-        } else {
-            None
-        };
-
-        let agree = |kind, what, expected, found| {
-            if expected == found {
-                Ok(())
-            } else {
-                Err(in_file(kind, Cause::Contradiction { what, expected, found }))
-            }
-        };
-        agree(Kind::Ids, "records", counts.published, ids.published() as u64)?;
-        agree(Kind::Ids, "rows", counts.rows, ids.rows() as u64)?;
-        agree(Kind::Redirects, "redirects", counts.redirects, redirects.count() as u64)?;
-        if let Some(names) = &names {
-            agree(Kind::Names, "rows", counts.rows, names.archive().header().rows)?;
-        }
-        agree(Kind::Records, "records", counts.published, records.archive().header().published)?;
-        Ok(Store { records, ids, redirects, names })
-    }
-}
-
-fn read_manifest(path: &Path) -> Result<Manifest, Cause> {
-    let file = open_regular(path)?;
-    let found = file.metadata()?.len();
-    if found > MANIFEST_BYTES_MAX {
-        return Err(Cause::Size { expected: MANIFEST_BYTES_MAX, found });
-    }
-    let mut text = Vec::new();
-    file.take(MANIFEST_BYTES_MAX).read_to_end(&mut text)?;
-    Ok(Manifest::read(&text)?)
-}
-
-/// Demands that the manifest lists exactly the files a snapshot has, ascending.
-fn check_listing(manifest: &Manifest) -> Result<(), (String, Cause)> {
-    let mut expected: Vec<String> =
-        archives().map(|(kind, entity)| archive_path(kind, entity)).collect();
-    expected.extend([HASHES.to_string(), REPORT.to_string()]);
-    expected.sort();
-    let mut listed = manifest.files.iter().map(|entry| &entry.path);
-    for path in &expected {
-        match listed.next() {
-            Some(found) if found == path => {}
-            Some(found) if !expected.contains(found) => {
-                return Err((found.clone(), Cause::Unexpected));
-            }
-            _ => return Err((path.clone(), Cause::Unlisted)),
-        }
-    }
-    match listed.next() {
-        Some(found) => Err((found.clone(), Cause::Unexpected)),
-        None => Ok(()),
-    }
 }

@@ -4,14 +4,22 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "format_md/asked.rs"]
+mod asked;
 #[path = "format_md/blocks.rs"]
 mod blocks;
 #[path = "format_md/document.rs"]
 mod document;
+#[path = "format_md/dumps.rs"]
+mod dumps;
 #[path = "format_md/example.rs"]
 mod example;
 #[path = "format_md/files.rs"]
 mod files;
+#[path = "format_md/index.rs"]
+mod index;
+#[path = "format_md/indexes.rs"]
+mod indexes;
 #[path = "format_md/reader.rs"]
 mod reader;
 
@@ -22,9 +30,12 @@ use pinakes_format::{
     cold::{DICTIONARY, POOL_BYTES_MAX},
     entity::{Entity, ID_MAX, NO_ID},
     file::{FORMAT_VERSION, HEADER_BYTES, Header, Kind, LAYOUT, MAGIC},
+    fold::WORD_BYTES_MAX,
     integrity::{CHUNK_BYTES, RUN_VALUES, TreeWriter, VALUE_BYTES},
     layout::schema_hash,
+    lists::HASH_BITS,
     manifest::{ID_DIGITS, MANIFEST_BYTES_MAX},
+    postings::{ARRAY_ROWS_MAX, BITSET_BYTES, CHUNK_ROWS},
     record::{
         Author, Domain, Field, Funder, Institution, InstitutionType, Output, Publisher, Record,
         Source, Subfield, Topic,
@@ -100,12 +111,13 @@ fn the_header_grid_is_the_header() {
 }
 
 #[test]
-fn the_schema_is_the_hash_of_the_layouts_as_printed() {
+fn the_schema_is_the_hash_of_the_layouts_and_keys_as_printed() {
     let document = Document::read();
     let mut hasher = blake3::Hasher::new();
     for entity in Entity::all() {
         hasher.update(document.block(&format!("layout {entity}")).as_bytes());
     }
+    hasher.update(document.block("keys").as_bytes());
     let first = hasher.finalize().as_bytes()[..8].try_into().unwrap();
     assert_eq!(u64::from_le_bytes(first), schema_hash());
 }
@@ -155,6 +167,14 @@ fn the_numbers_in_the_sentences_are_the_code_s() {
         format!("{}\n(`NO_ID`)", grouped(NO_ID as usize)),
         format!("at most {}. A", grouped(ID_MAX as usize)),
         format!("\n{} (`NO_CODE`)", grouped(NO_CODE as usize)),
+        format!("*chunks of rows*, {} consecutive", grouped(CHUNK_ROWS)),
+        format!("1 to {} rows ", grouped(ARRAY_ROWS_MAX)),
+        format!("{} to {} rows ", grouped(ARRAY_ROWS_MAX + 1), grouped(CHUNK_ROWS - 1)),
+        format!("   {} bytes: row r is there", grouped(BITSET_BYTES)),
+        format!("The hash is the first {} bytes", HASH_BITS / 8),
+        format!("A word of more than {WORD_BYTES_MAX} bytes is"),
+        format!("\nmany whole characters as {WORD_BYTES_MAX} bytes"),
+        format!("cut each part to {WORD_BYTES_MAX} bytes"),
     ] {
         assert!(document.text().contains(&sentence), "no sentence with `{sentence}`");
     }

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "integrity/promises.rs"]
+mod promises;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
@@ -13,6 +16,7 @@ use std::{
 
 use pinakes_format::{
     entity::Entity,
+    file::FORMAT_VERSION,
     manifest::{MANIFEST, Manifest},
     render::{Page, Shape},
     snapshot::{Found, OpenError, Snapshot},
@@ -255,6 +259,38 @@ fn damage_after_opening_is_found_at_the_first_touch_and_names_file_and_chunk() {
     assert!(message.starts_with("`outputs/records` is damaged: chunk 1 "), "{message}");
 }
 
+#[test]
+fn damage_in_the_middle_of_words_is_found_when_they_are_searched() {
+    let mut seeded = Seeded(77);
+    let mut word = || (0..10).map(|_| char::from(b'a' + seeded.below(26) as u8)).collect();
+    let words: Vec<String> = (0..40_000).map(|_| word()).collect();
+    let names = words.chunks(100).map(|names| format!("\"{}\"", names.join(" ")));
+    let names = names.collect::<Vec<_>>().join(",");
+    let source = format!(
+        "{{\"id\":\"https://openalex.org/S1\",\"display_name\":\"J\",\"works_count\":1,\
+         \"issn_l\":null,\"alternate_titles\":[{names}],\"updated_date\":\"2026-01-10\"}}\n"
+    );
+    let files = files_of(&[("sources.jsonl", &source)]);
+    let name = "sources/words";
+    // Opening checks the chunk of the header and that of the directory.
+    assert!(files[name].len() > 3 * 65_536, "{} bytes", files[name].len());
+    let copy = Copy::of(&files);
+    let asked = words.iter().step_by(1_000).map(|word| &word[..3]);
+    let ask = |snapshot: &Snapshot, word: &str| snapshot.words_beginning(Entity::Source, word);
+    let whole = copy.open().unwrap();
+    assert!(asked.clone().all(|word| !ask(&whole, word).unwrap().is_empty()));
+    for at in [65_536, 100_000, 131_072] {
+        copy.flip(name, at, 1);
+        let snapshot = copy.open().unwrap();
+        for word in asked.clone() {
+            let message = ask(&snapshot, word).unwrap_err().to_string();
+            let expected = format!("`{name}` is damaged: chunk {} ", at / 65_536);
+            assert!(message.starts_with(&expected), "{message}");
+        }
+        copy.flip(name, at, 0);
+    }
+}
+
 /// Every length to cut a file to, or many of them where it is long.
 fn cuts(length: usize) -> Vec<usize> {
     if length <= 4 << 10 {
@@ -393,10 +429,11 @@ fn reseal(copy: &Copy<'_>, change: impl FnOnce(&mut Manifest)) {
 fn another_format_version_is_refused_with_both_versions_named() {
     let files = tiny_files();
     let copy = Copy::of(&files);
-    for version in [0, 2, 7, u32::MAX] {
+    for version in [0, FORMAT_VERSION - 1, FORMAT_VERSION + 1, u32::MAX] {
         reseal(&copy, |manifest| manifest.format_version = version);
         let message = copy.demand_refusal(MANIFEST, "of another version");
-        let expected = format!("format version {version}, this program reads 1; recompile");
+        let expected =
+            format!("format version {version}, this program reads {FORMAT_VERSION}; recompile");
         assert!(message.contains(&expected), "{message}");
     }
     copy.restore(MANIFEST);
@@ -407,10 +444,11 @@ fn another_format_version_is_refused_with_both_versions_named() {
 fn a_header_of_another_version_layout_schema_or_place_is_refused_though_all_hashes_agree() {
     let files = tiny_files();
     let copy = Copy::of(&files);
+    let reads = format!("this program reads {FORMAT_VERSION}; recompile");
     let cases: [(usize, &[u8], &str); 7] = [
         (0, b"SEKANIP", "no Pinakes archive"),
-        (8, &[2], "format version 2, this program reads 1; recompile"),
-        (8, &[0], "format version 0, this program reads 1; recompile"),
+        (8, &[9], &format!("format version 9, {reads}")),
+        (8, &[0], &format!("format version 0, {reads}")),
         (12, &[0b101], "archive layout 0b101, this program reads 0b111"),
         (16, &[0; 8], "record schema 0000000000000000, this program reads "),
         (24, &[99], "header field `kind` is 99, expected "),

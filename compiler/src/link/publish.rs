@@ -199,7 +199,9 @@ impl Linker<'_> {
         files.push(write_strings(&resolved, directory)?);
         let dangling = plan.dangling;
         bar.end();
-        self.seal(directory, files, &rows, &dangling, newest)
+        let counts = self.counts(directory)?;
+        files.extend(self.write_indexes(directory, counts.clone())?);
+        self.seal(directory, files, &rows, &dangling, newest, counts)
     }
 
     /// Merges an entity's keys, and sums up what they tell of the level above.
@@ -293,8 +295,8 @@ impl Linker<'_> {
         rows: &[Rows],
         dangling: &[u64],
         newest: Option<i64>,
+        counts: BTreeMap<String, Counts>,
     ) -> Result<Published> {
-        let counts = self.counts(directory)?;
         let (tallies, warnings) = self.tallies(rows, dangling, &counts)?;
         let report = serde_json::json!({ "entities": tallies, "warnings": warnings });
         let mut text = serde_json::to_vec_pretty(&report)

@@ -59,6 +59,25 @@ macro_rules! object {
             }
         }
 
+        impl $crate::record::gather::Gather for rkyv::Archived<$name> {
+            fn gather<'a>(
+                &'a self,
+                tree: &$crate::record::gather::Tree,
+                visit: &mut dyn FnMut(usize, $crate::record::gather::Gathered<'a>),
+            ) {
+                for (member, below) in &tree.members {
+                    let mut at = 0;
+                    $(
+                        if *member == at {
+                            $crate::record::gather::Gather::gather(&self.$member, below, visit);
+                        }
+                        at += 1;
+                    )*
+                    let _ = at;
+                }
+            }
+        }
+
         impl $crate::render::Render for rkyv::Archived<$name> {
             fn render(
                 &self,

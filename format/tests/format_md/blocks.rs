@@ -7,13 +7,13 @@ use pinakes_format::{
     entity::{Entity, ID_MAX, NO_ID},
     file::{FORMAT_VERSION, HEADER_BYTES, Kind, LAYOUT, MAGIC},
     integrity::{CHUNK_BYTES, RUN_VALUES, VALUE_BYTES, level_lengths},
-    layout::{describe, schema_hash},
+    layout::{describe, describe_keys, schema_hash},
     manifest::{ID_DIGITS, MANIFEST_BYTES_MAX},
     record::value::{NO_CODE, TABLE_FIRST, TABLE_NAMES, Table},
     snapshot::{STRINGS_PREFIX_BYTES, archives},
 };
 
-use crate::{document::Document, files::Archive, reader::Trace};
+use crate::{document::Document, dumps};
 
 /// What a block must hold.
 pub fn generate(name: &str, document: &Document, directory: &Path) -> String {
@@ -22,14 +22,14 @@ pub fn generate(name: &str, document: &Document, directory: &Path) -> String {
             let entity = Entity::all().find(|entity| entity.facts().plural == plural);
             describe(entity.expect(plural))
         }
-        Some(("dump", "topics/records")) => dump_of_record(document, directory),
-        Some(("dump", path)) => dump_of(path, directory),
+        Some(("dump", path)) => dumps::generate(path, document, directory),
         _ => match name {
             "numbers" => numbers(),
             "entities" => entities(),
             "kinds" => kinds(),
             "tables" => tables(),
             "levels" => levels(),
+            "keys" => Entity::all().map(describe_keys).collect(),
             _ => panic!("nothing makes the block `{name}`"),
         },
     }
@@ -75,7 +75,8 @@ fn entities() -> String {
 }
 
 fn kinds() -> String {
-    let kinds = [Kind::Records, Kind::Ids, Kind::Names, Kind::Redirects, Kind::Strings];
+    use Kind::*;
+    let kinds = [Records, Ids, Names, Redirects, Strings, Lists, Orders, Words];
     assert!(archives().all(|(kind, _)| kinds.contains(&kind)));
     let mut text = "number  file\n".to_string();
     for kind in kinds {
@@ -129,87 +130,4 @@ fn levels() -> String {
         writeln!(text, "{what:<12}  {lengths}").unwrap();
     }
     text
-}
-
-/// Lines of at most 12 bytes, the note beside the first.
-fn dump(bytes: &[u8], trace: &Trace) -> String {
-    let mut text = String::new();
-    let mut end = trace.keys().next().copied().unwrap();
-    for (from, (length, note)) in trace {
-        assert_eq!(*from, end, "{note}");
-        end = from + length;
-        for (at, line) in bytes[*from..end].chunks(12).enumerate() {
-            let hex: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
-            let note = if at == 0 { note.as_str() } else { "" };
-            let line = format!("{:04x}  {:<35}  {note}", from + at * 12, hex.join(" "));
-            writeln!(text, "{}", line.trim_end()).unwrap();
-        }
-    }
-    assert_eq!(end, bytes.len());
-    text
-}
-
-fn note_offsets(archive: &Archive, count: usize, trace: &mut Trace) {
-    let offsets = archive.0.len() - 8 * (count + 1);
-    for at in 0..count {
-        let null = if archive.blob_place(at, count, 0).is_none() { ": null" } else { "" };
-        trace.insert(offsets + 8 * at, (8, format!("offset of blob {at}{null}")));
-    }
-    trace.insert(offsets + 8 * count, (8, "offset of the end".to_string()));
-}
-
-fn dump_of_record(document: &Document, directory: &Path) -> String {
-    let archive = Archive::open(directory, "topics/records");
-    let mut trace = Trace::new();
-    for (offset, size, field) in document.header_grid() {
-        trace.insert(offset, (size, field));
-    }
-    let (from, to) = archive.blob_place(0, 1, 0).unwrap();
-    let archived = archive.u32(from) as usize;
-    assert_eq!(from + 4 + archived, to);
-    trace.insert(from, (4, format!("length of the archived part: {archived}")));
-    let (_, of_record) = crate::read(document, "topics", &archive.0[from + 4..to], from + 4);
-    trace.extend(of_record.into_iter().map(|(at, read)| (from + 4 + at, read)));
-    note_offsets(&archive, 1, &mut trace);
-    dump(&archive.0, &trace)
-}
-
-fn dump_of(path: &str, directory: &Path) -> String {
-    let archive = Archive::open(directory, path);
-    let (published, rows) = (archive.published(), archive.rows());
-    let mut trace = Trace::new();
-    let mut at = HEADER_BYTES;
-    let mut note = |size: usize, note: String| {
-        trace.insert(at, (size, note));
-        at += size;
-    };
-    match path.rsplit('/').next().unwrap() {
-        "ids" => {
-            (0..rows).for_each(|row| note(8, format!("id of row {row}: {}", archive.id(row))));
-            (0..published).for_each(|at| note(8, format!("id {at}, ascending")));
-            (0..published).for_each(|at| note(4, format!("its row: {at}")));
-        }
-        "redirects" => {
-            (0..rows).for_each(|at| note(8, format!("merged id {at}")));
-            (0..rows).for_each(|at| note(8, format!("where it lives {at}")));
-        }
-        blobs => {
-            let (count, prefix) = match blobs {
-                "strings" => (2 * rows, STRINGS_PREFIX_BYTES),
-                _ => (rows, 0),
-            };
-            (0..prefix / 8).for_each(|table| {
-                let name = TABLE_NAMES.get(table);
-                note(8, name.map_or("codes".into(), |name| format!("first code of {name}")));
-            });
-            for at in 0..count {
-                if let Some(blob) = archive.blob(at, count, prefix).filter(|blob| !blob.is_empty())
-                {
-                    note(blob.len(), format!("blob {at}: {}", String::from_utf8_lossy(blob)));
-                }
-            }
-            note_offsets(&archive, count, &mut trace);
-        }
-    }
-    dump(&archive.0, &trace)
 }

@@ -13,8 +13,10 @@ use pinakes_format::{
         Authorship, Output, Record, Topic, TopicIds, archive,
         value::{Code, Cold, Date, Id, ParentRef, Ref, Timestamp},
     },
-    snapshot::{archive_path, archives},
+    snapshot::{Snapshot, archive_path, archives},
 };
+
+use crate::index;
 
 /// A name of four chunks, so that a file has levels.
 pub const LONG_NAME_BYTES: usize = 200_000;
@@ -89,11 +91,27 @@ fn output() -> Output {
     }
 }
 
+/// Outputs beside the first, for orders, lists and words with something in them.
+fn later_outputs() -> [Output; 2] {
+    let output = |id, title: &str, year| Output {
+        id: Id(id),
+        name: Some(format!("{title} (東京大学)")),
+        doi: Some(format!("https://doi.org/10.5555/{id}A")),
+        title: Some(title.into()),
+        year,
+        ..Output::default()
+    };
+    [output(13, "Über <i>graphs</i>", Some(2_020)), output(14, "On Drawing", None)]
+}
+
 fn content(entity: Entity) -> Content {
     let stray = |id, name: &str| (id, Some(name.to_string()));
     match entity {
         Entity::Output => Content {
-            records: vec![(12, None, blob(&output(), &format!("{ABSTRACT}{AFFILIATION}")))],
+            records: [(12, None, blob(&output(), &format!("{ABSTRACT}{AFFILIATION}")))]
+                .into_iter()
+                .chain(later_outputs().map(|output| (output.id.0, None, blob(&output, ""))))
+                .collect(),
             ..Content::default()
         },
         Entity::Topic => Content {
@@ -167,6 +185,7 @@ fn write_archive(directory: &Path, kind: Kind, entity: Option<Entity>) -> Writte
             }
             writer.finish().unwrap()
         }
+        Kind::Lists | Kind::Orders | Kind::Words => panic!("{path:?} is made of the others"),
     }
 }
 
@@ -182,8 +201,15 @@ pub fn write(directory: &Path) {
         let redirects = redirects.len() as u64;
         counts.insert(entity.facts().plural.to_string(), Counts { published, rows, redirects });
     }
-    for (kind, entity) in archives() {
+    let is_index = |kind| matches!(kind, Kind::Lists | Kind::Orders | Kind::Words);
+    for (kind, entity) in archives().filter(|(kind, _)| !is_index(*kind)) {
         files.insert(archive_path(kind, entity), write_archive(directory, kind, entity));
+    }
+    let draft = Snapshot::open_draft(directory, counts.clone()).unwrap();
+    for (kind, entity) in archives().filter(|(kind, _)| is_index(*kind)) {
+        let path = archive_path(kind, entity);
+        let written = index::write(&draft, kind, entity.unwrap(), &directory.join(&path));
+        files.insert(path, written);
     }
     let mut report = FileWriter::create(&directory.join(REPORT)).unwrap();
     std::io::Write::write_all(&mut report, b"{}\n").unwrap();

@@ -7,6 +7,7 @@ use blake3::{
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
 
+const VERSION: u8 = 2;
 const CHUNK: usize = 65_536;
 const RUN: usize = 2_048;
 
@@ -42,7 +43,7 @@ pub fn manifest(directory: &Path) -> (String, Vec<Entry>) {
     }
     assert_eq!(blake3::hash(blanked.as_bytes()).to_hex().as_str(), root);
     assert_eq!(id, root[..16]);
-    assert!(text.contains("  \"format_version\": 1,\n"));
+    assert!(text.contains(&format!("  \"format_version\": {VERSION},\n")));
     let entries = paths.into_iter().zip(sizes).zip(hashes);
     let entries = entries.map(|((path, size), hash)| {
         let size = size.parse().unwrap();
@@ -132,7 +133,8 @@ pub struct Archive(pub Vec<u8>);
 impl Archive {
     pub fn open(directory: &Path, path: &str) -> Archive {
         let bytes = fs::read(directory.join(path)).unwrap();
-        assert_eq!(&bytes[..16], b"PINAKES\x1a\x01\0\0\0\x07\0\0\0");
+        assert_eq!(&bytes[..8], b"PINAKES\x1a");
+        assert_eq!(bytes[8..16], [VERSION, 0, 0, 0, 7, 0, 0, 0]);
         Archive(bytes)
     }
 

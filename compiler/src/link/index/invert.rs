@@ -1,0 +1,246 @@
+//! Inverting: from the terms of rows to the rows of terms, out of core.
+//!
+//! A run holds, lists by lists, the terms of one chunk's rows ascending, each with its container as
+//! posting lists hold it. Merging runs is then concatenating containers.
+
+use std::{
+    cmp::Reverse,
+    collections::BinaryHeap,
+    io::{self, Write},
+    path::Path,
+};
+
+use pinakes_format::{
+    blobs::Spool,
+    file::{Header, Written},
+    keys::{Keys, Terms},
+    lists::{ListsWriter, Term},
+    map::Map,
+    postings::{PostingsBuilder, View, container_bytes, write_container},
+    words::WordsWriter,
+};
+use rayon::prelude::*;
+
+use super::{
+    extract::{Extracted, WordRows},
+    words::WordRuns,
+};
+
+/// Where a run of some lists lies.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    lists: usize,
+    is_presence: bool,
+    chunk: u32,
+    from: usize,
+    to: usize,
+}
+
+/// Inverts what is extracted of an entity.
+pub(super) struct Inverter<'a> {
+    keys: &'a Keys,
+    spool: Spool,
+    position: usize,
+    runs: Vec<Run>,
+    postings: Vec<Vec<Term>>,
+    presence: Vec<Vec<u16>>,
+    words: WordRows,
+    word_runs: WordRuns,
+}
+
+impl<'a> Inverter<'a> {
+    pub fn new(keys: &'a Keys, scratch: &Path) -> io::Result<Inverter<'a>> {
+        let lists = keys.lists.len();
+        Ok(Inverter {
+            keys,
+            spool: Spool::new(scratch)?,
+            position: 0,
+            runs: Vec::new(),
+            postings: vec![Vec::new(); lists],
+            presence: vec![Vec::new(); lists],
+            words: WordRows::default(),
+            word_runs: WordRuns::new(scratch)?,
+        })
+    }
+
+    /// Takes rows that come after those before.
+    pub fn push(&mut self, extracted: Extracted) {
+        for (all, new) in self.postings.iter_mut().zip(extracted.postings) {
+            all.extend(new);
+        }
+        for (all, new) in self.presence.iter_mut().zip(extracted.presence) {
+            all.extend(new);
+        }
+        self.words.append(&extracted.words);
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let postings = self.postings.iter().map(|held| held.len() * size_of::<Term>());
+        let words = self.words.bytes.len() + self.words.places.len() * 16;
+        postings.sum::<usize>() + words
+    }
+
+    /// Writes what is held, all of one chunk, as a run.
+    pub fn close_run(&mut self, chunk: u32) -> io::Result<()> {
+        let lists = &self.keys.lists;
+        let encoded: Vec<(Vec<u8>, Vec<u8>)> = self
+            .postings
+            .par_iter_mut()
+            .zip(&mut self.presence)
+            .zip(lists)
+            .map(|((postings, presence), lists)| {
+                postings.sort_unstable();
+                postings.dedup();
+                let run = encode(postings, lists.terms.bytes());
+                postings.clear();
+                presence.dedup();
+                let mut present = Vec::new();
+                write_entry(&[], presence, &mut present);
+                presence.clear();
+                (run, present)
+            })
+            .collect();
+        for (lists, (run, present)) in encoded.iter().enumerate() {
+            self.write_run(lists, false, chunk, run)?;
+            self.write_run(lists, true, chunk, present)?;
+        }
+        self.word_runs.push(std::mem::take(&mut self.words), chunk)?;
+        Ok(())
+    }
+
+    fn write_run(
+        &mut self,
+        lists: usize,
+        is_presence: bool,
+        chunk: u32,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.spool.write_all(bytes)?;
+        let from = self.position;
+        self.position += bytes.len();
+        self.runs.push(Run { lists, is_presence, chunk, from, to: self.position });
+        Ok(())
+    }
+
+    /// Merges the runs into the finished file; with the words, into that of words too.
+    pub fn write(
+        &mut self,
+        path: &Path,
+        header: Header,
+        mut words: Option<&mut WordsWriter>,
+    ) -> io::Result<Written> {
+        let spool = Map::open(&self.spool.take_file()?)?;
+        let mut writer = ListsWriter::create(path, header)?;
+        let mut list = PostingsBuilder::default();
+        for (number, lists) in self.keys.lists.iter().enumerate() {
+            let runs = |is_presence| {
+                let spool = &spool;
+                self.runs
+                    .iter()
+                    .filter(move |run| run.lists == number && run.is_presence == is_presence)
+                    .map(move |run| (run.chunk, &spool[run.from..run.to]))
+            };
+            let width = lists.terms.bytes();
+            writer.begin(width);
+            if let (Terms::Words, Some(words)) = (lists.terms, &mut words) {
+                self.word_runs.merge(words, &mut writer, &mut list)?;
+                writer.end(&mut list)?;
+                continue;
+            }
+            merge(runs(false), width, &mut list, |term, list| writer.push(term, list))?;
+            let mut cursors = runs(true);
+            cursors
+                .try_for_each(|(chunk, bytes)| push_entry(&mut list, chunk, bytes).map(|_| ()))?;
+            writer.end(&mut list)?;
+        }
+        writer.finish()
+    }
+}
+
+/// Sorted postings as a run.
+fn encode(postings: &[Term], width: usize) -> Vec<u8> {
+    let mut run = Vec::with_capacity(postings.len() * (width / 2 + 4));
+    let mut lows = Vec::new();
+    for group in postings.chunk_by(|a, b| a >> 16 == b >> 16) {
+        lows.clear();
+        lows.extend(group.iter().map(|posting| *posting as u16));
+        let term = (group[0] >> 16).to_be_bytes();
+        write_entry(&term[16 - width..], &lows, &mut run);
+    }
+    run
+}
+
+/// Appends a term with its container: the term, the count less one, the container. Nothing where
+/// there are no rows.
+pub(super) fn write_entry(term: &[u8], lows: &[u16], out: &mut Vec<u8>) {
+    let Some(count) = lows.len().checked_sub(1) else { return };
+    out.extend_from_slice(term);
+    // A chunk has at most 65,536 rows.
+    out.extend_from_slice(&(count as u16).to_le_bytes());
+    write_container(lows, out);
+}
+
+/// Adds the rows of an entry's container to a list; what follows it.
+pub(super) fn push_entry<'b>(
+    list: &mut PostingsBuilder,
+    chunk: u32,
+    bytes: &'b [u8],
+) -> io::Result<&'b [u8]> {
+    let cut = || io::Error::other("a run ends within an entry");
+    let (count, rest) = bytes.split_first_chunk::<2>().ok_or_else(cut)?;
+    let count = u32::from(u16::from_le_bytes(*count)) + 1;
+    let (container, rest) = rest.split_at_checked(container_bytes(count)).ok_or_else(cut)?;
+    list.push_view(chunk, View::of(container, count));
+    Ok(rest)
+}
+
+/// The next term of a run, ordered by term and then by run, which is by row.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Cursor<'b> {
+    term: Term,
+    run: usize,
+    chunk: u32,
+    rest: &'b [u8],
+}
+
+impl<'b> Cursor<'b> {
+    fn new(run: usize, chunk: u32, bytes: &'b [u8], width: usize) -> Option<Cursor<'b>> {
+        let (term, rest) = bytes.split_at_checked(width)?;
+        let term = term.iter().fold(0, |term, byte| term << 8 | Term::from(*byte));
+        Some(Cursor { term, run, chunk, rest })
+    }
+}
+
+/// Merges runs of one lists, term by term.
+fn merge<'b>(
+    runs: impl Iterator<Item = (u32, &'b [u8])>,
+    width: usize,
+    list: &mut PostingsBuilder,
+    mut finish: impl FnMut(Term, &mut PostingsBuilder) -> io::Result<()>,
+) -> io::Result<()> {
+    if width == 0 {
+        return Ok(());
+    }
+    let mut heap: BinaryHeap<Reverse<Cursor<'_>>> = runs
+        .enumerate()
+        .filter_map(|(run, (chunk, bytes))| Cursor::new(run, chunk, bytes, width).map(Reverse))
+        .collect();
+    let mut last = None;
+    while let Some(mut top) = heap.peek_mut() {
+        let Reverse(Cursor { term, run, chunk, rest }) = *top;
+        if let Some(last) = last.filter(|last| *last != term) {
+            finish(last, list)?;
+        }
+        last = Some(term);
+        let rest = push_entry(list, chunk, rest)?;
+        match Cursor::new(run, chunk, rest, width) {
+            Some(next) => *top = Reverse(next),
+            None => drop(std::collections::binary_heap::PeekMut::pop(top)),
+        }
+    }
+    last.map_or(Ok(()), |last| finish(last, list))
+}

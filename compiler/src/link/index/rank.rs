@@ -1,0 +1,283 @@
+//! Ranking: each order's values, spilled as a column, sorted and written.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Write},
+    path::Path,
+};
+
+use pinakes_format::{
+    blobs::Spool,
+    entity::Entity,
+    file::{Header, Written},
+    keys::{Keys, Order, Values},
+    orders::{Ordered, OrdersWriter, Parts, Ranked},
+    snapshot::Snapshot,
+};
+
+use super::extract::{Extracted, Value};
+use crate::sort::{Sorter, Spill, read_array};
+
+/// Stands before a value that is there; a row without one has zero alone.
+const THERE: u8 = 1;
+
+/// The values of every order, row by row.
+pub(super) struct Columns<'a> {
+    keys: &'a Keys,
+    spools: Vec<Spool>,
+}
+
+/// What writing orders takes.
+pub(super) struct Writing<'a> {
+    pub draft: &'a Snapshot,
+    pub entity: Entity,
+    pub scratch: &'a Path,
+    pub memory_bytes: usize,
+}
+
+impl<'a> Columns<'a> {
+    pub fn new(keys: &'a Keys, scratch: &Path) -> io::Result<Columns<'a>> {
+        let spools = keys.orders.iter().map(|_| Spool::new(scratch)).collect::<io::Result<_>>()?;
+        Ok(Columns { keys, spools })
+    }
+
+    /// Takes the values of rows that come after those before.
+    pub fn push(&mut self, extracted: &Extracted) -> io::Result<()> {
+        for (spool, values) in self.spools.iter_mut().zip(&extracted.values) {
+            for value in values {
+                match value {
+                    None => spool.write_all(&[0])?,
+                    Some(Value::Number(number)) => {
+                        spool.write_all(&[THERE])?;
+                        spool.write_all(&number.to_le_bytes())?;
+                    }
+                    Some(Value::Text(folded, text)) => {
+                        spool.write_all(&[THERE])?;
+                        write_text(folded, spool)?;
+                        write_text(text, spool)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sorts and writes every order.
+    pub fn write(
+        &mut self,
+        writing: &Writing<'_>,
+        path: &Path,
+        header: Header,
+    ) -> io::Result<Written> {
+        let mut writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
+        for (order, spool) in self.keys.orders.iter().zip(&mut self.spools) {
+            writing.order(order, spool.take_file()?, &mut writer)?;
+        }
+        writer.finish()
+    }
+}
+
+impl Writing<'_> {
+    fn order(&self, order: &Order, column: File, writer: &mut OrdersWriter) -> io::Result<()> {
+        let rows = 0..self.draft.count(self.entity);
+        let mut column = BufReader::with_capacity(1 << 18, column);
+        let id_of = |row| self.draft.row_id(self.entity, row).map_err(io::Error::other);
+        match order.values {
+            Values::Ids => {
+                let by_id = self.draft.ids(self.entity);
+                let ranked = rows.map(|rank| {
+                    let row = by_id.row_at(rank as usize).map_err(io::Error::other)?;
+                    Ok(Ranked { row, value: Ordered::Next(id_of(row)?) })
+                });
+                writer.push(ranked, Parts::Ladder)
+            }
+            Values::Texts => {
+                let mut sorter = Sorter::new(self.scratch, self.memory_bytes);
+                for row in rows {
+                    let value = read_there(&mut column, |column| {
+                        Ok((read_text(column)?, read_text(column)?))
+                    })?;
+                    sorter.push(Placed { value: Last(value), id: id_of(row)?, row })?;
+                }
+                let ranked = Runs { sorted: sorter.finish()?, last: None, number: |_: &_| 0 };
+                writer.push(ranked, Parts::Whole { has_values: false })
+            }
+            _ if order.is_row_order => {
+                let mut last = None;
+                let ranked = rows.map(|row| {
+                    let value = read_there(&mut column, read_number)?;
+                    if row > 0 && Last(value) < Last(last) {
+                        return Err(io::Error::other("rows do not stand in their own order"));
+                    }
+                    let is_same = row > 0 && value == last;
+                    last = value;
+                    Ok(Ranked { row, value: beside(is_same, value) })
+                });
+                writer.push(ranked, Parts::RowOrder)
+            }
+            _ => {
+                let mut sorter = Sorter::new(self.scratch, self.memory_bytes);
+                for row in rows {
+                    let value = read_there(&mut column, read_number)?;
+                    sorter.push(Placed { value: Last(value), id: id_of(row)?, row })?;
+                }
+                let ranked =
+                    Runs { sorted: sorter.finish()?, last: None, number: |value: &_| *value };
+                writer.push(ranked, Parts::Whole { has_values: order.values != Values::Codes })
+            }
+        }
+    }
+}
+
+fn beside(is_same: bool, value: Option<u64>) -> Ordered {
+    match value {
+        None => Ordered::None,
+        Some(_) if is_same => Ordered::Same,
+        Some(value) => Ordered::Next(value),
+    }
+}
+
+/// A value, or none, which comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Last<T>(Option<T>);
+
+impl<T: Ord> PartialOrd for Last<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Ord> Ord for Last<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => a.cmp(b),
+            (a, b) => a.is_none().cmp(&b.is_none()),
+        }
+    }
+}
+
+/// A row with what it is sorted by.
+#[derive(Debug, PartialEq, Eq)]
+struct Placed<T> {
+    value: Last<T>,
+    id: u64,
+    row: u32,
+}
+
+impl<T: Ord> PartialOrd for Placed<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T: Ord> Ord for Placed<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (&self.value, self.id, self.row).cmp(&(&other.value, other.id, other.row))
+    }
+}
+
+impl Spill for Placed<u64> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        match self.value.0 {
+            None => out.write_all(&[0])?,
+            Some(value) => {
+                out.write_all(&[THERE])?;
+                out.write_all(&value.to_le_bytes())?;
+            }
+        }
+        out.write_all(&self.id.to_le_bytes())?;
+        out.write_all(&self.row.to_le_bytes())
+    }
+
+    fn read(input: &mut impl Read) -> io::Result<Option<Self>> {
+        let Some(there) = read_array::<1>(input)? else { return Ok(None) };
+        let value = if there == [THERE] { Some(read_number(input)?) } else { None };
+        Ok(Some(Placed { value: Last(value), id: read_number(input)?, row: read_row(input)? }))
+    }
+}
+
+impl Spill for Placed<(String, String)> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        match &self.value.0 {
+            None => out.write_all(&[0])?,
+            Some((folded, text)) => {
+                out.write_all(&[THERE])?;
+                write_text(folded, out)?;
+                write_text(text, out)?;
+            }
+        }
+        out.write_all(&self.id.to_le_bytes())?;
+        out.write_all(&self.row.to_le_bytes())
+    }
+
+    fn read(input: &mut impl Read) -> io::Result<Option<Self>> {
+        let Some(there) = read_array::<1>(input)? else { return Ok(None) };
+        let value =
+            if there == [THERE] { Some((read_text(input)?, read_text(input)?)) } else { None };
+        Ok(Some(Placed { value: Last(value), id: read_number(input)?, row: read_row(input)? }))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.value.0.as_ref().map_or(0, |(folded, text)| folded.capacity() + text.capacity())
+    }
+}
+
+/// Sorted rows as an order takes them: where the value is the last one's, it is not told again.
+struct Runs<I, T, N> {
+    sorted: I,
+    last: Option<Last<T>>,
+    number: N,
+}
+
+impl<I, T, N> Iterator for Runs<I, T, N>
+where
+    I: Iterator<Item = io::Result<Placed<T>>>,
+    T: Ord,
+    N: Fn(&T) -> u64,
+{
+    type Item = io::Result<Ranked>;
+
+    fn next(&mut self) -> Option<io::Result<Ranked>> {
+        let placed = match self.sorted.next()? {
+            Ok(placed) => placed,
+            Err(error) => return Some(Err(error)),
+        };
+        let is_same = self.last.as_ref() == Some(&placed.value);
+        let value = beside(is_same, placed.value.0.as_ref().map(&self.number));
+        self.last = Some(placed.value);
+        Some(Ok(Ranked { row: placed.row, value }))
+    }
+}
+
+fn read_there<R: Read, T>(
+    input: &mut R,
+    read: impl FnOnce(&mut R) -> io::Result<T>,
+) -> io::Result<Option<T>> {
+    let mut there = [0];
+    input.read_exact(&mut there)?;
+    if there == [THERE] { read(input).map(Some) } else { Ok(None) }
+}
+
+fn read_number(input: &mut impl Read) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    input.read_exact(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+fn read_row(input: &mut impl Read) -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    input.read_exact(&mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+fn write_text(text: &str, out: &mut impl Write) -> io::Result<()> {
+    let length = u32::try_from(text.len()).map_err(io::Error::other)?;
+    out.write_all(&length.to_le_bytes())?;
+    out.write_all(text.as_bytes())
+}
+
+fn read_text(input: &mut impl Read) -> io::Result<String> {
+    let mut bytes = vec![0; read_row(input)? as usize];
+    input.read_exact(&mut bytes)?;
+    String::from_utf8(bytes).map_err(io::Error::other)
+}

@@ -1,0 +1,220 @@
+//! Text as it is compared: without case, accents, markup and punctuation.
+//!
+//! The tables are those of Unicode 16 (case folding), 17 (Alphabetic) and 18 (normalisation,
+//! categories, scripts); they differ in characters assigned after Unicode 16 alone. FORMAT.md names them,
+//! since hashes of folded texts are written in files.
+
+use std::borrow::Cow;
+
+use caseless::Caseless;
+use unicode_normalization::UnicodeNormalization;
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+
+/// Letters that no decomposition takes apart, and what they are compared as.
+const LETTERS: [(char, &str); 12] = [
+    ('ø', "o"),
+    ('ł', "l"),
+    ('đ', "d"),
+    ('ð', "d"),
+    ('þ', "th"),
+    ('æ', "ae"),
+    ('œ', "oe"),
+    ('ß', "ss"),
+    ('ı', "i"),
+    ('ħ', "h"),
+    ('ŧ', "t"),
+    ('ŋ', "n"),
+];
+
+/// Dropped where other punctuation parts words: `O'Brien` is one word.
+const APOSTROPHES: [char; 4] = ['\'', '’', 'ʼ', '‘'];
+
+/// The folded form of a text: words of letters and digits with one space between them.
+///
+/// Empty where the text holds neither. Cost: one pass over ASCII, several over the rest.
+pub fn fold(text: &str) -> String {
+    let text = without_tags(text);
+    if text.is_ascii() {
+        return fold_ascii(&text);
+    }
+    let is_kept = |c: &char| c.general_category() != GeneralCategory::NonspacingMark;
+    let letters =
+        text.nfkd().filter(is_kept).default_case_fold().nfkd().filter(is_kept).flat_map(by_letter);
+    let mut words = Words::default();
+    letters.for_each(|c| words.push(c));
+    words.text.nfc().collect()
+}
+
+fn fold_ascii(text: &str) -> String {
+    let mut words = Words { text: String::with_capacity(text.len()), between: false };
+    text.chars().for_each(|c| words.push(c.to_ascii_lowercase()));
+    words.text
+}
+
+/// What a letter is compared as.
+fn by_letter(c: char) -> impl Iterator<Item = char> {
+    let other = LETTERS.iter().find(|(letter, _)| *letter == c);
+    let as_is = other.is_none().then_some(c);
+    other.map_or("", |(_, other)| other).chars().chain(as_is)
+}
+
+/// Bytes of a word that are indexed and asked for; longer ones are cut at a character.
+pub const WORD_BYTES_MAX: usize = 256;
+
+/// The words of a folded text, as they are indexed.
+///
+/// A word of a script that writes none apart is found from any character within: what follows each
+/// such character is a word too.
+pub fn words(folded: &str) -> impl Iterator<Item = &str> {
+    folded.split(' ').filter(|word| !word.is_empty()).flat_map(|word| {
+        let within = word.char_indices().skip(1).filter(|(_, c)| is_unspaced(*c));
+        std::iter::once(word).chain(within.map(|(at, _)| &word[at..])).map(cut_word)
+    })
+}
+
+/// The words of a folded question.
+pub fn asked_words(folded: &str) -> impl Iterator<Item = &str> {
+    folded.split(' ').filter(|word| !word.is_empty()).map(cut_word)
+}
+
+fn cut_word(word: &str) -> &str {
+    let end = word.len().min(WORD_BYTES_MAX);
+    let end = (0..=end).rev().find(|at| word.is_char_boundary(*at)).unwrap_or(0);
+    &word[..end]
+}
+
+/// Whether a character is of a script that does not part words by spaces.
+fn is_unspaced(c: char) -> bool {
+    use unicode_script::{Script, UnicodeScript};
+    !c.is_ascii()
+        && matches!(
+            c.script(),
+            Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul | Script::Thai
+        )
+}
+
+/// Folded words under way.
+#[derive(Default)]
+struct Words {
+    text: String,
+    /// Whether a word ended, so that a space belongs before the next.
+    between: bool,
+}
+
+impl Words {
+    fn push(&mut self, c: char) {
+        // One of them counts as alphabetic.
+        if APOSTROPHES.contains(&c) {
+            return;
+        }
+        if c.is_alphabetic() || c.is_numeric() {
+            if std::mem::take(&mut self.between) && !self.text.is_empty() {
+                self.text.push(' ');
+            }
+            self.text.push(c);
+        } else {
+            self.between = true;
+        }
+    }
+}
+
+/// The text without `<i>`, `</sub>` and the like. A `<` that begins no tag stays.
+fn without_tags(text: &str) -> Cow<'_, str> {
+    // Beyond the last `>` nothing is a tag, so that a text of `<a<a<a…` is not searched again and
+    // again.
+    let Some(last) = text.rfind('>') else { return Cow::Borrowed(text) };
+    let mut kept = String::new();
+    let mut from = 0;
+    let mut at = 0;
+    while let Some(open) = text[at..last].find('<').map(|found| at + found) {
+        let name = text[open + 1..].strip_prefix('/').unwrap_or(&text[open + 1..]);
+        let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic());
+        match is_tag.then(|| text[open..].find('>')).flatten() {
+            Some(length) => {
+                kept.push_str(&text[from..open]);
+                from = open + length + 1;
+                at = from;
+            }
+            None => at = open + 1,
+        }
+        if at >= last {
+            break;
+        }
+    }
+    if from == 0 {
+        return Cow::Borrowed(text);
+    }
+    kept.push_str(&text[from..]);
+    Cow::Owned(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_compared_by_their_letters_and_digits() {
+        let check = |text: &str, expected: &str| assert_eq!(fold(text), expected, "{text}");
+        check("", "");
+        check("The Lancet", "the lancet");
+        check("  a --  b  ", "a b");
+        check("O'Brien", "obrien");
+        check("O’Brien", "obrien");
+        check("Oʼahu ‘quoted’", "oahu quoted");
+        check("Saint-Étienne", "saint etienne");
+        check("Université de Montréal", "universite de montreal");
+        check("e\u{301}", "e");
+        check("Łódź Straße Þór Æther ŒUVRE", "lodz strasse thor aether oeuvre");
+        check("İstanbul", "istanbul");
+        check("ISPARTA ısparta", "isparta isparta");
+        check("ﬁne ﬂow", "fine flow");
+        check("H₂O and CO<sub>2</sub>", "h2o and co2");
+        check("<i>E. coli</i> x < y > z", "e coli x y z");
+        check("a<b and c>d", "ad");
+        check("a < b", "a b");
+        check("<<a>b", "b");
+        check("<a", "a");
+        check("東京大学", "東京大学");
+        check("Ⅳ", "iv");
+        check("ẞ", "ss");
+        check("ὈΔΥΣΣΕΎΣ", "οδυσσευσ");
+        check("हिन्दी", "हिनदी");
+        check("***", "");
+        check("한국", "한국");
+    }
+
+    #[test]
+    fn words_of_unspaced_scripts_begin_at_every_character() {
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(words(&fold(text)).collect::<Vec<_>>(), expected, "{text}");
+        };
+        check("", &[]);
+        check("John  Smith", &["john", "smith"]);
+        check("東京 x", &["東京", "京", "x"]);
+        check("abc東京", &["abc東京", "東京", "京"]);
+        let long = "é".repeat(200);
+        assert_eq!(words(&long).collect::<Vec<_>>(), [&long[..256]]);
+    }
+
+    #[test]
+    fn folding_twice_changes_nothing_more() {
+        for text in ["Ŀ·l ʼn ŉ", "ΐ ᾳ ﷺ", "½ ² ㎏", "Ǆ ǆ", "ｶﾞ ガ", "ÅÅ Å"] {
+            assert_eq!(fold(&fold(text)), fold(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn many_openings_without_an_end_cost_one_search() {
+        let text = "<a".repeat(1 << 20);
+        assert_eq!(fold(&text).len(), (1 << 21) - 1);
+    }
+
+    #[test]
+    fn the_tables_are_those_the_format_names() {
+        assert_eq!(caseless::UNICODE_VERSION.0, 16);
+        assert_eq!(unicode_normalization::UNICODE_VERSION.0, 18);
+        assert_eq!(unicode_properties::UNICODE_VERSION.0, 18);
+        assert_eq!(char::UNICODE_VERSION.0, 17);
+        assert_eq!(unicode_script::UNICODE_VERSION.0, 18);
+    }
+}

@@ -1,0 +1,244 @@
+//! The reader of lists, orders and words, asked.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use pinakes_format::{
+    entity::Entity,
+    file::{Header, Kind},
+    fold::{fold, words},
+    keys::keys_of,
+    orders::{ordered_integer, ordered_number},
+};
+
+use crate::{
+    document::Document,
+    files::Archive,
+    index,
+    indexes::{Keys, Lists, Order, Words, integer_term, text_term},
+    with_example,
+};
+
+/// As many rows as take two chunks of rows.
+const MANY: u32 = 70_000;
+
+fn keys(entity: &str) -> Keys {
+    Keys::parse(Document::read().block("keys"), entity)
+}
+
+#[test]
+fn records_are_found_by_terms() {
+    with_example(|directory| {
+        let keys = keys("outputs");
+        let archive = Archive::open(directory, "outputs/lists");
+        assert_eq!(archive.rows(), keys.lists.len());
+        let lists = |path: &str| Lists::open(&archive, Keys::number(&keys.lists, path));
+        // A DOI is sought in its normal form, a text folded, a code in lower case.
+        assert_eq!(lists("doi").find(&text_term("10.5555/13a")), [1]);
+        assert!(lists("doi").find(&text_term("10.5555/13A")).is_empty());
+        assert_eq!(lists("doi").presence(), [1, 2]);
+        assert_eq!(lists("title").find(&text_term("uber graphs")), [1]);
+        assert_eq!(lists("title").find(&text_term("on drawing")), [2]);
+        assert_eq!(lists("type").find(&text_term("article")), [0]);
+        assert_eq!(lists("is_retracted").find(&[0, 0, 0, 0, 0, 0, 0, 1]), [0]);
+        // The first name is empty, and so found by nothing; it is there.
+        assert_eq!((lists("name").terms, lists("name").presence()), (2, vec![0, 1, 2]));
+        assert_eq!((lists("abstract").terms, lists("abstract").presence()), (0, vec![0]));
+        // Row 2 of topics is a stray without an id.
+        assert_eq!(lists("topics.id").find(&2u32.to_be_bytes()), [0]);
+        assert_eq!(lists("topics.id").presence(), [0]);
+        // One author has two spellings, which are two rows.
+        let authors = Archive::open(directory, "authors/lists");
+        let named = crate::asked::keys("authors");
+        let strays = Lists::open(&authors, Keys::number(&named.lists, "names of strays"));
+        assert_eq!(strays.find(&text_term("j swift")), [0]);
+        assert_eq!(strays.find(&text_term("jonathan swift")), [1]);
+        assert!(strays.presence().is_empty());
+        assert_eq!(lists("authors.id").find(&1u32.to_be_bytes()), [0]);
+    });
+}
+
+#[test]
+fn records_are_found_by_the_beginnings_of_words() {
+    with_example(|directory| {
+        let keys = keys("outputs");
+        assert_eq!(keys.names, ["name"]);
+        let lists = Archive::open(directory, "outputs/lists");
+        let lists = Lists::open(&lists, Keys::number(&keys.lists, "words of names"));
+        let archive = Archive::open(directory, "outputs/words");
+        assert_eq!((archive.published(), archive.rows()), (3, 3));
+        let words = Words(&archive);
+        assert_eq!((lists.terms, lists.presence()), (words.all().len(), vec![]));
+        let find = |prefix: &str| {
+            let places = words.beginning(prefix);
+            let found: BTreeSet<u32> = places
+                .flat_map(|place| {
+                    let place = u32::try_from(place).unwrap();
+                    lists.find(&place.to_be_bytes())
+                })
+                .collect();
+            found.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(find("u"), [1]);
+        assert_eq!(find("draw"), [2]);
+        assert_eq!(find("drawing"), [2]);
+        assert!(find("rawing").is_empty());
+        // Han writes no words apart.
+        assert_eq!(find("東京"), [1, 2]);
+        assert_eq!(find("大学"), [1, 2]);
+        assert_eq!(find(""), [1, 2]);
+        assert!(Words(&Archive::open(directory, "fields/words")).all().is_empty());
+    });
+}
+
+#[test]
+fn words_are_sought_in_all_shards() {
+    let directory = tempfile::tempdir().unwrap();
+    let shards = [["graph", "graphic"].as_slice(), &["graphs", "planar"], &["東京"]];
+    let header = Header { kind: Kind::Words, entity: Some(Entity::Field), published: 1, rows: 1 };
+    let (mut bytes, mut places, mut next) = (header.encode().to_vec(), Vec::new(), 0..);
+    for words in shards {
+        places.push(bytes.len() as u64);
+        let shard = fst::Map::from_iter(words.iter().copied().zip(&mut next)).unwrap();
+        bytes.extend_from_slice(shard.as_fst().as_bytes());
+    }
+    places.extend([bytes.len() as u64, shards.len() as u64]);
+    bytes.extend(places.iter().flat_map(|place| place.to_le_bytes()));
+    std::fs::write(directory.path().join("words"), bytes).unwrap();
+    let archive = Archive::open(directory.path(), "words");
+    let words = Words(&archive);
+    assert_eq!(words.beginning("graph"), 0..3);
+    assert_eq!(words.beginning("graphs"), 2..3);
+    assert_eq!(words.beginning("p"), 3..4);
+    assert_eq!(words.beginning("東"), 4..5);
+    assert_eq!(words.beginning(""), 0..5);
+    assert_eq!(words.beginning("q"), 4..4);
+}
+
+#[test]
+fn orders_are_walked() {
+    with_example(|directory| {
+        let keys = keys("outputs");
+        let archive = Archive::open(directory, "outputs/orders");
+        let order = |path| Order::open(&archive, &keys, path);
+        let year = order("year");
+        assert_eq!((year.rows(), year.distinct, year.valued), (vec![1, 0, 2], 2, 2));
+        assert_eq!([0, 1, 2].map(|row| year.code_of(row)), [1, 0, 2]);
+        assert_eq!([!year.value(0), !year.value(1)], [2_020, -44].map(ordered_integer));
+        assert_eq!(!order("fwci").value(0), ordered_number(0.5));
+        assert_eq!(!order("date").value(0), ordered_integer(19_991_231));
+        // "7 bytes…", "on drawing", "uber graphs".
+        assert_eq!(order("title").rows(), [0, 2, 1]);
+        assert_eq!(order("cited_by_count").rows(), [0, 1, 2]);
+        assert_eq!(order("cited_by_count").code_of(2), 0);
+        assert_eq!(year.steps, 0);
+    });
+}
+
+#[test]
+fn long_lists_are_read_in_each_of_their_forms() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("lists");
+    let every = |step: usize| (0..MANY).step_by(step).collect::<BTreeSet<u32>>();
+    // Short; arrays; bitset and array; full and bitset.
+    let lists = [every(40_000), every(100), every(15), every(1)];
+    let terms: BTreeMap<u128, BTreeSet<u32>> = (7u128..).zip(lists.clone()).collect();
+    let mut writer = index::lists_writer(&place, Entity::Field, 2);
+    index::push_lists(&mut writer, 0, &BTreeMap::new(), &BTreeSet::new());
+    index::push_lists(&mut writer, 8, &terms, &lists[3]);
+    writer.finish().unwrap();
+    let archive = Archive::open(directory.path(), "lists");
+    let nothing = Lists::open(&archive, 0);
+    assert_eq!((nothing.terms, nothing.presence()), (0, vec![]));
+    let read = Lists::open(&archive, 1);
+    assert_eq!(read.terms, 4);
+    for (at, expected) in lists.iter().enumerate() {
+        let term = (7 + at as u64).to_be_bytes();
+        assert_eq!(read.find(&term), expected.iter().copied().collect::<Vec<_>>());
+        assert_eq!(read.count(at), expected.len());
+        assert_eq!(read.place(at).2, at > 0, "list {at}");
+    }
+    assert_eq!(read.presence().len(), MANY as usize);
+    assert_eq!(integer_term(-1), 0x7fff_ffff_ffff_ffff_u64.to_be_bytes());
+}
+
+/// Writes the orders of fields with many rows, which are in the order of their counts.
+fn write_orders(directory: &Path) -> (Vec<u64>, Vec<Option<u64>>) {
+    // A few values of many rows, many of one, and rows without.
+    let count_of = |row: u32| match row {
+        0..500 => Some(u64::from(9_000 - row)),
+        500..45_000 => Some(3),
+        45_000..69_990 => Some(2),
+        _ => None,
+    };
+    let ids: Vec<u64> = (0..MANY).map(|row| u64::from(row) * 3 % 70_001 + 1).collect();
+    let mut counts: Vec<(Option<u64>, u64)> =
+        (0..MANY).map(count_of).zip(ids.iter().copied()).collect();
+    counts.sort_by_key(|(count, id)| (count.is_none(), count.map(|count| !count), *id));
+    let (counts, ids): (Vec<Option<u64>>, Vec<u64>) = counts.into_iter().unzip();
+    let ordered = |number: u64| (!ordered_integer(number as i64), String::new(), String::new());
+    let mut writer = index::orders_writer(&directory.join("orders"), Entity::Field, ids.len());
+    for order in &keys_of(Entity::Field).orders {
+        let values: Vec<Option<index::Value>> = match order.path.as_str() {
+            "outputs_count" => counts.iter().map(|count| count.map(ordered)).collect(),
+            "cited_by_count" => ids.iter().map(|id| count_of(*id as u32).map(ordered)).collect(),
+            _ => vec![None; ids.len()],
+        };
+        index::push_order(&mut writer, order, &ids, &values);
+    }
+    writer.finish().unwrap();
+    (ids, counts)
+}
+
+#[test]
+fn ladders_hold_the_rows_before_their_steps() {
+    let directory = tempfile::tempdir().unwrap();
+    let (ids, counts) = write_orders(directory.path());
+    let keys = keys("fields");
+    let archive = Archive::open(directory.path(), "orders");
+    let own = Order::open(&archive, &keys, "outputs_count");
+    assert_eq!((own.steps, own.valued, own.distinct), (0, 69_990, 502));
+    assert_eq!(own.row_at(7), 7);
+    let values = (0..own.distinct).map(|code| Some(!own.value(code)));
+    let values: Vec<Option<u64>> = values.chain([None]).collect();
+    for (row, count) in (0u32..).zip(&counts) {
+        let expected = count.map(|count| ordered_integer(count as i64));
+        assert_eq!(values[own.code_of(row)], expected, "row {row}");
+    }
+    let order = Order::open(&archive, &keys, "cited_by_count");
+    let rows = order.rows();
+    let mut sorted = rows.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, (0..MANY).collect::<Vec<_>>());
+    let placed = |row: &u32| (order.code_of(*row), ids[*row as usize]);
+    assert!(rows.is_sorted_by_key(placed));
+    assert!(order.steps > 0, "no steps");
+    for step in 0..order.steps {
+        let mut before = rows[..order.step(step)].to_vec();
+        before.sort_unstable();
+        let found = [0, 1].map(|chunk| order.before_step(step, chunk)).concat();
+        assert_eq!(found, before, "step {step}");
+    }
+}
+
+#[test]
+fn letters_are_folded_as_the_text_says() {
+    let document = Document::read();
+    let from = document.text().find("Some letters become others: ").unwrap();
+    let rule = document.text()[from..].split(": ").nth(1).unwrap().split('.').next().unwrap();
+    let pairs: Vec<_> =
+        rule.split(',').map(|pair| pair.trim().split_once(" → ").unwrap()).collect();
+    assert_eq!(pairs.len(), 12);
+    pairs.iter().for_each(|(letter, other)| assert_eq!(fold(letter), *other));
+}
+
+#[test]
+fn words_are_made_as_the_text_says() {
+    let document = Document::read();
+    let from = document.text().find("`東京大学` has the words\n").unwrap();
+    let listed = document.text()[from..].split_once('\n').unwrap().1.split_once('.').unwrap().0;
+    let listed: Vec<&str> = listed.split(", ").map(|word| word.trim_matches('`')).collect();
+    assert_eq!(words(&fold("東京大学")).collect::<Vec<_>>(), listed);
+}

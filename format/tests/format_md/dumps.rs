@@ -1,0 +1,204 @@
+//! The annotated dumps of FORMAT.md.
+
+use std::{fmt::Write, path::Path};
+
+use pinakes_format::{
+    file::HEADER_BYTES, record::value::TABLE_NAMES, snapshot::STRINGS_PREFIX_BYTES,
+};
+
+use crate::{
+    document::Document,
+    files::Archive,
+    indexes::{Keys, Lists, Words},
+    reader::Trace,
+};
+
+/// What the dump of a file of the example must be.
+pub fn generate(path: &str, document: &Document, directory: &Path) -> String {
+    let keys = || Keys::parse(document.block("keys"), "topics");
+    match path {
+        "topics/records" => of_record(document, directory),
+        "topics/lists" => of_lists(&keys(), directory),
+        "topics/orders" => of_orders(&keys(), directory),
+        "topics/words" => of_words(directory),
+        _ => of_columns_or_blobs(path, directory),
+    }
+}
+
+/// Lines of at most 12 bytes, the note beside the first.
+fn dump(bytes: &[u8], trace: &Trace) -> String {
+    let mut text = String::new();
+    let mut end = trace.keys().next().copied().unwrap();
+    for (from, (length, note)) in trace {
+        assert_eq!(*from, end, "{note}");
+        end = from + length;
+        for (at, line) in bytes[*from..end].chunks(12).enumerate() {
+            let hex: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
+            let note = if at == 0 { note.as_str() } else { "" };
+            let line = format!("{:04x}  {:<35}  {note}", from + at * 12, hex.join(" "));
+            writeln!(text, "{}", line.trim_end()).unwrap();
+        }
+    }
+    assert_eq!(end, bytes.len());
+    text
+}
+
+fn note_offsets(archive: &Archive, count: usize, trace: &mut Trace) {
+    let offsets = archive.0.len() - 8 * (count + 1);
+    for at in 0..count {
+        let null = if archive.blob_place(at, count, 0).is_none() { ": null" } else { "" };
+        trace.insert(offsets + 8 * at, (8, format!("offset of blob {at}{null}")));
+    }
+    trace.insert(offsets + 8 * count, (8, "offset of the end".to_string()));
+}
+
+fn of_record(document: &Document, directory: &Path) -> String {
+    let archive = Archive::open(directory, "topics/records");
+    let mut trace = Trace::new();
+    for (offset, size, field) in document.header_grid() {
+        trace.insert(offset, (size, field));
+    }
+    let (from, to) = archive.blob_place(0, 1, 0).unwrap();
+    let archived = archive.u32(from) as usize;
+    assert_eq!(from + 4 + archived, to);
+    trace.insert(from, (4, format!("length of the archived part: {archived}")));
+    let (_, of_record) = crate::read(document, "topics", &archive.0[from + 4..to], from + 4);
+    trace.extend(of_record.into_iter().map(|(at, read)| (from + 4 + at, read)));
+    note_offsets(&archive, 1, &mut trace);
+    dump(&archive.0, &trace)
+}
+
+fn of_columns_or_blobs(path: &str, directory: &Path) -> String {
+    let archive = Archive::open(directory, path);
+    let (published, rows) = (archive.published(), archive.rows());
+    let mut trace = Trace::new();
+    let mut at = HEADER_BYTES;
+    let mut note = |size: usize, note: String| {
+        trace.insert(at, (size, note));
+        at += size;
+    };
+    match path.rsplit('/').next().unwrap() {
+        "ids" => {
+            (0..rows).for_each(|row| note(8, format!("id of row {row}: {}", archive.id(row))));
+            (0..published).for_each(|at| note(8, format!("id {at}, ascending")));
+            (0..published).for_each(|at| note(4, format!("its row: {at}")));
+        }
+        "redirects" => {
+            (0..rows).for_each(|at| note(8, format!("merged id {at}")));
+            (0..rows).for_each(|at| note(8, format!("where it lives {at}")));
+        }
+        blobs => {
+            let (count, prefix) = match blobs {
+                "strings" => (2 * rows, STRINGS_PREFIX_BYTES),
+                _ => (rows, 0),
+            };
+            (0..prefix / 8).for_each(|table| {
+                let name = TABLE_NAMES.get(table);
+                note(8, name.map_or("codes".into(), |name| format!("first code of {name}")));
+            });
+            for at in 0..count {
+                if let Some(blob) = archive.blob(at, count, prefix).filter(|blob| !blob.is_empty())
+                {
+                    note(blob.len(), format!("blob {at}: {}", String::from_utf8_lossy(blob)));
+                }
+            }
+            note_offsets(&archive, count, &mut trace);
+        }
+    }
+    dump(&archive.0, &trace)
+}
+
+/// Notes what follows what.
+#[derive(Default)]
+struct Notes {
+    trace: Trace,
+    at: usize,
+}
+
+impl Notes {
+    fn push(&mut self, size: usize, note: String) {
+        if size > 0 {
+            self.trace.insert(HEADER_BYTES + self.at, (size, note));
+        }
+        self.at += size;
+    }
+}
+
+fn of_lists(keys: &Keys, directory: &Path) -> String {
+    let archive = Archive::open(directory, "topics/lists");
+    let mut notes = Notes::default();
+    for (number, (path, _)) in keys.lists.iter().enumerate() {
+        let lists = Lists::open(&archive, number);
+        let what = |at: usize| match at == lists.terms {
+            true => "presence".to_string(),
+            false => format!("term {at}"),
+        };
+        for at in 0..=lists.terms {
+            let (from, to, is_long) = lists.place(at);
+            assert!(!is_long);
+            notes.push(to - from, format!("{path}: rows of {}: {:?}", what(at), lists.rows(at)));
+        }
+        for at in 0..lists.terms {
+            notes.push(lists.term(at).len(), format!("{path}: {}", what(at)));
+        }
+        for at in 0..=lists.terms {
+            notes.push(8, format!("{path}: place of {}", what(at)));
+        }
+        notes.push(8, format!("{path}: the end"));
+    }
+    for (path, _) in &keys.lists {
+        notes.push(8, format!("{path}: where its terms begin"));
+        notes.push(8, format!("{path}: terms"));
+        notes.push(8, format!("{path}: bytes of a term"));
+    }
+    dump(&archive.0, &notes.trace)
+}
+
+fn of_words(directory: &Path) -> String {
+    let archive = Archive::open(directory, "topics/words");
+    let words: Vec<String> = Words(&archive).all().into_iter().map(|(word, _)| word).collect();
+    let mut notes = Notes::default();
+    notes.push(8, "shard 0: version of the fst format".into());
+    notes.push(8, "shard 0: type".into());
+    let shard_bytes = archive.0.len() - HEADER_BYTES - 24;
+    notes.push(shard_bytes - 36, format!("shard 0: nodes, {}", words.join(" and ")));
+    notes.push(8, "shard 0: words".into());
+    notes.push(8, "shard 0: address of the root".into());
+    notes.push(4, "shard 0: checksum".into());
+    notes.push(8, "where shard 0 begins".into());
+    notes.push(8, "where shard 0 ends".into());
+    notes.push(8, "shards".into());
+    dump(&archive.0, &notes.trace)
+}
+
+fn of_orders(keys: &Keys, directory: &Path) -> String {
+    const FIELDS: [&str; 10] = [
+        "where its values begin",
+        "distinct values",
+        "rows with a value",
+        "where its rows begin",
+        "where its codes begin",
+        "bytes of a code",
+        "where its places begin",
+        "where its steps begin",
+        "steps",
+        "where it ends",
+    ];
+    let archive = Archive::open(directory, "topics/orders");
+    let directory = archive.0.len() - 80 * keys.orders.len();
+    let mut notes = Notes::default();
+    for (number, (path, _)) in keys.orders.iter().enumerate() {
+        let field = |at: usize| archive.u64(directory + 80 * number + 8 * at) as usize;
+        let values = (field(0)..field(3)).step_by(8);
+        values.for_each(|_| notes.push(8, format!("{path}: a value")));
+        let rows = (field(3)..field(4)).step_by(4).enumerate();
+        rows.for_each(|(rank, _)| notes.push(4, format!("{path}: row of rank {rank}")));
+        let codes = 0..(field(6) - field(4)) / field(5).max(1);
+        codes.for_each(|row| notes.push(field(5), format!("{path}: code of row {row}")));
+        assert_eq!(field(6), field(9));
+    }
+    for (path, _) in &keys.orders {
+        FIELDS.iter().for_each(|field| notes.push(8, format!("{path}: {field}")));
+    }
+    dump(&archive.0, &notes.trace)
+}

@@ -1,0 +1,234 @@
+//! Lists, orders and words of the example's records, gathered as the compiler gathers them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use pinakes_format::{
+    entity::{Entity, NO_ID},
+    file::{Header, Kind, Written},
+    fold::{fold, words},
+    keys::{self, Terms, Values, keys_of},
+    lists::{ListsWriter, Term, any_row_term, integer_term, text_term},
+    orders::{Ordered, OrdersWriter, Parts, Ranked, ordered_integer, ordered_number},
+    postings::PostingsBuilder,
+    record::gather::{Gather, Gathered, Part, Tree},
+    snapshot::Snapshot,
+    with_record,
+    words::WordsWriter,
+};
+
+/// What a row is ordered by: a number, or a text's folded form and its bytes.
+pub type Value = (u64, String, String);
+
+/// What the records of an entity gave.
+struct Index {
+    terms: Vec<BTreeMap<Term, BTreeSet<u32>>>,
+    presence: Vec<BTreeSet<u32>>,
+    values: Vec<Vec<Option<Value>>>,
+    words: BTreeMap<String, BTreeSet<u32>>,
+}
+
+/// Writes one of the three files of an entity whose other files lie in the draft.
+pub fn write(draft: &Snapshot, kind: Kind, entity: Entity, path: &Path) -> Written {
+    let (keys, index) = (keys_of(entity), Index::of(draft, entity));
+    if kind == Kind::Lists {
+        let mut writer = lists_writer(path, entity, keys.lists.len());
+        let words: BTreeMap<Term, BTreeSet<u32>> = (0..).zip(index.words.into_values()).collect();
+        for ((lists, terms), presence) in keys.lists.iter().zip(&index.terms).zip(&index.presence) {
+            let terms = if lists.terms == Terms::Words { &words } else { terms };
+            push_lists(&mut writer, lists.terms.bytes(), terms, presence);
+        }
+        return writer.finish().unwrap();
+    }
+    if kind == Kind::Words {
+        let count = u64::from(draft.count(entity));
+        let header = Header { kind, entity: Some(entity), published: count, rows: count };
+        let mut writer = WordsWriter::create(path, header).unwrap();
+        for (place, word) in (0..).zip(index.words.keys()) {
+            assert_eq!(writer.push(word.as_bytes()).unwrap(), place);
+        }
+        return writer.finish().unwrap();
+    }
+    let ids: Vec<u64> =
+        (0..draft.count(entity)).map(|row| draft.row_id(entity, row).unwrap()).collect();
+    let mut writer = orders_writer(path, entity, ids.len());
+    for (order, values) in keys.orders.iter().zip(&index.values) {
+        push_order(&mut writer, order, &ids, values);
+    }
+    writer.finish().unwrap()
+}
+
+pub fn lists_writer(path: &Path, entity: Entity, lists: usize) -> ListsWriter {
+    let (count, entity) = (lists as u64, Some(entity));
+    let header = Header { kind: Kind::Lists, entity, published: count, rows: count };
+    ListsWriter::create(path, header).unwrap()
+}
+
+pub fn orders_writer(path: &Path, entity: Entity, rows: usize) -> OrdersWriter {
+    let (count, entity) = (rows as u64, Some(entity));
+    let header = Header { kind: Kind::Orders, entity, published: count, rows: count };
+    OrdersWriter::create(path, header, 1).unwrap()
+}
+
+pub fn push_lists(
+    writer: &mut ListsWriter,
+    width: usize,
+    terms: &BTreeMap<Term, BTreeSet<u32>>,
+    presence: &BTreeSet<u32>,
+) {
+    let list = |rows: &BTreeSet<u32>| {
+        let mut list = PostingsBuilder::default();
+        rows.iter().for_each(|row| list.push(row >> 16, &[*row as u16]));
+        list
+    };
+    writer.begin(width);
+    terms.iter().for_each(|(term, rows)| writer.push(*term, &mut list(rows)).unwrap());
+    writer.end(&mut list(presence)).unwrap();
+}
+
+/// Appends the order of rows with these ids and values.
+pub fn push_order(
+    writer: &mut OrdersWriter,
+    order: &keys::Order,
+    ids: &[u64],
+    values: &[Option<Value>],
+) {
+    let is_ids = order.values == Values::Ids;
+    let value_of = |row: usize| if is_ids { Some(<_>::default()) } else { values[row].clone() };
+    let mut rows: Vec<usize> = (0..ids.len()).collect();
+    rows.sort_by_key(|row| (value_of(*row).is_none(), value_of(*row), ids[*row]));
+    assert!(!order.is_row_order || rows.is_sorted(), "{}", order.path);
+    let ranked = rows.iter().enumerate().map(|(rank, row)| {
+        let last = rank.checked_sub(1).map(|before| value_of(rows[before]));
+        let value = match value_of(*row) {
+            _ if is_ids => Ordered::Next(ids[*row]),
+            None => Ordered::None,
+            value if last.as_ref() == Some(&value) => Ordered::Same,
+            Some((number, ..)) => Ordered::Next(number),
+        };
+        Ok(Ranked { row: *row as u32, value })
+    });
+    let parts = match order.values {
+        Values::Ids => Parts::Ladder,
+        _ if order.is_row_order => Parts::RowOrder,
+        Values::Texts | Values::Codes => Parts::Whole { has_values: false },
+        _ => Parts::Whole { has_values: true },
+    };
+    writer.push(ranked, parts).unwrap();
+}
+
+fn gathered<'d>(
+    draft: &'d Snapshot,
+    entity: Entity,
+    row: u32,
+    tree: &Tree,
+) -> Vec<(usize, Gathered<'d>)> {
+    let mut found = Vec::new();
+    with_record!(entity, R => {
+        if let Some(record) = draft.archived::<R>(row).unwrap() {
+            record.gather(tree, &mut |end, value| found.push((end, value)));
+        }
+    });
+    found
+}
+
+impl Index {
+    fn of(draft: &Snapshot, entity: Entity) -> Index {
+        let (keys, count) = (keys_of(entity), draft.count(entity));
+        let mut index = Index {
+            terms: vec![BTreeMap::new(); keys.lists.len()],
+            presence: vec![BTreeSet::new(); keys.lists.len()],
+            values: vec![vec![None; count as usize]; keys.orders.len()],
+            words: BTreeMap::new(),
+        };
+        for row in 0..count {
+            for (end, value) in gathered(draft, entity, row, &keys.tree) {
+                let end = &keys.ends[end];
+                let values = match (&end.beyond, value) {
+                    (Some(beyond), Gathered::Reference(to, at)) => gathered(draft, to, at, beyond)
+                        .into_iter()
+                        .map(|(_, value)| value)
+                        .collect(),
+                    _ => vec![value],
+                };
+                for value in values {
+                    if let (true, Gathered::Text(text)) = (end.is_name, value) {
+                        for word in words(&fold(text)) {
+                            index.words.entry(word.to_string()).or_default().insert(row);
+                        }
+                    }
+                    if let Some(at) = end.lists {
+                        index.list(draft, at, keys.lists[at].terms, row, (&end.part, value));
+                    }
+                    if let Some(at) = end.order {
+                        let value = value_of(draft, &keys.orders[at], value);
+                        index.values[at][row as usize] = Some(value);
+                    }
+                }
+            }
+        }
+        for row in count..draft.rows(entity) {
+            if let (Some(at), Some(name)) =
+                (keys.stray_names, draft.row_name(entity, row).unwrap_or(None))
+            {
+                let term = text_term(&fold(name));
+                index.terms[at].entry(term).or_default().insert(row);
+            }
+        }
+        index
+    }
+
+    fn list(
+        &mut self,
+        draft: &Snapshot,
+        at: usize,
+        terms: Terms,
+        row: u32,
+        (part, value): (&Part, Gathered<'_>),
+    ) {
+        let is_present = match (part, value) {
+            (_, Gathered::Reference(entity, to)) if to < draft.count(entity) => true,
+            (Part::Name, Gathered::Reference(entity, to)) => {
+                draft.row_name(entity, to).unwrap().is_some()
+            }
+            (_, Gathered::Reference(entity, to)) => draft.row_id(entity, to).unwrap() != NO_ID,
+            _ => true,
+        };
+        if is_present {
+            self.presence[at].insert(row);
+        }
+        let term = match (terms, value) {
+            (Terms::Rows(_), Gathered::Reference(_, to)) => Term::from(to),
+            (Terms::AnyRows, Gathered::Reference(entity, to)) => any_row_term(entity, to),
+            (Terms::Values, Gathered::Integer(value)) => integer_term(value),
+            (Terms::Values, Gathered::Boolean(value)) => Term::from(value),
+            (Terms::Identifiers(scheme), Gathered::Text(text)) => text_term(&scheme.normal(text)),
+            (Terms::Codes, Gathered::Code(code)) => {
+                text_term(&draft.code(code).unwrap().to_ascii_lowercase())
+            }
+            (Terms::Texts, Gathered::Text(text)) if !fold(text).is_empty() => {
+                text_term(&fold(text))
+            }
+            (Terms::Texts, Gathered::Text(_)) | (Terms::Presence, _) => return,
+            (terms, value) => panic!("{terms:?} of {value:?}"),
+        };
+        self.terms[at].entry(term).or_default().insert(row);
+    }
+}
+
+fn value_of(draft: &Snapshot, order: &keys::Order, value: Gathered<'_>) -> Value {
+    let number = match value {
+        Gathered::Integer(value) | Gathered::Moment(value) => ordered_integer(value),
+        Gathered::Day(value) => ordered_integer(i64::from(value)),
+        Gathered::Number(value) => ordered_number(value),
+        Gathered::Text(text) => return (0, fold(text), text.to_string()),
+        Gathered::Code(code) => {
+            let text = draft.code(code).unwrap();
+            return (0, fold(text), text.to_string());
+        }
+        other => panic!("{} of {other:?}", order.path),
+    };
+    (if order.is_descending() { !number } else { number }, String::new(), String::new())
+}

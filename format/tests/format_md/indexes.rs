@@ -1,0 +1,252 @@
+//! A reader of lists, orders and words written from FORMAT.md alone.
+
+use std::ops::Range;
+
+use crate::files::Archive;
+
+/// What section 16's block says of an entity: its lists and orders, in the order of their numbers,
+/// and the paths of its names.
+#[derive(Default)]
+pub struct Keys {
+    pub lists: Vec<(String, String)>,
+    pub orders: Vec<(String, String)>,
+    pub names: Vec<String>,
+}
+
+impl Keys {
+    pub fn parse(block: &str, entity: &str) -> Keys {
+        let mut keys = Keys::default();
+        let lines = block.lines().skip_while(|line| *line != entity).skip(1);
+        for line in lines.take_while(|line| line.starts_with("  ")) {
+            let (what, rest) = line.trim_start().split_once(' ').unwrap();
+            if what == "names" {
+                keys.names = rest.trim_start().split(", ").map(str::to_string).collect();
+                continue;
+            }
+            let (number, rest) = rest.trim_start().split_once("  ").unwrap();
+            let (path, facts) = rest.split_once(": ").unwrap();
+            let kept = if what == "lists" { &mut keys.lists } else { &mut keys.orders };
+            assert_eq!(kept.len(), number.parse::<usize>().unwrap());
+            kept.push((path.to_string(), facts.to_string()));
+        }
+        keys
+    }
+
+    pub fn number(kept: &[(String, String)], path: &str) -> usize {
+        kept.iter().position(|(known, _)| known == path).expect(path)
+    }
+}
+
+/// The rows of a container.
+pub fn container(bytes: &[u8], count: usize) -> Vec<u32> {
+    match count {
+        65_536 => (0..65_536).collect(),
+        0..=4_096 => {
+            bytes.chunks(2).map(|row| u16::from_le_bytes([row[0], row[1]]).into()).collect()
+        }
+        _ => (0..65_536).filter(|row| bytes[*row as usize / 8] & (1 << (row % 8)) != 0).collect(),
+    }
+}
+
+pub fn container_bytes(count: usize) -> usize {
+    match count {
+        65_536 => 0,
+        0..=4_096 => 2 * count,
+        _ => 8_192,
+    }
+}
+
+/// The term of a text already in the form it is compared in.
+pub fn text_term(text: &str) -> Vec<u8> {
+    blake3::hash(text.as_bytes()).as_bytes()[..14].to_vec()
+}
+
+pub fn integer_term(value: i64) -> Vec<u8> {
+    (value as u64 ^ 0x8000_0000_0000_0000).to_be_bytes().to_vec()
+}
+
+/// The lists of one number.
+pub struct Lists<'a> {
+    archive: &'a Archive,
+    terms_from: usize,
+    pub terms: usize,
+    width: usize,
+}
+
+impl<'a> Lists<'a> {
+    pub fn open(archive: &'a Archive, number: usize) -> Lists<'a> {
+        let directory = archive.0.len() - 24 * archive.rows();
+        let field = |at: usize| archive.u64(directory + 24 * number + 8 * at) as usize;
+        Lists { archive, terms_from: field(0), terms: field(1), width: field(2) }
+    }
+
+    pub fn term(&self, at: usize) -> &'a [u8] {
+        &self.archive.0[self.terms_from + at * self.width..][..self.width]
+    }
+
+    /// Where the postings of a number lie, and whether they are long.
+    pub fn place(&self, number: usize) -> (usize, usize, bool) {
+        const LONG: u64 = 1 << 63;
+        let at = self.terms_from + self.terms * self.width + 8 * number;
+        let (from, to) = (self.archive.u64(at), self.archive.u64(at + 8) & !LONG);
+        ((from & !LONG) as usize, to as usize, from & LONG != 0)
+    }
+
+    /// How many rows, without touching one.
+    pub fn count(&self, number: usize) -> usize {
+        let (from, to, is_long) = self.place(number);
+        if is_long {
+            let chunks = self.archive.u32(from) as usize;
+            self.archive.u32(from + 4 + 12 * chunks + 4) as usize
+        } else {
+            (to - from) / 4
+        }
+    }
+
+    pub fn rows(&self, number: usize) -> Vec<u32> {
+        let (from, to, is_long) = self.place(number);
+        let u32 = |at| self.archive.u32(at);
+        if !is_long {
+            return (from..to).step_by(4).map(u32).collect();
+        }
+        let chunks = u32(from) as usize;
+        let entry = |at: usize| [0, 4, 8].map(|field| u32(from + 4 + 12 * at + field));
+        let mut rows = Vec::new();
+        for at in 0..chunks {
+            let ([chunk, before, begin], [_, until, end]) = (entry(at), entry(at + 1));
+            assert_eq!(rows.len(), before as usize);
+            let bytes = &self.archive.0[from + begin as usize..from + end as usize];
+            let count = (until - before) as usize;
+            assert_eq!(bytes.len(), container_bytes(count));
+            rows.extend(container(bytes, count).iter().map(|low| chunk * 65_536 + low));
+        }
+        assert_eq!(entry(chunks)[0], u32::MAX);
+        assert_eq!(from + entry(chunks)[2] as usize, to);
+        rows
+    }
+
+    /// The rows that have a term.
+    pub fn find(&self, term: &[u8]) -> Vec<u32> {
+        let found = (0..self.terms).find(|at| self.term(*at) == term);
+        found.map(|at| self.rows(at)).unwrap_or_default()
+    }
+
+    pub fn presence(&self) -> Vec<u32> {
+        self.rows(self.terms)
+    }
+}
+
+/// One order.
+pub struct Order<'a> {
+    archive: &'a Archive,
+    /// Whether ranks are rows.
+    is_row_order: bool,
+    pub values_from: usize,
+    pub distinct: usize,
+    pub valued: usize,
+    rows_from: usize,
+    codes_from: usize,
+    width: usize,
+    places_from: usize,
+    steps_from: usize,
+    pub steps: usize,
+}
+
+impl<'a> Order<'a> {
+    /// The order of a path among those of the text.
+    pub fn open(archive: &'a Archive, keys: &Keys, path: &str) -> Order<'a> {
+        let number = Keys::number(&keys.orders, path);
+        let directory = archive.0.len() - 80 * keys.orders.len();
+        let field = |at: usize| archive.u64(directory + 80 * number + 8 * at) as usize;
+        Order {
+            archive,
+            is_row_order: keys.orders[number].1.ends_with(", the rows' own"),
+            values_from: field(0),
+            distinct: field(1),
+            valued: field(2),
+            rows_from: field(3),
+            codes_from: field(4),
+            width: field(5),
+            places_from: field(6),
+            steps_from: field(7),
+            steps: field(8),
+        }
+    }
+
+    pub fn row_at(&self, rank: usize) -> u32 {
+        assert!(rank < self.archive.rows());
+        match self.is_row_order {
+            true => rank as u32,
+            false => self.archive.u32(self.rows_from + 4 * rank),
+        }
+    }
+
+    pub fn rows(&self) -> Vec<u32> {
+        (0..self.archive.rows()).map(|rank| self.row_at(rank)).collect()
+    }
+
+    pub fn code_of(&self, row: u32) -> usize {
+        let from = self.codes_from + row as usize * self.width;
+        let bytes = &self.archive.0[from..from + self.width];
+        bytes.iter().rev().fold(0, |code, byte| code << 8 | usize::from(*byte))
+    }
+
+    pub fn value(&self, code: usize) -> u64 {
+        assert!(code < self.distinct);
+        self.archive.u64(self.values_from + 8 * code)
+    }
+
+    pub fn step(&self, step: usize) -> usize {
+        self.archive.u32(self.steps_from + 4 * step) as usize
+    }
+
+    /// The rows of a chunk that stand before a step.
+    pub fn before_step(&self, step: usize, chunk: usize) -> Vec<u32> {
+        let at = self.places_from + 12 * (chunk * self.steps + step);
+        let (from, count) = (self.archive.u64(at) as usize, self.archive.u32(at + 8) as usize);
+        let bytes = &self.archive.0[from..from + container_bytes(count)];
+        let rows = container(bytes, count);
+        assert_eq!(rows.len(), count);
+        rows.iter().map(|low| chunk as u32 * 65_536 + low).collect()
+    }
+}
+
+/// The words of an entity's names.
+pub struct Words<'a>(pub &'a Archive);
+
+impl<'a> Words<'a> {
+    fn shards(&self) -> Vec<&'a [u8]> {
+        let bytes = &self.0.0;
+        let count_at = bytes.len() - 8;
+        let shards = self.0.u64(count_at) as usize;
+        let directory = count_at - 8 * (shards + 1);
+        let place = |at: usize| self.0.u64(directory + 8 * at) as usize;
+        assert_eq!((place(0), place(shards)), (64, directory));
+        (0..shards).map(|at| &bytes[place(at)..place(at + 1)]).collect()
+    }
+
+    /// Every word with its place, as the fst crate reads them.
+    pub fn all(&self) -> Vec<(String, u64)> {
+        let mut words = Vec::new();
+        for shard in self.shards() {
+            assert_eq!(shard[..16], [3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+            let behind = |at: usize| {
+                u64::from_le_bytes(shard[shard.len() - at..][..8].try_into().unwrap()) as usize
+            };
+            let map = fst::Map::new(shard).unwrap();
+            assert_eq!((behind(20), behind(12)), (map.len(), map.as_fst().root().addr()));
+            map.as_fst().verify().unwrap();
+            words.extend(map.stream().into_str_vec().unwrap());
+        }
+        words
+    }
+
+    /// The places of the words that begin so.
+    pub fn beginning(&self, prefix: &str) -> Range<usize> {
+        let words = self.all();
+        assert!(words.iter().zip(0..).all(|((_, place), at)| *place == at));
+        let from = words.partition_point(|(word, _)| word.as_str() < prefix);
+        let found = words[from..].iter().take_while(|(word, _)| word.starts_with(prefix));
+        from..from + found.count()
+    }
+}
