@@ -28,6 +28,7 @@ pub mod manifest;
 pub mod map;
 pub mod orders;
 pub mod postings;
+pub mod query;
 pub mod record;
 pub mod render;
 pub mod snapshot;

@@ -1,0 +1,194 @@
+//! A question to a list: which records, in which order, which page; and its answer from a snapshot.
+//!
+//! Text becomes a checked [`Query`] once, here; after that nobody looks at it again. REST, GraphQL
+//! and the command line build the same `Query`.
+
+mod answer;
+mod filter;
+mod grammar;
+mod matches;
+mod operand;
+mod range;
+mod refuse;
+mod set;
+mod side;
+mod sorted;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::{num::NonZeroU32, time::Instant};
+
+use crate::{
+    entity::Entity,
+    keys::{self, Key, keys_of},
+    render::RenderError,
+};
+
+pub use answer::{Answer, Plan};
+pub use filter::{EXPRESSIONS_MAX, Expression};
+pub use operand::Operand;
+pub use refuse::{Refusal, nearest};
+
+/// The page sizes there are.
+pub const PAGE_SIZES: [u32; 4] = [10, 25, 50, 100];
+/// The page size where none is asked for.
+pub const PAGE_SIZE_DEFAULT: u32 = 25;
+/// Keys in one sort at most.
+pub const SORT_KEYS_MAX: usize = 3;
+
+/// A checked question to a list.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The list.
+    pub entity: Entity,
+    /// What must hold of a record; all of it.
+    pub filter: Vec<Expression>,
+    /// What orders the records, before their ids; empty is the list's own order.
+    pub sort: Vec<SortKey>,
+    /// Which page, from 1.
+    pub page: NonZeroU32,
+    /// How many records a page has.
+    pub per_page: u32,
+}
+
+/// A key to sort by.
+#[derive(Clone, Copy, Debug)]
+pub struct SortKey {
+    /// The key.
+    pub key: &'static Key,
+    /// The number of its order.
+    pub order: usize,
+    /// Whether the greatest value comes first; none comes last either way.
+    pub is_descending: bool,
+}
+
+/// Why a question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    /// The snapshot is damaged.
+    #[error(transparent)]
+    Damaged(#[from] RenderError),
+    /// Answering took longer than it may.
+    #[error("the question took longer than it may")]
+    Deadline,
+}
+
+impl Query {
+    /// The list as it is, from its first page.
+    pub fn new(entity: Entity) -> Query {
+        Query {
+            entity,
+            filter: Vec::new(),
+            sort: Vec::new(),
+            page: NonZeroU32::MIN,
+            per_page: PAGE_SIZE_DEFAULT,
+        }
+    }
+
+    /// The first row of the page, among all that match.
+    pub fn first(&self) -> u64 {
+        u64::from(self.page.get() - 1) * u64::from(self.per_page)
+    }
+
+    /// Reads a filter and adds its expressions.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with each expression.
+    pub fn filter(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
+        self.filter.extend(filter::parse(keys_of(self.entity), self.entity, text)?);
+        Ok(())
+    }
+
+    /// Demands that the names hold these words, taken as they are: as `name.search` does, whatever
+    /// stands in them.
+    ///
+    /// # Errors
+    ///
+    /// Where the list takes no filter, or the text holds what no name does.
+    pub fn search(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
+        self.filter.push(filter::search(keys_of(self.entity), self.entity, text)?);
+        Ok(())
+    }
+
+    /// Reads what to sort by.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with each key.
+    pub fn sort(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
+        self.sort = parse_sort(self.entity, text)?;
+        Ok(())
+    }
+
+    /// The orders it sorts by, and whether each goes the other way than it is written.
+    fn orders(&self) -> Vec<(usize, bool)> {
+        let keys = keys_of(self.entity);
+        let is_reversed =
+            |key: &SortKey| keys.orders[key.order].is_descending() != key.is_descending;
+        self.sort.iter().map(|key| (key.order, is_reversed(key))).collect()
+    }
+}
+
+/// When an answer is no longer waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// Never.
+    pub const NEVER: Deadline = Deadline(None);
+
+    /// At a moment.
+    pub fn at(moment: Instant) -> Deadline {
+        Deadline(Some(moment))
+    }
+
+    fn check(self) -> Result<(), AnswerError> {
+        match self.0 {
+            Some(moment) if Instant::now() >= moment => Err(AnswerError::Deadline),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn parse_sort(entity: Entity, text: &str) -> Result<Vec<SortKey>, Vec<Refusal>> {
+    let keys = keys_of(entity);
+    let mut sort: Vec<SortKey> = Vec::new();
+    let mut refusals = Vec::new();
+    for part in text.split(',').take(SORT_KEYS_MAX + 1) {
+        match parse_sort_key(keys, entity, part) {
+            Ok(key) if sort.iter().any(|known| known.order == key.order) => {
+                refusals.push(Refusal::new(part, "sorts by a key a second time; name it once"));
+            }
+            Ok(key) => sort.push(key),
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    if text.split(',').count() > SORT_KEYS_MAX {
+        refusals.push(Refusal::new(text, format!("sorts by more than {SORT_KEYS_MAX} keys")));
+    }
+    if refusals.is_empty() { Ok(sort) } else { Err(refusals) }
+}
+
+fn parse_sort_key(
+    keys: &'static keys::Keys,
+    entity: Entity,
+    text: &str,
+) -> Result<SortKey, Refusal> {
+    let (name, direction) = text.split_once(':').unwrap_or((text, "asc"));
+    let is_descending = match direction {
+        "asc" => false,
+        "desc" => true,
+        _ => {
+            return Err(Refusal::new(
+                text,
+                "must end in `:asc` or `:desc`, in lower case, or be the key alone",
+            ));
+        }
+    };
+    match keys.sort(name) {
+        Some((key, order)) => Ok(SortKey { key, order, is_descending }),
+        None => Err(refuse::sort_key(keys, entity, name)),
+    }
+}

@@ -1,0 +1,152 @@
+//! Answering: the plan that is chosen, and the rows of the page.
+
+use std::fmt;
+
+use super::{
+    AnswerError, Deadline, Query,
+    matches::Filter,
+    set::Set,
+    side::Side,
+    sorted::{Sort, Sorter},
+};
+use crate::{entity::Entity, snapshot::Snapshot};
+
+/// What a question comes to.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// How many records match, on all pages together.
+    pub count: u64,
+    /// The rows on the page, in its order.
+    pub rows: Vec<u32>,
+    /// How it was found.
+    pub plan: Plan,
+}
+
+/// How an answer was found, for whoever wonders at its cost.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    entity: Entity,
+    /// Each expression with the sets it became: how many, of what kind, and rows at most.
+    sides: Vec<(String, usize, &'static str, u64)>,
+    chunks: u32,
+    ordering: &'static str,
+    count: u64,
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.entity)?;
+        for (at, (text, sets, kind, rows)) in self.sides.iter().enumerate() {
+            let and = if at == 0 { "" } else { " and" };
+            match sets {
+                0 => write!(f, "{and} `{text}` (nothing)")?,
+                1 => write!(f, "{and} `{text}` ({kind}, at most {rows} rows)")?,
+                _ => {
+                    write!(f, "{and} `{text}` ({sets} sets such as a {kind}, at most {rows} rows)")?
+                }
+            }
+        }
+        if !self.sides.is_empty() {
+            write!(f, " over {} chunks,", self.chunks)?;
+        }
+        write!(f, " {} rows, {}", self.count, self.ordering)
+    }
+}
+
+impl Query {
+    /// Answers from a snapshot.
+    ///
+    /// Cost: a pass over the containers of the sets the filter names, none over records; see
+    /// [`Plan`] for the choice made.
+    ///
+    /// # Errors
+    ///
+    /// Where the snapshot is damaged, or the deadline passes.
+    pub fn answer(&self, snapshot: &Snapshot, deadline: Deadline) -> Result<Answer, AnswerError> {
+        let sides: Result<Vec<Side<'_>>, AnswerError> = self
+            .filter
+            .iter()
+            .map(|expression| {
+                deadline.check()?;
+                Side::resolve(snapshot, self.entity, expression)
+            })
+            .collect();
+        let filter = Filter::new(sides?, snapshot.count(self.entity));
+        let keys: Result<Vec<Sort<'_>>, AnswerError> = self
+            .orders()
+            .into_iter()
+            .map(|(order, is_reversed)| {
+                Ok(Sort { order: snapshot.order(self.entity, order)?, is_reversed })
+            })
+            .collect();
+        let keys = keys?;
+        // The order of the rows alone needs no order.
+        let is_default =
+            keys.first().is_none_or(|key| key.order.is_row_order() && !key.is_reversed)
+                && keys.len() <= 1;
+        let (count, rows, ordering) = if is_default {
+            let (count, rows) = self.in_row_order(&filter, deadline)?;
+            (count, rows, "in row order")
+        } else {
+            let set = Set::of(&filter, deadline)?;
+            let ids = snapshot.ids(self.entity);
+            let sorter = Sorter { ids, by_id: snapshot.id_order(self.entity)?, deadline };
+            let rows = sorter.page(&set, &keys, self.first(), self.per_page as usize)?;
+            let ordering = match set {
+                Set::All(_) => "read from the order",
+                Set::Few(_) => "selected by their keys",
+                Set::Many(..) => "found by the order's ladder",
+            };
+            (set.count(), rows, ordering)
+        };
+        let sides = filter.sides().iter().map(|side| {
+            let kind = side.atoms.first().map_or("", |atom| atom.name());
+            (side.text.clone(), side.atoms.len(), kind, side.count_max(filter.rows()))
+        });
+        let plan = Plan {
+            entity: self.entity,
+            sides: sides.collect(),
+            chunks: filter.chunks(),
+            ordering,
+            count,
+        };
+        Ok(Answer { count, rows, plan })
+    }
+
+    /// The count, and the page in the order of the rows.
+    fn in_row_order(
+        &self,
+        filter: &Filter<'_>,
+        deadline: Deadline,
+    ) -> Result<(u64, Vec<u32>), AnswerError> {
+        let first = self.first();
+        let per_page = self.per_page as usize;
+        if filter.sides().is_empty() {
+            let all = u64::from(filter.rows());
+            let from = first.min(all);
+            let to = (from + u64::from(self.per_page)).min(all);
+            // Both are at most the rows there are, a u32.
+            return Ok((all, (from as u32..to as u32).collect()));
+        }
+        let counts = filter.counts(deadline)?;
+        let count = counts.iter().map(|count| u64::from(*count)).sum();
+        let mut page = Vec::with_capacity(per_page.min(count as usize));
+        let mut before = 0;
+        for (chunk, matches) in (0u32..).zip(&counts) {
+            let after = before + u64::from(*matches);
+            if after > first && page.len() < per_page {
+                let mut skipped = before;
+                filter.chunk(chunk)?.each(|low| {
+                    if skipped < first {
+                        skipped += 1;
+                    } else {
+                        page.push(chunk << 16 | u32::from(low));
+                    }
+                    page.len() < per_page
+                });
+            }
+            before = after;
+        }
+        Ok((count, page))
+    }
+}

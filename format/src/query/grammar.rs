@@ -1,0 +1,262 @@
+//! The grammar of filters: from text to keys and values, not yet looked at.
+//!
+//! ```text
+//! filter = expr *( ',' expr )
+//! expr   = key ':' ( ['!'] alt *( '|' alt )  |  ( '>' | '<' | '>=' | '<=' ) value )
+//! alt    = value, which may be a range or null
+//! value  = '"' any, with "" for a quote '"'  |  text without , | "
+//! ```
+
+use std::borrow::Cow;
+
+/// Alternatives of one expression at most.
+pub const ALTERNATIVES_MAX: usize = 100;
+
+/// An expression as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written<'t> {
+    /// What stands before the first colon.
+    pub key: &'t str,
+    /// What is demanded of its values.
+    pub test: Test<'t>,
+}
+
+/// What is demanded of a key's values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Test<'t> {
+    /// That one of these is among them, or none.
+    Any {
+        /// Whether none must be.
+        is_negated: bool,
+        /// What is looked for.
+        alternatives: Vec<Value<'t>>,
+    },
+    /// That one of them compares so.
+    Compares(Comparison, Value<'t>),
+}
+
+/// How values compare with the one given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Greater.
+    Above,
+    /// Greater or equal.
+    From,
+    /// Less.
+    Below,
+    /// Less or equal.
+    To,
+}
+
+/// A value as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value<'t> {
+    /// Its text, without the quotes.
+    pub text: Cow<'t, str>,
+    /// Whether it stood in quotes, and so is literal and whole.
+    pub is_quoted: bool,
+}
+
+/// The expressions of a filter: what stands between commas outside of quotes.
+pub fn split(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    text.split(move |c| {
+        is_quoted ^= c == '"';
+        c == ',' && !is_quoted
+    })
+}
+
+/// Reads one expression.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn parse(text: &str) -> Result<Written<'_>, String> {
+    if text.is_empty() {
+        return Err("an expression is empty; write `key:value`, with one comma between two".into());
+    }
+    let (key, rest) = text.split_once(':').ok_or(
+        "lacks its colon; an expression is `key:value`, and a value with a comma stands in quotes",
+    )?;
+    if key.is_empty() {
+        return Err("lacks its key; an expression is `key:value`".into());
+    }
+    if rest.bytes().any(|byte| byte.is_ascii_control()) {
+        return Err("holds a control character".into());
+    }
+    let comparisons = [
+        (">=", Comparison::From),
+        ("<=", Comparison::To),
+        (">", Comparison::Above),
+        ("<", Comparison::Below),
+    ];
+    for (sign, comparison) in comparisons {
+        if let Some(value) = rest.strip_prefix(sign) {
+            return Ok(Written { key, test: Test::Compares(comparison, value_alone(value)?) });
+        }
+    }
+    let (is_negated, rest) = match rest.strip_prefix('!') {
+        Some(rest) if rest.starts_with('!') => return Err("has `!` twice; once is enough".into()),
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let mut alternatives = Vec::new();
+    let mut rest = Some(rest);
+    while let Some(text) = rest {
+        if alternatives.len() == ALTERNATIVES_MAX {
+            return Err(format!("has more than {ALTERNATIVES_MAX} alternatives"));
+        }
+        let (value, after) = value(text)?;
+        if !value.is_quoted && value.text.starts_with(['<', '>']) {
+            return Err("has a comparison beside `!` or `|`; a comparison stands alone".into());
+        }
+        if !value.is_quoted && value.text.starts_with('!') {
+            return Err(
+                "has `!` before a later alternative; one before the first is for all, and a \
+                        value that begins with it belongs in quotes"
+                    .into(),
+            );
+        }
+        alternatives.push(value);
+        rest = after;
+    }
+    Ok(Written { key, test: Test::Any { is_negated, alternatives } })
+}
+
+/// The value that a text begins with, and what follows the `|` after it.
+fn value(text: &str) -> Result<(Value<'_>, Option<&str>), String> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let (value, rest) = match text.split_once('|') {
+            Some((value, rest)) => (value, Some(rest)),
+            None => (text, None),
+        };
+        if value.is_empty() {
+            return Err("has an empty value; `null` finds records without one".into());
+        }
+        if value.contains('"') {
+            return Err(
+                "has a quote within a value; put all of it in quotes, and write `\"\"` for \
+                        one quote"
+                    .into(),
+            );
+        }
+        return Ok((Value { text: value.into(), is_quoted: false }, rest));
+    };
+    let end = end_of_quoted(quoted).ok_or("has a quote that is not closed")?;
+    let rest = match quoted[end + 1..].strip_prefix('|') {
+        Some(rest) => Some(rest),
+        None if quoted.len() == end + 1 => None,
+        None => {
+            return Err("has text after a closing quote, where only `|` or `,` may stand".into());
+        }
+    };
+    if end == 0 {
+        return Err("has an empty value; `null` finds records without one".into());
+    }
+    let inner = &quoted[..end];
+    let text =
+        if inner.contains('"') { inner.replace("\"\"", "\"").into() } else { Cow::from(inner) };
+    Ok((Value { text, is_quoted: true }, rest))
+}
+
+/// Where the quote that closes a quoted text stands; two together are one of the text's own.
+fn end_of_quoted(text: &str) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + text[from..].find('"')?;
+        if !text[at + 1..].starts_with('"') {
+            return Some(at);
+        }
+        from = at + 2;
+    }
+}
+
+fn value_alone(text: &str) -> Result<Value<'_>, String> {
+    if text.is_empty() {
+        return Err("has a comparison with nothing; a number or a date belongs behind it".into());
+    }
+    match value(text)? {
+        (value, None) => Ok(value),
+        _ => Err("has a comparison beside `|`; a comparison stands alone".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_is_a_key_and_what_is_demanded_of_it() {
+        let check = |text: &str, expected: &str| {
+            let shown = match parse(text) {
+                Err(_) => "refused".to_owned(),
+                Ok(Written { key, test: Test::Compares(comparison, value) }) => {
+                    format!("{key} {comparison:?} {}", value.text)
+                }
+                Ok(Written { key, test: Test::Any { is_negated, alternatives } }) => {
+                    let values: Vec<String> = alternatives
+                        .iter()
+                        .map(|value| match value.is_quoted {
+                            true => format!("'{}'", value.text),
+                            false => value.text.to_string(),
+                        })
+                        .collect();
+                    format!("{key} {}{}", if is_negated { "not " } else { "" }, values.join(" or "))
+                }
+            };
+            assert_eq!(shown, expected, "{text}");
+        };
+        check("is_oa:true", "is_oa true");
+        check("doi:https://doi.org/10.1/x:y", "doi https://doi.org/10.1/x:y");
+        check("type:a|b|c", "type a or b or c");
+        check("type:!a|b", "type not a or b");
+        check("type:a|\"!b\"", "type a or '!b'");
+        check("year:>2020", "year Above 2020");
+        check("year:>=2020", "year From 2020");
+        check("year:<=-1", "year To -1");
+        check("year:=5", "year =5");
+        check("name: a ", "name  a ");
+        check("name:\"a,b|c\"", "name 'a,b|c'");
+        check("name:\"a\"\"b\"|c", "name 'a\"b' or c");
+        check("name:\"null\"", "name 'null'");
+        check("name:\"\"\"\"", "name '\"'");
+        for refused in [
+            "",
+            "is_oa",
+            ":",
+            ":true",
+            "is_oa:",
+            "is_oa:!",
+            "type:!!a",
+            "type:a|!b",
+            "type:a|",
+            "type:|a",
+            "type:a||b",
+            "year:>",
+            "year:>5|6",
+            "year:!>5",
+            "year:1|>5",
+            "name:\"a",
+            "name:\"a\"b",
+            "name:a\"b\"",
+            "name:\"\"",
+            "name:a\0b",
+            "name:a\nb",
+        ] {
+            check(refused, "refused");
+        }
+        check(&format!("year:{}", vec!["1"; 101].join("|")), "refused");
+    }
+
+    #[test]
+    fn commas_part_expressions_outside_of_quotes() {
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(split(text).collect::<Vec<_>>(), expected, "{text}");
+        };
+        check("a:1,b:2", &["a:1", "b:2"]);
+        check("a:\"1,2\",b:3", &["a:\"1,2\"", "b:3"]);
+        check("a:\"1\"\",2\",b:3", &["a:\"1\"\",2\"", "b:3"]);
+        check("a:1,", &["a:1", ""]);
+        check(",", &["", ""]);
+    }
+}

@@ -1,0 +1,210 @@
+//! The rows that every side of a filter holds, chunk by chunk.
+
+use super::{
+    AnswerError, Deadline,
+    side::{Side, fill, points_of},
+};
+use crate::{
+    postings::{ARRAY_ROWS_MAX, Bits, CHUNK_ROWS, NO_BITS, View, count_bits, each_bit},
+    render::RenderError,
+};
+
+/// Rows looked up in an array one by one at most; for more, its bits are set first.
+const PROBES_MAX: usize = 64;
+
+/// The sides of a filter, the smallest first.
+pub(super) struct Filter<'s> {
+    sides: Vec<Side<'s>>,
+    /// Rows there are.
+    rows: u32,
+}
+
+/// The matching rows of one chunk.
+pub(super) enum Chunk {
+    /// Few: each, ascending.
+    Array(Vec<u16>),
+    /// Many: a bit each.
+    Bits(Box<Bits>),
+}
+
+impl Chunk {
+    /// How many.
+    pub fn count(&self) -> u32 {
+        match self {
+            Chunk::Array(lows) => lows.len() as u32,
+            Chunk::Bits(bits) => count_bits(bits),
+        }
+    }
+
+    /// Shows `visit` each, ascending, until it returns false.
+    pub fn each(&self, mut visit: impl FnMut(u16) -> bool) {
+        match self {
+            Chunk::Array(lows) => {
+                let _ = lows.iter().try_for_each(|low| visit(*low).then_some(()));
+            }
+            Chunk::Bits(bits) => each_bit(bits, visit),
+        }
+    }
+}
+
+impl<'s> Filter<'s> {
+    /// Puts the sides in the order they are asked.
+    pub fn new(mut sides: Vec<Side<'s>>, rows: u32) -> Filter<'s> {
+        sides.sort_by_cached_key(|side| side.count_max(rows));
+        Filter { sides, rows }
+    }
+
+    /// The sides in the order they are asked.
+    pub fn sides(&self) -> &[Side<'s>] {
+        &self.sides
+    }
+
+    /// Rows there are.
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// Chunks there are.
+    pub fn chunks(&self) -> u32 {
+        self.rows.div_ceil(CHUNK_ROWS as u32)
+    }
+
+    /// The matches of a chunk.
+    pub fn chunk(&self, chunk: u32) -> Result<Chunk, RenderError> {
+        let Some((first, others)) = self.sides.split_first() else {
+            let mut bits = Box::new(NO_BITS);
+            fill(&mut bits, self.rows, chunk);
+            return Ok(Chunk::Bits(bits));
+        };
+        let mut found = self.whole(first, chunk)?;
+        for side in others {
+            found = match found {
+                Chunk::Array(lows) if lows.is_empty() => return Ok(Chunk::Array(lows)),
+                Chunk::Array(lows) => Chunk::Array(self.pick(side, chunk, lows)?),
+                Chunk::Bits(bits) => self.intersect(side, chunk, bits)?,
+            };
+        }
+        Ok(found)
+    }
+
+    /// The rows of one side.
+    fn whole(&self, side: &Side<'s>, chunk: u32) -> Result<Chunk, RenderError> {
+        if let ([atom], false) = (side.atoms.as_slice(), side.is_negated) {
+            if let super::side::Atom::Points(points) = atom {
+                let points = points_of(points, chunk);
+                if points.len() <= ARRAY_ROWS_MAX {
+                    return Ok(Chunk::Array(points.iter().map(|row| *row as u16).collect()));
+                }
+            }
+            if let Some(view) = atom.view(chunk)?.filter(View::is_array) {
+                let mut lows = Vec::with_capacity(view.count() as usize);
+                view.each(|low| {
+                    lows.push(low);
+                    true
+                });
+                return Ok(Chunk::Array(lows));
+            }
+        }
+        let mut bits = Box::new(NO_BITS);
+        self.union(side, chunk, &mut bits)?;
+        if side.is_negated {
+            self.complement(chunk, &mut bits);
+        }
+        Ok(Chunk::Bits(bits))
+    }
+
+    fn union(&self, side: &Side<'s>, chunk: u32, bits: &mut Bits) -> Result<(), RenderError> {
+        side.atoms.iter().try_for_each(|atom| atom.add_to(self.rows, chunk, bits))
+    }
+
+    fn complement(&self, chunk: u32, bits: &mut Bits) {
+        let mut all = NO_BITS;
+        fill(&mut all, self.rows, chunk);
+        bits.iter_mut().zip(&all).for_each(|(bit, word)| *bit = word & !*bit);
+    }
+
+    /// Those of a few rows that a side holds.
+    fn pick(&self, side: &Side<'s>, chunk: u32, lows: Vec<u16>) -> Result<Vec<u16>, RenderError> {
+        let views: Result<Vec<_>, RenderError> =
+            side.atoms.iter().map(|atom| atom.view(chunk)).collect();
+        let views = views?;
+        if let [Some(view)] = views.as_slice()
+            && lows.len() > PROBES_MAX
+            && view.is_array()
+        {
+            let mut bits = NO_BITS;
+            view.add_to(&mut bits);
+            let is_held = |low: &u16| bits[usize::from(low / 64)] & (1 << (low % 64)) != 0;
+            return Ok(lows.into_iter().filter(|low| is_held(low) != side.is_negated).collect());
+        }
+        let mut kept = Vec::with_capacity(lows.len());
+        for low in lows {
+            let row = chunk << 16 | u32::from(low);
+            let mut is_held = false;
+            for (atom, view) in side.atoms.iter().zip(&views) {
+                if atom.contains(view.as_ref(), row)? {
+                    is_held = true;
+                    break;
+                }
+            }
+            if is_held != side.is_negated {
+                kept.push(low);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Those of many rows that a side holds.
+    fn intersect(
+        &self,
+        side: &Side<'s>,
+        chunk: u32,
+        mut bits: Box<Bits>,
+    ) -> Result<Chunk, RenderError> {
+        if let [atom] = side.atoms.as_slice()
+            && let Some(view) = atom.view(chunk)?
+        {
+            if side.is_negated {
+                view.take_from(&mut bits);
+            } else if view.is_array() {
+                let mut lows = Vec::with_capacity(view.count() as usize);
+                view.each(|low| {
+                    if bits[usize::from(low / 64)] & (1 << (low % 64)) != 0 {
+                        lows.push(low);
+                    }
+                    true
+                });
+                return Ok(Chunk::Array(lows));
+            } else {
+                view.keep_in(&mut bits);
+            }
+            return Ok(Chunk::Bits(bits));
+        }
+        let mut other = NO_BITS;
+        self.union(side, chunk, &mut other)?;
+        let flip = if side.is_negated { u64::MAX } else { 0 };
+        bits.iter_mut().zip(&other).for_each(|(bit, word)| *bit &= word ^ flip);
+        Ok(Chunk::Bits(bits))
+    }
+
+    /// How many rows of each chunk match.
+    ///
+    /// # Errors
+    ///
+    /// Where the snapshot is damaged, or the deadline passes.
+    pub fn counts(&self, deadline: Deadline) -> Result<Vec<u32>, AnswerError> {
+        if let [side] = self.sides.as_slice()
+            && let ([super::side::Atom::List(list)], false) =
+                (side.atoms.as_slice(), side.is_negated)
+        {
+            let counts = (0..self.chunks()).map(|chunk| Ok(list.view(chunk)?.count()));
+            return counts.collect();
+        }
+        let mut counts = Vec::with_capacity(self.chunks() as usize);
+        for chunk in 0..self.chunks() {
+            deadline.check()?;
+            counts.push(self.chunk(chunk)?.count());
+        }
+        Ok(counts)
+    }
+}

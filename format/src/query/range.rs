@@ -1,0 +1,97 @@
+//! The rows whose values lie in a range.
+
+use std::{cell::OnceCell, ops::Range};
+
+use super::side::Atom;
+use crate::{
+    orders::Order,
+    postings::{Bits, CHUNK_ROWS, NO_BITS},
+    render::RenderError,
+};
+
+/// The rows whose values' codes lie in a range.
+pub(super) struct ValueRange<'s> {
+    order: Order<'s>,
+    codes: Range<u64>,
+    ranks: Range<u32>,
+    /// The steps that stand at its ranks, or at its ends.
+    inner: Range<usize>,
+    ends: OnceCell<Vec<u64>>,
+}
+
+impl<'s> ValueRange<'s> {
+    /// The rows whose codes lie in a range.
+    pub fn new(order: Order<'s>, codes: Range<u64>) -> Result<ValueRange<'s>, RenderError> {
+        let ranks = order.ranks_of(codes.clone())?;
+        ValueRange::of(order, codes, ranks)
+    }
+
+    pub fn without_value(order: Order<'s>) -> Result<ValueRange<'s>, RenderError> {
+        let codes = order.no_code()..u64::MAX;
+        ValueRange::of(order, codes, order.valued()..order.rows())
+    }
+
+    fn of(
+        order: Order<'s>,
+        codes: Range<u64>,
+        ranks: Range<u32>,
+    ) -> Result<ValueRange<'s>, RenderError> {
+        let from = order.steps_below(ranks.start)?;
+        let to = order.steps_below(ranks.end.saturating_add(1))?;
+        Ok(ValueRange { order, codes, ranks, inner: from..to, ends: OnceCell::new() })
+    }
+
+    /// How many rows.
+    pub fn count(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// As an atom: rows one after another where it is the rows' own order.
+    pub fn into_atom(self) -> Atom<'s> {
+        if self.order.is_row_order() { Atom::Rows(self.ranks) } else { Atom::Values(self) }
+    }
+
+    pub fn contains(&self, row: u32) -> Result<bool, RenderError> {
+        Ok(self.codes.contains(&self.order.code_of(row)?))
+    }
+
+    pub fn add_to(&self, chunk: u32, bits: &mut Bits) -> Result<(), RenderError> {
+        let Range { start, end } = self.inner;
+        if start < end {
+            let mut between = NO_BITS;
+            self.order.before_step(end - 1, chunk)?.add_to(&mut between);
+            self.order.before_step(start, chunk)?.take_from(&mut between);
+            bits.iter_mut().zip(&between).for_each(|(bit, word)| *bit |= word);
+        }
+        let ends = self.ends()?.iter().skip(chunk as usize * bits.len());
+        bits.iter_mut().zip(ends).for_each(|(bit, word)| *bit |= word);
+        Ok(())
+    }
+
+    /// A bit for each row that lies in the range and not between the steps within it.
+    ///
+    /// They are read from the order when a chunk is first asked for, and not where rows are looked
+    /// up one by one. Measured on 10,000,000 rows, looking at the values of all rows between two
+    /// steps took ten times as long.
+    fn ends(&self) -> Result<&[u64], RenderError> {
+        if let Some(ends) = self.ends.get() {
+            return Ok(ends);
+        }
+        let rows = self.order.rows();
+        let mut bits = vec![0u64; rows.div_ceil(CHUNK_ROWS as u32) as usize * CHUNK_ROWS / 64];
+        let mut set = |ranks: Range<u32>| {
+            self.order.each_row(ranks, |row| {
+                bits[row as usize / 64] |= 1 << (row % 64);
+                true
+            })
+        };
+        let Range { start, end } = self.inner;
+        if start < end {
+            set(self.ranks.start..self.order.step(start)?)?;
+            set(self.order.step(end - 1)?..self.ranks.end)?;
+        } else {
+            set(self.ranks.clone())?;
+        }
+        Ok(self.ends.get_or_init(|| bits))
+    }
+}

@@ -1,0 +1,168 @@
+//! A set of rows that an order is asked about.
+
+use super::{
+    AnswerError, Deadline,
+    matches::{Chunk, Filter},
+    range::ValueRange,
+    side::{Atom, add_points},
+};
+use crate::{
+    orders::Order,
+    postings::{Bits, CHUNK_ROWS, NO_BITS, count_bits, each_bit},
+    render::RenderError,
+};
+
+/// Rows beyond which a set is bits, and its page found in the order rather than selected.
+const FEW_ROWS: usize = 16_384;
+/// Words of a chunk's bits.
+pub(super) const CHUNK_WORDS: usize = CHUNK_ROWS / 64;
+
+/// A set of rows.
+pub(super) enum Set {
+    /// All of so many.
+    All(u32),
+    /// These, ascending.
+    Few(Vec<u32>),
+    /// A bit for each row of whole chunks, and how many are set.
+    Many(Vec<u64>, u64),
+}
+
+impl Set {
+    /// The matches of a filter.
+    pub fn of(filter: &Filter<'_>, deadline: Deadline) -> Result<Set, AnswerError> {
+        if filter.sides().is_empty() {
+            return Ok(Set::All(filter.rows()));
+        }
+        let mut building = SetBuilder::new(filter.chunks());
+        for chunk in 0..filter.chunks() {
+            deadline.check()?;
+            match filter.chunk(chunk)? {
+                Chunk::Bits(bits) => building.push_bits(chunk, &bits),
+                Chunk::Array(lows) => building.push_rows(chunk, &lows),
+            }
+        }
+        Ok(building.finish())
+    }
+
+    /// Those of its rows whose value of an order has a code.
+    pub fn with_code(
+        &self,
+        order: Order<'_>,
+        code: u64,
+        deadline: Deadline,
+    ) -> Result<Set, AnswerError> {
+        let range = match code == order.no_code() {
+            true => code..u64::MAX,
+            false => code..code + 1,
+        };
+        let atom = ValueRange::new(order, range)?.into_atom();
+        let chunks = order.rows().div_ceil(CHUNK_ROWS as u32);
+        let mut building = SetBuilder::new(chunks);
+        for chunk in 0..chunks {
+            deadline.check()?;
+            let mut bits = NO_BITS;
+            self.with_atom(&atom, order.rows(), chunk, &mut bits)?;
+            building.push_bits(chunk, &bits);
+        }
+        Ok(building.finish())
+    }
+
+    fn with_atom(
+        &self,
+        atom: &Atom<'_>,
+        rows: u32,
+        chunk: u32,
+        bits: &mut Bits,
+    ) -> Result<(), RenderError> {
+        let mut own = NO_BITS;
+        match self {
+            Set::All(_) => own.fill(u64::MAX),
+            Set::Many(words, _) => own.copy_from_slice(chunk_words(words, chunk)),
+            Set::Few(few) => add_points(few, chunk, &mut own),
+        }
+        atom.add_to(rows, chunk, bits)?;
+        bits.iter_mut().zip(&own).for_each(|(bit, word)| *bit &= word);
+        Ok(())
+    }
+
+    /// How many rows.
+    pub fn count(&self) -> u64 {
+        match self {
+            Set::All(rows) => u64::from(*rows),
+            Set::Few(few) => few.len() as u64,
+            Set::Many(_, count) => *count,
+        }
+    }
+
+    pub fn contains(&self, row: u32) -> bool {
+        match self {
+            Set::All(_) => true,
+            Set::Few(few) => few.binary_search(&row).is_ok(),
+            Set::Many(words, _) => {
+                words.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
+            }
+        }
+    }
+}
+
+fn chunk_words(words: &[u64], chunk: u32) -> &[u64] {
+    &words[chunk as usize * CHUNK_WORDS..][..CHUNK_WORDS]
+}
+
+fn set(words: &mut [u64], row: u32) {
+    words[row as usize / 64] |= 1 << (row % 64);
+}
+
+/// A set under way: its rows while they are few, bits once they are many.
+struct SetBuilder {
+    few: Vec<u32>,
+    many: Option<Vec<u64>>,
+    chunks: u32,
+}
+
+impl SetBuilder {
+    fn new(chunks: u32) -> SetBuilder {
+        SetBuilder { few: Vec::new(), many: None, chunks }
+    }
+
+    fn push_bits(&mut self, chunk: u32, bits: &Bits) {
+        if self.many.is_none() && self.few.len() + count_bits(bits) as usize > FEW_ROWS {
+            self.turn_to_bits();
+        }
+        if let Some(words) = &mut self.many {
+            words[chunk as usize * CHUNK_WORDS..][..CHUNK_WORDS].copy_from_slice(bits);
+            return;
+        }
+        each_bit(bits, |low| {
+            self.few.push(chunk << 16 | u32::from(low));
+            true
+        });
+    }
+
+    fn push_rows(&mut self, chunk: u32, lows: &[u16]) {
+        if self.many.is_none() && self.few.len() + lows.len() > FEW_ROWS {
+            self.turn_to_bits();
+        }
+        let rows = lows.iter().map(|low| chunk << 16 | u32::from(*low));
+        match &mut self.many {
+            None => self.few.extend(rows),
+            Some(words) => rows.for_each(|row| set(words, row)),
+        }
+    }
+
+    fn turn_to_bits(&mut self) {
+        let mut words = vec![0; self.chunks as usize * CHUNK_WORDS];
+        self.few.drain(..).for_each(|row| set(&mut words, row));
+        self.many = Some(words);
+    }
+
+    fn finish(self) -> Set {
+        match self.many {
+            None => Set::Few(self.few),
+            Some(words) => {
+                let count = words.iter().map(|word| u64::from(word.count_ones())).sum();
+                Set::Many(words, count)
+            }
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Sets, value ranges and sorted pages over several chunks, held to `roaring` and to plain sorting.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{fs::File, io, path::Path, sync::Arc};
+
+use proptest::prelude::*;
+use roaring::RoaringBitmap;
+
+use super::{
+    Deadline,
+    matches::Filter,
+    range::ValueRange,
+    set::Set,
+    side::{Atom, Side},
+    sorted::{Sort, Sorter},
+};
+use crate::{
+    archive::Archive,
+    entity::Entity,
+    file::{Header, Kind},
+    ids::{ColumnsWriter, Ids},
+    integrity::Verifier,
+    keys::{self, Terms, Values},
+    lists::{ListsFile, ListsWriter, Term},
+    map::Map,
+    orders::{Ordered, OrdersFile, OrdersWriter, Parts, Ranked},
+    postings::{CHUNK_ROWS, PostingsBuilder},
+};
+
+fn open(path: &Path, kind: Kind) -> Archive {
+    let map = Map::open(&File::open(path).unwrap()).unwrap();
+    let verifier = Verifier::trusting("test".into(), map.len() as u64);
+    Archive::open(map, Arc::new(Map::empty()), verifier, kind, Some(Entity::Output)).unwrap()
+}
+
+fn header(kind: Kind, count: u64) -> Header {
+    Header { kind, entity: Some(Entity::Output), published: count, rows: count }
+}
+
+/// Writes sets as lists of terms 0, 1, 2 …, and opens them.
+fn lists_of(sets: &[RoaringBitmap]) -> ListsFile {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lists");
+    let mut writer = ListsWriter::create(&path, header(Kind::Lists, 1)).unwrap();
+    let mut list = PostingsBuilder::default();
+    let push = |list: &mut PostingsBuilder, set: &RoaringBitmap| {
+        for row in set {
+            list.push(row >> 16, &[row as u16]);
+        }
+    };
+    writer.begin(Terms::Values.bytes());
+    for (term, set) in (0..).zip(sets) {
+        push(&mut list, set);
+        writer.push(term, &mut list).unwrap();
+    }
+    let all = sets.iter().fold(RoaringBitmap::new(), |all, set| all | set);
+    push(&mut list, &all);
+    writer.end(&mut list).unwrap();
+    writer.finish().unwrap();
+    ListsFile::open(open(&path, Kind::Lists), &[Terms::Values]).unwrap()
+}
+
+/// Rows of three and a half chunks.
+const ROWS: u32 = CHUNK_ROWS as u32 * 3 + 30_000;
+
+/// Sets of every density: rows here and there, whole intervals, nearly all.
+fn set() -> impl Strategy<Value = RoaringBitmap> {
+    let some = prop::collection::vec(0..ROWS, 0..200).prop_map(RoaringBitmap::from_iter);
+    let step =
+        (1..40u32, 0..40u32).prop_map(|(step, from)| (from..ROWS).step_by(step as usize).collect());
+    let interval = (0..ROWS, 0..ROWS).prop_map(|(a, b)| (a.min(b)..a.max(b)).collect());
+    let chunk = (0..3u32).prop_map(|chunk| (chunk << 16..(chunk + 1) << 16).collect());
+    let most = prop::collection::vec(0..ROWS, 0..50)
+        .prop_map(|out| RoaringBitmap::from_iter(0..ROWS) - RoaringBitmap::from_iter(out));
+    let two = (0..ROWS, 1..7u32).prop_map(|(from, step)| {
+        (from..ROWS).step_by(step as usize).chain([0, ROWS - 1]).collect::<Vec<_>>()
+    });
+    let two = two.prop_map(RoaringBitmap::from_iter);
+    prop_oneof![some, step, interval, chunk, most, two]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn lists_are_the_sets_they_were_written_from(sets in prop::collection::vec(set(), 1..4)) {
+        let lists = lists_of(&sets);
+        for (term, set) in (0..).zip(&sets) {
+            let list = lists.find(0, term).unwrap().unwrap();
+            prop_assert_eq!(u64::from(list.count()), set.len());
+            let mut rows = Vec::new();
+            list.each(|row| { rows.push(row); true }).unwrap();
+            prop_assert!(rows.iter().copied().eq(set.iter()));
+            for chunk in 0..4 {
+                let view = list.view(chunk).unwrap();
+                let range = chunk << 16..(chunk + 1) << 16;
+                prop_assert_eq!(u64::from(view.count()), set.range_cardinality(range.clone()));
+                for row in range.step_by(977) {
+                    prop_assert_eq!(view.contains(row as u16), set.contains(row));
+                }
+            }
+        }
+        prop_assert!(lists.find(0, sets.len() as Term).unwrap().is_none());
+    }
+
+    #[test]
+    fn filters_are_unions_intersections_and_complements(
+        sets in prop::collection::vec(set(), 1..6),
+        shape in prop::collection::vec((any::<bool>(), prop::collection::vec((0..5usize, 0..4u8), 1..4)), 1..4),
+    ) {
+        let lists = lists_of(&sets);
+        let all = RoaringBitmap::from_iter(0..ROWS);
+        let mut expected = all.clone();
+        let mut sides = Vec::new();
+        for (is_negated, atoms) in &shape {
+            let mut union = RoaringBitmap::new();
+            let mut side = Side { is_negated: *is_negated, atoms: Vec::new(), text: String::new() };
+            for (number, kind) in atoms {
+                let number = number % sets.len();
+                let set = &sets[number];
+                let list = lists.find(0, number as Term).unwrap().unwrap();
+                let interval = set.min().unwrap_or(0)..set.max().map_or(0, |max| max / 2 + 1);
+                let interval = interval.start.min(interval.end)..interval.end;
+                let (atom, rows) = match kind {
+                    0 => (Atom::List(list), set.clone()),
+                    1 => (Atom::Absent(list), &all - set),
+                    2 => (Atom::Points(set.iter().collect()), set.clone()),
+                    _ => (Atom::Rows(interval.clone()), interval.collect()),
+                };
+                side.atoms.push(atom);
+                union |= rows;
+            }
+            expected = if *is_negated { expected - union } else { expected & union };
+            sides.push(side);
+        }
+        let filter = Filter::new(sides, ROWS);
+        let counts = filter.counts(Deadline::NEVER).unwrap();
+        for (chunk, count) in (0u32..).zip(&counts) {
+            let mut rows = Vec::new();
+            filter.chunk(chunk).unwrap().each(|low| { rows.push(chunk << 16 | u32::from(low)); true });
+            let range = chunk << 16..((chunk + 1) << 16).min(ROWS);
+            prop_assert!(rows.iter().copied().eq(expected.range(range)));
+            prop_assert_eq!(rows.len(), *count as usize);
+        }
+        let set = Set::of(&filter, Deadline::NEVER).unwrap();
+        prop_assert_eq!(set.count(), expected.len());
+    }
+}
+
+/// Rows with ids and values under several orders.
+struct Table {
+    ids: Vec<u64>,
+    /// For each order, the value of each row.
+    columns: Vec<Vec<Option<u64>>>,
+    specs: Vec<keys::Order>,
+    ids_file: Ids,
+    orders: OrdersFile,
+}
+
+/// A number that looks random, the same each time.
+fn mixed(number: u64) -> u64 {
+    let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 17
+}
+
+impl Table {
+    /// Values few and many rows have, none at all, and the rows' own order.
+    fn new(rows: u32) -> Table {
+        let ids: Vec<u64> = (0..u64::from(rows)).map(|row| mixed(row) << 20 | row).collect();
+        let by = |value: &dyn Fn(u64) -> Option<u64>| (0..u64::from(rows)).map(value).collect();
+        let columns: Vec<Vec<Option<u64>>> = vec![
+            by(&|row| Some(1_950 + (mixed(row) % 75).max(mixed(row + 7) % 75))),
+            by(&|row| {
+                (!mixed(row).is_multiple_of(3)).then_some(u64::from(mixed(row).is_multiple_of(50)))
+            }),
+            by(&Some),
+            by(&|row| mixed(row).is_multiple_of(1_000).then_some(mixed(row) % 7)),
+            by(&|row| Some(mixed(row * 3))),
+            // The rows' own order: few distinct values, descending, none last.
+            by(&|row| {
+                let place = row * 40 / u64::from(rows);
+                (place < 35).then_some(100 - place)
+            }),
+        ];
+        let spec = |values, is_row_order| keys::Order { path: String::new(), values, is_row_order };
+        let mut specs = vec![spec(Values::Integers, false); columns.len() - 2];
+        specs.push(spec(Values::Texts, false));
+        specs.push(spec(Values::Integers, true));
+        specs.push(spec(Values::Ids, false));
+        Table::write(ids, columns, specs)
+    }
+
+    fn write(mut ids: Vec<u64>, columns: Vec<Vec<Option<u64>>>, specs: Vec<keys::Order>) -> Table {
+        // Within the rows' own order ids ascend where the value is the same.
+        let own = columns.len() - 1;
+        let mut sorted: Vec<(usize, u64)> = ids.iter().copied().enumerate().collect();
+        sorted.sort_by_key(|(row, id)| (std::cmp::Reverse(columns[own][*row]), *id));
+        ids = sorted.into_iter().map(|(_, id)| id).collect();
+
+        let directory = tempfile::tempdir().unwrap();
+        let count = ids.len() as u64;
+        let path = directory.path().join("ids");
+        let mut writer = ColumnsWriter::create(&path, header(Kind::Ids, count)).unwrap();
+        ids.iter().for_each(|id| writer.push(*id).unwrap());
+        let mut by_id: Vec<u32> = (0..ids.len() as u32).collect();
+        by_id.sort_by_key(|row| ids[*row as usize]);
+        for row in &by_id {
+            writer.push_pair(ids[*row as usize], &row.to_le_bytes()).unwrap();
+        }
+        writer.finish().unwrap();
+        let ids_file = Ids::open(open(&path, Kind::Ids)).unwrap();
+
+        let path = directory.path().join("orders");
+        let mut writer = OrdersWriter::create(&path, header(Kind::Orders, count), 1 << 20).unwrap();
+        for (spec, column) in specs.iter().zip(columns.iter().map(Some).chain([None])) {
+            let mut rows = by_id.clone();
+            let written = |row: u32| match column {
+                None => Some(ids[row as usize]),
+                Some(column) => {
+                    let value = column[row as usize];
+                    if spec.is_descending() { value.map(|value| !value) } else { value }
+                }
+            };
+            rows.sort_by_key(|row| (written(*row).is_none(), written(*row), ids[*row as usize]));
+            let mut last = None;
+            let ranked: Vec<io::Result<Ranked>> = rows
+                .into_iter()
+                .enumerate()
+                .map(|(rank, row)| {
+                    let value = match written(row) {
+                        None => Ordered::None,
+                        Some(value) if rank > 0 && last == Some(value) => Ordered::Same,
+                        Some(value) => Ordered::Next(value),
+                    };
+                    last = written(row);
+                    Ok(Ranked { row, value })
+                })
+                .collect();
+            let parts = match spec.values {
+                Values::Ids => Parts::Ladder,
+                _ if spec.is_row_order => Parts::RowOrder,
+                values => Parts::Whole { has_values: values != Values::Texts },
+            };
+            writer.push(ranked.into_iter(), parts).unwrap();
+        }
+        writer.finish().unwrap();
+        let orders = OrdersFile::open(open(&path, Kind::Orders), &specs, ids.len()).unwrap();
+        Table { ids, columns, specs, ids_file, orders }
+    }
+
+    fn order(&self, number: usize) -> crate::orders::Order<'_> {
+        self.orders.order(number, &self.specs[number], &self.ids_file).unwrap()
+    }
+
+    /// The order of a sort: descending or not, whatever way it is written.
+    fn sort(&self, number: usize, is_descending: bool) -> Sort<'_> {
+        let order = self.order(number);
+        Sort { order, is_reversed: self.specs[number].is_descending() != is_descending }
+    }
+
+    fn value(&self, number: usize, row: u32) -> Option<u64> {
+        match self.columns.get(number) {
+            Some(column) => column[row as usize],
+            None => Some(self.ids[row as usize]),
+        }
+    }
+
+    /// The rows sorted the plain way.
+    fn sorted(&self, mut rows: Vec<u32>, keys: &[(usize, bool)]) -> Vec<u32> {
+        rows.sort_by_cached_key(|row| {
+            let places: Vec<(bool, u64)> = keys
+                .iter()
+                .map(|(number, is_descending)| match self.value(*number, *row) {
+                    None => (true, 0),
+                    Some(value) => (false, if *is_descending { !value } else { value }),
+                })
+                .collect();
+            (places, self.ids[*row as usize])
+        });
+        rows
+    }
+}
+
+#[test]
+fn pages_of_every_set_and_sort_are_those_of_plain_sorting() {
+    let table = Table::new(ROWS);
+    let dense = (0..ROWS).filter(|row| !mixed(u64::from(*row) + 9).is_multiple_of(3)).collect();
+    let sparse = (0..ROWS).filter(|row| mixed(u64::from(*row)).is_multiple_of(11)).collect();
+    let few = (0..ROWS).filter(|row| mixed(u64::from(*row)).is_multiple_of(499)).collect();
+    let none = Vec::new();
+    let sets: [Vec<u32>; 5] = [(0..ROWS).collect(), dense, sparse, few, none];
+    let orders = table.specs.len();
+    let mut sorts: Vec<Vec<(usize, bool)>> =
+        (0..orders).flat_map(|order| [vec![(order, false)], vec![(order, true)]]).collect();
+    for at in 0..12u64 {
+        let pick = |salt: u64| (mixed(at * 31 + salt) % orders as u64) as usize;
+        let way = |salt: u64| mixed(at + salt).is_multiple_of(2);
+        sorts.push(vec![(pick(1), way(1)), (pick(2), way(2)), (pick(3), way(3))]);
+        sorts.push(vec![(at as usize % 2, way(4)), (pick(5), way(5))]);
+    }
+    for (number, rows) in sets.iter().enumerate() {
+        let bits: RoaringBitmap = rows.iter().copied().collect();
+        let lists = lists_of(&[bits]);
+        let list = lists.find(0, 0).unwrap().unwrap();
+        let side = Side { is_negated: false, atoms: vec![Atom::List(list)], text: String::new() };
+        let sides = if number == 0 { Vec::new() } else { vec![side] };
+        let filter = Filter::new(sides, ROWS);
+        let set = Set::of(&filter, Deadline::NEVER).unwrap();
+        let by_id = table.order(orders - 1);
+        let sorter = Sorter { ids: &table.ids_file, by_id, deadline: Deadline::NEVER };
+        for keys in &sorts {
+            let expected = table.sorted(rows.clone(), keys);
+            let sort: Vec<Sort<'_>> =
+                keys.iter().map(|(order, way)| table.sort(*order, *way)).collect();
+            let count = rows.len() as u64;
+            let valued = rows.iter().filter(|row| table.value(keys[0].0, **row).is_some()).count();
+            let places = [0, 25, count / 3, count / 2, valued.saturating_sub(60) as u64];
+            for from in places.into_iter().chain([count.saturating_sub(7), count, count + 100]) {
+                let found = sorter.page(&set, &sort, from, 100).unwrap();
+                let from = (from as usize).min(rows.len());
+                let to = (from + 100).min(rows.len());
+                assert_eq!(found, expected[from..to], "set {number}, {keys:?}, from {from}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_with_values_in_a_range_are_found_at_and_between_steps() {
+    let table = Table::new(ROWS);
+    for number in [0, 1, 2, 3] {
+        let order = table.order(number);
+        let values: Vec<u64> = table.columns[number].iter().flatten().copied().collect();
+        let (least, most) = (*values.iter().min().unwrap(), *values.iter().max().unwrap());
+        for at in 0..24u64 {
+            let span = most - least + 1;
+            let ends = [least + mixed(at) % span, least + mixed(at + 50) % span];
+            let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            let high = if at.is_multiple_of(3) { low } else { high };
+            let range = ValueRange::new(order, order.codes_between(low, high).unwrap()).unwrap();
+            let side =
+                Side { is_negated: false, atoms: vec![range.into_atom()], text: String::new() };
+            let filter = Filter::new(vec![side], ROWS);
+            let expected: Vec<u32> = (0..ROWS)
+                .filter(|row| {
+                    table.value(number, *row).is_some_and(|value| (low..=high).contains(&value))
+                })
+                .collect();
+            let mut found = Vec::new();
+            for chunk in 0..filter.chunks() {
+                filter.chunk(chunk).unwrap().each(|low| {
+                    found.push(chunk << 16 | u32::from(low));
+                    true
+                });
+            }
+            assert!(found == expected, "order {number}, {low} to {high}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Walking an order: which rows of a set stand at which places of it, either way.
+
+use std::{cell::RefCell, collections::HashMap};
+
+use super::{
+    AnswerError, Deadline,
+    set::{CHUNK_WORDS, Set},
+};
+use crate::{orders::Order, postings::View, render::RenderError};
+
+/// Rows of an order read at a time.
+const STRETCH_ROWS: u32 = 4_096;
+
+/// The codes of one value, or of none.
+pub(super) fn run_of(order: Order<'_>, code: u64) -> std::ops::Range<u64> {
+    if code == order.no_code() { code..u64::MAX } else { code..code + 1 }
+}
+
+/// Walks an order and shows those of its rows that are in a set.
+pub(super) struct Walk<'a, 's> {
+    set: &'a Set,
+    order: Order<'s>,
+    deadline: Deadline,
+    /// How many of the set stand before a step, once it was counted.
+    counted: RefCell<HashMap<usize, u64>>,
+}
+
+impl<'a, 's> Walk<'a, 's> {
+    pub fn new(set: &'a Set, order: Order<'s>, deadline: Deadline) -> Walk<'a, 's> {
+        Walk { set, order, deadline, counted: RefCell::default() }
+    }
+
+    /// How many of the set stand before a rank.
+    pub fn before(&self, rank: u32) -> Result<u64, AnswerError> {
+        if let Set::All(_) = self.set {
+            return Ok(u64::from(rank));
+        }
+        if self.order.is_row_order() {
+            return Ok(self.before_row(rank));
+        }
+        let steps = self.order.steps_below(rank.saturating_add(1))?;
+        let (mut at, mut count) = (0, 0);
+        if let Some(step) = steps.checked_sub(1) {
+            at = self.order.step(step)?;
+            count = self.before_step(step)?;
+        }
+        self.order.each_row(at..rank, |row| {
+            count += u64::from(self.set.contains(row));
+            true
+        })?;
+        Ok(count)
+    }
+
+    fn before_row(&self, row: u32) -> u64 {
+        match self.set {
+            Set::All(_) => u64::from(row),
+            Set::Few(few) => few.partition_point(|few| *few < row) as u64,
+            Set::Many(words, _) => {
+                let whole = &words[..row as usize / 64];
+                let rest =
+                    words.get(row as usize / 64).map_or(0, |word| word & ((1 << (row % 64)) - 1));
+                let count = |word: &u64| u64::from(word.count_ones());
+                whole.iter().map(count).sum::<u64>() + count(&rest)
+            }
+        }
+    }
+
+    fn before_step(&self, step: usize) -> Result<u64, AnswerError> {
+        if let Some(count) = self.counted.borrow().get(&step) {
+            return Ok(*count);
+        }
+        self.deadline.check()?;
+        let mut count = 0;
+        let Set::Many(words, _) = self.set else { return self.before(self.order.step(step)?) };
+        for (chunk, words) in (0u32..).zip(words.chunks_exact(CHUNK_WORDS)) {
+            let view = self.order.before_step(step, chunk)?;
+            count += count_in(words, view);
+        }
+        self.counted.borrow_mut().insert(step, count);
+        Ok(count)
+    }
+
+    /// The rows of the set from a place on, in the order.
+    pub fn take(&self, from: u64, count: usize) -> Result<Vec<u32>, AnswerError> {
+        let mut page = Vec::with_capacity(count);
+        if let Set::All(_) = self.set {
+            let from = u32::try_from(from).unwrap_or(u32::MAX);
+            for rank in (from..self.order.rows()).take(count) {
+                page.push(self.order.row_at(rank)?);
+            }
+            return Ok(page);
+        }
+        let (mut rank, mut skipped) = self.nearest(from)?;
+        if self.order.is_row_order()
+            && let Set::Many(words, _) = self.set
+        {
+            (rank, skipped) = nearest_word(words, from);
+        }
+        // In stretches, so that a page found early has read little.
+        while page.len() < count && rank < self.order.rows() {
+            let to = rank.saturating_add(STRETCH_ROWS).min(self.order.rows());
+            self.order.each_row(rank..to, |row| {
+                if self.set.contains(row) {
+                    if skipped == from {
+                        page.push(row);
+                    } else {
+                        skipped += 1;
+                    }
+                }
+                page.len() < count
+            })?;
+            rank = to;
+            self.deadline.check()?;
+        }
+        Ok(page)
+    }
+
+    /// The last step with no more than so many of the set before it: its rank, and how many.
+    fn nearest(&self, place: u64) -> Result<(u32, u64), AnswerError> {
+        let (mut low, mut high) = (0, self.order.steps());
+        let mut nearest = (0, 0);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let before = self.before_step(middle)?;
+            if before <= place {
+                nearest = (self.order.step(middle)?, before);
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(nearest)
+    }
+
+    /// The rows at places of the order that goes the other way, all of them with values, of which
+    /// the set has so many.
+    pub fn backward(
+        &self,
+        places: std::ops::Range<u64>,
+        valued: u64,
+    ) -> Result<Vec<u32>, AnswerError> {
+        let wanted = (places.end - places.start) as usize;
+        let mut page = Vec::with_capacity(wanted);
+        // The run of the first row: its ties stand forward, so the page may begin within it.
+        let Some(first) = self.take(valued - 1 - places.start, 1)?.first().copied() else {
+            return Ok(page);
+        };
+        let ranks = self.order.ranks_of(run_of(self.order, self.order.code_of(first)?))?;
+        let (from, to) = (self.before(ranks.start)?, self.before(ranks.end)?);
+        let within = places.start - (valued - to);
+        page.extend(self.take(from + within, wanted.min((to - from - within) as usize))?);
+        if page.len() == wanted {
+            return Ok(page);
+        }
+        // What stands before that run, as many as are wanted, and of the last run its beginning.
+        let rest = wanted - page.len();
+        let rows = self.take(from - rest as u64, rest)?;
+        let codes: Result<Vec<u64>, RenderError> =
+            rows.iter().map(|row| self.order.code_of(*row)).collect();
+        let codes = codes?;
+        let last = codes.first().copied().unwrap_or_default();
+        let mut to = rows.len();
+        while to > 0 && codes[to - 1] != last {
+            let run = codes[..to].iter().rev().take_while(|code| **code == codes[to - 1]).count();
+            page.extend_from_slice(&rows[to - run..to]);
+            to -= run;
+        }
+        let ranks = self.order.ranks_of(run_of(self.order, last))?;
+        page.extend(self.take(self.before(ranks.start)?, to)?);
+        Ok(page)
+    }
+}
+
+/// How many of a chunk's set bits are rows of a view.
+fn count_in(words: &[u64], view: View<'_>) -> u64 {
+    match view {
+        View::Full => words.iter().map(|word| u64::from(word.count_ones())).sum(),
+        View::Bitset(bytes, _) => words
+            .iter()
+            .zip(bytes.as_chunks::<8>().0)
+            .map(|(word, bytes)| u64::from((word & u64::from_le_bytes(*bytes)).count_ones()))
+            .sum(),
+        View::Array(_) | View::Short(_) => {
+            let mut count = 0;
+            view.each(|low| {
+                count += words[usize::from(low / 64)] >> (low % 64) & 1;
+                true
+            });
+            count
+        }
+    }
+}
+
+/// The last word with no more than so many bits before it: its first row, and how many.
+fn nearest_word(words: &[u64], place: u64) -> (u32, u64) {
+    let mut before = 0;
+    for (at, word) in words.iter().enumerate() {
+        let here = u64::from(word.count_ones());
+        if before + here > place {
+            return (at as u32 * 64, before);
+        }
+        before += here;
+    }
+    (words.len() as u32 * 64, before)
+}
