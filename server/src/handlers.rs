@@ -1,10 +1,13 @@
 //! What answers each route: a checked request in, a reply out.
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 use http::StatusCode;
 use pinakes_format::{
     entity::{CATALOG, Entity, Facts},
     json,
+    query::{AnswerError, Deadline, Query},
     render::{Page, RenderError, Shape},
     snapshot::{Found, Snapshot},
 };
@@ -12,7 +15,7 @@ use pinakes_format::{
 use crate::{
     library::Served,
     path::{decode, echo},
-    query::Query,
+    query,
     reply::Reply,
     routes::Request,
 };
@@ -59,13 +62,13 @@ pub fn ready(snapshot: &Snapshot) -> Reply {
     json_reply(&serde_json::json!({ "status": "ready", "snapshot_id": snapshot.manifest().id }))
 }
 
-/// A page of a list, in its default order. Any depth costs the same.
+/// A page of a list.
 ///
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn list(facts: &Facts, request: &Request<'_>, served: &Served) -> Answer {
-    let query = match Query::parse(request.query) {
+pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Duration) -> Answer {
+    let query = match query::parse(facts.entity, request.query) {
         Ok(query) => query,
         Err(details) => return Ok(Reply::BadQuery(details)),
     };
@@ -73,24 +76,41 @@ pub fn list(facts: &Facts, request: &Request<'_>, served: &Served) -> Answer {
         return Ok(Reply::NotModified);
     }
     let snapshot = &served.snapshot;
-    let count = snapshot.count(facts.entity);
-    let from = query.first_row().min(u64::from(count));
-    let to = (from + u64::from(query.per_page)).min(u64::from(count));
+    let begun = Instant::now();
+    let answer = match query.answer(snapshot, Deadline::at(begun + timeout)) {
+        Ok(answer) => answer,
+        Err(AnswerError::Damaged(error)) => return Err(error),
+        Err(AnswerError::Deadline) => {
+            tracing::warn!(
+                path = ?request.path,
+                query = ?request.query,
+                seconds = timeout.as_secs_f64(),
+                "a list took longer than it may; answering 503"
+            );
+            return Ok(Reply::unavailable());
+        }
+    };
+    let micros = begun.elapsed().as_micros() as u64;
+    // Escaped: a filter's text is its client's.
+    tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
+    render_list(&query, answer.count, &answer.rows, snapshot)
+}
+
+fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> Answer {
     let mut page = Page::new(snapshot, Shape::List);
     page.out.reserve(LIST_BYTES);
     page.out.extend_from_slice(b"{\"meta\":{\"count\":");
-    json::unsigned(&mut page.out, u64::from(count));
+    json::unsigned(&mut page.out, count);
     page.out.extend_from_slice(b",\"page\":");
     json::unsigned(&mut page.out, u64::from(query.page.get()));
     page.out.extend_from_slice(b",\"per_page\":");
     json::unsigned(&mut page.out, u64::from(query.per_page));
     page.out.extend_from_slice(b"},\"results\":[");
-    for row in from..to {
-        if row > from {
+    for (at, row) in rows.iter().enumerate() {
+        if at > 0 {
             page.out.push(b',');
         }
-        // Rows are below the count, which is a u32.
-        snapshot.render(facts.entity, row as u32, &mut page)?;
+        snapshot.render(query.entity, *row, &mut page)?;
     }
     page.out.extend_from_slice(b"]}");
     Ok(Reply::Json { body: Bytes::from(page.out), lasts: true })

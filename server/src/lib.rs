@@ -17,3 +17,4 @@ pub mod reply;
 pub mod routes;
 pub mod serve;
 pub mod service;
+pub mod target;

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let outcome = Library::open(&options.place(), options.verify)
         .map_err(|error| error.to_string())
         .and_then(|library| {
-            serve::run(library, options.listen).map_err(|error| {
+            serve::run(library, options.listen, options.list_timeout).map_err(|error| {
                 format!(
                     "cannot listen on {}: {error}; choose another with --listen",
                     options.listen

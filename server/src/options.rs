@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Parser, ValueEnum, builder::FalseyValueParser};
 
@@ -25,9 +25,20 @@ pub struct Options {
     #[arg(long, env = "PINAKES_VERIFY", value_parser = FalseyValueParser::new())]
     pub verify: bool,
 
+    /// How long finding a page of a list may take; a list that takes longer is answered 503.
+    #[arg(long, value_name = "SECONDS", default_value = "5", env = "PINAKES_LIST_TIMEOUT",
+          value_parser = parse_seconds)]
+    pub list_timeout: Duration,
+
     /// How the log is written, to standard error.
     #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
     pub log_format: LogFormat,
+}
+
+/// Seconds, whole or not.
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// How the log is written.

@@ -1,6 +1,15 @@
-//! A list's question: from the raw query to checked values. After this nobody looks at its text.
+//! The query of a list's URL: from raw text to the checked question it asks.
+//!
+//! Parameters are taken apart here; what stands in `filter` and `sort` is read where their keys are
+//! known, by [`pinakes_format::query`]. After this nobody looks at the text.
 
 use std::num::NonZeroU32;
+
+use pinakes_format::{
+    entity::Entity,
+    keys::keys_of,
+    query::{PAGE_SIZES, Query, Refusal, nearest},
+};
 
 use crate::path::{cut, decode};
 
@@ -8,10 +17,6 @@ use crate::path::{cut, decode};
 const DETAILS_MAX: usize = 10;
 /// Bytes of a value that are shown back.
 const VALUE_BYTES_MAX: usize = 64;
-/// The page sizes there are.
-const PAGE_SIZES: [u32; 4] = [10, 25, 50, 100];
-/// The page size where none is asked for.
-const PAGE_SIZE_DEFAULT: u32 = 25;
 /// The largest page number.
 const PAGE_MAX: u32 = 2_147_483_647;
 /// Parameters that mean nothing here and are sent by habit.
@@ -20,19 +25,10 @@ const IGNORED: [&str; 2] = ["mailto", "api_key"];
 const ELSEWHERE: [(&str, &str); 5] = [
     ("select", "records are always whole; leave it out"),
     ("cursor", "`page` reaches any depth at the same cost"),
-    ("sample", "there is no random sample; use `page`"),
-    ("group_by", "there are no groups here; leave it out"),
-    ("q", "use `page` and `per_page`"),
+    ("sample", "there is no random sample; use `sort` and `page`"),
+    ("group_by", "there are no groups here; use `filter`, and `meta.count` of each answer"),
+    ("q", "use `search`"),
 ];
-
-/// A checked question to a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Query {
-    /// Which page, from 1.
-    pub page: NonZeroU32,
-    /// How many records a page has.
-    pub per_page: u32,
-}
 
 /// What is wrong with one parameter.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -53,79 +49,109 @@ impl Detail {
     }
 }
 
-impl Query {
-    /// The first row of the page, among all.
-    pub fn first_row(&self) -> u64 {
-        u64::from(self.page.get() - 1) * u64::from(self.per_page)
-    }
-
-    /// Reads the raw text after the `?`.
-    ///
-    /// # Errors
-    ///
-    /// Every parameter that is wrong, ten at most.
-    pub fn parse(raw: &str) -> Result<Query, Vec<Detail>> {
-        let mut reading = Reading::default();
-        for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
-            if reading.details.len() == DETAILS_MAX {
-                break;
-            }
-            reading.take(pair);
+/// Reads the raw text after the `?` as a question to a list.
+///
+/// # Errors
+///
+/// Every parameter that is wrong, ten at most.
+pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
+    let mut reading = Reading::new(entity);
+    for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
+        reading.take(pair);
+        if reading.details.len() >= DETAILS_MAX {
+            reading.details.truncate(DETAILS_MAX);
+            break;
         }
-        if !reading.details.is_empty() {
-            return Err(reading.details);
-        }
-        Ok(Query {
-            page: reading.page.unwrap_or(NonZeroU32::MIN),
-            per_page: reading.per_page.unwrap_or(PAGE_SIZE_DEFAULT),
-        })
     }
+    if reading.details.is_empty() { Ok(reading.query) } else { Err(reading.details) }
 }
 
-/// A parameter this list knows.
+/// A parameter of lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parameter {
     Page,
     PerPage,
+    Filter,
+    Sort,
+    Search,
 }
 
-const PARAMETERS: [(&str, Parameter); 3] =
-    [("page", Parameter::Page), ("per_page", Parameter::PerPage), ("per-page", Parameter::PerPage)];
+const PARAMETERS: [(&str, Parameter); 6] = [
+    ("page", Parameter::Page),
+    ("per_page", Parameter::PerPage),
+    ("per-page", Parameter::PerPage),
+    ("filter", Parameter::Filter),
+    ("sort", Parameter::Sort),
+    ("search", Parameter::Search),
+];
+
+/// The parameters a list takes.
+fn parameters(entity: Entity) -> impl Iterator<Item = (&'static str, Parameter)> + Clone {
+    let keys = keys_of(entity);
+    let filters = keys.filters().next().is_some();
+    let sorts = keys.sorts().next().is_some();
+    PARAMETERS.into_iter().filter(move |(_, parameter)| match parameter {
+        Parameter::Page | Parameter::PerPage => true,
+        Parameter::Filter | Parameter::Search => filters,
+        Parameter::Sort => sorts,
+    })
+}
 
 /// A query under way.
-#[derive(Default)]
 struct Reading {
     seen: Vec<Parameter>,
-    page: Option<NonZeroU32>,
-    per_page: Option<u32>,
+    query: Query,
     details: Vec<Detail>,
 }
 
 impl Reading {
+    fn new(entity: Entity) -> Reading {
+        Reading { seen: Vec::new(), query: Query::new(entity), details: Vec::new() }
+    }
+
     fn take(&mut self, pair: &str) {
         let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
         let spaced = |raw: &str| decode(&raw.replace('+', " ")).map(|decoded| decoded.into_owned());
         let (Some(name), Some(value)) = (spaced(raw_name), spaced(raw_value)) else {
-            let reason = "is no percent-encoded UTF-8".to_owned();
+            let reason = "is no percent-encoded UTF-8; a `%` itself is written `%25`".to_owned();
             return self.refuse(raw_name, raw_value, reason);
         };
         if IGNORED.contains(&name.as_str()) {
             return;
         }
-        let Some((_, parameter)) = PARAMETERS.iter().find(|(known, _)| *known == name) else {
-            let reason = unknown(&name);
+        let known = parameters(self.query.entity).find(|(known, _)| *known == name);
+        let Some((_, parameter)) = known else {
+            let reason = unknown(self.query.entity, &name);
             return self.refuse(&name, &value, reason);
         };
-        if self.seen.contains(parameter) {
+        if self.seen.contains(&parameter) {
             return self.refuse(&name, &value, "is given twice; give it once".to_owned());
         }
-        self.seen.push(*parameter);
+        self.seen.push(parameter);
         let taken = match parameter {
-            Parameter::Page => parse_page(&value).map(|page| self.page = Some(page)),
-            Parameter::PerPage => parse_per_page(&value).map(|size| self.per_page = Some(size)),
+            Parameter::Page => parse_page(&value).map(|page| self.query.page = page),
+            Parameter::PerPage => parse_per_page(&value).map(|size| self.query.per_page = size),
+            Parameter::Filter => return self.read(&name, &value, Query::filter),
+            Parameter::Sort => return self.read(&name, &value, Query::sort),
+            Parameter::Search => return self.read(&name, &value, Query::search),
         };
         if let Err(reason) = taken {
             self.refuse(&name, &value, reason);
+        }
+    }
+
+    /// Reads what has parts of its own, each refused for itself.
+    fn read(
+        &mut self,
+        name: &str,
+        value: &str,
+        read: fn(&mut Query, &str) -> Result<(), Vec<Refusal>>,
+    ) {
+        if value.is_empty() {
+            return self.refuse(name, value, "is empty; leave it out".to_owned());
+        }
+        for refusal in read(&mut self.query, value).err().unwrap_or_default() {
+            self.refuse(name, &refusal.part, refusal.reason);
         }
     }
 
@@ -151,20 +177,29 @@ fn parse_per_page(value: &str) -> Result<u32, String> {
 }
 
 /// Why a parameter is unknown, and which one may have been meant.
-fn unknown(name: &str) -> String {
+fn unknown(entity: Entity, name: &str) -> String {
+    let route = entity.facts().route;
+    if PARAMETERS.iter().any(|(known, _)| *known == name) {
+        return format!("is no parameter of /{route}, which takes no {name}");
+    }
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         return format!("is no parameter of this list: {instead}");
     }
-    let short = cut(name, VALUE_BYTES_MAX).to_lowercase();
-    let nearest = PARAMETERS
-        .iter()
-        .map(|(known, _)| (strsim::damerau_levenshtein(known, &short), *known))
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, known)| *distance <= known.len() / 2);
-    match nearest {
-        Some((_, known)) => format!("is no parameter of this list; did you mean `{known}`?"),
-        None => "is no parameter of this list; it takes `page` and `per_page`".to_owned(),
+    let names = parameters(entity).map(|(known, _)| known);
+    if let Some(known) = nearest(name, names.clone()) {
+        return format!("is no parameter of this list; did you mean `{known}`?");
     }
+    let keys = keys_of(entity);
+    if keys.filter(name).is_some() {
+        return format!("is no parameter of this list; it is a filter key: `filter={name}:…`");
+    }
+    if name.split_once(':').is_some_and(|(key, _)| keys.filter(key).is_some()) {
+        return "is no parameter of this list; expressions of `filter` are parted by `,`"
+            .to_owned();
+    }
+    let listed: Vec<String> =
+        names.filter(|known| *known != "per-page").map(|known| format!("`{known}`")).collect();
+    format!("is no parameter of this list; it takes {}", listed.join(", "))
 }
 
 #[cfg(test)]
@@ -173,7 +208,7 @@ mod tests {
     use super::*;
 
     fn parsed(raw: &str) -> Option<(u32, u32)> {
-        Query::parse(raw).ok().map(|query| (query.page.get(), query.per_page))
+        parse(Entity::Output, raw).ok().map(|query| (query.page.get(), query.per_page))
     }
 
     #[test]
@@ -228,24 +263,27 @@ mod tests {
 
     #[test]
     fn an_unknown_parameter_names_its_nearest() {
-        let reason = |raw: &str| Query::parse(raw).unwrap_err()[0].reason.clone();
+        let reason = |raw: &str| parse(Entity::Output, raw).unwrap_err()[0].reason.clone();
         assert!(reason("perpage=50").contains("did you mean `per_page`"));
         assert!(reason("Page=2").contains("did you mean `page`"));
         assert!(reason("cursor=*").contains("`page` reaches any depth"));
-        assert!(reason("colour=red").contains("it takes `page` and `per_page`"));
+        assert!(
+            reason("colour=red")
+                .contains("it takes `page`, `per_page`, `filter`, `sort`, `search`")
+        );
     }
 
     #[test]
     fn the_details_of_a_thousand_parameters_are_ten() {
         let raw: String = (0..1_000).map(|at| format!("p{at}={}&", "x".repeat(100))).collect();
-        let details = Query::parse(&raw).unwrap_err();
+        let details = parse(Entity::Output, &raw).unwrap_err();
         assert_eq!(details.len(), 10);
         assert!(details.iter().all(|detail| detail.value.len() <= 67));
     }
 
     #[test]
     fn the_deepest_page_does_not_overflow() {
-        let query = Query::parse("page=2147483647&per_page=100").unwrap();
-        assert_eq!(query.first_row(), 214_748_364_600);
+        let query = parse(Entity::Output, "page=2147483647&per_page=100").unwrap();
+        assert_eq!(query.first(), 214_748_364_600);
     }
 }

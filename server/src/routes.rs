@@ -1,5 +1,7 @@
 //! The route table: every path there is, and what answers it.
 
+use std::time::Duration;
+
 use http::{HeaderMap, Method, StatusCode, request::Parts};
 use pinakes_format::{
     entity::{CATALOG, Facts},
@@ -117,7 +119,12 @@ pub fn resolve<'a>(request: &Request<'a>) -> Result<Route<'a>, Reply> {
 /// # Errors
 ///
 /// Where the snapshot proved damaged.
-pub fn run(route: Route<'_>, request: &Request<'_>, served: &Served) -> Result<Reply, RenderError> {
+pub fn run(
+    route: Route<'_>,
+    request: &Request<'_>,
+    served: &Served,
+    list_timeout: Duration,
+) -> Result<Reply, RenderError> {
     if served.is_poisoned() && !matches!(route, Route::Health) {
         return Ok(Reply::unavailable());
     }
@@ -125,7 +132,7 @@ pub fn run(route: Route<'_>, request: &Request<'_>, served: &Served) -> Result<R
         Route::Index => Ok(handlers::index(&served.snapshot)),
         Route::Health => Ok(handlers::health()),
         Route::Ready => Ok(handlers::ready(&served.snapshot)),
-        Route::List(facts) => handlers::list(facts, request, served),
+        Route::List(facts) => handlers::list(facts, request, served, list_timeout),
         Route::Record(facts, id) => handlers::record(facts, id, request, served),
     }
 }

@@ -28,6 +28,7 @@ use crate::{
     library::Library,
     reply::{Reply, Stamp},
     service::{Service, worker_count},
+    target::Lenient,
 };
 
 /// How long a client may take to send its headers, and to begin another request.
@@ -48,12 +49,12 @@ const CONNECTIONS_MAX: usize = 8_192;
 /// # Errors
 ///
 /// Where the address cannot be listened on.
-pub fn run(library: Library, address: SocketAddr) -> io::Result<()> {
+pub fn run(library: Library, address: SocketAddr, list_timeout: Duration) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(worker_count())
         .enable_all()
         .build()?;
-    let outcome = runtime.block_on(accept(Arc::new(Service::new(library)), address));
+    let outcome = runtime.block_on(accept(Arc::new(Service::new(library, list_timeout)), address));
     runtime.shutdown_timeout(ABANDON_TIMEOUT);
     outcome
 }
@@ -122,7 +123,7 @@ fn connect(
         .max_buf_size(HEAD_BYTES_MAX)
         // Enough to be answered here; beyond, the HTTP layer answers bare.
         .max_headers(HEADERS_MAX * 2)
-        .serve_connection(TokioIo::new(stream), by_head);
+        .serve_connection(TokioIo::new(Lenient::new(stream)), by_head);
     graceful.watch(connection)
 }
 

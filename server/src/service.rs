@@ -47,15 +47,17 @@ pub fn worker_count() -> usize {
 /// What every request needs.
 pub struct Service {
     library: Library,
+    /// How long finding a page of a list may take.
+    list_timeout: Duration,
     lists: Arc<Semaphore>,
     failures: AtomicU64,
 }
 
 impl Service {
-    /// A service that answers from a library.
-    pub fn new(library: Library) -> Service {
+    /// A service that answers from a library, and gives up on a list after a time.
+    pub fn new(library: Library, list_timeout: Duration) -> Service {
         let lists = Arc::new(Semaphore::new(cores() * LISTS_PER_CORE));
-        Service { library, lists, failures: AtomicU64::new(0) }
+        Service { library, list_timeout, lists, failures: AtomicU64::new(0) }
     }
 
     /// Answers a request, whatever happens on the way.
@@ -92,7 +94,7 @@ impl Service {
         let outcome = catch_unwind(AssertUnwindSafe(|| match resolve(head, &request) {
             Err(reply) => Ok(Some(reply)),
             Ok(route) if route.may_wait() && may_wait == MayWait::No => Ok(None),
-            Ok(route) => routes::run(route, &request, &served).map(Some),
+            Ok(route) => routes::run(route, &request, &served, self.list_timeout).map(Some),
         }));
         let reply = match outcome {
             Ok(Ok(reply)) => reply?,

@@ -1,0 +1,221 @@
+//! Request targets as people type them: `filter=cited_by_count:>100` with its `>` bare.
+//!
+//! No URI holds `<`, `>` or `"`, and the HTTP layer refuses such a request line. Browsers escape
+//! them; curl does not. [`Lenient`] stands between socket and HTTP layer and escapes them in the
+//! target of each request line, and nowhere else.
+//!
+//! It follows heads alone. A request that announces a body ends its work on that connection: from
+//! there on every byte goes through as it came, so that no byte of a body is ever changed and
+//! framing is the HTTP layer's business only.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Bytes read from the socket at a time.
+const READ_BYTES: usize = 8 << 10;
+/// Bytes of a header's name that are looked at; those of interest are shorter.
+const NAME_BYTES_MAX: usize = 24;
+
+/// Where in a connection's bytes it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In a method, or in empty lines before it.
+    Method,
+    /// In a target.
+    Target,
+    /// In what follows it on its line.
+    Version,
+    /// In a header's name, or at the empty line that ends a head.
+    Name,
+    /// In a header's value.
+    Value,
+    /// In that of a content length, where no other than zero was seen yet.
+    Length,
+    /// Where nothing is looked at any more.
+    Beyond,
+}
+
+/// Escapes what comes by, byte by byte.
+#[derive(Debug)]
+struct Escaping {
+    place: Place,
+    /// The name of the header under way, in lower case.
+    name: Vec<u8>,
+    has_body: bool,
+}
+
+impl Escaping {
+    fn new() -> Escaping {
+        Escaping { place: Place::Method, name: Vec::new(), has_body: false }
+    }
+
+    fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        for (at, byte) in bytes.iter().enumerate() {
+            if self.place == Place::Beyond {
+                return out.extend_from_slice(&bytes[at..]);
+            }
+            match byte {
+                b'<' if self.place == Place::Target => out.extend_from_slice(b"%3C"),
+                b'>' if self.place == Place::Target => out.extend_from_slice(b"%3E"),
+                b'"' if self.place == Place::Target => out.extend_from_slice(b"%22"),
+                _ => out.push(*byte),
+            }
+            self.place = self.after(*byte);
+        }
+    }
+
+    fn after(&mut self, byte: u8) -> Place {
+        match (self.place, byte) {
+            (Place::Method, b' ') => Place::Target,
+            (Place::Target, b' ') => Place::Version,
+            (Place::Target | Place::Version, b'\n') => self.line(),
+            (Place::Name, b'\n') => self.head_or_line(),
+            (Place::Name, b':') => match self.name.trim_ascii() {
+                b"content-length" => Place::Length,
+                b"transfer-encoding" => self.body(),
+                _ => Place::Value,
+            },
+            (Place::Name, _) => {
+                if self.name.len() < NAME_BYTES_MAX && byte != b'\r' {
+                    self.name.push(byte.to_ascii_lowercase());
+                }
+                Place::Name
+            }
+            (Place::Value | Place::Length, b'\n') => self.line(),
+            (Place::Length, byte) if !b"0 \t\r".contains(&byte) => self.body(),
+            (place, _) => place,
+        }
+    }
+
+    /// A header that announces a body; what is left of its value does not matter.
+    fn body(&mut self) -> Place {
+        self.has_body = true;
+        Place::Value
+    }
+
+    fn line(&mut self) -> Place {
+        self.name.clear();
+        Place::Name
+    }
+
+    /// After a line without a colon: an empty one ends the head.
+    fn head_or_line(&mut self) -> Place {
+        if !self.name.is_empty() {
+            return self.line();
+        }
+        if self.has_body { Place::Beyond } else { Place::Method }
+    }
+}
+
+/// A connection whose request targets are escaped as they are read.
+pub struct Lenient<S> {
+    stream: S,
+    escaping: Escaping,
+    /// Read and escaped, and not yet taken.
+    waiting: Vec<u8>,
+    taken: usize,
+}
+
+impl<S> Lenient<S> {
+    /// A connection from its first byte.
+    pub fn new(stream: S) -> Lenient<S> {
+        Lenient { stream, escaping: Escaping::new(), waiting: Vec::new(), taken: 0 }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Lenient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        if this.taken == this.waiting.len() {
+            if this.escaping.place == Place::Beyond {
+                return Pin::new(&mut this.stream).poll_read(context, out);
+            }
+            let mut bytes = [0; READ_BYTES];
+            let mut read = ReadBuf::new(&mut bytes);
+            ready!(Pin::new(&mut this.stream).poll_read(context, &mut read))?;
+            this.waiting.clear();
+            this.taken = 0;
+            this.escaping.push(read.filled(), &mut this.waiting);
+        }
+        let rest = &this.waiting[this.taken..];
+        let count = rest.len().min(out.remaining());
+        out.put_slice(&rest[..count]);
+        this.taken += count;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Lenient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(bytes: &[u8], piece_bytes: usize) -> String {
+        let mut escaping = Escaping::new();
+        let mut out = Vec::new();
+        for piece in bytes.chunks(piece_bytes) {
+            escaping.push(piece, &mut out);
+        }
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn targets_are_escaped_and_nothing_else() {
+        let check = |bytes: &str, expected: &str| {
+            for piece_bytes in [1, 7, 4_096] {
+                assert_eq!(escaped(bytes.as_bytes(), piece_bytes), expected, "{bytes}");
+            }
+        };
+        check(
+            "GET /a?filter=n:>1,m:\"x\" HTTP/1.1\r\nHost: <a>\r\n\r\nGET /b?< HTTP/1.1\r\n\r\n",
+            "GET /a?filter=n:%3E1,m:%22x%22 HTTP/1.1\r\nHost: <a>\r\n\r\nGET /b?%3C HTTP/1.1\r\n\r\n",
+        );
+        check("\r\n\r\nGET /> HTTP/1.1\n\nGET /> H", "\r\n\r\nGET /%3E HTTP/1.1\n\nGET /%3E H");
+        check("GET />\r\n\r\n", "GET /%3E\r\n\r\n");
+        let empty = "GET /> HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
+        check(&empty.repeat(2), &empty.repeat(2).replace('>', "%3E"));
+        let body = "POST /> HTTP/1.1\r\nContent-Length : 9\r\nCONTENT-LENGTH: 30\r\n\r\n";
+        let after = "GET /> HTTP/1.1\r\n\r\nGET /> HTTP/1.1\r\n\r\n";
+        check(&format!("{body}{after}"), &format!("{}{after}", body.replace('>', "%3E")));
+        let chunked = "PUT /> HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+        check(&format!("{chunked}{after}"), &format!("{}{after}", chunked.replace('>', "%3E")));
+    }
+}
