@@ -10,7 +10,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A built program of this workspace.
+/// A built program of this workspace, or that in the directory which `PINAKES_PROGRAMS` names.
 ///
 /// # Panics
 ///
@@ -18,7 +18,8 @@ pub fn root() -> PathBuf {
 pub fn program(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let profile = test.ancestors().nth(2).expect("tests lie in target/<profile>/deps");
-    let program = profile.join(name);
+    let given = std::env::var_os("PINAKES_PROGRAMS").map(PathBuf::from);
+    let program = given.as_deref().unwrap_or(profile).join(name);
     assert!(program.is_file(), "{} is not built; run `make test`", program.display());
     program
 }

@@ -1,25 +1,40 @@
 //! The real server over HTTP, on snapshots of the project's own sample.
 //!
-//! Later work brings its own cases: filters, sorting and searching, autocomplete, rate limits,
-//! GraphQL, the older variant, compression, TLS; clients that send or read slowly or stay idle; a
-//! cap on connections from one address; a handler that panics on demand; tracing the files a
-//! request opens.
+//! Later work brings its own cases: searching, autocomplete, rate limits, GraphQL, the older
+//! variant, compression, TLS; clients that send or read slowly or stay idle; a cap on connections
+//! from one address; a handler that panics on demand; tracing the files a request opens.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "http/bounds.rs"]
+mod bounds;
 #[path = "http/client.rs"]
 mod client;
 #[path = "http/damage.rs"]
 mod damage;
+#[path = "http/filter.rs"]
+mod filter;
+#[path = "http/filter_refused.rs"]
+mod filter_refused;
+#[path = "http/filter_values.rs"]
+mod filter_values;
 #[path = "http/lists.rs"]
 mod lists;
+#[path = "http/names.rs"]
+mod names;
 #[path = "http/paths.rs"]
 mod paths;
 #[path = "http/process.rs"]
 mod process;
 #[path = "http/protocol.rs"]
 mod protocol;
+#[path = "http/questions.rs"]
+mod questions;
 #[path = "http/records.rs"]
 mod records;
 #[path = "http/server.rs"]
 mod server;
+#[path = "http/sort.rs"]
+mod sort;
+#[path = "http/sort_refused.rs"]
+mod sort_refused;

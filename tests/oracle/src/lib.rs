@@ -3,6 +3,7 @@
 //! The oracle reads OpenAlex dumps as the compiler does and holds every record in memory as JSON. It shares
 //! no code with the compiler, the format or the server: it is written from the interface, the behaviour and
 //! the mapping alone, so that a test may hold their answers against [`read`]'s with [`same`].
+//! [`Lists`] answers what lists are asked: filters, sorting, searching and pages.
 //!
 //! # What it reads
 //!
@@ -62,6 +63,7 @@ mod input;
 mod json;
 mod lists;
 mod outputs;
+mod query;
 mod render;
 mod same;
 mod settle;
@@ -79,6 +81,7 @@ use crate::entity::{ALL, Entity};
 use crate::render::Renderer;
 use crate::settle::Records;
 
+pub use crate::query::{Answer, INSTITUTION_TYPES_ROUTE, Key, Kind, Lists, Refused};
 pub use crate::same::same;
 
 /// Everything the server answers with, in its order.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{Library, read};
 
 /// A library of these files, each given by its path and its lines.
-fn library(name: &str, files: &[(&str, &str)]) -> Library {
+pub(crate) fn library(name: &str, files: &[(&str, &str)]) -> Library {
     let root = std::env::temp_dir().join(format!("pinakes-oracle-{}-{name}", std::process::id()));
     for (path, text) in files {
         let path = root.join(path);

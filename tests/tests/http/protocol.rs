@@ -57,7 +57,6 @@ const ALIVE_HEADS: &[(&str, After)] = &[
 const BROKEN: &[&[u8]] = &[
     b"GET /authors/HX_A1\0 HTTP/1.1\r\nHost: x\r\n\r\n",
     b"GET /authors/HX_A1\xff HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET /authors/HX_A1\"><script> HTTP/1.1\r\nHost: x\r\n\r\n",
     b"GET /authors/HX_A1 HX_A2 HTTP/1.1\r\nHost: x\r\n\r\n",
     b"GET authors HTTP/1.1 x\r\nHost: x\r\n\r\n",
     b"GET  HTTP/1.1\r\nHost: x\r\n\r\n",

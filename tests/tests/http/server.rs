@@ -26,8 +26,13 @@ pub struct Snapshots(tempfile::TempDir);
 impl Snapshots {
     /// One snapshot, of the whole sample.
     pub fn of_sample() -> Snapshots {
+        Snapshots::of(&[pinakes_tests::sample()])
+    }
+
+    /// One snapshot, of these inputs.
+    pub fn of(inputs: &[PathBuf]) -> Snapshots {
         let snapshots = Snapshots(tempfile::tempdir().unwrap());
-        snapshots.add(&[pinakes_tests::sample()]);
+        snapshots.add(inputs);
         snapshots
     }
 

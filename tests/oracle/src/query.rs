@@ -1,0 +1,204 @@
+//! What the server must answer to a list's query: which records, how many, in which order.
+//!
+//! Every record is looked at for every question. What a key's values are, and where a record stands by a
+//! sort key, is worked out once, when [`Lists`] are made.
+//!
+//! # Where the rules are silent
+//!
+//! - **Operators.** An unquoted value that begins with `>`, `<` or, after `|`, with `!` is refused, on text too.
+//! - **Quotes.** A quoted value is read by its key's type, but is neither `null` nor a range nor, where it is
+//!   empty, a value.
+//! - **Control characters** in any value are refused.
+//! - **Codes** are ordered as text is.
+//! - **Words of a search** with `search=` are one text, whatever commas, bars and quotes are in it.
+//! - **Merged ids** whose chain ends at no record are asked for as they are.
+
+mod atoms;
+mod days;
+mod fold;
+mod grammar;
+mod keys;
+mod order;
+mod parameters;
+mod question;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{Entry, Library};
+use atoms::{Atom, atoms, gather};
+use grammar::{Asked, Expression, Word};
+use parameters::Parameters;
+use question::Question;
+
+pub use keys::{Key, Kind};
+
+/// The route of the institution types, the one list without keys.
+pub const INSTITUTION_TYPES_ROUTE: &str = "references/institution-types";
+
+/// A query that gets a 400, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused(pub &'static str);
+
+/// A page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// How many records the filter leaves.
+    pub count: usize,
+    /// The ids on the page, as routes take them, in order.
+    pub ids: Vec<String>,
+}
+
+/// The lists of a library, ready to be asked.
+#[derive(Debug)]
+pub struct Lists<'l> {
+    library: &'l Library,
+    lists: BTreeMap<&'static str, List>,
+}
+
+/// One list: its records in default order, and by key in the order of `keys` what is known of each record.
+#[derive(Debug)]
+struct List {
+    keys: Vec<Key>,
+    ids: Vec<String>,
+    atoms: Vec<Vec<Vec<Atom>>>,
+    ranks: Vec<Vec<Option<u32>>>,
+}
+
+impl<'l> Lists<'l> {
+    /// Works out every value of every key of every record.
+    pub fn of(library: &'l Library) -> Lists<'l> {
+        let topics = topics_by_id(library);
+        let list = |(route, entries): (&&'static str, &Vec<Entry>)| {
+            (*route, List::new(keys::keys(route), entries, &topics))
+        };
+        let mut lists: BTreeMap<&str, List> = library.entities.iter().map(list).collect();
+        let ids = library.institution_types.iter().map(|of| of["id"].to_string()).collect();
+        let types = List { keys: Vec::new(), ids, atoms: Vec::new(), ranks: Vec::new() };
+        lists.insert(INSTITUTION_TYPES_ROUTE, types);
+        Lists { library, lists }
+    }
+
+    /// The routes of all lists.
+    pub fn routes(&self) -> impl Iterator<Item = &'static str> {
+        self.lists.keys().copied()
+    }
+
+    /// The keys of a list; none for an unknown route.
+    pub fn keys(&self, route: &str) -> &[Key] {
+        self.lists.get(route).map_or(&[], |list| &list.keys)
+    }
+
+    /// The values of a key as the records show them, by record in default order; none for an unknown route.
+    pub fn values(&self, route: &str, key: &Key) -> Vec<Vec<&'l Value>> {
+        let topics = topics_by_id(self.library);
+        let entries = self.library.entities.get(route).into_iter().flatten();
+        entries.map(|entry| gathered(key, entry, &topics)).collect()
+    }
+
+    /// Answers a list's raw query, what stands after the `?`.
+    ///
+    /// # Errors
+    ///
+    /// Where the answer is a 400.
+    pub fn answer(&self, route: &str, raw_query: &str) -> Result<Answer, Refused> {
+        let list = self.lists.get(route).ok_or(Refused("no such list"))?;
+        let parameters = parameters::parse(raw_query)?;
+        let questions = self.questions(list, &parameters)?;
+        let sort = match &parameters.sort {
+            Some(sort) => order::parse(sort, &list.keys)?,
+            None => Vec::new(),
+        };
+        let is_answer = |row: &usize| {
+            questions.iter().all(|(at, question)| question.holds(&list.atoms[*at][*row]))
+        };
+        let mut rows: Vec<usize> = (0..list.ids.len()).filter(is_answer).collect();
+        if !sort.is_empty() {
+            rows.sort_by_cached_key(|row| order::number(&list.ids[*row]));
+            for (at, is_descending) in sort.iter().rev() {
+                let ranks = &list.ranks[*at];
+                rows.sort_by(|a, b| order::compare(ranks[*a], ranks[*b], *is_descending));
+            }
+        }
+        let first = (parameters.page - 1) * parameters.per_page;
+        let on_page = rows.iter().skip(first as usize).take(parameters.per_page as usize);
+        Ok(Answer { count: rows.len(), ids: on_page.map(|row| list.ids[*row].clone()).collect() })
+    }
+
+    /// What filter and search ask, each of the key at a place.
+    fn questions(
+        &self,
+        list: &List,
+        asked: &Parameters,
+    ) -> Result<Vec<(usize, Question)>, Refused> {
+        let mut expressions = match &asked.filter {
+            Some(filter) => grammar::parse(filter)?,
+            None => Vec::new(),
+        };
+        if let Some(search) = &asked.search {
+            let words = vec![Word { text: search.clone(), is_quoted: true }];
+            let key = "name.search".to_owned();
+            expressions.push(Expression { key, asked: Asked::Any(words) });
+        }
+        let question = |expression: &Expression| {
+            let is_asked = |key: &Key| key.is_filter && key.name == expression.key;
+            let at = list.keys.iter().position(is_asked);
+            let at = at.ok_or(Refused("no filter key of this list"))?;
+            let follow = |level: Option<&str>, id: &str| self.follow(level, id);
+            Ok((at, Question::new(&list.keys[at], &expression.asked, follow)?))
+        };
+        expressions.iter().map(question).collect()
+    }
+
+    /// The id in which a merged id lives, else the id itself.
+    fn follow(&self, level: Option<&str>, id: &str) -> String {
+        let is_it =
+            |entity: &str, from: &str| from == id && level.is_none_or(|level| level == entity);
+        let mut redirects = self.library.redirects.iter();
+        let found = redirects.find(|redirect| is_it(redirect.entity, &redirect.from));
+        found.and_then(|redirect| redirect.to.clone()).unwrap_or_else(|| id.to_owned())
+    }
+}
+
+impl List {
+    fn new(keys: Vec<Key>, entries: &[Entry], topics: &BTreeMap<&str, &Entry>) -> List {
+        let (mut all_atoms, mut all_ranks) = (Vec::new(), Vec::new());
+        for key in &keys {
+            let values: Vec<Vec<&Value>> =
+                entries.iter().map(|entry| gathered(key, entry, topics)).collect();
+            all_atoms.push(values.iter().map(|values| atoms(key, values)).collect());
+            let place =
+                |values: &Vec<&Value>| values.first().and_then(|value| order::place(key, value));
+            all_ranks.push(match key.is_sort {
+                true => order::ranks(&values.iter().map(place).collect::<Vec<_>>()),
+                false => Vec::new(),
+            });
+        }
+        let ids = entries.iter().map(|entry| entry.id.clone()).collect();
+        List { keys, ids, atoms: all_atoms, ranks: all_ranks }
+    }
+}
+
+fn topics_by_id(library: &Library) -> BTreeMap<&str, &Entry> {
+    library.entities["topics"].iter().map(|topic| (topic.id.as_str(), topic)).collect()
+}
+
+/// The values of a key in a record.
+fn gathered<'r>(key: &Key, entry: &'r Entry, topics: &BTreeMap<&str, &'r Entry>) -> Vec<&'r Value> {
+    let mut found = Vec::new();
+    for path in key.path.split(' ') {
+        let Some((before, after)) = path.split_once('>') else {
+            gather(&entry.single, path, &mut found);
+            continue;
+        };
+        let mut ids = Vec::new();
+        gather(&entry.single, before, &mut ids);
+        let of_topics = ids.iter().filter_map(|id| topics.get(id.as_str()?));
+        of_topics.for_each(|topic| gather(&topic.single, after, &mut found));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! The values of a record at a path, and the form in which each is compared.
+
+use serde_json::Value;
+
+use super::days::{Day, day_of};
+use super::fold::{fold, words};
+use super::keys::{Key, Kind};
+
+/// One value in the form in which it is compared.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub enum Atom {
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Fraction(f64),
+    /// A flag.
+    Flag(bool),
+    /// A day.
+    Day(Day),
+    /// Folded text, an identifier or code in lower case and without its URL, or one word of a name.
+    Text(String),
+}
+
+/// All values at a path through objects and lists, nulls apart, in the record's order.
+pub fn gather<'r>(value: &'r Value, path: &str, found: &mut Vec<&'r Value>) {
+    match value {
+        Value::Null => {}
+        Value::Array(items) => items.iter().for_each(|item| gather(item, path, found)),
+        value if path.is_empty() => found.push(value),
+        Value::Object(members) => {
+            let (member, rest) = path.split_once('.').unwrap_or((path, ""));
+            if let Some(value) = members.get(member) {
+                gather(value, rest, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The values of a key in the form in which they are compared.
+pub fn atoms(key: &Key, gathered: &[&Value]) -> Vec<Atom> {
+    match key.kind {
+        Kind::Presence => vec![Atom::Flag(!gathered.is_empty())],
+        Kind::Search => words(gathered.iter().filter_map(|value| value.as_str()))
+            .into_iter()
+            .map(Atom::Text)
+            .collect(),
+        kind => gathered.iter().filter_map(|value| atom(kind, value)).collect(),
+    }
+}
+
+fn atom(kind: Kind, value: &Value) -> Option<Atom> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match kind {
+        Kind::Integer => value.as_i64().map(Atom::Integer),
+        Kind::Fraction => value.as_f64().map(Atom::Fraction),
+        Kind::Flag | Kind::Presence => value.as_bool().map(Atom::Flag),
+        Kind::Date | Kind::From | Kind::To => day_of(&text).map(Atom::Day),
+        Kind::Text | Kind::Search => Some(Atom::Text(fold(&text))),
+        Kind::Hx | Kind::Level(_) | Kind::Plain | Kind::Code => {
+            Some(Atom::Text(text.to_ascii_lowercase()))
+        }
+        Kind::Doi | Kind::Orcid | Kind::Ror => Some(Atom::Text(bare(kind, &text))),
+    }
+}
+
+/// An identifier in lower case, without the one URL before it.
+pub fn bare(kind: Kind, text: &str) -> String {
+    let text = text.to_ascii_lowercase();
+    let prefixes: &[&str] = match kind {
+        Kind::Doi => &[
+            "https://doi.org/",
+            "http://doi.org/",
+            "https://dx.doi.org/",
+            "http://dx.doi.org/",
+            "doi:",
+        ],
+        Kind::Orcid => &["https://orcid.org/", "http://orcid.org/"],
+        Kind::Ror => &["https://ror.org/", "http://ror.org/"],
+        _ => &[],
+    };
+    let stripped = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
+    stripped.unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_path_leads_through_objects_and_lists() {
+        let record = json!({
+            "a": [{"b": [1, null, 2]}, {"b": null}, {}, {"b": 3}, null],
+            "t": ["x", null, "y"],
+            "n": null,
+            "e": [],
+            "s": "text",
+        });
+        let check = |path: &str, expected: Value| {
+            let mut found = Vec::new();
+            gather(&record, path, &mut found);
+            assert_eq!(json!(found), expected, "{path}");
+        };
+        check("a.b", json!([1, 2, 3]));
+        check("t", json!(["x", "y"]));
+        for path in ["n", "n.x", "e", "s.x", "absent", "a.c"] {
+            check(path, json!([]));
+        }
+    }
+
+    #[test]
+    fn identifiers_lose_one_url() {
+        let check = |kind: Kind, text: &str, expected: &str| {
+            assert_eq!(bare(kind, text), expected, "{text}");
+        };
+        check(Kind::Doi, "10.1/X", "10.1/x");
+        check(Kind::Doi, "https://doi.org/10.1/X", "10.1/x");
+        check(Kind::Doi, "HTTP://DX.DOI.ORG/10.1/x", "10.1/x");
+        check(Kind::Doi, "doi:10.1/x", "10.1/x");
+        check(Kind::Doi, "doi:doi:10.1/x", "doi:10.1/x");
+        check(Kind::Doi, "doi.org/10.1/x", "doi.org/10.1/x");
+        check(Kind::Orcid, "https://orcid.org/0000-0001-000X", "0000-0001-000x");
+        check(Kind::Orcid, "https://doi.org/10.1/x", "https://doi.org/10.1/x");
+        check(Kind::Ror, "http://ror.org/013", "013");
+        check(Kind::Plain, "https://ror.org/013", "https://ror.org/013");
+    }
+}

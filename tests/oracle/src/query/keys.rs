@@ -1,0 +1,300 @@
+//! The keys of every list: what each may be used for, of which type it is, and where its values stand.
+
+use Kind::*;
+
+/// How a key's values are read and compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number.
+    Integer,
+    /// A number with a fraction.
+    Fraction,
+    /// `true` or `false`.
+    Flag,
+    /// Whether a record has any value at the path.
+    Presence,
+    /// An id with `HX_`, of any entity.
+    Hx,
+    /// A number of the taxonomy, of the level with this route.
+    Level(&'static str),
+    /// An identifier without spellings of its own.
+    Plain,
+    /// An identifier, bare or with its URL.
+    Doi,
+    /// An identifier, bare or with its URL.
+    Orcid,
+    /// An identifier, bare or with its URL.
+    Ror,
+    /// A short word, compared without case.
+    Code,
+    /// Text, compared folded.
+    Text,
+    /// A day, or a moment compared by its day.
+    Date,
+    /// Days on or after the one asked for.
+    From,
+    /// Days on or before the one asked for.
+    To,
+    /// The words of names, compared by their beginnings.
+    Search,
+}
+
+/// One key of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// As it is written in queries.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// Whether `filter` takes it.
+    pub is_filter: bool,
+    /// Whether `sort` takes it.
+    pub is_sort: bool,
+    /// The members of the single record that hold its values, several paths apart by spaces. What follows
+    /// a `>` is looked up in the topic whose id stands before it.
+    pub path: &'static str,
+}
+
+impl Key {
+    const fn at(self, path: &'static str) -> Key {
+        Key { path, ..self }
+    }
+}
+
+const fn f(name: &'static str, kind: Kind) -> Key {
+    Key { name, kind, is_filter: true, is_sort: false, path: name }
+}
+
+const fn fs(name: &'static str, kind: Kind) -> Key {
+    Key { is_sort: true, ..f(name, kind) }
+}
+
+/// The keys of a list; none of an unknown route.
+pub fn keys(route: &str) -> Vec<Key> {
+    let (id, alternatives, own) = match route {
+        "outputs" => (Hx, "name", OUTPUTS),
+        "authors" => (Hx, "name display_name_alternatives", AUTHORS),
+        "sources" => (Hx, "name alternate_titles", SOURCES),
+        "institutions" => (Hx, INSTITUTION_NAMES, INSTITUTIONS),
+        "publishers" => (Hx, "name alternate_titles", PUBLISHERS),
+        "funders" => (Hx, "name alternate_titles", FUNDERS),
+        "topics" => (Hx, "name display_name_alternatives", TOPICS),
+        "domains" => (Level("domains"), "name display_name_alternatives", DOMAINS),
+        "fields" => (Level("fields"), "name", COUNTS),
+        "subfields" => (Level("subfields"), "name", COUNTS),
+        _ => return Vec::new(),
+    };
+    let mut keys = vec![fs("id", id), f("name.search", Search).at(alternatives)];
+    keys.extend_from_slice(COMMON);
+    keys.extend_from_slice(own);
+    if matches!(route, "sources" | "institutions" | "publishers" | "funders") {
+        keys.extend_from_slice(STATS);
+    }
+    for key in &mut keys {
+        if matches!(route, "fields" | "subfields") {
+            key.is_filter = false;
+        }
+        if route == "authors" {
+            key.is_sort = ["cited_by_count", "outputs_count", "id", "name"].contains(&key.name);
+        }
+    }
+    keys.retain(|key| key.is_filter || key.is_sort);
+    keys
+}
+
+const INSTITUTION_NAMES: &str = "name display_name_acronyms display_name_alternatives";
+
+const COMMON: &[Key] = &[
+    fs("name", Text),
+    fs("updated_date", Date),
+    fs("created_date", Date),
+    f("from_updated_date", From).at("updated_date"),
+    f("to_updated_date", To).at("updated_date"),
+    f("from_created_date", From).at("created_date"),
+    f("to_created_date", To).at("created_date"),
+];
+
+const COUNTS: &[Key] = &[fs("outputs_count", Integer), fs("cited_by_count", Integer)];
+
+const STATS: &[Key] = &[
+    fs("summary_stats.2yr_mean_citedness", Fraction),
+    fs("summary_stats.h_index", Integer),
+    fs("summary_stats.i10_index", Integer),
+];
+
+const OUTPUTS: &[Key] = &[
+    f("doi", Doi),
+    fs("title", Text),
+    fs("year", Integer),
+    fs("cited_by_count", Integer),
+    fs("cites", Integer),
+    fs("venues_count", Integer),
+    fs("date", Date),
+    f("from_date", From).at("date"),
+    f("to_date", To).at("date"),
+    fs("fwci", Fraction),
+    fs("type", Code),
+    f("language.code", Code),
+    f("indexed_in", Code),
+    f("has_fulltext", Flag),
+    f("is_retracted", Flag),
+    f("is_paratext", Flag),
+    f("is_oa", Flag).at("open_access.is_oa"),
+    f("open_access.is_oa", Flag),
+    f("has_doi", Presence).at("doi"),
+    f("has_abstract", Presence).at("abstract"),
+    f("has_orcid", Presence).at("authors.orcid"),
+    f("open_access.oa_status", Code),
+    f("ids.mag", Plain),
+    f("primary_venue.id", Plain),
+    f("primary_venue.source.id", Hx),
+    f("primary_venue.source.name", Text),
+    f("primary_venue.source.type", Code),
+    f("primary_venue.license", Code),
+    f("primary_venue.version", Code),
+    f("primary_venue.is_oa", Flag),
+    f("primary_venue.is_accepted", Flag),
+    f("primary_venue.is_published", Flag),
+    f("additional_venues.source.id", Hx),
+    f("authors.id", Hx),
+    f("authors.orcid", Orcid),
+    f("authors.name", Text),
+    f("authors.author_position", Code),
+    f("authors.is_corresponding", Flag),
+    f("authors.affiliations.id", Hx),
+    f("authors.affiliations.name", Text),
+    f("authors.countries.code", Code),
+    f("primary_topic.id", Hx),
+    f("topics.id", Hx),
+    f("primary_topic.subfield.id", Level("subfields")).at("primary_topic.id>subfield.id"),
+    f("primary_topic.field.id", Level("fields")).at("primary_topic.id>field.id"),
+    f("primary_topic.domain.id", Level("domains")).at("primary_topic.id>domain.id"),
+    f("sustainable_development_goals.id", Integer),
+    f("funders.id", Hx),
+    f("funders.awards.id", Plain),
+    f("funders.awards.funder_award_id", Plain),
+    f("keywords", Text),
+    f("biblio.volume", Text),
+    f("biblio.issue", Text),
+    f("biblio.first_page", Text),
+    f("biblio.last_page", Text),
+    fs("citation_normalized_percentile.value", Fraction),
+    f("citation_normalized_percentile.is_in_top_1_percent", Flag),
+    f("citation_normalized_percentile.is_in_top_10_percent", Flag),
+    fs("cited_by_percentile_year.min", Integer),
+    fs("cited_by_percentile_year.max", Integer),
+    fs("apc_paid.value", Integer),
+    fs("apc_paid.value_usd", Integer),
+    f("apc_paid.currency", Code),
+];
+
+const AUTHORS: &[Key] = &[
+    f("orcid", Orcid).at("orcid.id"),
+    f("has_orcid", Presence).at("orcid.id"),
+    f("full_name", Text),
+    f("display_name_alternatives", Text),
+    fs("outputs_count", Integer),
+    fs("cited_by_count", Integer),
+    f("summary_stats.2yr_mean_citedness", Fraction),
+    f("summary_stats.h_index", Integer),
+    f("summary_stats.i10_index", Integer),
+    f("last_known_institutions.id", Hx),
+    f("affiliations.id", Hx),
+    f("last_known_institutions.name", Text),
+    f("affiliations.name", Text),
+    f("affiliations.years", Integer),
+    f("topics.id", Hx),
+];
+
+const SOURCES: &[Key] = &[
+    f("issn", Plain),
+    f("issn_l", Plain),
+    f("has_issn", Presence).at("issn"),
+    fs("type", Code),
+    f("host_organization_name", Text),
+    f("alternate_titles", Text),
+    fs("outputs_count", Integer),
+    fs("oa_outputs_count", Integer),
+    fs("cited_by_count", Integer),
+    fs("apc_usd", Integer),
+    fs("first_publication_year", Integer),
+    fs("last_publication_year", Integer),
+    fs("oa_flip_year", Integer),
+    fs("is_in_doaj_since_year", Integer),
+    fs("is_high_oa_rate_since_year", Integer),
+    f("is_oa", Flag),
+    f("is_in_doaj", Flag),
+    f("is_high_oa_rate", Flag),
+    f("is_in_scielo", Flag),
+    f("is_ojs", Flag),
+    f("is_preprint_repository", Flag),
+    f("is_core", Flag),
+    f("country.code", Code),
+    f("apc_prices.price", Integer),
+    f("apc_prices.currency", Code),
+    f("societies.organization", Text),
+    f("ids.mag", Plain),
+    f("topics.id", Hx),
+];
+
+const INSTITUTIONS: &[Key] = &[
+    f("ror", Ror),
+    f("has_ror", Presence).at("ror"),
+    fs("type", Code),
+    f("country.code", Code),
+    f("display_name_acronyms", Text),
+    f("display_name_alternatives", Text),
+    fs("outputs_count", Integer),
+    fs("cited_by_count", Integer),
+    f("repositories.id", Hx),
+    f("associated_institutions.id", Hx),
+    f("roles.id", Hx),
+    f("ids.grid", Plain),
+    f("associated_institutions.relationship", Code),
+    f("roles.role", Code),
+    f("geo.city", Text),
+    f("geo.region", Text),
+    f("geo.country_code", Code),
+    f("geo.geonames_city_id", Plain),
+    fs("geo.latitude", Fraction),
+    fs("geo.longitude", Fraction),
+    f("topics.id", Hx),
+];
+
+const PUBLISHERS: &[Key] = &[
+    f("alternate_titles", Text),
+    fs("hierarchy_level", Integer),
+    f("parent_publisher.id", Hx),
+    f("lineage.id", Hx),
+    f("ids.ror", Ror),
+    f("ids.wikidata", Plain),
+    f("roles.id", Hx),
+    f("countries.code", Code),
+    fs("outputs_count", Integer),
+    fs("cited_by_count", Integer),
+];
+
+const FUNDERS: &[Key] = &[
+    f("alternate_titles", Text),
+    f("country.code", Code),
+    f("ids.doi", Doi),
+    f("ids.ror", Ror),
+    f("ids.crossref", Plain),
+    f("roles.id", Hx),
+    fs("grants_count", Integer),
+    fs("awards_count", Integer),
+    fs("outputs_count", Integer),
+    fs("cited_by_count", Integer),
+];
+
+const TOPICS: &[Key] = &[
+    f("keywords", Text),
+    f("subfield.id", Level("subfields")),
+    f("field.id", Level("fields")),
+    f("domain.id", Level("domains")),
+    fs("outputs_count", Integer),
+    fs("cited_by_count", Integer),
+];
+
+const DOMAINS: &[Key] =
+    &[f("fields.id", Level("fields")), fs("outputs_count", Integer), fs("cited_by_count", Integer)];

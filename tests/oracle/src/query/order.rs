@@ -1,0 +1,90 @@
+//! The order of records by a key: text by its folded form and then its bytes, moments to their last digit,
+//! ids by their number.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::Refused;
+use super::fold::fold;
+use super::keys::{Key, Kind};
+
+/// Most keys of one `sort`.
+pub const SORT_KEYS_MAX: usize = 3;
+
+/// A value in the form in which records are ordered by it.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub enum Place {
+    /// A number; every number of a record is exact in a double.
+    Number(f64),
+    /// An id by its number.
+    Id(u64),
+    /// Text: its folded form, then its bytes.
+    Text(String, String),
+    /// A date or a timestamp, without zeros at the end of its fraction.
+    Moment(String),
+}
+
+/// Where a value puts its record.
+pub fn place(key: &Key, value: &Value) -> Option<Place> {
+    let text = value.as_str();
+    match key.kind {
+        Kind::Integer | Kind::Fraction => value.as_f64().map(Place::Number),
+        Kind::Hx | Kind::Level(_) => {
+            let id = text.map_or_else(|| value.to_string(), str::to_owned);
+            Some(Place::Id(number(&id)))
+        }
+        Kind::Date => text.map(|text| {
+            let is_fractional = text.contains('.');
+            let text = if is_fractional { text.trim_end_matches('0') } else { text };
+            Place::Moment(text.to_owned())
+        }),
+        _ => text.map(|text| Place::Text(fold(text), text.to_owned())),
+    }
+}
+
+/// The number in an id.
+pub fn number(id: &str) -> u64 {
+    id.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(u64::MAX)
+}
+
+/// Of each record the number of different values that are less than its own; `None` where it has none.
+pub fn ranks(places: &[Option<Place>]) -> Vec<Option<u32>> {
+    let mut present: Vec<&Place> = places.iter().flatten().collect();
+    let compared = |a: &Place, b: &Place| a.partial_cmp(b).unwrap_or(Ordering::Equal);
+    present.sort_by(|a, b| compared(a, b));
+    present.dedup();
+    let rank = |place: &Place| present.partition_point(|other| compared(other, place).is_lt());
+    places.iter().map(|place| place.as_ref().map(|place| rank(place) as u32)).collect()
+}
+
+/// Parses a `sort` into keys by their place in `keys`, and whether each descends.
+pub fn parse(sort: &str, keys: &[Key]) -> Result<Vec<(usize, bool)>, Refused> {
+    let mut parsed: Vec<(usize, bool)> = Vec::new();
+    for one in sort.split(',') {
+        let (name, is_descending) = match one.split_once(':') {
+            None | Some((_, "asc")) => (one.split(':').next().unwrap_or_default(), false),
+            Some((name, "desc")) => (name, true),
+            Some(_) => return Err(Refused("no direction of sorting")),
+        };
+        let at = keys.iter().position(|key| key.is_sort && key.name == name);
+        let at = at.ok_or(Refused("no sort key of this list"))?;
+        if parsed.iter().any(|(other, _)| *other == at) {
+            return Err(Refused("a sort key twice"));
+        }
+        parsed.push((at, is_descending));
+    }
+    if parsed.len() > SORT_KEYS_MAX {
+        return Err(Refused("too many sort keys"));
+    }
+    Ok(parsed)
+}
+
+/// Compares two ranks: without one last, in both directions.
+pub fn compare(a: Option<u32>, b: Option<u32>, is_descending: bool) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) if is_descending => b.cmp(&a),
+        (Some(a), Some(b)) => a.cmp(&b),
+        (a, b) => a.is_none().cmp(&b.is_none()),
+    }
+}

@@ -1,0 +1,192 @@
+//! What a filter asks of a key's values, and whether a record's values answer it.
+
+use std::cmp::Ordering;
+
+use super::Refused;
+use super::atoms::{Atom, bare};
+use super::days::{period, years};
+use super::fold::{finds, fold};
+use super::grammar::{Asked, Operator, Word};
+use super::keys::{Key, Kind};
+
+/// One alternative, or one comparison.
+#[derive(Clone, Debug, PartialEq)]
+enum Test {
+    /// No value.
+    Null,
+    /// Never.
+    Nothing,
+    /// A value that is this one.
+    Equal(Atom),
+    /// A value from the one to the other, both included.
+    Between(Option<Atom>, Option<Atom>),
+    /// A value above this one.
+    Above(Atom),
+    /// A value below this one.
+    Below(Atom),
+    /// All of these words.
+    Words(Vec<String>),
+}
+
+/// The tests of one expression; a record answers it if any holds, or none of them where it is negated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    is_negated: bool,
+    tests: Vec<Test>,
+}
+
+impl Question {
+    /// Reads what is asked as values of the key's type; `follow` leads from a merged id of a level of the
+    /// taxonomy, or of any other entity, to the id it lives in.
+    pub fn new(
+        key: &Key,
+        asked: &Asked,
+        follow: impl Fn(Option<&str>, &str) -> String,
+    ) -> Result<Question, Refused> {
+        let (is_negated, words) = match asked {
+            Asked::Compared(operator, word) => {
+                let tests = vec![comparison(key.kind, *operator, word)?];
+                return Ok(Question { is_negated: false, tests });
+            }
+            Asked::Any(words) => (false, words),
+            Asked::NoneOf(words) => (true, words),
+        };
+        let tests = words.iter().map(|word| alternative(key.kind, word, &follow));
+        Ok(Question { is_negated, tests: tests.collect::<Result<_, _>>()? })
+    }
+
+    /// Whether a record with these values answers it.
+    pub fn holds(&self, atoms: &[Atom]) -> bool {
+        self.tests.iter().any(|test| test.holds(atoms)) != self.is_negated
+    }
+}
+
+impl Test {
+    fn holds(&self, atoms: &[Atom]) -> bool {
+        let any = |is_met: &dyn Fn(&Atom) -> bool| atoms.iter().any(is_met);
+        match self {
+            Test::Null => atoms.is_empty(),
+            Test::Nothing => false,
+            Test::Equal(value) => any(&|atom| atom == value),
+            Test::Between(low, high) => any(&|atom| {
+                low.as_ref().is_none_or(|low| atom >= low)
+                    && high.as_ref().is_none_or(|high| atom <= high)
+            }),
+            Test::Above(value) => any(&|atom| atom.partial_cmp(value) == Some(Ordering::Greater)),
+            Test::Below(value) => any(&|atom| atom.partial_cmp(value) == Some(Ordering::Less)),
+            Test::Words(words) => words
+                .iter()
+                .all(|asked| any(&|atom| matches!(atom, Atom::Text(word) if finds(asked, word)))),
+        }
+    }
+}
+
+fn comparison(kind: Kind, operator: Operator, word: &Word) -> Result<Test, Refused> {
+    let (first, last) = match kind {
+        Kind::Integer => integer(&word.text).map(|value| (value.clone(), value)),
+        Kind::Fraction => fraction(&word.text).map(|value| (value.clone(), value)),
+        Kind::Date => period(&word.text).map(|(first, last)| (Atom::Day(first), Atom::Day(last))),
+        _ => return Err(Refused("a comparison of what has no order")),
+    }
+    .ok_or(Refused("no value to compare with"))?;
+    Ok(match operator {
+        Operator::Above => Test::Above(last),
+        Operator::From => Test::Between(Some(first), None),
+        Operator::Below => Test::Below(first),
+        Operator::To => Test::Between(None, Some(last)),
+    })
+}
+
+fn alternative(
+    kind: Kind,
+    word: &Word,
+    follow: impl Fn(Option<&str>, &str) -> String,
+) -> Result<Test, Refused> {
+    let text = word.text.as_str();
+    if text == "null" && !word.is_quoted {
+        return match kind {
+            Kind::From | Kind::To | Kind::Search => Err(Refused("`null` where a value belongs")),
+            _ => Ok(Test::Null),
+        };
+    }
+    if text.bytes().any(|byte| byte < b' ' || byte == 0x7f) {
+        return Err(Refused("a control character"));
+    }
+    let equal = |text: String| match text.is_empty() {
+        true => Test::Nothing,
+        false => Test::Equal(Atom::Text(text)),
+    };
+    let days = |low, high| Test::Between(Option::map(low, Atom::Day), Option::map(high, Atom::Day));
+    let test = match kind {
+        Kind::Integer if !word.is_quoted && text.contains('-') => range(text),
+        Kind::Integer => integer(text).map(Test::Equal),
+        Kind::Fraction => fraction(text).map(Test::Equal),
+        Kind::Flag | Kind::Presence => flag(text).map(|flag| Test::Equal(Atom::Flag(flag))),
+        Kind::Date => match (period(text), years(text)) {
+            (Some((first, last)), _) => Some(days(Some(first), Some(last))),
+            (None, Some((first, last))) if !word.is_quoted => Some(days(first, last)),
+            _ => None,
+        },
+        Kind::From => period(text).map(|(first, _)| days(Some(first), None)),
+        Kind::To => period(text).map(|(_, last)| days(None, Some(last))),
+        Kind::Hx => {
+            let is_prefixed = text.get(..3).is_some_and(|begin| begin.eq_ignore_ascii_case("HX_"));
+            let followed = || follow(None, &text.to_ascii_uppercase()).to_ascii_lowercase();
+            is_prefixed.then(|| equal(followed()))
+        }
+        Kind::Level(level) => {
+            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| equal(follow(Some(level), text)))
+        }
+        Kind::Plain | Kind::Code => Some(equal(text.to_ascii_lowercase())),
+        Kind::Doi | Kind::Orcid | Kind::Ror => Some(equal(bare(kind, text))),
+        Kind::Text => Some(equal(fold(text))),
+        Kind::Search => Some(match fold(text) {
+            folded if folded.is_empty() => Test::Nothing,
+            folded => Test::Words(folded.split(' ').map(str::to_owned).collect()),
+        }),
+    };
+    test.ok_or(Refused("a value of another type"))
+}
+
+/// `a-b`, `a-` or `-b` of whole numbers without a sign.
+fn range(text: &str) -> Option<Test> {
+    let (low, high) = text.split_once('-')?;
+    if low.is_empty() && high.is_empty() || high.contains('-') {
+        return None;
+    }
+    let bound = |text: &str| match text {
+        "" => Some(None),
+        _ => integer(text).map(Some),
+    };
+    Some(Test::Between(bound(low)?, bound(high)?))
+}
+
+fn integer(text: &str) -> Option<Atom> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if is_plain { text.parse().ok().map(Atom::Integer) } else { None }
+}
+
+/// `-?digits(.digits)?(e[+-]?digits)?`, finite.
+fn fraction(text: &str) -> Option<Atom> {
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (number, exponent) = match unsigned.split_once('e') {
+        Some((number, exponent)) => (number, exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
+        None => (unsigned, "0"),
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    if ![whole, part, exponent].into_iter().all(is_digits) {
+        return None;
+    }
+    text.parse().ok().filter(|number: &f64| number.is_finite()).map(Atom::Fraction)
+}
+
+fn flag(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}

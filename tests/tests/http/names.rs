@@ -1,0 +1,105 @@
+//! Names of every spelling: how they are compared, and the one order they stand in.
+
+use crate::{
+    client::Connection,
+    questions::{check_taken, ids},
+    server::{Server, Snapshots},
+};
+
+/// Names in the order of their records' ids, from 1.
+const NAMES: [Option<&str>; 19] = [
+    Some("Éa"),
+    Some("E\u{301}a"),
+    Some("ea"),
+    Some("😀"),
+    None,
+    Some(""),
+    Some(" \u{3000} "),
+    Some("eb"),
+    Some("Zeta"),
+    Some("<i>ea</i>"),
+    Some("👩\u{200d}👩\u{200d}👧"),
+    Some("ea"),
+    Some("EA"),
+    Some("日本"),
+    Some("ß"),
+    Some("ﬁ"),
+    Some("fi"),
+    Some("\u{202e}abc"),
+    Some("SS"),
+];
+
+/// By folded form, of which emoji have none, then by bytes, then by id; those without a name last.
+const ASCENDING: [u32; 19] = [11, 4, 18, 10, 13, 2, 3, 12, 1, 8, 17, 16, 19, 15, 9, 14, 5, 6, 7];
+/// The other way, but for those of one name and those without.
+const DESCENDING: [u32; 19] = [14, 9, 15, 19, 16, 17, 8, 1, 3, 12, 2, 13, 10, 18, 4, 11, 5, 6, 7];
+
+/// Filters on names: how many records match, and the first of them.
+const FILTERS: &[(&str, u64, &[&str])] = &[
+    ("/outputs?filter=name:ea", 6, &["HX_W1", "HX_W2", "HX_W3", "HX_W10", "HX_W12", "HX_W13"]),
+    ("/outputs?filter=name:%C3%A9A", 6, &["HX_W1"]),
+    ("/outputs?filter=name:e%CC%81a", 6, &["HX_W1"]),
+    ("/outputs?filter=name:\"<b>ea</b>\"", 6, &["HX_W1"]),
+    ("/outputs?filter=name:%E1%BA%9E", 2, &["HX_W15", "HX_W19"]),
+    ("/outputs?filter=name:FI", 2, &["HX_W16", "HX_W17"]),
+    ("/outputs?filter=name:%E6%97%A5%E6%9C%AC", 1, &["HX_W14"]),
+    ("/outputs?filter=name:abc|zeta", 2, &["HX_W9", "HX_W18"]),
+    ("/outputs?filter=name:null", 3, &["HX_W5", "HX_W6", "HX_W7"]),
+    ("/outputs?filter=name:!null", 16, &["HX_W1", "HX_W2"]),
+    ("/outputs?filter=name:\"null\"", 0, &[]),
+    // What folds to nothing matches nothing, not even itself.
+    ("/outputs?filter=name:%F0%9F%98%80", 0, &[]),
+    ("/outputs?filter=name:!%F0%9F%98%80", 19, &["HX_W1"]),
+    ("/outputs?filter=name:***", 0, &[]),
+];
+
+/// A snapshot of those names, the lines of their records put in some order.
+fn snapshots(order: impl Iterator<Item = usize>, parts: usize) -> Snapshots {
+    let lines: Vec<String> = order
+        .map(|at| {
+            let record = serde_json::json!({
+                "id": format!("https://openalex.org/W{}", at + 1),
+                "title": NAMES[at],
+                "display_name": NAMES[at],
+                "cited_by_count": 1,
+                "updated_date": "2026-01-10",
+            });
+            format!("{record}\n")
+        })
+        .collect();
+    let dump = tempfile::tempdir().unwrap();
+    let files = lines.chunks(lines.len().div_ceil(parts)).enumerate();
+    let files = files.map(|(at, lines)| (format!("works/part_{at:04}.jsonl"), lines.concat()));
+    pinakes_tests::write_files(dump.path(), files);
+    Snapshots::of(&[dump.path().to_path_buf()])
+}
+
+fn both_pages(connection: &mut Connection, query: &str) -> Vec<String> {
+    let page = |page: u32| format!("/outputs?{query}&per_page=10&page={page}");
+    (1..=2).flat_map(|number| ids(&connection.get(&page(number)))).collect()
+}
+
+#[test]
+fn names_are_ordered_and_compared_alike_in_every_build() {
+    let builds = [snapshots(0..NAMES.len(), 1), snapshots((0..NAMES.len()).rev(), 3)];
+    for snapshots in &builds {
+        let server = Server::of_snapshots(snapshots);
+        let mut connection = server.connect();
+        for (query, expected) in [
+            ("sort=name", ASCENDING),
+            ("sort=name:asc", ASCENDING),
+            ("sort=name:desc", DESCENDING),
+            ("sort=title:desc", DESCENDING),
+            ("sort=cited_by_count,name", ASCENDING),
+            ("sort=name:desc&filter=cited_by_count:1", DESCENDING),
+        ] {
+            let expected = expected.map(|id| format!("HX_W{id}"));
+            assert_eq!(both_pages(&mut connection, query), expected, "{query}");
+        }
+        for case in FILTERS {
+            check_taken(&mut connection, *case);
+        }
+        drop(connection);
+        server.end(&[]);
+    }
+}
