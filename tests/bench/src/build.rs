@@ -7,10 +7,12 @@ use std::{
 };
 
 use pinakes_compiler::{compile::parse_only, input};
+use pinakes_generate::Plan;
 use rayon::prelude::*;
 
 use crate::{
     Result,
+    lists::sizes,
     process::{Cost, beside, measure},
 };
 
@@ -19,30 +21,14 @@ const MB: f64 = 1e6;
 /// Generates, builds and prints; the directory of the snapshots.
 pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
     let dump = dir.join(format!("dump-{outputs}"));
-    if !dump.join("data").exists() {
-        println!("generating {outputs} outputs into {}", dump.display());
-        let plan = pinakes_generate::Plan::new(outputs, 1);
-        pinakes_generate::write_dump(&plan, &dump, rayon::current_num_threads())?;
-    }
+    generate(&Plan::new(outputs, 1), &dump)?;
     let threads = rayon::current_num_threads();
     let (json_bytes, ceiling_seconds) = ceiling(&dump)?;
     let half = dir.join(format!("snapshots-{outputs}"));
     let _ = Command::new("chmod").args(["-R", "u+w"]).arg(&half).status();
     let _ = std::fs::remove_dir_all(&half);
-    let build = |name: &str| {
-        let report = dir.join(format!("{name}.json"));
-        let cost = measure(
-            Command::new(beside("pinakes-compiler")?)
-                .args(["build", "--quiet", "--memory", memory, "--out"])
-                .args([&half, &dump])
-                .arg("--report")
-                .arg(&report),
-        )?;
-        let report: serde_json::Value = serde_json::from_slice(&std::fs::read(report)?)?;
-        Ok::<_, Box<dyn std::error::Error + Send + Sync>>((cost, report))
-    };
-    let (first, report) = build("first")?;
-    let (second, again) = build("second")?;
+    let (first, report) = compile(&dump, &half, memory, &dir.join("first.json"))?;
+    let (second, again) = compile(&dump, &half, memory, &dir.join("second.json"))?;
     let snapshot_bytes = report["snapshot_bytes"].as_u64().unwrap_or(0);
     let ceiling_speed = json_bytes as f64 / MB / ceiling_seconds;
     let speed = json_bytes as f64 / MB / first.wall_seconds;
@@ -60,7 +46,36 @@ pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
     );
     print_cost("build again, nothing changed", &second);
     println!("  parts parsed: {}", again["parts_parsed"]);
+    sizes::print(&half.join("current"), outputs);
     Ok(half)
+}
+
+/// Writes a dump where there is none.
+pub fn generate(plan: &Plan, dump: &Path) -> Result<()> {
+    if !dump.join("data").exists() {
+        println!("generating {} outputs into {}", plan.outputs(), dump.display());
+        let begun = Instant::now();
+        pinakes_generate::write_dump(plan, dump, rayon::current_num_threads())?;
+        println!("generated in {:.1} s", begun.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+/// Runs the compiler; what it cost, and its report.
+pub fn compile(
+    dump: &Path,
+    snapshots: &Path,
+    memory: &str,
+    report: &Path,
+) -> Result<(Cost, serde_json::Value)> {
+    let cost = measure(
+        Command::new(beside("pinakes-compiler")?)
+            .args(["build", "--quiet", "--memory", memory, "--out"])
+            .args([snapshots, dump])
+            .arg("--report")
+            .arg(report),
+    )?;
+    Ok((cost, serde_json::from_slice(&std::fs::read(report)?)?))
 }
 
 /// Reads every part and throws it away; bytes of JSON and seconds.
@@ -77,7 +92,8 @@ fn ceiling(dump: &Path) -> Result<(u64, f64)> {
     Ok((bytes, begun.elapsed().as_secs_f64()))
 }
 
-fn print_cost(what: &str, cost: &Cost) {
+/// Prints what a run cost.
+pub fn print_cost(what: &str, cost: &Cost) {
     println!(
         "{what}: {:.1} s, {:.1} CPU-s, peak memory {:.0} MB anonymous, {:.0} MB mapped",
         cost.wall_seconds,

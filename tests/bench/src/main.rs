@@ -2,6 +2,7 @@
 
 mod build;
 mod get;
+mod lists;
 mod process;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -32,6 +33,18 @@ enum What {
         #[arg(long, default_value = "2G")]
         memory: String,
     },
+    /// Ask pages of lists of a snapshot, and of an SQLite file with the same columns.
+    Lists {
+        /// Outputs in the generated dump, which is a lean one.
+        #[arg(long, default_value_t = 10_000_000)]
+        outputs: u64,
+        /// Where the dump, the snapshots and the SQLite file are kept; a dump or file that is there is used again.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// What the compiler may use, as its own `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
     /// Serve the bytes of a file from a bare warp handler, as the ceiling of a record's GET.
     Bare {
         /// The file.
@@ -42,6 +55,7 @@ enum What {
 fn main() -> ExitCode {
     let outcome = match Options::parse().what {
         What::All { outputs, dir, memory } => all(outputs, &dir, &memory),
+        What::Lists { outputs, dir, memory } => lists::run(outputs, &dir, &memory),
         What::Bare { file } => get::serve_bare(&file),
     };
     match outcome {

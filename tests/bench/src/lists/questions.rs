@@ -1,0 +1,184 @@
+//! What is asked of both.
+
+use super::{
+    sqlite::Database,
+    terms::{Filter, Place, Sort, alternatives},
+};
+use crate::Result;
+
+/// Keys of sorts, which are columns too.
+const KEYS: [&str; 9] = [
+    "cited_by_count",
+    "cites",
+    "created_date",
+    "date",
+    "fwci",
+    "id",
+    "updated_date",
+    "venues_count",
+    "year",
+];
+
+/// A kind of question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    TwoFilters,
+    References,
+    Ranges,
+    Complements,
+    OneKey,
+    FilterAndKey,
+    SeveralKeys,
+}
+
+impl Group {
+    /// What its table is headed.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::TwoFilters => "two filters, default order",
+            Group::References => "an id, default order",
+            Group::Ranges => "ranges, default order",
+            Group::Complements => "negations and alternatives, default order",
+            Group::OneKey => "no filter, one key",
+            Group::FilterAndKey => "one filter, one key",
+            Group::SeveralKeys => "two and three keys",
+        }
+    }
+
+    /// How long an answer may take at 10,000,000 outputs, in milliseconds.
+    pub fn ceiling_millis(self) -> f64 {
+        match self {
+            Group::OneKey => 0.05,
+            Group::TwoFilters | Group::References => 1.0,
+            Group::Ranges | Group::Complements => 10.0,
+            Group::FilterAndKey => 100.0,
+            Group::SeveralKeys => 500.0,
+        }
+    }
+}
+
+/// A list, and the places at which a page of it is asked for.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub group: Group,
+    pub filter: Filter,
+    pub sort: Sort,
+    pub places: &'static [Place],
+}
+
+const ENDS: &[Place] = &[Place::First, Place::Last];
+const EVERYWHERE: &[Place] = &[Place::First, Place::Middle, Place::Last];
+
+/// All questions; the database says which ids are frequent and which are rare.
+pub fn all(database: &Database) -> Result<Vec<Question>> {
+    let mut questions = fixed();
+    let mut ask = |group, filter: &Filter, sort, places| {
+        questions.push(Question { group, filter: filter.clone(), sort, places });
+    };
+    let by_frequency = |column: &str, table: &str, direction: &str, limit: u32| {
+        database.numbers(&format!(
+            "SELECT {column} FROM {table} WHERE {column} IS NOT NULL GROUP BY {column}
+             ORDER BY count(*) {direction}, {column} LIMIT {limit}"
+        ))
+    };
+    for direction in ["DESC", "ASC"] {
+        let author = by_frequency("author", "output_authors", direction, 1)?;
+        let topic = by_frequency("topic", "output_topics", direction, 1)?;
+        let source = by_frequency("source_id", "outputs", direction, 1)?;
+        let (number, text) = alternatives('S', &source);
+        let source_key = format!("primary_venue.source.id:{text}");
+        for filter in [
+            Filter::on_list("authors.id", "author", 'A', &author),
+            Filter::on_list("topics.id", "topic", 'T', &topic),
+            Filter::on_columns(&source_key, &format!("source_id = {number}")),
+        ] {
+            ask(Group::References, &filter, Sort::default_order(), ENDS);
+        }
+    }
+    let topics = by_frequency("topic", "output_topics", "DESC", 20)?;
+    let frequent = Filter::on_list("topics.id", "topic", 'T', &topics[..1]);
+    let any = Filter::on_list("topics.id", "topic", 'T', &topics);
+    ask(Group::Complements, &any, Sort::default_order(), ENDS);
+    let sources = by_frequency("source_id", "outputs", "DESC", 20)?;
+    let (numbers, text) = alternatives('S', &sources);
+    let any = Filter::on_columns(
+        &format!("primary_venue.source.id:{text}"),
+        &format!("source_id IN ({numbers})"),
+    );
+    ask(Group::Complements, &any, Sort::default_order(), ENDS);
+    for (filter, places) in
+        [(Filter::on_columns("type:article", "type = 'article'"), EVERYWHERE), (frequent, ENDS)]
+    {
+        for key in KEYS {
+            for direction in ["asc", "desc"] {
+                let sort = Sort::by(&format!("{key}:{direction}"));
+                ask(Group::FilterAndKey, &filter, sort, places);
+            }
+        }
+    }
+    questions.sort_by_key(|question| question.group as u8);
+    Ok(questions)
+}
+
+/// The questions that need no id.
+fn fixed() -> Vec<Question> {
+    let mut questions = Vec::new();
+    let mut ask = |group, filter: &Filter, sort, places| {
+        questions.push(Question { group, filter: filter.clone(), sort, places });
+    };
+    for (group, text, condition) in [
+        (Group::TwoFilters, "is_oa:true,type:article", "is_oa = 1 AND type = 'article'"),
+        (Group::TwoFilters, "year:2020,is_oa:true", "year = 2020 AND is_oa = 1"),
+        (Group::TwoFilters, "year:>2015,type:article", "year > 2015 AND type = 'article'"),
+        (
+            Group::TwoFilters,
+            "language.code:en,open_access.oa_status:gold",
+            "language = 'en' AND oa_status = 'gold'",
+        ),
+        (
+            Group::TwoFilters,
+            "type:dataset,language.code:es",
+            "type = 'dataset' AND language = 'es'",
+        ),
+        (Group::Ranges, "year:2010-2019", "year BETWEEN 2010 AND 2019"),
+        (Group::Ranges, "year:-1960", "year <= 1960"),
+        (Group::Ranges, "date:>2015-06", "date > 20150631"),
+        (Group::Ranges, "cited_by_count:>100", "cited_by_count > 100"),
+        (Group::Ranges, "cites:>=50", "cites >= 50"),
+        (Group::Ranges, "fwci:>2.5", "fwci > 2.5"),
+        (
+            Group::Ranges,
+            "fwci:<1,venues_count:2-4,year:>=2000",
+            "fwci < 1 AND venues_count BETWEEN 2 AND 4 AND year >= 2000",
+        ),
+        (Group::Complements, "type:!article", "type IS NOT 'article'"),
+        (Group::Complements, "language.code:!en", "language IS NOT 'en'"),
+        (Group::Complements, "fwci:null", "fwci IS NULL"),
+        (
+            Group::Complements,
+            "type:!article|review,is_oa:true",
+            "type NOT IN ('article', 'review') AND is_oa = 1",
+        ),
+    ] {
+        ask(group, &Filter::on_columns(text, condition), Sort::default_order(), ENDS);
+    }
+    for key in KEYS {
+        for direction in ["asc", "desc"] {
+            let sort = Sort::by(&format!("{key}:{direction}"));
+            ask(Group::OneKey, &Filter::none(), sort, EVERYWHERE);
+        }
+    }
+    for sort in [
+        "year:desc,cited_by_count:desc",
+        "venues_count:asc,fwci:desc",
+        "fwci:asc,date:desc",
+        "year:desc,venues_count:asc,cites:desc",
+        "created_date:asc,year:desc,fwci:asc",
+    ] {
+        let open = Filter::on_columns("is_oa:true", "is_oa = 1");
+        for filter in [Filter::none(), open] {
+            ask(Group::SeveralKeys, &filter, Sort::by(sort), EVERYWHERE);
+        }
+    }
+    questions
+}
