@@ -58,7 +58,7 @@ fn by_letter(c: char) -> impl Iterator<Item = char> {
     other.map_or("", |(_, other)| other).chars().chain(as_is)
 }
 
-/// Bytes of a word that are indexed and asked for; longer ones are cut at a character.
+/// Bytes of a word that are indexed; longer ones are cut at a character.
 pub const WORD_BYTES_MAX: usize = 256;
 
 /// The words of a folded text, as they are indexed.
@@ -70,11 +70,6 @@ pub fn words(folded: &str) -> impl Iterator<Item = &str> {
         let within = word.char_indices().skip(1).filter(|(_, c)| is_unspaced(*c));
         std::iter::once(word).chain(within.map(|(at, _)| &word[at..])).map(cut_word)
     })
-}
-
-/// The words of a folded question.
-pub fn asked_words(folded: &str) -> impl Iterator<Item = &str> {
-    folded.split(' ').filter(|word| !word.is_empty()).map(cut_word)
 }
 
 fn cut_word(word: &str) -> &str {

@@ -409,7 +409,7 @@ impl<'s> Postings<'s> {
         Ok(View::of(self.archive.bytes(from, from + bytes)?, count))
     }
 
-    /// Shows `visit` each row, ascending, until it returns false. For short lists and tests.
+    /// Shows `visit` each row, ascending, until it returns false.
     ///
     /// # Errors
     ///

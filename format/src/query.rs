@@ -10,11 +10,13 @@ mod matches;
 mod operand;
 mod range;
 mod refuse;
+mod resolve;
 mod set;
 mod side;
 mod sorted;
 #[cfg(test)]
 mod tests;
+mod union;
 mod walk;
 
 use std::{num::NonZeroU32, time::Instant};
@@ -98,7 +100,7 @@ impl Query {
     /// What is wrong with each expression.
     pub fn filter(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
         self.filter.extend(filter::parse(keys_of(self.entity), self.entity, text)?);
-        Ok(())
+        self.check_expressions(text)
     }
 
     /// Demands that the names hold these words, taken as they are: as `name.search` does, whatever
@@ -109,7 +111,7 @@ impl Query {
     /// Where the list takes no filter, or the text holds what no name does.
     pub fn search(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
         self.filter.push(filter::search(keys_of(self.entity), self.entity, text)?);
-        Ok(())
+        self.check_expressions(text)
     }
 
     /// Reads what to sort by.
@@ -120,6 +122,14 @@ impl Query {
     pub fn sort(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
         self.sort = parse_sort(self.entity, text)?;
         Ok(())
+    }
+
+    fn check_expressions(&self, text: &str) -> Result<(), Vec<Refusal>> {
+        if self.filter.len() <= EXPRESSIONS_MAX {
+            return Ok(());
+        }
+        let reason = format!("makes more than {EXPRESSIONS_MAX} expressions, searches among them");
+        Err(vec![Refusal::new(text, reason)])
     }
 
     /// The orders it sorts by, and whether each goes the other way than it is written.

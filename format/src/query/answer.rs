@@ -5,11 +5,15 @@ use std::fmt;
 use super::{
     AnswerError, Deadline, Query,
     matches::Filter,
+    resolve::resolve,
     set::Set,
-    side::Side,
+    side::{Atom, Side},
     sorted::{Sort, Sorter},
 };
 use crate::{entity::Entity, snapshot::Snapshot};
+
+/// Sets of a bit for each row that one question holds beside what it is finding.
+const ROW_SETS_MAX: usize = 4;
 
 /// What a question comes to.
 #[derive(Clone, Debug)]
@@ -63,15 +67,7 @@ impl Query {
     ///
     /// Where the snapshot is damaged, or the deadline passes.
     pub fn answer(&self, snapshot: &Snapshot, deadline: Deadline) -> Result<Answer, AnswerError> {
-        let sides: Result<Vec<Side<'_>>, AnswerError> = self
-            .filter
-            .iter()
-            .map(|expression| {
-                deadline.check()?;
-                Side::resolve(snapshot, self.entity, expression)
-            })
-            .collect();
-        let filter = Filter::new(sides?, snapshot.count(self.entity));
+        let filter = Filter::new(self.sides(snapshot, deadline)?, snapshot.count(self.entity));
         let keys: Result<Vec<Sort<'_>>, AnswerError> = self
             .orders()
             .into_iter()
@@ -99,9 +95,9 @@ impl Query {
             };
             (set.count(), rows, ordering)
         };
-        let sides = filter.sides().iter().map(|side| {
+        let sides = filter.sides().iter().zip(filter.counts_max()).map(|(side, count_max)| {
             let kind = side.atoms.first().map_or("", |atom| atom.name());
-            (side.text.clone(), side.atoms.len(), kind, side.count_max(filter.rows()))
+            (side.text.clone(), side.atoms.len(), kind, *count_max)
         });
         let plan = Plan {
             entity: self.entity,
@@ -111,6 +107,42 @@ impl Query {
             count,
         };
         Ok(Answer { count, rows, plan })
+    }
+
+    /// The sets of every expression.
+    ///
+    /// Those beyond the first few that hold a bit for each row are intersected as they come, so
+    /// that what is held does not grow with the number of expressions.
+    fn sides<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        deadline: Deadline,
+    ) -> Result<Vec<Side<'s>>, AnswerError> {
+        let rows = snapshot.count(self.entity);
+        let (mut sides, mut row_sets) = (Vec::with_capacity(self.filter.len()), 0);
+        let mut folded: Option<(Vec<u64>, String)> = None;
+        for expression in &self.filter {
+            let side = resolve(snapshot, self.entity, expression, deadline)?;
+            row_sets += side.row_sets();
+            if side.row_sets() == 0 || row_sets <= ROW_SETS_MAX {
+                sides.push(side);
+                continue;
+            }
+            let bits = side.to_bits(rows, deadline)?;
+            folded = Some(match folded {
+                None => (bits, side.text),
+                Some((mut all, text)) => {
+                    all.iter_mut().zip(&bits).for_each(|(bit, word)| *bit &= word);
+                    (all, format!("{text},{}", side.text))
+                }
+            });
+        }
+        sides.extend(folded.map(|(bits, text)| Side {
+            is_negated: false,
+            atoms: vec![Atom::Bits(bits)],
+            text,
+        }));
+        Ok(sides)
     }
 
     /// The count, and the page in the order of the rows.

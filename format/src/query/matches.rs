@@ -15,6 +15,8 @@ const PROBES_MAX: usize = 64;
 /// The sides of a filter, the smallest first.
 pub(super) struct Filter<'s> {
     sides: Vec<Side<'s>>,
+    /// How many rows each holds at most.
+    counts_max: Vec<u64>,
     /// Rows there are.
     rows: u32,
 }
@@ -49,9 +51,17 @@ impl Chunk {
 
 impl<'s> Filter<'s> {
     /// Puts the sides in the order they are asked.
-    pub fn new(mut sides: Vec<Side<'s>>, rows: u32) -> Filter<'s> {
-        sides.sort_by_cached_key(|side| side.count_max(rows));
-        Filter { sides, rows }
+    pub fn new(sides: Vec<Side<'s>>, rows: u32) -> Filter<'s> {
+        let mut counted: Vec<(u64, Side<'s>)> =
+            sides.into_iter().map(|side| (side.count_max(rows), side)).collect();
+        counted.sort_by_key(|(count_max, _)| *count_max);
+        let (counts_max, sides) = counted.into_iter().unzip();
+        Filter { sides, counts_max, rows }
+    }
+
+    /// How many rows each side holds at most.
+    pub fn counts_max(&self) -> &[u64] {
+        &self.counts_max
     }
 
     /// The sides in the order they are asked.
@@ -106,21 +116,8 @@ impl<'s> Filter<'s> {
             }
         }
         let mut bits = Box::new(NO_BITS);
-        self.union(side, chunk, &mut bits)?;
-        if side.is_negated {
-            self.complement(chunk, &mut bits);
-        }
+        side.add_to(self.rows, chunk, &mut bits)?;
         Ok(Chunk::Bits(bits))
-    }
-
-    fn union(&self, side: &Side<'s>, chunk: u32, bits: &mut Bits) -> Result<(), RenderError> {
-        side.atoms.iter().try_for_each(|atom| atom.add_to(self.rows, chunk, bits))
-    }
-
-    fn complement(&self, chunk: u32, bits: &mut Bits) {
-        let mut all = NO_BITS;
-        fill(&mut all, self.rows, chunk);
-        bits.iter_mut().zip(&all).for_each(|(bit, word)| *bit = word & !*bit);
     }
 
     /// Those of a few rows that a side holds.
@@ -181,9 +178,8 @@ impl<'s> Filter<'s> {
             return Ok(Chunk::Bits(bits));
         }
         let mut other = NO_BITS;
-        self.union(side, chunk, &mut other)?;
-        let flip = if side.is_negated { u64::MAX } else { 0 };
-        bits.iter_mut().zip(&other).for_each(|(bit, word)| *bit &= word ^ flip);
+        side.add_to(self.rows, chunk, &mut other)?;
+        bits.iter_mut().zip(&other).for_each(|(bit, word)| *bit &= word);
         Ok(Chunk::Bits(bits))
     }
 

@@ -55,7 +55,16 @@ impl<'s> ValueRange<'s> {
         Ok(self.codes.contains(&self.order.code_of(row)?))
     }
 
+    /// Sets the bits of its rows in a chunk.
     pub fn add_to(&self, chunk: u32, bits: &mut Bits) -> Result<(), RenderError> {
+        self.add_inner(chunk, bits)?;
+        let ends = self.ends()?.iter().skip(chunk as usize * bits.len());
+        bits.iter_mut().zip(ends).for_each(|(bit, word)| *bit |= word);
+        Ok(())
+    }
+
+    /// Sets the bits of those of its rows that lie between steps within it.
+    pub fn add_inner(&self, chunk: u32, bits: &mut Bits) -> Result<(), RenderError> {
         let Range { start, end } = self.inner;
         if start < end {
             let mut between = NO_BITS;
@@ -63,12 +72,35 @@ impl<'s> ValueRange<'s> {
             self.order.before_step(start, chunk)?.take_from(&mut between);
             bits.iter_mut().zip(&between).for_each(|(bit, word)| *bit |= word);
         }
-        let ends = self.ends()?.iter().skip(chunk as usize * bits.len());
-        bits.iter_mut().zip(ends).for_each(|(bit, word)| *bit |= word);
         Ok(())
     }
 
-    /// A bit for each row that lies in the range and not between the steps within it.
+    /// Shows `visit` each of its rows, in their order.
+    pub fn each_row(&self, mut visit: impl FnMut(u32)) -> Result<(), RenderError> {
+        self.order.each_row(self.ranks.clone(), |row| {
+            visit(row);
+            true
+        })
+    }
+
+    /// Shows `visit` each of its rows that do not lie between steps within it.
+    pub fn each_end(&self, mut visit: impl FnMut(u32)) -> Result<(), RenderError> {
+        let Range { start, end } = self.inner;
+        if start == end {
+            return self.each_row(visit);
+        }
+        let ends =
+            [self.ranks.start..self.order.step(start)?, self.order.step(end - 1)?..self.ranks.end];
+        for ranks in ends {
+            self.order.each_row(ranks, |row| {
+                visit(row);
+                true
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A bit for each row that does not lie between steps within it.
     ///
     /// They are read from the order when a chunk is first asked for, and not where rows are looked
     /// up one by one. Measured on 10,000,000 rows, looking at the values of all rows between two
@@ -77,21 +109,14 @@ impl<'s> ValueRange<'s> {
         if let Some(ends) = self.ends.get() {
             return Ok(ends);
         }
-        let rows = self.order.rows();
-        let mut bits = vec![0u64; rows.div_ceil(CHUNK_ROWS as u32) as usize * CHUNK_ROWS / 64];
-        let mut set = |ranks: Range<u32>| {
-            self.order.each_row(ranks, |row| {
-                bits[row as usize / 64] |= 1 << (row % 64);
-                true
-            })
-        };
-        let Range { start, end } = self.inner;
-        if start < end {
-            set(self.ranks.start..self.order.step(start)?)?;
-            set(self.order.step(end - 1)?..self.ranks.end)?;
-        } else {
-            set(self.ranks.clone())?;
-        }
+        let chunks = self.order.rows().div_ceil(CHUNK_ROWS as u32) as usize;
+        let mut bits = Vec::new();
+        self.each_end(|row| {
+            if bits.is_empty() {
+                bits.resize(chunks * CHUNK_ROWS / 64, 0u64);
+            }
+            bits[row as usize / 64] |= 1 << (row % 64);
+        })?;
         Ok(self.ends.get_or_init(|| bits))
     }
 }

@@ -5,20 +5,11 @@
 
 use std::ops::Range;
 
-use super::{AnswerError, Expression, Operand, range::ValueRange};
+use super::{AnswerError, Deadline, range::ValueRange};
 use crate::{
-    entity::Entity,
-    keys::{Index, Terms, keys_of},
-    lists::{Term, any_row_term},
     postings::{Bits, CHUNK_ROWS, NO_BITS, Postings, View},
     render::RenderError,
-    snapshot::{Found, Snapshot},
 };
-
-/// Lists in one side beyond which the small ones are gathered into one set.
-const LISTS_MAX: usize = 8;
-/// Rows a list has in a chunk, on average, to be asked chunk by chunk rather than gathered.
-const CHUNK_ROWS_FEW: u32 = 4;
 
 /// Rows that an index holds together.
 pub(super) enum Atom<'s> {
@@ -44,56 +35,7 @@ pub(super) struct Side<'s> {
     pub text: String,
 }
 
-impl<'s> Side<'s> {
-    /// Finds the sets of an expression.
-    ///
-    /// # Errors
-    ///
-    /// Where the snapshot is damaged.
-    pub fn resolve(
-        snapshot: &'s Snapshot,
-        entity: Entity,
-        expression: &Expression,
-    ) -> Result<Side<'s>, AnswerError> {
-        let mut atoms = Vec::new();
-        for operand in &expression.operands {
-            Resolving { snapshot, entity, atoms: &mut atoms }.operand(expression.index, operand)?;
-        }
-        let mut side =
-            Side { is_negated: expression.is_negated, atoms, text: expression.text.clone() };
-        side.gather_points(snapshot.count(entity).div_ceil(CHUNK_ROWS as u32))?;
-        Ok(side)
-    }
-
-    /// Brings many small sets together, so that a chunk asks one and not each of them.
-    fn gather_points(&mut self, chunks: u32) -> Result<(), RenderError> {
-        let is_small = |atom: &Atom<'_>| match atom {
-            Atom::List(list) => list.count() <= chunks.saturating_mul(CHUNK_ROWS_FEW),
-            Atom::Points(_) => true,
-            _ => false,
-        };
-        if self.atoms.iter().filter(|atom| is_small(atom)).count() <= LISTS_MAX {
-            return Ok(());
-        }
-        let (small, mut kept): (Vec<_>, Vec<_>) = self.atoms.drain(..).partition(is_small);
-        let mut points = Vec::new();
-        for atom in small {
-            match atom {
-                Atom::List(list) => list.each(|row| {
-                    points.push(row);
-                    true
-                })?,
-                Atom::Points(rows) => points.extend(rows),
-                _ => {}
-            }
-        }
-        points.sort_unstable();
-        points.dedup();
-        kept.push(Atom::Points(points));
-        self.atoms = kept;
-        Ok(())
-    }
-
+impl Side<'_> {
     /// How many rows it holds at most, of so many.
     pub fn count_max(&self, rows: u32) -> u64 {
         let union: u64 = self.atoms.iter().map(|atom| atom.count_max(rows)).sum();
@@ -104,161 +46,34 @@ impl<'s> Side<'s> {
             true => u64::from(rows),
         }
     }
-}
 
-/// Finds the sets of one operand.
-struct Resolving<'a, 's> {
-    snapshot: &'s Snapshot,
-    entity: Entity,
-    atoms: &'a mut Vec<Atom<'s>>,
-}
-
-impl<'s> Resolving<'_, 's> {
-    fn operand(&mut self, index: Index, operand: &Operand) -> Result<(), RenderError> {
-        match (index, operand) {
-            (_, Operand::Nothing) | (Index::Ids, Operand::Null) => {}
-            (Index::Ids, Operand::Record(entity, id)) => {
-                let row = self.record(*entity, *id)?;
-                self.atoms.extend(row.map(|row| Atom::Points(vec![row])));
-            }
-            (Index::Lists(lists), operand) => self.in_lists(lists, operand)?,
-            (Index::Presence(lists), Operand::Presence(is_there)) => {
-                let presence = self.snapshot.lists(self.entity)?.presence(lists)?;
-                let atom = if *is_there { Atom::List(presence) } else { Atom::Absent(presence) };
-                self.atoms.push(atom);
-            }
-            (Index::Names { named, .. }, Operand::Null) => {
-                let presence = self.snapshot.lists(self.entity)?.presence(named)?;
-                self.atoms.push(Atom::Absent(presence));
-            }
-            (Index::Names { entity, rows, .. }, Operand::Term(name)) => {
-                self.by_name(entity, rows, *name)?;
-            }
-            (Index::Order(order), operand) => self.in_order(order, operand)?,
-            (Index::Words, Operand::Words(words)) => self.by_words(words)?,
-            // No other operand is read for these.
-            _ => return Err(RenderError::Record),
-        }
-        Ok(())
+    /// The sets of a bit for each row that it holds or may come to hold.
+    pub fn row_sets(&self) -> usize {
+        let is_set = |atom: &&Atom<'_>| matches!(atom, Atom::Bits(_) | Atom::Values(_));
+        self.atoms.iter().filter(is_set).count()
     }
 
-    /// The row of a record, where a merged id leads to the record it lives in.
-    fn record(&self, entity: Entity, id: u64) -> Result<Option<u32>, RenderError> {
-        match self.snapshot.find(entity, id)? {
-            Found::Row(row) => Ok(Some(row)),
-            Found::Absent => Ok(None),
-            Found::Merged(into) => match self.snapshot.find(entity, into)? {
-                Found::Row(row) => Ok(Some(row)),
-                _ => Ok(None),
-            },
+    /// Its rows, a bit each, of so many.
+    pub fn to_bits(&self, rows: u32, deadline: Deadline) -> Result<Vec<u64>, AnswerError> {
+        let chunks = rows.div_ceil(CHUNK_ROWS as u32);
+        let mut all = Vec::with_capacity(chunks as usize * CHUNK_ROWS / 64);
+        for chunk in 0..chunks {
+            deadline.check()?;
+            let mut bits = NO_BITS;
+            self.add_to(rows, chunk, &mut bits)?;
+            all.extend_from_slice(&bits);
         }
+        Ok(all)
     }
 
-    fn in_lists(&mut self, lists: usize, operand: &Operand) -> Result<(), RenderError> {
-        let file = self.snapshot.lists(self.entity)?;
-        let spec = keys_of(self.entity).lists.get(lists).ok_or(RenderError::Record)?;
-        match operand {
-            Operand::Null => self.atoms.push(Atom::Absent(file.presence(lists)?)),
-            Operand::Term(term) => self.atoms.extend(file.find(lists, *term)?.map(Atom::List)),
-            Operand::Record(entity, id) => {
-                let strays = || self.snapshot.strays(*entity, *id);
-                let rows = match self.record(*entity, *id)? {
-                    Some(row) => row..row + 1,
-                    None => strays()?,
-                };
-                for row in rows {
-                    let term = match spec.terms {
-                        Terms::AnyRows => any_row_term(*entity, row),
-                        _ => Term::from(row),
-                    };
-                    self.atoms.extend(file.find(lists, term)?.map(Atom::List));
-                }
-            }
-            Operand::Between(low, high) => {
-                let mut at = file.lower_bound(lists, Term::from(*low))?;
-                let end = file.lower_bound(lists, Term::from(*high) + 1)?;
-                while at < end {
-                    self.atoms.push(Atom::List(file.postings(lists, at)?));
-                    at += 1;
-                }
-            }
-            Operand::Presence(_) | Operand::Words(_) | Operand::Nothing => {
-                return Err(RenderError::Record);
-            }
+    /// Sets the bits of its rows in a chunk.
+    pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut Bits) -> Result<(), RenderError> {
+        self.atoms.iter().try_for_each(|atom| atom.add_to(rows, chunk, bits))?;
+        if self.is_negated {
+            let mut all = NO_BITS;
+            fill(&mut all, rows, chunk);
+            bits.iter_mut().zip(&all).for_each(|(bit, word)| *bit = word & !*bit);
         }
-        Ok(())
-    }
-
-    /// The rows that refer to a record, or to a stray, with this name.
-    fn by_name(&mut self, target: Entity, lists: usize, name: Term) -> Result<(), RenderError> {
-        let keys = keys_of(target);
-        let names = self.snapshot.lists(target)?;
-        let own = match keys.filter("name") {
-            Some((_, Index::Lists(own))) => Some(own),
-            _ => None,
-        };
-        let file = self.snapshot.lists(self.entity)?;
-        for lists_of_names in own.into_iter().chain(keys.stray_names) {
-            let Some(named) = names.find(lists_of_names, name)? else { continue };
-            let mut rows = Vec::new();
-            named.each(|row| {
-                rows.push(row);
-                true
-            })?;
-            for row in rows {
-                self.atoms.extend(file.find(lists, Term::from(row))?.map(Atom::List));
-            }
-        }
-        Ok(())
-    }
-
-    /// The rows whose names hold a word with each of these beginnings.
-    fn by_words(&mut self, words: &[String]) -> Result<(), RenderError> {
-        let lists = keys_of(self.entity).words.ok_or(RenderError::Record)?;
-        let file = self.snapshot.lists(self.entity)?;
-        let mut found = Vec::with_capacity(words.len());
-        for word in words {
-            let places = self.snapshot.words_beginning(self.entity, word)?;
-            let lists: Result<Vec<Postings<'s>>, RenderError> =
-                places.map(|place| file.postings(lists, place as usize)).collect();
-            found.push(lists?);
-        }
-        // The rarest word first: what is left of it only shrinks.
-        found.sort_by_cached_key(|lists| count_max(lists));
-        let mut found = found.into_iter();
-        let Some(rarest) = found.next() else { return Ok(()) };
-        let rows = self.snapshot.count(self.entity);
-        if count_max(&rarest) <= u64::from(rows / 32) {
-            let mut points = rows_of_lists(&rarest)?;
-            for lists in found {
-                let bits = bits_of_lists(&lists, rows)?;
-                let is_in = |row: u32| {
-                    bits.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
-                };
-                points.retain(|row| is_in(*row));
-            }
-            self.atoms.push(Atom::Points(points));
-            return Ok(());
-        }
-        let mut bits = bits_of_lists(&rarest, rows)?;
-        for lists in found {
-            let other = bits_of_lists(&lists, rows)?;
-            bits.iter_mut().zip(&other).for_each(|(bit, word)| *bit &= word);
-        }
-        self.atoms.push(Atom::Bits(bits));
-        Ok(())
-    }
-
-    fn in_order(&mut self, order: usize, operand: &Operand) -> Result<(), RenderError> {
-        let order = self.snapshot.order(self.entity, order)?;
-        let atom = match operand {
-            Operand::Null => ValueRange::without_value(order)?.into_atom(),
-            Operand::Between(low, high) => {
-                ValueRange::new(order, order.codes_between(*low, *high)?)?.into_atom()
-            }
-            _ => return Err(RenderError::Record),
-        };
-        self.atoms.push(atom);
         Ok(())
     }
 }
@@ -370,37 +185,4 @@ pub(super) fn add_points(points: &[u32], chunk: u32, bits: &mut Bits) {
     for low in points_of(points, chunk).iter().map(|row| row & 0xffff) {
         bits[low as usize / 64] |= 1 << (low % 64);
     }
-}
-
-/// How many rows lists have together, at most.
-fn count_max(lists: &[Postings<'_>]) -> u64 {
-    lists.iter().map(|list| u64::from(list.count())).sum()
-}
-
-/// The rows of lists, ascending.
-fn rows_of_lists(lists: &[Postings<'_>]) -> Result<Vec<u32>, RenderError> {
-    let mut rows = Vec::with_capacity(count_max(lists) as usize);
-    for list in lists {
-        list.each(|row| {
-            rows.push(row);
-            true
-        })?;
-    }
-    rows.sort_unstable();
-    rows.dedup();
-    Ok(rows)
-}
-
-/// A bit for each row of lists, of so many rows in whole chunks.
-fn bits_of_lists(lists: &[Postings<'_>], rows: u32) -> Result<Vec<u64>, RenderError> {
-    let mut bits = vec![0u64; rows.div_ceil(CHUNK_ROWS as u32) as usize * CHUNK_ROWS / 64];
-    for list in lists {
-        list.each(|row| {
-            if let Some(word) = bits.get_mut(row as usize / 64) {
-                *word |= 1 << (row % 64);
-            }
-            true
-        })?;
-    }
-    Ok(bits)
 }

@@ -14,6 +14,7 @@ use super::{
     set::Set,
     side::{Atom, Side},
     sorted::{Sort, Sorter},
+    union::Union,
 };
 use crate::{
     archive::Archive,
@@ -355,6 +356,36 @@ fn rows_with_values_in_a_range_are_found_at_and_between_steps() {
                 });
             }
             assert!(found == expected, "order {number}, {low} to {high}");
+        }
+    }
+}
+
+#[test]
+fn ranges_asked_for_together_are_their_union_however_many_rows_they_hold() {
+    let table = Table::new(ROWS);
+    for number in [0, 2, 5] {
+        let order = table.order(number);
+        let values: Vec<u64> = table.columns[number].iter().flatten().copied().collect();
+        let (least, most) = (*values.iter().min().unwrap(), *values.iter().max().unwrap());
+        let tenth = |part: u64| least + (most - least) / 10 * part;
+        let ranges =
+            [(tenth(1), tenth(3)), (tenth(4), tenth(4)), (tenth(2), tenth(6)), (most, most)];
+        let is_in = |row: &u32| {
+            let value = table.value(number, *row);
+            value.is_some_and(|value| {
+                ranges.iter().any(|(low, high)| (*low..=*high).contains(&value))
+            })
+        };
+        for is_negated in [false, true] {
+            let mut union = Union::new(ROWS);
+            for (low, high) in ranges {
+                let codes = order.codes_between(low, high).unwrap();
+                union.values(ValueRange::new(order, codes).unwrap()).unwrap();
+            }
+            let side = Side { is_negated, atoms: union.into_atoms(), text: String::new() };
+            let bits = side.to_bits(ROWS, Deadline::NEVER).unwrap();
+            let has = |row: u32| bits[row as usize / 64] & (1 << (row % 64)) != 0;
+            assert!((0..ROWS).all(|row| has(row) == (is_in(&row) != is_negated)), "order {number}");
         }
     }
 }

@@ -71,7 +71,15 @@ impl<'a, 's> Walk<'a, 's> {
         }
         self.deadline.check()?;
         let mut count = 0;
-        let Set::Many(words, _) = self.set else { return self.before(self.order.step(step)?) };
+        let Set::Many(words, _) = self.set else {
+            let step = self.order.step(step)?;
+            let mut count = 0;
+            self.order.each_row(0..step, |row| {
+                count += u64::from(self.set.contains(row));
+                true
+            })?;
+            return Ok(count);
+        };
         for (chunk, words) in (0u32..).zip(words.chunks_exact(CHUNK_WORDS)) {
             let view = self.order.before_step(step, chunk)?;
             count += count_in(words, view);

@@ -1,0 +1,219 @@
+//! From an expression to the sets that indexes hold for it.
+
+use std::ops::Range;
+
+use super::{
+    AnswerError, Deadline, Expression, Operand,
+    range::ValueRange,
+    side::{Atom, Side},
+    union::Union,
+};
+use crate::{
+    entity::Entity,
+    keys::{Index, Terms, keys_of},
+    lists::{ListsFile, Term, any_row_term},
+    render::RenderError,
+    snapshot::{Found, Snapshot},
+};
+
+/// Lists looked at between two looks at the clock.
+const LISTS_PER_LOOK: u64 = 4_096;
+
+/// Finds the sets of an expression.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged, or the deadline passes.
+pub(super) fn resolve<'s>(
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    expression: &Expression,
+    deadline: Deadline,
+) -> Result<Side<'s>, AnswerError> {
+    let union = Union::new(snapshot.count(entity));
+    let mut resolving = Resolving { snapshot, entity, deadline, union };
+    for operand in &expression.operands {
+        deadline.check()?;
+        resolving.operand(expression.index, operand)?;
+    }
+    let atoms = resolving.union.into_atoms();
+    Ok(Side { is_negated: expression.is_negated, atoms, text: expression.text.clone() })
+}
+
+/// An expression being resolved.
+struct Resolving<'s> {
+    snapshot: &'s Snapshot,
+    entity: Entity,
+    deadline: Deadline,
+    union: Union<'s>,
+}
+
+impl<'s> Resolving<'s> {
+    fn operand(&mut self, index: Index, operand: &Operand) -> Result<(), AnswerError> {
+        match (index, operand) {
+            (_, Operand::Nothing) | (Index::Ids, Operand::Null) => {}
+            (Index::Ids, Operand::Record(entity, id)) => {
+                let published = self.snapshot.count(self.entity);
+                let rows = self.rows_with(*entity, *id)?;
+                rows.filter(|row| *row < published).for_each(|row| self.union.row(row));
+            }
+            (Index::Lists(lists), operand) => self.in_lists(lists, operand)?,
+            (Index::Presence(lists), Operand::Presence(is_there)) => {
+                let presence = self.snapshot.lists(self.entity)?.presence(lists)?;
+                match is_there {
+                    true => self.union.list(presence)?,
+                    false => self.union.atom(Atom::Absent(presence)),
+                }
+            }
+            (Index::Names { named, .. }, Operand::Null) => {
+                let presence = self.snapshot.lists(self.entity)?.presence(named)?;
+                self.union.atom(Atom::Absent(presence));
+            }
+            (Index::Names { entity, rows, .. }, Operand::Term(name)) => {
+                self.by_name(entity, rows, *name)?;
+            }
+            (Index::Order(order), operand) => self.in_order(order, operand)?,
+            (Index::Words, Operand::Words(words)) => self.by_words(words)?,
+            // No other operand is read for these.
+            _ => return Err(RenderError::Record.into()),
+        }
+        Ok(())
+    }
+
+    /// The rows with an id: its record's, or those of strays. A merged id is the one it lives in,
+    /// as it is in references.
+    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, RenderError> {
+        let (id, found) = match self.snapshot.find(entity, id)? {
+            Found::Merged(into) => (into, self.snapshot.find(entity, into)?),
+            found => (id, found),
+        };
+        match found {
+            Found::Row(row) => Ok(row..row + 1),
+            _ => self.snapshot.strays(entity, id),
+        }
+    }
+
+    fn in_lists(&mut self, lists: usize, operand: &Operand) -> Result<(), AnswerError> {
+        let file = self.snapshot.lists(self.entity)?;
+        let spec = keys_of(self.entity).lists.get(lists).ok_or(RenderError::Record)?;
+        match operand {
+            Operand::Null => self.union.atom(Atom::Absent(file.presence(lists)?)),
+            Operand::Term(term) => self.term(file, lists, *term)?,
+            Operand::Record(entity, id) => {
+                for row in self.rows_with(*entity, *id)? {
+                    let term = match spec.terms {
+                        Terms::AnyRows => any_row_term(*entity, row),
+                        _ => Term::from(row),
+                    };
+                    self.term(file, lists, term)?;
+                }
+            }
+            Operand::Between(low, high) => {
+                let from = file.lower_bound(lists, Term::from(*low))?;
+                let to = file.lower_bound(lists, Term::from(*high) + 1)?;
+                for at in from..to {
+                    self.union.list(file.postings(lists, at)?)?;
+                }
+            }
+            Operand::Presence(_) | Operand::Words(_) | Operand::Nothing => {
+                return Err(RenderError::Record.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn term(&mut self, file: &'s ListsFile, lists: usize, term: Term) -> Result<(), RenderError> {
+        match file.find(lists, term)? {
+            Some(list) => self.union.list(list),
+            None => Ok(()),
+        }
+    }
+
+    /// The rows that refer to a record, or to a stray, with this name.
+    fn by_name(&mut self, target: Entity, lists: usize, name: Term) -> Result<(), AnswerError> {
+        let keys = keys_of(target);
+        let names = self.snapshot.lists(target)?;
+        let own = match keys.filter("name") {
+            Some((_, Index::Lists(own))) => Some(own),
+            _ => None,
+        };
+        let file = self.snapshot.lists(self.entity)?;
+        for lists_of_names in own.into_iter().chain(keys.stray_names) {
+            let Some(named) = names.find(lists_of_names, name)? else { continue };
+            let mut rows = Vec::with_capacity(named.count() as usize);
+            named.each(|row| {
+                rows.push(row);
+                true
+            })?;
+            for (at, row) in (0..).zip(rows) {
+                self.look_at_clock(at)?;
+                self.term(file, lists, Term::from(row))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows whose names hold a word with each of these beginnings.
+    fn by_words(&mut self, words: &[String]) -> Result<(), AnswerError> {
+        // A word that another begins with says nothing more.
+        let says_more = |word: &&String| {
+            !words.iter().any(|other| other.len() > word.len() && other.starts_with(word.as_str()))
+        };
+        let mut asked: Vec<&String> = words.iter().filter(says_more).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        let mut found = Vec::with_capacity(asked.len());
+        for word in asked {
+            found.push(self.snapshot.words_beginning(self.entity, word)?);
+        }
+        // The one with the fewest words first, as the rarest most likely: what is left only shrinks.
+        found.sort_by_key(|places| places.end - places.start);
+        let mut left: Option<Union<'s>> = None;
+        for places in found {
+            let mut union = Union::new(self.snapshot.count(self.entity));
+            self.add_words(places, &mut union)?;
+            match &mut left {
+                None => left = Some(union),
+                Some(left) => left.keep_in(union),
+            }
+            if left.as_ref().is_some_and(Union::is_empty) {
+                return Ok(());
+            }
+        }
+        if let Some(left) = left {
+            self.union.add(left);
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of the words at these places, each by itself.
+    fn add_words(&self, places: Range<u64>, union: &mut Union<'s>) -> Result<(), AnswerError> {
+        let lists = keys_of(self.entity).words.ok_or(RenderError::Record)?;
+        let file = self.snapshot.lists(self.entity)?;
+        for place in places {
+            self.look_at_clock(place)?;
+            let list = file.postings(lists, place as usize)?;
+            list.each(|row| {
+                union.row(row);
+                true
+            })?;
+        }
+        Ok(())
+    }
+
+    fn look_at_clock(&self, at: u64) -> Result<(), AnswerError> {
+        if at.is_multiple_of(LISTS_PER_LOOK) { self.deadline.check() } else { Ok(()) }
+    }
+
+    fn in_order(&mut self, order: usize, operand: &Operand) -> Result<(), AnswerError> {
+        let order = self.snapshot.order(self.entity, order)?;
+        let range = match operand {
+            Operand::Null => ValueRange::without_value(order)?,
+            Operand::Between(low, high) => {
+                ValueRange::new(order, order.codes_between(*low, *high)?)?
+            }
+            _ => return Err(RenderError::Record.into()),
+        };
+        Ok(self.union.values(range)?)
+    }
+}

@@ -1,0 +1,153 @@
+//! A union of sets under way: small sets become rows, many rows become bits, so that what a question
+//! holds does not grow with the number of sets it names.
+
+use super::{range::ValueRange, side::Atom};
+use crate::{
+    postings::{CHUNK_ROWS, Postings},
+    render::RenderError,
+};
+
+/// Lists beyond which small ones are gathered.
+const LISTS_MAX: usize = 8;
+/// Rows a list has in a chunk, on average, to be asked chunk by chunk rather than gathered.
+const CHUNK_ROWS_FEW: u32 = 4;
+/// Rows kept one by one; more become bits.
+const POINTS_MAX: usize = 1 << 16;
+/// Rows of a range of values that are kept one by one.
+const RANGE_ROWS_FEW: usize = 4_096;
+
+/// A union under way.
+pub(super) struct Union<'s> {
+    /// Rows there are.
+    rows: u32,
+    atoms: Vec<Atom<'s>>,
+    points: Vec<u32>,
+    /// A bit for each row of whole chunks.
+    bits: Option<Vec<u64>>,
+    has_values: bool,
+}
+
+impl<'s> Union<'s> {
+    /// No row, of so many.
+    pub fn new(rows: u32) -> Union<'s> {
+        Union { rows, atoms: Vec::new(), points: Vec::new(), bits: None, has_values: false }
+    }
+
+    /// Adds a set as it is.
+    pub fn atom(&mut self, atom: Atom<'s>) {
+        self.atoms.push(atom);
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, row: u32) {
+        match &mut self.bits {
+            Some(bits) => set(bits, row),
+            None => {
+                self.points.push(row);
+                if self.points.len() > POINTS_MAX {
+                    self.turn_to_bits();
+                }
+            }
+        }
+    }
+
+    fn turn_to_bits(&mut self) {
+        let mut bits = self.bits.take().unwrap_or_else(|| no_bits(self.rows));
+        self.points.drain(..).for_each(|row| set(&mut bits, row));
+        self.bits = Some(bits);
+    }
+
+    /// Adds the rows of a list.
+    pub fn list(&mut self, list: Postings<'s>) -> Result<(), RenderError> {
+        let chunks = self.rows.div_ceil(CHUNK_ROWS as u32);
+        let is_small = list.count() <= chunks.saturating_mul(CHUNK_ROWS_FEW);
+        if !is_small || self.atoms.len() < LISTS_MAX {
+            self.atoms.push(Atom::List(list));
+            return Ok(());
+        }
+        list.each(|row| {
+            self.row(row);
+            true
+        })
+    }
+
+    /// Adds the rows with values in a range. The first such range keeps its own set of rows; others
+    /// share one.
+    pub fn values(&mut self, range: ValueRange<'s>) -> Result<(), RenderError> {
+        let is_few = range.count() <= RANGE_ROWS_FEW;
+        let atom = match range.into_atom() {
+            Atom::Values(range) if is_few => {
+                return range.each_row(|row| self.row(row));
+            }
+            Atom::Values(range) if self.has_values => {
+                self.turn_to_bits();
+                let mut bits = self.bits.take().unwrap_or_default();
+                for (chunk, words) in (0..).zip(bits.as_chunks_mut::<{ CHUNK_ROWS / 64 }>().0) {
+                    range.add_inner(chunk, words)?;
+                }
+                range.each_end(|row| set(&mut bits, row))?;
+                self.bits = Some(bits);
+                return Ok(());
+            }
+            atom => atom,
+        };
+        self.has_values |= matches!(atom, Atom::Values(_));
+        self.atoms.push(atom);
+        Ok(())
+    }
+
+    /// Whether no row was added one by one.
+    pub fn is_empty(&self) -> bool {
+        let has_bits = self.bits.as_ref().is_some_and(|bits| bits.iter().any(|word| *word != 0));
+        self.points.is_empty() && !has_bits
+    }
+
+    /// Keeps the rows that another union has too. Both hold rows alone.
+    pub fn keep_in(&mut self, other: Union<'_>) {
+        let mut other_bits = other.bits.unwrap_or_else(|| no_bits(other.rows));
+        other.points.into_iter().for_each(|row| set(&mut other_bits, row));
+        let is_in = |row: u32| {
+            other_bits.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
+        };
+        self.points.retain(|row| is_in(*row));
+        if let Some(bits) = &mut self.bits {
+            bits.iter_mut().zip(&other_bits).for_each(|(bit, word)| *bit &= word);
+        }
+    }
+
+    /// Adds the rows of another union, which holds rows alone.
+    pub fn add(&mut self, other: Union<'s>) {
+        other.points.into_iter().for_each(|row| self.row(row));
+        let Some(more) = other.bits else { return };
+        match &mut self.bits {
+            Some(bits) => bits.iter_mut().zip(&more).for_each(|(bit, word)| *bit |= word),
+            None => {
+                self.bits = Some(more);
+                self.turn_to_bits();
+            }
+        }
+    }
+
+    /// Ends the union.
+    pub fn into_atoms(mut self) -> Vec<Atom<'s>> {
+        if !self.points.is_empty() {
+            self.points.sort_unstable();
+            self.points.dedup();
+            self.atoms.push(Atom::Points(self.points));
+        }
+        self.atoms.extend(self.bits.map(Atom::Bits));
+        self.atoms
+    }
+}
+
+/// No bit set, for so many rows in whole chunks.
+fn no_bits(rows: u32) -> Vec<u64> {
+    vec![0; rows.div_ceil(CHUNK_ROWS as u32) as usize * CHUNK_ROWS / 64]
+}
+
+/// Sets a row's bit; a row that is none has no bit.
+fn set(bits: &mut [u64], row: u32) {
+    if let Some(word) = bits.get_mut(row as usize / 64) {
+        *word |= 1 << (row % 64);
+    }
+}
