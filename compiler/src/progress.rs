@@ -29,9 +29,11 @@ impl Progress {
     pub fn begin(self, stage: &'static str, things: &'static str, count: u64, total: u64) -> Bar {
         let bar = match self {
             Progress::Bars => {
-                let style = ProgressStyle::with_template(
-                    "{prefix:>10} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
-                );
+                let style = ProgressStyle::with_template(if total == count {
+                    "{prefix:>10} {bar:30} {human_pos}/{human_len} {per_sec} {eta} left"
+                } else {
+                    "{prefix:>10} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left"
+                });
                 let bar = ProgressBar::new(total).with_prefix(stage);
                 if let Ok(style) = style { bar.with_style(style) } else { bar }
             }

@@ -262,6 +262,16 @@ impl Snapshot {
         split_blob(blob).ok_or(RenderError::Record)
     }
 
+    /// Bytes of the record in a row.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such row, or the bytes are damaged.
+    pub fn record_bytes(&self, entity: Entity, row: u32) -> Result<usize, RenderError> {
+        let blob = self.store(entity).records.get(row as usize)?;
+        Ok(blob.map_or(0, <[u8]>::len))
+    }
+
     /// The archived record in a row; `None` where the row is a stray's.
     ///
     /// # Errors

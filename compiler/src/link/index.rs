@@ -10,7 +10,7 @@ mod invert;
 mod rank;
 mod words;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, ops::Range, path::Path};
 
 use pinakes_format::{
     entity::Entity,
@@ -29,10 +29,15 @@ use self::{
     rank::Columns,
 };
 use super::{Linker, broken, records::WrittenFile};
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    progress::Bar,
+};
 
-/// Rows one thread extracts at a time.
+/// Rows one thread extracts at a time, at most.
 const BATCH_ROWS: u32 = 2_048;
+/// Bytes of records one thread extracts at a time, but for the last record.
+const BATCH_BYTES: usize = 4 << 20;
 
 impl Linker<'_> {
     /// Writes the indexes of every entity, whose records, ids and names lie in the directory.
@@ -49,7 +54,7 @@ impl Linker<'_> {
         for entity in Entity::all() {
             let keys = keys_of(entity);
             if !keys.keys.is_empty() {
-                files.extend(self.write_index(&draft, entity, keys, directory)?);
+                files.extend(self.write_index(&draft, entity, keys, directory, &bar)?);
             }
         }
         bar.end();
@@ -62,12 +67,13 @@ impl Linker<'_> {
         entity: Entity,
         keys: &'static Keys,
         directory: &Path,
+        bar: &Bar,
     ) -> Result<Vec<WrittenFile>> {
         let path = |kind| archive_path(kind, Some(entity));
         let extractor = Extractor::new(draft, entity, keys)?;
         let mut inverter = self.spilled(Inverter::new(keys, &self.scratch))?;
         let mut columns = self.spilled(Columns::new(keys, &self.scratch))?;
-        self.extract(&extractor, draft, &mut inverter, &mut columns)?;
+        self.extract(&extractor, draft, &mut inverter, &mut columns, bar)?;
 
         let header =
             |kind, count: u64| Header { kind, entity: Some(entity), published: count, rows: count };
@@ -114,19 +120,19 @@ impl Linker<'_> {
         draft: &Snapshot,
         inverter: &mut Inverter<'_>,
         columns: &mut Columns<'_>,
+        bar: &Bar,
     ) -> Result<()> {
         let count = draft.count(extractor.entity());
-        let wave_rows = BATCH_ROWS * (rayon::current_num_threads() as u32 * 4).min(32);
+        let wave_batches = rayon::current_num_threads() * 4;
         let mut from = 0;
         while from < count {
             let chunk_end = (from / CHUNK_ROWS as u32 + 1) * CHUNK_ROWS as u32;
-            let to = (from + wave_rows).min(count).min(chunk_end);
-            let batches: Result<Vec<Extracted>> = (from..to)
-                .into_par_iter()
-                .step_by(BATCH_ROWS as usize)
-                .map(|first| extractor.rows(first..(first + BATCH_ROWS).min(to)))
-                .collect();
-            for batch in batches? {
+            let ranges =
+                batches(draft, extractor.entity(), from..chunk_end.min(count), wave_batches)?;
+            let to = ranges.last().map_or(count, |range| range.end);
+            let extracted: Result<Vec<Extracted>> =
+                ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
+            for batch in extracted? {
                 self.spilled(columns.push(&batch))?;
                 inverter.push(batch);
             }
@@ -134,7 +140,11 @@ impl Linker<'_> {
             if ends_chunk || inverter.bytes() > self.sorter_bytes() / 2 {
                 self.spilled(inverter.close_run(from / CHUNK_ROWS as u32))?;
             }
+            bar.advance(u64::from(to - from));
             from = to;
+        }
+        if extractor.keys().stray_names.is_none() {
+            return Ok(());
         }
         // The names of strays stand at rows of their own, beyond the records.
         for row in count..draft.rows(extractor.entity()) {
@@ -146,6 +156,31 @@ impl Linker<'_> {
         }
         Ok(())
     }
+}
+
+/// Consecutive rows, cut into batches of so many bytes or rows, whichever comes first.
+///
+/// Records of many authors stand together, so that rows alone would not bound what a wave holds.
+fn batches(
+    draft: &Snapshot,
+    entity: Entity,
+    rows: Range<u32>,
+    batches_max: usize,
+) -> Result<Vec<Range<u32>>> {
+    let mut batches = Vec::with_capacity(batches_max);
+    let (mut from, mut bytes) = (rows.start, 0);
+    for row in rows.clone() {
+        bytes += read(draft.record_bytes(entity, row))?;
+        let is_last = row + 1 == rows.end;
+        if is_last || row + 1 - from == BATCH_ROWS || bytes >= BATCH_BYTES {
+            batches.push(from..row + 1);
+            (from, bytes) = (row + 1, 0);
+            if batches.len() == batches_max {
+                break;
+            }
+        }
+    }
+    Ok(batches)
 }
 
 /// A value an archive should have had.

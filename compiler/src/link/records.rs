@@ -355,16 +355,14 @@ impl EntityWriter {
     }
 }
 
-/// Writes where merged ids went: only those that end at a record.
+/// Writes where merged ids went, a record there or not: references follow them either way.
 fn write_redirects(rows: &Rows, entity: Entity, directory: &Path) -> std::io::Result<Written> {
-    let lives = |to: u64| rows.by_id.find(to).is_some();
-    let ends_well = || rows.redirects.all().filter(|(_, to)| lives(*to));
-    let count = ends_well().count() as u64;
+    let count = rows.redirects.all().count() as u64;
     let header =
         Header { kind: Kind::Redirects, entity: Some(entity), published: count, rows: count };
     let path = directory.join(archive_path(Kind::Redirects, Some(entity)));
     let mut writer = ColumnsWriter::create(&path, header)?;
-    for (from, to) in ends_well() {
+    for (from, to) in rows.redirects.all() {
         writer.push_pair(from, &to.to_le_bytes())?;
     }
     writer.finish()

@@ -36,6 +36,28 @@ pub(super) struct Extracted {
     pub values: Vec<Vec<Option<Value>>>,
     /// The words of names.
     pub words: WordRows,
+    /// For each lists, where the terms of the row under way begin.
+    row_from: Vec<usize>,
+}
+
+impl Extracted {
+    /// Drops what the row just extracted holds more than once.
+    fn end_row(&mut self) {
+        for (postings, from) in self.postings.iter_mut().zip(&mut self.row_from) {
+            if postings.len() > *from + 1 {
+                postings[*from..].sort_unstable();
+                let mut kept = *from + 1;
+                for at in *from + 1..postings.len() {
+                    if postings[at] != postings[kept - 1] {
+                        postings[kept] = postings[at];
+                        kept += 1;
+                    }
+                }
+                postings.truncate(kept);
+            }
+            *from = postings.len();
+        }
+    }
 }
 
 /// Words, each with the low half of a row whose names hold it.
@@ -97,6 +119,10 @@ impl<'a> Extractor<'a> {
         Ok(Extractor { draft, entity, keys, codes })
     }
 
+    pub fn keys(&self) -> &'static Keys {
+        self.keys
+    }
+
     pub fn entity(&self) -> Entity {
         self.entity
     }
@@ -108,6 +134,7 @@ impl<'a> Extractor<'a> {
             presence: vec![Vec::new(); lists],
             values: vec![vec![None; rows]; self.keys.orders.len()],
             words: WordRows::default(),
+            row_from: vec![0; lists],
         }
     }
 
@@ -127,6 +154,7 @@ impl<'a> Extractor<'a> {
                 }
             });
             read(outcome)?;
+            extracted.end_row();
         }
         Ok(extracted)
     }
@@ -167,10 +195,10 @@ impl Taking<'_, '_> {
                     });
                 }
             });
-            let end = End { beyond: None, part: Part::Id, ..end.clone() };
-            return found
-                .into_iter()
-                .try_for_each(|(entity, row)| self.take(&end, Gathered::Reference(entity, row)));
+            let Some(lists) = end.lists else { return Ok(()) };
+            return found.into_iter().try_for_each(|(entity, row)| {
+                self.list(lists, &Part::Id, Gathered::Reference(entity, row), None)
+            });
         }
         let value = match value {
             Gathered::NameOf(entity, row) => match draft.row_name(entity, row)? {
