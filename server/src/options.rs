@@ -35,10 +35,15 @@ pub struct Options {
     pub log_format: LogFormat,
 }
 
+/// What a timeout may be: from a microsecond to a day.
+const SECONDS: std::ops::RangeInclusive<f64> = 1e-6..=86_400.0;
+
 /// Seconds, whole or not.
 fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    let seconds: Option<f64> = text.parse().ok().filter(|seconds| SECONDS.contains(seconds));
+    let expected =
+        || format!("expected a number of seconds from {} to {}", SECONDS.start(), SECONDS.end());
+    seconds.map(Duration::from_secs_f64).ok_or_else(expected)
 }
 
 /// How the log is written.

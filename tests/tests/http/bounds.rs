@@ -49,6 +49,10 @@ fn one_more_is_refused_and_shown_in_part() {
         "`1{}…` must be an integer of at most 64 bits, since it is compared",
         "0".repeat(39)
     );
+    let fifty = repeated("year:!1", 50, ",");
+    let searched = format!("/outputs?filter={fifty}&search=x");
+    let reason = "makes more than 50 expressions, searches among them";
+    check_refused(&mut connection, (&searched, &[("search", "x", reason)]));
     let cases: [(&str, &str, &str); 4] = [
         (&expressions, &cut(&expressions), "has more than 50 expressions"),
         (&alternatives, &cut(&alternatives), "has more than 100 alternatives"),

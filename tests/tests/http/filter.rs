@@ -238,8 +238,8 @@ fn the_log_tells_on_request_how_a_list_was_answered() {
         let told: Vec<&str> = log.lines().filter(|line| line.contains("list answered")).collect();
         assert_eq!(told.len(), if is_told { 2 } else { 0 }, "{level}: {log}");
         let plans = [
-            "plan=\"outputs: `is_oa:true` (list, at most 37 rows) and `year:>2000` (value range, at \
-             most 44 rows) over 1 chunks, 17 rows, selected by their keys\"",
+            "plan=\"outputs: `is_oa:true` (list, at most 37 rows) and `year:>2000` (rows, at most 44 \
+             rows) over 1 chunks, 17 rows, selected by their keys\"",
             "plan=\"outputs: `type:nothing` (nothing) over 1 chunks, 0 rows, in row order\"",
         ];
         for (line, plan) in told.iter().zip(plans) {
@@ -254,7 +254,7 @@ fn the_log_tells_on_request_how_a_list_was_answered() {
 fn a_list_that_takes_longer_than_it_may_is_answered_503() {
     let snapshots = Snapshots::of_sample();
     let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
-    let server = Server::start(command.args(["--list-timeout", "0"]));
+    let server = Server::start(command.args(["--list-timeout", "0.000001"]));
     let response = server.get("/outputs?filter=is_oa:true,year:>2000");
     assert_eq!(response.status, 503);
     assert_eq!(response.header("retry-after"), Some("30"));

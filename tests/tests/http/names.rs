@@ -103,3 +103,47 @@ fn names_are_ordered_and_compared_alike_in_every_build() {
         server.end(&[]);
     }
 }
+
+/// Works by authors without records, one of whom was merged into the other.
+#[test]
+fn a_merged_id_finds_what_refers_to_the_id_it_lives_in() {
+    let dump = tempfile::tempdir().unwrap();
+    let work = |id: u32, author: u32| {
+        let authorships =
+            serde_json::json!([{ "author": { "id": format!("A{author}"), "display_name": "N" } }]);
+        let record = serde_json::json!({
+            "id": format!("https://openalex.org/W{id}"),
+            "display_name": format!("{} work", "x".repeat(200 + id as usize * 50)),
+            "authorships": authorships,
+            "updated_date": "2026-01-10",
+        });
+        format!("{record}\n")
+    };
+    let merged = "merge_date,id,merge_into_id\n2026-01-15,A50,A51\n";
+    pinakes_tests::write_files(
+        dump.path(),
+        [
+            ("works.jsonl", [work(1, 50), work(2, 51), work(3, 52)].concat()),
+            ("merged_ids/authors/2026-01-15.csv", merged.to_owned()),
+        ],
+    );
+    let snapshots = Snapshots::of(&[dump.path().to_path_buf()]);
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    let long = "x".repeat(270);
+    for (target, count, first) in [
+        ("/outputs?filter=authors.id:HX_A50", 2, &["HX_W1", "HX_W2"][..]),
+        ("/outputs?filter=authors.id:HX_A51", 2, &["HX_W1", "HX_W2"]),
+        ("/outputs?filter=authors.id:HX_A52", 1, &["HX_W3"]),
+        ("/outputs?filter=authors.name:n", 3, &["HX_W1"]),
+        ("/outputs?search=work+xxx", 3, &["HX_W1"]),
+        (&format!("/outputs?search={}", &long[..256]), 2, &["HX_W2"]),
+        // Longer than any word that is indexed.
+        (&format!("/outputs?search={long}"), 0, &[]),
+    ] {
+        check_taken(&mut connection, (target, count, first));
+    }
+    // The id itself leads nowhere: neither has a record.
+    assert_eq!(server.get("/authors/HX_A50").status, 404);
+    server.end(&[]);
+}
