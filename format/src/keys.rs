@@ -216,8 +216,8 @@ impl Order {
 pub struct End {
     /// What is asked of a reference there.
     pub part: Part,
-    /// The path beyond the reference, in the declaration of the record referred to.
-    pub beyond: Option<Tree>,
+    /// The kind of record referred to, and the path beyond the reference in its declaration.
+    pub beyond: Option<(Entity, Tree)>,
     /// The lists it feeds.
     pub lists: Option<usize>,
     /// The order it feeds.

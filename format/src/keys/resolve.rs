@@ -171,7 +171,7 @@ impl Building {
                 };
                 let mut tree = Tree::default();
                 tree.add(&beyond.path, 0);
-                Some(tree)
+                Some((*entity, tree))
             }
             _ => None,
         };

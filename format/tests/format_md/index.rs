@@ -147,10 +147,12 @@ impl Index {
             for (end, value) in gathered(draft, entity, row, &keys.tree) {
                 let end = &keys.ends[end];
                 let values = match (&end.beyond, value) {
-                    (Some(beyond), Gathered::Reference(to, at)) => gathered(draft, to, at, beyond)
-                        .into_iter()
-                        .map(|(_, value)| value)
-                        .collect(),
+                    (Some((_, beyond)), Gathered::Reference(to, at)) => {
+                        gathered(draft, to, at, beyond)
+                            .into_iter()
+                            .map(|(_, value)| value)
+                            .collect()
+                    }
                     _ => vec![value],
                 };
                 for value in values {

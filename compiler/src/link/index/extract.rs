@@ -97,6 +97,9 @@ pub(super) struct Extractor<'a> {
     keys: &'static Keys,
     /// By code, its term and its place among all codes by text.
     codes: Vec<(Term, u64)>,
+    /// By end, for each row it refers to, what lies beyond: a node of the taxonomy's parent. They
+    /// are few, and each is asked for by many records.
+    parents: Vec<Vec<Option<(Entity, u32)>>>,
 }
 
 impl<'a> Extractor<'a> {
@@ -116,7 +119,8 @@ impl<'a> Extractor<'a> {
             place += u64::from(is_other);
             codes[*code].1 = place;
         }
-        Ok(Extractor { draft, entity, keys, codes })
+        let parents: Result<Vec<_>> = keys.ends.iter().map(|end| parents(draft, end)).collect();
+        Ok(Extractor { draft, entity, keys, codes, parents: parents? })
     }
 
     pub fn keys(&self) -> &'static Keys {
@@ -148,7 +152,7 @@ impl<'a> Extractor<'a> {
                     record.gather(&self.keys.tree, &mut |end, value| {
                         let mut taking = Taking { from: self, row, at, into: &mut extracted };
                         if outcome.is_ok() {
-                            outcome = taking.take(&self.keys.ends[end], value);
+                            outcome = taking.take(end, value);
                         }
                     });
                 }
@@ -172,6 +176,25 @@ impl<'a> Extractor<'a> {
     }
 }
 
+/// What lies beyond each row an end refers to; nothing where it asks for nothing beyond.
+fn parents(draft: &Snapshot, end: &End) -> Result<Vec<Option<(Entity, u32)>>> {
+    let Some((target, beyond)) = &end.beyond else { return Ok(Vec::new()) };
+    let parent_of = |row| {
+        let mut parent = None;
+        with_record!(*target, R => {
+            if let Some(record) = read(draft.archived::<R>(row))? {
+                record.gather(beyond, &mut |_, value| {
+                    if let Gathered::Reference(entity, row) = value {
+                        parent = Some((entity, row));
+                    }
+                });
+            }
+        });
+        Ok(parent)
+    };
+    (0..draft.count(*target)).map(parent_of).collect()
+}
+
 /// A row being extracted.
 struct Taking<'a, 'e> {
     from: &'a Extractor<'a>,
@@ -182,23 +205,16 @@ struct Taking<'a, 'e> {
 }
 
 impl Taking<'_, '_> {
-    fn take(&mut self, end: &End, value: Gathered<'_>) -> std::result::Result<(), RenderError> {
-        let draft = self.from.draft;
-        if let (Some(beyond), Gathered::Reference(entity, row)) = (&end.beyond, value) {
-            let mut found = Vec::new();
-            with_record!(entity, R => {
-                if let Some(record) = draft.archived::<R>(row)? {
-                    record.gather(beyond, &mut |_, value| {
-                        if let Gathered::Reference(entity, row) = value {
-                            found.push((entity, row));
-                        }
-                    });
+    fn take(&mut self, number: usize, value: Gathered<'_>) -> std::result::Result<(), RenderError> {
+        let (draft, end) = (self.from.draft, &self.from.keys.ends[number]);
+        if let (Some(_), Gathered::Reference(_, row)) = (&end.beyond, value) {
+            let parent = self.from.parents[number].get(row as usize).copied().flatten();
+            return match (end.lists, parent) {
+                (Some(lists), Some((entity, row))) => {
+                    self.list(lists, &Part::Id, Gathered::Reference(entity, row), None)
                 }
-            });
-            let Some(lists) = end.lists else { return Ok(()) };
-            return found.into_iter().try_for_each(|(entity, row)| {
-                self.list(lists, &Part::Id, Gathered::Reference(entity, row), None)
-            });
+                _ => Ok(()),
+            };
         }
         let value = match value {
             Gathered::NameOf(entity, row) => match draft.row_name(entity, row)? {
