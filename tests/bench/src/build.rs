@@ -46,7 +46,7 @@ pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
     );
     print_cost("build again, nothing changed", &second);
     println!("  parts parsed: {}", again["parts_parsed"]);
-    sizes::print(&half.join("current"), outputs);
+    sizes::print(&half.join("current"), outputs)?;
     Ok(half)
 }
 

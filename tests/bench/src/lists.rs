@@ -41,7 +41,7 @@ struct Answer {
 pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<()> {
     let (snapshot, database) = prepare(outputs, dir, memory)?;
     let engine = Engine::open(&snapshot)?;
-    sizes::print(&snapshot, outputs);
+    sizes::print(&snapshot, outputs)?;
     let bytes = sizes::bytes_of(&database);
     println!("SQLite: {bytes} bytes, {:.1} an output", bytes as f64 / outputs as f64);
     let database = Database::open(&database)?;

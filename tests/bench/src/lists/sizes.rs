@@ -2,6 +2,13 @@
 
 use std::path::Path;
 
+use pinakes_format::{entity::Entity, file::Kind, keys::keys_of, snapshot::Snapshot};
+
+use crate::Result;
+
+/// Paths whose indexes grow with every text there is: what is left is told beside all.
+const TEXTS: [&str; 4] = ["doi", "name", "title", "words of names"];
+
 /// The bytes of a file, or of all files below a directory; 0 where there is neither.
 pub fn bytes_of(path: &Path) -> u64 {
     let below = |path: &Path| {
@@ -15,17 +22,29 @@ pub fn bytes_of(path: &Path) -> u64 {
     }
 }
 
-/// Prints a line for the indexes of a snapshot's outputs, if it has them.
-pub fn print(snapshot: &Path, outputs: u64) {
-    let bytes = |name: &str| bytes_of(&snapshot.join("outputs").join(name));
-    let (lists, orders, records) = (bytes("lists"), bytes("orders"), bytes("records"));
-    if lists + orders == 0 {
-        println!("indexes of lists: none in this snapshot; records {records} bytes");
-        return;
+/// Prints a line for the indexes of a snapshot's outputs.
+pub fn print(snapshot: &Path, outputs: u64) -> Result<()> {
+    let opened = Snapshot::open(snapshot)?;
+    let keys = keys_of(Entity::Output);
+    let (lists, orders) = (opened.lists(Entity::Output)?, opened.orders(Entity::Output)?);
+    let (mut all, mut without_texts) = (0, 0);
+    let mut add = |path: &str, bytes: u64| {
+        all += bytes;
+        without_texts += if TEXTS.contains(&path) { 0 } else { bytes };
+    };
+    for (number, spec) in keys.lists.iter().enumerate() {
+        add(&spec.path, lists.bytes(number)?);
     }
+    for (number, spec) in keys.orders.iter().enumerate() {
+        add(&spec.path, orders.bytes(number)?);
+    }
+    let of = |kind: Kind| bytes_of(&snapshot.join("outputs").join(kind.file_name()));
+    let (records, words) = (of(Kind::Records), of(Kind::Words));
     println!(
-        "indexes of lists: lists {lists} + orders {orders} bytes, {:.1} an output, {:.3} of the records ({records} bytes)",
-        (lists + orders) as f64 / outputs as f64,
-        (lists + orders) as f64 / records as f64
+        "indexes of outputs: {all} bytes and {words} of words; without doi, title, name and words \
+         {without_texts}, {:.1} an output, {:.3} of the records ({records} bytes)",
+        without_texts as f64 / outputs as f64,
+        without_texts as f64 / records as f64
     );
+    Ok(())
 }
