@@ -1,8 +1,8 @@
 //! Text as it is compared: without case, accents, markup and punctuation.
 //!
 //! The tables are those of Unicode 16 (case folding), 17 (Alphabetic) and 18 (normalisation,
-//! categories, scripts); they differ in characters assigned after Unicode 16 alone. FORMAT.md names them,
-//! since hashes of folded texts are written in files.
+//! categories, scripts); they differ in characters assigned after Unicode 16 alone. FORMAT.md names
+//! them, since hashes of folded texts are written in files.
 
 use std::borrow::Cow;
 

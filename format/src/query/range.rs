@@ -2,10 +2,13 @@
 
 use std::{cell::OnceCell, ops::Range};
 
-use super::side::Atom;
+use super::{
+    set::{no_bits, set_bit},
+    side::Atom,
+};
 use crate::{
     orders::Order,
-    postings::{Bits, CHUNK_ROWS, NO_BITS},
+    postings::{Bits, NO_BITS},
     render::RenderError,
 };
 
@@ -109,13 +112,12 @@ impl<'s> ValueRange<'s> {
         if let Some(ends) = self.ends.get() {
             return Ok(ends);
         }
-        let chunks = self.order.rows().div_ceil(CHUNK_ROWS as u32) as usize;
         let mut bits = Vec::new();
         self.each_end(|row| {
             if bits.is_empty() {
-                bits.resize(chunks * CHUNK_ROWS / 64, 0u64);
+                bits = no_bits(self.order.rows());
             }
-            bits[row as usize / 64] |= 1 << (row % 64);
+            set_bit(&mut bits, row);
         })?;
         Ok(self.ends.get_or_init(|| bits))
     }

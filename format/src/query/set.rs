@@ -5,6 +5,7 @@ use super::{
     matches::{Chunk, Filter},
     range::ValueRange,
     side::{Atom, add_points},
+    walk::run_of,
 };
 use crate::{
     orders::Order,
@@ -51,11 +52,7 @@ impl Set {
         code: u64,
         deadline: Deadline,
     ) -> Result<Set, AnswerError> {
-        let range = match code == order.no_code() {
-            true => code..u64::MAX,
-            false => code..code + 1,
-        };
-        let atom = ValueRange::new(order, range)?.into_atom();
+        let atom = ValueRange::new(order, run_of(order, code))?.into_atom();
         let chunks = order.rows().div_ceil(CHUNK_ROWS as u32);
         let mut building = SetBuilder::new(chunks);
         for chunk in 0..chunks {
@@ -98,9 +95,7 @@ impl Set {
         match self {
             Set::All(_) => true,
             Set::Few(few) => few.binary_search(&row).is_ok(),
-            Set::Many(words, _) => {
-                words.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
-            }
+            Set::Many(words, _) => has_bit(words, row),
         }
     }
 }
@@ -109,8 +104,21 @@ fn chunk_words(words: &[u64], chunk: u32) -> &[u64] {
     &words[chunk as usize * CHUNK_WORDS..][..CHUNK_WORDS]
 }
 
-fn set(words: &mut [u64], row: u32) {
-    words[row as usize / 64] |= 1 << (row % 64);
+/// No bit set, for so many rows in whole chunks.
+pub(super) fn no_bits(rows: u32) -> Vec<u64> {
+    vec![0; rows.div_ceil(CHUNK_ROWS as u32) as usize * CHUNK_WORDS]
+}
+
+/// Sets a row's bit; a row that is none has no bit.
+pub(super) fn set_bit(words: &mut [u64], row: u32) {
+    if let Some(word) = words.get_mut(row as usize / 64) {
+        *word |= 1 << (row % 64);
+    }
+}
+
+/// Whether a row's bit is set.
+pub(super) fn has_bit(words: &[u64], row: u32) -> bool {
+    words.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
 }
 
 /// A set under way: its rows while they are few, bits once they are many.
@@ -146,13 +154,13 @@ impl SetBuilder {
         let rows = lows.iter().map(|low| chunk << 16 | u32::from(*low));
         match &mut self.many {
             None => self.few.extend(rows),
-            Some(words) => rows.for_each(|row| set(words, row)),
+            Some(words) => rows.for_each(|row| set_bit(words, row)),
         }
     }
 
     fn turn_to_bits(&mut self) {
         let mut words = vec![0; self.chunks as usize * CHUNK_WORDS];
-        self.few.drain(..).for_each(|row| set(&mut words, row));
+        self.few.drain(..).for_each(|row| set_bit(&mut words, row));
         self.many = Some(words);
     }
 

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{AnswerError, Deadline, range::ValueRange};
+use super::{AnswerError, Deadline, range::ValueRange, set::has_bit};
 use crate::{
     postings::{Bits, CHUNK_ROWS, NO_BITS, Postings, View},
     render::RenderError,
@@ -166,9 +166,7 @@ impl<'s> Atom<'s> {
             Atom::List(_) => view.is_some_and(|view| view.contains(row as u16)),
             Atom::Absent(list) => !list.view(row >> 16)?.contains(row as u16),
             Atom::Values(values) => values.contains(row)?,
-            Atom::Bits(bits) => {
-                bits.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
-            }
+            Atom::Bits(bits) => has_bit(bits, row),
         })
     }
 }

@@ -1,7 +1,11 @@
 //! A union of sets under way: small sets become rows, many rows become bits, so that what a question
 //! holds does not grow with the number of sets it names.
 
-use super::{range::ValueRange, side::Atom};
+use super::{
+    range::ValueRange,
+    set::{has_bit, no_bits, set_bit},
+    side::Atom,
+};
 use crate::{
     postings::{CHUNK_ROWS, Postings},
     render::RenderError,
@@ -41,7 +45,7 @@ impl<'s> Union<'s> {
     /// Adds a row.
     pub fn row(&mut self, row: u32) {
         match &mut self.bits {
-            Some(bits) => set(bits, row),
+            Some(bits) => set_bit(bits, row),
             None => {
                 self.points.push(row);
                 if self.points.len() > POINTS_MAX {
@@ -53,7 +57,7 @@ impl<'s> Union<'s> {
 
     fn turn_to_bits(&mut self) {
         let mut bits = self.bits.take().unwrap_or_else(|| no_bits(self.rows));
-        self.points.drain(..).for_each(|row| set(&mut bits, row));
+        self.points.drain(..).for_each(|row| set_bit(&mut bits, row));
         self.bits = Some(bits);
     }
 
@@ -85,7 +89,7 @@ impl<'s> Union<'s> {
                 for (chunk, words) in (0..).zip(bits.as_chunks_mut::<{ CHUNK_ROWS / 64 }>().0) {
                     range.add_inner(chunk, words)?;
                 }
-                range.each_end(|row| set(&mut bits, row))?;
+                range.each_end(|row| set_bit(&mut bits, row))?;
                 self.bits = Some(bits);
                 return Ok(());
             }
@@ -105,11 +109,8 @@ impl<'s> Union<'s> {
     /// Keeps the rows that another union has too. Both hold rows alone.
     pub fn keep_in(&mut self, other: Union<'_>) {
         let mut other_bits = other.bits.unwrap_or_else(|| no_bits(other.rows));
-        other.points.into_iter().for_each(|row| set(&mut other_bits, row));
-        let is_in = |row: u32| {
-            other_bits.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
-        };
-        self.points.retain(|row| is_in(*row));
+        other.points.into_iter().for_each(|row| set_bit(&mut other_bits, row));
+        self.points.retain(|row| has_bit(&other_bits, *row));
         if let Some(bits) = &mut self.bits {
             bits.iter_mut().zip(&other_bits).for_each(|(bit, word)| *bit &= word);
         }
@@ -137,17 +138,5 @@ impl<'s> Union<'s> {
         }
         self.atoms.extend(self.bits.map(Atom::Bits));
         self.atoms
-    }
-}
-
-/// No bit set, for so many rows in whole chunks.
-fn no_bits(rows: u32) -> Vec<u64> {
-    vec![0; rows.div_ceil(CHUNK_ROWS as u32) as usize * CHUNK_ROWS / 64]
-}
-
-/// Sets a row's bit; a row that is none has no bit.
-fn set(bits: &mut [u64], row: u32) {
-    if let Some(word) = bits.get_mut(row as usize / 64) {
-        *word |= 1 << (row % 64);
     }
 }

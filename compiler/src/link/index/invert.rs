@@ -5,7 +5,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::BinaryHeap,
+    collections::{BinaryHeap, binary_heap::PeekMut},
     io::{self, Write},
     path::Path,
 };
@@ -151,7 +151,8 @@ impl<'a> Inverter<'a> {
                 writer.end(&mut list)?;
                 continue;
             }
-            merge(runs(false), width, &mut list, |term, list| writer.push(term, list))?;
+            let split = |bytes| split_term(bytes, width);
+            merge(runs(false), split, &mut list, |term, list| writer.push(term, list))?;
             let mut cursors = runs(true);
             cursors
                 .try_for_each(|(chunk, bytes)| push_entry(&mut list, chunk, bytes).map(|_| ()))?;
@@ -198,49 +199,46 @@ pub(super) fn push_entry<'b>(
     Ok(rest)
 }
 
-/// The next term of a run, ordered by term and then by run, which is by row.
+/// The next key of a run, ordered by key and then by run, which is by row.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Cursor<'b> {
-    term: Term,
+struct Cursor<'b, K> {
+    key: K,
     run: usize,
     chunk: u32,
     rest: &'b [u8],
 }
 
-impl<'b> Cursor<'b> {
-    fn new(run: usize, chunk: u32, bytes: &'b [u8], width: usize) -> Option<Cursor<'b>> {
-        let (term, rest) = bytes.split_at_checked(width)?;
-        let term = term.iter().fold(0, |term, byte| term << 8 | Term::from(*byte));
-        Some(Cursor { term, run, chunk, rest })
-    }
-}
-
-/// Merges runs of one lists, term by term.
-fn merge<'b>(
+/// Merges runs key by key. `split` takes the key off the bytes of an entry; `finish` gets each key
+/// with its list.
+pub(super) fn merge<'b, K: Ord + Copy>(
     runs: impl Iterator<Item = (u32, &'b [u8])>,
-    width: usize,
+    split: impl Fn(&'b [u8]) -> Option<(K, &'b [u8])>,
     list: &mut PostingsBuilder,
-    mut finish: impl FnMut(Term, &mut PostingsBuilder) -> io::Result<()>,
+    mut finish: impl FnMut(K, &mut PostingsBuilder) -> io::Result<()>,
 ) -> io::Result<()> {
-    if width == 0 {
-        return Ok(());
-    }
-    let mut heap: BinaryHeap<Reverse<Cursor<'_>>> = runs
-        .enumerate()
-        .filter_map(|(run, (chunk, bytes))| Cursor::new(run, chunk, bytes, width).map(Reverse))
-        .collect();
+    let cursor = |run, chunk, bytes| {
+        split(bytes).map(|(key, rest)| Reverse(Cursor { key, run, chunk, rest }))
+    };
+    let mut heap: BinaryHeap<Reverse<Cursor<'b, K>>> =
+        runs.enumerate().filter_map(|(run, (chunk, bytes))| cursor(run, chunk, bytes)).collect();
     let mut last = None;
     while let Some(mut top) = heap.peek_mut() {
-        let Reverse(Cursor { term, run, chunk, rest }) = *top;
-        if let Some(last) = last.filter(|last| *last != term) {
+        let Reverse(Cursor { key, run, chunk, rest }) = *top;
+        if let Some(last) = last.filter(|last| *last != key) {
             finish(last, list)?;
         }
-        last = Some(term);
+        last = Some(key);
         let rest = push_entry(list, chunk, rest)?;
-        match Cursor::new(run, chunk, rest, width) {
-            Some(next) => *top = Reverse(next),
-            None => drop(std::collections::binary_heap::PeekMut::pop(top)),
+        match cursor(run, chunk, rest) {
+            Some(next) => *top = next,
+            None => drop(PeekMut::pop(top)),
         }
     }
     last.map_or(Ok(()), |last| finish(last, list))
+}
+
+/// Takes a term of so many bytes off an entry.
+fn split_term(bytes: &[u8], width: usize) -> Option<(Term, &[u8])> {
+    let (term, rest) = bytes.split_at_checked(width)?;
+    Some((term.iter().fold(0, |term, byte| term << 8 | Term::from(*byte)), rest))
 }

@@ -1,8 +1,6 @@
 //! The words of names, inverted as terms are: sorted runs, one a chunk, merged word by word.
 
 use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, binary_heap::PeekMut},
     io::{self, Write},
     path::Path,
 };
@@ -18,7 +16,7 @@ use rayon::slice::ParallelSliceMut;
 
 use super::{
     extract::WordRows,
-    invert::{push_entry, write_entry},
+    invert::{merge, write_entry},
 };
 
 /// Runs of words: each word with its length before it, and its container after.
@@ -66,48 +64,17 @@ impl WordRuns {
         list: &mut PostingsBuilder,
     ) -> io::Result<()> {
         let spool = Map::open(&self.spool.take_file()?)?;
-        let mut heap: BinaryHeap<Reverse<Cursor<'_>>> = self
-            .runs
-            .iter()
-            .enumerate()
-            .filter_map(|(run, (chunk, from, to))| Cursor::new(run, *chunk, &spool[*from..*to]))
-            .map(Reverse)
-            .collect();
-        let mut last: Option<&[u8]> = None;
-        let mut finish = |word: &[u8], list: &mut PostingsBuilder| {
+        let runs = self.runs.iter().map(|(chunk, from, to)| (*chunk, &spool[*from..*to]));
+        merge(runs, split_word, list, |word, list| {
             // A term of words has four bytes.
             let place = u32::try_from(words.push(word)?).map_err(io::Error::other)?;
             writer.push(Term::from(place), list)
-        };
-        while let Some(mut top) = heap.peek_mut() {
-            let Reverse(Cursor { word, run, chunk, rest }) = *top;
-            if let Some(last) = last.filter(|last| *last != word) {
-                finish(last, list)?;
-            }
-            last = Some(word);
-            let rest = push_entry(list, chunk, rest)?;
-            match Cursor::new(run, chunk, rest) {
-                Some(next) => *top = Reverse(next),
-                None => drop(PeekMut::pop(top)),
-            }
-        }
-        last.map_or(Ok(()), |last| finish(last, list))
+        })
     }
 }
 
-/// The next word of a run, ordered by word and then by run, which is by row.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Cursor<'b> {
-    word: &'b [u8],
-    run: usize,
-    chunk: u32,
-    rest: &'b [u8],
-}
-
-impl<'b> Cursor<'b> {
-    fn new(run: usize, chunk: u32, bytes: &'b [u8]) -> Option<Cursor<'b>> {
-        let (length, rest) = bytes.split_first_chunk::<2>()?;
-        let (word, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
-        Some(Cursor { word, run, chunk, rest })
-    }
+/// Takes a word off an entry.
+fn split_word(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<2>()?;
+    rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))
 }
