@@ -36,6 +36,14 @@ use crate::{
 /// Rows of each entity that the self-check renders.
 const CHECKED_ROWS: u32 = 1_000;
 
+/// The report of a snapshot. A type of its own, since the order of a `serde_json::Value`'s members
+/// depends on the features that other crates of a build ask for, and these are bytes of the snapshot.
+#[derive(serde::Serialize)]
+struct Accounting<'a> {
+    entities: &'a BTreeMap<String, Tally>,
+    warnings: &'a BTreeMap<String, u64>,
+}
+
 /// A published snapshot.
 #[derive(Debug)]
 pub struct Published {
@@ -298,7 +306,7 @@ impl Linker<'_> {
         counts: BTreeMap<String, Counts>,
     ) -> Result<Published> {
         let (tallies, warnings) = self.tallies(rows, dangling, &counts)?;
-        let report = serde_json::json!({ "entities": tallies, "warnings": warnings });
+        let report = Accounting { entities: &tallies, warnings: &warnings };
         let mut text = serde_json::to_vec_pretty(&report)
             .map_err(|error| Error::Internal(error.to_string()))?;
         text.push(b'\n');
