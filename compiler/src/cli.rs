@@ -346,12 +346,12 @@ fn end(mut report: RunReport, work: &WorkArgs, progress: Progress, begun: Instan
 
 fn open(path: &Path) -> Result<Snapshot> {
     let place = std::fs::canonicalize(path).map_err(Error::input(path))?;
-    Snapshot::open(&place).map_err(|error| Error::SelfCheck(error.to_string()))
+    Snapshot::open(&place).map_err(|error| Error::Refused(error.to_string()))
 }
 
 fn verify(path: &Path) -> Result<()> {
     let snapshot = open(path)?;
-    snapshot.verify().map_err(|error| Error::SelfCheck(error.to_string()))?;
+    snapshot.verify().map_err(|error| Error::Refused(error.to_string()))?;
     println!("{} verified: every byte and every record", snapshot.manifest().id);
     Ok(())
 }

@@ -58,6 +58,9 @@ pub enum Error {
     /// The finished snapshot did not pass its own reader.
     #[error("the finished snapshot failed its self-check: {0}; nothing was published")]
     SelfCheck(String),
+    /// A snapshot given to be read was refused.
+    #[error("{0}")]
+    Refused(String),
     /// Options that contradict one another or make no sense.
     #[error("{0}")]
     Usage(String),
@@ -77,7 +80,7 @@ impl Error {
             Error::Damaged { .. } => 5,
             Error::Output { .. } => 6,
             Error::Locked { .. } => 7,
-            Error::SelfCheck(_) => 8,
+            Error::SelfCheck(_) | Error::Refused(_) => 8,
         }
     }
 
