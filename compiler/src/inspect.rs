@@ -74,6 +74,27 @@ fn indexes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
             bytes: file.bytes(at).unwrap_or_default(),
         }));
     }
+    let dictionaries = [
+        ("words of names", Kind::Words, snapshot.words(entity).ok()),
+        ("alternative names", Kind::Alternatives, snapshot.alternatives(entity)),
+    ];
+    for (path, kind, dictionary) in dictionaries {
+        sizes.extend(dictionary.map(|dictionary| IndexSize {
+            path: path.to_owned(),
+            file: kind.file_name(),
+            terms: Some(dictionary.texts() as usize),
+            bytes: dictionary.archive().len() as u64,
+        }));
+    }
+    if let Ok(prefixes) = snapshot.prefixes(entity) {
+        let (answers, sets) = prefixes.counts();
+        sizes.push(IndexSize {
+            path: format!("beginnings of words, {sets} with sets"),
+            file: Kind::Prefixes.file_name(),
+            terms: Some(answers),
+            bytes: prefixes.archive().len() as u64,
+        });
+    }
     sizes.sort_by_key(|size| std::cmp::Reverse(size.bytes));
     sizes
 }
@@ -117,7 +138,7 @@ pub fn as_table(snapshot: &Snapshot) -> String {
         }
         let _ = writeln!(
             text,
-            "\n{:<52}{:>8}{:>12}{:>15}{:>11}",
+            "\n{:<48}{:>12}{:>12}{:>15}{:>11}",
             format!("indexes of {entity}"),
             "file",
             "terms",
@@ -127,7 +148,7 @@ pub fn as_table(snapshot: &Snapshot) -> String {
         for IndexSize { path, file, terms, bytes } in sizes {
             let terms = terms.map_or(String::new(), |terms| terms.to_string());
             let each = bytes as f64 / records.max(1) as f64;
-            let _ = writeln!(text, "  {path:<50}{file:>8}{terms:>12}{bytes:>15}{each:>11.1}");
+            let _ = writeln!(text, "  {path:<46}{file:>12}{terms:>12}{bytes:>15}{each:>11.1}");
         }
     }
     let total: u64 = manifest.files.iter().map(|file| file.size_bytes).sum();

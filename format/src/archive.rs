@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     entity::Entity,
-    file::{Header, HeaderError, Kind},
+    file::{HEADER_BYTES, Header, HeaderError, Kind},
     integrity::{Damage, Verifier},
     map::Map,
     render::RenderError,
@@ -51,7 +51,7 @@ impl Archive {
         entity: Option<Entity>,
     ) -> Result<Archive, ArchiveError> {
         verifier.verify_top(&hashes)?;
-        let head = verifier.check(&map, &hashes, 0, map.len().min(crate::file::HEADER_BYTES))?;
+        let head = verifier.check(&map, &hashes, 0, map.len().min(HEADER_BYTES))?;
         let header = Header::decode(head, kind, entity)?;
         Ok(Archive { map, hashes, verifier, header })
     }
@@ -111,6 +111,20 @@ impl Archive {
     pub fn u32_at(&self, from: usize) -> Result<u32, RenderError> {
         let bytes = self.bytes(from, from.saturating_add(4))?;
         Ok(u32::from_le_bytes(bytes.try_into().map_err(|_| RenderError::Record)?))
+    }
+
+    /// The numbers that end the file, places and counts, and where they begin.
+    pub(crate) fn directory<const N: usize>(&self) -> Result<(usize, [usize; N]), ArchiveError> {
+        let from = self.len().checked_sub(N * 8).filter(|from| *from >= HEADER_BYTES);
+        let from = from.ok_or(ArchiveError::Length {
+            expected: (HEADER_BYTES + N * 8) as u64,
+            found: self.len() as u64,
+        })?;
+        let mut numbers = [0; N];
+        for (at, number) in numbers.iter_mut().enumerate() {
+            *number = self.number_at(from + at * 8)?;
+        }
+        Ok((from, numbers))
     }
 
     /// A number of a directory that is a place or a count, so that it fits the address space.

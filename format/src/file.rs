@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The version of the format this library writes, and the only one it reads.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// The first bytes of every archive.
 pub const MAGIC: [u8; 8] = *b"PINAKES\x1a";
@@ -44,8 +44,12 @@ pub enum Kind {
     Lists = 6,
     /// Rows by value.
     Orders = 7,
-    /// Word of a name → its place.
+    /// Word of a name → rows.
     Words = 8,
+    /// Alternative name → rows.
+    Alternatives = 9,
+    /// What beginnings of words lead to, where that is much.
+    Prefixes = 10,
 }
 
 impl Kind {
@@ -60,6 +64,8 @@ impl Kind {
             Kind::Lists => "lists",
             Kind::Orders => "orders",
             Kind::Words => "words",
+            Kind::Alternatives => "alternatives",
+            Kind::Prefixes => "prefixes",
         }
     }
 }

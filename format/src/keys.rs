@@ -159,8 +159,6 @@ pub enum Terms {
     Codes,
     /// Hashes of folded texts.
     Texts,
-    /// The places of words among all of the entity's, ascending.
-    Words,
     /// None: which rows have a value is all that is kept.
     Presence,
 }
@@ -222,8 +220,17 @@ pub struct End {
     pub lists: Option<usize>,
     /// The order it feeds.
     pub order: Option<usize>,
-    /// Whether its words are names'.
-    pub is_name: bool,
+    /// Which of the record's names stand there, if any do.
+    pub names: Option<Names>,
+}
+
+/// Names of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Its own.
+    Own,
+    /// Those it has beside that.
+    Alternative,
 }
 
 /// Everything lists of an entity can be asked, and what has to be indexed for it.
@@ -237,9 +244,7 @@ pub struct Keys {
     pub orders: Vec<Order>,
     /// The lists of the names of rows without records, where other entities filter by the names.
     pub stray_names: Option<usize>,
-    /// The lists of the words of names, where the entity's names are searched.
-    pub words: Option<usize>,
-    /// The paths of those names.
+    /// The paths of the names that are searched: the record's own first, then the alternatives'.
     pub names: Vec<&'static str>,
     /// Every path to be gathered.
     pub tree: Tree,
@@ -258,6 +263,21 @@ impl Keys {
     pub fn sort(&self, name: &str) -> Option<(&Key, usize)> {
         let key = self.keys.iter().find(|key| key.name == name)?;
         Some((key, key.sort?))
+    }
+
+    /// Whether names are searched.
+    pub fn has_names(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Whether there are names beside the records' own.
+    pub fn has_alternatives(&self) -> bool {
+        self.names.len() > 1
+    }
+
+    /// The order of the values at a path.
+    pub fn order(&self, path: &str) -> Option<usize> {
+        self.orders.iter().position(|order| order.path == path)
     }
 
     /// Names of keys that filter.

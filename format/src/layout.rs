@@ -117,7 +117,6 @@ fn name_of_terms(terms: Terms) -> String {
         Terms::Identifiers(scheme) => format!("identifier {scheme:?}"),
         Terms::Codes => "code".into(),
         Terms::Texts => "text".into(),
-        Terms::Words => "place of a word".into(),
         Terms::Presence => "presence".into(),
     }
 }

@@ -7,14 +7,17 @@
 //! - [`entity`]: the catalog of the eleven kinds of record.
 //! - [`record`]: every record, declared once, with its JSON and its schema.
 //! - [`snapshot`]: opening, looking up, rendering.
-//! - [`file`](mod@file), [`blobs`], [`ids`], [`lists`], [`orders`], [`manifest`]: the files, each with
-//!   writer and reader.
+//! - [`query`], [`autocomplete`]: questions to lists and to names, and their answers.
+//! - [`file`](mod@file), [`blobs`], [`ids`], [`lists`], [`orders`], [`dictionary`], [`prefixes`],
+//!   [`manifest`]: the files, each with writer and reader.
 //! - [`keys`]: what records are filtered and sorted by.
 //! - [`integrity`]: the hash tree that every byte is checked against before it is trusted.
 
 pub mod archive;
+pub mod autocomplete;
 pub mod blobs;
 pub mod cold;
+pub mod dictionary;
 pub mod entity;
 pub mod file;
 pub mod fold;
@@ -28,10 +31,11 @@ pub mod manifest;
 pub mod map;
 pub mod orders;
 pub mod postings;
+pub mod prefixes;
 pub mod query;
 pub mod record;
 pub mod render;
+pub mod shards;
 pub mod snapshot;
 pub mod time;
 mod verify;
-pub mod words;

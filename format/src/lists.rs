@@ -39,7 +39,7 @@ impl Terms {
     /// Bytes of one term.
     pub fn bytes(self) -> usize {
         match self {
-            Terms::Rows(_) | Terms::Words => 4,
+            Terms::Rows(_) => 4,
             Terms::AnyRows | Terms::Values => 8,
             Terms::Identifiers(_) | Terms::Codes | Terms::Texts => HASH_BITS as usize / 8,
             Terms::Presence => 0,

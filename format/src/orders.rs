@@ -289,6 +289,29 @@ impl<'s> Order<'s> {
         }
     }
 
+    /// The value that has a code, as a number that ascends with the order; `None` where it is that of
+    /// no value.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such code, the values are not kept, or the bytes are damaged.
+    pub fn value(&self, code: u64) -> Result<Option<u64>, RenderError> {
+        if code == self.no_code() {
+            return Ok(None);
+        }
+        let has_values = matches!(
+            self.spec.values,
+            keys::Values::Integers
+                | keys::Values::Numbers
+                | keys::Values::Days
+                | keys::Values::Moments
+        );
+        if !has_values || code > self.no_code() {
+            return Err(RenderError::Record);
+        }
+        self.archive.u64_at(self.place.values_from + code as usize * 8).map(Some)
+    }
+
     /// Shows `visit` the rows at some ranks, in their order, until it returns false.
     ///
     /// # Errors

@@ -7,6 +7,8 @@
 
 mod verify;
 
+use std::ops::Range;
+
 use crate::{archive::Archive, render::RenderError};
 
 /// Rows in a chunk.
@@ -238,6 +240,19 @@ impl<'s> View<'s> {
         }
     }
 
+    /// Each row, ascending.
+    pub fn to_vec(&self) -> Vec<u16> {
+        let mut lows = Vec::with_capacity(self.count() as usize);
+        match self {
+            View::Array(_) | View::Short(_) => lows.extend(self.lows()),
+            View::Full | View::Bitset(..) => self.each(|low| {
+                lows.push(low);
+                true
+            }),
+        }
+        lows
+    }
+
     /// Whether a row is among them. Cost: log2 of an array's length.
     pub fn contains(&self, low: u16) -> bool {
         match self {
@@ -304,15 +319,16 @@ impl<'s> View<'s> {
 #[derive(Clone, Copy)]
 pub struct Postings<'s> {
     archive: &'s Archive,
+    from: usize,
+    to: usize,
     form: Form<'s>,
 }
 
 #[derive(Clone, Copy)]
 enum Form<'s> {
     Short(&'s [u8]),
-    /// Where the list begins, its entries, and how many chunks they are.
+    /// Its entries, and how many chunks they are.
     Long {
-        from: usize,
         entries: &'s [u8],
         chunks: usize,
     },
@@ -348,7 +364,7 @@ impl<'s> Postings<'s> {
                 .and_then(|entries| entries.checked_mul(ENTRY_BYTES))
                 .filter(|bytes| bytes.checked_add(4).is_some_and(|head| head <= to - from))
                 .ok_or(RenderError::Record)?;
-            Form::Long { from, entries: archive.bytes(from + 4, from + 4 + bytes)?, chunks }
+            Form::Long { entries: archive.bytes(from + 4, from + 4 + bytes)?, chunks }
         } else {
             let bytes = archive.bytes(from, to)?;
             if !bytes.len().is_multiple_of(4) {
@@ -356,7 +372,12 @@ impl<'s> Postings<'s> {
             }
             Form::Short(bytes)
         };
-        Ok(Postings { archive, form })
+        Ok(Postings { archive, from, to, form })
+    }
+
+    /// Where in the archive it lies.
+    pub(crate) fn place(&self) -> Range<usize> {
+        self.from..self.to
     }
 
     /// How many rows. Cost: constant.
@@ -380,7 +401,7 @@ impl<'s> Postings<'s> {
                 let to = rows.partition_point(|row| u32::from_le_bytes(*row) >> 16 <= chunk);
                 Ok(View::Short(&bytes[from * 4..to * 4]))
             }
-            Form::Long { from, entries, chunks } => {
+            Form::Long { entries, chunks } => {
                 let (mut low, mut high) = (0, chunks);
                 while low < high {
                     let middle = low + (high - low) / 2;
@@ -394,18 +415,18 @@ impl<'s> Postings<'s> {
                 if low == chunks || found.chunk != chunk {
                     return Ok(View::EMPTY);
                 }
-                self.container(from, found, entry(entries, low + 1))
+                self.container(found, entry(entries, low + 1))
             }
         }
     }
 
-    fn container(&self, from: usize, this: Entry, next: Entry) -> Result<View<'s>, RenderError> {
+    fn container(&self, this: Entry, next: Entry) -> Result<View<'s>, RenderError> {
         let count = next.before.checked_sub(this.before).ok_or(RenderError::Record)?;
         let bytes = next.from.checked_sub(this.from).ok_or(RenderError::Record)? as usize;
         if count == 0 || count as usize > CHUNK_ROWS || bytes != container_bytes(count) {
             return Err(RenderError::Record);
         }
-        let from = from + this.from as usize;
+        let from = self.from + this.from as usize;
         Ok(View::of(self.archive.bytes(from, from + bytes)?, count))
     }
 
@@ -420,11 +441,11 @@ impl<'s> Postings<'s> {
                 let rows = bytes.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row));
                 let _ = rows.into_iter().try_for_each(|row| visit(row).then_some(()));
             }
-            Form::Long { from, entries, chunks } => {
+            Form::Long { entries, chunks } => {
                 let mut goes_on = true;
                 for at in 0..chunks {
                     let this = entry(entries, at);
-                    let view = self.container(from, this, entry(entries, at + 1))?;
+                    let view = self.container(this, entry(entries, at + 1))?;
                     view.each(|low| {
                         goes_on = visit(this.chunk << 16 | u32::from(low));
                         goes_on

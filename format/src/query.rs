@@ -18,6 +18,7 @@ mod sorted;
 mod tests;
 mod union;
 mod walk;
+mod words;
 
 use std::{num::NonZeroU32, time::Instant};
 
@@ -30,7 +31,10 @@ use crate::{
 pub use answer::{Answer, Plan};
 pub use filter::{EXPRESSIONS_MAX, Expression};
 pub use operand::Operand;
+pub(crate) use operand::hx;
 pub use refuse::{Refusal, nearest};
+pub(crate) use set::Set;
+pub(crate) use words::rows_of_words;
 
 /// The page sizes there are.
 pub const PAGE_SIZES: [u32; 4] = [10, 25, 50, 100];
@@ -154,7 +158,7 @@ impl Deadline {
         Deadline(Some(moment))
     }
 
-    fn check(self) -> Result<(), AnswerError> {
+    pub(crate) fn check(self) -> Result<(), AnswerError> {
         match self.0 {
             Some(moment) if Instant::now() >= moment => Err(AnswerError::Deadline),
             _ => Ok(()),

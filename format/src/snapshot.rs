@@ -7,10 +7,12 @@ use std::{
     collections::BTreeMap,
     ops::Range,
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
 use crate::{
     blobs::Blobs,
+    dictionary::Dictionary,
     entity::Entity,
     file::Kind,
     ids::{Ids, Redirects},
@@ -18,13 +20,18 @@ use crate::{
     lists::ListsFile,
     manifest::{Counts, Manifest},
     orders::{Order, OrdersFile},
-    record::{self, Record, value::TABLE_NAMES},
+    prefixes::Prefixes,
+    record::{
+        self, Record,
+        gather::{Gather, Gathered, Tree, find},
+        schema_of,
+        value::TABLE_NAMES,
+    },
     render::{Page, Render, RenderError},
-    words::WordsFile,
 };
 
 use open::Opening;
-pub use open::{Cause, OpenError};
+pub use open::{Cause, OpenError, draft_archive};
 
 /// Bytes before the texts of `strings`: where each table begins, and the end.
 pub const STRINGS_PREFIX_BYTES: usize = (TABLE_NAMES.len() + 1) * 8;
@@ -45,7 +52,9 @@ struct Store {
     names: Option<Blobs>,
     lists: Option<ListsFile>,
     orders: Option<OrdersFile>,
-    words: Option<WordsFile>,
+    words: Option<Dictionary>,
+    alternatives: Option<Dictionary>,
+    prefixes: Option<Prefixes>,
 }
 
 /// Where an identifier leads.
@@ -74,10 +83,12 @@ pub fn archives() -> impl Iterator<Item = (Kind, Option<Entity>)> {
         let names = entity.facts().is_referenced.then_some(Kind::Names);
         let lists = (!keys.lists.is_empty()).then_some(Kind::Lists);
         let orders = (!keys.orders.is_empty()).then_some(Kind::Orders);
-        let words = keys.words.is_some().then_some(Kind::Words);
-        [Some(Kind::Records), Some(Kind::Ids), Some(Kind::Redirects), names, lists, orders, words]
+        let words = keys.has_names().then_some(Kind::Words);
+        let alternatives = keys.has_alternatives().then_some(Kind::Alternatives);
+        let prefixes = keys.has_names().then_some(Kind::Prefixes);
+        [Kind::Records, Kind::Ids, Kind::Redirects]
             .into_iter()
-            .flatten()
+            .chain([names, lists, orders, words, alternatives, prefixes].into_iter().flatten())
             .map(move |kind| (kind, Some(entity)))
     };
     Entity::all().flat_map(of_entity).chain([(Kind::Strings, None)])
@@ -164,6 +175,35 @@ impl Snapshot {
         }
     }
 
+    /// The name of the record in a row, wherever it is kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::row_id`].
+    pub fn name(&self, entity: Entity, row: u32) -> Result<Option<&str>, RenderError> {
+        static NAMES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
+            let tree_of = |entity| {
+                let mut tree = Tree::default();
+                find(&schema_of(entity), "name").inspect(|found| tree.add(&found.path, 0));
+                tree
+            };
+            Entity::all().map(tree_of).collect()
+        });
+        if self.store(entity).names.is_some() {
+            return self.row_name(entity, row);
+        }
+        let mut name = None;
+        crate::with_record!(entity, R => {
+            let record = self.archived::<R>(row)?.ok_or(RenderError::Record)?;
+            record.gather(&NAMES[entity as usize], &mut |_, value| {
+                if let Gathered::Text(text) = value {
+                    name = Some(text);
+                }
+            });
+        });
+        Ok(name)
+    }
+
     /// The posting lists of an entity.
     ///
     /// # Errors
@@ -173,15 +213,27 @@ impl Snapshot {
         self.store(entity).lists.as_ref().ok_or(RenderError::Record)
     }
 
-    /// The places in the lists of words whose words begin so.
+    /// The words of an entity's names.
     ///
     /// # Errors
     ///
-    /// Where the entity's names are not searched, or the bytes are damaged.
-    pub fn words_beginning(&self, entity: Entity, prefix: &str) -> Result<Range<u64>, RenderError> {
-        let words = self.store(entity).words.as_ref().ok_or(RenderError::Record)?;
-        let lists = keys_of(entity).words.ok_or(RenderError::Record)?;
-        words.beginning(prefix, self.lists(entity)?.terms(lists)? as u64)
+    /// Where its names are not searched.
+    pub fn words(&self, entity: Entity) -> Result<&Dictionary, RenderError> {
+        self.store(entity).words.as_ref().ok_or(RenderError::Record)
+    }
+
+    /// The alternative names of an entity's records, folded; `None` where it has none.
+    pub fn alternatives(&self, entity: Entity) -> Option<&Dictionary> {
+        self.store(entity).alternatives.as_ref()
+    }
+
+    /// What is known of the beginnings of many words of an entity's names.
+    ///
+    /// # Errors
+    ///
+    /// Where its names are not searched.
+    pub fn prefixes(&self, entity: Entity) -> Result<&Prefixes, RenderError> {
+        self.store(entity).prefixes.as_ref().ok_or(RenderError::Record)
     }
 
     /// The orders of an entity.
@@ -212,6 +264,15 @@ impl Snapshot {
         let orders = &keys_of(entity).orders;
         let number = orders.iter().position(|order| order.values == Values::Ids);
         self.order(entity, number.ok_or(RenderError::Record)?)
+    }
+
+    /// The order of an entity by the values at a path.
+    ///
+    /// # Errors
+    ///
+    /// Where there is none.
+    pub fn order_by(&self, entity: Entity, path: &str) -> Result<Order<'_>, RenderError> {
+        self.order(entity, keys_of(entity).order(path).ok_or(RenderError::Record)?)
     }
 
     /// The map between ids and rows of an entity.

@@ -6,6 +6,8 @@
 
 #[path = "format_md/asked.rs"]
 mod asked;
+#[path = "format_md/asked_names.rs"]
+mod asked_names;
 #[path = "format_md/blocks.rs"]
 mod blocks;
 #[path = "format_md/document.rs"]
@@ -20,6 +22,8 @@ mod files;
 mod index;
 #[path = "format_md/indexes.rs"]
 mod indexes;
+#[path = "format_md/names.rs"]
+mod names;
 #[path = "format_md/reader.rs"]
 mod reader;
 
@@ -28,6 +32,7 @@ use std::{cell::RefCell, fs, path::Path};
 use blake3::hazmat::ChainingValue;
 use pinakes_format::{
     cold::{DICTIONARY, POOL_BYTES_MAX},
+    dictionary::BLOCK_ROWS_MAX,
     entity::{Entity, ID_MAX, NO_ID},
     file::{FORMAT_VERSION, HEADER_BYTES, Header, Kind, LAYOUT, MAGIC},
     fold::WORD_BYTES_MAX,
@@ -36,6 +41,7 @@ use pinakes_format::{
     lists::HASH_BITS,
     manifest::{ID_DIGITS, MANIFEST_BYTES_MAX},
     postings::{ARRAY_ROWS_MAX, BITSET_BYTES, CHUNK_ROWS},
+    prefixes::{ANSWER_BYTES, BEST_MAX},
     record::{
         Author, Domain, Field, Funder, Institution, InstitutionType, Output, Publisher, Record,
         Source, Subfield, Topic,
@@ -174,7 +180,12 @@ fn the_numbers_in_the_sentences_are_the_code_s() {
         format!("The hash is the first {} bytes", HASH_BITS / 8),
         format!("A word of more than {WORD_BYTES_MAX} bytes is"),
         format!("\nmany whole characters as {WORD_BYTES_MAX} bytes"),
-        format!("cut each part to {WORD_BYTES_MAX} bytes"),
+        format!("part of more than {WORD_BYTES_MAX} bytes"),
+        format!("n from 2 to {}", grouped(BLOCK_ROWS_MAX)),
+        format!("n above {}", grouped(BLOCK_ROWS_MAX)),
+        format!("more than {} postings in all", grouped(BLOCK_ROWS_MAX)),
+        format!("| {ANSWER_BYTES} × answers |"),
+        format!("{BEST_MAX} × u32"),
     ] {
         assert!(document.text().contains(&sentence), "no sentence with `{sentence}`");
     }

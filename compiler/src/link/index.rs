@@ -3,29 +3,42 @@
 //! The records just written are read back in row order, by all threads, and the values that the
 //! keys name gathered from each. Postings are inverted a chunk of rows at a time: sorted in memory,
 //! written as a run, and the runs of all chunks merged term by term. Values that order are spilled
-//! as columns and sorted one order after another. Nothing is held for all rows.
+//! as columns and sorted one order after another. Names go the way of postings, into dictionaries; what
+//! the beginnings of their words have in common is gathered on the way. Nothing is held for all rows,
+//! but a bit.
 
+mod beginnings;
 mod extract;
 mod invert;
+mod names;
 mod rank;
-mod words;
 
-use std::{collections::BTreeMap, ops::Range, path::Path};
+use std::{
+    collections::BTreeMap,
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use pinakes_format::{
+    archive::{Archive, ArchiveError},
+    autocomplete::Ranking,
+    dictionary::Dictionary,
     entity::Entity,
     file::{Header, Kind, Written},
     keys::{Keys, keys_of},
     manifest::Counts,
+    orders::OrdersFile,
     postings::CHUNK_ROWS,
-    snapshot::{Snapshot, archive_path},
-    words::WordsWriter,
+    snapshot::{Snapshot, archive_path, draft_archive},
 };
 use rayon::prelude::*;
 
 use self::{
+    beginnings::Beginnings,
     extract::{Extracted, Extractor},
     invert::Inverter,
+    names::NameRuns,
     rank::Columns,
 };
 use super::{Linker, broken, records::WrittenFile};
@@ -54,7 +67,8 @@ impl Linker<'_> {
         for entity in Entity::all() {
             let keys = keys_of(entity);
             if !keys.keys.is_empty() {
-                files.extend(self.write_index(&draft, entity, keys, directory, &bar)?);
+                let out = Directory { draft: &draft, entity, path: directory };
+                files.extend(self.write_index(&out, keys, &bar)?);
             }
         }
         bar.end();
@@ -63,54 +77,78 @@ impl Linker<'_> {
 
     fn write_index(
         &self,
-        draft: &Snapshot,
-        entity: Entity,
+        out: &Directory<'_>,
         keys: &'static Keys,
-        directory: &Path,
         bar: &Bar,
     ) -> Result<Vec<WrittenFile>> {
-        let path = |kind| archive_path(kind, Some(entity));
+        let Directory { draft, entity, .. } = *out;
         let extractor = Extractor::new(draft, entity, keys)?;
         let mut inverter = self.spilled(Inverter::new(keys, &self.scratch))?;
         let mut columns = self.spilled(Columns::new(keys, &self.scratch))?;
-        self.extract(&extractor, draft, &mut inverter, &mut columns, bar)?;
+        let mut names = self.spilled(NameRuns::new(&self.scratch))?;
+        let mut indexes =
+            Indexes { inverter: &mut inverter, columns: &mut columns, names: &mut names };
+        self.extract(&extractor, draft, &mut indexes, bar)?;
 
-        let header =
-            |kind, count: u64| Header { kind, entity: Some(entity), published: count, rows: count };
         let writing = rank::Writing {
             draft,
             entity,
             scratch: &self.scratch,
             memory_bytes: self.sorter_bytes(),
         };
-        let keep = |kind, write: &mut dyn FnMut(&Path) -> std::io::Result<Written>| {
-            let place = path(kind);
-            let file = directory.join(&place);
-            write(&file).map_err(Error::output(&file)).map(|written| (place, written))
-        };
-        let lists = || -> Result<Vec<WrittenFile>> {
-            let count = keys.lists.len() as u64;
-            let words_path = directory.join(path(Kind::Words));
-            let records = u64::from(draft.count(entity));
-            let words = || WordsWriter::create(&words_path, header(Kind::Words, records));
-            let mut words =
-                keys.words.map(|_| words()).transpose().map_err(Error::output(&words_path))?;
-            let lists = keep(Kind::Lists, &mut |path| {
-                inverter.write(path, header(Kind::Lists, count), words.as_mut())
-            })?;
-            let words = words.map(WordsWriter::finish).transpose();
-            let words = words.map_err(Error::output(&words_path))?;
-            Ok([lists].into_iter().chain(words.map(|words| (path(Kind::Words), words))).collect())
+        let lists = || {
+            let header = out.header_counting(Kind::Lists, keys.lists.len() as u64);
+            out.keep(Kind::Lists, |path| inverter.write(path, header))
         };
         let orders = || {
-            let header = header(Kind::Orders, u64::from(draft.count(entity)));
-            keep(Kind::Orders, &mut |path| columns.write(&writing, path, header))
+            out.keep(Kind::Orders, |path| columns.write(&writing, path, out.header(Kind::Orders)))
         };
         let (lists, orders) = rayon::join(
             || (!keys.lists.is_empty()).then(lists).transpose(),
             || (!keys.orders.is_empty()).then(orders).transpose(),
         );
-        Ok(lists?.into_iter().flatten().chain(orders?).collect())
+        let mut files: Vec<WrittenFile> = lists?.into_iter().chain(orders?).collect();
+        if keys.has_names() {
+            files.extend(self.write_names(out, keys, names)?);
+        }
+        Ok(files)
+    }
+
+    /// Writes what autocomplete and searches ask; the entity's orders are there.
+    fn write_names(
+        &self,
+        out: &Directory<'_>,
+        keys: &Keys,
+        names: NameRuns,
+    ) -> Result<Vec<WrittenFile>> {
+        let (rows, ids) = (out.draft.count(out.entity), out.draft.ids(out.entity));
+        let refused = |error: ArchiveError| Error::SelfCheck(error.to_string());
+        let orders = OrdersFile::open(out.open(Kind::Orders)?, &keys.orders, rows as usize);
+        let orders = orders.map_err(refused)?;
+        let number = keys.order("cited_by_count").ok_or_else(broken)?;
+        let cited = read(orders.order(number, &keys.orders[number], ids))?;
+        let NameRuns { words, alternatives, .. } = names;
+        let write_words = || {
+            let ranking = Ranking { cited, ids };
+            let mut beginnings = Beginnings::new(ranking, rows, &self.scratch, self.sorter_bytes());
+            let words = out.keep(Kind::Words, |path| {
+                names::write_words(words, path, out.header(Kind::Words), &mut beginnings)
+            })?;
+            let dictionary = Dictionary::open(out.open(Kind::Words)?).map_err(refused)?;
+            let prefixes = out.keep(Kind::Prefixes, |path| {
+                beginnings.write(&dictionary, rows, path, out.header(Kind::Prefixes))
+            })?;
+            Ok::<_, Error>([words, prefixes])
+        };
+        let write_alternatives = || {
+            out.keep(Kind::Alternatives, |path| {
+                names::write_alternatives(alternatives, path, out.header(Kind::Alternatives))
+            })
+        };
+        let (words, alternatives) = rayon::join(write_words, || {
+            keys.has_alternatives().then(write_alternatives).transpose()
+        });
+        Ok(words?.into_iter().chain(alternatives?).collect())
     }
 
     /// Extracts every record, a chunk after another.
@@ -118,8 +156,7 @@ impl Linker<'_> {
         &self,
         extractor: &Extractor<'_>,
         draft: &Snapshot,
-        inverter: &mut Inverter<'_>,
-        columns: &mut Columns<'_>,
+        indexes: &mut Indexes<'_, '_>,
         bar: &Bar,
     ) -> Result<()> {
         let count = draft.count(extractor.entity());
@@ -133,12 +170,16 @@ impl Linker<'_> {
             let extracted: Result<Vec<Extracted>> =
                 ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
             for batch in extracted? {
-                self.spilled(columns.push(&batch))?;
-                inverter.push(batch);
+                self.spilled(indexes.columns.push(&batch))?;
+                indexes.inverter.push(&batch);
+                indexes.names.push(&batch.names);
             }
             let ends_chunk = to == chunk_end || to == count;
-            if ends_chunk || inverter.bytes() > self.sorter_bytes() / 2 {
-                self.spilled(inverter.close_run(from / CHUNK_ROWS as u32))?;
+            let held_bytes = indexes.inverter.bytes() + indexes.names.held_bytes();
+            if ends_chunk || held_bytes > self.sorter_bytes() / 2 {
+                let chunk = from / CHUNK_ROWS as u32;
+                self.spilled(indexes.inverter.close_run(chunk))?;
+                self.spilled(indexes.names.close_run(chunk))?;
             }
             bar.advance(u64::from(to - from));
             from = to;
@@ -148,14 +189,61 @@ impl Linker<'_> {
         }
         // The names of strays stand at rows of their own, beyond the records.
         for row in count..draft.rows(extractor.entity()) {
-            inverter.push(extractor.stray(row)?);
+            indexes.inverter.push(&extractor.stray(row)?);
             let is_last = row + 1 == draft.rows(extractor.entity());
             if is_last || (row + 1).is_multiple_of(CHUNK_ROWS as u32) {
-                self.spilled(inverter.close_run(row / CHUNK_ROWS as u32))?;
+                self.spilled(indexes.inverter.close_run(row / CHUNK_ROWS as u32))?;
             }
         }
         Ok(())
     }
+}
+
+/// Where an entity's indexes are written.
+struct Directory<'a> {
+    draft: &'a Snapshot,
+    entity: Entity,
+    path: &'a Path,
+}
+
+impl Directory<'_> {
+    fn path_of(&self, kind: Kind) -> PathBuf {
+        self.path.join(archive_path(kind, Some(self.entity)))
+    }
+
+    /// The header of a file that counts the entity's records.
+    fn header(&self, kind: Kind) -> Header {
+        self.header_counting(kind, self.draft.count(self.entity).into())
+    }
+
+    fn header_counting(&self, kind: Kind, count: u64) -> Header {
+        Header { kind, entity: Some(self.entity), published: count, rows: count }
+    }
+
+    /// Writes a file.
+    fn keep(
+        &self,
+        kind: Kind,
+        write: impl FnOnce(&Path) -> io::Result<Written>,
+    ) -> Result<WrittenFile> {
+        let path = self.path_of(kind);
+        let written = write(&path).map_err(Error::output(&path))?;
+        Ok((archive_path(kind, Some(self.entity)), written))
+    }
+
+    /// Opens a file that was written.
+    fn open(&self, kind: Kind) -> Result<Archive> {
+        let path = self.path_of(kind);
+        draft_archive(&path, kind, Some(self.entity))
+            .map_err(|cause| Error::SelfCheck(format!("`{}`: {cause}", path.display())))
+    }
+}
+
+/// What the values of rows go to.
+struct Indexes<'i, 'k> {
+    inverter: &'i mut Inverter<'k>,
+    columns: &'i mut Columns<'k>,
+    names: &'i mut NameRuns,
 }
 
 /// Consecutive rows, cut into batches of so many bytes or rows, whichever comes first.

@@ -1,7 +1,7 @@
 //! From a line to its key: what follows from the member's declaration.
 
 use super::{
-    Bound, End, Index, Key, Keys, Kind, Lists, Order, Scheme, Terms, Values,
+    Bound, End, Index, Key, Keys, Kind, Lists, Names, Order, Scheme, Terms, Values,
     lines::{Line, Reading, lines, other_names},
 };
 use crate::{
@@ -50,7 +50,6 @@ fn of_entity(entity: Entity) -> Keys {
             lists: Vec::new(),
             orders: Vec::new(),
             stray_names: None,
-            words: None,
             names: Vec::new(),
             tree: Tree::default(),
             ends: Vec::new(),
@@ -62,7 +61,7 @@ fn of_entity(entity: Entity) -> Keys {
         building.keys.keys.push(key);
     }
     if !building.keys.keys.is_empty() {
-        building.words(entity);
+        building.names(entity);
     }
     building.keys
 }
@@ -118,17 +117,16 @@ impl Building {
         }
     }
 
-    /// The lists of the words of an entity's names.
-    fn words(&mut self, entity: Entity) {
-        for path in ["name"].into_iter().chain(other_names(entity).iter().copied()) {
+    /// The names that are searched.
+    fn names(&mut self, entity: Entity) {
+        let others = other_names(entity).iter().map(|path| (*path, Names::Alternative));
+        for (path, names) in [("name", Names::Own)].into_iter().chain(others) {
             self.keys.names.push(path);
             let Some(end) = find(&self.schema, path) else {
                 panic!("{entity} have no member `{path}`");
             };
-            self.end(&end).is_name = true;
+            self.end(&end).names = Some(names);
         }
-        self.keys.words = Some(self.keys.lists.len());
-        self.keys.lists.push(Lists { path: "words of names".into(), terms: Terms::Words });
     }
 
     /// The lists of a path, made where they are not yet.
@@ -176,7 +174,7 @@ impl Building {
             _ => None,
         };
         let part = end.part.clone();
-        let end = End { part, beyond, lists: None, order: None, is_name: false };
+        let end = End { part, beyond, lists: None, order: None, names: None };
         self.keys.ends.push(end);
         &mut self.keys.ends[at]
     }
@@ -300,8 +298,7 @@ mod tests {
             }
             for (at, lists) in keys.lists.iter().enumerate() {
                 let is_fed = keys.ends.iter().any(|end| end.lists == Some(at));
-                let is_special = keys.stray_names == Some(at) || keys.words == Some(at);
-                assert!(is_fed || is_special, "{entity} {}", lists.path);
+                assert!(is_fed || keys.stray_names == Some(at), "{entity} {}", lists.path);
             }
             for (at, order) in keys.orders.iter().enumerate() {
                 let is_fed = keys.ends.iter().any(|end| end.order == Some(at));

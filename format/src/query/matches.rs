@@ -107,12 +107,7 @@ impl<'s> Filter<'s> {
                 }
             }
             if let Some(view) = atom.view(chunk)?.filter(View::is_array) {
-                let mut lows = Vec::with_capacity(view.count() as usize);
-                view.each(|low| {
-                    lows.push(low);
-                    true
-                });
-                return Ok(Chunk::Array(lows));
+                return Ok(Chunk::Array(view.to_vec()));
             }
         }
         let mut bits = Box::new(NO_BITS);
@@ -122,18 +117,15 @@ impl<'s> Filter<'s> {
 
     /// Those of a few rows that a side holds.
     fn pick(&self, side: &Side<'s>, chunk: u32, lows: Vec<u16>) -> Result<Vec<u16>, RenderError> {
+        if lows.len() > PROBES_MAX && side.is_listed() {
+            let mut bits = NO_BITS;
+            // What a negated side holds is left out of them already.
+            side.add_to(self.rows, chunk, &mut bits)?;
+            return Ok(kept_in(lows, &bits));
+        }
         let views: Result<Vec<_>, RenderError> =
             side.atoms.iter().map(|atom| atom.view(chunk)).collect();
         let views = views?;
-        if let [Some(view)] = views.as_slice()
-            && lows.len() > PROBES_MAX
-            && view.is_array()
-        {
-            let mut bits = NO_BITS;
-            view.add_to(&mut bits);
-            let is_held = |low: &u16| bits[usize::from(low / 64)] & (1 << (low % 64)) != 0;
-            return Ok(lows.into_iter().filter(|low| is_held(low) != side.is_negated).collect());
-        }
         let mut kept = Vec::with_capacity(lows.len());
         for low in lows {
             let row = chunk << 16 | u32::from(low);
@@ -164,14 +156,7 @@ impl<'s> Filter<'s> {
             if side.is_negated {
                 view.take_from(&mut bits);
             } else if view.is_array() {
-                let mut lows = Vec::with_capacity(view.count() as usize);
-                view.each(|low| {
-                    if bits[usize::from(low / 64)] & (1 << (low % 64)) != 0 {
-                        lows.push(low);
-                    }
-                    true
-                });
-                return Ok(Chunk::Array(lows));
+                return Ok(Chunk::Array(kept_in(view.to_vec(), &bits)));
             } else {
                 view.keep_in(&mut bits);
             }
@@ -203,4 +188,19 @@ impl<'s> Filter<'s> {
         }
         Ok(counts)
     }
+}
+
+/// Those of a chunk's rows whose bits are set.
+///
+/// Without a branch on the bits, which would be foreseen badly: measured on sets of a few thousand
+/// rows a chunk, that took five times as long.
+fn kept_in(mut lows: Vec<u16>, bits: &Bits) -> Vec<u16> {
+    let mut kept = 0;
+    for at in 0..lows.len() {
+        let low = lows[at];
+        lows[kept] = low;
+        kept += (bits[usize::from(low / 64)] >> (low % 64) & 1) as usize;
+    }
+    lows.truncate(kept);
+    lows
 }

@@ -151,8 +151,8 @@ fn any_record(text: &str) -> Option<Operand> {
     Some(entity.and_then(|facts| record(facts.entity, text)).unwrap_or(Operand::Nothing))
 }
 
-/// What follows the prefix.
-fn hx(text: &str) -> Option<&str> {
+/// What follows the prefix of an identifier of this service, in either case.
+pub(crate) fn hx(text: &str) -> Option<&str> {
     let prefix = text.get(..3)?;
     prefix.eq_ignore_ascii_case("HX_").then(|| &text[3..])
 }

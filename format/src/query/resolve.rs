@@ -7,6 +7,7 @@ use super::{
     range::ValueRange,
     side::{Atom, Side},
     union::Union,
+    words::add_words,
 };
 use crate::{
     entity::Entity,
@@ -73,7 +74,9 @@ impl<'s> Resolving<'s> {
                 self.by_name(entity, rows, *name)?;
             }
             (Index::Order(order), operand) => self.in_order(order, operand)?,
-            (Index::Words, Operand::Words(words)) => self.by_words(words)?,
+            (Index::Words, Operand::Words(words)) => {
+                add_words(self.snapshot, self.entity, words, self.deadline, &mut self.union)?;
+            }
             // No other operand is read for these.
             _ => return Err(RenderError::Record.into()),
         }
@@ -149,54 +152,6 @@ impl<'s> Resolving<'s> {
                 self.look_at_clock(at)?;
                 self.term(file, lists, Term::from(row))?;
             }
-        }
-        Ok(())
-    }
-
-    /// The rows whose names hold a word with each of these beginnings.
-    fn by_words(&mut self, words: &[String]) -> Result<(), AnswerError> {
-        // A word that another begins with says nothing more.
-        let says_more = |word: &&String| {
-            !words.iter().any(|other| other.len() > word.len() && other.starts_with(word.as_str()))
-        };
-        let mut asked: Vec<&String> = words.iter().filter(says_more).collect();
-        asked.sort_unstable();
-        asked.dedup();
-        let mut found = Vec::with_capacity(asked.len());
-        for word in asked {
-            found.push(self.snapshot.words_beginning(self.entity, word)?);
-        }
-        // The one with the fewest words first, as the rarest most likely: what is left only shrinks.
-        found.sort_by_key(|places| places.end - places.start);
-        let mut left: Option<Union<'s>> = None;
-        for places in found {
-            let mut union = Union::new(self.snapshot.count(self.entity));
-            self.add_words(places, &mut union)?;
-            match &mut left {
-                None => left = Some(union),
-                Some(left) => left.keep_in(union),
-            }
-            if left.as_ref().is_some_and(Union::is_empty) {
-                return Ok(());
-            }
-        }
-        if let Some(left) = left {
-            self.union.add(left);
-        }
-        Ok(())
-    }
-
-    /// Adds the rows of the words at these places, each by itself.
-    fn add_words(&self, places: Range<u64>, union: &mut Union<'s>) -> Result<(), AnswerError> {
-        let lists = keys_of(self.entity).words.ok_or(RenderError::Record)?;
-        let file = self.snapshot.lists(self.entity)?;
-        for place in places {
-            self.look_at_clock(place)?;
-            let list = file.postings(lists, place as usize)?;
-            list.each(|row| {
-                union.row(row);
-                true
-            })?;
         }
         Ok(())
     }

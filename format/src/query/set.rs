@@ -19,7 +19,7 @@ const FEW_ROWS: usize = 16_384;
 pub(super) const CHUNK_WORDS: usize = CHUNK_ROWS / 64;
 
 /// A set of rows.
-pub(super) enum Set {
+pub(crate) enum Set {
     /// All of so many.
     All(u32),
     /// These, ascending.
@@ -30,7 +30,7 @@ pub(super) enum Set {
 
 impl Set {
     /// The matches of a filter.
-    pub fn of(filter: &Filter<'_>, deadline: Deadline) -> Result<Set, AnswerError> {
+    pub(super) fn of(filter: &Filter<'_>, deadline: Deadline) -> Result<Set, AnswerError> {
         if filter.sides().is_empty() {
             return Ok(Set::All(filter.rows()));
         }
@@ -82,6 +82,22 @@ impl Set {
         Ok(())
     }
 
+    /// Shows `visit` each row, ascending.
+    pub fn each(&self, mut visit: impl FnMut(u32)) {
+        match self {
+            Set::All(rows) => (0..*rows).for_each(visit),
+            Set::Few(few) => few.iter().for_each(|row| visit(*row)),
+            Set::Many(words, _) => {
+                for (chunk, bits) in (0..).zip(words.as_chunks::<CHUNK_WORDS>().0) {
+                    each_bit(bits, |low| {
+                        visit(chunk << 16 | u32::from(low));
+                        true
+                    });
+                }
+            }
+        }
+    }
+
     /// How many rows.
     pub fn count(&self) -> u64 {
         match self {
@@ -91,6 +107,7 @@ impl Set {
         }
     }
 
+    /// Whether a row is among them.
     pub fn contains(&self, row: u32) -> bool {
         match self {
             Set::All(_) => true,

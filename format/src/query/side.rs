@@ -53,6 +53,11 @@ impl Side<'_> {
         self.atoms.iter().filter(is_set).count()
     }
 
+    /// Whether its rows lie chunk by chunk, so that setting the bits of one costs no more than it has.
+    pub fn is_listed(&self) -> bool {
+        self.atoms.iter().all(|atom| !matches!(atom, Atom::Values(_)))
+    }
+
     /// Its rows, a bit each, of so many.
     pub fn to_bits(&self, rows: u32, deadline: Deadline) -> Result<Vec<u64>, AnswerError> {
         let chunks = rows.div_ceil(CHUNK_ROWS as u32);

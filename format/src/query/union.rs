@@ -3,7 +3,7 @@
 
 use super::{
     range::ValueRange,
-    set::{has_bit, no_bits, set_bit},
+    set::{no_bits, set_bit},
     side::Atom,
 };
 use crate::{
@@ -15,8 +15,10 @@ use crate::{
 const LISTS_MAX: usize = 8;
 /// Rows a list has in a chunk, on average, to be asked chunk by chunk rather than gathered.
 const CHUNK_ROWS_FEW: u32 = 4;
-/// Rows kept one by one; more become bits.
-const POINTS_MAX: usize = 1 << 16;
+/// Of so many rows there are, one is kept by itself; more become bits, which is quicker than sorting.
+const ROWS_PER_POINT: u32 = 512;
+/// Rows kept one by one at the least.
+const POINTS_MIN: usize = 4_096;
 /// Rows of a range of values that are kept one by one.
 const RANGE_ROWS_FEW: usize = 4_096;
 
@@ -26,6 +28,7 @@ pub(super) struct Union<'s> {
     rows: u32,
     atoms: Vec<Atom<'s>>,
     points: Vec<u32>,
+    points_max: usize,
     /// A bit for each row of whole chunks.
     bits: Option<Vec<u64>>,
     has_values: bool,
@@ -34,7 +37,9 @@ pub(super) struct Union<'s> {
 impl<'s> Union<'s> {
     /// No row, of so many.
     pub fn new(rows: u32) -> Union<'s> {
-        Union { rows, atoms: Vec::new(), points: Vec::new(), bits: None, has_values: false }
+        let points_max = POINTS_MIN.max((rows / ROWS_PER_POINT) as usize);
+        let (atoms, points) = (Vec::new(), Vec::new());
+        Union { rows, atoms, points, points_max, bits: None, has_values: false }
     }
 
     /// Adds a set as it is.
@@ -48,7 +53,7 @@ impl<'s> Union<'s> {
             Some(bits) => set_bit(bits, row),
             None => {
                 self.points.push(row);
-                if self.points.len() > POINTS_MAX {
+                if self.points.len() > self.points_max {
                     self.turn_to_bits();
                 }
             }
@@ -66,6 +71,18 @@ impl<'s> Union<'s> {
         let chunks = self.rows.div_ceil(CHUNK_ROWS as u32);
         let is_small = list.count() <= chunks.saturating_mul(CHUNK_ROWS_FEW);
         if !is_small || self.atoms.len() < LISTS_MAX {
+            self.atoms.push(Atom::List(list));
+            return Ok(());
+        }
+        list.each(|row| {
+            self.row(row);
+            true
+        })
+    }
+
+    /// Adds the rows of a list one by one where there are not many, and the list itself otherwise.
+    pub fn list_or_rows(&mut self, list: Postings<'s>) -> Result<(), RenderError> {
+        if list.count() as usize > self.points_max {
             self.atoms.push(Atom::List(list));
             return Ok(());
         }
@@ -100,26 +117,8 @@ impl<'s> Union<'s> {
         Ok(())
     }
 
-    /// Whether no row was added one by one.
-    pub fn is_empty(&self) -> bool {
-        let has_bits = self.bits.as_ref().is_some_and(|bits| bits.iter().any(|word| *word != 0));
-        self.points.is_empty() && !has_bits
-    }
-
-    /// Keeps the rows that another union has too. Both hold rows alone.
-    pub fn keep_in(&mut self, other: Union<'_>) {
-        let mut other_bits = other.bits.unwrap_or_else(|| no_bits(other.rows));
-        other.points.into_iter().for_each(|row| set_bit(&mut other_bits, row));
-        self.points.retain(|row| has_bit(&other_bits, *row));
-        if let Some(bits) = &mut self.bits {
-            bits.iter_mut().zip(&other_bits).for_each(|(bit, word)| *bit &= word);
-        }
-    }
-
-    /// Adds the rows of another union, which holds rows alone.
-    pub fn add(&mut self, other: Union<'s>) {
-        other.points.into_iter().for_each(|row| self.row(row));
-        let Some(more) = other.bits else { return };
+    /// Adds the rows whose bits are set, of whole chunks.
+    pub fn bits(&mut self, more: Vec<u64>) {
         match &mut self.bits {
             Some(bits) => bits.iter_mut().zip(&more).for_each(|(bit, word)| *bit |= word),
             None => {

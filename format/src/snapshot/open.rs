@@ -15,6 +15,7 @@ use super::{STRINGS_PREFIX_BYTES, Snapshot, Store, archive_path, archives};
 use crate::{
     archive::{Archive, ArchiveError},
     blobs::Blobs,
+    dictionary::Dictionary,
     entity::Entity,
     file::{FORMAT_VERSION, Kind},
     ids::{Ids, Redirects},
@@ -27,8 +28,8 @@ use crate::{
     },
     map::Map,
     orders::OrdersFile,
+    prefixes::Prefixes,
     render::RenderError,
-    words::WordsFile,
 };
 
 /// Why a snapshot was refused.
@@ -117,6 +118,17 @@ pub(super) fn open_regular(path: &Path) -> Result<File, Cause> {
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(Cause::NotAFile) }
+}
+
+/// Opens an archive that this process has written, trusted as it is.
+///
+/// # Errors
+///
+/// Where it cannot be opened or is another archive.
+pub fn draft_archive(path: &Path, kind: Kind, entity: Option<Entity>) -> Result<Archive, Cause> {
+    let map = Map::open(&open_regular(path)?)?;
+    let verifier = Verifier::trusting(path.display().to_string(), map.len() as u64);
+    Ok(Archive::open(map, Arc::new(Map::empty()), verifier, kind, entity)?)
 }
 
 pub(super) fn check_hash(entry: &FileEntry, found: Hash) -> Result<(), Cause> {
@@ -224,11 +236,7 @@ impl<'p> Opening<'p> {
         kind: Kind,
         entity: Option<Entity>,
     ) -> Result<Archive, OpenError> {
-        let open = || -> Result<Archive, Cause> {
-            let map = Map::open(&open_regular(&self.path.join(name))?)?;
-            let verifier = Verifier::trusting(name.to_owned(), map.len() as u64);
-            Ok(Archive::open(map, Arc::clone(&self.hashes), verifier, kind, entity)?)
-        };
+        let open = || draft_archive(&self.path.join(name), kind, entity);
         open().map_err(|cause| refuse(self.path, name, cause))
     }
 
@@ -284,9 +292,16 @@ impl<'p> Opening<'p> {
             None
         };
 
-        let words = if has_index && keys.words.is_some() {
-            let archive = self.archive(Kind::Words, Some(entity))?;
-            Some(WordsFile::open(archive).map_err(of_archive(Kind::Words))?)
+        let dictionary = |kind, is_there: bool| {
+            let open =
+                || Dictionary::open(self.archive(kind, Some(entity))?).map_err(of_archive(kind));
+            (has_index && is_there).then(open).transpose()
+        };
+        let words = dictionary(Kind::Words, keys.has_names())?;
+        let alternatives = dictionary(Kind::Alternatives, keys.has_alternatives())?;
+        let prefixes = if has_index && keys.has_names() {
+            let archive = self.archive(Kind::Prefixes, Some(entity))?;
+            Some(Prefixes::open(archive).map_err(of_archive(Kind::Prefixes))?)
         } else {
             None
         };
@@ -315,12 +330,17 @@ impl<'p> Opening<'p> {
             agree(Kind::Orders, "records", counts.published, found.published)?;
             agree(Kind::Orders, "rows", counts.published, found.rows)?;
         }
-        if let Some(words) = &words {
-            let found = words.archive().header();
-            agree(Kind::Words, "records", counts.published, found.published)?;
-            agree(Kind::Words, "rows", counts.published, found.rows)?;
+        let of_names = [
+            (Kind::Words, words.as_ref().map(Dictionary::archive)),
+            (Kind::Alternatives, alternatives.as_ref().map(Dictionary::archive)),
+            (Kind::Prefixes, prefixes.as_ref().map(Prefixes::archive)),
+        ];
+        for (kind, archive) in of_names {
+            let Some(found) = archive.map(Archive::header) else { continue };
+            agree(kind, "records", counts.published, found.published)?;
+            agree(kind, "rows", counts.published, found.rows)?;
         }
-        Ok(Store { records, ids, redirects, names, lists, orders, words })
+        Ok(Store { records, ids, redirects, names, lists, orders, words, alternatives, prefixes })
     }
 }
 

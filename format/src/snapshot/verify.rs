@@ -9,14 +9,16 @@ use super::{
     open::{check_hash, open_regular, refuse},
 };
 use crate::{
+    autocomplete::NamePart,
+    dictionary::BLOCK_ROWS_MAX,
     entity::{Entity, NO_ID},
     file::Kind,
+    fold::WORD_BYTES_MAX,
     keys::{Terms, keys_of},
     lists::Term,
     record::{self, ArchivedRecord},
     render::{Page, RenderError, Shape},
     verify::{Fault, RowSet, demand},
-    words::LastWord,
 };
 
 impl Snapshot {
@@ -44,7 +46,7 @@ impl Snapshot {
             self.verify_lists(entity, &mut sets).map_err(|cause| in_file((Kind::Lists, cause)))?;
             let [seen, _] = &mut sets;
             self.verify_orders(entity, seen).map_err(|cause| in_file((Kind::Orders, cause)))?;
-            self.verify_words(entity).map_err(|cause| in_file((Kind::Words, cause)))?;
+            self.verify_names(entity, seen).map_err(in_file)?;
         }
         Ok(())
     }
@@ -84,15 +86,9 @@ impl Snapshot {
         for (number, lists) in keys.lists.iter().enumerate() {
             let is_of_strays = keys.stray_names == Some(number);
             let rows = if is_of_strays { published..self.rows(entity) } else { 0..published };
-            let is_without_presence = is_of_strays || lists.terms == Terms::Words;
-            let mut places = 0..Term::MAX;
-            let is_shown = |term| {
-                let is_in_turn = lists.terms != Terms::Words || places.next() == Some(term);
-                demand(is_in_turn, "its terms are not the places of words")?;
-                Ok(self.is_shown(lists.terms, term)? && !is_without_presence)
-            };
+            let is_shown = |term| Ok(self.is_shown(lists.terms, term)? && !is_of_strays);
             file.verify(number, &rows, is_shown, sets)
-                .and_then(|()| verify_presence(lists.terms, is_without_presence, sets))
+                .and_then(|()| verify_presence(lists.terms, is_of_strays, sets))
                 .map_err(|fault| in_part(&lists.path, fault))?;
         }
         Ok(())
@@ -128,41 +124,83 @@ impl Snapshot {
         Ok(())
     }
 
-    fn verify_words(&self, entity: Entity) -> Result<(), Cause> {
+    fn verify_names(&self, entity: Entity, seen: &mut RowSet) -> Result<(), (Kind, Cause)> {
         let store = self.store(entity);
-        let (Some(words), Some(lists)) = (&store.words, keys_of(entity).words) else {
-            return Ok(());
-        };
-        let mut last = LastWord::default();
-        for shard in 0..words.shards() {
-            words
-                .verify(shard, &mut last)
-                .map_err(|fault| in_part(&format!("shard {shard}"), fault))?;
+        let published = self.count(entity);
+        let Some(words) = &store.words else { return Ok(()) };
+        let mut heavy = Heavy::default();
+        words
+            .verify(0..published, NamePart::Other as u8, |word, rows| {
+                demand(word.len() <= WORD_BYTES_MAX, "a word is too long")?;
+                heavy.word(word, rows);
+                Ok(())
+            })
+            .map_err(|fault| (Kind::Words, in_part("words of names", fault)))?;
+        if let Some(alternatives) = &store.alternatives {
+            alternatives
+                .verify(0..published, 0, |_, _| Ok(()))
+                .map_err(|fault| (Kind::Alternatives, in_part("alternative names", fault)))?;
         }
-        let (expected, found) = (self.lists(entity)?.terms(lists)? as u64, last.words());
-        if expected == found {
-            Ok(())
-        } else {
-            Err(Cause::Contradiction { what: "words", expected, found })
-        }
+        let Some(prefixes) = &store.prefixes else { return Ok(()) };
+        prefixes
+            .verify(words, published, seen)
+            .and_then(|()| {
+                let (answers, _) = prefixes.counts();
+                demand(answers as u64 == heavy.finish(), "a prefix of many names has no answer")
+            })
+            .map_err(|fault| (Kind::Prefixes, in_part("beginnings of words", fault)))
+    }
+}
+
+/// Counts the prefixes that more postings have than a block holds.
+#[derive(Default)]
+struct Heavy {
+    last: String,
+    /// The postings of each prefix of the last word, shortest first, with where it ends.
+    postings: Vec<(usize, u64)>,
+    count: u64,
+}
+
+impl Heavy {
+    fn word(&mut self, word: &str, rows: u32) {
+        let shared = self.last.chars().zip(word.chars()).take_while(|(a, b)| a == b);
+        let shared: usize = shared.map(|(a, _)| a.len_utf8()).sum();
+        self.close(shared);
+        let ends = word.char_indices().map(|(at, c)| at + c.len_utf8());
+        self.postings.extend(ends.filter(|end| *end > shared).map(|end| (end, 0)));
+        self.postings.iter_mut().for_each(|(_, postings)| *postings += u64::from(rows));
+        self.last.clear();
+        self.last.push_str(word);
+    }
+
+    /// Counts the prefixes that end beyond a place.
+    fn close(&mut self, place: usize) {
+        let closed = self.postings.partition_point(|(end, _)| *end <= place);
+        let is_heavy = |(_, postings): &(usize, u64)| *postings > BLOCK_ROWS_MAX as u64;
+        self.count += self.postings.drain(closed..).filter(is_heavy).count() as u64;
+    }
+
+    fn finish(mut self) -> u64 {
+        self.close(0);
+        self.count
     }
 }
 
 /// Demands that the rows of presence, which come second, are those that have a term; of strays'
-/// names and of words none are.
+/// names none are.
 fn verify_presence(
     terms: Terms,
-    is_without_presence: bool,
+    is_of_strays: bool,
     [shown, present]: &[RowSet; 2],
 ) -> Result<(), Fault> {
     demand(shown.is_within(present), "a row has a term and is not among those that have any")?;
     // A text may fold to nothing, and presence alone has no terms.
-    let has_all = is_without_presence || !matches!(terms, Terms::Texts | Terms::Presence);
+    let has_all = is_of_strays || !matches!(terms, Terms::Texts | Terms::Presence);
     let broken = "a row is among those that have a term and has none";
     demand(!has_all || present.is_within(shown), broken)
 }
 
-/// A fault in the lists or the order of a path, or in a shard of words.
+/// A fault in the lists or the order of a path, or in what is said of names.
 fn in_part(path: &str, fault: Fault) -> Cause {
     match fault {
         Fault::Broken(broken) => Cause::Promise { of: path.to_owned(), broken },
@@ -177,4 +215,40 @@ fn hash_file(file: File) -> io::Result<Hash> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(file)?;
     Ok(hasher.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn prefixes_of_many_postings_are_counted() {
+        let check = |words: &[(&str, u32)], expected: u64| {
+            let mut heavy = Heavy::default();
+            words.iter().for_each(|(word, rows)| heavy.word(word, *rows));
+            assert_eq!(heavy.finish(), expected, "{words:?}");
+            let mut postings = BTreeMap::<&str, u64>::new();
+            for (word, rows) in words {
+                for (at, c) in word.char_indices() {
+                    *postings.entry(&word[..at + c.len_utf8()]).or_default() += u64::from(*rows);
+                }
+            }
+            let heavy = postings.into_values().filter(|postings| *postings > BLOCK_ROWS_MAX as u64);
+            assert_eq!(heavy.count() as u64, expected, "{words:?}");
+        };
+        check(&[], 0);
+        check(&[("a", 256)], 0);
+        check(&[("a", 257)], 1);
+        check(&[("abc", 257)], 3);
+        // Of words together, of which one may be the beginning of another.
+        check(&[("ab", 128), ("abc", 129)], 2);
+        check(&[("ab", 128), ("ac", 129), ("b", 256)], 1);
+        check(&[("ab", 257), ("ac", 1), ("b", 2_000)], 3);
+        check(&[("abc", 257), ("b", 1), ("bcd", 256)], 4);
+        // 東 and 杰 begin with the same two bytes, which are no character.
+        check(&[("杰", 250), ("東京", 250), ("東大", 7)], 1);
+        check(&[("a", u32::MAX), ("ab", u32::MAX)], 2);
+    }
 }

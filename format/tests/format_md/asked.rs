@@ -1,4 +1,4 @@
-//! The reader of lists, orders and words, asked.
+//! The reader of lists and orders, asked.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,8 +7,6 @@ use std::{
 
 use pinakes_format::{
     entity::Entity,
-    file::{Header, Kind},
-    fold::{fold, words},
     keys::keys_of,
     orders::{ordered_integer, ordered_number},
 };
@@ -17,7 +15,7 @@ use crate::{
     document::Document,
     files::Archive,
     index,
-    indexes::{Keys, Lists, Order, Words, integer_term, text_term},
+    indexes::{Keys, Lists, Order, integer_term, text_term},
     with_example,
 };
 
@@ -58,63 +56,6 @@ fn records_are_found_by_terms() {
         assert!(strays.presence().is_empty());
         assert_eq!(lists("authors.id").find(&1u32.to_be_bytes()), [0]);
     });
-}
-
-#[test]
-fn records_are_found_by_the_beginnings_of_words() {
-    with_example(|directory| {
-        let keys = keys("outputs");
-        assert_eq!(keys.names, ["name"]);
-        let lists = Archive::open(directory, "outputs/lists");
-        let lists = Lists::open(&lists, Keys::number(&keys.lists, "words of names"));
-        let archive = Archive::open(directory, "outputs/words");
-        assert_eq!((archive.published(), archive.rows()), (3, 3));
-        let words = Words(&archive);
-        assert_eq!((lists.terms, lists.presence()), (words.all().len(), vec![]));
-        let find = |prefix: &str| {
-            let places = words.beginning(prefix);
-            let found: BTreeSet<u32> = places
-                .flat_map(|place| {
-                    let place = u32::try_from(place).unwrap();
-                    lists.find(&place.to_be_bytes())
-                })
-                .collect();
-            found.into_iter().collect::<Vec<_>>()
-        };
-        assert_eq!(find("u"), [1]);
-        assert_eq!(find("draw"), [2]);
-        assert_eq!(find("drawing"), [2]);
-        assert!(find("rawing").is_empty());
-        // Han writes no words apart.
-        assert_eq!(find("東京"), [1, 2]);
-        assert_eq!(find("大学"), [1, 2]);
-        assert_eq!(find(""), [1, 2]);
-        assert!(Words(&Archive::open(directory, "fields/words")).all().is_empty());
-    });
-}
-
-#[test]
-fn words_are_sought_in_all_shards() {
-    let directory = tempfile::tempdir().unwrap();
-    let shards = [["graph", "graphic"].as_slice(), &["graphs", "planar"], &["東京"]];
-    let header = Header { kind: Kind::Words, entity: Some(Entity::Field), published: 1, rows: 1 };
-    let (mut bytes, mut places, mut next) = (header.encode().to_vec(), Vec::new(), 0..);
-    for words in shards {
-        places.push(bytes.len() as u64);
-        let shard = fst::Map::from_iter(words.iter().copied().zip(&mut next)).unwrap();
-        bytes.extend_from_slice(shard.as_fst().as_bytes());
-    }
-    places.extend([bytes.len() as u64, shards.len() as u64]);
-    bytes.extend(places.iter().flat_map(|place| place.to_le_bytes()));
-    std::fs::write(directory.path().join("words"), bytes).unwrap();
-    let archive = Archive::open(directory.path(), "words");
-    let words = Words(&archive);
-    assert_eq!(words.beginning("graph"), 0..3);
-    assert_eq!(words.beginning("graphs"), 2..3);
-    assert_eq!(words.beginning("p"), 3..4);
-    assert_eq!(words.beginning("東"), 4..5);
-    assert_eq!(words.beginning(""), 0..5);
-    assert_eq!(words.beginning("q"), 4..4);
 }
 
 #[test]
@@ -221,24 +162,4 @@ fn ladders_hold_the_rows_before_their_steps() {
         let found = [0, 1].map(|chunk| order.before_step(step, chunk)).concat();
         assert_eq!(found, before, "step {step}");
     }
-}
-
-#[test]
-fn letters_are_folded_as_the_text_says() {
-    let document = Document::read();
-    let from = document.text().find("Some letters become others: ").unwrap();
-    let rule = document.text()[from..].split(": ").nth(1).unwrap().split('.').next().unwrap();
-    let pairs: Vec<_> =
-        rule.split(',').map(|pair| pair.trim().split_once(" → ").unwrap()).collect();
-    assert_eq!(pairs.len(), 12);
-    pairs.iter().for_each(|(letter, other)| assert_eq!(fold(letter), *other));
-}
-
-#[test]
-fn words_are_made_as_the_text_says() {
-    let document = Document::read();
-    let from = document.text().find("`東京大学` has the words\n").unwrap();
-    let listed = document.text()[from..].split_once('\n').unwrap().1.split_once('.').unwrap().0;
-    let listed: Vec<&str> = listed.split(", ").map(|word| word.trim_matches('`')).collect();
-    assert_eq!(words(&fold("東京大学")).collect::<Vec<_>>(), listed);
 }

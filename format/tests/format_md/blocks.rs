@@ -76,7 +76,8 @@ fn entities() -> String {
 
 fn kinds() -> String {
     use Kind::*;
-    let kinds = [Records, Ids, Names, Redirects, Strings, Lists, Orders, Words];
+    let kinds =
+        [Records, Ids, Names, Redirects, Strings, Lists, Orders, Words, Alternatives, Prefixes];
     assert!(archives().all(|(kind, _)| kinds.contains(&kind)));
     let mut text = "number  file\n".to_string();
     for kind in kinds {

@@ -9,7 +9,8 @@ use pinakes_format::{
 use crate::{
     document::Document,
     files::Archive,
-    indexes::{Keys, Lists, Words},
+    indexes::{Keys, Lists},
+    names::{Dictionary, Prefixes},
     reader::Trace,
 };
 
@@ -20,7 +21,8 @@ pub fn generate(path: &str, document: &Document, directory: &Path) -> String {
         "topics/records" => of_record(document, directory),
         "topics/lists" => of_lists(&keys(), directory),
         "topics/orders" => of_orders(&keys(), directory),
-        "topics/words" => of_words(directory),
+        "topics/words" | "domains/alternatives" => of_dictionary(path, directory),
+        "topics/prefixes" => of_prefixes(directory),
         _ => of_columns_or_blobs(path, directory),
     }
 }
@@ -154,20 +156,50 @@ fn of_lists(keys: &Keys, directory: &Path) -> String {
     dump(&archive.0, &notes.trace)
 }
 
-fn of_words(directory: &Path) -> String {
-    let archive = Archive::open(directory, "topics/words");
-    let words: Vec<String> = Words(&archive).all().into_iter().map(|(word, _)| word).collect();
+/// Notes the table of shards of which there are none.
+fn note_no_shards(notes: &mut Notes, whose: &str) {
+    notes.push(8, format!("{whose}: where the last ends"));
+    notes.push(8, format!("{whose}: where the last text ends"));
+}
+
+fn of_dictionary(path: &str, directory: &Path) -> String {
+    let archive = Archive::open(directory, path);
+    let dictionary = Dictionary::open(&archive);
+    assert_eq!((dictionary.blocks, dictionary.shards.count), (1, 0));
     let mut notes = Notes::default();
-    notes.push(8, "shard 0: version of the fst format".into());
-    notes.push(8, "shard 0: type".into());
-    let shard_bytes = archive.0.len() - HEADER_BYTES - 24;
-    notes.push(shard_bytes - 36, format!("shard 0: nodes, {}", words.join(" and ")));
-    notes.push(8, "shard 0: words".into());
-    notes.push(8, "shard 0: address of the root".into());
-    notes.push(4, "shard 0: checksum".into());
-    notes.push(8, "where shard 0 begins".into());
-    notes.push(8, "where shard 0 ends".into());
-    notes.push(8, "shards".into());
+    for text in dictionary.block(0) {
+        text.notes.into_iter().for_each(|(size, note)| notes.push(size, note));
+    }
+    notes.push(8, "where block 0 begins".into());
+    notes.push(8, "where it ends".into());
+    note_no_shards(&mut notes, "shards");
+    for field in
+        ["texts", "blocks", "where the places begin", "where the table of shards begins", "shards"]
+    {
+        notes.push(8, field.into());
+    }
+    dump(&archive.0, &notes.trace)
+}
+
+fn of_prefixes(directory: &Path) -> String {
+    let archive = Archive::open(directory, "topics/prefixes");
+    let prefixes = Prefixes::open(&archive);
+    assert_eq!((prefixes.answers.count, prefixes.sets.count), (0, 0));
+    let mut notes = Notes::default();
+    notes.push(8, "where the last set ends".into());
+    note_no_shards(&mut notes, "shards of answers");
+    note_no_shards(&mut notes, "shards of sets");
+    for field in [
+        "answers",
+        "sets",
+        "where the places begin",
+        "where the table of the shards of answers begins",
+        "shards of answers",
+        "where the table of the shards of sets begins",
+        "shards of sets",
+    ] {
+        notes.push(8, field.into());
+    }
     dump(&archive.0, &notes.trace)
 }
 

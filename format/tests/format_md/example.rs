@@ -10,7 +10,7 @@ use pinakes_format::{
     ids::ColumnsWriter,
     manifest::{Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts},
     record::{
-        Authorship, Output, Record, Topic, TopicIds, archive,
+        Authorship, Domain, Output, Record, Topic, TopicIds, archive,
         value::{Code, Cold, Date, Id, ParentRef, Ref, Timestamp},
     },
     snapshot::{Snapshot, archive_path, archives},
@@ -104,6 +104,17 @@ fn later_outputs() -> [Output; 2] {
     [output(13, "Über <i>graphs</i>", Some(2_020)), output(14, "On Drawing", None)]
 }
 
+/// A record with alternative names; one of them folds to nothing.
+fn domain() -> Domain {
+    let alternatives = ["Physical Sciences", "***", "PHYSICS"];
+    Domain {
+        id: Id(3),
+        name: Some("Physics".into()),
+        display_name_alternatives: Some(alternatives.map(Into::into).into()),
+        ..Domain::default()
+    }
+}
+
 fn content(entity: Entity) -> Content {
     let stray = |id, name: &str| (id, Some(name.to_string()));
     match entity {
@@ -121,6 +132,10 @@ fn content(entity: Entity) -> Content {
         },
         Entity::Author => Content {
             strays: vec![stray(5, "J. Swift"), stray(5, "Jonathan Swift")],
+            ..Content::default()
+        },
+        Entity::Domain => Content {
+            records: vec![(3, Some("Physics"), blob(&domain(), ""))],
             ..Content::default()
         },
         Entity::Subfield => {
@@ -185,7 +200,7 @@ fn write_archive(directory: &Path, kind: Kind, entity: Option<Entity>) -> Writte
             }
             writer.finish().unwrap()
         }
-        Kind::Lists | Kind::Orders | Kind::Words => panic!("{path:?} is made of the others"),
+        _ => panic!("{path:?} is made of the others"),
     }
 }
 
@@ -201,7 +216,7 @@ pub fn write(directory: &Path) {
         let redirects = redirects.len() as u64;
         counts.insert(entity.facts().plural.to_string(), Counts { published, rows, redirects });
     }
-    let is_index = |kind| matches!(kind, Kind::Lists | Kind::Orders | Kind::Words);
+    let is_index = |kind: Kind| kind >= Kind::Lists;
     for (kind, entity) in archives().filter(|(kind, _)| !is_index(*kind)) {
         files.insert(archive_path(kind, entity), write_archive(directory, kind, entity));
     }

@@ -1,4 +1,4 @@
-//! Lists, orders and words of the example's records, gathered as the compiler gathers them.
+//! Lists, orders, words and alternative names of the example's records, gathered as the compiler gathers them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,6 +6,8 @@ use std::{
 };
 
 use pinakes_format::{
+    autocomplete::NamePart,
+    dictionary::{DictionaryWriter, TextRows},
     entity::{Entity, NO_ID},
     file::{Header, Kind, Written},
     fold::{fold, words},
@@ -13,10 +15,10 @@ use pinakes_format::{
     lists::{ListsWriter, Term, any_row_term, integer_term, text_term},
     orders::{Ordered, OrdersWriter, Parts, Ranked, ordered_integer, ordered_number},
     postings::PostingsBuilder,
+    prefixes::PrefixesWriter,
     record::gather::{Gather, Gathered, Part, Tree},
     snapshot::Snapshot,
     with_record,
-    words::WordsWriter,
 };
 
 /// What a row is ordered by: a number, or a text's folded form and its bytes.
@@ -27,35 +29,65 @@ struct Index {
     terms: Vec<BTreeMap<Term, BTreeSet<u32>>>,
     presence: Vec<BTreeSet<u32>>,
     values: Vec<Vec<Option<Value>>>,
-    words: BTreeMap<String, BTreeSet<u32>>,
+    names: Names,
 }
 
-/// Writes one of the three files of an entity whose other files lie in the draft.
+/// The words of names and the alternative names.
+#[derive(Default)]
+struct Names {
+    words: Texts,
+    alternatives: Texts,
+}
+
+/// Texts, each with its rows and their marks.
+pub type Texts = BTreeMap<String, BTreeMap<u32, u8>>;
+
+/// Writes one of an entity's indexes; its other files lie in the draft.
 pub fn write(draft: &Snapshot, kind: Kind, entity: Entity, path: &Path) -> Written {
     let (keys, index) = (keys_of(entity), Index::of(draft, entity));
-    if kind == Kind::Lists {
-        let mut writer = lists_writer(path, entity, keys.lists.len());
-        let words: BTreeMap<Term, BTreeSet<u32>> = (0..).zip(index.words.into_values()).collect();
-        for ((lists, terms), presence) in keys.lists.iter().zip(&index.terms).zip(&index.presence) {
-            let terms = if lists.terms == Terms::Words { &words } else { terms };
-            push_lists(&mut writer, lists.terms.bytes(), terms, presence);
+    let count = u64::from(draft.count(entity));
+    match kind {
+        Kind::Lists => {
+            let mut writer = lists_writer(path, entity, keys.lists.len());
+            let lists = keys.lists.iter().zip(&index.terms).zip(&index.presence);
+            for ((lists, terms), presence) in lists {
+                push_lists(&mut writer, lists.terms.bytes(), terms, presence);
+            }
+            return writer.finish().unwrap();
         }
-        return writer.finish().unwrap();
-    }
-    if kind == Kind::Words {
-        let count = u64::from(draft.count(entity));
-        let header = Header { kind, entity: Some(entity), published: count, rows: count };
-        let mut writer = WordsWriter::create(path, header).unwrap();
-        for (place, word) in (0..).zip(index.words.keys()) {
-            assert_eq!(writer.push(word.as_bytes()).unwrap(), place);
+        Kind::Words => return write_dictionary(path, kind, entity, count, &index.names.words),
+        Kind::Alternatives => {
+            return write_dictionary(path, kind, entity, count, &index.names.alternatives);
         }
-        return writer.finish().unwrap();
+        Kind::Prefixes => {
+            // Too few records for an answer, or for a set to be of use.
+            let header = Header { kind, entity: Some(entity), published: count, rows: count };
+            return PrefixesWriter::create(path, header).unwrap().finish().unwrap();
+        }
+        _ => assert_eq!(kind, Kind::Orders),
     }
     let ids: Vec<u64> =
         (0..draft.count(entity)).map(|row| draft.row_id(entity, row).unwrap()).collect();
     let mut writer = orders_writer(path, entity, ids.len());
     for (order, values) in keys.orders.iter().zip(&index.values) {
         push_order(&mut writer, order, &ids, values);
+    }
+    writer.finish().unwrap()
+}
+
+pub fn write_dictionary(
+    path: &Path,
+    kind: Kind,
+    entity: Entity,
+    count: u64,
+    texts: &Texts,
+) -> Written {
+    let header = Header { kind, entity: Some(entity), published: count, rows: count };
+    let mut writer = DictionaryWriter::create(path, header).unwrap();
+    for (text, marked) in texts {
+        let mut rows = TextRows::default();
+        marked.iter().for_each(|(row, mark)| rows.push(*row, *mark));
+        writer.push(text.as_bytes(), &mut rows).unwrap();
     }
     writer.finish().unwrap()
 }
@@ -78,14 +110,15 @@ pub fn push_lists(
     terms: &BTreeMap<Term, BTreeSet<u32>>,
     presence: &BTreeSet<u32>,
 ) {
-    let list = |rows: &BTreeSet<u32>| {
-        let mut list = PostingsBuilder::default();
-        rows.iter().for_each(|row| list.push(row >> 16, &[*row as u16]));
-        list
-    };
     writer.begin(width);
     terms.iter().for_each(|(term, rows)| writer.push(*term, &mut list(rows)).unwrap());
     writer.end(&mut list(presence)).unwrap();
+}
+
+pub fn list(rows: &BTreeSet<u32>) -> PostingsBuilder {
+    let mut list = PostingsBuilder::default();
+    rows.iter().for_each(|row| list.push(row >> 16, &[*row as u16]));
+    list
 }
 
 /// Appends the order of rows with these ids and values.
@@ -134,6 +167,36 @@ fn gathered<'d>(
     found
 }
 
+/// The words and the alternative names of rows with these names: their own, then an alternative.
+pub fn texts_of(rows: &[[String; 2]]) -> (Texts, Texts) {
+    let mut names = Names::default();
+    for (row, [own, alternative]) in (0..).zip(rows) {
+        names.add(keys::Names::Own, &fold(own), row);
+        names.add(keys::Names::Alternative, &fold(alternative), row);
+    }
+    (names.words, names.alternatives)
+}
+
+impl Names {
+    fn add(&mut self, names: keys::Names, folded: &str, row: u32) {
+        let is_own = names == keys::Names::Own;
+        for (at, word) in words(folded).enumerate() {
+            let part = match (at, is_own) {
+                (0, true) if word == folded => NamePart::Whole,
+                (0, true) => NamePart::First,
+                (0, false) => NamePart::FirstOfAlternative,
+                _ => NamePart::Other,
+            };
+            let mark = self.words.entry(word.to_string()).or_default().entry(row);
+            let mark = mark.or_insert(part as u8);
+            *mark = (*mark).min(part as u8);
+        }
+        if !is_own && !folded.is_empty() {
+            self.alternatives.entry(folded.to_string()).or_default().insert(row, 0);
+        }
+    }
+}
+
 impl Index {
     fn of(draft: &Snapshot, entity: Entity) -> Index {
         let (keys, count) = (keys_of(entity), draft.count(entity));
@@ -141,7 +204,7 @@ impl Index {
             terms: vec![BTreeMap::new(); keys.lists.len()],
             presence: vec![BTreeSet::new(); keys.lists.len()],
             values: vec![vec![None; count as usize]; keys.orders.len()],
-            words: BTreeMap::new(),
+            names: Names::default(),
         };
         for row in 0..count {
             for (end, value) in gathered(draft, entity, row, &keys.tree) {
@@ -156,10 +219,8 @@ impl Index {
                     _ => vec![value],
                 };
                 for value in values {
-                    if let (true, Gathered::Text(text)) = (end.is_name, value) {
-                        for word in words(&fold(text)) {
-                            index.words.entry(word.to_string()).or_default().insert(row);
-                        }
+                    if let (Some(names), Gathered::Text(text)) = (end.names, value) {
+                        index.names.add(names, &fold(text), row);
                     }
                     if let Some(at) = end.lists {
                         index.list(draft, at, keys.lists[at].terms, row, (&end.part, value));

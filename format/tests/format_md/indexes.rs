@@ -1,6 +1,4 @@
-//! A reader of lists, orders and words written from FORMAT.md alone.
-
-use std::ops::Range;
+//! A reader of lists and orders written from FORMAT.md alone.
 
 use crate::files::Archive;
 
@@ -56,6 +54,28 @@ pub fn container_bytes(count: usize) -> usize {
     }
 }
 
+/// The rows of postings that lie between two places.
+pub fn postings(archive: &Archive, from: usize, to: usize, is_long: bool) -> Vec<u32> {
+    let u32 = |at| archive.u32(at);
+    if !is_long {
+        return (from..to).step_by(4).map(u32).collect();
+    }
+    let chunks = u32(from) as usize;
+    let entry = |at: usize| [0, 4, 8].map(|field| u32(from + 4 + 12 * at + field));
+    let mut rows = Vec::new();
+    for at in 0..chunks {
+        let ([chunk, before, begin], [_, until, end]) = (entry(at), entry(at + 1));
+        assert_eq!(rows.len(), before as usize);
+        let bytes = &archive.0[from + begin as usize..from + end as usize];
+        let count = (until - before) as usize;
+        assert_eq!(bytes.len(), container_bytes(count));
+        rows.extend(container(bytes, count).iter().map(|low| chunk * 65_536 + low));
+    }
+    assert_eq!(entry(chunks)[0], u32::MAX);
+    assert_eq!(from + entry(chunks)[2] as usize, to);
+    rows
+}
+
 /// The term of a text already in the form it is compared in.
 pub fn text_term(text: &str) -> Vec<u8> {
     blake3::hash(text.as_bytes()).as_bytes()[..14].to_vec()
@@ -105,24 +125,7 @@ impl<'a> Lists<'a> {
 
     pub fn rows(&self, number: usize) -> Vec<u32> {
         let (from, to, is_long) = self.place(number);
-        let u32 = |at| self.archive.u32(at);
-        if !is_long {
-            return (from..to).step_by(4).map(u32).collect();
-        }
-        let chunks = u32(from) as usize;
-        let entry = |at: usize| [0, 4, 8].map(|field| u32(from + 4 + 12 * at + field));
-        let mut rows = Vec::new();
-        for at in 0..chunks {
-            let ([chunk, before, begin], [_, until, end]) = (entry(at), entry(at + 1));
-            assert_eq!(rows.len(), before as usize);
-            let bytes = &self.archive.0[from + begin as usize..from + end as usize];
-            let count = (until - before) as usize;
-            assert_eq!(bytes.len(), container_bytes(count));
-            rows.extend(container(bytes, count).iter().map(|low| chunk * 65_536 + low));
-        }
-        assert_eq!(entry(chunks)[0], u32::MAX);
-        assert_eq!(from + entry(chunks)[2] as usize, to);
-        rows
+        postings(self.archive, from, to, is_long)
     }
 
     /// The rows that have a term.
@@ -208,45 +211,5 @@ impl<'a> Order<'a> {
         let rows = container(bytes, count);
         assert_eq!(rows.len(), count);
         rows.iter().map(|low| chunk as u32 * 65_536 + low).collect()
-    }
-}
-
-/// The words of an entity's names.
-pub struct Words<'a>(pub &'a Archive);
-
-impl<'a> Words<'a> {
-    fn shards(&self) -> Vec<&'a [u8]> {
-        let bytes = &self.0.0;
-        let count_at = bytes.len() - 8;
-        let shards = self.0.u64(count_at) as usize;
-        let directory = count_at - 8 * (shards + 1);
-        let place = |at: usize| self.0.u64(directory + 8 * at) as usize;
-        assert_eq!((place(0), place(shards)), (64, directory));
-        (0..shards).map(|at| &bytes[place(at)..place(at + 1)]).collect()
-    }
-
-    /// Every word with its place, as the fst crate reads them.
-    pub fn all(&self) -> Vec<(String, u64)> {
-        let mut words = Vec::new();
-        for shard in self.shards() {
-            assert_eq!(shard[..16], [3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-            let behind = |at: usize| {
-                u64::from_le_bytes(shard[shard.len() - at..][..8].try_into().unwrap()) as usize
-            };
-            let map = fst::Map::new(shard).unwrap();
-            assert_eq!((behind(20), behind(12)), (map.len(), map.as_fst().root().addr()));
-            map.as_fst().verify().unwrap();
-            words.extend(map.stream().into_str_vec().unwrap());
-        }
-        words
-    }
-
-    /// The places of the words that begin so.
-    pub fn beginning(&self, prefix: &str) -> Range<usize> {
-        let words = self.all();
-        assert!(words.iter().zip(0..).all(|((_, place), at)| *place == at));
-        let from = words.partition_point(|(word, _)| word.as_str() < prefix);
-        let found = words[from..].iter().take_while(|(word, _)| word.starts_with(prefix));
-        from..from + found.count()
     }
 }

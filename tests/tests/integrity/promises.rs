@@ -1,14 +1,15 @@
-//! Lists, orders and words that have the right hashes and break a promise: verification names it.
+//! Lists, orders and names that have the right hashes and break a promise: verification names it.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use pinakes_format::{
+    dictionary::{DictionaryWriter, TextRows},
     entity::Entity,
     file::{Header, Kind},
     keys::keys_of,
     manifest::MANIFEST,
+    prefixes::{PrefixAnswer, PrefixesWriter, Tier},
     snapshot::archive_path,
-    words::WordsWriter,
 };
 
 use crate::{Copy, reseal, tiny_files};
@@ -113,55 +114,46 @@ fn a_promise_broken_is_named_though_all_hashes_agree() {
     lists("authors.id", |mut l| l.places()[0] += 4, "postings do not lie one after another");
     let absent = "a row has a term and is not among those that have any";
     lists("funders.id", |mut l| l.last_present()[0] = 1, absent);
-    let of_words = "its terms are not the places of words";
-    lists("words of names", |mut l| l.terms()[3] += 7, of_words);
-    lists("words of names", |mut l| l.terms()[7] += 7, of_words);
     copy.open().unwrap().verify().unwrap();
 }
 
 #[test]
-fn words_that_are_not_those_of_the_lists_are_named_though_all_hashes_agree() {
+fn names_that_break_a_promise_are_named_though_all_hashes_agree() {
     let files = tiny_files();
     let copy = Copy::of(&files);
-    let name = archive_path(Kind::Words, Some(Entity::Output));
     let published = copy.open().unwrap().count(Entity::Output).into();
-    // The words of "On testing".
-    let own = ["on", "testing"].map(str::as_bytes);
-    let file_of = |words: &[&[u8]], count| {
-        let header = Header {
-            kind: Kind::Words,
-            entity: Some(Entity::Output),
-            published: count,
-            rows: count,
-        };
-        let directory = tempfile::tempdir().unwrap();
-        let place = directory.path().join("words");
-        let mut writer = WordsWriter::create(&place, header).unwrap();
-        for word in words {
-            writer.push(word).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let check = |kind, write: &dyn Fn(&Path, Header), expected: &str| {
+        let name = archive_path(kind, Some(Entity::Output));
+        let place = directory.path().join(kind.file_name());
+        write(&place, Header { kind, entity: Some(Entity::Output), published, rows: published });
+        let message = verify_with(&copy, &name, &fs::read(&place).unwrap());
+        for made in fs::read_dir(directory.path()).unwrap() {
+            fs::remove_file(made.unwrap().path()).unwrap();
         }
+        assert!(message.contains(&format!("`{name}`")) && message.contains(expected), "{message}");
+    };
+    let words = |words: &'static [(&str, u32)]| {
+        move |place: &Path, header: Header| {
+            let mut writer = DictionaryWriter::create(place, header).unwrap();
+            for (word, row) in words {
+                let mut rows = TextRows::default();
+                rows.push(*row, 0);
+                writer.push(word.as_bytes(), &mut rows).unwrap();
+            }
+            writer.finish().unwrap();
+        }
+    };
+    check(Kind::Words, &words(&[("on", 2)]), "a text has a row that its entity has not");
+    let long: &'static str = "a".repeat(257).leak();
+    let long: &'static [(&str, u32)] = vec![(long, 0)].leak();
+    check(Kind::Words, &words(long), "a word is too long");
+    let answered = |place: &Path, header: Header| {
+        let mut writer = PrefixesWriter::create(place, header).unwrap();
+        let answer = PrefixAnswer { count: 1, best: vec![(Tier::Begins, 0)] };
+        writer.push_answer(b"on", &answer).unwrap();
         writer.finish().unwrap();
-        fs::read(&place).unwrap()
     };
-    assert_eq!(file_of(&own, published), files[&name]);
-    let check = |bytes: &[u8], expected: &str| {
-        let message = verify_with(&copy, &name, bytes);
-        assert!(message.contains(&format!("`{name}`: {expected}; ")), "{message}");
-    };
-    check(&file_of(&own, published + 1), "3 records, expected 2");
-    check(&file_of(&own[..1], published), "1 words, expected 2");
-    check(&file_of(&[], published), "0 words, expected 2");
-    check(&file_of(&[b"on", b"testing", b"tests"], published), "3 words, expected 2");
-    let length = "`shard 0`: a word is empty or too long";
-    check(&file_of(&[b"on", &[b't'; 257]], published), length);
-    check(&file_of(&[b"", b"testing"], published), length);
-    check(&file_of(&[b"on", b"\xfftesting"], published), "`shard 0`: a word is no text");
-    let end = files[&name].len() - 24;
-    for at in 64..end {
-        let mut bytes = files[&name].clone();
-        bytes[at] ^= 1 << (at % 8);
-        let message = verify_with(&copy, &name, &bytes);
-        assert!(message.contains(&format!("`{name}`: `shard 0`: its ")), "byte {at}: {message}");
-    }
+    check(Kind::Prefixes, &answered, "a prefix that few names have has an answer");
     copy.open().unwrap().verify().unwrap();
 }

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use pinakes_format::{
+    autocomplete::NamePart,
     entity::{Entity, NO_ID},
     fold::{fold, words},
-    keys::{End, Keys, Terms, Values},
+    keys::{self, End, Keys, Terms, Values},
     lists::{Term, any_row_term, integer_term, text_term},
     orders::{ordered_integer, ordered_number},
     record::gather::{Gather, Gathered, Part},
@@ -14,7 +15,7 @@ use pinakes_format::{
     with_record,
 };
 
-use super::read;
+use super::{names::Names, read};
 use crate::error::Result;
 
 /// What an order sorts a row by.
@@ -34,8 +35,8 @@ pub(super) struct Extracted {
     pub presence: Vec<Vec<u16>>,
     /// For each order, the value of each row.
     pub values: Vec<Vec<Option<Value>>>,
-    /// The words of names.
-    pub words: WordRows,
+    /// The names.
+    pub names: Names,
     /// For each lists, where the terms of the row under way begin.
     row_from: Vec<usize>,
 }
@@ -57,36 +58,6 @@ impl Extracted {
             }
             *from = postings.len();
         }
-    }
-}
-
-/// Words, each with the low half of a row whose names hold it.
-#[derive(Default)]
-pub(super) struct WordRows {
-    /// The words' bytes, one after another.
-    pub bytes: Vec<u8>,
-    /// For each, where it begins, how long it is, and the row.
-    pub places: Vec<(usize, u16, u16)>,
-}
-
-impl WordRows {
-    fn push(&mut self, word: &str, low: u16) {
-        // A word has at most 256 bytes.
-        self.places.push((self.bytes.len(), word.len() as u16, low));
-        self.bytes.extend_from_slice(word.as_bytes());
-    }
-
-    /// The word at a place.
-    pub fn word(&self, (from, length, _): (usize, u16, u16)) -> &[u8] {
-        &self.bytes[from..][..usize::from(length)]
-    }
-
-    /// Takes the words of rows that come after its own.
-    pub fn append(&mut self, other: &WordRows) {
-        let from = self.bytes.len();
-        self.bytes.extend_from_slice(&other.bytes);
-        let moved = other.places.iter().map(|(at, length, low)| (at + from, *length, *low));
-        self.places.extend(moved);
     }
 }
 
@@ -137,7 +108,7 @@ impl<'a> Extractor<'a> {
             postings: vec![Vec::new(); lists],
             presence: vec![Vec::new(); lists],
             values: vec![vec![None; rows]; self.keys.orders.len()],
-            words: WordRows::default(),
+            names: Names::default(),
             row_from: vec![0; lists],
         }
     }
@@ -159,6 +130,7 @@ impl<'a> Extractor<'a> {
             });
             read(outcome)?;
             extracted.end_row();
+            extracted.names.end_row(row as u16);
         }
         Ok(extracted)
     }
@@ -228,8 +200,8 @@ impl Taking<'_, '_> {
             Gathered::Text(text) => Some(fold(text)),
             _ => None,
         };
-        if let (true, Some(folded)) = (end.is_name, &folded) {
-            words(folded).for_each(|word| self.into.words.push(word, self.row as u16));
+        if let (Some(names), Some(folded)) = (end.names, &folded) {
+            self.name(names, folded);
         }
         if let Some(lists) = end.lists {
             self.list(lists, &end.part, value, folded.as_deref())?;
@@ -241,6 +213,21 @@ impl Taking<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn name(&mut self, names: keys::Names, folded: &str) {
+        if names == keys::Names::Alternative {
+            self.into.names.alternative(folded, self.row as u16);
+        }
+        for (at, word) in words(folded).enumerate() {
+            let part = match names {
+                _ if at > 0 => NamePart::Other,
+                keys::Names::Own if word == folded => NamePart::Whole,
+                keys::Names::Own => NamePart::First,
+                keys::Names::Alternative => NamePart::FirstOfAlternative,
+            };
+            self.into.names.word(word, part);
+        }
     }
 
     fn list(

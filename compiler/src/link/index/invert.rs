@@ -13,18 +13,14 @@ use std::{
 use pinakes_format::{
     blobs::Spool,
     file::{Header, Written},
-    keys::{Keys, Terms},
+    keys::Keys,
     lists::{ListsWriter, Term},
     map::Map,
     postings::{PostingsBuilder, View, container_bytes, write_container},
-    words::WordsWriter,
 };
 use rayon::prelude::*;
 
-use super::{
-    extract::{Extracted, WordRows},
-    words::WordRuns,
-};
+use super::extract::Extracted;
 
 /// Where a run of some lists lies.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +40,6 @@ pub(super) struct Inverter<'a> {
     runs: Vec<Run>,
     postings: Vec<Vec<Term>>,
     presence: Vec<Vec<u16>>,
-    words: WordRows,
-    word_runs: WordRuns,
 }
 
 impl<'a> Inverter<'a> {
@@ -58,27 +52,22 @@ impl<'a> Inverter<'a> {
             runs: Vec::new(),
             postings: vec![Vec::new(); lists],
             presence: vec![Vec::new(); lists],
-            words: WordRows::default(),
-            word_runs: WordRuns::new(scratch)?,
         })
     }
 
     /// Takes rows that come after those before.
-    pub fn push(&mut self, extracted: Extracted) {
-        for (all, new) in self.postings.iter_mut().zip(extracted.postings) {
+    pub fn push(&mut self, extracted: &Extracted) {
+        for (all, new) in self.postings.iter_mut().zip(&extracted.postings) {
             all.extend(new);
         }
-        for (all, new) in self.presence.iter_mut().zip(extracted.presence) {
+        for (all, new) in self.presence.iter_mut().zip(&extracted.presence) {
             all.extend(new);
         }
-        self.words.append(&extracted.words);
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        let postings = self.postings.iter().map(|held| held.len() * size_of::<Term>());
-        let words = self.words.bytes.len() + self.words.places.len() * 16;
-        postings.sum::<usize>() + words
+        self.postings.iter().map(|held| held.len() * size_of::<Term>()).sum()
     }
 
     /// Writes what is held, all of one chunk, as a run.
@@ -105,7 +94,6 @@ impl<'a> Inverter<'a> {
             self.write_run(lists, false, chunk, run)?;
             self.write_run(lists, true, chunk, present)?;
         }
-        self.word_runs.push(std::mem::take(&mut self.words), chunk)?;
         Ok(())
     }
 
@@ -126,13 +114,8 @@ impl<'a> Inverter<'a> {
         Ok(())
     }
 
-    /// Merges the runs into the finished file; with the words, into that of words too.
-    pub fn write(
-        &mut self,
-        path: &Path,
-        header: Header,
-        mut words: Option<&mut WordsWriter>,
-    ) -> io::Result<Written> {
+    /// Merges the runs into the finished file.
+    pub fn write(&mut self, path: &Path, header: Header) -> io::Result<Written> {
         let spool = Map::open(&self.spool.take_file()?)?;
         let mut writer = ListsWriter::create(path, header)?;
         let mut list = PostingsBuilder::default();
@@ -146,13 +129,8 @@ impl<'a> Inverter<'a> {
             };
             let width = lists.terms.bytes();
             writer.begin(width);
-            if let (Terms::Words, Some(words)) = (lists.terms, &mut words) {
-                self.word_runs.merge(words, &mut writer, &mut list)?;
-                writer.end(&mut list)?;
-                continue;
-            }
             let split = |bytes| split_term(bytes, width);
-            merge(runs(false), split, &mut list, |term, list| writer.push(term, list))?;
+            merge(runs(false), split, &mut list, push_entry, |list, term| writer.push(term, list))?;
             let mut cursors = runs(true);
             cursors
                 .try_for_each(|(chunk, bytes)| push_entry(&mut list, chunk, bytes).map(|_| ()))?;
@@ -177,7 +155,7 @@ fn encode(postings: &[Term], width: usize) -> Vec<u8> {
 
 /// Appends a term with its container: the term, the count less one, the container. Nothing where
 /// there are no rows.
-pub(super) fn write_entry(term: &[u8], lows: &[u16], out: &mut Vec<u8>) {
+fn write_entry(term: &[u8], lows: &[u16], out: &mut Vec<u8>) {
     let Some(count) = lows.len().checked_sub(1) else { return };
     out.extend_from_slice(term);
     // A chunk has at most 65,536 rows.
@@ -186,11 +164,7 @@ pub(super) fn write_entry(term: &[u8], lows: &[u16], out: &mut Vec<u8>) {
 }
 
 /// Adds the rows of an entry's container to a list; what follows it.
-pub(super) fn push_entry<'b>(
-    list: &mut PostingsBuilder,
-    chunk: u32,
-    bytes: &'b [u8],
-) -> io::Result<&'b [u8]> {
+fn push_entry<'b>(list: &mut PostingsBuilder, chunk: u32, bytes: &'b [u8]) -> io::Result<&'b [u8]> {
     let cut = || io::Error::other("a run ends within an entry");
     let (count, rest) = bytes.split_first_chunk::<2>().ok_or_else(cut)?;
     let count = u32::from(u16::from_le_bytes(*count)) + 1;
@@ -208,13 +182,14 @@ struct Cursor<'b, K> {
     rest: &'b [u8],
 }
 
-/// Merges runs key by key. `split` takes the key off the bytes of an entry; `finish` gets each key
-/// with its list.
-pub(super) fn merge<'b, K: Ord + Copy>(
+/// Merges runs key by key. `split` takes the key off the bytes of an entry, `take` the rest of it,
+/// into a state; `finish` gets each key once all its entries are taken.
+pub(super) fn merge<'b, K: Ord + Copy, S>(
     runs: impl Iterator<Item = (u32, &'b [u8])>,
     split: impl Fn(&'b [u8]) -> Option<(K, &'b [u8])>,
-    list: &mut PostingsBuilder,
-    mut finish: impl FnMut(K, &mut PostingsBuilder) -> io::Result<()>,
+    state: &mut S,
+    mut take: impl FnMut(&mut S, u32, &'b [u8]) -> io::Result<&'b [u8]>,
+    mut finish: impl FnMut(&mut S, K) -> io::Result<()>,
 ) -> io::Result<()> {
     let cursor = |run, chunk, bytes| {
         split(bytes).map(|(key, rest)| Reverse(Cursor { key, run, chunk, rest }))
@@ -225,16 +200,16 @@ pub(super) fn merge<'b, K: Ord + Copy>(
     while let Some(mut top) = heap.peek_mut() {
         let Reverse(Cursor { key, run, chunk, rest }) = *top;
         if let Some(last) = last.filter(|last| *last != key) {
-            finish(last, list)?;
+            finish(state, last)?;
         }
         last = Some(key);
-        let rest = push_entry(list, chunk, rest)?;
+        let rest = take(state, chunk, rest)?;
         match cursor(run, chunk, rest) {
             Some(next) => *top = next,
             None => drop(PeekMut::pop(top)),
         }
     }
-    last.map_or(Ok(()), |last| finish(last, list))
+    last.map_or(Ok(()), |last| finish(state, last))
 }
 
 /// Takes a term of so many bytes off an entry.

@@ -1,0 +1,125 @@
+//! A candidate's JSON.
+
+use std::sync::LazyLock;
+
+use crate::{
+    entity::Entity,
+    json,
+    record::{
+        gather::{Gather, Gathered, Tree, find},
+        schema_of,
+    },
+    render::RenderError,
+    snapshot::Snapshot,
+    with_record,
+};
+
+/// The members a candidate shows of its record, as ends of a tree; alternatives of `external_id`
+/// follow.
+const NAME: usize = 0;
+const CITED_BY_COUNT: usize = 1;
+const OUTPUTS_COUNT: usize = 2;
+const EXTERNAL_IDS: usize = 3;
+
+/// The members whose first value is the external identifier of an entity's records.
+fn external_ids(entity: Entity) -> &'static [&'static str] {
+    match entity {
+        Entity::Output => &["doi"],
+        Entity::Author => &["orcid"],
+        Entity::Institution => &["ror"],
+        Entity::Source => &["issn_l"],
+        Entity::Funder => &["ids.ror", "ids.doi"],
+        Entity::Publisher => &["ids.ror", "ids.wikidata"],
+        Entity::Topic => &["ids.wikipedia"],
+        Entity::Domain | Entity::Field | Entity::Subfield => &["ids.wikidata"],
+        Entity::InstitutionType => &[],
+    }
+}
+
+/// For each entity, where its candidates' members are.
+static TREES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
+    let tree_of = |entity: Entity| {
+        let mut tree = Tree::default();
+        let paths = ["name", "cited_by_count", "outputs_count"];
+        for (end, path) in paths.iter().chain(external_ids(entity)).enumerate() {
+            // An output has no outputs.
+            if let Some(found) = find(&schema_of(entity), path) {
+                tree.add(&found.path, end);
+            }
+        }
+        tree
+    };
+    Entity::all().map(tree_of).collect()
+});
+
+/// What a candidate shows.
+#[derive(Default)]
+struct Shown<'s> {
+    name: Option<&'s str>,
+    cited_by_count: Option<i64>,
+    outputs_count: Option<i64>,
+    external_id: Option<(usize, &'s str)>,
+}
+
+/// Appends the JSON of the candidate in a row.
+///
+/// # Errors
+///
+/// Where there is no such row, or the bytes are damaged.
+pub fn render(
+    snapshot: &Snapshot,
+    entity: Entity,
+    row: u32,
+    out: &mut Vec<u8>,
+) -> Result<(), RenderError> {
+    let mut shown = Shown::default();
+    with_record!(entity, R => {
+        let record = snapshot.archived::<R>(row)?.ok_or(RenderError::Record)?;
+        record.gather(&TREES[entity as usize], &mut |end, value| match (end, value) {
+            (NAME, Gathered::Text(name)) => shown.name = Some(name),
+            (CITED_BY_COUNT, Gathered::Integer(count)) => shown.cited_by_count = Some(count),
+            (OUTPUTS_COUNT, Gathered::Integer(count)) => shown.outputs_count = Some(count),
+            (end, Gathered::Text(id)) if end >= EXTERNAL_IDS => {
+                let is_first = shown.external_id.is_none_or(|(known, _)| end < known);
+                if is_first {
+                    shown.external_id = Some((end, id));
+                }
+            }
+            _ => {}
+        });
+    });
+    out.extend_from_slice(b"{\"id\":\"");
+    entity.write_id(snapshot.row_id(entity, row)?, out);
+    out.extend_from_slice(b"\",\"name\":");
+    text(out, shown.name);
+    out.extend_from_slice(b",\"cited_by_count\":");
+    integer(out, shown.cited_by_count);
+    out.extend_from_slice(b",\"entity_type\":");
+    json::string(out, entity.facts().singular);
+    out.extend_from_slice(b",\"external_id\":");
+    match (entity, shown.external_id) {
+        // Kept bare, shown as the URL it is.
+        (Entity::Author, Some((_, orcid))) => {
+            text(out, Some(&format!("https://orcid.org/{orcid}")))
+        }
+        (_, id) => text(out, id.map(|(_, id)| id)),
+    }
+    out.extend_from_slice(b",\"outputs_count\":");
+    integer(out, shown.outputs_count);
+    out.push(b'}');
+    Ok(())
+}
+
+fn text(out: &mut Vec<u8>, text: Option<&str>) {
+    match text {
+        Some(text) => json::string(out, text),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+fn integer(out: &mut Vec<u8>, number: Option<i64>) {
+    match number {
+        Some(number) => json::signed(out, number),
+        None => out.extend_from_slice(b"null"),
+    }
+}

@@ -1,0 +1,200 @@
+//! Texts that are complete identifiers, and the records that hold them.
+
+use crate::{
+    entity::{Entity, parse_digits},
+    keys::{Index, Scheme, keys_of},
+    lists::text_term,
+    query::hx,
+    render::RenderError,
+    snapshot::{Found, Snapshot},
+};
+
+/// Ways an ISSN is written out.
+const ISSN_PREFIXES: [&str; 5] = [
+    "https://portal.issn.org/resource/issn/",
+    "http://portal.issn.org/resource/issn/",
+    "https://issn.org/resource/issn/",
+    "http://issn.org/resource/issn/",
+    "urn:issn:",
+];
+
+/// A complete identifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Identifier {
+    /// Of a record of this service.
+    Record(Entity, u64),
+    /// Of another system, in its normal form.
+    Other(System, String),
+}
+
+/// Another system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum System {
+    Doi,
+    Orcid,
+    Ror,
+    Issn,
+}
+
+/// The rows, ascending, of the records of some entities that hold the identifier a text is; none
+/// where it is none.
+pub(super) fn find(
+    snapshot: &Snapshot,
+    entities: &[Entity],
+    text: &str,
+) -> Result<Vec<(Entity, Vec<u32>)>, RenderError> {
+    let Some(identifier) = parse(text.trim()) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for entity in entities.iter().copied() {
+        let rows = match &identifier {
+            Identifier::Record(of, id) if *of == entity => record(snapshot, entity, *id)?,
+            Identifier::Record(..) => Vec::new(),
+            Identifier::Other(system, normal) => held(snapshot, entity, *system, normal)?,
+        };
+        if !rows.is_empty() {
+            found.push((entity, rows));
+        }
+    }
+    Ok(found)
+}
+
+/// The record with an id, or the one it was merged into.
+fn record(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Vec<u32>, RenderError> {
+    let found = match snapshot.find(entity, id)? {
+        Found::Merged(into) => snapshot.find(entity, into)?,
+        found => found,
+    };
+    Ok(if let Found::Row(row) = found { vec![row] } else { Vec::new() })
+}
+
+/// The records that hold an identifier of another system.
+fn held(
+    snapshot: &Snapshot,
+    entity: Entity,
+    system: System,
+    normal: &str,
+) -> Result<Vec<u32>, RenderError> {
+    let mut rows = Vec::new();
+    for key in keys_holding(entity, system) {
+        let lists = match keys_of(entity).filter(key) {
+            Some((_, Index::Lists(lists))) => lists,
+            _ => continue,
+        };
+        if let Some(list) = snapshot.lists(entity)?.find(lists, text_term(normal))? {
+            list.each(|row| {
+                rows.push(row);
+                true
+            })?;
+        }
+    }
+    rows.sort_unstable();
+    rows.dedup();
+    Ok(rows)
+}
+
+/// The keys of an entity that hold identifiers of a system of its own records.
+fn keys_holding(entity: Entity, system: System) -> &'static [&'static str] {
+    match (entity, system) {
+        (Entity::Output, System::Doi) => &["doi"],
+        (Entity::Author, System::Orcid) => &["orcid"],
+        (Entity::Institution, System::Ror) => &["ror"],
+        (Entity::Source, System::Issn) => &["issn", "issn_l"],
+        (Entity::Funder, System::Doi) => &["ids.doi"],
+        (Entity::Funder | Entity::Publisher, System::Ror) => &["ids.ror"],
+        _ => &[],
+    }
+}
+
+/// Reads a text as a complete identifier.
+fn parse(text: &str) -> Option<Identifier> {
+    if let Some(rest) = hx(text) {
+        let letter = rest.bytes().next()?.to_ascii_uppercase();
+        let facts = crate::entity::CATALOG.iter().find(|facts| facts.letter == Some(letter))?;
+        return Some(Identifier::Record(facts.entity, parse_digits(&rest[1..])?));
+    }
+    let doi = Scheme::Doi.normal(text);
+    if is_doi(&doi) {
+        return Some(Identifier::Other(System::Doi, doi));
+    }
+    let orcid = Scheme::Orcid.normal(text);
+    if is_grouped(&orcid, 4) {
+        return Some(Identifier::Other(System::Orcid, orcid));
+    }
+    let ror = Scheme::Ror.normal(text);
+    if is_ror(&ror) {
+        return Some(Identifier::Other(System::Ror, ror));
+    }
+    let lower = text.to_ascii_lowercase();
+    let issn = ISSN_PREFIXES.iter().find_map(|prefix| lower.strip_prefix(prefix)).unwrap_or(&lower);
+    is_grouped(issn, 2).then(|| Identifier::Other(System::Issn, issn.to_owned()))
+}
+
+/// `10.`, digits and perhaps more after dots, `/`, and something without white space.
+fn is_doi(text: &str) -> bool {
+    let Some((prefix, suffix)) = text.strip_prefix("10.").and_then(|rest| rest.split_once('/'))
+    else {
+        return false;
+    };
+    let is_prefix = prefix.starts_with(|c: char| c.is_ascii_digit())
+        && prefix.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_prefix && !suffix.is_empty() && !suffix.contains(char::is_whitespace)
+}
+
+/// So many groups of four digits with `-` between them, of which the last may be an `x`.
+fn is_grouped(text: &str, groups: usize) -> bool {
+    text.len() == groups * 5 - 1
+        && text.bytes().enumerate().all(|(at, byte)| match at % 5 {
+            4 => byte == b'-',
+            _ => byte.is_ascii_digit() || byte == b'x' && at == text.len() - 1,
+        })
+}
+
+/// `0`, six letters or digits, two digits.
+fn is_ror(text: &str) -> bool {
+    text.len() == 9
+        && text.starts_with('0')
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
+        && text.bytes().skip(7).all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complete_identifiers_are_told_from_text() {
+        let check = |text: &str, expected: Option<Identifier>| {
+            assert_eq!(parse(text), expected, "{text}");
+        };
+        let other = |system, normal: &str| Some(Identifier::Other(system, normal.to_owned()));
+        check("HX_W12", Some(Identifier::Record(Entity::Output, 12)));
+        check("hx_a5", Some(Identifier::Record(Entity::Author, 5)));
+        check("HX_A05", None);
+        check("HX_", None);
+        check("HX_Z1", None);
+        check("hx_é", None);
+        for text in ["10.1000/ABC.1", "https://doi.org/10.1000/abc.1", "doi:10.1000/abc.1"] {
+            check(text, other(System::Doi, "10.1000/abc.1"));
+        }
+        for text in ["10.", "10.1000", "10.1000/", "10.x/y", "10.1000/a b", "2024/5"] {
+            check(text, None);
+        }
+        for text in ["0000-0002-1825-009X", "https://orcid.org/0000-0002-1825-009x"] {
+            check(text, other(System::Orcid, "0000-0002-1825-009x"));
+        }
+        check("0000-0002-1825-00X9", None);
+        check("0000-0002-1825", None);
+        for text in ["05DXPS055", "https://ror.org/05dxps055"] {
+            check(text, other(System::Ror, "05dxps055"));
+        }
+        check("05dxps05x", None);
+        check("https://ror.org/", None);
+        for text in ["0028-0836", "https://portal.issn.org/resource/ISSN/0028-0836"] {
+            check(text, other(System::Issn, "0028-0836"));
+        }
+        check("2049-363X", other(System::Issn, "2049-363x"));
+        check("1990-2000", other(System::Issn, "1990-2000"));
+        check("12345678", None);
+        check("東京大学", None);
+    }
+}
