@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::StatusCode;
 use pinakes_format::{
+    autocomplete::{self, ENTITIES},
     entity::{CATALOG, Entity, Facts},
     json,
     query::{AnswerError, Deadline, Query},
@@ -13,7 +14,9 @@ use pinakes_format::{
 };
 
 use crate::{
+    completion::{self, Refused},
     library::Served,
+    parameters::Detail,
     path::{decode, echo},
     query,
     reply::Reply,
@@ -24,6 +27,9 @@ use crate::{
 const RECORD_BYTES: usize = 8 << 10;
 /// Room made for a page of a list.
 const LIST_BYTES: usize = 64 << 10;
+
+/// Room made for ten candidates.
+const CANDIDATES_BYTES: usize = 4 << 10;
 
 type Answer = Result<Reply, RenderError>;
 
@@ -38,9 +44,10 @@ pub fn index(snapshot: &Snapshot) -> Reply {
         .iter()
         .map(|facts| (facts.plural.to_owned(), snapshot.count(facts.entity).into()))
         .collect();
-    let links: serde_json::Map<String, serde_json::Value> = CATALOG
-        .iter()
-        .map(|facts| (facts.plural.to_owned(), format!("/{}", facts.route).into()))
+    let lists = CATALOG.iter().map(|facts| (facts.plural, format!("/{}", facts.route)));
+    let links: serde_json::Map<String, serde_json::Value> = lists
+        .chain([("autocomplete", "/autocomplete?query=".to_owned())])
+        .map(|(name, path)| (name.to_owned(), path.into()))
         .collect();
     json_reply(&serde_json::json!({
         "service": "pinakes",
@@ -79,21 +86,90 @@ pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Dura
     let begun = Instant::now();
     let answer = match query.answer(snapshot, Deadline::at(begun + timeout)) {
         Ok(answer) => answer,
-        Err(AnswerError::Damaged(error)) => return Err(error),
-        Err(AnswerError::Deadline) => {
-            tracing::warn!(
-                path = ?request.path,
-                query = ?request.query,
-                seconds = timeout.as_secs_f64(),
-                "a list took longer than it may; answering 503"
-            );
-            return Ok(Reply::unavailable());
-        }
+        Err(error) => return unanswered(error, request, timeout),
     };
     let micros = begun.elapsed().as_micros() as u64;
     // Escaped: a filter's text is its client's.
     tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
     render_list(&query, answer.count, &answer.rows, snapshot)
+}
+
+/// The reply to a question without an answer.
+fn unanswered(error: AnswerError, request: &Request<'_>, timeout: Duration) -> Answer {
+    match error {
+        AnswerError::Damaged(error) => Err(error),
+        AnswerError::Deadline => {
+            tracing::warn!(
+                path = ?request.path,
+                query = ?request.query,
+                seconds = timeout.as_secs_f64(),
+                "a question took longer than it may; answering 503"
+            );
+            Ok(Reply::unavailable())
+        }
+    }
+}
+
+/// The entities whose names may be completed by themselves.
+fn completed() -> impl Iterator<Item = &'static Facts> {
+    CATALOG.iter().filter(|facts| facts.letter.is_some())
+}
+
+/// What a text that is being typed may mean.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub fn autocomplete(
+    entity_type: Option<&str>,
+    request: &Request<'_>,
+    served: &Served,
+    timeout: Duration,
+) -> Answer {
+    let entities = match entity_type {
+        None => ENTITIES.to_vec(),
+        Some(raw) => {
+            let name = decode(raw).unwrap_or_default();
+            let Some(facts) = completed().find(|facts| facts.route == name) else {
+                let known: Vec<&str> = completed().map(|facts| facts.route).collect();
+                let reason = format!("must be one of {}", known.join(", "));
+                return Ok(Reply::BadQuery(vec![Detail::new("entity_type", &echo(raw), reason)]));
+            };
+            vec![facts.entity]
+        }
+    };
+    let text = match completion::parse(request.query) {
+        Ok(text) => text,
+        Err(Refused::Missing) => {
+            let message = "Query parameter 'query' is required";
+            return Ok(Reply::error(StatusCode::BAD_REQUEST, message));
+        }
+        Err(Refused::Wrong(details)) => return Ok(Reply::BadQuery(details)),
+    };
+    if served.stamp().is_current(request.headers) {
+        return Ok(Reply::NotModified);
+    }
+    let snapshot = &served.snapshot;
+    let begun = Instant::now();
+    let deadline = Deadline::at(begun + timeout);
+    let found = match autocomplete::autocomplete(snapshot, &entities, &text, deadline) {
+        Ok(found) => found,
+        Err(error) => return unanswered(error, request, timeout),
+    };
+    let micros = begun.elapsed().as_micros() as u64;
+    tracing::debug!(micros, count = found.count, "completed");
+    let mut body = Vec::with_capacity(CANDIDATES_BYTES);
+    body.extend_from_slice(b"{\"meta\":{\"count\":");
+    json::unsigned(&mut body, found.count);
+    body.extend_from_slice(b"},\"results\":[");
+    for (at, candidate) in found.best.iter().enumerate() {
+        if at > 0 {
+            body.push(b',');
+        }
+        autocomplete::render(snapshot, candidate.entity, candidate.row, &mut body)?;
+    }
+    body.extend_from_slice(b"]}");
+    Ok(Reply::Json { body: Bytes::from(body), lasts: true })
 }
 
 fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> Answer {

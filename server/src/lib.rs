@@ -7,10 +7,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod completion;
 pub mod handlers;
 pub mod head;
 pub mod library;
 pub mod options;
+pub mod parameters;
 pub mod path;
 pub mod query;
 pub mod reply;

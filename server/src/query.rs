@@ -11,16 +11,10 @@ use pinakes_format::{
     query::{PAGE_SIZES, Query, Refusal, nearest},
 };
 
-use crate::path::{cut, decode};
+use crate::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
 
-/// Details in one reply at most.
-const DETAILS_MAX: usize = 10;
-/// Bytes of a value that are shown back.
-const VALUE_BYTES_MAX: usize = 64;
 /// The largest page number.
 const PAGE_MAX: u32 = 2_147_483_647;
-/// Parameters that mean nothing here and are sent by habit.
-const IGNORED: [&str; 2] = ["mailto", "api_key"];
 /// Parameters of services like this one, and what to use in their place.
 const ELSEWHERE: [(&str, &str); 5] = [
     ("select", "records are always whole; leave it out"),
@@ -30,25 +24,6 @@ const ELSEWHERE: [(&str, &str); 5] = [
     ("q", "use `search`"),
 ];
 
-/// What is wrong with one parameter.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Detail {
-    /// The parameter.
-    pub parameter: String,
-    /// What it was.
-    pub value: String,
-    /// What is wrong with it, and what would be right.
-    pub reason: String,
-}
-
-impl Detail {
-    /// What is wrong with a parameter; name and value are cut to what may be shown.
-    pub fn new(parameter: &str, value: &str, reason: String) -> Detail {
-        let shown = |text| cut(text, VALUE_BYTES_MAX);
-        Detail { parameter: shown(parameter), value: shown(value), reason }
-    }
-}
-
 /// Reads the raw text after the `?` as a question to a list.
 ///
 /// # Errors
@@ -56,8 +31,11 @@ impl Detail {
 /// Every parameter that is wrong, ten at most.
 pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
     let mut reading = Reading::new(entity);
-    for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
-        reading.take(pair);
+    for pair in pairs(raw) {
+        match pair {
+            Ok((name, value)) => reading.take(&name, &value),
+            Err(detail) => reading.details.push(detail),
+        }
         if reading.details.len() >= DETAILS_MAX {
             reading.details.truncate(DETAILS_MAX);
             break;
@@ -109,34 +87,25 @@ impl Reading {
         Reading { seen: Vec::new(), query: Query::new(entity), details: Vec::new() }
     }
 
-    fn take(&mut self, pair: &str) {
-        let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
-        let spaced = |raw: &str| decode(&raw.replace('+', " ")).map(|decoded| decoded.into_owned());
-        let (Some(name), Some(value)) = (spaced(raw_name), spaced(raw_value)) else {
-            let reason = "is no percent-encoded UTF-8; a `%` itself is written `%25`".to_owned();
-            return self.refuse(raw_name, raw_value, reason);
-        };
-        if IGNORED.contains(&name.as_str()) {
-            return;
-        }
+    fn take(&mut self, name: &str, value: &str) {
         let known = parameters(self.query.entity).find(|(known, _)| *known == name);
         let Some((_, parameter)) = known else {
-            let reason = unknown(self.query.entity, &name);
-            return self.refuse(&name, &value, reason);
+            let reason = unknown(self.query.entity, name);
+            return self.refuse(name, value, reason);
         };
         if self.seen.contains(&parameter) {
-            return self.refuse(&name, &value, "is given twice; give it once".to_owned());
+            return self.refuse(name, value, TWICE.to_owned());
         }
         self.seen.push(parameter);
         let taken = match parameter {
-            Parameter::Page => parse_page(&value).map(|page| self.query.page = page),
-            Parameter::PerPage => parse_per_page(&value).map(|size| self.query.per_page = size),
-            Parameter::Filter => return self.read(&name, &value, Query::filter),
-            Parameter::Sort => return self.read(&name, &value, Query::sort),
-            Parameter::Search => return self.read(&name, &value, Query::search),
+            Parameter::Page => parse_page(value).map(|page| self.query.page = page),
+            Parameter::PerPage => parse_per_page(value).map(|size| self.query.per_page = size),
+            Parameter::Filter => return self.read(name, value, Query::filter),
+            Parameter::Sort => return self.read(name, value, Query::sort),
+            Parameter::Search => return self.read(name, value, Query::search),
         };
         if let Err(reason) = taken {
-            self.refuse(&name, &value, reason);
+            self.refuse(name, value, reason);
         }
     }
 

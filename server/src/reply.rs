@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Serialize;
 
-use crate::query::Detail;
+use crate::parameters::Detail;
 
 /// Raised whenever the same snapshot would be rendered to other bytes.
 const RENDERER_VERSION: u32 = 1;

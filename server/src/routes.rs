@@ -9,7 +9,7 @@ use pinakes_format::{
 };
 
 use crate::{
-    handlers,
+    completion, handlers,
     library::Served,
     path::{URI_BYTES_MAX, decode, echo_path, segments},
     reply::Reply,
@@ -55,6 +55,8 @@ pub enum Route<'a> {
     Health,
     /// Whether it has something to answer from.
     Ready,
+    /// Candidates of all entities, or of the one whose name was sent.
+    Autocomplete(Option<&'a str>),
     /// A list.
     List(&'static Facts),
     /// A record by its identifier, as it was sent.
@@ -63,8 +65,12 @@ pub enum Route<'a> {
 
 impl Route<'_> {
     /// Whether answering may take a while, so that it must not hold up others.
-    pub fn may_wait(self) -> bool {
-        matches!(self, Route::List(_))
+    pub fn may_wait(self, request: &Request<'_>) -> bool {
+        match self {
+            Route::List(_) => true,
+            Route::Autocomplete(_) => !completion::is_quick(request.query),
+            Route::Index | Route::Health | Route::Ready | Route::Record(..) => false,
+        }
     }
 }
 
@@ -82,6 +88,8 @@ pub fn find(path: &str) -> Option<Route<'_>> {
         [] => Some(Route::Index),
         ["health"] => Some(Route::Health),
         ["ready"] => Some(Route::Ready),
+        ["autocomplete"] => Some(Route::Autocomplete(None)),
+        ["autocomplete", _] => Some(Route::Autocomplete(segments.last().copied())),
         names => {
             if let Some(facts) = of_list(names) {
                 return Some(Route::List(facts));
@@ -132,6 +140,9 @@ pub fn run(
         Route::Index => Ok(handlers::index(&served.snapshot)),
         Route::Health => Ok(handlers::health()),
         Route::Ready => Ok(handlers::ready(&served.snapshot)),
+        Route::Autocomplete(entity_type) => {
+            handlers::autocomplete(entity_type, request, served, list_timeout)
+        }
         Route::List(facts) => handlers::list(facts, request, served, list_timeout),
         Route::Record(facts, id) => handlers::record(facts, id, request, served),
     }

@@ -93,7 +93,7 @@ impl Service {
         let request = Request::from(head);
         let outcome = catch_unwind(AssertUnwindSafe(|| match resolve(head, &request) {
             Err(reply) => Ok(Some(reply)),
-            Ok(route) if route.may_wait() && may_wait == MayWait::No => Ok(None),
+            Ok(route) if route.may_wait(&request) && may_wait == MayWait::No => Ok(None),
             Ok(route) => routes::run(route, &request, &served, self.list_timeout).map(Some),
         }));
         let reply = match outcome {

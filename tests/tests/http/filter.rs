@@ -262,6 +262,6 @@ fn a_list_that_takes_longer_than_it_may_is_answered_503() {
     // Nothing has to be found in these.
     assert_eq!(server.get("/outputs?page=3&per_page=10").status, 200);
     assert_eq!(server.get("/outputs/HX_W2900000096").status, 200);
-    assert!(server.log().contains("a list took longer than it may"), "{}", server.log());
+    assert!(server.log().contains("a question took longer than it may"), "{}", server.log());
     server.end(&[]);
 }
