@@ -3,7 +3,8 @@
 //! The oracle reads OpenAlex dumps as the compiler does and holds every record in memory as JSON. It shares
 //! no code with the compiler, the format or the server: it is written from the interface, the behaviour and
 //! the mapping alone, so that a test may hold their answers against [`read`]'s with [`same`].
-//! [`Lists`] answers what lists are asked: filters, sorting, searching and pages.
+//! [`Lists`] answers what lists are asked: filters, sorting, searching and pages; [`Autocomplete`] suggests
+//! records while their names are typed.
 //!
 //! # What it reads
 //!
@@ -81,7 +82,10 @@ use crate::entity::{ALL, Entity};
 use crate::render::Renderer;
 use crate::settle::Records;
 
-pub use crate::query::{Answer, INSTITUTION_TYPES_ROUTE, Key, Kind, Lists, Refused};
+pub use crate::query::{
+    Answer, Autocomplete, INSTITUTION_TYPES_ROUTE, Key, Kind, Lists, Refused, Suggestions,
+    Unanswered, fold,
+};
 pub use crate::same::same;
 
 /// Everything the server answers with, in its order.

@@ -14,6 +14,7 @@
 //! - **Merged ids** whose chain ends at no record are asked for as they are.
 
 mod atoms;
+mod autocomplete;
 mod days;
 mod fold;
 mod grammar;
@@ -32,6 +33,8 @@ use grammar::{Asked, Expression, Word};
 use parameters::Parameters;
 use question::Question;
 
+pub use autocomplete::{Autocomplete, Suggestions, Unanswered};
+pub use fold::fold;
 pub use keys::{Key, Kind};
 
 /// The route of the institution types, the one list without keys.
@@ -145,19 +148,10 @@ impl<'l> Lists<'l> {
             let is_asked = |key: &Key| key.is_filter && key.name == expression.key;
             let at = list.keys.iter().position(is_asked);
             let at = at.ok_or(Refused("no filter key of this list"))?;
-            let follow = |level: Option<&str>, id: &str| self.follow(level, id);
+            let follow = |level: Option<&str>, id: &str| follow(self.library, level, id);
             Ok((at, Question::new(&list.keys[at], &expression.asked, follow)?))
         };
         expressions.iter().map(question).collect()
-    }
-
-    /// The id in which a merged id lives, else the id itself.
-    fn follow(&self, level: Option<&str>, id: &str) -> String {
-        let is_it =
-            |entity: &str, from: &str| from == id && level.is_none_or(|level| level == entity);
-        let mut redirects = self.library.redirects.iter();
-        let found = redirects.find(|redirect| is_it(redirect.entity, &redirect.from));
-        found.and_then(|redirect| redirect.to.clone()).unwrap_or_else(|| id.to_owned())
     }
 }
 
@@ -178,6 +172,14 @@ impl List {
         let ids = entries.iter().map(|entry| entry.id.clone()).collect();
         List { keys, ids, atoms: all_atoms, ranks: all_ranks }
     }
+}
+
+/// The id in which a merged id lives, else the id itself.
+fn follow(library: &Library, level: Option<&str>, id: &str) -> String {
+    let is_it = |entity: &str, from: &str| from == id && level.is_none_or(|level| level == entity);
+    let mut redirects = library.redirects.iter();
+    let found = redirects.find(|redirect| is_it(redirect.entity, &redirect.from));
+    found.and_then(|redirect| redirect.to.clone()).unwrap_or_else(|| id.to_owned())
 }
 
 fn topics_by_id(library: &Library) -> BTreeMap<&str, &Entry> {

@@ -62,7 +62,7 @@ pub fn parse(raw: &str) -> Result<Parameters, Refused> {
 }
 
 /// Percent-decoded once, `+` for a space.
-fn decoded(raw: &str) -> Result<String, Refused> {
+pub fn decoded(raw: &str) -> Result<String, Refused> {
     let mut bytes = Vec::new();
     let mut rest = raw.as_bytes();
     while let Some((first, after)) = rest.split_first() {

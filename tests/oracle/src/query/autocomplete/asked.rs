@@ -1,0 +1,55 @@
+//! The parameters of an autocomplete's raw query, and why there is no answer to them.
+
+use crate::query::parameters;
+
+/// Most bytes of a query, decoded.
+const QUERY_BYTES_MAX: usize = 256;
+
+/// A query that gets a 400.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unanswered {
+    /// There is no query, or nothing in it.
+    Required,
+    /// Something is wrong with the parameters or the entity type: what.
+    Invalid(&'static str),
+}
+
+impl Unanswered {
+    /// The reply's message.
+    pub fn message(self) -> &'static str {
+        match self {
+            Unanswered::Required => "Query parameter 'query' is required",
+            Unanswered::Invalid(_) => "Bad Request - Invalid query parameters",
+        }
+    }
+}
+
+/// The query of the parameters, decoded.
+pub fn parse(raw: &str) -> Result<String, Unanswered> {
+    let (mut queries, mut is_wrong) = (Vec::new(), None);
+    for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        match (parameters::decoded(name), parameters::decoded(value)) {
+            (Ok(name), value) if name == "query" => queries.push(value),
+            (Ok(name), Ok(_)) if matches!(name.as_str(), "mailto" | "api_key") => {}
+            (Ok(_), Ok(_)) => is_wrong = Some("no parameter of autocomplete"),
+            (Err(refused), _) | (_, Err(refused)) => is_wrong = Some(refused.0),
+        }
+    }
+    let mut queries = queries.into_iter();
+    let (first, second) = (queries.next(), queries.next());
+    let query = match first.ok_or(Unanswered::Required)? {
+        Ok(query) if second.is_none() && query.trim().is_empty() => {
+            return Err(Unanswered::Required);
+        }
+        given => given.map_err(|refused| Unanswered::Invalid(refused.0))?,
+    };
+    let is_control = |byte: u8| byte < b' ' || byte == 0x7f;
+    match is_wrong {
+        Some(wrong) => Err(Unanswered::Invalid(wrong)),
+        None if second.is_some() => Err(Unanswered::Invalid("a parameter twice")),
+        None if query.len() > QUERY_BYTES_MAX => Err(Unanswered::Invalid("too long a query")),
+        None if query.bytes().any(is_control) => Err(Unanswered::Invalid("a control character")),
+        None => Ok(query),
+    }
+}
