@@ -1,11 +1,15 @@
 //! The real server over HTTP, on snapshots of the project's own sample.
 //!
-//! Later work brings its own cases: searching, autocomplete, rate limits, GraphQL, the older
-//! variant, compression, TLS; clients that send or read slowly or stay idle; a cap on connections
-//! from one address; a handler that panics on demand; tracing the files a request opens.
+//! Later work brings its own cases: rate limits, GraphQL, the older variant, compression, TLS;
+//! clients that send or read slowly or stay idle; a cap on connections from one address; a handler
+//! that panics on demand; tracing the files a request opens.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "http/autocomplete.rs"]
+mod autocomplete;
+#[path = "http/autocomplete_replies.rs"]
+mod autocomplete_replies;
 #[path = "http/bounds.rs"]
 mod bounds;
 #[path = "http/client.rs"]

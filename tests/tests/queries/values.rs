@@ -12,7 +12,7 @@ pub fn one<'t, T>(seeded: &mut Seeded, of: &'t [T]) -> &'t T {
 }
 
 /// One of these words.
-fn word(seeded: &mut Seeded, of: &[&'static str]) -> &'static str {
+pub fn word(seeded: &mut Seeded, of: &[&'static str]) -> &'static str {
     of[seeded.below(of.len())]
 }
 
@@ -158,7 +158,8 @@ fn date(seeded: &mut Seeded, own: Option<&str>) -> String {
     }
 }
 
-fn identifier(seeded: &mut Seeded, own: Option<&str>, prefixes: &[&str]) -> String {
+/// An identifier with one of these before it, in some case; one of none where there is no own.
+pub fn identifier(seeded: &mut Seeded, own: Option<&str>, prefixes: &[&str]) -> String {
     let Some(own) = own else {
         return word(seeded, &["nothing", "10.1/x", "https://doi.org/", "https://ror.org/"])
             .to_owned();
@@ -170,7 +171,8 @@ fn identifier(seeded: &mut Seeded, own: Option<&str>, prefixes: &[&str]) -> Stri
     cased(seeded, &written)
 }
 
-fn text(seeded: &mut Seeded, own: Option<&str>) -> String {
+/// A text that mostly means the same.
+pub fn text(seeded: &mut Seeded, own: Option<&str>) -> String {
     let Some(own) = own else {
         return word(seeded, &["no such text", "???", " ", "’", "<i></i>", "Null", "a:b"])
             .to_owned();
@@ -202,7 +204,7 @@ fn search(seeded: &mut Seeded, own: Option<&str>) -> String {
 }
 
 /// As it is, or in another case.
-fn cased(seeded: &mut Seeded, text: &str) -> String {
+pub fn cased(seeded: &mut Seeded, text: &str) -> String {
     match seeded.below(4) {
         0 => text.to_ascii_uppercase(),
         1 => text.to_ascii_lowercase(),

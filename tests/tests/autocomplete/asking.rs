@@ -1,0 +1,281 @@
+//! Queries as people type them: made at random of the names and ids that records have.
+
+use pinakes_oracle::{Autocomplete, Library};
+use pinakes_tests::Seeded;
+
+use crate::values::{cased, chance, encoded, identifier, one, text, word};
+
+/// Longest query that is asked on purpose, in bytes; longer ones are refused.
+pub const QUERY_BYTES_MAX: usize = 256;
+
+/// What routes do not take as an entity type.
+pub const UNSUPPORTED: &[&str] =
+    &["foo", "domains", "fields", "subfields", "Authors", "author", "works", "institution-types"];
+
+/// Raw queries that are refused, or stand at the edge of it, whatever the records.
+pub const WRONG: &[&str] = &[
+    "",
+    "query",
+    "query=",
+    "&&",
+    "query=+",
+    "query=%20%20",
+    "query=%E3%80%80",
+    "query=%C2%A0",
+    "query=%09",
+    "query=%C2%85",
+    "mailto=a",
+    "query=&query=",
+    "query=+&query=a",
+    "query=%C2%98a",
+    "query=a&query=a",
+    "query=a&query=b",
+    "query=a&query=",
+    "query=a&page=1",
+    "query=a&per_page=10",
+    "query=a&filter=id:HX_A1",
+    "query=a&entity_type=author",
+    "query=a&Query=b",
+    "query=a&query[]=b",
+    "query=a&=",
+    "query=a&%ff=b",
+    "query=%ff",
+    "query=a%C0%80",
+    "query=%ED%A0%80",
+    "query=%F5%80%80%80",
+    "query=%E6%9D",
+    "query=%zz",
+    "query=100%",
+    "query=%4",
+    "query=%00",
+    "query=a%00",
+    "query=%7F",
+    "query=%1B[31m",
+    "query=a%0D%0Ab",
+    "query=a%09b",
+    "query=a",
+    "query=a&&",
+    "&query=a&mailto=a&api_key=b&mailto=c",
+    "q%75ery=a",
+    "query=a=b",
+    "query=%2525",
+];
+
+/// What finds nothing, or hardly anything.
+const JUNK: &[&str] = &[
+    "zzzzzzzz",
+    "?!",
+    "*",
+    "^",
+    "\\",
+    "%",
+    "a|b",
+    "😀",
+    "👩\u{200d}👩\u{200d}👧",
+    "\u{202e}abc",
+    "<i>",
+    "<i></i>a",
+    "<",
+    "’",
+    "\"",
+    "null",
+    "a,b",
+    "!a",
+    "hx_",
+    "HX_A",
+    "HX_W01",
+    "10.",
+    "10.1/x",
+    "https://doi.org/",
+    "doi:",
+    "https://orcid.org/",
+    "0000-0000-0000-0000",
+    "https://ror.org/0",
+    "-",
+    "1234-5678",
+    "京",
+    "大学",
+    "の",
+    "ไทย",
+    "한국",
+    "大 学",
+    "a大",
+    "é",
+    "e\u{301}",
+    "ß",
+    "ẞ",
+    "İ",
+    "ﬁ",
+];
+
+/// Names and ids of one entity type, or of all.
+pub struct Asker {
+    pub entity_type: Option<&'static str>,
+    /// By record, all its names.
+    names: Vec<Vec<String>>,
+    ids: Vec<String>,
+    /// Ids of other entities, too.
+    merged: Vec<String>,
+}
+
+const ALL_ROUTES: [&str; 10] = [
+    "institutions",
+    "authors",
+    "outputs",
+    "sources",
+    "publishers",
+    "funders",
+    "topics",
+    "domains",
+    "fields",
+    "subfields",
+];
+
+impl Asker {
+    /// Askers of all that can be asked.
+    pub fn all(library: &Library, autocomplete: &Autocomplete<'_>) -> Vec<Asker> {
+        let types = Autocomplete::routes().into_iter().map(Some).chain([None]);
+        let asker = |entity_type: Option<&'static str>| {
+            let is_asked = |route: &&str| entity_type.is_none_or(|of| of == *route);
+            let routes: Vec<&str> = ALL_ROUTES.into_iter().filter(is_asked).collect();
+            let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect::<Vec<_>>();
+            let names = routes.iter().flat_map(|route| autocomplete.names(route)).map(owned);
+            let ids = routes.iter().flat_map(|route| autocomplete.ids(route)).flat_map(owned);
+            let merged = library.redirects.iter().map(|redirect| redirect.from.clone());
+            Asker {
+                entity_type,
+                names: names.filter(|names| !names.is_empty()).collect(),
+                ids: ids.collect(),
+                merged: merged.collect(),
+            }
+        };
+        types.map(asker).filter(|asker| !asker.names.is_empty()).collect()
+    }
+
+    /// Of the ids, merged ones and some of the others, each as it is.
+    pub fn each_id(&self, seeded: &mut Seeded) -> Vec<String> {
+        let some = self.ids.iter().step_by(self.ids.len() / 40 + 1);
+        let asked = self.merged.iter().take(20).chain(some);
+        asked.map(|id| format!("query={}", encoded(seeded, id))).collect()
+    }
+
+    /// A raw query that is mostly taken.
+    pub fn query(&self, seeded: &mut Seeded) -> String {
+        let query = match seeded.below(10) {
+            0 | 1 => self.id(seeded),
+            _ => self.text(seeded),
+        };
+        let raw = format!("query={}", encoded(seeded, &query));
+        match seeded.below(20) {
+            0 => format!("mailto=a%40b.c&{raw}"),
+            1 => format!("{raw}&api_key=x&"),
+            _ => raw,
+        }
+    }
+
+    /// Words, or beginnings of words, of a name or of several.
+    pub fn text(&self, seeded: &mut Seeded) -> String {
+        let names = one(seeded, &self.names);
+        let name = one(seeded, names).as_str();
+        match seeded.below(20) {
+            0..3 => cut(name).to_owned(),
+            3..6 => text(seeded, Some(cut(name))),
+            6 => name.chars().take(1).collect(),
+            7 => part(seeded, name),
+            8..10 => {
+                let others = one(seeded, &self.names);
+                beginnings(seeded, &[names.as_slice(), others.as_slice()].concat())
+            }
+            10 => word(seeded, JUNK).to_owned(),
+            11 => begun(seeded, name),
+            12..15 => shortest(seeded, names),
+            _ => beginnings(seeded, names),
+        }
+    }
+
+    /// The first name of a record, which mostly is its own and no alternative.
+    pub fn name(&self, seeded: &mut Seeded) -> &str {
+        one(seeded, &self.names)[0].as_str()
+    }
+
+    /// An id in one of its forms, or in nearly one.
+    fn id(&self, seeded: &mut Seeded) -> String {
+        let is_merged = !self.merged.is_empty() && chance(seeded, 15);
+        let own = one(seeded, if is_merged { &self.merged } else { &self.ids });
+        let prefixes: &[&str] = match own.as_str() {
+            doi if doi.contains("doi.org/") => &[
+                "",
+                "doi:",
+                "https://doi.org/",
+                "http://doi.org/",
+                "http://dx.doi.org/",
+                "https://dx.doi.org/",
+            ],
+            ror if ror.contains("ror.org/") => &["", "https://ror.org/", "http://ror.org/"],
+            hx if hx.starts_with("HX_") => &[""],
+            issn if issn.len() == 9 => &["", "https://portal.issn.org/resource/ISSN/"],
+            _ => &["", "https://orcid.org/", "http://orcid.org/"],
+        };
+        let written = identifier(seeded, Some(own), prefixes);
+        match seeded.below(12) {
+            0 => format!("{written}{}", word(seeded, &["0", "x", "/", " a", "."])),
+            1 => written.chars().skip(1).collect(),
+            2 => {
+                let length = written.chars().count();
+                written.chars().take(length - 1).collect()
+            }
+            3 => format!(" {written} "),
+            _ => written,
+        }
+    }
+}
+
+/// As much of a name as a query takes.
+fn cut(name: &str) -> &str {
+    &name[..name.floor_char_boundary(QUERY_BYTES_MAX)]
+}
+
+/// Beginnings of up to four words of these names, in any order.
+fn beginnings(seeded: &mut Seeded, names: &[String]) -> String {
+    let words: Vec<&str> = names.iter().flat_map(|name| name.split_whitespace()).collect();
+    let count = 1 + seeded.below(4);
+    let beginning = |_| {
+        let own = one(seeded, &words);
+        let letters = own.chars().count();
+        let length = if chance(seeded, 30) { letters } else { 1 + seeded.below(letters.min(8)) };
+        own.chars().take(length).collect::<String>()
+    };
+    let words = (0..count).map(beginning).collect::<Vec<_>>();
+    let apart = word(seeded, &[" ", " ", " ", "-", ", ", "  "]);
+    cased(seeded, &words.join(apart))
+}
+
+/// One or two letters of one or two words, which find many.
+fn shortest(seeded: &mut Seeded, names: &[String]) -> String {
+    let words: Vec<&str> = names.iter().flat_map(|name| name.split_whitespace()).collect();
+    let count = 1 + seeded.below(2);
+    let beginning = |_| {
+        let own = one(seeded, &words).chars();
+        own.take(1 + seeded.below(2)).collect::<String>()
+    };
+    (0..count).map(beginning).collect::<Vec<_>>().join(" ")
+}
+
+/// A name up to some letter.
+fn begun(seeded: &mut Seeded, name: &str) -> String {
+    let name = cut(name);
+    let length = 1 + seeded.below(name.chars().count().min(30));
+    name.chars().take(length).collect()
+}
+
+/// Up to four letters from anywhere in a name: of scripts without spaces they are found.
+fn part(seeded: &mut Seeded, name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let unspaced = |letter: &char| *letter >= '\u{0e00}';
+    let from = match letters.iter().position(unspaced) {
+        Some(first) => first + seeded.below(letters.len() - first),
+        None => seeded.below(letters.len()),
+    };
+    let length = 1 + seeded.below(4);
+    letters[from..].iter().take(length).collect()
+}
