@@ -1,5 +1,7 @@
 //! Authors.
 
+mod lean;
+
 use crate::dates::emit_newest_dates;
 use crate::emit::{Decimal, Quoted, Short, list, put};
 use crate::institution::Institution;
@@ -26,6 +28,9 @@ pub(crate) fn home(plan: &Plan, ordinal: u64) -> Option<u64> {
 }
 
 pub(crate) fn record(plan: &Plan, ordinal: u64, out: &mut Vec<u8>) {
+    if let Some(words) = plan.name_words() {
+        return lean::record(plan, words, ordinal, out);
+    }
     let mut random = plan.random(Entity::Authors, ordinal, Stream::Body);
     let id = plan.id(Entity::Authors, ordinal);
     let works = plan.expected(Entity::Authors, ordinal, plan.outputs() as f64 * 4.5) as u64 + 1;

@@ -113,6 +113,13 @@ pub(crate) fn emit_newest_dates(plan: &Plan, entity: Entity, ordinal: u64, out: 
     emit_dates(plan, entity, ordinal, Partitions::of(plan, entity).of_ordinal(ordinal), out);
 }
 
+/// `,"updated_date":…` of a record, the day alone.
+pub(crate) fn emit_newest_day(plan: &Plan, entity: Entity, ordinal: u64, out: &mut Vec<u8>) {
+    let partitions = Partitions::of(plan, entity);
+    let day = partitions.day(partitions.of_ordinal(ordinal));
+    put!(out; ",\"updated_date\":\"", day, "\"");
+}
+
 /// `HH:MM:SS.ffffff`; one in twenty has no fraction.
 fn emit_time(random: &mut Random, out: &mut Vec<u8>) {
     let seconds = random.below(86_400);

@@ -29,10 +29,14 @@ mod taxonomy;
 mod text;
 mod work;
 
+use std::sync::Arc;
+
 use emit::Id;
-use random::{Random, Shuffle, Stream, mix, square_share};
+use names::words::NameWords;
+use random::{Shuffle, Stream, mix, square_share};
 
 pub use dump::{EntitySummary, Error, Summary, write_dump};
+pub use random::Random;
 
 /// Largest number of outputs a plan takes: author ids stay distinct up to here.
 pub const OUTPUTS_MAX: u64 = 250_000_000;
@@ -43,10 +47,19 @@ const AUTHORS_MAX: u64 = 99_999_989;
 /// The power of [`Random::skewed`] by which references fall on records: rank r is named in proportion to r^-½.
 const POPULARITY: u32 = 2;
 
+/// Largest number of authors a plan of names takes, so that the ids of merged ones stay distinct too.
+pub const NAMES_MAX: u64 = 90_000_000;
+
+/// Distinct words in a plan of names, unless the plan says otherwise.
+pub const VOCABULARY: u32 = 300_000;
+
+/// The most distinct words of a plan of names.
+pub const VOCABULARY_MAX: u32 = 5_000_000;
+
 /// Records in one part file, unless the plan says otherwise.
 pub const PART_RECORDS: u64 = 10_000;
 
-/// Records in one part file of a lean plan, unless the plan says otherwise.
+/// Records in one part file of a lean plan or one of names, unless the plan says otherwise.
 pub const LEAN_PART_RECORDS: u64 = 100_000;
 
 /// The folders of a dump.
@@ -138,12 +151,21 @@ impl Entity {
     }
 }
 
+/// How much records say.
+#[derive(Clone, Debug)]
+enum Detail {
+    Full,
+    Lean,
+    /// There are authors alone, named with these words.
+    Names(Arc<NameWords>),
+}
+
 /// What a dump holds: its size, its seed and how much its works say. Two equal plans describe the same bytes.
 #[derive(Clone, Debug)]
 pub struct Plan {
     outputs: u64,
     seed: u64,
-    is_lean: bool,
+    detail: Detail,
     part_records: u64,
     /// Records of each entity.
     counts: [u64; 11],
@@ -158,7 +180,7 @@ impl Plan {
         let counts = Entity::ALL.map(|entity| entity.records(outputs));
         let shuffles = Entity::ALL
             .map(|entity| Shuffle::new(counts[entity as usize], seed ^ mix(entity as u64)));
-        Self { outputs, seed, is_lean: false, part_records: PART_RECORDS, counts, shuffles }
+        Self { outputs, seed, detail: Detail::Full, part_records: PART_RECORDS, counts, shuffles }
     }
 
     /// A plan whose works say little beyond what lists filter and sort by, in under a kilobyte each, so that many of
@@ -174,9 +196,22 @@ impl Plan {
             };
             plan.shuffles[entity as usize] = Shuffle::new(referenced, seed ^ mix(entity as u64));
         }
-        plan.is_lean = true;
+        plan.detail = Detail::Lean;
         plan.part_records = LEAN_PART_RECORDS;
         plan
+    }
+
+    /// A plan of `authors` alone, brought into `1..=`[`NAMES_MAX`], in under 200 bytes each: a name of three words out
+    /// of `vocabulary` ones, brought into `1..=`[`VOCABULARY_MAX`], and counts. One in five has one or two alternative
+    /// names of the same words.
+    pub fn names(authors: u64, vocabulary: u32, seed: u64) -> Self {
+        let authors = authors.clamp(1, NAMES_MAX);
+        let words = NameWords::new(vocabulary.clamp(1, VOCABULARY_MAX));
+        let counts = Entity::ALL.map(|entity| if entity == Entity::Authors { authors } else { 0 });
+        let shuffles = Entity::ALL
+            .map(|entity| Shuffle::new(counts[entity as usize], seed ^ mix(entity as u64)));
+        let detail = Detail::Names(Arc::new(words));
+        Self { outputs: 0, seed, detail, part_records: LEAN_PART_RECORDS, counts, shuffles }
     }
 
     /// The same records in parts of at most `part_records` lines (at least 1).
@@ -203,7 +238,15 @@ impl Plan {
 
     /// Whether works say little, many authors have no record, and other entities are few.
     pub fn is_lean(&self) -> bool {
-        self.is_lean
+        matches!(self.detail, Detail::Lean)
+    }
+
+    /// The words of authors' names where names are all that matters.
+    pub(crate) fn name_words(&self) -> Option<&NameWords> {
+        match &self.detail {
+            Detail::Names(words) => Some(words),
+            _ => None,
+        }
     }
 
     /// Number of records of an entity, without older copies.

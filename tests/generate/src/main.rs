@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use pinakes_generate::{OUTPUTS_MAX, Plan, write_dump};
+use pinakes_generate::{NAMES_MAX, OUTPUTS_MAX, Plan, VOCABULARY, VOCABULARY_MAX, write_dump};
 
 /// Writes a synthetic dump in the layout and the record shapes of today's OpenAlex snapshot.
 ///
 /// The dump holds works, authors, sources, institutions, publishers, funders, the whole taxonomy and institution
 /// types, with manifests and merged ids. References between records are consistent; about 1 % of the author
-/// references dangle. The bytes depend on --outputs, --seed, --lean and --part-records alone. One million outputs make
+/// references dangle. The bytes depend on --outputs, --seed, --lean, --names, --vocabulary and --part-records alone. One million outputs make
 /// about 12 GB of JSON lines, 3 GB on disk.
 #[derive(Parser)]
 #[command(name = "pinakes-generate", version)]
@@ -29,6 +29,14 @@ struct Arguments {
     #[arg(long)]
     lean: bool,
 
+    /// Authors alone, this many, about 150 bytes each, with names of three words, for autocomplete
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["outputs", "lean"], value_parser = clap::value_parser!(u64).range(1..=NAMES_MAX))]
+    names: Option<u64>,
+
+    /// Distinct words that --names are made of
+    #[arg(long, value_name = "COUNT", requires = "names", default_value_t = VOCABULARY, value_parser = clap::value_parser!(u32).range(1..=i64::from(VOCABULARY_MAX)))]
+    vocabulary: u32,
+
     /// Directory to write into; created if absent, refused if it already holds a dump
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -37,7 +45,7 @@ struct Arguments {
     #[arg(long, value_name = "COUNT")]
     threads: Option<NonZeroUsize>,
 
-    /// Records in one part file at most [default: 10000, lean 100000]
+    /// Records in one part file at most [default: 10000, lean and names 100000]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     part_records: Option<u64>,
 }
@@ -48,8 +56,12 @@ fn main() -> ExitCode {
         .threads
         .or_else(|| std::thread::available_parallelism().ok())
         .map_or(1, NonZeroUsize::get);
-    let plan_of = if arguments.lean { Plan::lean } else { Plan::new };
-    let mut plan = plan_of(arguments.outputs, arguments.seed);
+    let (outputs, seed) = (arguments.outputs, arguments.seed);
+    let mut plan = match arguments.names {
+        Some(authors) => Plan::names(authors, arguments.vocabulary, seed),
+        None if arguments.lean => Plan::lean(outputs, seed),
+        None => Plan::new(outputs, seed),
+    };
     if let Some(part_records) = arguments.part_records {
         plan = plan.with_part_records(part_records);
     }

@@ -1,5 +1,7 @@
 //! Names of people and organisations, and the external identifiers with check digits.
 
+pub(crate) mod words;
+
 use crate::emit::{Emit, padded, put};
 use crate::random::{Random, Stream};
 use crate::text::{Script, put_capitalised, put_phrase};

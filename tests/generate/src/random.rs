@@ -29,13 +29,13 @@ pub(crate) enum Stream {
 
 /// A sequence of draws of one key.
 #[derive(Clone, Debug)]
-pub(crate) struct Random {
+pub struct Random {
     state: u64,
 }
 
 impl Random {
     /// The sequence of `key`; equal keys give equal sequences.
-    pub(crate) fn new(key: u64) -> Self {
+    pub fn new(key: u64) -> Self {
         Self { state: mix(key) }
     }
 
@@ -46,12 +46,12 @@ impl Random {
     }
 
     /// Uniform in `0..bound`; 0 for a bound of 0.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Uniform in `low..=high`.
-    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
@@ -73,7 +73,7 @@ impl Random {
     }
 
     /// One of `choices`, which must not be empty.
-    pub(crate) fn choose<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+    pub fn choose<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len() as u64) as usize]
     }
 }

@@ -142,6 +142,7 @@ static VOCABULARIES: LazyLock<[Vocabulary; 9]> =
 const BUCKETS: u32 = 4096;
 
 /// Distinct lower-case words by descending frequency.
+#[derive(Debug)]
 pub(crate) struct Vocabulary {
     text: String,
     ends: Vec<u32>,
@@ -167,9 +168,14 @@ impl Vocabulary {
             }
             words.push(word);
         }
-        let mut vocabulary =
-            Self { text: String::new(), ends: vec![0], buckets: zipf_buckets(traits.words) };
-        for word in &words {
+        Self::of_words(&words, 2.7)
+    }
+
+    /// At least one word, commonest first, drawn in proportion to 1 / (rank + `flatness`).
+    pub(crate) fn of_words(words: &[String], flatness: f64) -> Self {
+        let buckets = zipf_buckets(words.len() as u32, flatness);
+        let mut vocabulary = Self { text: String::new(), ends: vec![0], buckets };
+        for word in words {
             vocabulary.text.push_str(word);
             vocabulary.ends.push(vocabulary.text.len() as u32);
         }
@@ -200,9 +206,9 @@ impl Vocabulary {
     }
 }
 
-/// Splits ranks with probability proportional to 1 / (rank + 2.7) into buckets of equal probability.
-fn zipf_buckets(words: u32) -> Vec<u32> {
-    let weight = |rank: u32| 1.0 / (f64::from(rank) + 2.7);
+/// Splits ranks with probability proportional to 1 / (rank + `flatness`) into buckets of equal probability.
+fn zipf_buckets(words: u32, flatness: f64) -> Vec<u32> {
+    let weight = |rank: u32| 1.0 / (f64::from(rank) + flatness);
     let total: f64 = (0..words).map(weight).sum();
     let (mut rank, mut below) = (0, 0.0);
     let mut buckets: Vec<u32> = (0..BUCKETS)

@@ -9,13 +9,16 @@ use super::parts::Part;
 use super::{Error, Written};
 use crate::Entity;
 
-/// Writes `jsonl/<entity>/manifest.json` and `jsonl/manifest.json` below `root`.
+/// Writes `jsonl/<entity>/manifest.json` of what has parts, and `jsonl/manifest.json` below `root`.
 pub(super) fn write(root: &Path, parts: &[Part], written: &[Written]) -> Result<(), Error> {
     let listed: Vec<(&Part, &Written)> = parts.iter().zip(written).collect();
     write_one(&root.join("jsonl/manifest.json"), &listed)?;
     for entity in Entity::ALL {
         let of_entity: Vec<_> =
             listed.iter().copied().filter(|(part, _)| part.entity == entity).collect();
+        if of_entity.is_empty() {
+            continue;
+        }
         write_one(&root.join("jsonl").join(entity.folder()).join("manifest.json"), &of_entity)?;
     }
     Ok(())
