@@ -4,6 +4,7 @@ SNAPSHOTS ?= target/sample-snapshots
 LISTEN ?= 127.0.0.1:8080
 OUTPUTS ?= 1000000
 LIST_OUTPUTS ?= 10000000
+NAMES ?= 5000000
 
 .PHONY: run test lint bench bless
 
@@ -23,10 +24,11 @@ lint: ## Formatting and lints
 	@cargo fmt --all --check
 	@cargo clippy --locked --workspace --all-targets -- -D warnings
 
-bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000
+bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
 	@target/release/pinakes-bench all --outputs $(OUTPUTS)
 	@target/release/pinakes-bench lists --outputs $(LIST_OUTPUTS)
+	@target/release/pinakes-bench names --names $(NAMES)
 
 bless: ## Record the generated blocks of FORMAT.md and other goldens anew
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-format --tests

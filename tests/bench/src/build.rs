@@ -53,7 +53,7 @@ pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
 /// Writes a dump where there is none.
 pub fn generate(plan: &Plan, dump: &Path) -> Result<()> {
     if !dump.join("data").exists() {
-        println!("generating {} outputs into {}", plan.outputs(), dump.display());
+        println!("generating {}", dump.display());
         let begun = Instant::now();
         pinakes_generate::write_dump(plan, dump, rayon::current_num_threads())?;
         println!("generated in {:.1} s", begun.elapsed().as_secs_f64());

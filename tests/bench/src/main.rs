@@ -1,9 +1,12 @@
 //! `make bench`: what the programs cost, each figure beside its ceiling, both from one run.
 
 mod build;
+mod dump;
 mod get;
 mod lists;
+mod names;
 mod process;
+mod serve;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -45,10 +48,25 @@ enum What {
         #[arg(long, default_value = "2G")]
         memory: String,
     },
-    /// Serve the bytes of a file from a bare warp handler, as the ceiling of a record's GET.
+    /// Ask what begins with letters, of a snapshot of authors alone and of SQLite's FTS5, and serve it.
+    Names {
+        /// Authors in the generated dump.
+        #[arg(long, default_value_t = 5_000_000)]
+        names: u64,
+        /// Distinct words that their names are made of.
+        #[arg(long, default_value_t = pinakes_generate::VOCABULARY)]
+        vocabulary: u32,
+        /// Where the dump, the snapshots and the SQLite file are kept; a dump or file that is there is used again.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// What the compiler may use, as its own `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
+    /// Serve the bytes of files from a bare warp handler, as the ceiling of a GET.
     Bare {
-        /// The file.
-        file: PathBuf,
+        /// The files.
+        files: Vec<PathBuf>,
     },
 }
 
@@ -56,7 +74,10 @@ fn main() -> ExitCode {
     let outcome = match Options::parse().what {
         What::All { outputs, dir, memory } => all(outputs, &dir, &memory),
         What::Lists { outputs, dir, memory } => lists::run(outputs, &dir, &memory),
-        What::Bare { file } => get::serve_bare(&file),
+        What::Names { names, vocabulary, dir, memory } => {
+            names::run(names, vocabulary, &dir, &memory)
+        }
+        What::Bare { files } => serve::serve_bare(&files),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,16 +1,13 @@
 //! The works of a dump, read as lines of JSON: what the columns of a table need of them.
 
-use std::{
-    borrow::Cow,
-    fs::File,
-    io::{BufRead, BufReader},
-    path::{Path, PathBuf},
-};
+use std::{borrow::Cow, path::Path};
 
-use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
 
-use crate::Result;
+use crate::{
+    Result,
+    dump::{each_line, number},
+};
 
 /// A work as its line has it.
 #[derive(Deserialize)]
@@ -78,11 +75,6 @@ impl Reference<'_> {
     }
 }
 
-/// The number at the end of `https://openalex.org/W1`.
-fn number(id: &str) -> i64 {
-    id.trim_start_matches(|char: char| !char.is_ascii_digit()).parse().unwrap_or(-1)
-}
-
 impl Work<'_> {
     /// The number of its id.
     pub fn id(&self) -> i64 {
@@ -141,31 +133,7 @@ fn moment(text: &str) -> i64 {
 /// Calls `each` with every work of a dump, newest partition first: of several copies of a work, the one that counts
 /// comes first.
 pub fn each_work(dump: &Path, mut each: impl FnMut(&Work<'_>) -> Result<()>) -> Result<()> {
-    let mut line = Vec::new();
-    for part in parts(dump)? {
-        let file = BufReader::with_capacity(1 << 18, File::open(part)?);
-        let mut lines = BufReader::with_capacity(1 << 18, MultiGzDecoder::new(file));
-        while lines.read_until(b'\n', &mut line)? > 0 {
-            each(&serde_json::from_slice(&line)?)?;
-            line.clear();
-        }
-    }
-    Ok(())
-}
-
-/// The part files of the works, newest partition first.
-fn parts(dump: &Path) -> Result<Vec<PathBuf>> {
-    let mut parts = Vec::new();
-    for partition in std::fs::read_dir(dump.join("data/jsonl/works"))? {
-        let partition = partition?.path();
-        if partition.is_dir() {
-            for part in std::fs::read_dir(partition)? {
-                parts.push(part?.path());
-            }
-        }
-    }
-    parts.sort_unstable_by(|a, b| b.cmp(a));
-    Ok(parts)
+    each_line(dump, "works", |line| each(&serde_json::from_slice(line)?))
 }
 
 #[cfg(test)]
@@ -184,11 +152,5 @@ mod tests {
             "2069-12-31T23:59:59.999999",
         ];
         assert!(moments.windows(2).all(|pair| moment(pair[0]) < moment(pair[1])));
-    }
-
-    #[test]
-    fn ids_are_numbers() {
-        assert_eq!(number("https://openalex.org/W2000000017"), 2_000_000_017);
-        assert_eq!(number("https://openalex.org/"), -1);
     }
 }

@@ -1,0 +1,61 @@
+//! The lines of a dump's records, read one by one.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+};
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::Result;
+
+/// Calls `each` with every line of an entity's folder, newest partition first: of several copies of a record, the one
+/// that counts comes first.
+pub fn each_line(
+    dump: &Path,
+    folder: &str,
+    mut each: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut line = Vec::new();
+    for part in parts(&dump.join("data/jsonl").join(folder))? {
+        let file = BufReader::with_capacity(1 << 18, File::open(part)?);
+        let mut lines = BufReader::with_capacity(1 << 18, MultiGzDecoder::new(file));
+        while lines.read_until(b'\n', &mut line)? > 0 {
+            each(&line)?;
+            line.clear();
+        }
+    }
+    Ok(())
+}
+
+/// The number at the end of `https://openalex.org/W1`.
+pub fn number(id: &str) -> i64 {
+    id.trim_start_matches(|char: char| !char.is_ascii_digit()).parse().unwrap_or(-1)
+}
+
+/// The part files in a folder, newest partition first.
+fn parts(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut parts = Vec::new();
+    for partition in std::fs::read_dir(folder)? {
+        let partition = partition?.path();
+        if partition.is_dir() {
+            for part in std::fs::read_dir(partition)? {
+                parts.push(part?.path());
+            }
+        }
+    }
+    parts.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_numbers() {
+        assert_eq!(number("https://openalex.org/W2000000017"), 2_000_000_017);
+        assert_eq!(number("https://openalex.org/"), -1);
+    }
+}

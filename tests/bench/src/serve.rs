@@ -1,0 +1,115 @@
+//! Servers started to be measured, a bare warp handler as their ceiling, and a client that does no more than it must.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use warp::Filter;
+
+use crate::{Result, process::beside};
+
+/// A server that is stopped when it is no longer needed.
+pub struct Server {
+    child: Child,
+    /// Address and port.
+    pub address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// `pinakes-server` on a directory of snapshots.
+    pub fn ours(snapshots: &Path) -> Result<Server> {
+        Server::start(
+            Command::new(beside("pinakes-server")?)
+                .args(["--listen", "127.0.0.1:0", "--snapshots"])
+                .arg(snapshots),
+        )
+    }
+
+    /// [`serve_bare`] in a process of its own.
+    pub fn bare(files: &[PathBuf]) -> Result<Server> {
+        Server::start(Command::new(std::env::current_exe()?).arg("bare").args(files))
+    }
+
+    fn start(command: &mut Command) -> Result<Server> {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let stdout = child.stdout.take().ok_or("no standard output")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        let address = line.trim().rsplit('/').next().unwrap_or_default().to_owned();
+        Ok(Server { child, address })
+    }
+}
+
+/// Where a bare server has the bytes of a file.
+pub fn bare_path(file: usize) -> String {
+    format!("/file/{file}")
+}
+
+/// Serves the bytes of files until killed.
+pub fn serve_bare(files: &[PathBuf]) -> Result<()> {
+    let read = |file: &PathBuf| Ok(bytes::Bytes::from(std::fs::read(file)?));
+    let bodies = files.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let handler = warp::path!("file" / usize).map(move |file: usize| {
+        http::Response::builder()
+            .header("content-type", "application/json")
+            .body(bodies.get(file).cloned().unwrap_or_default())
+            .unwrap_or_default()
+    });
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        println!("listening on http://{}", listener.local_addr()?);
+        warp::serve(handler).incoming(listener).run().await;
+        Ok(())
+    })
+}
+
+/// A client of one connection.
+pub struct Client {
+    stream: BufReader<TcpStream>,
+    body: Vec<u8>,
+}
+
+impl Client {
+    /// Connects.
+    pub fn connect(address: &str) -> Result<Client> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Client { stream: BufReader::with_capacity(1 << 16, stream), body: Vec::new() })
+    }
+
+    /// The body of an answer, which has to be a 200.
+    pub fn get(&mut self, path: &str) -> Result<&[u8]> {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: bench\r\n\r\n");
+        self.stream.get_mut().write_all(request.as_bytes())?;
+        let mut length = 0;
+        let mut line = String::new();
+        self.stream.read_line(&mut line)?;
+        if !line.starts_with("HTTP/1.1 200 ") {
+            return Err(format!("GET {path} was answered `{}`", line.trim_end()).into());
+        }
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line)?;
+            let line = line.trim_end().to_ascii_lowercase();
+            if let Some(value) = line.strip_prefix("content-length:") {
+                length = value.trim().parse()?;
+            }
+            if line.is_empty() {
+                break;
+            }
+        }
+        self.body.resize(length, 0);
+        self.stream.read_exact(&mut self.body)?;
+        Ok(&self.body)
+    }
+}
