@@ -38,6 +38,10 @@ pub const ENTITIES: [Entity; 10] = [
     Entity::Subfield,
 ];
 
+/// Bytes of a folded alternative name that are indexed; longer ones are cut at a character. A text of
+/// 256 bytes folds to fewer.
+pub const ALTERNATIVE_BYTES_MAX: usize = 4_096;
+
 /// Which part of a name a word is: the mark of its row in `words`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -101,7 +105,7 @@ pub struct Candidate {
 ///
 /// Where the snapshot is damaged, or the deadline passes. Cost: for one word a look-up, or
 /// [`BLOCK_ROWS_MAX`](crate::dictionary::BLOCK_ROWS_MAX) rows; for several, gathering the rows of
-/// each and meeting them.
+/// each, meeting them, and finding the most cited of them as a list sorted so does.
 pub fn autocomplete(
     snapshot: &Snapshot,
     entities: &[Entity],
@@ -178,7 +182,7 @@ struct Merged {
 
 /// The tier, whether there is no count of citations, that count so that the greatest comes first,
 /// the entity's place, the id.
-type MergeKey = (Tier, bool, u64, usize, u64);
+type MergeKey = (Tier, bool, u64, Option<usize>, u64);
 
 impl Merged {
     fn add(
@@ -189,7 +193,7 @@ impl Merged {
     ) -> Result<(), RenderError> {
         self.count += count;
         let entity = names.entity;
-        let place = ENTITIES.iter().position(|known| *known == entity).unwrap_or(ENTITIES.len());
+        let place = ENTITIES.iter().position(|known| *known == entity);
         for (tier, row) in best.iter().copied() {
             let cited = names.ranking.cited_at(row)?;
             let id = names.snapshot.row_id(entity, row)?;

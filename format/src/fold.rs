@@ -58,6 +58,16 @@ fn by_letter(c: char) -> impl Iterator<Item = char> {
     other.map_or("", |(_, other)| other).chars().chain(as_is)
 }
 
+/// Bytes of the characters that two texts begin with.
+pub fn shared_bytes(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
+}
+
+/// A text cut at a character to so many bytes at most.
+pub fn cut(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}
+
 /// Bytes of a word that are indexed; longer ones are cut at a character.
 pub const WORD_BYTES_MAX: usize = 256;
 
@@ -73,9 +83,7 @@ pub fn words(folded: &str) -> impl Iterator<Item = &str> {
 }
 
 fn cut_word(word: &str) -> &str {
-    let end = word.len().min(WORD_BYTES_MAX);
-    let end = (0..=end).rev().find(|at| word.is_char_boundary(*at)).unwrap_or(0);
-    &word[..end]
+    cut(word, WORD_BYTES_MAX)
 }
 
 /// Whether a character is of a script that does not part words by spaces.

@@ -34,6 +34,7 @@ pub use operand::Operand;
 pub(crate) use operand::hx;
 pub use refuse::{Refusal, nearest};
 pub(crate) use set::Set;
+pub(crate) use sorted::{first_of, rows_with_codes};
 pub(crate) use words::rows_of_words;
 
 /// The page sizes there are.

@@ -50,6 +50,12 @@ impl RowSet {
         is_new
     }
 
+    /// Takes a row out that is below their number.
+    pub fn remove(&mut self, row: u32) {
+        let low = row as usize % CHUNK_ROWS;
+        self.chunks[row as usize / CHUNK_ROWS][low / 64] &= !(1 << (low % 64));
+    }
+
     /// The rows of a chunk.
     pub fn chunk(&self, chunk: usize) -> &Bits {
         &self.chunks[chunk]

@@ -50,7 +50,10 @@ use crate::{
 /// Rows one thread extracts at a time, at most.
 const BATCH_ROWS: u32 = 2_048;
 /// Bytes of records one thread extracts at a time, but for the last record.
-const BATCH_BYTES: usize = 4 << 20;
+const BATCH_BYTES: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
+/// Bytes that may be extracted from one of a record: of a name in a script without spaces, each
+/// character begins a word, and two words one after another may begin alike.
+const EXTRACTED_PER_BYTE: usize = 16;
 
 impl Linker<'_> {
     /// Writes the indexes of every entity, whose records, ids and names lie in the directory.
@@ -161,11 +164,13 @@ impl Linker<'_> {
     ) -> Result<()> {
         let count = draft.count(extractor.entity());
         let wave_batches = rayon::current_num_threads() * 4;
+        let batch_bytes = (self.sorter_bytes() / wave_batches / EXTRACTED_PER_BYTE)
+            .clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end());
         let mut from = 0;
         while from < count {
             let chunk_end = (from / CHUNK_ROWS as u32 + 1) * CHUNK_ROWS as u32;
-            let ranges =
-                batches(draft, extractor.entity(), from..chunk_end.min(count), wave_batches)?;
+            let rows = from..chunk_end.min(count);
+            let ranges = batches(draft, extractor.entity(), rows, wave_batches, batch_bytes)?;
             let to = ranges.last().map_or(count, |range| range.end);
             let extracted: Result<Vec<Extracted>> =
                 ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
@@ -173,13 +178,12 @@ impl Linker<'_> {
                 self.spilled(indexes.columns.push(&batch))?;
                 indexes.inverter.push(&batch);
                 indexes.names.push(&batch.names);
+                if indexes.held_bytes() > self.sorter_bytes() / 2 {
+                    self.spilled(indexes.close_run(from / CHUNK_ROWS as u32))?;
+                }
             }
-            let ends_chunk = to == chunk_end || to == count;
-            let held_bytes = indexes.inverter.bytes() + indexes.names.held_bytes();
-            if ends_chunk || held_bytes > self.sorter_bytes() / 2 {
-                let chunk = from / CHUNK_ROWS as u32;
-                self.spilled(indexes.inverter.close_run(chunk))?;
-                self.spilled(indexes.names.close_run(chunk))?;
+            if to == chunk_end || to == count {
+                self.spilled(indexes.close_run(from / CHUNK_ROWS as u32))?;
             }
             bar.advance(u64::from(to - from));
             from = to;
@@ -246,6 +250,18 @@ struct Indexes<'i, 'k> {
     names: &'i mut NameRuns,
 }
 
+impl Indexes<'_, '_> {
+    fn held_bytes(&self) -> usize {
+        self.inverter.bytes() + self.names.held_bytes()
+    }
+
+    /// Writes what is held, all of one chunk, as runs.
+    fn close_run(&mut self, chunk: u32) -> io::Result<()> {
+        self.inverter.close_run(chunk)?;
+        self.names.close_run(chunk)
+    }
+}
+
 /// Consecutive rows, cut into batches of so many bytes or rows, whichever comes first.
 ///
 /// Records of many authors stand together, so that rows alone would not bound what a wave holds.
@@ -254,13 +270,14 @@ fn batches(
     entity: Entity,
     rows: Range<u32>,
     batches_max: usize,
+    batch_bytes: usize,
 ) -> Result<Vec<Range<u32>>> {
     let mut batches = Vec::with_capacity(batches_max);
     let (mut from, mut bytes) = (rows.start, 0);
     for row in rows.clone() {
         bytes += read(draft.record_bytes(entity, row))?;
         let is_last = row + 1 == rows.end;
-        if is_last || row + 1 - from == BATCH_ROWS || bytes >= BATCH_BYTES {
+        if is_last || row + 1 - from == BATCH_ROWS || bytes >= batch_bytes {
             batches.push(from..row + 1);
             (from, bytes) = (row + 1, 0);
             if batches.len() == batches_max {

@@ -8,14 +8,16 @@ use crate::{
     ids::Ids,
     orders::Order,
     prefixes::{BEST_MAX, Tier},
-    query::{AnswerError, Deadline, Set},
+    query::{AnswerError, Deadline, Set, first_of, rows_with_codes},
     render::RenderError,
     snapshot::Snapshot,
 };
 
-/// Rows of a set that are offered in the time one rank of the order by citations is looked at.
+/// Names that are offered one by one; of more, the most cited are looked for.
+const FEW_ROWS: usize = 4_096;
+/// Rows of a set that are looked at in the time one rank of the order by citations is.
 const ROWS_PER_RANK: u64 = 4;
-/// So many times the ranks expected to be enough are looked at before all rows are offered.
+/// So many times the ranks expected to be enough are looked at before the set is asked itself.
 const PATIENCE: u64 = 4;
 /// Rows looked at between two looks at the clock.
 const ROWS_PER_LOOK: u32 = 4_096;
@@ -61,20 +63,9 @@ impl Best {
         tier: Tier,
         row: u32,
     ) -> Result<(), RenderError> {
-        self.offer_if(ranking, tier, row, || Ok(true))
-    }
-
-    /// Offers a record if it is one, which is asked only where it would be among the best.
-    fn offer_if(
-        &mut self,
-        ranking: &Ranking<'_>,
-        tier: Tier,
-        row: u32,
-        is_one: impl FnOnce() -> Result<bool, RenderError>,
-    ) -> Result<(), RenderError> {
         let cited = ranking.cited.code_of(row)?;
         let is_worse = |last: &Placed| (last.tier, last.cited) < (tier, cited);
-        if self.is_full() && self.0.last().is_some_and(is_worse) || !is_one()? {
+        if self.is_full() && self.0.last().is_some_and(is_worse) {
             return Ok(());
         }
         let id = ranking.ids.id(row as usize)?;
@@ -204,23 +195,21 @@ impl<'s> Names<'s> {
             return Ok(best);
         }
         named.alternatives = self.alternatives(folded)?;
-        for row in &named.alternatives {
-            if named.own_tier(*row)?.is_none() {
-                best.offer(&self.ranking, Tier::Alternative, *row)?;
+        for rows in named.alternatives.chunks(ROWS_PER_LOOK as usize) {
+            self.deadline.check()?;
+            for row in rows {
+                if named.own_tier(*row)?.is_none() {
+                    best.offer(&self.ranking, Tier::Alternative, *row)?;
+                }
             }
         }
-        let is_other = |row| Ok(matches.contains(row) && named.tier(row)? == Tier::Words);
-        if self.most_cited(Tier::Words, matches.count(), is_other, &mut best)? {
+        if best.is_full() {
             return Ok(best);
         }
-        let mut outcome = Ok(());
-        matches.each(|row| {
-            if outcome.is_ok() {
-                let is_other = || Ok(named.tier(row)? == Tier::Words);
-                outcome = best.offer_if(&self.ranking, Tier::Words, row, is_other);
-            }
-        });
-        outcome?;
+        let is_other = |row| Ok(matches.contains(row) && named.tier(row)? == Tier::Words);
+        if !self.most_cited(Tier::Words, matches.count(), is_other, &mut best)? {
+            self.first_of(matches, Tier::Words, &mut best)?;
+        }
         Ok(best)
     }
 
@@ -258,9 +247,13 @@ impl<'s> Names<'s> {
     /// Offers the records whose own names are of a tier.
     fn by_name(&self, named: &Named<'s>, tier: Tier, best: &mut Best) -> Result<(), AnswerError> {
         let names = if tier == Tier::Equals { &named.equals } else { &named.begins };
-        let is_one = |row| Ok(names.codes.contains(&named.by_name.code_of(row)?));
-        if self.most_cited(tier, names.ranks.len() as u64, is_one, best)? {
-            return Ok(());
+        if names.ranks.len() > FEW_ROWS {
+            let is_one = |row| Ok(names.codes.contains(&named.by_name.code_of(row)?));
+            if self.most_cited(tier, names.ranks.len() as u64, is_one, best)? {
+                return Ok(());
+            }
+            let set = rows_with_codes(named.by_name, names.codes.clone(), self.deadline)?;
+            return self.first_of(&set, tier, best);
         }
         let mut outcome = Ok(());
         named.by_name.each_row(names.ranks.clone(), |row| {
@@ -270,9 +263,21 @@ impl<'s> Names<'s> {
         Ok(outcome?)
     }
 
+    /// Offers the most cited of a set, but for those of a better tier, of which there are not ten.
+    fn first_of(&self, set: &Set, tier: Tier, best: &mut Best) -> Result<(), AnswerError> {
+        let by_id = (self.ranking.ids, self.snapshot.id_order(self.entity)?);
+        let known: Vec<u32> = best.0.iter().map(|placed| placed.row).collect();
+        let count = BEST_MAX + known.len();
+        for row in first_of(set, self.ranking.cited, by_id, count, self.deadline)? {
+            if !known.contains(&row) {
+                best.offer(&self.ranking, tier, row)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Offers those of a tier, of which there are so many, among the most cited records, where that is
-    /// likely to be quicker than offering them all; whether the best are found. If not, none of the
-    /// tier is left.
+    /// likely to be quick; whether the best are found. If not, none of the tier is left.
     fn most_cited(
         &self,
         tier: Tier,

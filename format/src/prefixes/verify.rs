@@ -15,6 +15,7 @@ impl Prefixes {
         rows: u32,
         seen: &mut RowSet,
     ) -> Result<(), Fault> {
+        seen.clear();
         let mut answers = 0;
         self.of_answers.verify(&self.archive, |prefix, number| {
             demand(number == answers, "its answers do not stand in the order of their prefixes")?;
@@ -23,8 +24,7 @@ impl Prefixes {
             let answer = self.answer_at(number as usize)?;
             let is_as_read = self.answer_bytes(number as usize)? == answer.encode();
             demand(is_as_read, "the numbers of an answer do not agree")?;
-            seen.clear();
-            let (postings, count) = rows_beginning(words, prefix, seen)?;
+            let (postings, count) = add_rows(words, prefix, seen)?;
             demand(postings > BLOCK_ROWS_MAX as u64, "a prefix that few names have has an answer")?;
             demand(answer.count == count, "an answer counts other records than match")?;
             let best = &answer.best;
@@ -36,7 +36,7 @@ impl Prefixes {
                 demand(matches, "an answer has a row that does not match, or one twice")?;
                 known.push(*row);
             }
-            Ok(())
+            take_rows(words, prefix, seen)
         })?;
         demand(answers == self.answers as u64, "not every answer has a prefix")?;
         let mut at = HEADER_BYTES + self.answers * ANSWER_BYTES;
@@ -48,11 +48,11 @@ impl Prefixes {
             let set = self.set_at(number as usize)?;
             demand(set.place().start == at, "its sets do not lie one after another")?;
             at = set.place().end;
-            seen.clear();
-            let (_, count) = rows_beginning(words, prefix, seen)?;
+            let (_, count) = add_rows(words, prefix, seen)?;
             let mut are_all = set.count() == count;
             set.verify(&(0..rows), |row| are_all &= !seen.insert(row))?;
-            demand(are_all, "a set has other rows than have words with its prefix")
+            demand(are_all, "a set has other rows than have words with its prefix")?;
+            take_rows(words, prefix, seen)
         })?;
         demand(sets == self.sets as u64, "not every set has a prefix")?;
         let end = self.archive.u64_at(self.places_from + self.sets * 8)?;
@@ -68,11 +68,7 @@ fn demand_text(prefix: &[u8]) -> Result<(), Fault> {
 
 /// Adds the rows of the words that begin so: how many postings they have, and how many rows were
 /// added.
-fn rows_beginning(
-    words: &Dictionary,
-    prefix: &[u8],
-    seen: &mut RowSet,
-) -> Result<(u64, u32), Fault> {
+fn add_rows(words: &Dictionary, prefix: &[u8], seen: &mut RowSet) -> Result<(u64, u32), Fault> {
     let (mut postings, mut count) = (0, 0);
     let mut texts = words.from(prefix)?;
     while let Some((_, rows)) = texts.here_beginning(prefix) {
@@ -81,6 +77,16 @@ fn rows_beginning(
         texts.advance()?;
     }
     Ok((postings, count))
+}
+
+/// Takes the same rows out again, which costs what they are and not what all rows are.
+fn take_rows(words: &Dictionary, prefix: &[u8], seen: &mut RowSet) -> Result<(), Fault> {
+    let mut texts = words.from(prefix)?;
+    while let Some((_, rows)) = texts.here_beginning(prefix) {
+        rows.each(|row| seen.remove(row))?;
+        texts.advance()?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

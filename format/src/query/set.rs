@@ -4,7 +4,7 @@ use super::{
     AnswerError, Deadline,
     matches::{Chunk, Filter},
     range::ValueRange,
-    side::{Atom, add_points},
+    side::{Atom, Side, add_points},
     walk::run_of,
 };
 use crate::{
@@ -82,20 +82,14 @@ impl Set {
         Ok(())
     }
 
-    /// Shows `visit` each row, ascending.
-    pub fn each(&self, mut visit: impl FnMut(u32)) {
-        match self {
-            Set::All(rows) => (0..*rows).for_each(visit),
-            Set::Few(few) => few.iter().for_each(|row| visit(*row)),
-            Set::Many(words, _) => {
-                for (chunk, bits) in (0..).zip(words.as_chunks::<CHUNK_WORDS>().0) {
-                    each_bit(bits, |low| {
-                        visit(chunk << 16 | u32::from(low));
-                        true
-                    });
-                }
-            }
-        }
+    /// The set as a side of another filter.
+    pub(super) fn into_side(self) -> Side<'static> {
+        let atom = match self {
+            Set::All(rows) => Atom::Rows(0..rows),
+            Set::Few(few) => Atom::Points(few),
+            Set::Many(words, _) => Atom::Bits(words),
+        };
+        Side { is_negated: false, atoms: vec![atom], text: String::new() }
     }
 
     /// How many rows.

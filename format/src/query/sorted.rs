@@ -6,9 +6,14 @@
 //! since ties stand by id both ways. With further keys, only the run the page begins in and the one
 //! it ends in are taken apart by the next key, in the same way.
 
+use std::ops::Range;
+
 use super::{
     AnswerError, Deadline,
+    matches::Filter,
+    range::ValueRange,
     set::Set,
+    side::Side,
     walk::{Walk, run_of},
 };
 use crate::{ids::Ids, orders::Order, render::RenderError};
@@ -26,6 +31,29 @@ impl Sort<'_> {
         let none = self.order.no_code();
         if !self.is_reversed || code == none { code } else { none - 1 - code }
     }
+}
+
+/// The first rows of a set in an order.
+pub(crate) fn first_of(
+    set: &Set,
+    order: Order<'_>,
+    (ids, by_id): (&Ids, Order<'_>),
+    count: usize,
+    deadline: Deadline,
+) -> Result<Vec<u32>, AnswerError> {
+    let keys = [Sort { order, is_reversed: false }];
+    Sorter { ids, by_id, deadline }.page(set, &keys, 0, count)
+}
+
+/// The rows whose values of an order have these codes.
+pub(crate) fn rows_with_codes(
+    order: Order<'_>,
+    codes: Range<u64>,
+    deadline: Deadline,
+) -> Result<Set, AnswerError> {
+    let atoms = vec![ValueRange::new(order, codes)?.into_atom()];
+    let side = Side { is_negated: false, atoms, text: String::new() };
+    Set::of(&Filter::new(vec![side], order.rows()), deadline)
 }
 
 /// What sorting looks up.

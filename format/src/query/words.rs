@@ -8,6 +8,9 @@ const TEXTS_PER_LOOK: u32 = 4_096;
 /// A byte that no text has, so that with it after a text, it comes after all that begin so.
 const BEYOND: u8 = 0xff;
 
+/// Words that are met at a time: what each holds, at most a bit a row, is held for no more of them.
+const WORDS_MET: usize = 4;
+
 /// The rows whose names hold, for each of these, a word that begins so.
 pub(crate) fn rows_of_words(
     snapshot: &Snapshot,
@@ -15,28 +18,53 @@ pub(crate) fn rows_of_words(
     words: &[String],
     deadline: Deadline,
 ) -> Result<Set, AnswerError> {
-    // A word that another begins with says nothing more.
-    let says_more = |word: &&String| {
-        !words.iter().any(|other| other.len() > word.len() && other.starts_with(word.as_str()))
-    };
-    let mut asked: Vec<&String> = words.iter().filter(says_more).collect();
-    asked.sort_unstable();
-    asked.dedup();
     let rows = snapshot.count(entity);
-    let mut sides = Vec::with_capacity(asked.len());
-    for word in asked {
-        let mut union = Union::new(rows);
-        add_rows(snapshot, entity, word, deadline, &mut union)?;
-        let side = Side { is_negated: false, atoms: union.into_atoms(), text: String::new() };
-        if side.atoms.is_empty() {
-            return Ok(Set::Few(Vec::new()));
+    let mut met: Option<Set> = None;
+    for words in by_rarity(snapshot, entity, words)?.chunks(WORDS_MET) {
+        let mut sides: Vec<Side<'_>> = met.take().map(Set::into_side).into_iter().collect();
+        for word in words {
+            let mut union = Union::new(rows);
+            add_rows(snapshot, entity, word, deadline, &mut union)?;
+            let atoms = union.into_atoms();
+            if atoms.is_empty() {
+                return Ok(Set::Few(Vec::new()));
+            }
+            sides.push(Side { is_negated: false, atoms, text: String::new() });
         }
-        sides.push(side);
+        let set = Set::of(&Filter::new(sides, rows), deadline)?;
+        if set.count() == 0 {
+            return Ok(set);
+        }
+        met = Some(set);
     }
-    if sides.is_empty() {
-        return Ok(Set::Few(Vec::new()));
+    Ok(met.unwrap_or(Set::Few(Vec::new())))
+}
+
+/// The words that say something beside the others, those that few names have first.
+fn by_rarity<'w>(
+    snapshot: &Snapshot,
+    entity: Entity,
+    words: &'w [String],
+) -> Result<Vec<&'w str>, RenderError> {
+    let mut asked: Vec<&str> = words.iter().map(String::as_str).collect();
+    asked.sort_unstable();
+    // A word that another begins with says nothing more, and sorts just before such a one.
+    asked.dedup_by(|next, word| {
+        let is_said = next.starts_with(&**word);
+        if is_said {
+            *word = next;
+        }
+        is_said
+    });
+    let prefixes = snapshot.prefixes(entity)?;
+    let mut counted = Vec::with_capacity(asked.len());
+    for word in asked {
+        // What has no answer has few rows.
+        let count = prefixes.answer(word.as_bytes())?.map_or(0, |answer| answer.count);
+        counted.push((count, word));
     }
-    Set::of(&Filter::new(sides, rows), deadline)
+    counted.sort_unstable();
+    Ok(counted.into_iter().map(|(_, word)| word).collect())
 }
 
 /// Adds the rows whose names hold a word that begins so.
@@ -50,8 +78,9 @@ pub(super) fn add_rows<'s>(
     let prefix = prefix.as_bytes();
     let (words, prefixes) = (snapshot.words(entity)?, snapshot.prefixes(entity)?);
     let mut at = prefix.to_vec();
-    let mut looked = 0;
+    let mut looked = 0u32;
     loop {
+        deadline.check()?;
         // Up to the next longer prefix whose rows are there as a set, word by word.
         let set = prefixes.set_from(&at)?.filter(|(longer, _)| longer.starts_with(prefix));
         let mut texts = words.from(&at)?;
@@ -64,7 +93,7 @@ pub(super) fn add_rows<'s>(
                 Rows::Many(list) => union.list_or_rows(list)?,
             }
             looked += 1;
-            if looked % TEXTS_PER_LOOK == 0 {
+            if looked.is_multiple_of(TEXTS_PER_LOOK) {
                 deadline.check()?;
             }
             texts.advance()?;

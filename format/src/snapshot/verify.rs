@@ -13,7 +13,7 @@ use crate::{
     dictionary::BLOCK_ROWS_MAX,
     entity::{Entity, NO_ID},
     file::Kind,
-    fold::WORD_BYTES_MAX,
+    fold::{WORD_BYTES_MAX, shared_bytes},
     keys::{Terms, keys_of},
     lists::Term,
     record::{self, ArchivedRecord},
@@ -163,8 +163,7 @@ struct Heavy {
 
 impl Heavy {
     fn word(&mut self, word: &str, rows: u32) {
-        let shared = self.last.chars().zip(word.chars()).take_while(|(a, b)| a == b);
-        let shared: usize = shared.map(|(a, _)| a.len_utf8()).sum();
+        let shared = shared_bytes(&self.last, word);
         self.close(shared);
         let ends = word.char_indices().map(|(at, c)| at + c.len_utf8());
         self.postings.extend(ends.filter(|end| *end > shared).map(|end| (end, 0)));

@@ -13,11 +13,11 @@ use pinakes_format::{
     autocomplete::{Best, NamePart, Ranking},
     dictionary::{BLOCK_ROWS_MAX, Dictionary},
     file::{Header, Written},
+    fold::shared_bytes,
     postings::PostingsBuilder,
     prefixes::{ANSWER_BYTES, PrefixAnswer, PrefixesWriter},
 };
 
-use super::names::shared_bytes;
 use crate::sort::{Sorter, Spill, read_array};
 
 /// Rows gathered one by one for a prefix without a set, at most, or this part of all rows.

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use pinakes_format::{
-    autocomplete::NamePart,
     entity::{Entity, NO_ID},
-    fold::{fold, words},
-    keys::{self, End, Keys, Terms, Values},
+    fold::fold,
+    keys::{End, Keys, Terms, Values},
     lists::{Term, any_row_term, integer_term, text_term},
     orders::{ordered_integer, ordered_number},
     record::gather::{Gather, Gathered, Part},
@@ -130,7 +129,7 @@ impl<'a> Extractor<'a> {
             });
             read(outcome)?;
             extracted.end_row();
-            extracted.names.end_row(row as u16);
+            extracted.names.end_row();
         }
         Ok(extracted)
     }
@@ -201,7 +200,7 @@ impl Taking<'_, '_> {
             _ => None,
         };
         if let (Some(names), Some(folded)) = (end.names, &folded) {
-            self.name(names, folded);
+            self.into.names.name(names, folded, self.row as u16);
         }
         if let Some(lists) = end.lists {
             self.list(lists, &end.part, value, folded.as_deref())?;
@@ -213,21 +212,6 @@ impl Taking<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    fn name(&mut self, names: keys::Names, folded: &str) {
-        if names == keys::Names::Alternative {
-            self.into.names.alternative(folded, self.row as u16);
-        }
-        for (at, word) in words(folded).enumerate() {
-            let part = match names {
-                _ if at > 0 => NamePart::Other,
-                keys::Names::Own if word == folded => NamePart::Whole,
-                keys::Names::Own => NamePart::First,
-                keys::Names::Alternative => NamePart::FirstOfAlternative,
-            };
-            self.into.names.word(word, part);
-        }
     }
 
     fn list(

@@ -67,7 +67,9 @@ impl<'a> Inverter<'a> {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.postings.iter().map(|held| held.len() * size_of::<Term>()).sum()
+        let postings = self.postings.iter().map(|held| held.len() * size_of::<Term>());
+        let presence = self.presence.iter().map(|held| held.len() * size_of::<u16>());
+        postings.chain(presence).sum()
     }
 
     /// Writes what is held, all of one chunk, as a run.

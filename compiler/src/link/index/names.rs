@@ -7,10 +7,12 @@ use std::{
 };
 
 use pinakes_format::{
-    autocomplete::NamePart,
+    autocomplete::{ALTERNATIVE_BYTES_MAX, NamePart},
     blobs::Spool,
     dictionary::{DictionaryWriter, TextRows},
     file::{Header, Written},
+    fold::{cut, shared_bytes, words},
+    keys,
     map::Map,
 };
 use rayon::slice::ParallelSliceMut;
@@ -20,8 +22,8 @@ use super::{beginnings::Beginnings, invert::merge};
 /// Texts, each with the low half of a row whose names hold it.
 #[derive(Default)]
 pub(super) struct Texts {
-    /// Their bytes, one after another.
-    bytes: Vec<u8>,
+    /// What the texts are parts of, one name after another.
+    names: String,
     places: Vec<Place>,
 }
 
@@ -39,48 +41,60 @@ struct Place {
 const SHARED: u8 = u8::MAX;
 
 impl Texts {
-    fn push(&mut self, text: &[u8], low: u16, mark: u8) {
-        // A text in memory is shorter than 4 GiB: so are the lines of dumps.
-        self.places.push(Place { from: self.bytes.len(), length: text.len() as u32, low, mark });
-        self.bytes.extend_from_slice(text);
+    /// Adds a name; where it begins.
+    fn name(&mut self, name: &str) -> usize {
+        let from = self.names.len();
+        self.names.push_str(name);
+        from
     }
 
-    fn text(&self, place: &Place) -> &[u8] {
-        &self.bytes[place.from..][..place.length as usize]
+    fn text(&self, place: &Place) -> &str {
+        &self.names[place.from..][..place.length as usize]
     }
 
     /// Takes the texts of rows that come after its own.
     fn append(&mut self, other: &Texts) {
-        let from = self.bytes.len();
-        self.bytes.extend_from_slice(&other.bytes);
-        self.places
-            .extend(other.places.iter().map(|place| Place { from: place.from + from, ..*place }));
+        let from = self.name(&other.names);
+        let moved = other.places.iter().map(|place| Place { from: place.from + from, ..*place });
+        self.places.extend(moved);
     }
 
     fn held_bytes(&self) -> usize {
-        self.bytes.len() + self.places.len() * size_of::<Place>()
+        self.names.len() + self.places.len() * size_of::<Place>()
     }
 }
 
 /// The names of rows, taken apart.
 #[derive(Default)]
 pub(super) struct Names {
-    pub words: Texts,
-    pub alternatives: Texts,
+    words: Texts,
+    alternatives: Texts,
     /// The words of the row under way.
-    row: Vec<(String, NamePart)>,
+    row: Vec<Place>,
 }
 
 impl Names {
-    /// Adds a word of the row under way.
-    pub fn word(&mut self, word: &str, part: NamePart) {
-        self.row.push((word.to_owned(), part));
-    }
-
-    /// Adds an alternative name of a row, folded.
-    pub fn alternative(&mut self, folded: &str, low: u16) {
-        if !folded.is_empty() {
-            self.alternatives.push(folded.as_bytes(), low, 0);
+    /// Adds a name of the row under way, folded.
+    pub fn name(&mut self, names: keys::Names, folded: &str, low: u16) {
+        if names == keys::Names::Alternative && !folded.is_empty() {
+            let name = cut(folded, ALTERNATIVE_BYTES_MAX);
+            let from = self.alternatives.name(name);
+            // A text in memory is shorter than 4 GiB: so are the lines of dumps.
+            let place = Place { from, length: name.len() as u32, low, mark: 0 };
+            self.alternatives.places.push(place);
+        }
+        let from = self.words.name(folded);
+        for (at, word) in words(folded).enumerate() {
+            let part = match names {
+                _ if at > 0 => NamePart::Other,
+                keys::Names::Own if word == folded => NamePart::Whole,
+                keys::Names::Own => NamePart::First,
+                keys::Names::Alternative => NamePart::FirstOfAlternative,
+            };
+            // Words are parts of the name, and of unspaced scripts overlap: none is copied.
+            let within = word.as_ptr() as usize - folded.as_ptr() as usize;
+            let length = word.len() as u32;
+            self.row.push(Place { from: from + within, length, low, mark: part as u8 });
         }
     }
 
@@ -88,18 +102,19 @@ impl Names {
     ///
     /// What two words one after another begin with is kept too: of the words that begin so, a row has
     /// as many as it has such pairs, and one. So the rows of a prefix are its postings less those.
-    pub fn end_row(&mut self, low: u16) {
-        self.row.sort_unstable();
-        self.row.dedup_by(|next, first| next.0 == first.0);
-        for [(first, _), (next, _)] in self.row.array_windows() {
-            let shared = shared_bytes(first, next);
-            if shared > 0 {
-                self.words.push(&next.as_bytes()[..shared], low, SHARED);
+    pub fn end_row(&mut self) {
+        let Names { words, row, .. } = self;
+        row.sort_unstable_by(|a, b| (words.text(a), a.mark).cmp(&(words.text(b), b.mark)));
+        row.dedup_by(|next, first| words.text(next) == words.text(first));
+        let mut shared = Vec::new();
+        for [first, next] in row.array_windows() {
+            let length = shared_bytes(words.text(first), words.text(next)) as u32;
+            if length > 0 {
+                shared.push(Place { length, mark: SHARED, ..*next });
             }
         }
-        for (word, part) in self.row.drain(..) {
-            self.words.push(word.as_bytes(), low, part as u8);
-        }
+        words.places.append(&mut shared);
+        words.places.append(row);
     }
 
     /// Takes the names of rows that come after its own.
@@ -112,11 +127,6 @@ impl Names {
     pub fn held_bytes(&self) -> usize {
         self.words.held_bytes() + self.alternatives.held_bytes()
     }
-}
-
-/// Bytes of the characters that two texts begin with.
-pub(super) fn shared_bytes(a: &str, b: &str) -> usize {
-    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
 }
 
 /// The names of an entity's records in runs.
@@ -177,7 +187,7 @@ impl TextRuns {
             let text = texts.text(&group[0]);
             entry.clear();
             entry.extend_from_slice(&(text.len() as u32).to_le_bytes());
-            entry.extend_from_slice(text);
+            entry.extend_from_slice(text.as_bytes());
             let shared = group.iter().filter(|place| place.mark == SHARED).count();
             entry.extend_from_slice(&(shared as u32).to_le_bytes());
             let counted_at = entry.len();
@@ -219,7 +229,7 @@ impl TextRuns {
                 let (more, bytes) = take_u32(bytes)?;
                 *shared += u64::from(more);
                 let (count, bytes) = take_u32(bytes)?;
-                let (rows, rest) = bytes.split_at_checked(count as usize * 3).ok_or_else(cut)?;
+                let (rows, rest) = bytes.split_at_checked(count as usize * 3).ok_or_else(cut_short)?;
                 for [low, high, mark] in rows.as_chunks::<3>().0 {
                     let low = u32::from(u16::from_le_bytes([*low, *high]));
                     row(state, chunk << 16 | low, *mark)?;
@@ -231,12 +241,12 @@ impl TextRuns {
     }
 }
 
-fn cut() -> io::Error {
+fn cut_short() -> io::Error {
     io::Error::other("a run ends within an entry")
 }
 
 fn take_u32(bytes: &[u8]) -> io::Result<(u32, &[u8])> {
-    let (number, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
+    let (number, rest) = bytes.split_first_chunk::<4>().ok_or_else(cut_short)?;
     Ok((u32::from_le_bytes(*number), rest))
 }
 
