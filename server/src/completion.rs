@@ -1,6 +1,6 @@
 //! The query of an autocomplete URL: from raw text to the text to be completed.
 
-use pinakes_format::query::nearest;
+use pinakes_format::{fold::fold, query::nearest};
 
 use crate::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
 
@@ -52,10 +52,9 @@ pub fn parse(raw: &str) -> Result<String, Refused> {
     if details.is_empty() { Ok(text.unwrap_or_default()) } else { Err(Refused::Wrong(details)) }
 }
 
-/// Whether completing a text takes a look-up alone, so that it need not wait for a thread.
+/// Whether a reply takes a look-up alone, so that it need not wait for a thread.
 pub fn is_quick(raw: &str) -> bool {
-    // A text of several words has something between them.
-    parse(raw).is_ok_and(|text| text.trim().chars().all(char::is_alphanumeric))
+    parse(raw).map_or(true, |text| !fold(&text).contains(' '))
 }
 
 /// What is wrong with a text.

@@ -25,7 +25,8 @@ pub struct Options {
     #[arg(long, env = "PINAKES_VERIFY", value_parser = FalseyValueParser::new())]
     pub verify: bool,
 
-    /// How long finding a page of a list may take; a list that takes longer is answered 503.
+    /// How long finding a page of a list, or candidates of autocomplete, may take; what takes longer is
+    /// answered 503.
     #[arg(long, value_name = "SECONDS", default_value = "5", env = "PINAKES_LIST_TIMEOUT",
           value_parser = parse_seconds)]
     pub list_timeout: Duration,

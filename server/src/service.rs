@@ -4,7 +4,8 @@
 //! connections, in one run, it costs 26 µs of processor time there, 45 by way of `spawn_blocking`
 //! and 50 by way of `block_in_place`. So that pages read from disk hold up few others there are more
 //! such threads than cores: 16 cost 27.5 µs a record in that run. A list is hundreds of such reads,
-//! so it goes to the blocking pool, so many at a time.
+//! and autocomplete of several words meets as many rows, so they go to the blocking pool, so many at a
+//! time. One word is a look-up.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -30,9 +31,9 @@ use crate::{
 const WORKERS_PER_CORE: usize = 8;
 /// The most of them, however many cores there are.
 const WORKERS_MAX: usize = 256;
-/// Lists rendered at a time, for each core.
+/// Lists and texts of several words answered at a time, for each core.
 const LISTS_PER_CORE: usize = 4;
-/// How long a list may wait for its turn.
+/// How long they may wait for their turn.
 const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 
 fn cores() -> usize {
@@ -47,14 +48,14 @@ pub fn worker_count() -> usize {
 /// What every request needs.
 pub struct Service {
     library: Library,
-    /// How long finding a page of a list may take.
+    /// How long finding a page of a list, or candidates, may take.
     list_timeout: Duration,
     lists: Arc<Semaphore>,
     failures: AtomicU64,
 }
 
 impl Service {
-    /// A service that answers from a library, and gives up on a list after a time.
+    /// A service that answers from a library, and gives up on a question after a time.
     pub fn new(library: Library, list_timeout: Duration) -> Service {
         let lists = Arc::new(Semaphore::new(cores() * LISTS_PER_CORE));
         Service { library, list_timeout, lists, failures: AtomicU64::new(0) }
@@ -68,7 +69,7 @@ impl Service {
         let method = head.method.clone();
         let turn = time::timeout(TURN_TIMEOUT, Arc::clone(&self.lists).acquire_owned());
         let Ok(Ok(permit)) = turn.await else {
-            tracing::warn!(path = ?head.uri.path(), "no list could be begun in time; answering 503");
+            tracing::warn!(path = ?head.uri.path(), "no question could be begun in time; answering 503");
             return self.respond(Reply::unavailable(), &method);
         };
         let service = Arc::clone(&self);
