@@ -229,7 +229,8 @@ impl TextRuns {
                 let (more, bytes) = take_u32(bytes)?;
                 *shared += u64::from(more);
                 let (count, bytes) = take_u32(bytes)?;
-                let (rows, rest) = bytes.split_at_checked(count as usize * 3).ok_or_else(cut_short)?;
+                let (rows, rest) =
+                    bytes.split_at_checked(count as usize * 3).ok_or_else(cut_short)?;
                 for [low, high, mark] in rows.as_chunks::<3>().0 {
                     let low = u32::from(u16::from_le_bytes([*low, *high]));
                     row(state, chunk << 16 | low, *mark)?;
