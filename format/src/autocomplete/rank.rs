@@ -229,14 +229,19 @@ impl<'s> Names<'s> {
     }
 
     /// The rows, ascending, of alternative names that begin with a text.
-    fn alternatives(&self, folded: &str) -> Result<Vec<u32>, RenderError> {
+    fn alternatives(&self, folded: &str) -> Result<Vec<u32>, AnswerError> {
         let Some(alternatives) = self.snapshot.alternatives(self.entity) else {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
         let mut texts = alternatives.from(folded.as_bytes())?;
+        let mut looked = 0u32;
         while let Some((_, rows)) = texts.here_beginning(folded.as_bytes()) {
             rows.each(|row| found.push(row))?;
+            looked += 1;
+            if looked.is_multiple_of(ROWS_PER_LOOK) {
+                self.deadline.check()?;
+            }
             texts.advance()?;
         }
         found.sort_unstable();
@@ -350,5 +355,46 @@ impl<'s> Names<'s> {
     fn folded(&self, by_name: Order<'s>, rank: u32) -> Result<String, RenderError> {
         let name = self.snapshot.name(self.entity, by_name.row_at(rank)?)?;
         Ok(fold(name.ok_or(RenderError::Record)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn the_best_of_all_are_among_the_best_of_parts() {
+        let mut random = 7u64;
+        let mut below = move |bound: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) % bound
+        };
+        for _ in 0..2_000 {
+            let (mut merged, mut all) = (Best::default(), BTreeMap::<u32, Placed>::new());
+            for _ in 0..1 + below(4) {
+                // A row has one count, and a tier in each part that has it.
+                let mut part = BTreeMap::new();
+                for _ in 0..below(30) {
+                    let row = below(40) as u32;
+                    let tier = Tier::ALL[1 + below(3) as usize];
+                    let id = u64::from(100 - row);
+                    part.insert(row, Placed { tier, cited: u64::from(row % 5), id, row });
+                }
+                let mut best = Best::default();
+                part.values().for_each(|placed| best.insert(*placed));
+                merged.merge(&best);
+                for (row, placed) in part {
+                    all.entry(row)
+                        .and_modify(|known| *known = placed.min(*known))
+                        .or_insert(placed);
+                }
+            }
+            let mut expected: Vec<Placed> = all.into_values().collect();
+            expected.sort_unstable();
+            expected.truncate(BEST_MAX);
+            assert_eq!(merged.0, expected);
+        }
     }
 }
