@@ -251,17 +251,20 @@ fn the_log_tells_on_request_how_a_list_was_answered() {
 }
 
 #[test]
-fn a_list_that_takes_longer_than_it_may_is_answered_503() {
+fn what_takes_longer_than_it_may_is_answered_503() {
     let snapshots = Snapshots::of_sample();
     let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
     let server = Server::start(command.args(["--list-timeout", "0.000001"]));
-    let response = server.get("/outputs?filter=is_oa:true,year:>2000");
-    assert_eq!(response.status, 503);
-    assert_eq!(response.header("retry-after"), Some("30"));
-    assert_eq!(response.json()["message"], "Service temporarily unavailable");
+    for target in ["/outputs?filter=is_oa:true,year:>2000", "/autocomplete?query=uni+of"] {
+        let response = server.get(target);
+        assert_eq!(response.status, 503, "{target}");
+        assert_eq!(response.header("retry-after"), Some("30"));
+        assert_eq!(response.json()["message"], "Service temporarily unavailable");
+    }
     // Nothing has to be found in these.
     assert_eq!(server.get("/outputs?page=3&per_page=10").status, 200);
     assert_eq!(server.get("/outputs/HX_W2900000096").status, 200);
+    assert_eq!(server.get("/autocomplete?query=uni").status, 200);
     assert!(server.log().contains("a question took longer than it may"), "{}", server.log());
     server.end(&[]);
 }
