@@ -3,7 +3,7 @@
 use crate::{
     client::error_body,
     paths::check_head,
-    questions::{Taken, check_taken, ids},
+    questions::{Taken, check_all_taken, ids},
     server::{Server, Snapshots, command},
 };
 
@@ -119,13 +119,7 @@ const TAKEN: &[Taken<'_>] = &[
 
 #[test]
 fn a_filter_that_may_be_asked_for_is_answered() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
-    let mut connection = server.connect();
-    for case in TAKEN {
-        check_taken(&mut connection, *case);
-    }
-    server.end(&[]);
+    check_all_taken(TAKEN);
 }
 
 #[test]

@@ -1,9 +1,6 @@
 //! Filters that are refused for their keys or their form, and why.
 
-use crate::{
-    questions::{Refused, check_refused},
-    server::{Server, Snapshots},
-};
+use crate::questions::{Refused, check_all_refused};
 
 const EMPTY: &str = "is empty; leave it out";
 const NO_COLON: &str =
@@ -209,11 +206,5 @@ const REFUSED: &[Refused<'_>] = &[
 
 #[test]
 fn a_filter_of_wrong_form_is_refused_with_what_would_be_right() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
-    let mut connection = server.connect();
-    for case in REFUSED {
-        check_refused(&mut connection, *case);
-    }
-    server.end(&[]);
+    check_all_refused(REFUSED);
 }

@@ -1,9 +1,6 @@
 //! Filters that are refused for their values, and why.
 
-use crate::{
-    questions::{Refused, check_refused},
-    server::{Server, Snapshots},
-};
+use crate::questions::{Refused, check_all_refused};
 
 const ALONE: &str = "has a comparison beside `|`; a comparison stands alone";
 const ALONE_OR_NOT: &str = "has a comparison beside `!` or `|`; a comparison stands alone";
@@ -288,11 +285,5 @@ const REFUSED: &[Refused<'_>] = &[
 
 #[test]
 fn a_wrong_value_is_refused_with_what_would_be_right() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
-    let mut connection = server.connect();
-    for case in REFUSED {
-        check_refused(&mut connection, *case);
-    }
-    server.end(&[]);
+    check_all_refused(REFUSED);
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::{
     client::{Connection, Response},
     paths::check_head,
+    server::{Server, Snapshots},
 };
 
 /// A target, how many records it matches, and the first of them.
@@ -19,6 +20,24 @@ pub fn ids(response: &Response) -> Vec<String> {
     let body = response.json();
     let items = body["results"].as_array().unwrap().iter();
     items.map(|item| item["id"].to_string().trim_matches('"').to_owned()).collect()
+}
+
+/// Asks a server of the sample for each page of a table.
+pub fn check_all_taken(cases: &[Taken<'_>]) {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    cases.iter().for_each(|case| check_taken(&mut connection, *case));
+    server.end(&[]);
+}
+
+/// Asks it for each refusal of a table.
+pub fn check_all_refused(cases: &[Refused<'_>]) {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    cases.iter().for_each(|case| check_refused(&mut connection, *case));
+    server.end(&[]);
 }
 
 /// Asks for a page, which must hold these first and count so many on all pages.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     client::Connection,
-    questions::{Taken, check_taken},
+    questions::{Taken, check_all_taken},
     server::{Server, Snapshots},
 };
 
@@ -190,11 +190,5 @@ fn further_keys_part_what_the_first_leaves_together() {
 
 #[test]
 fn a_sort_that_may_be_asked_for_is_answered() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
-    let mut connection = server.connect();
-    for case in TAKEN {
-        check_taken(&mut connection, *case);
-    }
-    server.end(&[]);
+    check_all_taken(TAKEN);
 }

@@ -1,9 +1,6 @@
 //! Sorts that are refused, and why.
 
-use crate::{
-    questions::{Refused, check_refused},
-    server::{Server, Snapshots},
-};
+use crate::questions::{Refused, check_all_refused};
 
 const OF_OUTPUTS: &str = "is no sort key of /outputs; there are `id`, `name`, `updated_date`, \
      `created_date`, `title`, `year`, `date`, `cited_by_count`, `cites`, `venues_count`, `fwci`, \
@@ -117,11 +114,5 @@ const REFUSED: &[Refused<'_>] = &[
 
 #[test]
 fn a_wrong_sort_is_refused_with_what_would_be_right() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
-    let mut connection = server.connect();
-    for case in REFUSED {
-        check_refused(&mut connection, *case);
-    }
-    server.end(&[]);
+    check_all_refused(REFUSED);
 }
