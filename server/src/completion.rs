@@ -1,6 +1,6 @@
 //! The query of an autocomplete URL: from raw text to the text to be completed.
 
-use pinakes_format::{fold::fold, query::nearest};
+use pinakes_format::query::nearest;
 
 use crate::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
 
@@ -50,11 +50,6 @@ pub fn parse(raw: &str) -> Result<String, Refused> {
         return Err(Refused::Missing);
     }
     if details.is_empty() { Ok(text.unwrap_or_default()) } else { Err(Refused::Wrong(details)) }
-}
-
-/// Whether a reply takes a look-up alone, so that it need not wait for a thread.
-pub fn is_quick(raw: &str) -> bool {
-    parse(raw).map_or(true, |text| !fold(&text).contains(' '))
 }
 
 /// What is wrong with a text.

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::StatusCode;
 use pinakes_format::{
-    autocomplete::{self, ENTITIES},
+    autocomplete::{self, Candidates, ENTITIES},
     entity::{CATALOG, Entity, Facts},
+    fold::fold,
     json,
     query::{AnswerError, Deadline, Query},
     render::{Page, RenderError, Shape},
@@ -115,7 +116,9 @@ fn completed() -> impl Iterator<Item = &'static Facts> {
     CATALOG.iter().filter(|facts| facts.letter.is_some())
 }
 
-/// What a text that is being typed may mean.
+/// What a text that is being typed may mean; `None` where finding it might take a while, and must not.
+///
+/// One word is a look-up. Several are met as the expressions of a filter are.
 ///
 /// # Errors
 ///
@@ -125,39 +128,55 @@ pub fn autocomplete(
     request: &Request<'_>,
     served: &Served,
     timeout: Duration,
-) -> Answer {
+    may_wait: bool,
+) -> Result<Option<Reply>, RenderError> {
+    let (entities, text) = match asked(entity_type, request.query) {
+        Ok(asked) => asked,
+        Err(reply) => return Ok(Some(reply)),
+    };
+    if served.stamp().is_current(request.headers) {
+        return Ok(Some(Reply::NotModified));
+    }
+    if !may_wait && fold(&text).contains(' ') {
+        return Ok(None);
+    }
+    let begun = Instant::now();
+    let deadline = Deadline::at(begun + timeout);
+    match autocomplete::autocomplete(&served.snapshot, &entities, &text, deadline) {
+        Ok(found) => {
+            let micros = begun.elapsed().as_micros() as u64;
+            tracing::debug!(micros, count = found.count, "completed");
+            render_candidates(&found, &served.snapshot).map(Some)
+        }
+        Err(error) => unanswered(error, request, timeout).map(Some),
+    }
+}
+
+/// The entities and the text an autocomplete asks for, or the reply that says why it asks for none.
+fn asked(entity_type: Option<&str>, query: &str) -> Result<(Vec<Entity>, String), Reply> {
     let entities = match entity_type {
         None => ENTITIES.to_vec(),
         Some(raw) => {
             let name = decode(raw).unwrap_or_default();
-            let Some(facts) = completed().find(|facts| facts.route == name) else {
+            let facts = completed().find(|facts| facts.route == name).ok_or_else(|| {
                 let known: Vec<&str> = completed().map(|facts| facts.route).collect();
                 let reason = format!("must be one of {}", known.join(", "));
-                return Ok(Reply::BadQuery(vec![Detail::new("entity_type", &echo(raw), reason)]));
-            };
+                Reply::BadQuery(vec![Detail::new("entity_type", &echo(raw), reason)])
+            })?;
             vec![facts.entity]
         }
     };
-    let text = match completion::parse(request.query) {
-        Ok(text) => text,
-        Err(Refused::Missing) => {
+    let text = completion::parse(query).map_err(|refused| match refused {
+        Refused::Missing => {
             let message = "Query parameter 'query' is required";
-            return Ok(Reply::error(StatusCode::BAD_REQUEST, message));
+            Reply::error(StatusCode::BAD_REQUEST, message)
         }
-        Err(Refused::Wrong(details)) => return Ok(Reply::BadQuery(details)),
-    };
-    if served.stamp().is_current(request.headers) {
-        return Ok(Reply::NotModified);
-    }
-    let snapshot = &served.snapshot;
-    let begun = Instant::now();
-    let deadline = Deadline::at(begun + timeout);
-    let found = match autocomplete::autocomplete(snapshot, &entities, &text, deadline) {
-        Ok(found) => found,
-        Err(error) => return unanswered(error, request, timeout),
-    };
-    let micros = begun.elapsed().as_micros() as u64;
-    tracing::debug!(micros, count = found.count, "completed");
+        Refused::Wrong(details) => Reply::BadQuery(details),
+    })?;
+    Ok((entities, text))
+}
+
+fn render_candidates(found: &Candidates, snapshot: &Snapshot) -> Answer {
     let mut body = Vec::with_capacity(CANDIDATES_BYTES);
     body.extend_from_slice(b"{\"meta\":{\"count\":");
     json::unsigned(&mut body, found.count);

@@ -9,7 +9,7 @@ use pinakes_format::{
 };
 
 use crate::{
-    completion, handlers,
+    handlers,
     library::Served,
     path::{URI_BYTES_MAX, decode, echo_path, segments},
     reply::Reply,
@@ -63,17 +63,6 @@ pub enum Route<'a> {
     Record(&'static Facts, &'a str),
 }
 
-impl Route<'_> {
-    /// Whether answering may take a while, so that it must not hold up others.
-    pub fn may_wait(self, request: &Request<'_>) -> bool {
-        match self {
-            Route::List(_) => true,
-            Route::Autocomplete(_) => !completion::is_quick(request.query),
-            Route::Index | Route::Health | Route::Ready | Route::Record(..) => false,
-        }
-    }
-}
-
 /// The route of a path; `None` where it leads nowhere.
 pub fn find(path: &str) -> Option<Route<'_>> {
     let segments = segments(path)?;
@@ -122,7 +111,8 @@ pub fn resolve<'a>(request: &Request<'a>) -> Result<Route<'a>, Reply> {
     }
 }
 
-/// Answers a request from one snapshot.
+/// Answers a request from one snapshot; `None` where that might take a while, and must not: it would
+/// hold up others.
 ///
 /// # Errors
 ///
@@ -132,20 +122,22 @@ pub fn run(
     request: &Request<'_>,
     served: &Served,
     list_timeout: Duration,
-) -> Result<Reply, RenderError> {
+    may_wait: bool,
+) -> Result<Option<Reply>, RenderError> {
     if served.is_poisoned() && !matches!(route, Route::Health) {
-        return Ok(Reply::unavailable());
+        return Ok(Some(Reply::unavailable()));
     }
-    match route {
-        Route::Index => Ok(handlers::index(&served.snapshot)),
-        Route::Health => Ok(handlers::health()),
-        Route::Ready => Ok(handlers::ready(&served.snapshot)),
+    Ok(Some(match route {
+        Route::Index => handlers::index(&served.snapshot),
+        Route::Health => handlers::health(),
+        Route::Ready => handlers::ready(&served.snapshot),
         Route::Autocomplete(entity_type) => {
-            handlers::autocomplete(entity_type, request, served, list_timeout)
+            return handlers::autocomplete(entity_type, request, served, list_timeout, may_wait);
         }
-        Route::List(facts) => handlers::list(facts, request, served, list_timeout),
-        Route::Record(facts, id) => handlers::record(facts, id, request, served),
-    }
+        Route::List(_) if !may_wait => return Ok(None),
+        Route::List(facts) => handlers::list(facts, request, served, list_timeout)?,
+        Route::Record(facts, id) => handlers::record(facts, id, request, served)?,
+    }))
 }
 
 /// The method as a message shows it: GET for HEAD, which asks for the same.

@@ -63,7 +63,7 @@ impl Service {
 
     /// Answers a request, whatever happens on the way.
     pub async fn answer(self: Arc<Self>, head: Arc<Parts>) -> http::Response<Bytes> {
-        if let Some(response) = self.attempt(&head, MayWait::No) {
+        if let Some(response) = self.attempt(&head, false) {
             return response;
         }
         let method = head.method.clone();
@@ -76,7 +76,7 @@ impl Service {
         // The work holds the permit, not the request: a client that leaves frees no turn.
         let rendering = task::spawn_blocking(move || {
             let _permit = permit;
-            service.attempt(&head, MayWait::Yes)
+            service.attempt(&head, true)
         });
         match rendering.await {
             Ok(Some(response)) => response,
@@ -89,13 +89,12 @@ impl Service {
     }
 
     /// Answers from the snapshot served now; `None` where that might wait and must not.
-    fn attempt(&self, head: &Parts, may_wait: MayWait) -> Option<http::Response<Bytes>> {
+    fn attempt(&self, head: &Parts, may_wait: bool) -> Option<http::Response<Bytes>> {
         let served = self.library.served();
         let request = Request::from(head);
         let outcome = catch_unwind(AssertUnwindSafe(|| match resolve(head, &request) {
             Err(reply) => Ok(Some(reply)),
-            Ok(route) if route.may_wait(&request) && may_wait == MayWait::No => Ok(None),
-            Ok(route) => routes::run(route, &request, &served, self.list_timeout).map(Some),
+            Ok(route) => routes::run(route, &request, &served, self.list_timeout, may_wait),
         }));
         let reply = match outcome {
             Ok(Ok(reply)) => reply?,
@@ -124,11 +123,4 @@ fn resolve<'a>(head: &Parts, request: &Request<'a>) -> Result<Route<'a>, Reply> 
         }
         Some((status, message)) => Err(Reply::error(status, message).closing()),
     }
-}
-
-/// Whether this thread is one that may wait long for pages.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum MayWait {
-    Yes,
-    No,
 }
