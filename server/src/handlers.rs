@@ -1,6 +1,9 @@
 //! What answers each route: a checked request in, a reply out.
 
-use std::time::{Duration, Instant};
+use std::{
+    net::IpAddr,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -13,10 +16,13 @@ use pinakes_format::{
     render::{Page, RenderError, Shape},
     snapshot::{Found, Snapshot},
 };
+use serde::Serialize;
 
 use crate::{
     completion::{self, Refused},
+    gate::Admission,
     library::Served,
+    limits::{Left, Standing},
     parameters::Detail,
     path::{decode, echo},
     query,
@@ -68,6 +74,48 @@ pub fn health() -> Reply {
 /// There is a snapshot to answer from.
 pub fn ready(snapshot: &Snapshot) -> Reply {
     json_reply(&serde_json::json!({ "status": "ready", "snapshot_id": snapshot.manifest().id }))
+}
+
+/// How the caller stands with the limits; nulls where none is for it.
+pub fn rate_limit(admission: &Admission) -> Reply {
+    let status = RateLimit {
+        ip: admission.client,
+        minute_rate_limit: admission.standing.map(|standing| standing.minute.into()),
+        daily_quota: admission.standing.map(|Standing { daily: [list, search], .. }| DailyQuota {
+            list_filter: list.into(),
+            search: search.into(),
+        }),
+    };
+    // Texts and numbers alone: this is always JSON.
+    let body = serde_json::to_vec(&status).unwrap_or_default();
+    Reply::Json { body: Bytes::from(body), lasts: false }
+}
+
+/// The rate-limit status record.
+#[derive(Serialize)]
+struct RateLimit {
+    ip: IpAddr,
+    minute_rate_limit: Option<Quota>,
+    daily_quota: Option<DailyQuota>,
+}
+
+#[derive(Serialize)]
+struct DailyQuota {
+    list_filter: Quota,
+    search: Quota,
+}
+
+#[derive(Serialize)]
+struct Quota {
+    limit: u32,
+    remaining: u32,
+    reset_seconds: u64,
+}
+
+impl From<Left> for Quota {
+    fn from(left: Left) -> Quota {
+        Quota { limit: left.limit, remaining: left.remaining, reset_seconds: left.reset_seconds() }
+    }
 }
 
 /// A page of a list.

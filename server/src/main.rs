@@ -9,6 +9,7 @@ use pinakes_server::{
     library::Library,
     options::{LogFormat, Options},
     serve,
+    service::Service,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -21,7 +22,8 @@ fn main() -> ExitCode {
     let outcome = Library::open(&options.place(), options.verify)
         .map_err(|error| error.to_string())
         .and_then(|library| {
-            serve::run(library, options.listen, options.list_timeout).map_err(|error| {
+            let service = Service::new(library, options.limits.gate(), options.list_timeout);
+            serve::run(service, options.listen).map_err(|error| {
                 format!(
                     "cannot listen on {}: {error}; choose another with --listen",
                     options.listen

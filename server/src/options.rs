@@ -1,8 +1,19 @@
 //! The command line.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
-use clap::{Parser, ValueEnum, builder::FalseyValueParser};
+use clap::{Args, Parser, ValueEnum, builder::FalseyValueParser};
+use ipnet::IpNet;
+
+use crate::{
+    client::{Clients, ForwardedBy},
+    gate::Gate,
+    limits::{Counters, Limits, System},
+};
 
 /// Answers the interface from a snapshot that `pinakes-compiler` published.
 #[derive(Debug, Parser)]
@@ -31,9 +42,87 @@ pub struct Options {
           value_parser = parse_seconds)]
     pub list_timeout: Duration,
 
+    /// How many requests are let through.
+    #[command(flatten)]
+    pub limits: LimitOptions,
+
     /// How the log is written, to standard error.
     #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
     pub log_format: LogFormat,
+}
+
+/// How much a client may ask.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitOptions {
+    /// No limits: nothing is counted, replies have no headers of limits.
+    #[arg(long, env = "PINAKES_NO_LIMITS", value_parser = FalseyValueParser::new())]
+    no_limits: bool,
+
+    /// Requests a minute for each client.
+    #[arg(long, value_name = "N", default_value = "30", env = "PINAKES_MINUTE_LIMIT")]
+    minute_limit: u32,
+
+    /// Pages of lists a day for each client.
+    #[arg(long, value_name = "N", default_value = "500", env = "PINAKES_DAILY_LIST")]
+    daily_list: u32,
+
+    /// Requests of autocomplete a day for each client.
+    #[arg(long, value_name = "N", default_value = "50", env = "PINAKES_DAILY_SEARCH")]
+    daily_search: u32,
+
+    /// Pages of lists a day for all clients together.
+    #[arg(long, value_name = "N", default_value = "10000", env = "PINAKES_POOL_LIST")]
+    pool_list: u64,
+
+    /// Requests of autocomplete a day for all clients together.
+    #[arg(long, value_name = "N", default_value = "1000", env = "PINAKES_POOL_SEARCH")]
+    pool_search: u64,
+
+    /// Clients that are counted exactly, 50 bytes each; beyond, the one seen longest ago is forgotten.
+    #[arg(long, value_name = "N", default_value = "1000000", env = "PINAKES_CLIENTS_MAX",
+          value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    clients_max: u32,
+
+    /// A proxy, or a network of them, whose word on its clients is taken. May be given again.
+    #[arg(long, value_name = "CIDR", env = "PINAKES_TRUSTED_PROXY", value_delimiter = ',',
+          value_parser = parse_network)]
+    trusted_proxy: Vec<IpNet>,
+
+    /// The header trusted proxies name their clients in.
+    #[arg(long, value_enum, default_value = "x-forwarded-for", env = "PINAKES_FORWARDED_BY")]
+    forwarded_by: ForwardedBy,
+
+    /// Clients that no limit is for, such as a health check of one's own. May be given again.
+    #[arg(long, value_name = "CIDR", env = "PINAKES_EXEMPT", value_delimiter = ',',
+          value_parser = parse_network)]
+    exempt: Vec<IpNet>,
+}
+
+impl LimitOptions {
+    /// The gate they describe.
+    pub fn gate(&self) -> Gate {
+        let clients = Clients {
+            trusted: self.trusted_proxy.clone(),
+            by: self.forwarded_by,
+            exempt: self.exempt.clone(),
+        };
+        let limits = Limits {
+            minute: self.minute_limit,
+            daily: [self.daily_list, self.daily_search],
+            pool: [self.pool_list, self.pool_search],
+            clients_max: self.clients_max,
+        };
+        let counters = (!self.no_limits).then(|| Counters::new(limits, Box::new(System::new())));
+        Gate::new(clients, counters)
+    }
+}
+
+/// A network in CIDR notation, or one address.
+fn parse_network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
+    let network = text.parse::<IpNet>().ok().or_else(address);
+    network.ok_or_else(|| "expected a network such as 10.0.0.0/8, or an address".to_owned())
 }
 
 /// What a timeout may be: from a microsecond to a day.

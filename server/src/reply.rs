@@ -4,13 +4,18 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Serialize;
 
-use crate::parameters::Detail;
+use crate::{limits::Verdict, parameters::Detail};
 
 /// Raised whenever the same snapshot would be rendered to other bytes.
 const RENDERER_VERSION: u32 = 1;
 
 /// When to come back after a 503.
 const RETRY_SECONDS: &str = "30";
+
+/// Headers of replies that pages of other origins may read.
+const EXPOSED: &str = "ETag, Retry-After, X-Snapshot-Id, X-RateLimit-IP-Limit, \
+                       X-RateLimit-IP-Remaining, X-RateLimit-IP-Reset-Seconds, \
+                       X-RateLimit-Daily-Limit, X-RateLimit-Daily-Remaining";
 
 const M1: &str = "Bad Request - Invalid query parameters";
 
@@ -40,6 +45,8 @@ pub enum Reply {
     },
     /// 400 with what is wrong with the query.
     BadQuery(Vec<Detail>),
+    /// 429 with when to come back.
+    TooMany(Verdict),
     /// Any other error.
     Error {
         /// The status.
@@ -91,6 +98,10 @@ struct ErrorBody<'a> {
     status_code: u16,
     error: &'a str,
     message: &'a str,
+    #[serde(rename = "reset_in_seconds", skip_serializing_if = "Option::is_none")]
+    reset_in_seconds: Option<u64>,
+    #[serde(rename = "reset_at_utc", skip_serializing_if = "Option::is_none")]
+    reset_at_utc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'a [Detail]>,
 }
@@ -172,11 +183,23 @@ impl Reply {
                     headers.insert(header::LOCATION, location);
                 }
                 let status = StatusCode::MOVED_PERMANENTLY;
-                (status, error_body(status, &message, None))
+                (status, ErrorBody::new(status, &message).to_bytes())
             }
             Reply::BadQuery(details) => {
                 let status = StatusCode::BAD_REQUEST;
-                (status, error_body(status, M1, Some(&details)))
+                let body = ErrorBody { details: Some(&details), ..ErrorBody::new(status, M1) };
+                (status, body.to_bytes())
+            }
+            Reply::TooMany(verdict) => {
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(verdict.reset_seconds()));
+                let message = verdict.message().unwrap_or_default();
+                let body = ErrorBody {
+                    reset_in_seconds: Some(verdict.reset_seconds()),
+                    reset_at_utc: Some(utc(verdict.reset_at())),
+                    ..ErrorBody::new(status, &message)
+                };
+                (status, body.to_bytes())
             }
             Reply::Error { status, message, allow } => {
                 if let Some(allow) = allow {
@@ -185,7 +208,7 @@ impl Reply {
                 if status == StatusCode::SERVICE_UNAVAILABLE {
                     set(headers, header::RETRY_AFTER, RETRY_SECONDS);
                 }
-                (status, error_body(status, &message, None))
+                (status, ErrorBody::new(status, &message).to_bytes())
             }
             Reply::Closing(reply) => reply.fill(headers, stamp),
         }
@@ -199,12 +222,12 @@ fn keep(headers: &mut HeaderMap, stamp: &Stamp) {
 }
 
 fn common_headers(stamp: &Stamp) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(12);
+    let mut headers = HeaderMap::with_capacity(20);
     for (name, value) in [
         (header::CONTENT_TYPE, "application/json"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
-        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "ETag, Retry-After, X-Snapshot-Id"),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED),
         (header::CACHE_CONTROL, "no-store"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
@@ -213,11 +236,28 @@ fn common_headers(stamp: &Stamp) -> HeaderMap {
     headers
 }
 
-fn error_body(status: StatusCode, message: &str, details: Option<&[Detail]>) -> Bytes {
-    let error = status.canonical_reason().unwrap_or_default();
-    let body = ErrorBody { status_code: status.as_u16(), error, message, details };
-    // Texts and numbers alone: this is always JSON.
-    Bytes::from(serde_json::to_vec(&body).unwrap_or_default())
+impl ErrorBody<'_> {
+    fn new(status: StatusCode, message: &str) -> ErrorBody<'_> {
+        ErrorBody {
+            status_code: status.as_u16(),
+            error: status.canonical_reason().unwrap_or_default(),
+            message,
+            reset_in_seconds: None,
+            reset_at_utc: None,
+            details: None,
+        }
+    }
+
+    fn to_bytes(&self) -> Bytes {
+        // Texts and numbers alone: this is always JSON.
+        Bytes::from(serde_json::to_vec(self).unwrap_or_default())
+    }
+}
+
+/// A moment in seconds since 1970 as `2026-01-31T00:00:00Z`.
+fn utc(seconds: u64) -> String {
+    let moment = i64::try_from(seconds).ok().and_then(|at| chrono::DateTime::from_timestamp(at, 0));
+    moment.map_or(String::new(), |at| at.format("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
 #[cfg(test)]

@@ -9,8 +9,10 @@ use pinakes_format::{
 };
 
 use crate::{
+    gate::{Admission, Charge},
     handlers,
     library::Served,
+    limits::Daily,
     path::{URI_BYTES_MAX, decode, echo_path, segments},
     reply::Reply,
 };
@@ -31,10 +33,13 @@ pub struct Request<'a> {
     pub uri_bytes: usize,
     /// The headers.
     pub headers: &'a HeaderMap,
+    /// Who asks, and how it stands.
+    pub admission: &'a Admission,
 }
 
-impl<'a> From<&'a Parts> for Request<'a> {
-    fn from(head: &'a Parts) -> Request<'a> {
+impl<'a> Request<'a> {
+    /// A request that was let through.
+    pub fn new(head: &'a Parts, admission: &'a Admission) -> Request<'a> {
         let uri = &head.uri;
         Request {
             method: &head.method,
@@ -42,6 +47,7 @@ impl<'a> From<&'a Parts> for Request<'a> {
             query: uri.query().unwrap_or_default(),
             uri_bytes: uri.path_and_query().map_or(0, |sent| sent.as_str().len()),
             headers: &head.headers,
+            admission,
         }
     }
 }
@@ -55,12 +61,26 @@ pub enum Route<'a> {
     Health,
     /// Whether it has something to answer from.
     Ready,
+    /// How the caller stands with the limits.
+    RateLimit,
     /// Candidates of all entities, or of the one whose name was sent.
     Autocomplete(Option<&'a str>),
     /// A list.
     List(&'static Facts),
     /// A record by its identifier, as it was sent.
     Record(&'static Facts, &'a str),
+}
+
+impl Route<'_> {
+    /// What a request for it counts as.
+    pub fn charge(self) -> Charge {
+        match self {
+            Route::Index | Route::Health | Route::Ready | Route::RateLimit => Charge::Free,
+            Route::Autocomplete(_) => Charge::Daily(Daily::Search),
+            Route::List(_) => Charge::Daily(Daily::List),
+            Route::Record(..) => Charge::Minute,
+        }
+    }
 }
 
 /// The route of a path; `None` where it leads nowhere.
@@ -77,6 +97,7 @@ pub fn find(path: &str) -> Option<Route<'_>> {
         [] => Some(Route::Index),
         ["health"] => Some(Route::Health),
         ["ready"] => Some(Route::Ready),
+        ["rate-limit"] => Some(Route::RateLimit),
         ["autocomplete"] => Some(Route::Autocomplete(None)),
         ["autocomplete", _] => Some(Route::Autocomplete(segments.last().copied())),
         names => {
@@ -131,6 +152,7 @@ pub fn run(
         Route::Index => handlers::index(&served.snapshot),
         Route::Health => handlers::health(),
         Route::Ready => handlers::ready(&served.snapshot),
+        Route::RateLimit => handlers::rate_limit(request.admission),
         Route::Autocomplete(entity_type) => {
             return handlers::autocomplete(entity_type, request, served, list_timeout, may_wait);
         }

@@ -24,8 +24,8 @@ use tokio::{
 use warp::Filter;
 
 use crate::{
+    gate::Peer,
     head::HEADERS_MAX,
-    library::Library,
     reply::{Reply, Stamp},
     service::{Service, worker_count},
     target::Lenient,
@@ -49,12 +49,12 @@ const CONNECTIONS_MAX: usize = 8_192;
 /// # Errors
 ///
 /// Where the address cannot be listened on.
-pub fn run(library: Library, address: SocketAddr, list_timeout: Duration) -> io::Result<()> {
+pub fn run(service: Service, address: SocketAddr) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(worker_count())
         .enable_all()
         .build()?;
-    let outcome = runtime.block_on(accept(Arc::new(Service::new(library, list_timeout)), address));
+    let outcome = runtime.block_on(accept(Arc::new(service), address));
     runtime.shutdown_timeout(ABANDON_TIMEOUT);
     outcome
 }
@@ -69,10 +69,10 @@ async fn accept(service: Arc<Service>, address: SocketAddr) -> io::Result<()> {
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     // A connection beyond the cap is closed at once: to wait is to be attacked.
                     if let Ok(permit) = Arc::clone(&connections).try_acquire_owned() {
-                        let connection = connect(Arc::clone(&service), stream, &graceful);
+                        let connection = connect(Arc::clone(&service), stream, peer, &graceful);
                         tokio::spawn(async move {
                             let _ = connection.await;
                             drop(permit);
@@ -112,11 +112,12 @@ fn announce(address: SocketAddr) -> io::Result<()> {
 fn connect(
     service: Arc<Service>,
     stream: TcpStream,
+    peer: SocketAddr,
     graceful: &GracefulShutdown,
 ) -> impl Future<Output = hyper::Result<()>> + Send + 'static {
     let _ = stream.set_nodelay(true);
     let warp = TowerToHyperService::new(warp::service(every_request(service)));
-    let by_head = hyper::service::service_fn(move |request| warp.call(bear_head(request)));
+    let by_head = hyper::service::service_fn(move |request| warp.call(bear_head(request, peer)));
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_TIMEOUT)
@@ -127,9 +128,10 @@ fn connect(
     graceful.watch(connection)
 }
 
-/// Puts a request's head where the filter finds it whole: URI as sent, version, no copies.
-fn bear_head(request: http::Request<Incoming>) -> http::Request<Incoming> {
-    let (head, body) = request.into_parts();
+/// Puts a request's head where the filter finds it whole: URI as sent, version, peer, no copies.
+fn bear_head(request: http::Request<Incoming>, peer: SocketAddr) -> http::Request<Incoming> {
+    let (mut head, body) = request.into_parts();
+    head.extensions.insert(Peer(peer.ip()));
     let mut request = http::Request::new(body);
     request.extensions_mut().insert(Arc::new(head));
     request

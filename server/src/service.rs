@@ -21,6 +21,7 @@ use http::{Method, StatusCode, request::Parts};
 use tokio::{sync::Semaphore, task, time};
 
 use crate::{
+    gate::{Admission, Gate},
     head,
     library::Library,
     reply::Reply,
@@ -48,6 +49,7 @@ pub fn worker_count() -> usize {
 /// What every request needs.
 pub struct Service {
     library: Library,
+    gate: Gate,
     /// How long finding a page of a list, or candidates, may take.
     list_timeout: Duration,
     lists: Arc<Semaphore>,
@@ -56,14 +58,29 @@ pub struct Service {
 
 impl Service {
     /// A service that answers from a library, and gives up on a question after a time.
-    pub fn new(library: Library, list_timeout: Duration) -> Service {
+    pub fn new(library: Library, gate: Gate, list_timeout: Duration) -> Service {
         let lists = Arc::new(Semaphore::new(cores() * LISTS_PER_CORE));
-        Service { library, list_timeout, lists, failures: AtomicU64::new(0) }
+        Service { library, gate, list_timeout, lists, failures: AtomicU64::new(0) }
     }
 
     /// Answers a request, whatever happens on the way.
     pub async fn answer(self: Arc<Self>, head: Arc<Parts>) -> http::Response<Bytes> {
-        if let Some(response) = self.attempt(&head, false) {
+        let admission = self.gate.admit(&head);
+        let mut response = match admission.refusal {
+            Some(verdict) => self.respond(Reply::TooMany(verdict), &head.method),
+            None => Arc::clone(&self).find(head, admission).await,
+        };
+        admission.write(response.headers_mut());
+        response
+    }
+
+    /// Answers a request that was let through.
+    async fn find(
+        self: Arc<Self>,
+        head: Arc<Parts>,
+        admission: Admission,
+    ) -> http::Response<Bytes> {
+        if let Some(response) = self.attempt(&head, &admission, false) {
             return response;
         }
         let method = head.method.clone();
@@ -76,7 +93,7 @@ impl Service {
         // The work holds the permit, not the request: a client that leaves frees no turn.
         let rendering = task::spawn_blocking(move || {
             let _permit = permit;
-            service.attempt(&head, true)
+            service.attempt(&head, &admission, true)
         });
         match rendering.await {
             Ok(Some(response)) => response,
@@ -89,9 +106,14 @@ impl Service {
     }
 
     /// Answers from the snapshot served now; `None` where that might wait and must not.
-    fn attempt(&self, head: &Parts, may_wait: bool) -> Option<http::Response<Bytes>> {
+    fn attempt(
+        &self,
+        head: &Parts,
+        admission: &Admission,
+        may_wait: bool,
+    ) -> Option<http::Response<Bytes>> {
         let served = self.library.served();
-        let request = Request::from(head);
+        let request = Request::new(head, admission);
         let outcome = catch_unwind(AssertUnwindSafe(|| match resolve(head, &request) {
             Err(reply) => Ok(Some(reply)),
             Ok(route) => routes::run(route, &request, &served, self.list_timeout, may_wait),

@@ -22,6 +22,8 @@ mod filter;
 mod filter_refused;
 #[path = "http/filter_values.rs"]
 mod filter_values;
+#[path = "http/limits.rs"]
+mod limits;
 #[path = "http/lists.rs"]
 mod lists;
 #[path = "http/names.rs"]

@@ -1,0 +1,129 @@
+//! What stands before the routes: who asks, what it counts as, and whether it is let through.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
+
+use crate::{
+    client::{Clients, key},
+    limits::{Counters, Daily, Standing, Verdict},
+    routes,
+};
+
+/// The headers that tell a client how it stands, as CORS exposes them.
+pub const LIMIT_HEADERS: [&str; 5] = [
+    "X-RateLimit-IP-Limit",
+    "X-RateLimit-IP-Remaining",
+    "X-RateLimit-IP-Reset-Seconds",
+    "X-RateLimit-Daily-Limit",
+    "X-RateLimit-Daily-Remaining",
+];
+
+/// The other end of a request's connection, in its extensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub IpAddr);
+
+/// What a request counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charge {
+    /// Nothing.
+    Free,
+    /// One of the minute.
+    Minute,
+    /// One of the minute and one of the day.
+    Daily(Daily),
+}
+
+/// What stands before the routes.
+pub struct Gate {
+    clients: Clients,
+    /// `None` where there are no limits.
+    counters: Option<Counters>,
+}
+
+/// What the gate found of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
+    /// Who asks.
+    pub client: IpAddr,
+    /// How it stands; `None` where no limit is for it.
+    pub standing: Option<Standing>,
+    /// Why it is refused.
+    pub refusal: Option<Verdict>,
+}
+
+impl Gate {
+    /// A gate with these limits, or none.
+    pub fn new(clients: Clients, counters: Option<Counters>) -> Gate {
+        Gate { clients, counters }
+    }
+
+    /// Looks at a request, and counts it.
+    pub fn admit(&self, head: &Parts) -> Admission {
+        // Every request comes over a connection; one that did not has no address of its own.
+        let peer =
+            head.extensions.get::<Peer>().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
+        let client = self.clients.address(peer, &head.headers);
+        let counters = self.counters.as_ref().filter(|_| !self.clients.is_exempt(client));
+        let Some(counters) = counters else {
+            return Admission { client, standing: None, refusal: None };
+        };
+        let daily = match charge(head) {
+            Charge::Free => {
+                let standing = counters.look(key(client));
+                return Admission { client, standing: Some(standing), refusal: None };
+            }
+            Charge::Minute => None,
+            Charge::Daily(daily) => Some(daily),
+        };
+        let verdict = counters.count(key(client), daily);
+        let refusal = verdict.refusal.is_some().then_some(verdict);
+        Admission { client, standing: Some(verdict.standing), refusal }
+    }
+}
+
+/// What a request counts as, whatever becomes of it.
+fn charge(head: &Parts) -> Charge {
+    if head.method == Method::OPTIONS {
+        return Charge::Free;
+    }
+    routes::find(head.uri.path()).map_or(Charge::Minute, routes::Route::charge)
+}
+
+impl Admission {
+    /// Tells the client how it stands.
+    pub fn write(&self, headers: &mut HeaderMap) {
+        let Some(Standing { minute, daily: [list, _] }) = self.standing else { return };
+        let numbers = [
+            u64::from(minute.limit),
+            u64::from(minute.remaining),
+            minute.reset_seconds(),
+            u64::from(list.limit),
+            u64::from(list.remaining),
+        ];
+        for (name, number) in NAMES.into_iter().zip(numbers) {
+            headers.insert(name, HeaderValue::from(number));
+        }
+    }
+}
+
+/// The same headers, as they are sent.
+const NAMES: [HeaderName; 5] = [
+    HeaderName::from_static("x-ratelimit-ip-limit"),
+    HeaderName::from_static("x-ratelimit-ip-remaining"),
+    HeaderName::from_static("x-ratelimit-ip-reset-seconds"),
+    HeaderName::from_static("x-ratelimit-daily-limit"),
+    HeaderName::from_static("x-ratelimit-daily-remaining"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_headers_exposed_are_the_headers_sent() {
+        for (exposed, sent) in LIMIT_HEADERS.into_iter().zip(NAMES) {
+            assert_eq!(exposed.to_ascii_lowercase(), sent.as_str());
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! How much a client may ask: headers, quotas, refusals, and whose they are.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::{
+    client::{Connection, Response},
+    server::{Server, Snapshots, command},
+};
+
+const HEADERS: [&str; 5] = [
+    "x-ratelimit-ip-limit",
+    "x-ratelimit-ip-remaining",
+    "x-ratelimit-ip-reset-seconds",
+    "x-ratelimit-daily-limit",
+    "x-ratelimit-daily-remaining",
+];
+const AUTHOR: &str = "/authors/HX_A5900000001";
+
+/// A server with limits, and these arguments besides.
+fn limited(snapshots: &Snapshots, more: &[&str]) -> Server {
+    let mut args = vec!["--snapshots", snapshots.path().to_str().unwrap()];
+    args.extend(more);
+    Server::start(command(&args).env_remove("PINAKES_NO_LIMITS"))
+}
+
+/// The numbers in the five headers.
+#[track_caller]
+fn numbers(response: &Response) -> [u64; 5] {
+    HEADERS
+        .map(|name| response.header(name).unwrap_or_else(|| panic!("no {name}")).parse().unwrap())
+}
+
+#[test]
+fn thirty_a_minute_are_answered_and_the_next_is_told_when_to_come_back() {
+    let snapshots = Snapshots::of_sample();
+    let server = limited(&snapshots, &[]);
+    let mut connection = server.connect();
+    for at in 1..=30 {
+        let response = connection.get(AUTHOR);
+        let [limit, remaining, reset, daily, left] = numbers(&response);
+        assert_eq!((response.status, limit, remaining, daily, left), (200, 30, 30 - at, 500, 500));
+        assert!((1..=60).contains(&reset), "{reset}");
+    }
+    let refused = connection.get("/authors");
+    assert_eq!(refused.status, 429);
+    let [_, remaining, reset, _, left] = numbers(&refused);
+    assert_eq!((remaining, left), (0, 500), "what is refused uses nothing");
+    let body = refused.json();
+    let seconds = body["reset_in_seconds"].as_u64().unwrap();
+    assert_eq!(seconds, reset);
+    assert_eq!(refused.header("retry-after"), Some(seconds.to_string().as_str()));
+    let at = body["reset_at_utc"].as_str().unwrap();
+    let clock = at.get(11..19).unwrap();
+    assert!(at.len() == 20 && at.ends_with('Z'), "{at}");
+    let message = format!(
+        "IP rate limit exceeded (max 30 requests per minute). Please try again in {seconds} seconds \
+         (at {clock} UTC)."
+    );
+    assert_eq!(body["message"], message.as_str());
+    assert_eq!((&body["statusCode"], &body["error"]), (&429.into(), &"Too Many Requests".into()));
+    assert_eq!(body.as_object().unwrap().len(), 5, "{body}");
+    assert_eq!(refused.header("cache-control"), Some("no-store"));
+
+    // What stands beside the interface is answered still, and tells the same.
+    for path in ["/", "/health", "/ready", "/rate-limit"] {
+        let response = connection.get(path);
+        assert_eq!((response.status, numbers(&response)[1]), (200, 0), "{path}");
+    }
+    let options = connection.request("OPTIONS", "/authors", &[]);
+    assert_eq!((options.status, numbers(&options)[1]), (204, 0));
+    assert_eq!(connection.get("/nope").status, 429);
+    assert_eq!(connection.request("HEAD", AUTHOR, &[]).status, 429);
+}
+
+#[test]
+fn every_reply_tells_how_the_client_stands() {
+    let snapshots = Snapshots::of_sample();
+    let server = limited(&snapshots, &["--minute-limit", "100", "--daily-list", "7"]);
+    let mut connection = server.connect();
+    let mut expected = (100, 7);
+    for (method, path, status, uses) in [
+        ("GET", AUTHOR, 200, (1, 0)),
+        ("HEAD", AUTHOR, 200, (1, 0)),
+        ("GET", "/authors/HX_A1", 404, (1, 0)),
+        ("GET", "/authors/A1", 400, (1, 0)),
+        ("GET", "/nope", 404, (1, 0)),
+        ("GET", "/authors?page=0", 400, (1, 1)),
+        ("GET", "/authors?per_page=10", 200, (1, 1)),
+        ("POST", "/authors", 405, (1, 1)),
+        ("GET", "/references/institution-types", 200, (1, 1)),
+        ("GET", "/autocomplete?query=a", 200, (1, 0)),
+        ("GET", "/autocomplete/foo?query=a", 400, (1, 0)),
+        ("OPTIONS", "/authors", 204, (0, 0)),
+        ("GET", "/rate-limit", 200, (0, 0)),
+        ("GET", "/health", 200, (0, 0)),
+    ] {
+        let response = connection.request(method, path, &[]);
+        expected = (expected.0 - uses.0, expected.1 - uses.1);
+        let [_, minute, _, _, daily] = numbers(&response);
+        assert_eq!((response.status, (minute, daily)), (status, expected), "{method} {path}");
+    }
+    let status = connection.get("/rate-limit").json();
+    let search = &status["daily_quota"]["search"];
+    assert_eq!((&search["limit"], &search["remaining"]), (&50.into(), &48.into()));
+    assert_eq!(status["daily_quota"]["list_filter"]["remaining"], 3);
+    assert_eq!(status["minute_rate_limit"]["limit"], 100);
+    assert_eq!(status["minute_rate_limit"]["remaining"], expected.0);
+    assert_eq!(status["ip"], "127.0.0.1");
+}
+
+#[test]
+fn a_day_and_a_pool_refuse_lists_and_searches_alone() {
+    let snapshots = Snapshots::of_sample();
+    let check = |args: &[&str], path: &str, begins: &str| {
+        let server = limited(&snapshots, args);
+        let mut connection = server.connect();
+        for _ in 0..2 {
+            assert_eq!(connection.get(path).status, 200, "{path}");
+        }
+        let refused = connection.get(path);
+        let body = refused.json();
+        let message = body["message"].as_str().unwrap();
+        assert_eq!(refused.status, 429, "{message}");
+        assert!(message.starts_with(begins), "{message}");
+        assert!(message.ends_with(" (at 00:00:00 UTC)."), "{message}");
+        assert!(body["reset_at_utc"].as_str().unwrap().ends_with("T00:00:00Z"), "{body}");
+        assert_eq!(numbers(&refused)[1], 27, "the minute counts what the day refuses");
+        assert_eq!(connection.get(AUTHOR).status, 200);
+    };
+    let list = "/authors?per_page=10";
+    let search = "/autocomplete?query=a";
+    let quota = "Your daily quota for ";
+    let pool = "The service's daily pool for ";
+    check(
+        &["--daily-list", "2"],
+        list,
+        &format!("{quota}List/Filter requests has been exceeded. "),
+    );
+    check(&["--daily-search", "2"], search, &format!("{quota}Search requests has been exceeded. "));
+    check(&["--pool-list", "2"], list, &format!("{pool}List/Filter requests has been used up. "));
+    check(&["--pool-search", "2"], search, &format!("{pool}Search requests has been used up. "));
+}
+
+#[test]
+fn a_thousand_at_once_let_exactly_thirty_through() {
+    let snapshots = Snapshots::of_sample();
+    for _ in 0..3 {
+        let server = limited(&snapshots, &[]);
+        let answered = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|| {
+                    let mut connection = server.connect();
+                    for _ in 0..50 {
+                        let status = connection.get(AUTHOR).status;
+                        assert!(matches!(status, 200 | 429), "{status}");
+                        answered.fetch_add((status == 200).into(), Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(answered.into_inner(), 30);
+    }
+}
+
+/// Who a request is counted for, which names clients in a header.
+fn client(connection: &mut Connection, headers: &str) -> String {
+    let request = format!("GET /rate-limit HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+    connection.send(request.as_bytes()).unwrap();
+    connection.receive().unwrap().json()["ip"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_client_is_whom_a_trusted_proxy_names_and_nobody_else() {
+    let snapshots = Snapshots::of_sample();
+    let forged = "X-Forwarded-For: 1.2.3.4\r\nForwarded: for=1.2.3.4\r\nX-Real-IP: 1.2.3.4\r\n";
+    let server = limited(&snapshots, &["--minute-limit", "3"]);
+    let mut connection = server.connect();
+    assert_eq!(client(&mut connection, forged), "127.0.0.1");
+    for at in 1..=4 {
+        let request =
+            format!("GET {AUTHOR} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.9.8.{at}\r\n\r\n");
+        connection.send(request.as_bytes()).unwrap();
+        let status = connection.receive().unwrap().status;
+        assert_eq!(status, if at < 4 { 200 } else { 429 }, "forged headers change nothing");
+    }
+    let args = ["--trusted-proxy", "127.0.0.0/8,10.0.0.0/8", "--exempt", "192.0.2.7"];
+    let server = limited(&snapshots, &args);
+    let mut connection = server.connect();
+    for (headers, expected) in [
+        ("", "127.0.0.1"),
+        ("X-Forwarded-For: 6.6.6.6, 1.2.3.4\r\n", "1.2.3.4"),
+        ("X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 1.2.3.4, 10.1.1.1\r\n", "1.2.3.4"),
+        ("X-Forwarded-For: 1.2.3.4, unknown\r\n", "127.0.0.1"),
+        ("X-Forwarded-For: 2001:db8::1\r\n", "2001:db8::1"),
+        ("Forwarded: for=1.2.3.4\r\n", "127.0.0.1"),
+    ] {
+        assert_eq!(client(&mut connection, headers), expected, "{headers}");
+    }
+    let request = "GET /rate-limit HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n";
+    connection.send(request.as_bytes()).unwrap();
+    let exempt = connection.receive().unwrap();
+    assert_eq!(exempt.text(), r#"{"ip":"192.0.2.7","minute_rate_limit":null,"daily_quota":null}"#);
+    assert_eq!(exempt.header(HEADERS[0]), None);
+    let args = ["--trusted-proxy", "127.0.0.1", "--forwarded-by", "forwarded"];
+    let server = limited(&snapshots, &args);
+    let mut connection = server.connect();
+    let named = "Forwarded: for=\"[2001:db8::1]:443\"\r\nX-Forwarded-For: 1.2.3.4\r\n";
+    assert_eq!(client(&mut connection, named), "2001:db8::1");
+}
+
+#[test]
+fn without_limits_nothing_is_counted() {
+    let snapshots = Snapshots::of_sample();
+    let server = limited(&snapshots, &["--no-limits"]);
+    let mut connection = server.connect();
+    for _ in 0..40 {
+        let response = connection.get(AUTHOR);
+        assert_eq!((response.status, response.header(HEADERS[0])), (200, None));
+    }
+    let status = connection.get("/rate-limit");
+    assert_eq!(status.text(), r#"{"ip":"127.0.0.1","minute_rate_limit":null,"daily_quota":null}"#);
+    assert_eq!(status.header("cache-control"), Some("no-store"));
+}
+
+#[test]
+fn what_no_limit_can_be_is_refused_at_the_start() {
+    let snapshots = Snapshots::of_sample();
+    for args in [
+        ["--minute-limit", "-1"],
+        ["--minute-limit", "many"],
+        ["--clients-max", "0"],
+        ["--trusted-proxy", "10.0.0.0/33"],
+        ["--exempt", "localhost"],
+    ] {
+        let mut all = vec!["--snapshots", snapshots.path().to_str().unwrap()];
+        all.extend(args);
+        let output = command(&all).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+    }
+}
