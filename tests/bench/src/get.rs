@@ -27,15 +27,19 @@ pub fn run(snapshots: &Path, dir: &Path) -> Result<()> {
     let file = dir.join("record.json");
     std::fs::write(&file, &body)?;
     let bare = Server::bare(&[file])?;
+    // None is refused, and all are counted.
+    let limited = Server::ours_with(snapshots, &["--minute-limit", &u32::MAX.to_string()])?;
 
-    let (mut own, mut ceiling) = (Vec::new(), Vec::new());
+    let (mut own, mut counted, mut ceiling) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         own.push(round(&ours.address, &path, body.len())?);
+        counted.push(round(&limited.address, &path, body.len())?);
         ceiling.push(round(&bare.address, &bare_path(0), body.len())?);
     }
-    own.sort_by(f64::total_cmp);
-    ceiling.sort_by(f64::total_cmp);
-    let (own, ceiling) = (own[ROUNDS / 2], ceiling[ROUNDS / 2]);
+    let [own, counted, ceiling] = [own, counted, ceiling].map(|mut rounds| {
+        rounds.sort_by(f64::total_cmp);
+        rounds[ROUNDS / 2]
+    });
     println!(
         "\nGET {path}, {} bytes, one keep-alive connection, median of {ROUNDS} rounds",
         body.len()
@@ -43,6 +47,11 @@ pub fn run(snapshots: &Path, dir: &Path) -> Result<()> {
     println!(
         "  pinakes-server {own:.0} requests/s; bare warp handler {ceiling:.0} requests/s; ratio {:.2}",
         own / ceiling
+    );
+    println!(
+        "  with limits {counted:.0} requests/s; ratio to the bare handler {:.2}, to none {:.2}",
+        counted / ceiling,
+        counted / own
     );
     Ok(())
 }

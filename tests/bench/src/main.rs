@@ -3,6 +3,7 @@
 mod build;
 mod dump;
 mod get;
+mod limits;
 mod lists;
 mod names;
 mod process;
@@ -24,7 +25,7 @@ struct Options {
 
 #[derive(Subcommand)]
 enum What {
-    /// Generate a dump, build a snapshot of it, and serve a record of it.
+    /// Generate a dump, build a snapshot of it, serve a record of it, and count requests.
     All {
         /// Outputs in the generated dump.
         #[arg(long, default_value_t = 1_000_000)]
@@ -63,6 +64,8 @@ enum What {
         #[arg(long, default_value = "2G")]
         memory: String,
     },
+    /// Count requests against limits.
+    Limits,
     /// Serve the bytes of files from a bare warp handler, as the ceiling of a GET.
     Bare {
         /// The files.
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         What::Names { names, vocabulary, dir, memory } => {
             names::run(names, vocabulary, &dir, &memory)
         }
+        What::Limits => limits::run(),
         What::Bare { files } => serve::serve_bare(&files),
     };
     match outcome {
@@ -90,5 +94,6 @@ fn main() -> ExitCode {
 
 fn all(outputs: u64, dir: &std::path::Path, memory: &str) -> Result<()> {
     let snapshots = build::run(outputs, dir, memory)?;
-    get::run(&snapshots, dir)
+    get::run(&snapshots, dir)?;
+    limits::run()
 }

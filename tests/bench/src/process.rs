@@ -59,12 +59,9 @@ fn watch(proc: &std::path::Path, cost: &mut Cost) {
     /// The kernel's ticks per second, for every platform Linux runs on today.
     const TICKS_PER_SECOND: f64 = 100.0;
     if let Ok(status) = std::fs::read_to_string(proc.join("status")) {
-        let bytes = |name: &str| {
-            let line = status.lines().find(|line| line.starts_with(name))?;
-            Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1_024)
-        };
-        cost.anonymous_bytes_max = cost.anonymous_bytes_max.max(bytes("RssAnon:").unwrap_or(0));
-        cost.mapped_bytes_max = cost.mapped_bytes_max.max(bytes("RssFile:").unwrap_or(0));
+        let bytes = |name| bytes_in(&status, name).unwrap_or(0);
+        cost.anonymous_bytes_max = cost.anonymous_bytes_max.max(bytes("RssAnon:"));
+        cost.mapped_bytes_max = cost.mapped_bytes_max.max(bytes("RssFile:"));
     }
     if let Ok(stat) = std::fs::read_to_string(proc.join("stat")) {
         // The fields after the name in brackets, which may hold spaces: utime and stime are the
@@ -76,4 +73,16 @@ fn watch(proc: &std::path::Path, cost: &mut Cost) {
             cost.cpu_seconds = cost.cpu_seconds.max((user + system) / TICKS_PER_SECOND);
         }
     }
+}
+
+/// The bytes a line of a process's status tells.
+fn bytes_in(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find(|line| line.starts_with(name))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1_024)
+}
+
+/// Bytes of this process that belong to it alone.
+pub fn anonymous_bytes() -> Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    Ok(bytes_in(&status, "RssAnon:").ok_or("no RssAnon in /proc/self/status")?)
 }

@@ -26,12 +26,18 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// `pinakes-server` on a directory of snapshots.
+    /// `pinakes-server` on a directory of snapshots, without limits.
     pub fn ours(snapshots: &Path) -> Result<Server> {
+        Server::ours_with(snapshots, &["--no-limits"])
+    }
+
+    /// `pinakes-server` with these arguments besides.
+    pub fn ours_with(snapshots: &Path, more: &[&str]) -> Result<Server> {
         Server::start(
             Command::new(beside("pinakes-server")?)
                 .args(["--listen", "127.0.0.1:0", "--snapshots"])
-                .arg(snapshots),
+                .arg(snapshots)
+                .args(more),
         )
     }
 
