@@ -63,9 +63,14 @@ impl Clients {
         client
     }
 
+    /// Whether an address is a proxy's whose word is taken.
+    pub fn is_trusted(&self, address: IpAddr) -> bool {
+        is_in(&self.trusted, address.to_canonical())
+    }
+
     /// Whether no limit is for a client.
     pub fn is_exempt(&self, address: IpAddr) -> bool {
-        is_in(&self.exempt, address)
+        is_in(&self.exempt, address.to_canonical())
     }
 }
 

@@ -1,6 +1,9 @@
 //! What stands before the routes: who asks, what it counts as, and whether it is let through.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    path::PathBuf,
+};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
 
@@ -19,7 +22,7 @@ pub const LIMIT_HEADERS: [&str; 5] = [
     "X-RateLimit-Daily-Remaining",
 ];
 
-/// The other end of a request's connection, in its extensions.
+/// Whose a request's connection is, in its extensions: the peer, or who a proxy said before it began.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
@@ -39,6 +42,8 @@ pub struct Gate {
     clients: Clients,
     /// `None` where there are no limits.
     counters: Option<Counters>,
+    /// Where they are kept while the server is down.
+    file: Option<PathBuf>,
 }
 
 /// What the gate found of a request.
@@ -53,9 +58,31 @@ pub struct Admission {
 }
 
 impl Gate {
-    /// A gate with these limits, or none.
-    pub fn new(clients: Clients, counters: Option<Counters>) -> Gate {
-        Gate { clients, counters }
+    /// A gate with these limits, or none, going on from what a file holds.
+    pub fn new(clients: Clients, counters: Option<Counters>, file: Option<PathBuf>) -> Gate {
+        if let (Some(counters), Some(file)) = (&counters, &file) {
+            match counters.load(file) {
+                Ok(clients) => {
+                    tracing::info!(clients, file = %file.display(), "counts of limits read")
+                }
+                Err(error) => tracing::warn!(%error, "limits are counted from zero"),
+            }
+        }
+        Gate { clients, counters, file }
+    }
+
+    /// Writes what is counted to the file, if there is one.
+    pub fn save(&self) {
+        if let (Some(counters), Some(file)) = (&self.counters, &self.file)
+            && let Err(error) = counters.save(file)
+        {
+            tracing::error!(%error, "counts of limits are not kept");
+        }
+    }
+
+    /// Whose word is taken on who asks.
+    pub fn clients(&self) -> &Clients {
+        &self.clients
     }
 
     /// Looks at a request, and counts it.

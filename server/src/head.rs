@@ -1,6 +1,8 @@
 //! A request's head, held against what HTTP demands before anything is looked up.
 
-use http::{HeaderMap, Method, StatusCode, Version, header, request::Parts};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header, request::Parts};
+
+use crate::{parameters::Detail, reply::Reply, routes::READ_METHODS};
 
 /// Headers a request may have.
 pub const HEADERS_MAX: usize = 64;
@@ -9,29 +11,37 @@ pub const HEADER_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a method; the longest that is registered has 17.
 const METHOD_BYTES_MAX: usize = 64;
 
-/// Why a request is refused and its connection closed: the status and the message.
-pub type Refusal = (StatusCode, &'static str);
+/// In a head's extensions where the request line was followed by a content length and a transfer
+/// coding; the HTTP layer shows only one of the two.
+#[derive(Clone, Copy, Debug)]
+pub struct TwoLengths;
 
-/// What is wrong with a request's head, if anything is.
-pub fn refusal(head: &Parts) -> Option<Refusal> {
+/// What is wrong with a request's head, if anything is: the reply, after which the connection ends.
+pub fn refusal(head: &Parts) -> Option<Reply> {
     if is_too_large(&head.headers) {
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-        return Some((status, "Request header fields too large"));
+        return Some(Reply::error(status, "Request header fields too large").closing());
     }
-    if head.method.as_str().len() > METHOD_BYTES_MAX {
-        return Some((StatusCode::BAD_REQUEST, "Request method too long"));
+    let bad = |part: &str, value: &[u8], reason: &str| {
+        let detail = Detail::new(part, &String::from_utf8_lossy(value), reason);
+        Some(Reply::BadQuery(vec![detail]).closing())
+    };
+    let method = head.method.as_str();
+    if method.len() > METHOD_BYTES_MAX {
+        return bad("method", method.as_bytes(), "is longer than any method");
     }
     let is_everything = head.method == Method::OPTIONS && head.uri.path() == "*";
     if head.uri.path().is_empty() || head.method == Method::CONNECT || is_everything {
-        return Some((StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"));
+        return Some(Reply::method_not_allowed(READ_METHODS).closing());
     }
     if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
-        return Some((StatusCode::BAD_REQUEST, "Exactly one valid Host header is required"));
+        let sent = head.headers.get(header::HOST).map_or(&[][..], HeaderValue::as_bytes);
+        return bad("Host", sent, "has to be sent once, as a host or a host and a port");
     }
-    let has = |name| head.headers.contains_key(name);
-    if has(header::CONTENT_LENGTH) && has(header::TRANSFER_ENCODING) {
-        let message = "Content-Length and Transfer-Encoding exclude one another";
-        return Some((StatusCode::BAD_REQUEST, message));
+    if head.extensions.get::<TwoLengths>().is_some() {
+        let sent = head.headers.get(header::TRANSFER_ENCODING);
+        let sent = sent.map_or(&[][..], HeaderValue::as_bytes);
+        return bad("Transfer-Encoding", sent, "excludes a Content-Length");
     }
     None
 }
@@ -53,6 +63,7 @@ fn has_one_host(headers: &HeaderMap) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::reply::Stamp;
 
     fn status(method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<u16> {
         let mut request = http::Request::builder().method(method).uri(uri);
@@ -60,7 +71,10 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
-        refusal(&head).map(|(status, _)| status.as_u16())
+        let reply = refusal(&head)?;
+        let response = reply.into_response(&Method::GET, &Stamp::new("0123"));
+        assert_eq!(response.headers()[header::CONNECTION], "close");
+        Some(response.status().as_u16())
     }
 
     #[test]
@@ -76,8 +90,6 @@ mod tests {
         assert_eq!(status("GET", "evil:443", &[host]), Some(405));
         assert_eq!(status("OPTIONS", "*", &[host]), Some(405));
         assert_eq!(status(&"A".repeat(1_000), "/", &[host]), Some(400));
-        let both = [host, ("content-length", "1"), ("transfer-encoding", "chunked")];
-        assert_eq!(status("GET", "/", &both), Some(400));
         let many: Vec<_> = (0..65).map(|_| ("x-a", "1")).collect();
         assert_eq!(status("GET", "/", &many), Some(431));
         assert_eq!(status("GET", "/", &[host, ("x-a", &"a".repeat(16 << 10))]), Some(431));

@@ -1,14 +1,17 @@
 //! The server of Pinakes: answers the interface from a mapped snapshot.
 //!
-//! A connection is accepted by [`serve`] and handed through warp to the [`service`]; [`head`] looks at
-//! what HTTP demands, the [`gate`] at who asks and how often, [`routes`] knows every path there is, and a handler turns a checked request
-//! into a [`reply`]. No module knows an entity by name:
-//! what differs between them is in the catalog of `pinakes_format`.
+//! [`serve`] accepts connections; each [`connection`] is timed and bounded, and its requests are handed
+//! through warp to the [`service`]. The [`gate`] looks at who asks and how often, [`head`] at what HTTP
+//! demands; [`routes`] knows every path there is, and a handler turns a checked request into a
+//! [`reply`]. No module knows an entity by name: what differs between them is in the catalog of
+//! `pinakes_format`.
 
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod client;
 pub mod completion;
+pub mod connection;
 pub mod gate;
 pub mod handlers;
 pub mod head;
@@ -22,4 +25,3 @@ pub mod reply;
 pub mod routes;
 pub mod serve;
 pub mod service;
-pub mod target;

@@ -5,7 +5,7 @@ use std::{
     fs, io,
     path::{Component, Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -22,6 +22,10 @@ use crate::{options::Place, reply::Stamp};
 pub struct Library {
     served: ArcSwap<Served>,
     snapshots: Option<PathBuf>,
+    /// Whether all of a snapshot is read before it is served.
+    verify: bool,
+    /// Held by whoever puts another snapshot in its place.
+    changing: Mutex<()>,
     /// Ids of snapshots that proved damaged; none of them is served again.
     poisoned: Mutex<BTreeSet<String>>,
 }
@@ -81,19 +85,42 @@ impl Library {
             Place::Fixed(path) => (path.clone(), None),
             Place::Current(snapshots) => (current(snapshots)?, Some(snapshots.clone())),
         };
-        let snapshot = Snapshot::open(&path)?;
-        if verify {
-            tracing::info!(snapshot = snapshot.manifest().id, "verifying every byte and record");
-            snapshot.verify()?;
+        let served = ArcSwap::from_pointee(Served::new(open(&path, verify)?));
+        let (changing, poisoned) = Default::default();
+        Ok(Library { served, snapshots, verify, changing, poisoned })
+    }
+
+    /// Serves the snapshot `current` leads to now; where that cannot be, what is served stays.
+    pub fn reload(&self) {
+        let Some(snapshots) = &self.snapshots else {
+            return tracing::info!("one snapshot is served for good, by --snapshot");
+        };
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let served = self.served();
+        let id = &served.snapshot.manifest().id;
+        let found = current(snapshots).and_then(|path| {
+            let is_served = path.file_name().is_some_and(|name| name == id.as_str());
+            if is_served { Ok(None) } else { open(&path, self.verify).map(Some) }
+        });
+        match found {
+            Ok(None) => tracing::info!(snapshot = id, "`current` leads where it did"),
+            Ok(Some(other)) if self.poisoned().contains(&other.manifest().id) => {
+                let other = &other.manifest().id;
+                tracing::error!(
+                    refused = other,
+                    snapshot = id,
+                    "it proved damaged; the one served stays"
+                );
+            }
+            Ok(Some(other)) => self.served.store(Arc::new(Served::new(other))),
+            Err(error) => {
+                tracing::error!(%error, snapshot = id, "the snapshot served before stays")
+            }
         }
-        tracing::info!(
-            snapshot = snapshot.manifest().id,
-            path = %path.display(),
-            newest_updated_date = snapshot.manifest().source.newest_updated_date,
-            "snapshot opened; parts are checked as they are first touched"
-        );
-        let served = ArcSwap::from_pointee(Served::new(snapshot));
-        Ok(Library { served, snapshots, poisoned: Mutex::default() })
+    }
+
+    fn poisoned(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.poisoned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The snapshot to answer one request from, whole.
@@ -108,7 +135,7 @@ impl Library {
         }
         let id = &served.snapshot.manifest().id;
         tracing::error!(snapshot = id, %error, "snapshot poisoned: nothing more is answered from it");
-        let mut poisoned = self.poisoned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut poisoned = self.poisoned();
         poisoned.insert(id.clone());
         let Some(other) = self.newest_but(&poisoned) else {
             tracing::error!(
@@ -136,6 +163,23 @@ impl Library {
         });
         found.pop()
     }
+}
+
+/// Opens a snapshot; with `verify`, only after reading all of it.
+fn open(path: &Path, verify: bool) -> Result<Snapshot, LibraryError> {
+    let snapshot = Snapshot::open(path)?;
+    let manifest = snapshot.manifest();
+    if verify {
+        tracing::info!(snapshot = manifest.id, "verifying every byte and record");
+        snapshot.verify()?;
+    }
+    tracing::info!(
+        snapshot = manifest.id,
+        path = %path.display(),
+        newest_updated_date = manifest.source.newest_updated_date,
+        "snapshot opened; parts are checked as they are first touched"
+    );
+    Ok(snapshot)
 }
 
 /// Where `current` leads: a plain name beside it, and nowhere else.

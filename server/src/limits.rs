@@ -7,11 +7,13 @@
 //! refuses, in the minute alone.
 
 mod clock;
+mod file;
 mod table;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use clock::{Clock, Moment, System};
+pub use file::FileError;
 pub use table::Counts;
 use table::Table;
 
@@ -291,41 +293,12 @@ impl Counts {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use super::{
+        clock::by_hand::{BEGUN, ByHand},
+        *,
     };
-
-    use super::*;
-
-    /// 2026-01-31T20:48:00.250Z.
-    const BEGUN: u64 = 1_769_892_480_250;
-
-    /// Clocks that are set by hand.
-    #[derive(Clone)]
-    struct ByHand(Arc<[AtomicU64; 2]>);
-
-    impl ByHand {
-        fn new() -> ByHand {
-            ByHand(Arc::new([AtomicU64::new(7), AtomicU64::new(BEGUN)]))
-        }
-
-        fn pass(&self, millis: u64) {
-            for clock in self.0.iter() {
-                clock.fetch_add(millis, Relaxed);
-            }
-        }
-
-        fn set_utc(&self, utc: u64) {
-            self.0[1].store(utc, Relaxed);
-        }
-    }
-
-    impl Clock for ByHand {
-        fn now(&self) -> Moment {
-            Moment { monotonic: self.0[0].load(Relaxed), utc: self.0[1].load(Relaxed) }
-        }
-    }
 
     const LIMITS: Limits =
         Limits { minute: 30, daily: [500, 50], pool: [10_000, 1_000], clients_max: 1_000 };

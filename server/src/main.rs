@@ -8,28 +8,24 @@ use clap::Parser;
 use pinakes_server::{
     library::Library,
     options::{LogFormat, Options},
-    serve,
+    serve::{self, LostLines},
     service::Service,
 };
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
+
+/// Lines that may wait to be written, some hundred bytes each.
+const LOG_LINES_MAX: usize = 16_384;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    log(options.log_format);
-    let outcome = Library::open(&options.place(), options.verify)
-        .map_err(|error| error.to_string())
-        .and_then(|library| {
-            let service = Service::new(library, options.limits.gate(), options.list_timeout);
-            serve::run(service, options.listen).map_err(|error| {
-                format!(
-                    "cannot listen on {}: {error}; choose another with --listen",
-                    options.listen
-                )
-            })
-        });
+    let (log, lost) = log(options.log_format);
+    let outcome = serve(&options, lost);
+    // What waits to be written comes before the last word.
+    drop(log);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -39,19 +35,39 @@ fn main() -> ExitCode {
     }
 }
 
+fn serve(options: &Options, lost: LostLines) -> Result<(), String> {
+    let listening =
+        options.connections.listening(options.listen).map_err(|error| error.to_string())?;
+    let library =
+        Library::open(&options.place(), options.verify).map_err(|error| error.to_string())?;
+    let service = Service::new(library, options.limits.gate(), options.list_timeout);
+    serve::run(service, listening, lost).map_err(|error| {
+        format!("cannot listen on {}: {error}; choose another with --listen", options.listen)
+    })
+}
+
 /// Sends all events, panics among them, to standard error; `PINAKES_LOG` says which.
-fn log(format: LogFormat) {
+///
+/// A thread of its own writes them, so that nobody waits for whoever reads them; where that takes too
+/// long, events are lost rather than requests.
+fn log(format: LogFormat) -> (WorkerGuard, LostLines) {
     let chosen = EnvFilter::try_from_env("PINAKES_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
     let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let (writer, guard) = NonBlockingBuilder::default()
+        .lossy(true)
+        .buffered_lines_limit(LOG_LINES_MAX)
+        .finish(std::io::stderr());
+    let lost = writer.error_counter();
     let events = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        .with_writer(writer)
         .with_ansi(is_terminal)
         .with_env_filter(chosen);
     match format {
         LogFormat::Text => events.init(),
-        LogFormat::Json => events.json().init(),
+        LogFormat::Json => events.json().flatten_event(true).init(),
     }
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!(panic = %panic, "a thread panicked");
     }));
+    (guard, Box::new(move || lost.dropped_lines() as u64))
 }

@@ -3,6 +3,7 @@
 use std::{
     net::{IpAddr, SocketAddr},
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 
@@ -11,8 +12,10 @@ use ipnet::IpNet;
 
 use crate::{
     client::{Clients, ForwardedBy},
+    connection::{Certificate, Preface, Timeouts, TlsError},
     gate::Gate,
     limits::{Counters, Limits, System},
+    serve::Listening,
 };
 
 /// Answers the interface from a snapshot that `pinakes-compiler` published.
@@ -46,7 +49,11 @@ pub struct Options {
     #[command(flatten)]
     pub limits: LimitOptions,
 
-    /// How the log is written, to standard error.
+    /// How connections are treated.
+    #[command(flatten)]
+    pub connections: ConnectionOptions,
+
+    /// How the log is written, to standard error. One line for each request is in it; PINAKES_LOG=info,access=off leaves those out.
     #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
     pub log_format: LogFormat,
 }
@@ -84,6 +91,11 @@ pub struct LimitOptions {
           value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     clients_max: u32,
 
+    /// Where counts are kept while the server is down: read at the start, written every minute and at
+    /// the end. It holds addresses, so its mode is 0600.
+    #[arg(long, value_name = "FILE", env = "PINAKES_LIMITS_FILE")]
+    limits_file: Option<PathBuf>,
+
     /// A proxy, or a network of them, whose word on its clients is taken. May be given again.
     #[arg(long, value_name = "CIDR", env = "PINAKES_TRUSTED_PROXY", value_delimiter = ',',
           value_parser = parse_network)]
@@ -97,6 +109,74 @@ pub struct LimitOptions {
     #[arg(long, value_name = "CIDR", env = "PINAKES_EXEMPT", value_delimiter = ',',
           value_parser = parse_network)]
     exempt: Vec<IpNet>,
+}
+
+/// How connections are treated.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connections")]
+pub struct ConnectionOptions {
+    /// A certificate and those that vouch for it, PEM; with it, HTTPS alone is spoken, HTTP/1.1 and
+    /// HTTP/2. Read again on SIGHUP.
+    #[arg(long, value_name = "FILE", env = "PINAKES_TLS_CERT", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The certificate's private key, PEM.
+    #[arg(long, value_name = "FILE", env = "PINAKES_TLS_KEY", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Every connection is a trusted proxy's and begins with a PROXY header, version 1 or 2.
+    #[arg(long, env = "PINAKES_PROXY_PROTOCOL", value_parser = FalseyValueParser::new(),
+          requires = "trusted_proxy")]
+    proxy_protocol: bool,
+
+    /// Connections at a time; fewer where the limit of open files is lower.
+    #[arg(long, value_name = "N", default_value = "8192", env = "PINAKES_CONNECTIONS",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
+
+    /// Connections at a time for each client, by address or IPv6 /64; not for trusted proxies and the
+    /// exempt.
+    #[arg(long, value_name = "N", default_value = "64", env = "PINAKES_CLIENT_CONNECTIONS",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    client_connections: u32,
+
+    /// How long a client may take to send the head of a request, counted from the last reply on.
+    #[arg(long, value_name = "SECONDS", default_value = "8", env = "PINAKES_HEAD_TIMEOUT",
+          value_parser = parse_seconds)]
+    head_timeout: Duration,
+
+    /// How long a client may take to read 16 KiB of a reply.
+    #[arg(long, value_name = "SECONDS", default_value = "10", env = "PINAKES_WRITE_TIMEOUT",
+          value_parser = parse_seconds)]
+    write_timeout: Duration,
+
+    /// How long an HTTP/2 connection may be without a request.
+    #[arg(long, value_name = "SECONDS", default_value = "12", env = "PINAKES_IDLE_TIMEOUT",
+          value_parser = parse_seconds)]
+    idle_timeout: Duration,
+}
+
+impl ConnectionOptions {
+    /// Listening at an address as they say.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such certificate.
+    pub fn listening(&self, address: SocketAddr) -> Result<Listening, TlsError> {
+        let certificate = match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => Some(Arc::new(Certificate::open(certificate, key)?)),
+            _ => None,
+        };
+        let (head, write, idle) = (self.head_timeout, self.write_timeout, self.idle_timeout);
+        Ok(Listening {
+            address,
+            connections: self.connections,
+            client_connections: self.client_connections,
+            timeouts: Timeouts { head, write, idle },
+            preface: if self.proxy_protocol { Preface::Proxy } else { Preface::None },
+            certificate,
+        })
+    }
 }
 
 impl LimitOptions {
@@ -114,7 +194,7 @@ impl LimitOptions {
             clients_max: self.clients_max,
         };
         let counters = (!self.no_limits).then(|| Counters::new(limits, Box::new(System::new())));
-        Gate::new(clients, counters)
+        Gate::new(clients, counters, self.limits_file.clone())
     }
 }
 

@@ -1,98 +1,107 @@
-//! Connections: accepted here, timed and bounded by hyper, handed through warp to the service.
+//! The server as a process: it listens, accepts, heeds signals, and ends without cutting a reply.
 
 use std::{
-    convert::Infallible,
     io::{self, Write},
     net::SocketAddr,
     sync::Arc,
     time::Duration,
 };
 
-use bytes::Bytes;
-use http::{Method, request::Parts};
-use hyper::{body::Incoming, service::Service as _};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
-    service::TowerToHyperService,
-};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{
     net::{TcpListener, TcpStream},
     signal::unix::{SignalKind, signal},
-    sync::Semaphore,
+    time::{self, MissedTickBehavior},
 };
-use warp::Filter;
 
 use crate::{
-    gate::Peer,
-    head::HEADERS_MAX,
-    reply::{Reply, Stamp},
+    connection::{Certificate, Connections, Places, Preface, Timeouts},
     service::{Service, worker_count},
-    target::Lenient,
 };
 
-/// How long a client may take to send its headers, and to begin another request.
-const HEADERS_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long requests under way may take to end when the server does.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long work whose client is gone may take after that.
 const ABANDON_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long to wait where a connection cannot be accepted for want of files or memory.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
-/// Bytes of a request's head that are read; enough to answer 414 and 431 to what is too long.
-const HEAD_BYTES_MAX: usize = 96 << 10;
-/// Connections served at a time.
-const CONNECTIONS_MAX: usize = 8_192;
+/// How often what was refused is told, and counters are written to their file.
+const ROUND_INTERVAL: Duration = Duration::from_secs(60);
+/// Files that are kept for other things than connections.
+const FILES_KEPT: u64 = 64;
 
-/// Serves until SIGINT or SIGTERM.
+/// How the server listens.
+pub struct Listening {
+    /// Where.
+    pub address: SocketAddr,
+    /// Connections at a time, of all clients.
+    pub connections: u32,
+    /// Connections at a time, of each.
+    pub client_connections: u32,
+    /// How long clients may take.
+    pub timeouts: Timeouts,
+    /// What is read before HTTP.
+    pub preface: Preface,
+    /// Shown to clients; without one there is no TLS.
+    pub certificate: Option<Arc<Certificate>>,
+}
+
+/// Lines of the log that were lost, ever, since whoever reads it took too long.
+pub type LostLines = Box<dyn Fn() -> u64 + Send>;
+
+/// Serves until SIGINT or SIGTERM. SIGHUP has the snapshot and the certificate looked at again.
 ///
 /// # Errors
 ///
 /// Where the address cannot be listened on.
-pub fn run(service: Service, address: SocketAddr) -> io::Result<()> {
+pub fn run(service: Service, listening: Listening, lost: LostLines) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(worker_count())
         .enable_all()
         .build()?;
-    let outcome = runtime.block_on(accept(Arc::new(service), address));
+    let service = Arc::new(service);
+    let outcome = runtime.block_on(accept(Arc::clone(&service), listening, lost));
     runtime.shutdown_timeout(ABANDON_TIMEOUT);
+    service.gate().save();
     outcome
 }
 
-async fn accept(service: Arc<Service>, address: SocketAddr) -> io::Result<()> {
+async fn accept(service: Arc<Service>, listening: Listening, lost: LostLines) -> io::Result<()> {
+    let Listening { address, timeouts, preface, certificate, .. } = listening;
     let listener = TcpListener::bind(address).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let graceful = GracefulShutdown::new();
-    announce(listener.local_addr()?)?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let total = listening.connections.min(files_for_connections());
+    let places = Arc::new(Places::new(total, listening.client_connections));
+    let acceptor = certificate.clone().map(Certificate::acceptor).transpose();
+    let acceptor = acceptor.map_err(io::Error::other)?;
+    let scheme = if acceptor.is_some() { "https" } else { "http" };
+    let connections = Connections::new(Arc::clone(&service), timeouts, preface, acceptor);
+    let connections = Arc::new(connections);
+    let mut rounds = Rounds::new(Arc::clone(&places), lost);
+    announce(scheme, listener.local_addr()?)?;
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => {
-                    // A connection beyond the cap is closed at once: to wait is to be attacked.
-                    if let Ok(permit) = Arc::clone(&connections).try_acquire_owned() {
-                        let connection = connect(Arc::clone(&service), stream, peer, &graceful);
-                        tokio::spawn(async move {
-                            let _ = connection.await;
-                            drop(permit);
-                        });
-                    }
-                }
+                Ok((stream, peer)) => begin(&connections, &places, stream, peer),
                 // The client's doing, and over.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept; trying again");
-                    tokio::time::sleep(SHORTAGE_PAUSE).await;
+                    time::sleep(SHORTAGE_PAUSE).await;
                 }
             },
+            () = rounds.due() => rounds.make(&service),
+            _ = hangup.recv() => reload(&service, certificate.as_deref()),
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
         }
     }
     drop(listener);
     tracing::info!("ending; open requests are finished first");
-    if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
+    connections.end();
+    if time::timeout(DRAIN_TIMEOUT, places.all_free()).await.is_err() {
         tracing::warn!(
             seconds = DRAIN_TIMEOUT.as_secs(),
             "requests were still open; ending anyway"
@@ -101,54 +110,88 @@ async fn accept(service: Arc<Service>, address: SocketAddr) -> io::Result<()> {
     Ok(())
 }
 
+/// Serves a connection, if there is a place for it.
+fn begin(
+    connections: &Arc<Connections>,
+    places: &Arc<Places>,
+    stream: TcpStream,
+    peer: SocketAddr,
+) {
+    let Some(place) = places.take() else { return };
+    let _ = stream.set_nodelay(true);
+    tokio::spawn(Arc::clone(connections).serve(stream, peer.ip().to_canonical(), place));
+}
+
+/// Looks for another snapshot and another certificate; where one is bad, what there is stays.
+fn reload(service: &Arc<Service>, certificate: Option<&Certificate>) {
+    let outcome = certificate.map(Certificate::reload);
+    match outcome {
+        Some(Ok(())) => tracing::info!("certificate read again"),
+        Some(Err(error)) => tracing::error!(%error, "the certificate served before stays"),
+        None => {}
+    }
+    let service = Arc::clone(service);
+    // To open a snapshot reads files.
+    tokio::task::spawn_blocking(move || service.library().reload());
+}
+
+/// As many files as may be open, less those that other things need; the limit is raised first as
+/// far as it goes.
+fn files_for_connections() -> u32 {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        tracing::warn!(%error, "cannot raise the limit of open files");
+    }
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let left = files.saturating_sub(FILES_KEPT).max(files / 2);
+    u32::try_from(left).unwrap_or(u32::MAX).max(1)
+}
+
 /// Says where, on standard output, for whoever started the server on port 0.
-fn announce(address: SocketAddr) -> io::Result<()> {
+fn announce(scheme: &str, address: SocketAddr) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "listening on http://{address}")?;
+    writeln!(out, "listening on {scheme}://{address}")?;
     out.flush()
 }
 
-/// One connection, as the future that serves it.
-fn connect(
-    service: Arc<Service>,
-    stream: TcpStream,
-    peer: SocketAddr,
-    graceful: &GracefulShutdown,
-) -> impl Future<Output = hyper::Result<()>> + Send + 'static {
-    let _ = stream.set_nodelay(true);
-    let warp = TowerToHyperService::new(warp::service(every_request(service)));
-    let by_head = hyper::service::service_fn(move |request| warp.call(bear_head(request, peer)));
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_TIMEOUT)
-        .max_buf_size(HEAD_BYTES_MAX)
-        // Enough to be answered here; beyond, the HTTP layer answers bare.
-        .max_headers(HEADERS_MAX * 2)
-        .serve_connection(TokioIo::new(Lenient::new(stream)), by_head);
-    graceful.watch(connection)
+/// What is done every so often.
+struct Rounds {
+    interval: time::Interval,
+    places: Arc<Places>,
+    lost: LostLines,
+    /// Connections whose refusal was told, and lines of the log whose loss was.
+    told: ([u64; 2], u64),
 }
 
-/// Puts a request's head where the filter finds it whole: URI as sent, version, peer, no copies.
-fn bear_head(request: http::Request<Incoming>, peer: SocketAddr) -> http::Request<Incoming> {
-    let (mut head, body) = request.into_parts();
-    head.extensions.insert(Peer(peer.ip()));
-    let mut request = http::Request::new(body);
-    request.extensions_mut().insert(Arc::new(head));
-    request
-}
+impl Rounds {
+    fn new(places: Arc<Places>, lost: LostLines) -> Rounds {
+        let mut interval = time::interval(ROUND_INTERVAL);
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        interval.reset();
+        Rounds { interval, places, lost, told: ([0; 2], 0) }
+    }
 
-/// The one filter: whatever comes goes to the route table, and every outcome is a reply.
-fn every_request(
-    service: Arc<Service>,
-) -> impl Filter<Extract = (http::Response<Bytes>,), Error = Infallible> + Clone {
-    warp::ext::optional().then(move |head: Option<Arc<Parts>>| {
-        let service = Arc::clone(&service);
-        async move {
-            match head {
-                Some(head) => service.answer(head).await,
-                // Every request comes by `bear_head`.
-                None => Reply::internal().into_response(&Method::GET, &Stamp::new("")),
-            }
+    async fn due(&mut self) {
+        self.interval.tick().await;
+    }
+
+    fn make(&mut self, service: &Arc<Service>) {
+        let (refused, lost) = (self.places.refused(), (self.lost)());
+        let (refused_before, lost_before) = std::mem::replace(&mut self.told, (refused, lost));
+        let seconds = ROUND_INTERVAL.as_secs();
+        if refused != refused_before {
+            let [in_all, of_client] = [0, 1].map(|at| refused[at] - refused_before[at]);
+            tracing::warn!(
+                in_all,
+                of_client,
+                seconds,
+                "connections were closed at once: the server, or their client, had enough"
+            );
         }
-    })
+        if lost != lost_before {
+            tracing::warn!(lines = lost - lost_before, seconds, "lines of the log were lost");
+        }
+        let service = Arc::clone(service);
+        tokio::task::spawn_blocking(move || service.gate().save());
+    }
 }

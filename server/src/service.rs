@@ -9,25 +9,28 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
 use bytes::Bytes;
-use http::{Method, StatusCode, request::Parts};
-use tokio::{sync::Semaphore, task, time};
+use http::{HeaderName, HeaderValue, Method, request::Parts};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task, time,
+};
 
 use crate::{
+    access::{self, RequestId, RequestIds},
     gate::{Admission, Gate},
     head,
     library::Library,
     reply::Reply,
-    routes::{self, READ_METHODS, Request, Route},
+    routes::{self, Request, Route},
 };
 
+/// What tells the log's lines of a request that was answered 500 or 503.
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Threads that read requests and render records, for each core.
 const WORKERS_PER_CORE: usize = 8;
 /// The most of them, however many cores there are.
@@ -36,6 +39,10 @@ const WORKERS_MAX: usize = 256;
 const LISTS_PER_CORE: usize = 4;
 /// How long they may wait for their turn.
 const TURN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bytes of a reply up to which it is not asked whether it can be held.
+const SMALL_BYTES: usize = 16 << 10;
+/// Kilobytes of larger replies that are held at a time for clients to take.
+const UNSENT_KILOBYTES_MAX: usize = 32 << 10;
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -53,25 +60,59 @@ pub struct Service {
     /// How long finding a page of a list, or candidates, may take.
     list_timeout: Duration,
     lists: Arc<Semaphore>,
-    failures: AtomicU64,
+    /// Kilobytes of large replies that may yet be held for clients to take.
+    unsent: Arc<Semaphore>,
+    requests: RequestIds,
+}
+
+/// A response, and its share of what all that are not sent yet may hold.
+pub struct Answer {
+    /// The response.
+    pub response: http::Response<Bytes>,
+    /// To be let go with the last byte of its body; `None` where that is small.
+    pub share: Option<OwnedSemaphorePermit>,
 }
 
 impl Service {
     /// A service that answers from a library, and gives up on a question after a time.
     pub fn new(library: Library, gate: Gate, list_timeout: Duration) -> Service {
         let lists = Arc::new(Semaphore::new(cores() * LISTS_PER_CORE));
-        Service { library, gate, list_timeout, lists, failures: AtomicU64::new(0) }
+        let unsent = Arc::new(Semaphore::new(UNSENT_KILOBYTES_MAX));
+        Service { library, gate, list_timeout, lists, unsent, requests: RequestIds::new() }
+    }
+
+    /// What is served.
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// What stands before the routes.
+    pub fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Whether so much is held for clients that do not take it that they are not to be waited for.
+    pub fn is_pressed(&self) -> bool {
+        self.unsent.available_permits() < UNSENT_KILOBYTES_MAX / 4
     }
 
     /// Answers a request, whatever happens on the way.
-    pub async fn answer(self: Arc<Self>, head: Arc<Parts>) -> http::Response<Bytes> {
+    pub async fn answer(self: Arc<Self>, head: Arc<Parts>) -> Answer {
+        let id = self.requests.next();
         let admission = self.gate.admit(&head);
-        let mut response = match admission.refusal {
-            Some(verdict) => self.respond(Reply::TooMany(verdict), &head.method),
-            None => Arc::clone(&self).find(head, admission).await,
+        let line = access::Line::begin(Arc::clone(&head), admission.client, id);
+        let mut answer = match admission.refusal {
+            Some(verdict) => self.small(Reply::TooMany(verdict), &head.method),
+            None => Arc::clone(&self).find(head, admission, id).await,
         };
-        admission.write(response.headers_mut());
-        response
+        let is_ours = answer.response.status().is_server_error();
+        let headers = answer.response.headers_mut();
+        admission.write(headers);
+        if is_ours && let Ok(id) = HeaderValue::try_from(id.to_string()) {
+            headers.insert(X_REQUEST_ID, id);
+        }
+        line.end(&answer.response);
+        answer
     }
 
     /// Answers a request that was let through.
@@ -79,30 +120,40 @@ impl Service {
         self: Arc<Self>,
         head: Arc<Parts>,
         admission: Admission,
-    ) -> http::Response<Bytes> {
-        if let Some(response) = self.attempt(&head, &admission, false) {
-            return response;
+        id: RequestId,
+    ) -> Answer {
+        if let Some(response) = self.attempt(&head, &admission, id, false)
+            && let Ok(share) = share_of(&response)
+                .map(|kilobytes| Arc::clone(&self.unsent).try_acquire_many_owned(kilobytes))
+                .transpose()
+        {
+            return Answer { response, share };
         }
         let method = head.method.clone();
-        let turn = time::timeout(TURN_TIMEOUT, Arc::clone(&self.lists).acquire_owned());
-        let Ok(Ok(permit)) = turn.await else {
-            tracing::warn!(path = ?head.uri.path(), "no question could be begun in time; answering 503");
-            return self.respond(Reply::unavailable(), &method);
+        let overloaded = |what| {
+            tracing::warn!(request = %id, "no {what} in time; answering 503");
+            self.small(Reply::unavailable(), &method)
         };
+        let turn = time::timeout(TURN_TIMEOUT, Arc::clone(&self.lists).acquire_owned());
+        let Ok(Ok(turn)) = turn.await else { return overloaded("question could be begun") };
         let service = Arc::clone(&self);
-        // The work holds the permit, not the request: a client that leaves frees no turn.
-        let rendering = task::spawn_blocking(move || {
-            let _permit = permit;
-            service.attempt(&head, &admission, true)
-        });
-        match rendering.await {
-            Ok(Some(response)) => response,
-            Ok(None) | Err(_) => self.respond(Reply::internal(), &method),
+        // The work holds its turn, not the request: a client that leaves frees none.
+        let rendering =
+            task::spawn_blocking(move || (service.attempt(&head, &admission, id, true), turn));
+        let Ok((Some(response), _turn)) = rendering.await else {
+            return self.small(Reply::internal(), &method);
+        };
+        // The turn is kept meanwhile: so many wait here, and no more.
+        let Some(kilobytes) = share_of(&response) else { return Answer { response, share: None } };
+        let share = Arc::clone(&self.unsent).acquire_many_owned(kilobytes);
+        match time::timeout(TURN_TIMEOUT, share).await {
+            Ok(Ok(share)) => Answer { response, share: Some(share) },
+            _ => overloaded("large reply could be sent"),
         }
     }
 
-    fn respond(&self, reply: Reply, method: &Method) -> http::Response<Bytes> {
-        reply.into_response(method, self.library.served().stamp())
+    fn small(&self, reply: Reply, method: &Method) -> Answer {
+        Answer { response: reply.into_response(method, self.library.served().stamp()), share: None }
     }
 
     /// Answers from the snapshot served now; `None` where that might wait and must not.
@@ -110,39 +161,65 @@ impl Service {
         &self,
         head: &Parts,
         admission: &Admission,
+        id: RequestId,
         may_wait: bool,
     ) -> Option<http::Response<Bytes>> {
         let served = self.library.served();
         let request = Request::new(head, admission);
-        let outcome = catch_unwind(AssertUnwindSafe(|| match resolve(head, &request) {
+        let answered = guard(id, || match resolve(head, &request) {
             Err(reply) => Ok(Some(reply)),
             Ok(route) => routes::run(route, &request, &served, self.list_timeout, may_wait),
-        }));
-        let reply = match outcome {
+        });
+        let reply = match answered {
             Ok(Ok(reply)) => reply?,
             Ok(Err(error)) => {
-                let number = self.failures.fetch_add(1, Ordering::Relaxed);
-                tracing::error!(request = number, path = ?request.path, %error, "cannot answer");
+                tracing::error!(request = %id, path = ?request.path, %error, "cannot answer");
                 self.library.poison(&served, &error);
                 Reply::unavailable()
             }
-            Err(_) => {
-                let number = self.failures.fetch_add(1, Ordering::Relaxed);
-                tracing::error!(request = number, path = ?request.path, "a handler panicked");
-                Reply::internal()
-            }
+            Err(reply) => reply,
         };
         Some(reply.into_response(request.method, served.stamp()))
     }
+}
+
+/// Does a request's work; a panic in it is the request's, and the reply says no more of it.
+fn guard<T>(id: RequestId, work: impl FnOnce() -> T) -> Result<T, Reply> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        // What panicked and where is in the log already, by the hook.
+        tracing::error!(request = %id, "a handler panicked; answering 500");
+        Reply::internal()
+    })
+}
+
+/// The kilobytes of a response that has to have a share; `None` where it is small.
+fn share_of(response: &http::Response<Bytes>) -> Option<u32> {
+    let bytes = response.body().len();
+    let kilobytes = bytes.div_ceil(1 << 10).min(UNSENT_KILOBYTES_MAX);
+    (bytes > SMALL_BYTES).then_some(kilobytes as u32)
 }
 
 /// What HTTP demands of a request comes before where it leads.
 fn resolve<'a>(head: &Parts, request: &Request<'a>) -> Result<Route<'a>, Reply> {
     match head::refusal(head) {
         None => routes::resolve(request),
-        Some((StatusCode::METHOD_NOT_ALLOWED, _)) => {
-            Err(Reply::method_not_allowed(READ_METHODS).closing())
-        }
-        Some((status, message)) => Err(Reply::error(status, message).closing()),
+        Some(reply) => Err(reply),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_internal_error_and_the_next_request_is_none() {
+        let ids = RequestIds::new();
+        let reply = guard(ids.next(), || -> u32 { panic!("out of bounds") }).unwrap_err();
+        let response = reply.into_response(&Method::GET, &crate::reply::Stamp::new("0123"));
+        assert_eq!(response.status(), 500);
+        let body = r#"{"statusCode":500,"error":"Internal Server Error","message":"Internal server error"}"#;
+        assert_eq!(response.body(), body);
+        assert_eq!(guard(ids.next(), || 7).unwrap(), 7);
     }
 }

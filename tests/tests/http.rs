@@ -1,8 +1,7 @@
 //! The real server over HTTP, on snapshots of the project's own sample.
 //!
-//! Later work brings its own cases: rate limits, GraphQL, the older variant, compression, TLS;
-//! clients that send or read slowly or stay idle; a cap on connections from one address; a handler
-//! that panics on demand; tracing the files a request opens.
+//! Later work brings its own cases: GraphQL, the older variant; tracing the files a request opens.
+//! Clients that take their time, TLS and the PROXY protocol are in `connections`, under another clock.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -16,6 +15,8 @@ mod bounds;
 mod client;
 #[path = "http/damage.rs"]
 mod damage;
+#[path = "http/edge.rs"]
+mod edge;
 #[path = "http/filter.rs"]
 mod filter;
 #[path = "http/filter_refused.rs"]

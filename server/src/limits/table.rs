@@ -5,7 +5,10 @@
 //! the start: a million strangers change neither the memory nor what a request costs. Removal
 //! moves the entries behind back, so that there are no tombstones to be swept.
 
-use std::hash::{BuildHasher, RandomState};
+use std::{
+    hash::{BuildHasher, RandomState},
+    ops::Range,
+};
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -63,9 +66,15 @@ impl Table {
     }
 
     /// How many clients are known.
-    #[cfg(test)]
     pub fn clients(&self) -> u32 {
         self.used
+    }
+
+    /// The clients known and their counts, from one slot to before another, in no order that matters.
+    pub fn slots(&self, slots: Range<u32>) -> impl Iterator<Item = (u64, Counts)> {
+        let end = slots.end.min(self.used) as usize;
+        let slots = &self.slots[(slots.start as usize).min(end)..end];
+        slots.iter().map(|slot| (slot.key, slot.counts))
     }
 
     fn home(&self, key: u64) -> usize {

@@ -6,10 +6,11 @@ use std::{
     time::Duration,
 };
 
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use serde_json::Value;
 
 /// How long a reply may take before a test fails; no test waits for it to pass.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Connection {
     stream: BufReader<TcpStream>,
@@ -51,7 +52,19 @@ impl Response {
 
 impl Connection {
     pub fn open(address: SocketAddr) -> Connection {
-        let stream = TcpStream::connect(address).unwrap();
+        Connection::of(TcpStream::connect(address).unwrap())
+    }
+
+    /// A connection from an address of this machine's.
+    pub fn from(host: &str, address: SocketAddr) -> Connection {
+        let own = SocketAddr::new(host.parse().unwrap(), 0);
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&socket, &own).unwrap();
+        connect(&socket, &address).unwrap();
+        Connection::of(TcpStream::from(socket))
+    }
+
+    fn of(stream: TcpStream) -> Connection {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         Connection { stream: BufReader::new(stream) }

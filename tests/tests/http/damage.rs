@@ -76,10 +76,7 @@ fn a_damaged_chunk_is_found_when_touched_and_nothing_more_is_answered() {
         assert_eq!(connection.get("/health").status, 200);
         assert_eq!(connection.get("/nope").status, 404);
         assert_eq!(connection.request("HEAD", "/ready", &[]).status, 503);
-        let log = server.log();
-        let chunk = format!("chunk {CHUNK} ");
-        let is_named = |line: &str| line.contains("outputs/records") && line.contains(&chunk);
-        assert!(log.lines().any(|line| line.contains("ERROR") && is_named(line)), "{log}");
+        server.await_log(&["ERROR", "outputs/records", &format!("chunk {CHUNK} ")]);
         drop(connection);
         server.end(&["cannot answer", "snapshot poisoned", "no other snapshot"]);
     }

@@ -228,7 +228,7 @@ fn the_log_tells_on_request_how_a_list_was_answered() {
         assert_eq!(server.get(target).status, 200);
         assert_eq!(server.get("/outputs?filter=type:nothing").status, 200);
         assert_eq!(server.get("/outputs?filter=nothing:1").status, 400);
-        let log = server.log();
+        let log = server.end(&[]);
         let told: Vec<&str> = log.lines().filter(|line| line.contains("list answered")).collect();
         assert_eq!(told.len(), if is_told { 2 } else { 0 }, "{level}: {log}");
         let plans = [
@@ -240,7 +240,6 @@ fn the_log_tells_on_request_how_a_list_was_answered() {
             assert!(line.contains("DEBUG") && line.contains("micros="), "{line}");
             assert!(line.ends_with(plan), "{line}");
         }
-        server.end(&[]);
     }
 }
 
@@ -259,6 +258,6 @@ fn what_takes_longer_than_it_may_is_answered_503() {
     assert_eq!(server.get("/outputs?page=3&per_page=10").status, 200);
     assert_eq!(server.get("/outputs/HX_W2900000096").status, 200);
     assert_eq!(server.get("/autocomplete?query=uni").status, 200);
-    assert!(server.log().contains("a question took longer than it may"), "{}", server.log());
-    server.end(&[]);
+    let log = server.end(&[]);
+    assert!(log.contains("a question took longer than it may"), "{log}");
 }

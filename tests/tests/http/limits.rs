@@ -17,7 +17,7 @@ const HEADERS: [&str; 5] = [
 const AUTHOR: &str = "/authors/HX_A5900000001";
 
 /// A server with limits, and these arguments besides.
-fn limited(snapshots: &Snapshots, more: &[&str]) -> Server {
+pub fn limited(snapshots: &Snapshots, more: &[&str]) -> Server {
     let mut args = vec!["--snapshots", snapshots.path().to_str().unwrap()];
     args.extend(more);
     Server::start(command(&args).env_remove("PINAKES_NO_LIMITS"))

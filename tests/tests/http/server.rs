@@ -9,13 +9,13 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     sync::mpsc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use pinakes_format::snapshot::Snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::client::{Connection, Response};
+use crate::client::{Connection, PATIENCE, Response};
 
 /// How long an idle server may take to end: half of what it allows requests that are under way.
 const ENDING_MAX: Duration = Duration::from_secs(5);
@@ -108,16 +108,26 @@ impl Server {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        let address = line.strip_prefix("listening on http://").unwrap_or_else(|| {
+        let address = line.strip_prefix("listening on ").unwrap_or_else(|| {
             let _ = child.wait();
             panic!("it does not listen: {line}{}", fs::read_to_string(log.path()).unwrap())
         });
-        let address = address.trim_end().parse().unwrap();
+        let (_, address) = address.trim_end().split_once("://").unwrap();
+        let address = address.parse().unwrap();
         Server { address, pid, log, child: Some(child), _stdout: stdout }
     }
 
     pub fn connect(&self) -> Connection {
         Connection::open(self.address)
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Has it look for another snapshot and another certificate.
+    pub fn hang_up(&self) {
+        kill_process(self.pid, Signal::HUP).unwrap();
     }
 
     /// Answers one request on a connection of its own.
@@ -130,10 +140,21 @@ impl Server {
         fs::read_to_string(self.log.path()).unwrap()
     }
 
-    /// Ends it as a service manager does. It must exit at once and well, having logged each of
-    /// these errors, no other and no panic, one event a line.
+    /// Waits until a line of the log holds all these words: it is written beside the requests.
     #[track_caller]
-    pub fn end(mut self, errors: &[&str]) {
+    pub fn await_log(&self, words: &[&str]) {
+        let begun = Instant::now();
+        let is_there = |line: &str| words.iter().all(|word| line.contains(word));
+        while !self.log().lines().any(is_there) {
+            assert!(begun.elapsed() < PATIENCE, "{words:?} in\n{}", self.log());
+            std::thread::yield_now();
+        }
+    }
+
+    /// Ends it as a service manager does. It must exit at once and well, having logged each of
+    /// these errors, no other and no panic, one event a line. The log, whole.
+    #[track_caller]
+    pub fn end(mut self, errors: &[&str]) -> String {
         let status = self.terminate();
         let log = self.log();
         assert!(status.is_some_and(|status| status.success()), "{status:?}\n{log}");
@@ -146,6 +167,7 @@ impl Server {
             let is_logged = log.lines().any(|line| line.contains("ERROR") && line.contains(error));
             assert!(is_logged, "{error} is not logged:\n{log}");
         }
+        log
     }
 
     fn terminate(&mut self) -> Option<ExitStatus> {

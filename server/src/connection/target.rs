@@ -6,15 +6,20 @@
 //!
 //! It follows heads alone. A request that announces a body ends its work on that connection: from
 //! there on every byte goes through as it came, so that no byte of a body is ever changed and
-//! framing is the HTTP layer's business only.
+//! framing is the HTTP layer's business only, but for one thing: it drops a content length that comes
+//! with a transfer coding, and such a request is to be refused (RFC 9112, section 6.3). So that is
+//! noted here.
 
 use std::{
     io,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::pulse::Pulse;
 
 /// Bytes read from the socket at a time.
 const READ_BYTES: usize = 8 << 10;
@@ -47,11 +52,24 @@ struct Escaping {
     /// The name of the header under way, in lower case.
     name: Vec<u8>,
     has_body: bool,
+    /// Whether the head under way has a content length, and a transfer coding.
+    lengths: [bool; 2],
+    /// Heads begun.
+    heads: u64,
+    /// The one that has both; none comes after it.
+    two_lengths: Option<u64>,
 }
 
 impl Escaping {
     fn new() -> Escaping {
-        Escaping { place: Place::Method, name: Vec::new(), has_body: false }
+        Escaping {
+            place: Place::Method,
+            name: Vec::new(),
+            has_body: false,
+            lengths: [false; 2],
+            heads: 0,
+            two_lengths: None,
+        }
     }
 
     fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
@@ -71,13 +89,23 @@ impl Escaping {
 
     fn after(&mut self, byte: u8) -> Place {
         match (self.place, byte) {
-            (Place::Method, b' ') => Place::Target,
+            (Place::Method, b' ') => {
+                self.heads += 1;
+                self.lengths = [false; 2];
+                Place::Target
+            }
             (Place::Target, b' ') => Place::Version,
             (Place::Target | Place::Version, b'\n') => self.line(),
             (Place::Name, b'\n') => self.head_or_line(),
             (Place::Name, b':') => match self.name.trim_ascii() {
-                b"content-length" => Place::Length,
-                b"transfer-encoding" => self.body(),
+                b"content-length" => {
+                    self.has_length(0);
+                    Place::Length
+                }
+                b"transfer-encoding" => {
+                    self.has_length(1);
+                    self.body()
+                }
                 _ => Place::Value,
             },
             (Place::Name, _) => {
@@ -89,6 +117,14 @@ impl Escaping {
             (Place::Value | Place::Length, b'\n') => self.line(),
             (Place::Length, byte) if !b"0 \t\r".contains(&byte) => self.body(),
             (place, _) => place,
+        }
+    }
+
+    /// A header that tells a body's length in one of two ways.
+    fn has_length(&mut self, way: usize) {
+        self.lengths[way] = true;
+        if self.lengths == [true; 2] {
+            self.two_lengths = Some(self.heads);
         }
     }
 
@@ -115,6 +151,7 @@ impl Escaping {
 /// A connection whose request targets are escaped as they are read.
 pub struct Lenient<S> {
     stream: S,
+    pulse: Arc<Pulse>,
     escaping: Escaping,
     /// Read and escaped, and not yet taken.
     waiting: Vec<u8>,
@@ -123,8 +160,8 @@ pub struct Lenient<S> {
 
 impl<S> Lenient<S> {
     /// A connection from its first byte.
-    pub fn new(stream: S) -> Lenient<S> {
-        Lenient { stream, escaping: Escaping::new(), waiting: Vec::new(), taken: 0 }
+    pub fn new(stream: S, pulse: Arc<Pulse>) -> Lenient<S> {
+        Lenient { stream, pulse, escaping: Escaping::new(), waiting: Vec::new(), taken: 0 }
     }
 }
 
@@ -145,6 +182,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Lenient<S> {
             this.waiting.clear();
             this.taken = 0;
             this.escaping.push(read.filled(), &mut this.waiting);
+            if let Some(head) = this.escaping.two_lengths {
+                this.pulse.refuse(head);
+            }
         }
         let rest = &this.waiting[this.taken..];
         let count = rest.len().min(out.remaining());
@@ -195,6 +235,20 @@ mod tests {
             escaping.push(piece, &mut out);
         }
         String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn a_head_with_two_lengths_is_noted() {
+        let check = |heads: &str, expected: Option<u64>| {
+            let mut escaping = Escaping::new();
+            escaping.push(heads.as_bytes(), &mut Vec::new());
+            assert_eq!(escaping.two_lengths, expected, "{heads}");
+        };
+        let none = "GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
+        let coded = "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n";
+        check(&format!("{none}{none}{coded}\r\n"), None);
+        check(&format!("{none}{coded}content-LENGTH : 1\r\n\r\n"), Some(2));
+        check("POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: x\r\n", Some(1));
     }
 
     #[test]

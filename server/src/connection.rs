@@ -1,0 +1,348 @@
+//! One connection, from its socket to its end: who it is from, what is spoken on it, and for how long.
+
+mod places;
+mod proxy;
+mod pulse;
+mod target;
+mod tls;
+
+use std::{convert::Infallible, io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Version, header, request::Parts};
+use hyper::{body::Incoming, server::conn, service::Service as _};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::graceful::GracefulConnection,
+    service::TowerToHyperService,
+};
+pub use places::{Place, Places};
+use pulse::{Pulse, Watched};
+use target::Lenient;
+pub use tls::{Certificate, TlsError};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::{Semaphore, watch},
+    time::{self, Instant, MissedTickBehavior},
+};
+use tokio_rustls::TlsAcceptor;
+use warp::Filter;
+
+use crate::{
+    gate::Peer,
+    head::{HEADER_BYTES_MAX, HEADERS_MAX, TwoLengths},
+    reply::{Reply, Stamp},
+    service::{Answer, Service},
+};
+
+/// Bytes of a request's head that are read; enough to answer 414 and 431 to what is too long.
+const HEAD_BYTES_MAX: usize = 96 << 10;
+/// Long heads that are read at a time.
+const LONG_HEADS_MAX: usize = 128;
+/// Requests of one HTTP/2 connection that are answered at a time.
+const STREAMS_MAX: u32 = 32;
+/// Bytes of bodies that an HTTP/2 client may send unasked.
+const STREAM_WINDOW_BYTES: u32 = 64 << 10;
+/// How often it is asked whether it is still there, and how long it may take to say so.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often connections are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// Bytes a client that is behind must take within its time.
+const TAKEN_BYTES_MIN: u64 = 16 << 10;
+/// The same time where many are behind.
+const PRESSED_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a connection that waits for a request is kept once the server is ending.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// How long a client may take for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// To send the head of a request, from the last reply or the connection's beginning on; also the
+    /// handshakes before it.
+    pub head: Duration,
+    /// To take [`TAKEN_BYTES_MIN`] of a reply.
+    pub write: Duration,
+    /// To begin another request over HTTP/2, and then to end.
+    pub idle: Duration,
+}
+
+/// Whose word on its clients is taken before the first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preface {
+    /// Nobody's.
+    None,
+    /// That of a trusted proxy, by the PROXY protocol.
+    Proxy,
+}
+
+/// What connections have in common.
+pub struct Connections {
+    service: Arc<Service>,
+    timeouts: Timeouts,
+    preface: Preface,
+    tls: Option<TlsAcceptor>,
+    long_heads: Arc<Semaphore>,
+    /// True once the server is ending.
+    ending: watch::Sender<bool>,
+}
+
+impl Connections {
+    /// Connections to a service, over TLS where there is a certificate.
+    pub fn new(
+        service: Arc<Service>,
+        timeouts: Timeouts,
+        preface: Preface,
+        tls: Option<TlsAcceptor>,
+    ) -> Connections {
+        let long_heads = Arc::new(Semaphore::new(LONG_HEADS_MAX));
+        Connections {
+            service,
+            timeouts,
+            preface,
+            tls,
+            long_heads,
+            ending: watch::Sender::new(false),
+        }
+    }
+
+    /// Lets every connection end with the request it is at.
+    pub fn end(&self) {
+        self.ending.send_replace(true);
+    }
+
+    /// Serves one connection to its end.
+    pub async fn serve<S>(self: Arc<Self>, stream: S, peer: IpAddr, place: Place)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        if let Err(error) = self.greet(stream, peer, place).await {
+            tracing::debug!(%peer, %error, "connection ended");
+        }
+    }
+
+    /// Takes what comes before HTTP.
+    async fn greet<S>(&self, mut stream: S, peer: IpAddr, place: Place) -> io::Result<()>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let clients = self.service.gate().clients();
+        let is_trusted = clients.is_trusted(peer);
+        let client = match self.preface {
+            Preface::None => peer,
+            Preface::Proxy if !is_trusted => {
+                return Err(io::Error::other("its PROXY header is not trusted"));
+            }
+            Preface::Proxy => {
+                time::timeout(self.timeouts.head, proxy::read(&mut stream)).await??.unwrap_or(peer)
+            }
+        };
+        // A proxy's connections are of many clients.
+        let is_of_many = clients.is_trusted(client) || clients.is_exempt(client);
+        let place = if is_of_many { Some(place) } else { place.of_client(client) };
+        let Some(place) = place else { return Ok(()) };
+        let pulse = Arc::new(Pulse::default());
+        let stream = Watched::new(stream, Arc::clone(&pulse), place, Arc::clone(&self.long_heads));
+        let Some(tls) = &self.tls else {
+            return self.speak_http1(Lenient::new(stream, Arc::clone(&pulse)), client, pulse).await;
+        };
+        let stream = time::timeout(self.timeouts.head, tls.accept(stream)).await??;
+        if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+            self.speak_http2(stream, client, pulse).await
+        } else {
+            self.speak_http1(Lenient::new(stream, Arc::clone(&pulse)), client, pulse).await
+        }
+    }
+
+    async fn speak_http1<S>(&self, stream: S, client: IpAddr, pulse: Arc<Pulse>) -> io::Result<()>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (service, ending) = (Arc::clone(&self.service), self.ending.subscribe());
+        let answering = answering(service, ending, client, Arc::clone(&pulse));
+        let connection = conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.timeouts.head)
+            .max_buf_size(HEAD_BYTES_MAX)
+            // Enough to be answered here; beyond, the HTTP layer answers bare.
+            .max_headers(HEADERS_MAX * 2)
+            .serve_connection(TokioIo::new(stream), answering);
+        self.watch(connection, &pulse).await
+    }
+
+    async fn speak_http2<S>(&self, stream: S, client: IpAddr, pulse: Arc<Pulse>) -> io::Result<()>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (service, ending) = (Arc::clone(&self.service), self.ending.subscribe());
+        let answering = answering(service, ending, client, Arc::clone(&pulse));
+        let connection = conn::http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT)
+            .max_concurrent_streams(STREAMS_MAX)
+            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(STREAM_WINDOW_BYTES)
+            // As over HTTP/1.1: enough to be answered here.
+            .max_header_list_size(3 * HEADER_BYTES_MAX as u32)
+            .serve_connection(TokioIo::new(stream), answering);
+        self.watch(connection, &pulse).await
+    }
+
+    /// Serves a connection for as long as its client keeps to its times.
+    async fn watch<C>(&self, connection: C, pulse: &Pulse) -> io::Result<()>
+    where
+        C: GracefulConnection,
+        C::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let mut connection = pin!(connection);
+        let mut ending = self.ending.subscribe();
+        let mut farewell = pin!(async {
+            // Without a sender there is nobody to end it either.
+            let _ = ending.wait_for(|is_ending| *is_ending).await;
+            time::sleep(FAREWELL).await;
+        });
+        let mut is_bid_farewell = false;
+        let mut looks = time::interval_at(Instant::now() + LOOK_INTERVAL, LOOK_INTERVAL);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut patience = Patience::new(self.timeouts);
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut connection => return ended.map_err(io::Error::other),
+                now = looks.tick() => match patience.look(pulse, self.service.is_pressed(), now) {
+                    Look::Well => {}
+                    Look::Idle => connection.as_mut().graceful_shutdown(),
+                    Look::Gone => {
+                        pulse.drop_client();
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                },
+                () = &mut farewell, if !is_bid_farewell => {
+                    is_bid_farewell = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+}
+
+/// How long a client has kept another waiting, as far as that was looked at.
+struct Patience {
+    timeouts: Timeouts,
+    /// Since when a client has been behind, and what it had taken then.
+    behind: Option<(Instant, u64)>,
+    /// When the last request was under way, and how many had begun.
+    idle: Option<(Instant, u64)>,
+}
+
+/// What to make of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// It goes on.
+    Well,
+    /// It has asked nothing for a while.
+    Idle,
+    /// Its client is not waited for.
+    Gone,
+}
+
+impl Patience {
+    fn new(timeouts: Timeouts) -> Patience {
+        Patience { timeouts, behind: None, idle: None }
+    }
+
+    fn look(&mut self, pulse: &Pulse, is_pressed: bool, now: Instant) -> Look {
+        let written = pulse.written();
+        match self.behind {
+            _ if !pulse.is_behind() => self.behind = None,
+            Some((since, taken)) if written < taken + TAKEN_BYTES_MIN => {
+                let timeout = self.timeouts.write;
+                let timeout = if is_pressed { timeout.min(PRESSED_TIMEOUT) } else { timeout };
+                if now - since >= timeout {
+                    return Look::Gone;
+                }
+            }
+            _ => self.behind = Some((now, written)),
+        }
+        let (begun, open) = pulse.requests();
+        match self.idle {
+            Some((since, of)) if open == 0 && of == begun && !pulse.is_behind() => {
+                match now - since {
+                    idle if idle >= self.timeouts.idle * 2 => Look::Gone,
+                    idle if idle >= self.timeouts.idle => Look::Idle,
+                    _ => Look::Well,
+                }
+            }
+            _ => {
+                self.idle = Some((now, begun));
+                Look::Well
+            }
+        }
+    }
+}
+
+/// What answers a connection's requests, by way of warp.
+fn answering(
+    service: Arc<Service>,
+    ending: watch::Receiver<bool>,
+    client: IpAddr,
+    pulse: Arc<Pulse>,
+) -> impl hyper::service::Service<
+    http::Request<Incoming>,
+    Response = warp::reply::Response,
+    Error = Infallible,
+    Future = impl Future<Output = Result<warp::reply::Response, Infallible>> + Send + 'static,
+> {
+    let warp = TowerToHyperService::new(warp::service(every_request(service)));
+    hyper::service::service_fn(move |mut request: http::Request<Incoming>| {
+        let is_http2 = request.version() == Version::HTTP_2;
+        let open = pulse.begin();
+        request.extensions_mut().insert(Peer(client));
+        if open.is_refused() {
+            request.extensions_mut().insert(TwoLengths);
+        }
+        let answer = warp.call(bear_head(request, &pulse));
+        let ending = ending.clone();
+        async move {
+            let mut response = answer.await;
+            if let Ok(response) = &mut response {
+                let headers = response.headers_mut();
+                if is_http2 {
+                    headers.remove(header::CONNECTION);
+                } else if *ending.borrow() {
+                    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+                }
+            }
+            drop(open);
+            response
+        }
+    })
+}
+
+/// Puts a request's head where the filter finds it whole: URI as sent, version, extensions, no copies.
+fn bear_head(request: http::Request<Incoming>, pulse: &Arc<Pulse>) -> http::Request<Incoming> {
+    let (head, body) = request.into_parts();
+    let mut request = http::Request::new(body);
+    request.extensions_mut().insert(Arc::new(head));
+    request.extensions_mut().insert(Arc::clone(pulse));
+    request
+}
+
+/// The one filter: whatever comes goes to the route table, and every outcome is a reply.
+fn every_request(
+    service: Arc<Service>,
+) -> impl Filter<Extract = (http::Response<Bytes>,), Error = Infallible> + Clone {
+    let head = warp::ext::optional::<Arc<Parts>>();
+    head.and(warp::ext::optional::<Arc<Pulse>>()).then(move |head, pulse: Option<Arc<Pulse>>| {
+        let service = Arc::clone(&service);
+        async move {
+            let (Some(head), Some(pulse)) = (head, pulse) else {
+                // Every request comes by `bear_head`.
+                return Reply::internal().into_response(&Method::GET, &Stamp::new(""));
+            };
+            let Answer { response, share } = service.answer(head).await;
+            response.map(|body| pulse.hold(body, share))
+        }
+    })
+}

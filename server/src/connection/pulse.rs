@@ -1,0 +1,284 @@
+//! What a socket tells of its client: how much it took, whether it takes more, how much of a head it
+//! sent.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time,
+};
+
+use super::places::Place;
+
+/// Bytes read since the last request began beyond which a head is a long one.
+const LONG_HEAD_BYTES: u64 = 16 << 10;
+/// How long a client may take to close a connection the server has ended, and to read the last reply
+/// before it does.
+const LINGER: Duration = Duration::from_secs(1);
+/// Bytes such a client may still send.
+const LINGER_BYTES_MAX: usize = 256 << 10;
+
+/// What is known of a connection by those who serve it.
+#[derive(Debug, Default)]
+pub struct Pulse {
+    /// Bytes the socket took.
+    written: AtomicU64,
+    /// Whether it had no room for the last that were to be written.
+    is_blocked: AtomicBool,
+    /// Bytes of replies that are still held for it.
+    unsent: AtomicU64,
+    /// Requests that began, ever.
+    begun: AtomicU64,
+    /// Requests under way.
+    open: AtomicU32,
+    /// Whether a request began since bytes were last read.
+    has_begun: AtomicBool,
+    /// The request that is refused for its framing, by its number; 0 where none is.
+    refused: AtomicU64,
+    /// Whether the connection is ended without a word.
+    is_dropped: AtomicBool,
+}
+
+/// A request under way, for as long as this lives.
+#[derive(Debug)]
+pub struct Open {
+    pulse: Arc<Pulse>,
+    number: u64,
+}
+
+impl Open {
+    /// Whether the request is refused for its framing.
+    pub fn is_refused(&self) -> bool {
+        self.pulse.refused.load(Relaxed) == self.number
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.pulse.open.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Bytes of a reply, counted as unsent until the last of them is let go.
+struct Unsent {
+    bytes: Bytes,
+    pulse: Arc<Pulse>,
+    _share: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Unsent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        self.pulse.unsent.fetch_sub(self.bytes.len() as u64, Relaxed);
+    }
+}
+
+impl Pulse {
+    /// A request begins.
+    pub fn begin(self: &Arc<Self>) -> Open {
+        let number = self.begun.fetch_add(1, Relaxed) + 1;
+        self.open.fetch_add(1, Relaxed);
+        self.has_begun.store(true, Relaxed);
+        Open { pulse: Arc::clone(self), number }
+    }
+
+    /// The request of this number, from 1 on, is to be refused for its framing.
+    pub fn refuse(&self, number: u64) {
+        self.refused.store(number, Relaxed);
+    }
+
+    /// A reply is handed to the connection, with its share of what all may hold.
+    pub fn hold(self: &Arc<Self>, bytes: Bytes, share: Option<OwnedSemaphorePermit>) -> Bytes {
+        if bytes.is_empty() {
+            return bytes;
+        }
+        self.unsent.fetch_add(bytes.len() as u64, Relaxed);
+        Bytes::from_owner(Unsent { bytes, pulse: Arc::clone(self), _share: share })
+    }
+
+    /// Bytes the socket took, ever.
+    pub fn written(&self) -> u64 {
+        self.written.load(Relaxed)
+    }
+
+    /// Whether there is something the client has yet to take.
+    pub fn is_behind(&self) -> bool {
+        self.is_blocked.load(Relaxed) || self.unsent.load(Relaxed) > 0
+    }
+
+    /// Requests that began, ever, and those under way.
+    pub fn requests(&self) -> (u64, u32) {
+        (self.begun.load(Relaxed), self.open.load(Relaxed))
+    }
+
+    /// The connection is to end, and its client not to be waited for.
+    pub fn drop_client(&self) {
+        self.is_dropped.store(true, Relaxed);
+    }
+}
+
+/// A socket that tells its pulse, and lingers where it is let go.
+///
+/// To close a socket that holds unread bytes tells its peer to throw away what it has not read yet,
+/// the last reply too. So the sending half is closed, and what still comes is read for a while.
+pub struct Watched<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> {
+    /// `None` once it was let go.
+    stream: Option<S>,
+    pulse: Arc<Pulse>,
+    /// Given back with the socket.
+    place: Option<Place>,
+    /// Bytes read since the last request began.
+    head_bytes: u64,
+    long_heads: Arc<Semaphore>,
+    /// The leave to send a long head.
+    long_head: Option<OwnedSemaphorePermit>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Watched<S> {
+    /// A socket, its place among the others, and the leaves there are for long heads.
+    pub fn new(
+        stream: S,
+        pulse: Arc<Pulse>,
+        place: Place,
+        long_heads: Arc<Semaphore>,
+    ) -> Watched<S> {
+        let (head_bytes, long_head) = (0, None);
+        Watched {
+            stream: Some(stream),
+            pulse,
+            place: Some(place),
+            head_bytes,
+            long_heads,
+            long_head,
+        }
+    }
+
+    fn stream(&mut self) -> io::Result<Pin<&mut S>> {
+        // Only a socket that was let go has none.
+        self.stream.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// Counts what was read, and refuses a head that is long where there are enough of those.
+    fn count(&mut self, bytes: usize) -> io::Result<()> {
+        if self.pulse.has_begun.swap(false, Relaxed) {
+            self.head_bytes = 0;
+            self.long_head = None;
+        }
+        self.head_bytes += bytes as u64;
+        if self.head_bytes > LONG_HEAD_BYTES && self.long_head.is_none() {
+            let leave = Arc::clone(&self.long_heads).try_acquire_owned();
+            self.long_head =
+                Some(leave.map_err(|_| io::Error::from(io::ErrorKind::QuotaExceeded))?);
+        }
+        Ok(())
+    }
+
+    /// Notes what became of a write of so many bytes.
+    fn note(&self, outcome: &Poll<io::Result<usize>>, offered: usize) {
+        let taken = match outcome {
+            Poll::Ready(Ok(taken)) => *taken,
+            Poll::Ready(Err(_)) => return,
+            Poll::Pending => 0,
+        };
+        self.pulse.written.fetch_add(taken as u64, Relaxed);
+        self.pulse.is_blocked.store(taken < offered, Relaxed);
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Drop for Watched<S> {
+    fn drop(&mut self) {
+        let (Some(stream), Ok(runtime)) = (self.stream.take(), Handle::try_current()) else {
+            return;
+        };
+        let place = self.place.take();
+        if self.pulse.is_dropped.load(Relaxed) {
+            return;
+        }
+        runtime.spawn(async move {
+            let _ = time::timeout(LINGER, linger(stream)).await;
+            drop(place);
+        });
+    }
+}
+
+/// Closes the sending half, and reads until the client closes its own.
+async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+    stream.shutdown().await?;
+    let mut bytes = [0; 4 << 10];
+    let mut total = 0;
+    loop {
+        match stream.read(&mut bytes).await? {
+            0 => return Ok(()),
+            count => total += count,
+        }
+        if total > LINGER_BYTES_MAX {
+            return Ok(());
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> AsyncRead for Watched<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = out.filled().len();
+        let outcome = self.stream()?.poll_read(context, out);
+        if let Poll::Ready(Ok(())) = outcome {
+            self.count(out.filled().len() - before)?;
+        }
+        outcome
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> AsyncWrite for Watched<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = self.stream()?.poll_write(context, bytes);
+        self.note(&outcome, bytes.len());
+        outcome
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = self.stream()?.poll_write_vectored(context, slices);
+        self.note(&outcome, slices.iter().map(|slice| slice.len()).sum());
+        outcome
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.as_ref().is_some_and(AsyncWrite::is_write_vectored)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream()?.poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream()?.poll_shutdown(context)
+    }
+}

@@ -1,0 +1,115 @@
+//! A service in process, and clients of it.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use pinakes_server::{
+    client::{Clients, ForwardedBy},
+    connection::{Certificate, Connections, Places, Preface, Timeouts},
+    gate::Gate,
+    library::Library,
+    options::Place,
+    service::Service,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
+    time::Instant,
+};
+
+pub const TIMEOUTS: Timeouts = Timeouts {
+    head: Duration::from_secs(8),
+    write: Duration::from_secs(10),
+    idle: Duration::from_secs(12),
+};
+
+/// The peer of every client.
+pub const PEER: &str = "198.51.100.7";
+/// A peer that is a trusted proxy.
+pub const PROXY: &str = "10.0.0.1";
+
+/// A service of the sample, and what its connections have in common.
+pub struct Bench {
+    pub connections: Arc<Connections>,
+    pub places: Arc<Places>,
+    pub service: Arc<Service>,
+    _snapshots: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn new(preface: Preface) -> Bench {
+        Bench::with(preface, None)
+    }
+
+    /// The same over TLS.
+    pub fn with(preface: Preface, certificate: Option<Arc<Certificate>>) -> Bench {
+        let snapshots = tempfile::tempdir().unwrap();
+        pinakes_tests::build(&[pinakes_tests::sample()], snapshots.path(), &["--quiet"]);
+        let place = Place::Current(snapshots.path().to_owned());
+        let library = Library::open(&place, false).unwrap();
+        let trusted = vec!["10.0.0.0/8".parse().unwrap()];
+        let clients = Clients { trusted, by: ForwardedBy::XForwardedFor, exempt: Vec::new() };
+        let gate = Gate::new(clients, None, None);
+        let service = Arc::new(Service::new(library, gate, Duration::from_secs(5)));
+        let tls = certificate.map(|certificate| certificate.acceptor().unwrap());
+        let connections = Connections::new(Arc::clone(&service), TIMEOUTS, preface, tls);
+        let places = Arc::new(Places::new(1_000, 200));
+        Bench { connections: Arc::new(connections), places, service, _snapshots: snapshots }
+    }
+
+    /// A client whose pipes hold so many bytes each way.
+    pub fn client(&self, peer: &str, pipe_bytes: usize) -> Client {
+        let (near, far) = tokio::io::duplex(pipe_bytes);
+        let peer: IpAddr = peer.parse().unwrap();
+        let place = self.places.take().expect("there are places");
+        tokio::spawn(Arc::clone(&self.connections).serve(far, peer, place));
+        Client { pipe: near, begun: Instant::now() }
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // Snapshots are published read-only.
+        let path = self._snapshots.path();
+        let _ = std::process::Command::new("chmod").arg("-R").arg("u+w").arg(path).status();
+    }
+}
+
+/// The near end of a connection.
+pub struct Client {
+    pub pipe: DuplexStream,
+    begun: Instant,
+}
+
+impl Client {
+    pub async fn send(&mut self, bytes: &[u8]) {
+        self.pipe.write_all(bytes).await.unwrap();
+    }
+
+    /// All that comes until the server closes, and the seconds since the connection began.
+    pub async fn read_to_end(&mut self) -> (String, f64) {
+        let mut bytes = Vec::new();
+        let _ = self.pipe.read_to_end(&mut bytes).await;
+        (String::from_utf8(bytes).unwrap(), self.seconds())
+    }
+
+    /// A reply's head and body, whose length it tells.
+    pub async fn reply(&mut self) -> (String, String) {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(self.pipe.read_u8().await.unwrap());
+        }
+        let head = String::from_utf8(head).unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        let mut body = vec![0; length.parse().unwrap()];
+        self.pipe.read_exact(&mut body).await.unwrap();
+        (head, String::from_utf8(body).unwrap())
+    }
+
+    pub fn seconds(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+}
+
+/// A request for a path.
+pub fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")
+}

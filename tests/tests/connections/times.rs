@@ -1,0 +1,187 @@
+//! Clients that take their time.
+
+use std::time::Duration;
+
+use pinakes_server::connection::Preface;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time,
+};
+
+use crate::bench::{Bench, PEER, get};
+
+const LARGE: &str = "/outputs?per_page=100";
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
+    let bench = Bench::new(Preface::None);
+    for sent in ["", "GET /health HTTP/1.1\r\nHost: x\r\nX-A: ", "G"] {
+        let mut client = bench.client(PEER, 1 << 10);
+        client.send(sent.as_bytes()).await;
+        while client.seconds() < 60.0 && client.pipe.write_all(b"a").await.is_ok() {
+            time::sleep(Duration::from_secs(1)).await;
+        }
+        assert!((8.0..=10.0).contains(&client.seconds()), "{sent:?}: {}", client.seconds());
+    }
+    bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_without_requests_ends() {
+    let bench = Bench::new(Preface::None);
+    let mut client = bench.client(PEER, 1 << 10);
+    for _ in 0..3 {
+        client.send(get("/health").as_bytes()).await;
+        assert_eq!(client.reply().await.1, r#"{"status":"ok"}"#);
+        // Each request has its own time.
+        time::sleep(Duration::from_secs(6)).await;
+    }
+    let (rest, seconds) = client.read_to_end().await;
+    assert_eq!(rest, "");
+    assert!((18.0..=27.0).contains(&seconds), "{seconds}");
+    bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_nobody_asked_for_is_not_waited_for() {
+    let bench = Bench::new(Preface::None);
+    for (method, status) in [("POST", "405"), ("GET", "200")] {
+        let mut client = bench.client(PEER, 1 << 10);
+        let head =
+            format!("{method} /domains/3 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+        client.send(head.as_bytes()).await;
+        let (head, _) = client.reply().await;
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{head}");
+        while client.seconds() < 60.0 && client.pipe.write_all(b"a").await.is_ok() {
+            time::sleep(Duration::from_millis(100)).await;
+        }
+        assert!(client.seconds() <= 2.0, "{}", client.seconds());
+    }
+    bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_nothing_is_let_go_and_one_that_reads_slowly_is_not() {
+    let bench = Bench::new(Preface::None);
+    let mut idle = bench.client(PEER, 1 << 10);
+    idle.send(get(LARGE).as_bytes()).await;
+    let mut slow = bench.client(PEER, 1 << 10);
+    slow.send(get(LARGE).as_bytes()).await;
+    // 16 KiB in ten seconds is the least; this is a little more.
+    let mut bytes = Vec::new();
+    let mut read = [0; 400];
+    let head = "\r\n\r\n";
+    let length = loop {
+        let count = slow.pipe.read(&mut read).await.unwrap();
+        assert!(count > 0, "after {} bytes", bytes.len());
+        bytes.extend_from_slice(&read[..count]);
+        time::sleep(Duration::from_millis(200)).await;
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        let told = text.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let Some(body) = text.find(head) else { continue };
+        let length: usize = told.unwrap().parse().unwrap();
+        if bytes.len() == body + head.len() + length {
+            break length;
+        }
+    };
+    assert!(length > 30 << 10 && slow.seconds() > 15.0, "{length} bytes, {}", slow.seconds());
+    // It had what the pipe holds and not a byte more.
+    let (taken, _) = idle.read_to_end().await;
+    assert!(taken.len() <= 1 << 10, "{}", taken.len());
+    drop((idle, slow));
+    bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_many_read_nothing_they_are_let_go_at_once() {
+    let bench = Bench::new(Preface::None);
+    let mut idle = Vec::new();
+    while !bench.service.is_pressed() {
+        assert!(idle.len() < 900, "so many replies are more than may be held");
+        let peer = format!("192.0.2.{}", idle.len() / 100);
+        let mut client = bench.client(&peer, 1 << 10);
+        client.send(get(LARGE).as_bytes()).await;
+        idle.push(client);
+        for _ in 0..3 {
+            time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    // Another's large reply waits for a moment, and not for as long as they might take.
+    let mut other = bench.client(PEER, 1 << 10);
+    other.send(get(LARGE).as_bytes()).await;
+    let (head, _) = other.reply().await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(other.seconds() < 4.0, "{}", other.seconds());
+    drop(other);
+    time::sleep(Duration::from_secs(4)).await;
+    assert!(!bench.service.is_pressed());
+    drop(idle);
+    bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_heads_are_read_for_so_many_at_a_time() {
+    let bench = Bench::new(Preface::None);
+    let long = format!("GET / HTTP/1.1\r\nHost: x\r\nX-A: {}", "a".repeat(20 << 10));
+    let mut clients = Vec::new();
+    for _ in 0..128 {
+        let mut client = bench.client(PEER, 64 << 10);
+        client.send(long.as_bytes()).await;
+        clients.push(client);
+    }
+    tokio::task::yield_now().await;
+    let mut one_more = bench.client(PEER, 64 << 10);
+    one_more.send(long.as_bytes()).await;
+    let (reply, seconds) = one_more.read_to_end().await;
+    assert_eq!((reply.as_str(), seconds), ("", 0.0));
+    // Those of usual length are not refused, and a long one is answered where there is room for it.
+    let mut usual = bench.client(PEER, 1 << 10);
+    usual.send(get("/health").as_bytes()).await;
+    assert_eq!(usual.reply().await.1, r#"{"status":"ok"}"#);
+    clients[0].send(b"\r\n\r\n").await;
+    assert!(clients[0].reply().await.0.starts_with("HTTP/1.1 431"));
+    drop((clients, usual));
+    bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_cuts_no_reply() {
+    let bench = Bench::new(Preface::None);
+    let mut waiting = bench.client(PEER, 1 << 10);
+    waiting.send(get("/health").as_bytes()).await;
+    waiting.reply().await;
+    let mut reading = bench.client(PEER, 1 << 10);
+    reading.send(get(LARGE).as_bytes()).await;
+    let mut asking = bench.client(PEER, 1 << 10);
+    asking.send(get("/health").as_bytes()).await;
+    asking.reply().await;
+    bench.connections.end();
+    // It had asked before it could know.
+    time::sleep(Duration::from_millis(100)).await;
+    asking.send(get("/health").as_bytes()).await;
+    let (head, body) = asking.reply().await;
+    assert_eq!(body, r#"{"status":"ok"}"#);
+    assert!(head.contains("connection: close\r\n"), "{head}");
+    let (_, body) = reading.reply().await;
+    assert!(body.ends_with("]}"));
+    let (rest, _) = waiting.read_to_end().await;
+    assert_eq!(rest, "");
+    assert!(waiting.seconds() <= 1.0, "{}", waiting.seconds());
+    drop((asking, reading, waiting));
+    bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_with_two_lengths_is_refused_and_those_before_it_are_not() {
+    let bench = Bench::new(Preface::None);
+    let two = "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\
+               \r\n0\r\n\r\nGET /nope HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut client = bench.client(PEER, 4 << 10);
+    client.send(format!("{}{two}", get("/health")).as_bytes()).await;
+    assert_eq!(client.reply().await.1, r#"{"status":"ok"}"#);
+    let (head, body) = client.reply().await;
+    assert!(head.starts_with("HTTP/1.1 400") && head.contains("connection: close"), "{head}");
+    assert!(body.contains("Bad Request - Invalid query parameters"), "{body}");
+    assert!(body.contains(r#""parameter":"Transfer-Encoding""#), "{body}");
+    assert_eq!(client.read_to_end().await.0, "", "what follows is nobody's request");
+}

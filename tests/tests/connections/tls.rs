@@ -1,0 +1,220 @@
+//! TLS: both versions of HTTP behind it, certificates that change, clients that stall.
+
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use pinakes_server::connection::{Certificate, Preface};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
+    time,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use crate::bench::{Bench, PEER, get};
+
+/// A certificate for `localhost` and its key, in files.
+struct Files {
+    _directory: tempfile::TempDir,
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+impl Files {
+    fn new() -> (Files, CertificateDer<'static>) {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) =
+            (directory.path().join("cert.pem"), directory.path().join("key.pem"));
+        let files = Files { _directory: directory, certificate, key };
+        let der = files.renew();
+        (files, der)
+    }
+
+    /// Writes another certificate and its key.
+    fn renew(&self) -> CertificateDer<'static> {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        fs::write(&self.certificate, made.cert.pem()).unwrap();
+        fs::write(&self.key, made.signing_key.serialize_pem()).unwrap();
+        made.cert.der().clone()
+    }
+
+    fn open(&self) -> Arc<Certificate> {
+        Arc::new(Certificate::open(&self.certificate, &self.key).unwrap())
+    }
+}
+
+/// Shakes hands as a client that believes one certificate and speaks these protocols.
+async fn shake(
+    pipe: DuplexStream,
+    believed: &CertificateDer<'static>,
+    protocols: &[&str],
+) -> std::io::Result<TlsStream<DuplexStream>> {
+    let mut roots = RootCertStore::empty();
+    roots.add(believed.clone()).unwrap();
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(Arc::new(config)).connect(name, pipe).await
+}
+
+type Sender = http2::SendRequest<Empty<Bytes>>;
+
+/// Begins HTTP/2 over a connection; `window` is what its client takes unasked of each reply.
+async fn begin(stream: TlsStream<DuplexStream>, window: u32) -> Sender {
+    let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(window)
+        .handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+fn ask(method: &str, path: &str) -> http::Request<Empty<Bytes>> {
+    let uri = format!("https://localhost{path}");
+    http::Request::builder().method(method).uri(uri).body(Empty::new()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn both_versions_of_http_are_spoken() {
+    let (files, der) = Files::new();
+    let bench = Bench::with(Preface::None, Some(files.open()));
+    for protocols in [&["http/1.1"][..], &[]] {
+        let mut stream = shake(bench.client(PEER, 64 << 10).pipe, &der, protocols).await.unwrap();
+        stream.write_all(get("/health").as_bytes()).await.unwrap();
+        let mut said = [0; 12];
+        stream.read_exact(&mut said).await.unwrap();
+        assert_eq!(&said, b"HTTP/1.1 200");
+    }
+    let stream = shake(bench.client(PEER, 64 << 10).pipe, &der, &["h2", "http/1.1"]).await.unwrap();
+    let mut sender = begin(stream, 1 << 20).await;
+    let long = format!("/authors?a={}", "1".repeat(20_000));
+    for (method, path, status) in [
+        ("GET", "/health", 200),
+        ("GET", "/outputs?per_page=100", 200),
+        ("HEAD", "/domains/3", 200),
+        ("OPTIONS", "/domains/3", 204),
+        ("POST", "/domains/3", 405),
+        ("GET", "/nope", 404),
+        ("GET", "/authors?page=0", 400),
+        ("GET", &long, 414),
+    ] {
+        let response = sender.send_request(ask(method, path)).await.unwrap();
+        assert_eq!(response.status(), status, "{method} {path:.40}");
+        assert!(response.headers().get("connection").is_none());
+        assert!(response.headers().get("x-snapshot-id").is_some());
+        let told = response.headers().get("content-length").cloned();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        if method == "GET" {
+            assert_eq!(told.unwrap(), body.len().to_string().as_str(), "{path:.40}");
+        }
+    }
+    let mut large = ask("GET", "/health");
+    large.headers_mut().insert("x", "y".repeat(20 << 10).parse().unwrap());
+    assert_eq!(sender.send_request(large).await.unwrap().status(), 431);
+    // What is plain gets no reply.
+    let mut plain = bench.client(PEER, 1 << 10);
+    plain.send(get("/health").as_bytes()).await;
+    let (said, _) = plain.read_to_end().await;
+    assert!(!said.contains("HTTP"), "{said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_changes_without_ending_a_connection_and_a_bad_one_changes_nothing() {
+    let (files, old) = Files::new();
+    let certificate = files.open();
+    let bench = Bench::with(Preface::None, Some(Arc::clone(&certificate)));
+    let mut before = shake(bench.client(PEER, 64 << 10).pipe, &old, &[]).await.unwrap();
+    let new = files.renew();
+    assert!(shake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_err());
+    certificate.reload().unwrap();
+    assert!(shake(bench.client(PEER, 64 << 10).pipe, &old, &[]).await.is_err());
+    assert!(shake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_ok());
+    before.write_all(get("/health").as_bytes()).await.unwrap();
+    let mut said = [0; 12];
+    before.read_exact(&mut said).await.unwrap();
+    assert_eq!(&said, b"HTTP/1.1 200");
+
+    let pem = fs::read_to_string(&files.certificate).unwrap();
+    for (text, words) in [
+        ("", "holds no certificate"),
+        ("nonsense", "holds no certificate"),
+        ("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n", "cert.pem"),
+    ] {
+        fs::write(&files.certificate, text).unwrap();
+        let error = certificate.reload().unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    fs::write(&files.certificate, &pem).unwrap();
+    for text in ["", "nonsense", &pem] {
+        fs::write(&files.key, text).unwrap();
+        let error = certificate.reload().unwrap_err().to_string();
+        assert!(error.contains("a private key") && error.contains("key.pem"), "{error}");
+    }
+    let stranger = rcgen::KeyPair::generate().unwrap();
+    fs::write(&files.key, stranger.serialize_pem()).unwrap();
+    let error = certificate.reload().unwrap_err().to_string();
+    assert!(error.contains("cert.pem") && error.contains("key.pem"), "{error}");
+    assert!(shake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handshake_that_stalls_is_not_waited_for() {
+    let (files, _) = Files::new();
+    let bench = Bench::with(Preface::None, Some(files.open()));
+    for hello in [&b""[..], b"\x16\x03\x01\x00\xa5\x01"] {
+        let mut client = bench.client(PEER, 1 << 10);
+        client.send(hello).await;
+        let (said, seconds) = client.read_to_end().await;
+        assert_eq!(said, "");
+        assert!((8.0..=10.0).contains(&seconds), "{seconds}");
+    }
+    bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_http2_connection_without_requests_ends() {
+    let (files, der) = Files::new();
+    let bench = Bench::with(Preface::None, Some(files.open()));
+    let stream = shake(bench.client(PEER, 64 << 10).pipe, &der, &["h2"]).await.unwrap();
+    let mut sender = begin(stream, 1 << 20).await;
+    for _ in 0..3 {
+        let response = sender.send_request(ask("GET", "/health")).await.unwrap();
+        assert_eq!(response.status(), 200);
+        time::sleep(Duration::from_secs(6)).await;
+    }
+    time::sleep(Duration::from_secs(9)).await;
+    assert!(sender.send_request(ask("GET", "/health")).await.is_err());
+    drop(sender);
+    bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_http2_client_that_takes_nothing_is_let_go() {
+    let (files, der) = Files::new();
+    let bench = Bench::with(Preface::None, Some(files.open()));
+    let stream = shake(bench.client(PEER, 64 << 10).pipe, &der, &["h2"]).await.unwrap();
+    let mut sender = begin(stream, 0).await;
+    let mut replies = Vec::new();
+    for _ in 0..8 {
+        replies.push(sender.send_request(ask("GET", "/outputs?per_page=100")).await.unwrap());
+    }
+    for reply in replies {
+        // Had it been let go, there would be an end to wait for.
+        assert!(reply.into_body().collect().await.is_err());
+    }
+    drop(sender);
+    bench.places.all_free().await;
+}

@@ -1,0 +1,244 @@
+//! The server's edge: how many connections, one line of the log a request, signals, a restart.
+
+use std::{fs, net::SocketAddr, path::Path, process::Command};
+
+use pinakes_format::snapshot::Snapshot;
+use serde_json::Value;
+
+use crate::{
+    client::{Connection, request},
+    limits::limited,
+    server::{Server, Snapshots, command, make_writable},
+};
+
+const AUTHOR: &str = "/authors/HX_A5900000001";
+
+/// A command on the snapshots, with these arguments besides.
+fn with(snapshots: &Snapshots, more: &[&str]) -> Command {
+    let mut args = vec!["--snapshots", snapshots.path().to_str().unwrap()];
+    args.extend(more);
+    command(&args)
+}
+
+/// Whether a connection is answered.
+fn is_answered(connection: &mut Connection) -> bool {
+    let alive = request("GET", "/health", &[]);
+    connection.send(alive.as_bytes()).is_ok() && connection.receive().is_ok()
+}
+
+#[test]
+fn a_client_has_sixty_four_connections_and_others_have_theirs() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::start(&mut with(&snapshots, &["--listen", "0.0.0.0:0"]));
+    let at = |host: &str| -> SocketAddr {
+        format!("{host}:{}", server.address().port()).parse().unwrap()
+    };
+    let mut connections: Vec<_> = (0..300).map(|_| Connection::open(at("127.0.0.1"))).collect();
+    let answered =
+        connections.iter_mut().map(is_answered).filter(|is_answered| *is_answered).count();
+    assert_eq!(answered, 64);
+    // To reach it by another address is to have another oneself, on loopback.
+    assert!(is_answered(&mut Connection::from("127.0.0.2", at("127.0.0.1"))));
+    drop(connections);
+    drop(server);
+
+    let arguments = ["--client-connections", "3", "--connections", "5"];
+    let server = Server::start(&mut with(&snapshots, &arguments));
+    let mut from = |hosts: &[&str]| -> Vec<bool> {
+        let open = |host: &&str| Connection::from(host, server.address());
+        let mut connections: Vec<_> = hosts.iter().map(open).collect();
+        connections.iter_mut().map(is_answered).collect()
+    };
+    let (a, b, c) = ("127.0.0.1", "127.0.0.2", "127.0.0.3");
+    assert_eq!(from(&[a, a, a, a, b, b, c]), [true, true, true, false, true, true, false]);
+}
+
+#[test]
+fn an_exempt_client_has_as_many_connections_as_there_are() {
+    let snapshots = Snapshots::of_sample();
+    for option in ["--exempt", "--trusted-proxy"] {
+        let arguments = ["--client-connections", "3", option, "127.0.0.0/8"];
+        let server = Server::start(&mut with(&snapshots, &arguments));
+        let mut connections: Vec<_> = (0..20).map(|_| server.connect()).collect();
+        assert!(connections.iter_mut().all(is_answered), "{option}");
+        drop(connections);
+        server.end(&[]);
+    }
+}
+
+#[test]
+fn a_thousand_requests_sent_at_once_are_answered_in_order_thirty_of_them_well() {
+    let snapshots = Snapshots::of_sample();
+    let server = limited(&snapshots, &[]);
+    let mut connection = server.connect();
+    connection.send(request("GET", AUTHOR, &[]).repeat(1_000).as_bytes()).unwrap();
+    for at in 0..1_000 {
+        let response = connection.receive().unwrap();
+        assert_eq!(response.status, if at < 30 { 200 } else { 429 }, "{at}");
+    }
+}
+
+/// The lines of the log that tell of requests.
+fn lines(log: &str) -> Vec<&str> {
+    log.lines().filter(|line| line.contains(" access: ")).collect()
+}
+
+#[test]
+fn each_request_is_one_line_of_the_log_whatever_it_holds() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    connection.request("GET", "/authors?page=0", &["User-Agent: a \"b\" \u{202e}c"]);
+    connection.get("/authors/HX_A1%0d%0aSet-Cookie:x=1");
+    connection.get(&format!("/nope/{}", "x".repeat(2_000)));
+    connection.request("HEAD", AUTHOR, &[&format!("User-Agent: {}", "y".repeat(8_000))]);
+    connection.request("FOO", "/", &[]);
+    let mut connection = server.connect();
+    connection.send(b"GET /\xc3\xa9 HTTP/1.1\r\nHost: x\r\nUser-Agent: \xff\r\n\r\n").unwrap();
+    connection.receive().unwrap();
+    let log = server.end(&[]);
+    let lines = lines(&log);
+    let mut ids = Vec::new();
+    for (line, words) in lines.iter().zip([
+        &[r#"method="GET" target="/authors?page=0""#, "status=400", r#"agent="a \"b\" \u{202e}c""#]
+            [..],
+        &[r#"target="/authors/HX_A1%0d%0aSet-Cookie:x=1""#, "status=404"],
+        &["xxx…\"", "status=404"],
+        &[r#"method="HEAD""#, "status=200", "body_bytes=0", "yyy…\""],
+        &[r#"method="FOO" target="/""#, "status=405"],
+        &["target=\"/é\"", "status=404", "agent=\"\u{fffd}\""],
+    ]) {
+        for word in ["client=127.0.0.1", "protocol=HTTP/1.1", " micros=", " body_bytes="] {
+            assert!(line.contains(word), "{word} in {line}");
+        }
+        for word in words {
+            assert!(line.contains(word), "{word} in {line}");
+        }
+        assert!(line.len() < 900, "{line}");
+        let (_, rest) = line.split_once("request=").unwrap();
+        ids.push(rest.split_once(' ').unwrap().0);
+    }
+    assert_eq!(lines.len(), 6, "{log}");
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 6, "{ids:?}");
+}
+
+#[test]
+fn the_log_may_be_json_and_without_requests() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::start(&mut with(&snapshots, &["--log-format", "json"]));
+    server.connect().request("GET", "/nope", &["User-Agent: a\tb\"\\"]);
+    server.await_log(&["\"access\""]);
+    for line in server.log().lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        assert!(event["timestamp"].is_string() && event["level"] == "INFO", "{line}");
+        if event["target"] == "access" {
+            let expected = (Value::from("/nope"), Value::from(404), Value::from("a\tb\"\\"));
+            assert_eq!((&event["status"], &event["agent"]), (&expected.1, &expected.2), "{line}");
+            assert!(event["micros"].is_u64() && event["body_bytes"].is_u64(), "{line}");
+        }
+    }
+    drop(server);
+    let server = Server::start(with(&snapshots, &[]).env("PINAKES_LOG", "info,access=off"));
+    assert_eq!(server.get("/nope").status, 404);
+    assert_eq!(lines(&server.end(&[])), [""; 0]);
+}
+
+#[test]
+fn what_fails_here_is_told_with_its_requests_id() {
+    let snapshots = Snapshots::of_sample();
+    let mut slow = with(&snapshots, &["--list-timeout", "0.000001"]);
+    let server = Server::start(&mut slow);
+    let response = server.get("/outputs?filter=is_oa:true,year:>2000");
+    assert_eq!(response.status, 503);
+    let id = response.header("x-request-id").unwrap().to_owned();
+    assert_eq!(server.get("/nope").header("x-request-id"), None);
+    let log = server.end(&[]);
+    assert!(lines(&log).iter().any(|line| line.contains(&format!("request={id} "))), "{log}");
+}
+
+#[test]
+fn counts_last_over_a_reload_and_with_a_file_over_a_restart() {
+    let snapshots = Snapshots::of_sample();
+    let first = snapshots.open().manifest().id.clone();
+    let file = snapshots.path().join("limits");
+    let arguments = ["--limits-file", file.to_str().unwrap()];
+    let server = limited(&snapshots, &arguments);
+    let left = |server: &Server| {
+        let standing = server.get("/rate-limit").json();
+        let list = &standing["daily_quota"]["list_filter"]["remaining"];
+        (standing["minute_rate_limit"]["remaining"].as_u64().unwrap(), list.as_u64().unwrap())
+    };
+    for _ in 0..3 {
+        assert_eq!(server.get("/authors").header("x-snapshot-id"), Some(first.as_str()));
+    }
+    assert_eq!(left(&server), (27, 497));
+    let second = snapshots.add(&[pinakes_tests::sample().join("data/jsonl")]);
+    let second = Snapshot::open(&fs::canonicalize(second).unwrap()).unwrap().manifest().id.clone();
+    server.hang_up();
+    server.await_log(&["snapshot opened", &second]);
+    let is_served = |id: &str| (0..1_000).any(|_| server.get("/ready").json()["snapshot_id"] == id);
+    assert!(is_served(&second));
+    assert_eq!(left(&server), (27, 497));
+    server.hang_up();
+    server.await_log(&["`current` leads where it did"]);
+    server.end(&[]);
+
+    let server = limited(&snapshots, &arguments);
+    assert_eq!(left(&server), (27, 497));
+    assert_eq!(server.get("/authors").status, 200);
+    server.end(&[]);
+    let server = limited(&snapshots, &arguments);
+    assert_eq!(left(&server), (26, 496));
+    server.end(&[]);
+    fs::write(&file, "no counts").unwrap();
+    let server = limited(&snapshots, &arguments);
+    assert_eq!(left(&server), (30, 500));
+    let log = server.end(&[]);
+    assert!(log.contains("WARN") && log.contains("limits are counted from zero"), "{log}");
+}
+
+#[test]
+fn a_snapshot_that_cannot_be_served_leaves_the_one_that_is() {
+    let snapshots = Snapshots::of_sample();
+    let first = snapshots.open().manifest().id.clone();
+    let server = Server::of_snapshots(&snapshots);
+    let second =
+        fs::canonicalize(snapshots.add(&[pinakes_tests::sample().join("data/jsonl")])).unwrap();
+    spoil(&second);
+    for round in 1..=3 {
+        server.hang_up();
+        let refusals = || server.log().matches("the snapshot served before stays").count();
+        while refusals() < round {
+            std::thread::yield_now();
+        }
+        assert_eq!(server.get(AUTHOR).header("x-snapshot-id"), Some(first.as_str()));
+    }
+    server.end(&["the snapshot served before stays"]);
+}
+
+fn spoil(snapshot: &Path) {
+    make_writable(snapshot);
+    fs::write(snapshot.join("manifest.json"), "{}").unwrap();
+}
+
+#[test]
+fn options_that_cannot_be_are_refused_at_the_start() {
+    let snapshots = Snapshots::of_sample();
+    for (arguments, words) in [
+        (&["--tls-cert", "/nowhere/cert.pem"][..], "--tls-key"),
+        (
+            &["--tls-cert", "/nowhere/cert.pem", "--tls-key", "/nowhere/key.pem"],
+            "/nowhere/cert.pem",
+        ),
+        (&["--proxy-protocol"], "--trusted-proxy"),
+        (&["--connections", "0"], "--connections"),
+        (&["--client-connections", "0"], "--client-connections"),
+        (&["--head-timeout", "0"], "--head-timeout"),
+    ] {
+        let output = with(&snapshots, arguments).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && errors.contains(words), "{arguments:?}: {errors}");
+    }
+}
