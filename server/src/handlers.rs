@@ -128,8 +128,8 @@ pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Dura
         Ok(query) => query,
         Err(details) => return Ok(Reply::BadQuery(details)),
     };
-    if served.stamp().is_current(request.headers) {
-        return Ok(Reply::NotModified);
+    if let Some(coding) = served.stamp().current(request.headers) {
+        return Ok(Reply::NotModified(coding));
     }
     let snapshot = &served.snapshot;
     let begun = Instant::now();
@@ -182,8 +182,8 @@ pub fn autocomplete(
         Ok(asked) => asked,
         Err(reply) => return Ok(Some(reply)),
     };
-    if served.stamp().is_current(request.headers) {
-        return Ok(Some(Reply::NotModified));
+    if let Some(coding) = served.stamp().current(request.headers) {
+        return Ok(Some(Reply::NotModified(coding)));
     }
     if !may_wait && fold(&text).contains(' ') {
         return Ok(None);
@@ -282,8 +282,10 @@ pub fn record(facts: &Facts, raw_id: &str, request: &Request<'_>, served: &Serve
             Ok(Reply::error(StatusCode::NOT_FOUND, message))
         }
         Found::Merged(into) => Ok(moved(facts, raw_id, into, request)),
-        Found::Row(_) if served.stamp().is_current(request.headers) => Ok(Reply::NotModified),
         Found::Row(row) => {
+            if let Some(coding) = served.stamp().current(request.headers) {
+                return Ok(Reply::NotModified(coding));
+            }
             let mut page = Page::new(snapshot, Shape::Single);
             page.out.reserve(RECORD_BYTES);
             snapshot.render(facts.entity, row, &mut page)?;

@@ -10,6 +10,7 @@
 
 pub mod access;
 pub mod client;
+pub mod coding;
 pub mod completion;
 pub mod connection;
 pub mod gate;

@@ -1,13 +1,18 @@
 //! Every reply, in one place: its status, its headers, its JSON.
 
+mod stamp;
+
+pub use stamp::Stamp;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Serialize;
 
-use crate::{limits::Verdict, parameters::Detail};
-
-/// Raised whenever the same snapshot would be rendered to other bytes.
-const RENDERER_VERSION: u32 = 1;
+use crate::{
+    coding::{Accepted, Coding, encode::encode},
+    limits::Verdict,
+    parameters::Detail,
+};
 
 /// When to come back after a 503.
 const RETRY_SECONDS: &str = "30";
@@ -29,8 +34,15 @@ pub enum Reply {
         /// Whether it may be kept and asked for again by its ETag.
         lasts: bool,
     },
-    /// 304: what the client has is what it would get.
-    NotModified,
+    /// 200 with JSON in another form, which may be kept. Made by [`Reply::coded`] alone.
+    Coded {
+        /// The body, coded.
+        body: Bytes,
+        /// How.
+        coding: Coding,
+    },
+    /// 304: what the client has, in this coding, is what it would get.
+    NotModified(Coding),
     /// 204 to OPTIONS.
     Options {
         /// The methods allowed here.
@@ -58,37 +70,6 @@ pub enum Reply {
     },
     /// Another, after which the connection ends.
     Closing(Box<Reply>),
-}
-
-/// What every reply from one snapshot bears, made once.
-#[derive(Clone, Debug)]
-pub struct Stamp {
-    snapshot_id: HeaderValue,
-    tag: HeaderValue,
-}
-
-impl Stamp {
-    /// The stamp of a snapshot.
-    pub fn new(snapshot_id: &str) -> Stamp {
-        let of = |text: &str| HeaderValue::from_str(text);
-        let expectation = "a snapshot's id is hex digits, which a header may hold";
-        Stamp {
-            snapshot_id: of(snapshot_id).expect(expectation),
-            tag: of(&format!("\"{snapshot_id}.{RENDERER_VERSION}\"")).expect(expectation),
-        }
-    }
-
-    /// Whether a request has, by its `If-None-Match`, what it would get.
-    pub fn is_current(&self, headers: &HeaderMap) -> bool {
-        headers.get_all(header::IF_NONE_MATCH).iter().any(|value| {
-            let value = value.as_bytes();
-            value.trim_ascii() == b"*"
-                || value.split(|byte| *byte == b',').any(|item| {
-                    let item = item.trim_ascii();
-                    item.strip_prefix(b"W/").unwrap_or(item) == self.tag.as_bytes()
-                })
-        })
-    }
 }
 
 /// An error's body, as the interface has it.
@@ -133,6 +114,17 @@ impl Reply {
         Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error")
     }
 
+    /// The same in the coding that a request likes best. Errors, what may not be kept and what would
+    /// gain nothing stay as they are. Takes about as long as rendering did.
+    pub fn coded(self, headers: &HeaderMap) -> Reply {
+        let Reply::Json { body, lasts: true } = self else { return self };
+        let coding = Accepted::of(headers).best();
+        match encode(coding, &body) {
+            Some(body) => Reply::Coded { body, coding },
+            None => Reply::Json { body, lasts: true },
+        }
+    }
+
     /// The response, for one method and from one snapshot.
     pub fn into_response(self, method: &Method, stamp: &Stamp) -> http::Response<Bytes> {
         if let Reply::Closing(reply) = self {
@@ -162,12 +154,17 @@ impl Reply {
         match self {
             Reply::Json { body, lasts } => {
                 if lasts {
-                    keep(headers, stamp);
+                    keep(headers, stamp, Coding::Identity);
                 }
                 (StatusCode::OK, body)
             }
-            Reply::NotModified => {
-                keep(headers, stamp);
+            Reply::Coded { body, coding } => {
+                keep(headers, stamp, coding);
+                set(headers, header::CONTENT_ENCODING, coding.name());
+                (StatusCode::OK, body)
+            }
+            Reply::NotModified(coding) => {
+                keep(headers, stamp, coding);
                 (StatusCode::NOT_MODIFIED, Bytes::new())
             }
             Reply::Options { allow } => {
@@ -215,9 +212,11 @@ impl Reply {
     }
 }
 
-/// Lets a reply be kept, and asked for again by its tag.
-fn keep(headers: &mut HeaderMap, stamp: &Stamp) {
-    headers.insert(header::ETAG, stamp.tag.clone());
+/// Lets a reply be kept, and asked for again by its tag. Whether it is coded or not, another request
+/// might get it in another form.
+fn keep(headers: &mut HeaderMap, stamp: &Stamp, coding: Coding) {
+    headers.insert(header::ETAG, stamp.tag(coding).clone());
+    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, no-cache"));
 }
 
@@ -232,7 +231,7 @@ fn common_headers(stamp: &Stamp) -> HeaderMap {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    headers.insert(HeaderName::from_static("x-snapshot-id"), stamp.snapshot_id.clone());
+    headers.insert(HeaderName::from_static("x-snapshot-id"), stamp.snapshot_id().clone());
     headers
 }
 
@@ -292,19 +291,5 @@ mod tests {
         let response = reply.into_response(&Method::HEAD, &Stamp::new("0123"));
         assert_eq!(response.headers()[header::CONTENT_LENGTH], "2");
         assert!(response.body().is_empty());
-    }
-
-    #[test]
-    fn a_matching_tag_is_found_in_any_list() {
-        let check = |value: &'static str, expected: bool| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::IF_NONE_MATCH, HeaderValue::from_static(value));
-            assert_eq!(Stamp::new("0123").is_current(&headers), expected, "{value}");
-        };
-        check("*", true);
-        check("\"0123.1\"", true);
-        check("\"x\", W/\"0123.1\"", true);
-        check("\"0123.2\"", false);
-        check("0123.1", false);
     }
 }

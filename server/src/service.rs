@@ -168,7 +168,8 @@ impl Service {
         let request = Request::new(head, admission);
         let answered = guard(id, || match resolve(head, &request) {
             Err(reply) => Ok(Some(reply)),
-            Ok(route) => routes::run(route, &request, &served, self.list_timeout, may_wait),
+            Ok(route) => routes::run(route, &request, &served, self.list_timeout, may_wait)
+                .map(|reply| Some(reply?.coded(request.headers))),
         });
         let reply = match answered {
             Ok(Ok(reply)) => reply?,

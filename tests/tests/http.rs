@@ -13,6 +13,8 @@ mod autocomplete_replies;
 mod bounds;
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/codings.rs"]
+mod codings;
 #[path = "http/damage.rs"]
 mod damage;
 #[path = "http/edge.rs"]
