@@ -1,6 +1,7 @@
 //! `make bench`: what the programs cost, each figure beside its ceiling, both from one run.
 
 mod build;
+mod codings;
 mod dump;
 mod get;
 mod limits;
@@ -12,6 +13,10 @@ mod serve;
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
+
+/// The allocator of both programs, so that what is measured in process is what it costs there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// An error of any kind; a benchmark has no use for telling them apart.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -64,6 +69,13 @@ enum What {
         #[arg(long, default_value = "2G")]
         memory: String,
     },
+    /// Code replies of a snapshot: microseconds, MB/s and ratio by coding and level, beside rendering.
+    ///
+    /// Of a snapshot of real records: generated words do not repeat themselves as real ones do.
+    Codings {
+        /// A directory of snapshots, such as `pinakes-compiler build --out` makes.
+        snapshots: PathBuf,
+    },
     /// Count requests against limits.
     Limits,
     /// Serve the bytes of files from a bare warp handler, as the ceiling of a GET.
@@ -80,6 +92,7 @@ fn main() -> ExitCode {
         What::Names { names, vocabulary, dir, memory } => {
             names::run(names, vocabulary, &dir, &memory)
         }
+        What::Codings { snapshots } => codings::run(&snapshots),
         What::Limits => limits::run(),
         What::Bare { files } => serve::serve_bare(&files),
     };

@@ -1,0 +1,199 @@
+//! What coding a body costs and saves, beside what rendering it costs, by coding and level.
+
+use std::{
+    hint::black_box,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use http::{
+    HeaderMap,
+    header::{ACCEPT_ENCODING, IF_NONE_MATCH},
+};
+use pinakes_format::{
+    autocomplete::{ENTITIES, autocomplete, render},
+    entity::{CATALOG, Facts},
+    query::Deadline,
+    render::{Page, Shape},
+    snapshot::Snapshot,
+};
+use pinakes_server::{
+    coding::{
+        Accepted, Coding,
+        encode::{CODED_BYTES_MIN, encode_at, level},
+    },
+    reply::Stamp,
+};
+
+use crate::Result;
+
+/// Records of an entity, evenly spaced.
+const RECORDS: u32 = 100;
+/// Rows of a page.
+const PAGE_ROWS: u32 = 100;
+/// Pages of an entity, evenly spaced.
+const PAGES: u32 = 8;
+/// How long each is measured.
+const TIME: Duration = Duration::from_millis(400);
+/// How often headers are read for a figure, and how many figures a median is of.
+const REPEATS: u32 = 200;
+/// What reading them may cost, in microseconds.
+const CEILING_MICROS: f64 = 1_000.0;
+/// What is typed.
+const BEGINNINGS: [&str; 12] =
+    ["a", "ma", "un", "learning", "ins", "che", "data", "s", "bio", "jo", "res", "can"];
+/// The levels that are tried.
+const LEVELS: [(Coding, &[u8]); 3] = [
+    (Coding::Zstd, &[1, 2, 3, 4]),
+    (Coding::Brotli, &[0, 1, 2, 3, 4]),
+    (Coding::Gzip, &[1, 2, 3, 4, 6]),
+];
+
+/// A body, and what renders it anew.
+struct Reply<'s> {
+    body: Vec<u8>,
+    render: Box<dyn Fn() -> Result<Vec<u8>> + 's>,
+}
+
+/// Measures replies of a snapshot and prints medians.
+pub fn run(snapshots: &Path) -> Result<()> {
+    let snapshot = Snapshot::open(&snapshots.join("current").canonicalize()?)?;
+    let (mut records, mut pages) = (Vec::new(), Vec::new());
+    for facts in CATALOG.iter().filter(|facts| facts.has_single) {
+        let count = snapshot.count(facts.entity);
+        for row in spaced(count, RECORDS) {
+            records.push(rows(&snapshot, facts, row..row + 1, Shape::Single)?);
+        }
+        for row in spaced(count.saturating_sub(PAGE_ROWS), PAGES) {
+            pages.push(rows(&snapshot, facts, row..row + PAGE_ROWS, Shape::List)?);
+        }
+    }
+    let completed = BEGINNINGS.map(|text| candidates(&snapshot, text));
+    measure("records", records)?;
+    measure("autocomplete", completed.into_iter().collect::<Result<Vec<_>>>()?)?;
+    measure(&format!("pages of {PAGE_ROWS} rows"), pages)?;
+    negotiate()
+}
+
+/// Prints what reading the two headers costs.
+fn negotiate() -> Result<()> {
+    let items = |item: &str, count: usize| vec![item; count].join(",");
+    println!("\nreading headers, ceiling {CEILING_MICROS:.0} µs");
+    for (what, accepted, tags) in [
+        ("neither", None, None),
+        ("a browser's Accept-Encoding", Some("gzip, deflate, br, zstd".to_owned()), None),
+        ("1,000 items", Some(items("zstd;q=0.001", 1_000)), None),
+        ("1,000 items and 8 KB of tags", Some(items("*;q=0", 1_000)), Some(items("\"x\"", 2_048))),
+    ] {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [(ACCEPT_ENCODING, accepted), (IF_NONE_MATCH, tags)] {
+            if let Some(value) = value {
+                headers.insert(name, value.parse()?);
+            }
+        }
+        let stamp = Stamp::new("0123456789abcdef");
+        let mut times: Vec<f64> = (0..REPEATS)
+            .map(|_| {
+                let begun = Instant::now();
+                for _ in 0..REPEATS {
+                    black_box((Accepted::of(black_box(&headers)), stamp.current(&headers)));
+                }
+                begun.elapsed().as_secs_f64() / f64::from(REPEATS) * 1e6
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        let median = times[times.len() / 2];
+        let mark = if median > CEILING_MICROS { " OVER" } else { "" };
+        println!("  {what:<30} {median:>8.3} µs{mark}");
+    }
+    Ok(())
+}
+
+/// So many of the numbers below `count`, or all there are.
+fn spaced(count: u32, most: u32) -> impl Iterator<Item = u32> {
+    (0..count).step_by((count / most).max(1) as usize).take(most as usize)
+}
+
+fn rows<'s>(
+    snapshot: &'s Snapshot,
+    facts: &'static Facts,
+    rows: std::ops::Range<u32>,
+    shape: Shape,
+) -> Result<Reply<'s>> {
+    reply(move || {
+        let mut page = Page::new(snapshot, shape);
+        for row in rows.clone() {
+            snapshot.render(facts.entity, row, &mut page)?;
+        }
+        Ok(page.out)
+    })
+}
+
+fn candidates<'s>(snapshot: &'s Snapshot, text: &'static str) -> Result<Reply<'s>> {
+    reply(move || {
+        let mut body = Vec::new();
+        let deadline = Deadline::at(Instant::now() + Duration::from_secs(5));
+        for candidate in &autocomplete(snapshot, &ENTITIES, text, deadline)?.best {
+            render(snapshot, candidate.entity, candidate.row, &mut body)?;
+        }
+        Ok(body)
+    })
+}
+
+fn reply<'s>(render: impl Fn() -> Result<Vec<u8>> + 's) -> Result<Reply<'s>> {
+    Ok(Reply { body: render()?, render: Box::new(render) })
+}
+
+/// Prints what replies of one kind cost, each figure the mean of those long enough to be coded.
+fn measure(what: &str, mut replies: Vec<Reply<'_>>) -> Result<()> {
+    let all = replies.len();
+    replies.retain(|reply| reply.body.len() >= CODED_BYTES_MIN);
+    let bytes: usize = replies.iter().map(|reply| reply.body.len()).sum();
+    if replies.is_empty() {
+        println!("\n{what}: none is long enough to be coded");
+        return Ok(());
+    }
+    println!(
+        "\n{what}: {} of {all} have {CODED_BYTES_MIN} bytes or more, {} on average",
+        replies.len(),
+        bytes / replies.len()
+    );
+    let print = |name: &str, (seconds, coded_bytes): (f64, usize)| {
+        println!(
+            "  {name:<12} {:>9.1} µs {:>7.0} MB/s {:>6.3} of the bytes",
+            seconds / replies.len() as f64 * 1e6,
+            bytes as f64 / 1e6 / seconds,
+            coded_bytes as f64 / bytes as f64
+        );
+    };
+    print("rendering", pass(&replies, |reply| (reply.render)())?);
+    for (coding, levels) in LEVELS {
+        for tried in levels {
+            let chosen =
+                replies.iter().filter(|reply| level(coding, reply.body.len()) == *tried).count();
+            let mark = if chosen * 2 > replies.len() { " *" } else { "" };
+            let name = format!("{} {tried}{mark}", coding.name());
+            print(&name, pass(&replies, |reply| Ok(encode_at(coding, *tried, &reply.body)?))?);
+        }
+    }
+    Ok(())
+}
+
+/// The median of the seconds that a pass over all replies takes, and the bytes one makes.
+fn pass(
+    replies: &[Reply<'_>],
+    work: impl Fn(&Reply<'_>) -> Result<Vec<u8>>,
+) -> Result<(f64, usize)> {
+    let (mut passes, mut bytes) = (Vec::new(), 0);
+    let begun = Instant::now();
+    while passes.len() < 3 || begun.elapsed() < TIME {
+        let one = Instant::now();
+        bytes = 0;
+        for reply in replies {
+            bytes += work(reply)?.len();
+        }
+        passes.push(one.elapsed().as_secs_f64());
+    }
+    passes.sort_by(f64::total_cmp);
+    Ok((passes[passes.len() / 2], bytes))
+}
