@@ -17,7 +17,7 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 pub use places::{Place, Places};
-use pulse::{Pulse, Watched};
+use pulse::{Pulse, Socket, Watched};
 use target::Lenient;
 pub use tls::{Certificate, TlsError};
 use tokio::{
@@ -112,20 +112,14 @@ impl Connections {
     }
 
     /// Serves one connection to its end.
-    pub async fn serve<S>(self: Arc<Self>, stream: S, peer: IpAddr, place: Place)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    pub async fn serve(self: Arc<Self>, stream: impl Socket, peer: IpAddr, place: Place) {
         if let Err(error) = self.greet(stream, peer, place).await {
             tracing::debug!(%peer, %error, "connection ended");
         }
     }
 
     /// Takes what comes before HTTP.
-    async fn greet<S>(&self, mut stream: S, peer: IpAddr, place: Place) -> io::Result<()>
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    async fn greet(&self, mut stream: impl Socket, peer: IpAddr, place: Place) -> io::Result<()> {
         let clients = self.service.gate().clients();
         let is_trusted = clients.is_trusted(peer);
         let client = match self.preface {

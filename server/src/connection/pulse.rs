@@ -13,8 +13,10 @@ use std::{
 };
 
 use bytes::Bytes;
+use rustix::net::sockopt::set_socket_linger;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf},
+    net::TcpStream,
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore},
     time,
@@ -69,6 +71,25 @@ impl Drop for Open {
     fn drop(&mut self) {
         self.pulse.open.fetch_sub(1, Relaxed);
     }
+}
+
+/// What bytes are read from and written to.
+pub trait Socket: AsyncRead + AsyncWrite + Unpin + Send + 'static {
+    /// Closes at once, and what was written and not yet taken is thrown away: else the system would
+    /// go on holding it for a client that takes nothing.
+    fn reset(self);
+}
+
+impl Socket for TcpStream {
+    fn reset(self) {
+        // Without it the close is only slower.
+        let _ = set_socket_linger(&self, Some(Duration::ZERO));
+    }
+}
+
+/// A pipe within the process, which holds nothing once it is closed.
+impl Socket for DuplexStream {
+    fn reset(self) {}
 }
 
 /// Bytes of a reply, counted as unsent until the last of them is let go.
@@ -138,7 +159,7 @@ impl Pulse {
 ///
 /// To close a socket that holds unread bytes tells its peer to throw away what it has not read yet,
 /// the last reply too. So the sending half is closed, and what still comes is read for a while.
-pub struct Watched<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> {
+pub struct Watched<S: Socket> {
     /// `None` once it was let go.
     stream: Option<S>,
     pulse: Arc<Pulse>,
@@ -151,7 +172,7 @@ pub struct Watched<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> {
     long_head: Option<OwnedSemaphorePermit>,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Watched<S> {
+impl<S: Socket> Watched<S> {
     /// A socket, its place among the others, and the leaves there are for long heads.
     pub fn new(
         stream: S,
@@ -202,14 +223,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Drop for Watched<S> {
+impl<S: Socket> Drop for Watched<S> {
     fn drop(&mut self) {
         let (Some(stream), Ok(runtime)) = (self.stream.take(), Handle::try_current()) else {
             return;
         };
         let place = self.place.take();
         if self.pulse.is_dropped.load(Relaxed) {
-            return;
+            return stream.reset();
         }
         runtime.spawn(async move {
             let _ = time::timeout(LINGER, linger(stream)).await;
@@ -234,7 +255,7 @@ async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<(
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> AsyncRead for Watched<S> {
+impl<S: Socket> AsyncRead for Watched<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -249,7 +270,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> AsyncRead for Watched<S
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> AsyncWrite for Watched<S> {
+impl<S: Socket> AsyncWrite for Watched<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

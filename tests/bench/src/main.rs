@@ -1,5 +1,6 @@
 //! `make bench`: what the programs cost, each figure beside its ceiling, both from one run.
 
+mod attack;
 mod build;
 mod codings;
 mod dump;
@@ -78,6 +79,11 @@ enum What {
     },
     /// Count requests against limits.
     Limits,
+    /// Hold on to a server by 3,000 connections, and ask it honestly meanwhile; fails where a bound breaks.
+    Attack {
+        /// A directory of snapshots, such as `pinakes-compiler build --out` makes.
+        snapshots: PathBuf,
+    },
     /// Serve the bytes of files from a bare warp handler, as the ceiling of a GET.
     Bare {
         /// The files.
@@ -94,6 +100,7 @@ fn main() -> ExitCode {
         }
         What::Codings { snapshots } => codings::run(&snapshots),
         What::Limits => limits::run(),
+        What::Attack { snapshots } => attack::run(&snapshots),
         What::Bare { files } => serve::serve_bare(&files),
     };
     match outcome {

@@ -81,6 +81,12 @@ fn bytes_in(status: &str, name: &str) -> Option<u64> {
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1_024)
 }
 
+/// Bytes a line of another process's status tells.
+pub fn bytes_of(pid: u32, name: &str) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    Ok(bytes_in(&status, name).ok_or_else(|| format!("no {name} of process {pid}"))?)
+}
+
 /// Bytes of this process that belong to it alone.
 pub fn anonymous_bytes() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;

@@ -26,6 +26,11 @@ impl Drop for Server {
 }
 
 impl Server {
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// `pinakes-server` on a directory of snapshots, without limits.
     pub fn ours(snapshots: &Path) -> Result<Server> {
         Server::ours_with(snapshots, &["--no-limits"])

@@ -1,6 +1,6 @@
 //! The server's edge: how many connections, one line of the log a request, signals, a restart.
 
-use std::{fs, net::SocketAddr, path::Path, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use pinakes_format::snapshot::Snapshot;
 use serde_json::Value;
@@ -29,22 +29,18 @@ fn is_answered(connection: &mut Connection) -> bool {
 #[test]
 fn a_client_has_sixty_four_connections_and_others_have_theirs() {
     let snapshots = Snapshots::of_sample();
-    let server = Server::start(&mut with(&snapshots, &["--listen", "0.0.0.0:0"]));
-    let at = |host: &str| -> SocketAddr {
-        format!("{host}:{}", server.address().port()).parse().unwrap()
-    };
-    let mut connections: Vec<_> = (0..300).map(|_| Connection::open(at("127.0.0.1"))).collect();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connections: Vec<_> = (0..300).map(|_| server.connect()).collect();
     let answered =
         connections.iter_mut().map(is_answered).filter(|is_answered| *is_answered).count();
     assert_eq!(answered, 64);
-    // To reach it by another address is to have another oneself, on loopback.
-    assert!(is_answered(&mut Connection::from("127.0.0.2", at("127.0.0.1"))));
+    assert!(is_answered(&mut Connection::from("127.0.0.2", server.address())));
     drop(connections);
     drop(server);
 
     let arguments = ["--client-connections", "3", "--connections", "5"];
     let server = Server::start(&mut with(&snapshots, &arguments));
-    let mut from = |hosts: &[&str]| -> Vec<bool> {
+    let from = |hosts: &[&str]| -> Vec<bool> {
         let open = |host: &&str| Connection::from(host, server.address());
         let mut connections: Vec<_> = hosts.iter().map(open).collect();
         connections.iter_mut().map(is_answered).collect()
