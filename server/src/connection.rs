@@ -137,9 +137,20 @@ impl Connections {
         let Some(place) = place else { return Ok(()) };
         let pulse = Arc::new(Pulse::default());
         let stream = Watched::new(stream, Arc::clone(&pulse), place, Arc::clone(&self.long_heads));
-        let Some(tls) = &self.tls else {
-            return self.speak_http1(Lenient::new(stream, Arc::clone(&pulse)), client, pulse).await;
-        };
+        // Boxed: a plain connection, of which there may be thousands, has no room for the rest.
+        match &self.tls {
+            None => self.speak_http1(Lenient::new(stream, Arc::clone(&pulse)), client, pulse).await,
+            Some(tls) => Box::pin(self.speak_tls(tls, stream, client, pulse)).await,
+        }
+    }
+
+    async fn speak_tls(
+        &self,
+        tls: &TlsAcceptor,
+        stream: Watched<impl Socket>,
+        client: IpAddr,
+        pulse: Arc<Pulse>,
+    ) -> io::Result<()> {
         let stream = time::timeout(self.timeouts.head, tls.accept(stream)).await??;
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             self.speak_http2(stream, client, pulse).await

@@ -42,7 +42,7 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of a reply up to which it is not asked whether it can be held.
 const SMALL_BYTES: usize = 16 << 10;
 /// Kilobytes of larger replies that are held at a time for clients to take.
-const UNSENT_KILOBYTES_MAX: usize = 32 << 10;
+const UNSENT_KILOBYTES_MAX: usize = 16 << 10;
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
