@@ -1,9 +1,6 @@
 //! The PROXY protocol, versions 1 and 2: a proxy's word on its client, before the client's first byte.
 
-use std::{
-    io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-};
+use std::{io, net::IpAddr};
 
 use ppp::{v1, v2};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -48,7 +45,11 @@ async fn line(
         }
         bytes.push(stream.read_u8().await?);
     }
-    match v1::Header::try_from(bytes.as_slice()).map_err(wrong)?.addresses {
+    let header = v1::Header::try_from(bytes.as_slice()).map_err(wrong)?;
+    if header.header.len() != bytes.len() {
+        return Err(wrong("a carriage return stands within its line"));
+    }
+    match header.addresses {
         v1::Addresses::Unknown => Ok(None),
         v1::Addresses::Tcp4(addresses) => Ok(Some(addresses.source_address.into())),
         v1::Addresses::Tcp6(addresses) => Ok(Some(addresses.source_address.into())),
@@ -70,12 +71,31 @@ async fn binary(
     stream.read_exact(&mut bytes[FIXED_BYTES..]).await?;
     let header = v2::Header::try_from(bytes.as_slice()).map_err(wrong)?;
     Ok(match (header.command, header.addresses) {
-        (v2::Command::Proxy, v2::Addresses::IPv4(of)) => {
-            Some(Ipv4Addr::from(of.source_address).into())
-        }
-        (v2::Command::Proxy, v2::Addresses::IPv6(of)) => {
-            Some(Ipv6Addr::from(of.source_address).into())
-        }
+        (v2::Command::Proxy, v2::Addresses::IPv4(of)) => Some(of.source_address.into()),
+        (v2::Command::Proxy, v2::Addresses::IPv6(of)) => Some(of.source_address.into()),
         _ => None,
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    fn said(mut bytes: &[u8]) -> Option<Option<IpAddr>> {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        runtime.block_on(read(&mut bytes)).ok()
+    }
+
+    #[test]
+    fn a_line_ends_where_it_ends_and_not_before() {
+        let client = Some("192.0.2.1".parse().unwrap());
+        assert_eq!(said(b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET"), Some(client));
+        assert_eq!(said(b"PROXY UNKNOWN 1\n2\r\n"), Some(None));
+        assert_eq!(said(b"PROXY UNKNOWN \r\0\xff\r\n"), None);
+        assert_eq!(said(b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\rX\r\n"), None);
+        assert_eq!(said(b"PROXY UNKNOWN \xff\r\n"), None);
+    }
 }
