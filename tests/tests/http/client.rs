@@ -82,7 +82,7 @@ impl Connection {
     /// Reads the reply to a request by this method; an interim reply is passed over.
     pub fn receive_to(&mut self, method: &str) -> io::Result<Response> {
         loop {
-            let mut response = self.receive_head()?;
+            let mut response = read_head(&mut self.stream)?;
             let has_body = method != "HEAD" && !matches!(response.status, 100..200 | 204 | 304);
             if has_body {
                 let length = response.header("content-length").expect("a body has a length");
@@ -93,33 +93,6 @@ impl Connection {
                 return Ok(response);
             }
         }
-    }
-
-    fn receive_head(&mut self) -> io::Result<Response> {
-        let mut lines = Vec::new();
-        loop {
-            let mut line = String::new();
-            if self.stream.read_line(&mut line)? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            let line = line.strip_suffix("\r\n").expect("lines of a head end in CR LF");
-            if line.is_empty() {
-                break;
-            }
-            lines.push(line.to_owned());
-        }
-        let mut words = lines[0].splitn(3, ' ');
-        let (version, status) = (words.next().unwrap(), words.next().unwrap());
-        let headers = lines[1..].iter().map(|line| {
-            let (name, value) = line.split_once(": ").expect("a header is a name and a value");
-            (name.to_ascii_lowercase(), value.to_owned())
-        });
-        Ok(Response {
-            version: version.to_owned(),
-            status: status.parse().unwrap(),
-            headers: headers.collect(),
-            body: Vec::new(),
-        })
     }
 
     /// Sends a request with headers (`name: value`) and reads its reply, keeping the connection.
@@ -142,6 +115,34 @@ impl Connection {
             Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
         }
     }
+}
+
+/// Reads a reply up to the empty line that ends its head.
+pub fn read_head(stream: &mut impl BufRead) -> io::Result<Response> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let line = line.strip_suffix("\r\n").expect("lines of a head end in CR LF");
+        if line.is_empty() {
+            break;
+        }
+        lines.push(line.to_owned());
+    }
+    let mut words = lines[0].splitn(3, ' ');
+    let (version, status) = (words.next().unwrap(), words.next().unwrap());
+    let headers = lines[1..].iter().map(|line| {
+        let (name, value) = line.split_once(": ").expect("a header is a name and a value");
+        (name.to_ascii_lowercase(), value.to_owned())
+    });
+    Ok(Response {
+        version: version.to_owned(),
+        status: status.parse().unwrap(),
+        headers: headers.collect(),
+        body: Vec::new(),
+    })
 }
 
 /// A request as it is sent.

@@ -1,0 +1,212 @@
+//! What any reply must be, whatever was asked.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::client::{self, Response};
+
+/// Statuses there are for clients' requests, with their reason phrases. None is the server's own
+/// failure.
+const STATUSES: [(u16, &str); 13] = [
+    (200, ""),
+    (204, ""),
+    (301, "Moved Permanently"),
+    (304, ""),
+    (400, "Bad Request"),
+    (404, "Not Found"),
+    (405, "Method Not Allowed"),
+    (408, "Request Timeout"),
+    (413, "Payload Too Large"),
+    (414, "URI Too Long"),
+    (415, "Unsupported Media Type"),
+    (429, "Too Many Requests"),
+    (431, "Request Header Fields Too Large"),
+];
+/// Statuses that the HTTP layer answers with itself, without a body.
+const BARE: [u16; 3] = [400, 414, 431];
+const M1: &str = "Bad Request - Invalid query parameters";
+const LIMIT_HEADERS: [&str; 5] = [
+    "x-ratelimit-ip-limit",
+    "x-ratelimit-ip-remaining",
+    "x-ratelimit-ip-reset-seconds",
+    "x-ratelimit-daily-limit",
+    "x-ratelimit-daily-remaining",
+];
+/// Details in one reply, and bytes of a value shown in one, at most.
+const DETAILS_MAX: usize = 10;
+const SHOWN_BYTES_MAX: usize = 64 + '…'.len_utf8();
+
+/// Holds replies to what they must be.
+pub struct Judge {
+    snapshot_id: String,
+    has_limits: bool,
+    /// Hashes of bodies of 200 that were looked at; the same bytes are as good the next time.
+    known: HashSet<[u8; 32]>,
+}
+
+impl Judge {
+    /// Of replies from this snapshot.
+    pub fn new(snapshot_id: String, has_limits: bool) -> Judge {
+        Judge { snapshot_id, has_limits, known: HashSet::new() }
+    }
+
+    /// Holds a reply to what it must be; whether the HTTP layer made it.
+    pub fn judge(&mut self, reply: &Response) -> bool {
+        let known = STATUSES.iter().find(|(status, _)| *status == reply.status);
+        let Some((_, phrase)) = known else { panic!("status {}", reply.status) };
+        assert!(reply.version == "HTTP/1.1" || reply.version == "HTTP/1.0", "{}", reply.version);
+        assert!(reply.header("date").is_some(), "no date");
+        let is_ours = reply.header("x-snapshot-id").is_some();
+        if !is_ours {
+            assert!(BARE.contains(&reply.status), "a bare {}", reply.status);
+            assert_eq!(reply.header("content-length"), Some("0"));
+            assert_eq!(reply.header("connection"), Some("close"));
+            return true;
+        }
+        self.judge_headers(reply);
+        if reply.body.is_empty() {
+            // To HEAD; or to what never has one.
+            let has_length = reply.header("content-length").is_some_and(|length| length != "0");
+            assert_eq!(has_length, !matches!(reply.status, 204 | 304));
+            return false;
+        }
+        match reply.status {
+            200 => self.judge_answer(&reply.body),
+            _ => judge_error(reply, phrase),
+        }
+        false
+    }
+
+    fn judge_headers(&self, reply: &Response) {
+        let is = |name: &str, value: &str| {
+            assert_eq!(reply.header(name), Some(value), "{name} of {}", reply.status);
+        };
+        is("x-snapshot-id", &self.snapshot_id);
+        is("x-content-type-options", "nosniff");
+        is("access-control-allow-origin", "*");
+        assert!(reply.header("access-control-expose-headers").is_some());
+        assert_eq!(reply.header("transfer-encoding"), None);
+        let has_type = !matches!(reply.status, 204 | 304);
+        assert_eq!(reply.header("content-type"), has_type.then_some("application/json"));
+        let lasts = reply.header("etag").is_some();
+        assert!(matches!((reply.status, lasts), (200, _) | (304, true) | (_, false)), "an etag");
+        is("cache-control", if lasts { "public, no-cache" } else { "no-store" });
+        assert_eq!(reply.header("allow").is_some(), matches!(reply.status, 204 | 405));
+        assert_eq!(reply.header("retry-after").is_some(), reply.status == 429);
+        assert_eq!(reply.header("location").is_some(), reply.status == 301);
+        assert!(reply.header("location").is_none_or(|location| location.starts_with('/')));
+        assert!(reply.status != 429 || self.has_limits, "a 429 without limits");
+        let numbers: Vec<u64> = LIMIT_HEADERS
+            .iter()
+            .filter_map(|name| reply.header(name))
+            .map(|number| number.parse().expect("limits are told in whole numbers"))
+            .collect();
+        match (self.has_limits, numbers.as_slice()) {
+            (false, []) => {}
+            (true, [limit, left, reset, day_limit, day_left]) => {
+                assert!(left <= limit && day_left <= day_limit && *reset >= 1, "{numbers:?}");
+            }
+            _ => panic!("headers of limits: {numbers:?}"),
+        }
+    }
+
+    fn judge_answer(&mut self, body: &[u8]) {
+        let hash = *blake3::hash(body).as_bytes();
+        if !self.known.contains(&hash) {
+            judge_json(&object(body));
+            self.known.insert(hash);
+        }
+    }
+}
+
+/// A record, a list, candidates, or one of the few that are none.
+fn judge_json(answer: &Map<String, Value>) {
+    let Some(meta) = answer.get("meta") else {
+        let is_known =
+            ["id", "service", "status", "ip"].iter().any(|name| answer.contains_key(*name));
+        return assert!(is_known && !answer.contains_key("results"), "{answer:?}");
+    };
+    let names: Vec<&str> = answer.keys().map(String::as_str).collect();
+    assert_eq!(names, ["meta", "results"]);
+    let names: Vec<&str> =
+        meta.as_object().expect("`meta` is an object").keys().map(String::as_str).collect();
+    let number = |name: &str| meta[name].as_u64().unwrap_or_else(|| panic!("{name} in {meta}"));
+    let count = number("count");
+    let results = answer["results"].as_array().expect("`results` is a list");
+    assert!(results.iter().all(|item| !item["id"].is_null()), "an item without id");
+    let expected = if names == ["count"] {
+        assert!(results.iter().all(|item| item["entity_type"].is_string()), "of no type");
+        count.min(10)
+    } else {
+        assert_eq!(names, ["count", "page", "per_page"]);
+        let (page, per_page) = (number("page"), number("per_page"));
+        assert!([10, 25, 50, 100].contains(&per_page) && page >= 1, "{meta}");
+        count.saturating_sub((page - 1) * per_page).min(per_page)
+    };
+    assert_eq!(results.len() as u64, expected, "{meta}");
+}
+
+/// An error in the interface's shape.
+fn judge_error(reply: &Response, phrase: &str) {
+    let error = object(&reply.body);
+    assert_eq!(error["statusCode"], reply.status);
+    assert_eq!(error["error"], phrase);
+    let message = error["message"].as_str().expect("`message` is text");
+    assert!(!message.is_empty(), "an empty message");
+    let mut names = vec!["statusCode", "error", "message"];
+    if reply.status == 429 {
+        names.extend(["reset_in_seconds", "reset_at_utc"]);
+        let seconds = error["reset_in_seconds"].as_u64().expect("seconds are a number");
+        assert_eq!(reply.header("retry-after"), Some(seconds.to_string().as_str()));
+        let at = error["reset_at_utc"].as_str().expect("a moment is text");
+        assert!(at.len() == "2026-01-31T00:00:00Z".len() && at.ends_with('Z'), "{at}");
+    }
+    if reply.status == 400 && message == M1 {
+        names.push("details");
+        judge_details(&error["details"]);
+    }
+    let found: Vec<&str> = error.keys().map(String::as_str).collect();
+    assert_eq!(found, names, "members of {}", reply.status);
+}
+
+fn judge_details(details: &Value) {
+    let details = details.as_array().expect("`details` is a list");
+    assert!((1..=DETAILS_MAX).contains(&details.len()), "{} details", details.len());
+    for detail in details {
+        let detail = detail.as_object().expect("a detail is an object");
+        let names: Vec<&str> = detail.keys().map(String::as_str).collect();
+        assert_eq!(names, ["parameter", "value", "reason"]);
+        let shown = |name: &str| detail[name].as_str().expect("a detail is of texts").len();
+        assert!(shown("parameter") <= SHOWN_BYTES_MAX && shown("value") <= SHOWN_BYTES_MAX);
+        assert!(shown("reason") > 0, "no reason");
+    }
+}
+
+fn object(body: &[u8]) -> Map<String, Value> {
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => object,
+        other => panic!("no JSON object: {other:?}"),
+    }
+}
+
+/// Takes apart what a connection sent. A reply to HEAD announces a body and has none: what follows is
+/// another reply, or nothing, and no body here begins as a reply does.
+pub fn replies(mut bytes: &[u8]) -> Vec<Response> {
+    let mut replies = Vec::new();
+    while !bytes.is_empty() {
+        let mut reply = client::read_head(&mut bytes).expect("a head is whole");
+        let length =
+            reply.header("content-length").map_or(0, |length| length.parse().expect("a length"));
+        if !matches!(reply.status, 204 | 304) && !bytes.is_empty() && !bytes.starts_with(b"HTTP/1.")
+        {
+            let (body, rest) = bytes.split_at_checked(length).expect("a body is whole");
+            reply.body = body.to_vec();
+            bytes = rest;
+        }
+        if reply.status >= 200 {
+            replies.push(reply);
+        }
+    }
+    replies
+}
