@@ -5,8 +5,12 @@ LISTEN ?= 127.0.0.1:8080
 OUTPUTS ?= 1000000
 LIST_OUTPUTS ?= 10000000
 NAMES ?= 5000000
+REQUESTS ?= 10000000
+SECONDS ?= 60
+FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file
+FUZZ := target/fuzz
 
-.PHONY: run test lint bench bless
+.PHONY: run test lint bench soak fuzz bless
 
 run: ## Build both programs, compile the sample and serve it
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server
@@ -22,6 +26,7 @@ test: ## Every test
 
 lint: ## Formatting and lints
 	@cargo fmt --all --check
+	@cargo fmt --manifest-path tests/fuzz/Cargo.toml --check
 	@cargo clippy --locked --workspace --all-targets -- -D warnings
 
 bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
@@ -29,6 +34,23 @@ bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 
 	@target/release/pinakes-bench all --outputs $(OUTPUTS)
 	@target/release/pinakes-bench lists --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench names --names $(NAMES)
+
+soak: ## Mutated requests for longer than every test run takes, REQUESTS=10000000
+	@cargo build --release --locked --workspace
+	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test mutated -- --nocapture
+
+fuzz: ## Each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler
+	@cargo build --locked -p pinakes-compiler
+	@target/debug/pinakes-compiler build data/sample --out $(FUZZ)/snapshots --quiet
+	@cargo fuzz build --fuzz-dir tests/fuzz --sanitizer none --target-dir $(FUZZ)
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p $(FUZZ)/corpus/$$target $(FUZZ)/artifacts/$$target; \
+		echo "fuzzing $$target for $(SECONDS) s"; \
+		PINAKES_SNAPSHOT=$(FUZZ)/snapshots/current \
+			cargo fuzz run --fuzz-dir tests/fuzz --sanitizer none --target-dir $(FUZZ) $$target \
+			$(FUZZ)/corpus/$$target tests/fuzz/seeds/$$target -- -max_total_time=$(SECONDS) \
+			-artifact_prefix=$(FUZZ)/artifacts/$$target/ -timeout=10 -verbosity=0 -print_final_stats=1 || exit 1; \
+	done
 
 bless: ## Record the generated blocks of FORMAT.md and other goldens anew
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-format --tests

@@ -1,7 +1,7 @@
 //! One connection, from its socket to its end: who it is from, what is spoken on it, and for how long.
 
 mod places;
-mod proxy;
+pub mod proxy;
 mod pulse;
 mod target;
 mod tls;

@@ -1,0 +1,57 @@
+//! The text of filters: what can be read has an answer, and the same one whichever way it is found.
+
+#![no_main]
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use libfuzzer_sys::fuzz_target;
+use pinakes_format::{
+    query::{Answer, Deadline, Expression, Query},
+    snapshot::Snapshot,
+};
+use pinakes_fuzz::entity_and_text;
+
+static SNAPSHOT: LazyLock<Snapshot> =
+    LazyLock::new(|| Snapshot::open(&pinakes_fuzz::snapshot()).expect("the snapshot is whole"));
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((entity, text)) = entity_and_text(bytes) else { return };
+    let mut query = Query::new(entity);
+    if let Err(refusals) = query.filter(text) {
+        return assert!((1..=10).contains(&refusals.len()), "{} refusals", refusals.len());
+    }
+    query.per_page = 100;
+    let found = answer(&query);
+    let mut alone = Query::new(entity);
+    let mut least = u64::from(SNAPSHOT.count(entity));
+    for expression in &query.filter {
+        let with = counted(&mut alone, expression.clone());
+        let not = Expression { is_negated: !expression.is_negated, ..expression.clone() };
+        let without = counted(&mut alone, not);
+        assert_eq!(with + without, u64::from(SNAPSHOT.count(entity)), "{}", expression.text);
+        least = least.min(with);
+    }
+    assert!(found.count <= least, "more than one of its expressions finds");
+    query.sort("id:desc").expect("every list that is filtered is sorted by id");
+    let sorted = answer(&query);
+    assert_eq!(found.count, sorted.count, "{}", sorted.plan);
+    if found.count <= u64::from(query.per_page) {
+        assert_eq!(rows(&found), rows(&sorted), "{} and {}", found.plan, sorted.plan);
+    }
+});
+
+/// The rows of a page, each once.
+fn rows(answer: &Answer) -> BTreeSet<u32> {
+    let rows: BTreeSet<u32> = answer.rows.iter().copied().collect();
+    assert_eq!(rows.len(), answer.rows.len(), "a row twice");
+    rows
+}
+
+fn counted(query: &mut Query, expression: Expression) -> u64 {
+    query.filter = vec![expression];
+    answer(query).count
+}
+
+fn answer(query: &Query) -> Answer {
+    query.answer(&SNAPSHOT, Deadline::NEVER).expect("the snapshot is whole")
+}

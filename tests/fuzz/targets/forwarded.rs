@@ -1,0 +1,41 @@
+//! Headers in which proxies name their clients.
+
+#![no_main]
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use libfuzzer_sys::fuzz_target;
+use pinakes_server::client::{Clients, ForwardedBy};
+
+const PEERS: [&str; 4] = ["10.0.0.1", "2001:db8:1::7", "::ffff:10.0.0.1", "192.0.2.1"];
+const HEADERS: [(ForwardedBy, &str); 2] =
+    [(ForwardedBy::XForwardedFor, "x-forwarded-for"), (ForwardedBy::Forwarded, "forwarded")];
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let peer: IpAddr = PEERS[usize::from(first % 4)].parse().expect("an address");
+    let (by, name) = HEADERS[usize::from(first / 4 % 2)];
+    let lines = rest.split(|byte| *byte == b'\n').map(HeaderValue::from_bytes);
+    let Ok(lines) = lines.collect::<Result<Vec<_>, _>>() else { return };
+    let network = |text: &str| text.parse().expect("a network");
+    let trusted = vec![network("10.0.0.0/8"), network("2001:db8:1::/48")];
+    let clients = Clients { trusted, by, exempt: Vec::new() };
+    let of = |lines: &[HeaderValue]| {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(HeaderName::from_static(name), line.clone());
+        }
+        clients.address(peer, &headers)
+    };
+    let client = of(&lines);
+    assert_eq!(client, client.to_canonical());
+    if !clients.is_trusted(peer) {
+        assert_eq!(client, peer, "a header of anybody counts");
+    }
+    assert_eq!(of(&[]), peer.to_canonical());
+    // Several lines are one, parted by commas.
+    let joined = lines.iter().map(HeaderValue::as_bytes).collect::<Vec<_>>().join(&b", "[..]);
+    let joined = HeaderValue::from_bytes(&joined).expect("so is each of its parts");
+    assert_eq!(client, of(&[joined]));
+});

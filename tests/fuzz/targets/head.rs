@@ -1,0 +1,50 @@
+//! Whatever bytes a connection sends: every reply is one there should be.
+
+#![no_main]
+
+#[allow(dead_code, reason = "shared with the tests")]
+#[path = "../../tests/http/client.rs"]
+mod client;
+#[path = "../../tests/mutated/judge.rs"]
+mod judge;
+#[allow(dead_code, reason = "shared with the tests")]
+#[path = "../../tests/mutated/serving.rs"]
+mod serving;
+
+use std::{
+    cell::RefCell,
+    net::{IpAddr, Ipv4Addr},
+};
+
+use libfuzzer_sys::fuzz_target;
+use tokio::runtime::Runtime;
+
+use judge::Judge;
+use serving::{Ending, Serving};
+
+struct Court {
+    runtime: Runtime,
+    serving: Serving,
+    judge: Judge,
+}
+
+thread_local! {
+    static COURT: RefCell<Court> = RefCell::new({
+        let serving = Serving::of(&pinakes_fuzz::snapshot(), None);
+        let judge = Judge::new(serving.snapshot_id(), false);
+        Court { runtime: Serving::runtime("head"), serving, judge }
+    });
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, bytes)) = bytes.split_first() else { return };
+    let ending = if first % 2 == 0 { Ending::Waits } else { Ending::Closes };
+    COURT.with_borrow_mut(|Court { runtime, serving, judge }| {
+        let received =
+            runtime.block_on(serving.exchange(IpAddr::V4(Ipv4Addr::LOCALHOST), bytes, ending));
+        judge::replies(&received).iter().for_each(|reply| {
+            judge.judge(reply);
+        });
+        assert!(!serving.is_poisoned(), "the snapshot is taken for damaged");
+    });
+});

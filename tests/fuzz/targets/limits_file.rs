@@ -1,0 +1,62 @@
+//! Files of counts: whatever stands in one, counting goes on.
+
+#![no_main]
+
+use std::{fs, path::PathBuf, sync::LazyLock};
+
+use libfuzzer_sys::fuzz_target;
+use pinakes_server::limits::{Clock, Counters, Daily, FileError, Limits, Moment};
+use tempfile::TempDir;
+
+const LIMITS: Limits = Limits { minute: 3, daily: [4, 2], pool: [9, 5], clients_max: 8 };
+/// Clients that are looked at, among them those of the seeds.
+const CLIENTS: u64 = 12;
+
+static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
+    let memory = PathBuf::from("/dev/shm");
+    let folder = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
+    folder.expect("a directory can be made")
+});
+
+/// 2026-01-31T20:48:00.250Z, and it stays.
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Moment {
+        Moment { monotonic: 90_000_000, utc: 1_769_892_480_250 }
+    }
+}
+
+fn counters() -> Counters {
+    Counters::new(LIMITS, Box::new(Still))
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, bytes)) = bytes.split_first() else { return };
+    let path = FOLDER.path().join("counts");
+    let mut file = bytes.to_vec();
+    if first % 4 != 0 {
+        // What nobody finds by trying.
+        file.extend_from_slice(blake3::hash(bytes).as_bytes());
+    }
+    fs::write(&path, &file).expect("the directory is there");
+    let read = counters();
+    match read.load(&path) {
+        Ok(clients) => assert!(clients <= LIMITS.clients_max),
+        Err(FileError::Damaged { .. }) => {}
+        Err(error) => panic!("{error}"),
+    }
+    // What was read is what is written, as far as it still counts.
+    read.save(&path).expect("the directory is there");
+    let again = counters();
+    again.load(&path).expect("a file that was just written");
+    for client in 0..CLIENTS {
+        assert_eq!(read.look(client), again.look(client), "client {client}");
+    }
+    // Which client is forgotten for another is not kept, so one alone is counted.
+    for daily in [None, Some(Daily::List), Some(Daily::Search), None] {
+        let verdict = read.count(0, daily);
+        assert_eq!(verdict, again.count(0, daily));
+        assert!(verdict.standing.minute.remaining < LIMITS.minute);
+    }
+});

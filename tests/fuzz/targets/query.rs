@@ -1,0 +1,40 @@
+//! Queries of lists and of autocomplete.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pinakes_format::query::{EXPRESSIONS_MAX, PAGE_SIZES, SORT_KEYS_MAX};
+use pinakes_fuzz::entity_and_text;
+use pinakes_server::{
+    completion::{self, Refused},
+    parameters::{DETAILS_MAX, Detail},
+    query,
+};
+
+/// Bytes of a value that are shown, with the mark of what was left out.
+const SHOWN_BYTES_MAX: usize = 64 + '…'.len_utf8();
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((entity, text)) = entity_and_text(bytes) else { return };
+    match query::parse(entity, text) {
+        Ok(query) => {
+            assert!(PAGE_SIZES.contains(&query.per_page));
+            assert!(query.page.get() <= i32::MAX as u32);
+            assert!(query.filter.len() <= EXPRESSIONS_MAX && query.sort.len() <= SORT_KEYS_MAX);
+        }
+        Err(details) => check(&details),
+    }
+    match completion::parse(text) {
+        Ok(text) => assert!(text.len() <= 256 && !text.trim().is_empty()),
+        Err(Refused::Missing) => {}
+        Err(Refused::Wrong(details)) => check(&details),
+    }
+});
+
+fn check(details: &[Detail]) {
+    assert!((1..=DETAILS_MAX).contains(&details.len()));
+    for Detail { parameter, value, reason } in details {
+        assert!(parameter.len() <= SHOWN_BYTES_MAX && value.len() <= SHOWN_BYTES_MAX);
+        assert!(!reason.is_empty());
+    }
+}
