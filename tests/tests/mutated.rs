@@ -106,23 +106,27 @@ impl Court {
         while !requests.is_empty() {
             sent.bytes.clear();
             requests.iter().for_each(|request| request.write(&mut sent.bytes));
-            let received = self.serving.exchange(peer, &sent.bytes, Ending::Waits).await;
-            let replies = judge::replies(&received);
+            let received =
+                self.serving.exchange(peer, &sent.bytes, usize::MAX, Ending::Waits).await;
+            let replies = judge::replies(&received, Ending::Waits);
             assert!((1..=requests.len()).contains(&replies.len()), "{} replies", replies.len());
             for (request, reply) in requests.iter().zip(&replies) {
                 let is_bare = self.enter(reply);
                 let has_none = matches!(reply.status, 204 | 304);
                 let is_head = request.method == b"HEAD";
                 assert_eq!(reply.body.is_empty(), is_bare || has_none || is_head, "a body");
+                let is_plain = matches!(reply.status, 200 | 204 | 301 | 304 | 400 | 404 | 429);
+                assert!(request.is_changed || is_plain && !is_bare, "an unchanged request");
             }
             requests = &requests[replies.len()..];
         }
     }
 
-    /// Sends bytes of which nobody knows what they are.
-    async fn send_bytes(&mut self, peer: IpAddr, ending: Ending, sent: &Sent) {
-        let received = self.serving.exchange(peer, &sent.bytes, ending).await;
-        judge::replies(&received).iter().for_each(|reply| {
+    /// Sends bytes of which nobody knows what they are, in so many pieces.
+    async fn send_bytes(&mut self, peer: IpAddr, pieces: usize, ending: Ending, sent: &Sent) {
+        let piece_bytes = sent.bytes.len().div_ceil(pieces).max(1);
+        let received = self.serving.exchange(peer, &sent.bytes, piece_bytes, ending).await;
+        judge::replies(&received, ending).iter().for_each(|reply| {
             self.enter(reply);
         });
     }
@@ -164,7 +168,8 @@ fn round(number: u64, courts: &mut [Court; 3], runtime: &Runtime, grammar: &Gram
     for request in requests.iter_mut().take(BROKEN) {
         sent.bytes = mutate::broken(request, &mut seeded);
         let ending = *one(&mut seeded, &[Ending::Waits, Ending::Closes]);
-        runtime.block_on(court.send_bytes(peer, ending, &sent));
+        let pieces = *one(&mut seeded, &[1, 1, 2, 20]);
+        runtime.block_on(court.send_bytes(peer, pieces, ending, &sent));
     }
     let name = thread::current().name().map(str::to_owned);
     assert!(!PANICKED.lock().unwrap().contains(&name), "something panicked");

@@ -22,6 +22,9 @@ use tokio::runtime::Runtime;
 use judge::Judge;
 use serving::{Ending, Serving};
 
+/// Bytes that a client sends at a time.
+const PIECES_BYTES: [usize; 4] = [64 << 10, 1, 7, 100];
+
 struct Court {
     runtime: Runtime,
     serving: Serving,
@@ -40,9 +43,10 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((first, bytes)) = bytes.split_first() else { return };
     let ending = if first % 2 == 0 { Ending::Waits } else { Ending::Closes };
     COURT.with_borrow_mut(|Court { runtime, serving, judge }| {
-        let received =
-            runtime.block_on(serving.exchange(IpAddr::V4(Ipv4Addr::LOCALHOST), bytes, ending));
-        judge::replies(&received).iter().for_each(|reply| {
+        let piece_bytes = PIECES_BYTES[usize::from(first / 2 % 4)];
+        let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let received = runtime.block_on(serving.exchange(peer, bytes, piece_bytes, ending));
+        judge::replies(&received, ending).iter().for_each(|reply| {
             judge.judge(reply);
         });
         assert!(!serving.is_poisoned(), "the snapshot is taken for damaged");

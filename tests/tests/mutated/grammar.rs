@@ -23,6 +23,8 @@ pub struct Request {
     pub version: &'static str,
     /// Names and values.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Whether it is no more as it should be.
+    pub is_changed: bool,
 }
 
 impl Request {
@@ -33,6 +35,7 @@ impl Request {
             target: target.into(),
             version: "HTTP/1.1",
             headers: Vec::new(),
+            is_changed: false,
         };
         request.header("Host", "localhost");
         request

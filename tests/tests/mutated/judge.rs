@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::client::{self, Response};
+use crate::{
+    client::{self, Response},
+    serving::Ending,
+};
 
 /// Statuses there are for clients' requests, with their reason phrases. None is the server's own
 /// failure.
@@ -192,15 +195,25 @@ fn object(body: &[u8]) -> Map<String, Value> {
 
 /// Takes apart what a connection sent. A reply to HEAD announces a body and has none: what follows is
 /// another reply, or nothing, and no body here begins as a reply does.
-pub fn replies(mut bytes: &[u8]) -> Vec<Response> {
+///
+/// A client that closes its half is taken for one that left, so that the last reply may be cut short.
+pub fn replies(mut bytes: &[u8], ending: Ending) -> Vec<Response> {
     let mut replies = Vec::new();
     while !bytes.is_empty() {
+        if ending == Ending::Closes && !bytes.windows(4).any(|end| end == b"\r\n\r\n") {
+            break;
+        }
         let mut reply = client::read_head(&mut bytes).expect("a head is whole");
         let length =
             reply.header("content-length").map_or(0, |length| length.parse().expect("a length"));
-        if !matches!(reply.status, 204 | 304) && !bytes.is_empty() && !bytes.starts_with(b"HTTP/1.")
-        {
-            let (body, rest) = bytes.split_at_checked(length).expect("a body is whole");
+        let has_body = !matches!(reply.status, 204 | 304)
+            && !bytes.is_empty()
+            && !bytes.starts_with(b"HTTP/1.");
+        if has_body {
+            let Some((body, rest)) = bytes.split_at_checked(length) else {
+                assert_eq!(ending, Ending::Closes, "a body is cut short");
+                break;
+            };
             reply.body = body.to_vec();
             bytes = rest;
         }

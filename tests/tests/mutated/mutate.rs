@@ -12,6 +12,7 @@ use crate::{
 /// Changes a request here and there, so that it is still one request: its end stays where it was.
 pub fn within(request: &mut Request, seeded: &mut Seeded, grammar: &Grammar) {
     for _ in 0..*one(seeded, &[0, 0, 0, 1, 1, 1, 2, 4]) {
+        request.is_changed = true;
         match seeded.below(16) {
             0 => request.method = one(seeded, METHODS).as_bytes().to_vec(),
             1 => {

@@ -23,7 +23,7 @@ use pinakes_server::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     runtime::{Builder, Runtime},
-    time,
+    task, time,
 };
 
 /// Bytes that either side sends before the other has to take some.
@@ -100,15 +100,25 @@ impl Serving {
             .expect("a runtime takes no file")
     }
 
-    /// Sends bytes over a connection of its own; what came back until the server closed it.
-    pub async fn exchange(&self, peer: IpAddr, bytes: &[u8], ending: Ending) -> Vec<u8> {
+    /// Sends bytes over a connection of its own, in pieces of so many; what came back until the server
+    /// closed it.
+    pub async fn exchange(
+        &self,
+        peer: IpAddr,
+        bytes: &[u8],
+        piece_bytes: usize,
+        ending: Ending,
+    ) -> Vec<u8> {
         let place = self.places.take().expect("connections end before others begin");
         let (client, server) = tokio::io::duplex(PIPE_BYTES);
-        let serving = tokio::spawn(Arc::clone(&self.connections).serve(server, peer, place));
+        let serving = task::spawn(Arc::clone(&self.connections).serve(server, peer, place));
         let (mut reading, mut writing) = tokio::io::split(client);
         let sending = async {
             // A server that has heard enough closes before it has heard all.
-            let _ = writing.write_all(bytes).await;
+            for piece in bytes.chunks(piece_bytes) {
+                let _ = writing.write_all(piece).await;
+                task::yield_now().await;
+            }
             if ending == Ending::Closes {
                 let _ = writing.shutdown().await;
             }
