@@ -36,7 +36,7 @@ bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 
 	@target/release/pinakes-bench names --names $(NAMES)
 
 soak: ## Mutated requests for longer than every test run takes, REQUESTS=10000000
-	@cargo build --release --locked --workspace
+	@cargo build --release --locked -p pinakes-compiler
 	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test mutated -- --nocapture
 
 fuzz: ## Each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler
