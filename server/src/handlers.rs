@@ -1,6 +1,7 @@
 //! What answers each route: a checked request in, a reply out.
 
 use std::{
+    mem,
     net::IpAddr,
     time::{Duration, Instant},
 };
@@ -27,13 +28,14 @@ use crate::{
     path::{decode, echo},
     query,
     reply::Reply,
+    room::Room,
     routes::Request,
 };
 
 /// Room made for a record before it is rendered; most fit.
 const RECORD_BYTES: usize = 8 << 10;
 /// Room made for a page of a list.
-const LIST_BYTES: usize = 64 << 10;
+const LIST_BYTES: usize = 256 << 10;
 
 /// Room made for ten candidates.
 const CANDIDATES_BYTES: usize = 4 << 10;
@@ -240,8 +242,9 @@ fn render_candidates(found: &Candidates, snapshot: &Snapshot) -> Answer {
 }
 
 fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> Answer {
+    let mut room = Room::of(LIST_BYTES);
     let mut page = Page::new(snapshot, Shape::List);
-    page.out.reserve(LIST_BYTES);
+    page.out = mem::take(room.bytes());
     page.out.extend_from_slice(b"{\"meta\":{\"count\":");
     json::unsigned(&mut page.out, count);
     page.out.extend_from_slice(b",\"page\":");
@@ -256,8 +259,9 @@ fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> 
         snapshot.render(query.entity, *row, &mut page)?;
     }
     page.out.extend_from_slice(b"]}");
-    // Copied: it grew by doubling, and what it has in vain would be held until the client has read.
-    Ok(Reply::Json { body: Bytes::copy_from_slice(&page.out), lasts: true })
+    *room.bytes() = page.out;
+    // Copied: it has grown by doubling, and all of it would be held until the client has read.
+    Ok(Reply::Json { body: Room::copy(room.as_ref()).into_bytes(), lasts: true })
 }
 
 /// One record by its identifier.

@@ -23,6 +23,7 @@ pub mod parameters;
 pub mod path;
 pub mod query;
 pub mod reply;
+pub mod room;
 pub mod routes;
 pub mod serve;
 pub mod service;

@@ -26,6 +26,7 @@ use crate::{
     head,
     library::Library,
     reply::Reply,
+    room::capacity_of,
     routes::{self, Request, Route},
 };
 
@@ -196,7 +197,7 @@ fn guard<T>(id: RequestId, work: impl FnOnce() -> T) -> Result<T, Reply> {
 /// The kilobytes of a response that has to have a share; `None` where it is small.
 fn share_of(response: &http::Response<Bytes>) -> Option<u32> {
     let bytes = response.body().len();
-    let kilobytes = bytes.div_ceil(1 << 10).min(UNSENT_KILOBYTES_MAX);
+    let kilobytes = capacity_of(bytes).div_ceil(1 << 10).min(UNSENT_KILOBYTES_MAX);
     (bytes > SMALL_BYTES).then_some(kilobytes as u32)
 }
 
