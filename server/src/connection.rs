@@ -46,6 +46,8 @@ const STREAM_WINDOW_BYTES: u32 = 64 << 10;
 /// How often it is asked whether it is still there, and how long it may take to say so.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a proxy may take for its word at the most; it has it when it connects.
+const PREFACE_TIMEOUT: Duration = Duration::from_secs(4);
 /// How often connections are looked at.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Bytes a client that is behind must take within its time.
@@ -111,7 +113,25 @@ impl Connections {
         self.ending.send_replace(true);
     }
 
-    /// Serves one connection to its end.
+    /// A place for a connection of a peer's; `None` where there is none for it. Found before anything
+    /// else is done, so that what is refused takes no place from others for a moment.
+    pub fn place(&self, places: &Arc<Places>, peer: IpAddr) -> Option<Place> {
+        let place = places.take()?;
+        match self.preface {
+            Preface::None => self.place_of(place, peer),
+            // Whoever is not trusted has nothing to say on its clients.
+            Preface::Proxy => self.service.gate().clients().is_trusted(peer).then_some(place),
+        }
+    }
+
+    /// The same place as a client's own; a proxy's connections are of many clients.
+    fn place_of(&self, place: Place, client: IpAddr) -> Option<Place> {
+        let clients = self.service.gate().clients();
+        let is_of_many = clients.is_trusted(client) || clients.is_exempt(client);
+        if is_of_many { Some(place) } else { place.of_client(client) }
+    }
+
+    /// Serves one connection, whose place this is, to its end.
     pub async fn serve(self: Arc<Self>, stream: impl Socket, peer: IpAddr, place: Place) {
         if let Err(error) = self.greet(stream, peer, place).await {
             tracing::debug!(%peer, %error, "connection ended");
@@ -120,20 +140,15 @@ impl Connections {
 
     /// Takes what comes before HTTP.
     async fn greet(&self, mut stream: impl Socket, peer: IpAddr, place: Place) -> io::Result<()> {
-        let clients = self.service.gate().clients();
-        let is_trusted = clients.is_trusted(peer);
-        let client = match self.preface {
-            Preface::None => peer,
-            Preface::Proxy if !is_trusted => {
-                return Err(io::Error::other("its PROXY header is not trusted"));
-            }
+        let (client, place) = match self.preface {
+            Preface::None => (peer, Some(place)),
             Preface::Proxy => {
-                time::timeout(self.timeouts.head, proxy::read(&mut stream)).await??.unwrap_or(peer)
+                let timeout = self.timeouts.head.min(PREFACE_TIMEOUT);
+                let named = time::timeout(timeout, proxy::read(&mut stream)).await??;
+                let client = named.unwrap_or(peer);
+                (client, self.place_of(place, client))
             }
         };
-        // A proxy's connections are of many clients.
-        let is_of_many = clients.is_trusted(client) || clients.is_exempt(client);
-        let place = if is_of_many { Some(place) } else { place.of_client(client) };
         let Some(place) = place else { return Ok(()) };
         let pulse = Arc::new(Pulse::default());
         let stream = Watched::new(stream, Arc::clone(&pulse), place, Arc::clone(&self.long_heads));

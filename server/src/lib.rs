@@ -27,3 +27,4 @@ pub mod room;
 pub mod routes;
 pub mod serve;
 pub mod service;
+pub mod turns;

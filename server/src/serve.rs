@@ -117,9 +117,10 @@ fn begin(
     stream: TcpStream,
     peer: SocketAddr,
 ) {
-    let Some(place) = places.take() else { return };
+    let peer = peer.ip().to_canonical();
+    let Some(place) = connections.place(places, peer) else { return };
     let _ = stream.set_nodelay(true);
-    tokio::spawn(Arc::clone(connections).serve(stream, peer.ip().to_canonical(), place));
+    tokio::spawn(Arc::clone(connections).serve(stream, peer, place));
 }
 
 /// Looks for another snapshot and another certificate; where one is bad, what there is stays.

@@ -15,10 +15,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, request::Parts};
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    task, time,
-};
+use tokio::task;
 
 use crate::{
     access::{self, RequestId, RequestIds},
@@ -28,6 +25,7 @@ use crate::{
     reply::Reply,
     room::capacity_of,
     routes::{self, Request, Route},
+    turns::{Share, Turns},
 };
 
 /// What tells the log's lines of a request that was answered 500 or 503.
@@ -38,12 +36,8 @@ const WORKERS_PER_CORE: usize = 8;
 const WORKERS_MAX: usize = 256;
 /// Lists and texts of several words answered at a time, for each core.
 const LISTS_PER_CORE: usize = 4;
-/// How long they may wait for their turn.
-const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of a reply up to which it is not asked whether it can be held.
 const SMALL_BYTES: usize = 16 << 10;
-/// Kilobytes of larger replies that are held at a time for clients to take.
-const UNSENT_KILOBYTES_MAX: usize = 16 << 10;
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -60,9 +54,7 @@ pub struct Service {
     gate: Gate,
     /// How long finding a page of a list, or candidates, may take.
     list_timeout: Duration,
-    lists: Arc<Semaphore>,
-    /// Kilobytes of large replies that may yet be held for clients to take.
-    unsent: Arc<Semaphore>,
+    turns: Arc<Turns>,
     requests: RequestIds,
 }
 
@@ -71,15 +63,14 @@ pub struct Answer {
     /// The response.
     pub response: http::Response<Bytes>,
     /// To be let go with the last byte of its body; `None` where that is small.
-    pub share: Option<OwnedSemaphorePermit>,
+    pub share: Option<Share>,
 }
 
 impl Service {
     /// A service that answers from a library, and gives up on a question after a time.
     pub fn new(library: Library, gate: Gate, list_timeout: Duration) -> Service {
-        let lists = Arc::new(Semaphore::new(cores() * LISTS_PER_CORE));
-        let unsent = Arc::new(Semaphore::new(UNSENT_KILOBYTES_MAX));
-        Service { library, gate, list_timeout, lists, unsent, requests: RequestIds::new() }
+        let turns = Arc::new(Turns::new(cores() * LISTS_PER_CORE));
+        Service { library, gate, list_timeout, turns, requests: RequestIds::new() }
     }
 
     /// What is served.
@@ -94,7 +85,7 @@ impl Service {
 
     /// Whether so much is held for clients that do not take it that they are not to be waited for.
     pub fn is_pressed(&self) -> bool {
-        self.unsent.available_permits() < UNSENT_KILOBYTES_MAX / 4
+        self.turns.is_pressed()
     }
 
     /// Answers a request, whatever happens on the way.
@@ -123,33 +114,31 @@ impl Service {
         admission: Admission,
         id: RequestId,
     ) -> Answer {
-        if let Some(response) = self.attempt(&head, &admission, id, false)
-            && let Ok(share) = share_of(&response)
-                .map(|kilobytes| Arc::clone(&self.unsent).try_acquire_many_owned(kilobytes))
-                .transpose()
-        {
-            return Answer { response, share };
+        let (method, client) = (head.method.clone(), admission.client);
+        if let Some(response) = self.attempt(&head, &admission, id, false) {
+            let Some(bytes) = large(&response) else { return Answer { response, share: None } };
+            if let Some(share) = self.turns.try_share(client, bytes) {
+                return Answer { response, share: Some(share) };
+            }
         }
-        let method = head.method.clone();
         let overloaded = |what| {
             tracing::warn!(request = %id, "no {what} in time; answering 503");
-            self.small(Reply::unavailable(), &method)
+            self.small(Reply::unavailable().closing(), &method)
         };
-        let turn = time::timeout(TURN_TIMEOUT, Arc::clone(&self.lists).acquire_owned());
-        let Ok(Ok(turn)) = turn.await else { return overloaded("question could be begun") };
+        let Some(turn) = self.turns.take(client).await else {
+            return overloaded("turn to make a reply");
+        };
         let service = Arc::clone(&self);
         // The work holds its turn, not the request: a client that leaves frees none.
         let rendering =
             task::spawn_blocking(move || (service.attempt(&head, &admission, id, true), turn));
-        let Ok((Some(response), _turn)) = rendering.await else {
+        let Ok((Some(response), turn)) = rendering.await else {
             return self.small(Reply::internal(), &method);
         };
-        // The turn is kept meanwhile: so many wait here, and no more.
-        let Some(kilobytes) = share_of(&response) else { return Answer { response, share: None } };
-        let share = Arc::clone(&self.unsent).acquire_many_owned(kilobytes);
-        match time::timeout(TURN_TIMEOUT, share).await {
-            Ok(Ok(share)) => Answer { response, share: Some(share) },
-            _ => overloaded("large reply could be sent"),
+        let Some(bytes) = large(&response) else { return Answer { response, share: None } };
+        match turn.share(bytes).await {
+            Some(share) => Answer { response, share: Some(share) },
+            None => overloaded("room to hold a large reply"),
         }
     }
 
@@ -194,11 +183,10 @@ fn guard<T>(id: RequestId, work: impl FnOnce() -> T) -> Result<T, Reply> {
     })
 }
 
-/// The kilobytes of a response that has to have a share; `None` where it is small.
-fn share_of(response: &http::Response<Bytes>) -> Option<u32> {
+/// The bytes that a response holds which has to have a share of what all may; `None` where it is small.
+fn large(response: &http::Response<Bytes>) -> Option<usize> {
     let bytes = response.body().len();
-    let kilobytes = capacity_of(bytes).div_ceil(1 << 10).min(UNSENT_KILOBYTES_MAX);
-    (bytes > SMALL_BYTES).then_some(kilobytes as u32)
+    (bytes > SMALL_BYTES).then(|| capacity_of(bytes))
 }
 
 /// What HTTP demands of a request comes before where it leads.

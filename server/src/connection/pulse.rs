@@ -23,6 +23,7 @@ use tokio::{
 };
 
 use super::places::Place;
+use crate::turns::Share;
 
 /// Bytes read since the last request began beyond which a head is a long one.
 const LONG_HEAD_BYTES: u64 = 16 << 10;
@@ -96,7 +97,7 @@ impl Socket for DuplexStream {
 struct Unsent {
     bytes: Bytes,
     pulse: Arc<Pulse>,
-    _share: Option<OwnedSemaphorePermit>,
+    _share: Option<Share>,
 }
 
 impl AsRef<[u8]> for Unsent {
@@ -126,7 +127,7 @@ impl Pulse {
     }
 
     /// A reply is handed to the connection, with its share of what all may hold.
-    pub fn hold(self: &Arc<Self>, bytes: Bytes, share: Option<OwnedSemaphorePermit>) -> Bytes {
+    pub fn hold(self: &Arc<Self>, bytes: Bytes, share: Option<Share>) -> Bytes {
         if bytes.is_empty() {
             return bytes;
         }

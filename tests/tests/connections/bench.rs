@@ -59,8 +59,9 @@ impl Bench {
     pub fn client(&self, peer: &str, pipe_bytes: usize) -> Client {
         let (near, far) = tokio::io::duplex(pipe_bytes);
         let peer: IpAddr = peer.parse().unwrap();
-        let place = self.places.take().expect("there are places");
-        tokio::spawn(Arc::clone(&self.connections).serve(far, peer, place));
+        if let Some(place) = self.connections.place(&self.places, peer) {
+            tokio::spawn(Arc::clone(&self.connections).serve(far, peer, place));
+        }
         Client { pipe: near, begun: Instant::now() }
     }
 }

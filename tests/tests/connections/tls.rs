@@ -208,7 +208,7 @@ async fn an_http2_client_that_takes_nothing_is_let_go() {
     let stream = shake(bench.client(PEER, 64 << 10).pipe, &der, &["h2"]).await.unwrap();
     let mut sender = begin(stream, 0).await;
     let mut replies = Vec::new();
-    for _ in 0..8 {
+    for _ in 0..4 {
         replies.push(sender.send_request(ask("GET", "/outputs?per_page=100")).await.unwrap());
     }
     for reply in replies {

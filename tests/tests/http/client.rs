@@ -145,6 +145,23 @@ pub fn read_head(stream: &mut impl BufRead) -> io::Result<Response> {
     })
 }
 
+/// A body as it was before a coding.
+pub fn decode(coding: Option<&str>, body: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::new();
+    match coding {
+        None => decoded.extend_from_slice(body),
+        Some("zstd") => decoded = zstd::decode_all(body).unwrap(),
+        Some("br") => {
+            brotli::Decompressor::new(body, 4096).read_to_end(&mut decoded).unwrap();
+        }
+        Some("gzip") => {
+            flate2::read::GzDecoder::new(body).read_to_end(&mut decoded).unwrap();
+        }
+        Some(other) => panic!("{other} is not spoken here"),
+    }
+    decoded
+}
+
 /// A request as it is sent.
 pub fn request(method: &str, target: &str, headers: &[&str]) -> String {
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();

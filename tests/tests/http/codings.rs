@@ -1,11 +1,11 @@
 //! Content codings: what is coded, for whom, and under which tag it may be asked for again.
 
-use std::{collections::BTreeMap, io::Read, thread};
+use std::{collections::BTreeMap, thread};
 
 use pinakes_format::entity::CATALOG;
 
 use crate::{
-    client::{Connection, Response},
+    client::{Connection, Response, decode},
     server::{Server, Snapshots},
 };
 
@@ -73,22 +73,6 @@ fn ask(connection: &mut Connection, method: &str, target: &str, headers: &[Strin
 
 fn accepting(lines: &[&str]) -> Vec<String> {
     lines.iter().map(|line| format!("Accept-Encoding: {line}")).collect()
-}
-
-fn decode(coding: Option<&str>, body: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::new();
-    match coding {
-        None => decoded.extend_from_slice(body),
-        Some("zstd") => decoded = zstd::decode_all(body).unwrap(),
-        Some("br") => {
-            brotli::Decompressor::new(body, 4096).read_to_end(&mut decoded).unwrap();
-        }
-        Some("gzip") => {
-            flate2::read::GzDecoder::new(body).read_to_end(&mut decoded).unwrap();
-        }
-        Some(other) => panic!("{other} is not spoken here"),
-    }
-    decoded
 }
 
 /// The tag of the same reply in a coding.

@@ -75,7 +75,7 @@ impl Judge {
             return false;
         }
         match reply.status {
-            200 => self.judge_answer(&reply.body),
+            200 => self.judge_answer(reply),
             _ => judge_error(reply, phrase),
         }
         false
@@ -90,6 +90,7 @@ impl Judge {
         is("access-control-allow-origin", "*");
         assert!(reply.header("access-control-expose-headers").is_some());
         assert_eq!(reply.header("transfer-encoding"), None);
+        assert!(reply.header("content-encoding").is_none() || reply.status == 200, "coded");
         let has_type = !matches!(reply.status, 204 | 304);
         assert_eq!(reply.header("content-type"), has_type.then_some("application/json"));
         let lasts = reply.header("etag").is_some();
@@ -114,10 +115,10 @@ impl Judge {
         }
     }
 
-    fn judge_answer(&mut self, body: &[u8]) {
-        let hash = *blake3::hash(body).as_bytes();
+    fn judge_answer(&mut self, reply: &Response) {
+        let hash = *blake3::hash(&reply.body).as_bytes();
         if !self.known.contains(&hash) {
-            judge_json(&object(body));
+            judge_json(&object(&client::decode(reply.header("content-encoding"), &reply.body)));
             self.known.insert(hash);
         }
     }
