@@ -140,19 +140,46 @@ impl Entity {
     ///
     /// Leading zeros, signs and other spellings are not identifiers: one record has one address.
     pub fn parse_id(self, text: &str) -> Option<u64> {
-        let digits = match self.facts().letter {
-            Some(letter) => text.strip_prefix("HX_")?.strip_prefix(char::from(letter))?,
-            None => text,
-        };
-        parse_digits(digits)
+        Spelling::CURRENT.parse(self, text)
     }
 
     /// Appends the identifier's text, without quotes.
     pub fn write_id(self, id: u64, out: &mut Vec<u8>) {
-        if let Some(letter) = self.facts().letter {
-            out.extend_from_slice(b"HX_");
-            out.push(letter);
-        }
+        Spelling::CURRENT.write(self, id, out);
+    }
+}
+
+/// How a variant of the interface writes identifiers.
+#[derive(Debug)]
+pub struct Spelling {
+    /// What stands before a letter and a number.
+    lettered: &'static str,
+    /// What stands before a number alone.
+    numbered: &'static str,
+}
+
+impl Spelling {
+    /// `HX_W12`, or `12` in the taxonomy.
+    pub const CURRENT: Spelling = Spelling { lettered: "HX_", numbered: "" };
+
+    /// What an identifier of an entity begins with; empty where it is a bare number.
+    pub fn prefix(&self, entity: Entity) -> &'static str {
+        if entity.facts().letter.is_some() { self.lettered } else { self.numbered }
+    }
+
+    /// Reads an identifier, as [`Entity::parse_id`] does.
+    pub fn parse(&self, entity: Entity, text: &str) -> Option<u64> {
+        let rest = text.strip_prefix(self.prefix(entity))?;
+        parse_digits(match entity.facts().letter {
+            Some(letter) => rest.strip_prefix(char::from(letter))?,
+            None => rest,
+        })
+    }
+
+    /// Appends the identifier's text, without quotes.
+    pub fn write(&self, entity: Entity, id: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.prefix(entity).as_bytes());
+        out.extend(entity.facts().letter);
         out.extend_from_slice(itoa::Buffer::new().format(id).as_bytes());
     }
 }

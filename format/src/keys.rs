@@ -236,6 +236,8 @@ pub enum Names {
 /// Everything lists of an entity can be asked, and what has to be indexed for it.
 #[derive(Clone, Debug)]
 pub struct Keys {
+    /// The path of the list they belong to.
+    pub route: &'static str,
     /// The keys in the order of documentation.
     pub keys: Vec<Key>,
     /// The posting lists, in the order they are written.

@@ -24,7 +24,7 @@ use std::{num::NonZeroU32, time::Instant};
 
 use crate::{
     entity::Entity,
-    keys::{self, Key, keys_of},
+    keys::{Key, Keys, keys_of},
     render::RenderError,
 };
 
@@ -49,6 +49,8 @@ pub const SORT_KEYS_MAX: usize = 3;
 pub struct Query {
     /// The list.
     pub entity: Entity,
+    /// The keys it is filtered and sorted by.
+    pub keys: &'static Keys,
     /// What must hold of a record; all of it.
     pub filter: Vec<Expression>,
     /// What orders the records, before their ids; empty is the list's own order.
@@ -86,6 +88,7 @@ impl Query {
     pub fn new(entity: Entity) -> Query {
         Query {
             entity,
+            keys: keys_of(entity),
             filter: Vec::new(),
             sort: Vec::new(),
             page: NonZeroU32::MIN,
@@ -104,7 +107,7 @@ impl Query {
     ///
     /// What is wrong with each expression.
     pub fn filter(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
-        self.filter.extend(filter::parse(keys_of(self.entity), self.entity, text)?);
+        self.filter.extend(filter::parse(self.keys, text)?);
         self.check_expressions(text)
     }
 
@@ -115,7 +118,7 @@ impl Query {
     ///
     /// Where the list takes no filter, or the text holds what no name does.
     pub fn search(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
-        self.filter.push(filter::search(keys_of(self.entity), self.entity, text)?);
+        self.filter.push(filter::search(self.keys, text)?);
         self.check_expressions(text)
     }
 
@@ -125,7 +128,7 @@ impl Query {
     ///
     /// What is wrong with each key.
     pub fn sort(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
-        self.sort = parse_sort(self.entity, text)?;
+        self.sort = parse_sort(self.keys, text)?;
         Ok(())
     }
 
@@ -139,9 +142,8 @@ impl Query {
 
     /// The orders it sorts by, and whether each goes the other way than it is written.
     fn orders(&self) -> Vec<(usize, bool)> {
-        let keys = keys_of(self.entity);
         let is_reversed =
-            |key: &SortKey| keys.orders[key.order].is_descending() != key.is_descending;
+            |key: &SortKey| self.keys.orders[key.order].is_descending() != key.is_descending;
         self.sort.iter().map(|key| (key.order, is_reversed(key))).collect()
     }
 }
@@ -167,12 +169,11 @@ impl Deadline {
     }
 }
 
-fn parse_sort(entity: Entity, text: &str) -> Result<Vec<SortKey>, Vec<Refusal>> {
-    let keys = keys_of(entity);
+fn parse_sort(keys: &'static Keys, text: &str) -> Result<Vec<SortKey>, Vec<Refusal>> {
     let mut sort: Vec<SortKey> = Vec::new();
     let mut refusals = Vec::new();
     for part in text.split(',').take(SORT_KEYS_MAX + 1) {
-        match parse_sort_key(keys, entity, part) {
+        match parse_sort_key(keys, part) {
             Ok(key) if sort.iter().any(|known| known.order == key.order) => {
                 refusals.push(Refusal::new(part, "sorts by a key a second time; name it once"));
             }
@@ -186,11 +187,7 @@ fn parse_sort(entity: Entity, text: &str) -> Result<Vec<SortKey>, Vec<Refusal>> 
     if refusals.is_empty() { Ok(sort) } else { Err(refusals) }
 }
 
-fn parse_sort_key(
-    keys: &'static keys::Keys,
-    entity: Entity,
-    text: &str,
-) -> Result<SortKey, Refusal> {
+fn parse_sort_key(keys: &'static Keys, text: &str) -> Result<SortKey, Refusal> {
     let (name, direction) = text.split_once(':').unwrap_or((text, "asc"));
     let is_descending = match direction {
         "asc" => false,
@@ -204,6 +201,6 @@ fn parse_sort_key(
     };
     match keys.sort(name) {
         Some((key, order)) => Ok(SortKey { key, order, is_descending }),
-        None => Err(refuse::sort_key(keys, entity, name)),
+        None => Err(refuse::sort_key(keys, name)),
     }
 }

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use pinakes_format::{
     entity::Entity,
-    keys::keys_of,
+    keys::Keys,
     query::{PAGE_SIZES, Query, Refusal, nearest},
 };
 
@@ -64,8 +64,7 @@ const PARAMETERS: [(&str, Parameter); 6] = [
 ];
 
 /// The parameters a list takes.
-fn parameters(entity: Entity) -> impl Iterator<Item = (&'static str, Parameter)> + Clone {
-    let keys = keys_of(entity);
+fn parameters(keys: &Keys) -> impl Iterator<Item = (&'static str, Parameter)> + Clone {
     let filters = keys.filters().next().is_some();
     let sorts = keys.sorts().next().is_some();
     PARAMETERS.into_iter().filter(move |(_, parameter)| match parameter {
@@ -88,9 +87,9 @@ impl Reading {
     }
 
     fn take(&mut self, name: &str, value: &str) {
-        let known = parameters(self.query.entity).find(|(known, _)| *known == name);
+        let known = parameters(self.query.keys).find(|(known, _)| *known == name);
         let Some((_, parameter)) = known else {
-            let reason = unknown(self.query.entity, name);
+            let reason = unknown(self.query.keys, name);
             return self.refuse(name, value, reason);
         };
         if self.seen.contains(&parameter) {
@@ -146,19 +145,18 @@ fn parse_per_page(value: &str) -> Result<u32, String> {
 }
 
 /// Why a parameter is unknown, and which one may have been meant.
-fn unknown(entity: Entity, name: &str) -> String {
-    let route = entity.facts().route;
+fn unknown(keys: &Keys, name: &str) -> String {
+    let route = keys.route;
     if PARAMETERS.iter().any(|(known, _)| *known == name) {
         return format!("is no parameter of /{route}, which takes no {name}");
     }
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         return format!("is no parameter of this list: {instead}");
     }
-    let names = parameters(entity).map(|(known, _)| known);
+    let names = parameters(keys).map(|(known, _)| known);
     if let Some(known) = nearest(name, names.clone()) {
         return format!("is no parameter of this list; did you mean `{known}`?");
     }
-    let keys = keys_of(entity);
     if keys.filter(name).is_some() {
         return format!("is no parameter of this list; it is a filter key: `filter={name}:…`");
     }

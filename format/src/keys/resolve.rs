@@ -46,6 +46,7 @@ fn of_entity(entity: Entity) -> Keys {
         schema: schema_of(entity),
         ordered_by: with_record!(entity, R => R::ORDERED_BY),
         keys: Keys {
+            route: entity.facts().route,
             keys: Vec::new(),
             lists: Vec::new(),
             orders: Vec::new(),

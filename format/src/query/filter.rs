@@ -5,10 +5,7 @@ use super::{
     operand::{self, Operand},
     refuse::{self, Refusal},
 };
-use crate::{
-    entity::Entity,
-    keys::{Index, Key, Keys},
-};
+use crate::keys::{Index, Key, Keys};
 
 /// Expressions in one filter at most.
 pub const EXPRESSIONS_MAX: usize = 50;
@@ -38,15 +35,11 @@ pub struct Expression {
 /// # Errors
 ///
 /// What is wrong with each expression, ten at most.
-pub(super) fn parse(
-    keys: &'static Keys,
-    entity: Entity,
-    text: &str,
-) -> Result<Vec<Expression>, Vec<Refusal>> {
+pub(super) fn parse(keys: &'static Keys, text: &str) -> Result<Vec<Expression>, Vec<Refusal>> {
     let mut expressions = Vec::new();
     let mut refusals = Vec::new();
     for part in grammar::split(text).take(EXPRESSIONS_MAX + 1) {
-        match parse_expression(keys, entity, part) {
+        match parse_expression(keys, part) {
             Ok(expression) => expressions.push(expression),
             Err(refusal) => refusals.push(refusal),
         }
@@ -66,13 +59,8 @@ pub(super) fn parse(
 /// # Errors
 ///
 /// Where names cannot be searched, or the text holds what no name does.
-pub(super) fn search(
-    keys: &'static Keys,
-    entity: Entity,
-    text: &str,
-) -> Result<Expression, Vec<Refusal>> {
-    let (key, index) =
-        keys.filter(SEARCH).ok_or_else(|| vec![refuse::filter_key(keys, entity, SEARCH)])?;
+pub(super) fn search(keys: &'static Keys, text: &str) -> Result<Expression, Vec<Refusal>> {
+    let (key, index) = keys.filter(SEARCH).ok_or_else(|| vec![refuse::filter_key(keys, SEARCH)])?;
     if text.bytes().any(|byte| byte.is_ascii_control()) {
         return Err(vec![Refusal::new(text, "holds a control character")]);
     }
@@ -80,14 +68,10 @@ pub(super) fn search(
     Ok(Expression { key, index, is_negated: false, operands, text: format!("search={text}") })
 }
 
-fn parse_expression(
-    keys: &'static Keys,
-    entity: Entity,
-    part: &str,
-) -> Result<Expression, Refusal> {
+fn parse_expression(keys: &'static Keys, part: &str) -> Result<Expression, Refusal> {
     let Written { key, test } =
         grammar::parse(part).map_err(|reason| Refusal::new(part, reason))?;
-    let (key, index) = keys.filter(key).ok_or_else(|| refuse::filter_key(keys, entity, key))?;
+    let (key, index) = keys.filter(key).ok_or_else(|| refuse::filter_key(keys, key))?;
     let refuse = |value: &Value<'_>, reason: String| {
         Refusal::new(part, format!("`{}` {reason}", shortened(&value.text)))
     };

@@ -1,9 +1,6 @@
 //! Why a part of a question was refused, in words that say what would be right.
 
-use crate::{
-    entity::Entity,
-    keys::{Bound, Key, Keys, Kind},
-};
+use crate::keys::{Bound, Key, Keys, Kind};
 
 /// So many names are all listed in a reason.
 const NAMES_MAX: usize = 20;
@@ -77,8 +74,8 @@ fn distance(known: &str, name: &str) -> usize {
 }
 
 /// What is wrong with a key that does not filter.
-pub(super) fn filter_key(keys: &Keys, entity: Entity, name: &str) -> Refusal {
-    let route = entity.facts().route;
+pub(super) fn filter_key(keys: &Keys, name: &str) -> Refusal {
+    let route = keys.route;
     if keys.filters().next().is_none() {
         return Refusal::new(name, format!("/{route} takes no filter"));
     }
@@ -90,8 +87,8 @@ pub(super) fn filter_key(keys: &Keys, entity: Entity, name: &str) -> Refusal {
 }
 
 /// What is wrong with a key that does not sort.
-pub(super) fn sort_key(keys: &Keys, entity: Entity, name: &str) -> Refusal {
-    let route = entity.facts().route;
+pub(super) fn sort_key(keys: &Keys, name: &str) -> Refusal {
+    let route = keys.route;
     if keys.sorts().next().is_none() {
         return Refusal::new(name, format!("/{route} takes no sort"));
     }
