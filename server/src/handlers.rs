@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use pinakes_format::{
     autocomplete::{self, Candidates, ENTITIES},
-    entity::{CATALOG, Entity, Facts},
+    entity::{CATALOG, Entity, Facts, Spelling},
     fold::fold,
     json,
     query::{AnswerError, Deadline, Query},
@@ -146,7 +146,7 @@ pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Dura
 }
 
 /// The reply to a question without an answer.
-fn unanswered(error: AnswerError, request: &Request<'_>, timeout: Duration) -> Answer {
+pub(crate) fn unanswered(error: AnswerError, request: &Request<'_>, timeout: Duration) -> Answer {
     match error {
         AnswerError::Damaged(error) => Err(error),
         AnswerError::Deadline => {
@@ -264,20 +264,45 @@ fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> 
     Ok(Reply::Json { body: Room::copy(room.as_ref()).into_bytes(), lasts: true })
 }
 
+/// How a variant of the interface addresses records, and how it shows one.
+pub struct Variant {
+    /// What stands before its routes.
+    pub root: &'static str,
+    /// How it writes identifiers.
+    pub spelling: Spelling,
+    /// Renders a record.
+    pub render: RenderRow,
+}
+
+/// Renders the record of an entity in a row.
+pub type RenderRow =
+    for<'s> fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Result<(), RenderError>;
+
+/// The interface.
+pub const CURRENT: Variant =
+    Variant { root: "", spelling: Spelling::CURRENT, render: Snapshot::render };
+
 /// One record by its identifier.
 ///
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn record(facts: &Facts, raw_id: &str, request: &Request<'_>, served: &Served) -> Answer {
+pub fn record(
+    variant: &Variant,
+    facts: &Facts,
+    raw_id: &str,
+    request: &Request<'_>,
+    served: &Served,
+) -> Answer {
     let snapshot = &served.snapshot;
     let decoded = decode(raw_id);
     let id_text = decoded.as_deref().unwrap_or(raw_id);
-    if facts.letter.is_some() && !id_text.starts_with("HX_") {
-        let message = "Only HX_ prefixed IDs are allowed";
+    let prefix = variant.spelling.prefix(facts.entity);
+    if !id_text.starts_with(prefix) {
+        let message = format!("Only {prefix} prefixed IDs are allowed");
         return Ok(Reply::error(StatusCode::BAD_REQUEST, message));
     }
-    let found = match facts.entity.parse_id(id_text) {
+    let found = match variant.spelling.parse(facts.entity, id_text) {
         Some(id) => end_of_chain(snapshot, facts.entity, id)?,
         None => Found::Absent,
     };
@@ -286,14 +311,14 @@ pub fn record(facts: &Facts, raw_id: &str, request: &Request<'_>, served: &Serve
             let message = format!("{} with ID {} not found", facts.word, echo(raw_id));
             Ok(Reply::error(StatusCode::NOT_FOUND, message))
         }
-        Found::Merged(into) => Ok(moved(facts, raw_id, into, request)),
+        Found::Merged(into) => Ok(moved(variant, facts, raw_id, into, request)),
         Found::Row(row) => {
             if let Some(coding) = served.stamp().current(request.headers) {
                 return Ok(Reply::NotModified(coding));
             }
             let mut page = Page::new(snapshot, Shape::Single);
             page.out.reserve(RECORD_BYTES);
-            snapshot.render(facts.entity, row, &mut page)?;
+            (variant.render)(snapshot, facts.entity, row, &mut page)?;
             Ok(Reply::Json { body: Bytes::from(page.out), lasts: true })
         }
     }
@@ -308,18 +333,20 @@ fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Found, R
 }
 
 /// The record lives under another id now.
-fn moved(facts: &Facts, raw_id: &str, into: u64, request: &Request<'_>) -> Reply {
-    let id = id_text(facts.entity, into);
+fn moved(
+    variant: &Variant,
+    facts: &Facts,
+    raw_id: &str,
+    into: u64,
+    request: &Request<'_>,
+) -> Reply {
+    let mut id = Vec::new();
+    variant.spelling.write(facts.entity, into, &mut id);
+    let id = String::from_utf8_lossy(&id);
     let query =
         if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
     Reply::Moved {
-        location: format!("/{}/{id}{query}", facts.route),
+        location: format!("{}/{}/{id}{query}", variant.root, facts.route),
         message: format!("{} with ID {} was merged into {id}", facts.word, echo(raw_id)),
     }
-}
-
-fn id_text(entity: Entity, id: u64) -> String {
-    let mut text = Vec::new();
-    entity.write_id(id, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
 }

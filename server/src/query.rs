@@ -16,13 +16,44 @@ use crate::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
 /// The largest page number.
 const PAGE_MAX: u32 = 2_147_483_647;
 /// Parameters of services like this one, and what to use in their place.
-const ELSEWHERE: [(&str, &str); 5] = [
+const ELSEWHERE: [(&str, &str); 3] = [
     ("select", "records are always whole; leave it out"),
     ("cursor", "`page` reaches any depth at the same cost"),
     ("sample", "there is no random sample; use `sort` and `page`"),
-    ("group_by", "there are no groups here; use `filter`, and `meta.count` of each answer"),
-    ("q", "use `search`"),
 ];
+
+/// How the lists of one variant of the interface are asked.
+pub struct Dialect {
+    /// The parameters there are.
+    pub parameters: &'static [(&'static str, Parameter)],
+    /// Reads the size of a page.
+    pub per_page: fn(&str) -> Result<u32, String>,
+    /// Reads what to sort by.
+    pub sort: Read,
+    /// Parameters there are not, and what to use in their place.
+    pub elsewhere: &'static [(&'static str, &'static str)],
+}
+
+/// How lists are asked.
+const CURRENT: Dialect = Dialect {
+    parameters: &[
+        ("page", Parameter::Page),
+        ("per_page", Parameter::PerPage),
+        ("per-page", Parameter::PerPage),
+        ("filter", Parameter::Filter),
+        ("sort", Parameter::Sort),
+        ("search", Parameter::Search),
+    ],
+    per_page: parse_per_page,
+    sort: Query::sort,
+    elsewhere: &[
+        ("group_by", "there are no groups here; use `filter`, and `meta.count` of each answer"),
+        ("q", "use `search`"),
+    ],
+};
+
+/// Reads what has parts of its own, each refused for itself.
+pub type Read = fn(&mut Query, &str) -> Result<(), Vec<Refusal>>;
 
 /// Reads the raw text after the `?` as a question to a list.
 ///
@@ -30,7 +61,16 @@ const ELSEWHERE: [(&str, &str); 5] = [
 ///
 /// Every parameter that is wrong, ten at most.
 pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
-    let mut reading = Reading::new(entity);
+    read(Query::new(entity), &CURRENT, raw)
+}
+
+/// The same in any dialect; the question is the list as it is, to begin with.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn read(query: Query, dialect: &'static Dialect, raw: &str) -> Result<Query, Vec<Detail>> {
+    let mut reading = Reading { dialect, seen: Vec::new(), query, details: Vec::new() };
     for pair in pairs(raw) {
         match pair {
             Ok((name, value)) => reading.take(&name, &value),
@@ -46,28 +86,27 @@ pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
 
 /// A parameter of lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Parameter {
+pub enum Parameter {
+    /// Which page.
     Page,
+    /// How many records it has.
     PerPage,
+    /// What must hold of them.
     Filter,
+    /// What orders them.
     Sort,
+    /// What their names must hold.
     Search,
 }
 
-const PARAMETERS: [(&str, Parameter); 6] = [
-    ("page", Parameter::Page),
-    ("per_page", Parameter::PerPage),
-    ("per-page", Parameter::PerPage),
-    ("filter", Parameter::Filter),
-    ("sort", Parameter::Sort),
-    ("search", Parameter::Search),
-];
-
 /// The parameters a list takes.
-fn parameters(keys: &Keys) -> impl Iterator<Item = (&'static str, Parameter)> + Clone {
+fn parameters(
+    dialect: &'static Dialect,
+    keys: &Keys,
+) -> impl Iterator<Item = (&'static str, Parameter)> + Clone {
     let filters = keys.filters().next().is_some();
     let sorts = keys.sorts().next().is_some();
-    PARAMETERS.into_iter().filter(move |(_, parameter)| match parameter {
+    dialect.parameters.iter().copied().filter(move |(_, parameter)| match parameter {
         Parameter::Page | Parameter::PerPage => true,
         Parameter::Filter | Parameter::Search => filters,
         Parameter::Sort => sorts,
@@ -76,20 +115,17 @@ fn parameters(keys: &Keys) -> impl Iterator<Item = (&'static str, Parameter)> + 
 
 /// A query under way.
 struct Reading {
+    dialect: &'static Dialect,
     seen: Vec<Parameter>,
     query: Query,
     details: Vec<Detail>,
 }
 
 impl Reading {
-    fn new(entity: Entity) -> Reading {
-        Reading { seen: Vec::new(), query: Query::new(entity), details: Vec::new() }
-    }
-
     fn take(&mut self, name: &str, value: &str) {
-        let known = parameters(self.query.keys).find(|(known, _)| *known == name);
+        let known = parameters(self.dialect, self.query.keys).find(|(known, _)| *known == name);
         let Some((_, parameter)) = known else {
-            let reason = unknown(self.query.keys, name);
+            let reason = unknown(self.dialect, self.query.keys, name);
             return self.refuse(name, value, reason);
         };
         if self.seen.contains(&parameter) {
@@ -98,9 +134,11 @@ impl Reading {
         self.seen.push(parameter);
         let taken = match parameter {
             Parameter::Page => parse_page(value).map(|page| self.query.page = page),
-            Parameter::PerPage => parse_per_page(value).map(|size| self.query.per_page = size),
+            Parameter::PerPage => {
+                (self.dialect.per_page)(value).map(|size| self.query.per_page = size)
+            }
             Parameter::Filter => return self.read(name, value, Query::filter),
-            Parameter::Sort => return self.read(name, value, Query::sort),
+            Parameter::Sort => return self.read(name, value, self.dialect.sort),
             Parameter::Search => return self.read(name, value, Query::search),
         };
         if let Err(reason) = taken {
@@ -109,12 +147,7 @@ impl Reading {
     }
 
     /// Reads what has parts of its own, each refused for itself.
-    fn read(
-        &mut self,
-        name: &str,
-        value: &str,
-        read: fn(&mut Query, &str) -> Result<(), Vec<Refusal>>,
-    ) {
+    fn read(&mut self, name: &str, value: &str, read: Read) {
         if value.is_empty() {
             return self.refuse(name, value, "is empty; leave it out".to_owned());
         }
@@ -145,15 +178,16 @@ fn parse_per_page(value: &str) -> Result<u32, String> {
 }
 
 /// Why a parameter is unknown, and which one may have been meant.
-fn unknown(keys: &Keys, name: &str) -> String {
+fn unknown(dialect: &'static Dialect, keys: &Keys, name: &str) -> String {
     let route = keys.route;
-    if PARAMETERS.iter().any(|(known, _)| *known == name) {
+    if dialect.parameters.iter().any(|(known, _)| *known == name) {
         return format!("is no parameter of /{route}, which takes no {name}");
     }
-    if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
+    let mut elsewhere = ELSEWHERE.iter().chain(dialect.elsewhere);
+    if let Some((_, instead)) = elsewhere.find(|(known, _)| *known == name) {
         return format!("is no parameter of this list: {instead}");
     }
-    let names = parameters(keys).map(|(known, _)| known);
+    let names = parameters(dialect, keys).map(|(known, _)| known);
     if let Some(known) = nearest(name, names.clone()) {
         return format!("is no parameter of this list; did you mean `{known}`?");
     }

@@ -158,7 +158,9 @@ pub fn run(
         }
         Route::List(_) if !may_wait => return Ok(None),
         Route::List(facts) => handlers::list(facts, request, served, list_timeout)?,
-        Route::Record(facts, id) => handlers::record(facts, id, request, served)?,
+        Route::Record(facts, id) => {
+            handlers::record(&handlers::CURRENT, facts, id, request, served)?
+        }
     }))
 }
 
