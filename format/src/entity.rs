@@ -162,6 +162,9 @@ impl Spelling {
     /// `HX_W12`, or `12` in the taxonomy.
     pub const CURRENT: Spelling = Spelling { lettered: "HX_", numbered: "" };
 
+    /// `OA:T12`, and `OA:3` in the taxonomy: as the older variant has them.
+    pub const OLDER: Spelling = Spelling { lettered: "OA:", numbered: "OA:" };
+
     /// What an identifier of an entity begins with; empty where it is a bare number.
     pub fn prefix(&self, entity: Entity) -> &'static str {
         if entity.facts().letter.is_some() { self.lettered } else { self.numbered }

@@ -5,12 +5,14 @@
 //! errors and documentation say. [`keys_of`] gives the lines of an entity with all that worked out.
 
 mod lines;
+mod older;
 mod resolve;
 
 use std::sync::LazyLock;
 
 use crate::{
     entity::Entity,
+    older::{OLDER, Older},
     record::gather::{Part, Tree},
 };
 
@@ -19,6 +21,8 @@ use crate::{
 pub enum Kind {
     /// The identifier of a record of an entity.
     Id(Entity),
+    /// The same as the older variant spells it, or its number.
+    OlderId(Entity),
     /// The identifier of a record of any entity.
     AnyId,
     /// An identifier of another system.
@@ -56,7 +60,7 @@ impl Kind {
     /// The kind's name in errors and documentation.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Id(_) | Kind::AnyId | Kind::Identifier(_) => "id",
+            Kind::Id(_) | Kind::OlderId(_) | Kind::AnyId | Kind::Identifier(_) => "id",
             Kind::Code => "code",
             Kind::Text => "text",
             Kind::Words => "words",
@@ -126,6 +130,14 @@ pub enum Index {
         rows: usize,
         /// The lists whose presence tells of names.
         named: usize,
+    },
+    /// The lists `rows`, by the rows of `entity` that have the name, each of which is looked at:
+    /// for the taxonomy, whose levels have some hundreds.
+    NamesScanned {
+        /// What the names belong to.
+        entity: Entity,
+        /// The lists by row of `entity`.
+        rows: usize,
     },
 }
 
@@ -294,6 +306,18 @@ impl Keys {
 }
 
 static KEYS: LazyLock<Vec<Keys>> = LazyLock::new(resolve::all);
+
+static OLDER_KEYS: LazyLock<Vec<Keys>> = LazyLock::new(older::all);
+
+/// The keys of a list of the older variant. Its lists and orders are those of the entity.
+///
+/// # Panics
+///
+/// Never for a member of [`OLDER`], which all there are are.
+pub fn keys_of_older(older: &Older) -> &'static Keys {
+    let at = OLDER.iter().position(|known| known.entity == older.entity);
+    &OLDER_KEYS[at.expect("no other is ever made")]
+}
 
 /// The keys of an entity's list.
 pub fn keys_of(entity: Entity) -> &'static Keys {

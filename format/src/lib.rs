@@ -7,6 +7,7 @@
 //! - [`entity`]: the catalog of the eleven kinds of record.
 //! - [`record`]: every record, declared once, with its JSON and its schema.
 //! - [`snapshot`]: opening, looking up, rendering.
+//! - [`older`]: the older variant of two of them.
 //! - [`query`], [`autocomplete`]: questions to lists and to names, and their answers.
 //! - [`file`](mod@file), [`blobs`], [`ids`], [`lists`], [`orders`], [`dictionary`], [`prefixes`],
 //!   [`manifest`]: the files, each with writer and reader.
@@ -29,6 +30,7 @@ pub mod layout;
 pub mod lists;
 pub mod manifest;
 pub mod map;
+pub mod older;
 pub mod orders;
 pub mod postings;
 pub mod prefixes;

@@ -251,6 +251,19 @@ impl ListsFile {
         Ok(low)
     }
 
+    /// The term with this number.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such term, or the bytes are damaged.
+    pub fn term_at(&self, lists: usize, number: usize) -> Result<Term, RenderError> {
+        let place = self.place(lists)?;
+        if number >= place.terms {
+            return Err(RenderError::Record);
+        }
+        self.term(place, number)
+    }
+
     /// The list of a term; `None` where no row has it.
     ///
     /// # Errors

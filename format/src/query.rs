@@ -6,11 +6,13 @@
 mod answer;
 mod filter;
 mod grammar;
+mod groups;
 mod matches;
 mod operand;
 mod range;
 mod refuse;
 mod resolve;
+mod scanned;
 mod set;
 mod side;
 mod sorted;
@@ -24,12 +26,14 @@ use std::{num::NonZeroU32, time::Instant};
 
 use crate::{
     entity::Entity,
-    keys::{Key, Keys, keys_of},
+    keys::{Key, Keys, keys_of, keys_of_older},
+    older::Older,
     render::RenderError,
 };
 
 pub use answer::{Answer, Plan};
 pub use filter::{EXPRESSIONS_MAX, Expression};
+pub use groups::{GROUPS_MAX, Group, Grouping, Groups};
 pub use operand::Operand;
 pub(crate) use operand::hx;
 pub use refuse::{Refusal, nearest};
@@ -59,6 +63,8 @@ pub struct Query {
     pub page: NonZeroU32,
     /// How many records a page has.
     pub per_page: u32,
+    /// What groups are counted by, where they are asked for rather than records.
+    pub grouping: Option<Grouping>,
 }
 
 /// A key to sort by.
@@ -93,7 +99,13 @@ impl Query {
             sort: Vec::new(),
             page: NonZeroU32::MIN,
             per_page: PAGE_SIZE_DEFAULT,
+            grouping: None,
         }
+    }
+
+    /// The list of the older variant as it is, from its first page.
+    pub fn older(older: &Older) -> Query {
+        Query { keys: keys_of_older(older), ..Query::new(older.entity) }
     }
 
     /// The first row of the page, among all that match.
@@ -129,6 +141,17 @@ impl Query {
     /// What is wrong with each key.
     pub fn sort(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
         self.sort = parse_sort(self.keys, text)?;
+        Ok(())
+    }
+
+    /// Reads what to group by.
+    ///
+    /// # Errors
+    ///
+    /// Where the list has no such groups.
+    pub fn group_by(&mut self, text: &str) -> Result<(), Vec<Refusal>> {
+        let grouping = Grouping::of(self.keys, text);
+        self.grouping = Some(grouping.ok_or_else(|| vec![refuse::group_key(self.keys, text)])?);
         Ok(())
     }
 

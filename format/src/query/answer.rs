@@ -113,7 +113,7 @@ impl Query {
     ///
     /// Those beyond the first few that hold a bit for each row are intersected as they come, so
     /// that what is held does not grow with the number of expressions.
-    fn sides<'s>(
+    pub(super) fn sides<'s>(
         &self,
         snapshot: &'s Snapshot,
         deadline: Deadline,

@@ -7,7 +7,7 @@ use super::{
     refuse::{Stance, expected, not_compared},
 };
 use crate::{
-    entity::{CATALOG, Entity, parse_digits},
+    entity::{CATALOG, Entity, Spelling, parse_digits},
     fold::{WORD_BYTES_MAX, fold},
     keys::{Bound, Index, Key, Kind},
     lists::{Term, text_term},
@@ -58,6 +58,7 @@ pub(super) fn equality(key: &Key, value: &Value<'_>) -> Read {
     let wrong = || expected(key, stance);
     match key.kind {
         Kind::Id(entity) => record(entity, text).ok_or_else(wrong),
+        Kind::OlderId(entity) => older_record(entity, text).ok_or_else(wrong),
         Kind::AnyId => any_record(text).ok_or_else(wrong),
         Kind::Identifier(scheme) => Ok(Operand::Term(text_term(&scheme.normal(text)))),
         Kind::Code => Ok(Operand::Term(text_term(&text.to_ascii_lowercase()))),
@@ -141,6 +142,19 @@ fn record(entity: Entity, text: &str) -> Option<Operand> {
     let digits = rest.strip_prefix([char::from(letter), char::from(letter.to_ascii_lowercase())]);
     let id = digits.and_then(parse_digits);
     Some(id.map_or(Operand::Nothing, |id| Operand::Record(entity, id)))
+}
+
+/// An identifier of a record as the older variant spells it, in either case, or its number.
+fn older_record(entity: Entity, text: &str) -> Option<Operand> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let found = |id: Option<u64>| id.map_or(Operand::Nothing, |id| Operand::Record(entity, id));
+    if is_number(text) {
+        return Some(found(parse_digits(text)));
+    }
+    let upper = text.to_ascii_uppercase();
+    let rest = upper.strip_prefix(Spelling::OLDER.prefix(entity))?;
+    let is_read = entity.facts().letter.is_some() || is_number(rest);
+    is_read.then(|| found(Spelling::OLDER.parse(entity, &upper)))
 }
 
 /// An identifier of a record of any entity, which its letter tells.

@@ -1,6 +1,12 @@
 //! Why a part of a question was refused, in words that say what would be right.
 
-use crate::keys::{Bound, Key, Keys, Kind};
+use crate::{
+    entity::Spelling,
+    keys::{Bound, Key, Keys, Kind},
+    older::OLDER,
+};
+
+use super::Grouping;
 
 /// So many names are all listed in a reason.
 const NAMES_MAX: usize = 20;
@@ -112,10 +118,20 @@ pub(super) fn sort_key(keys: &Keys, name: &str) -> Refusal {
     Refusal::new(name, format!("{what}; {}", instead(name, keys.sorts())))
 }
 
+/// What is wrong with a key that makes no groups.
+pub(super) fn group_key(keys: &Keys, name: &str) -> Refusal {
+    let known = instead(name, Grouping::names(keys));
+    Refusal::new(name, format!("is nothing /{} is grouped by; {known}", keys.route))
+}
+
 fn instead<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
     let renamed = ELSEWHERE.iter().find(|(there, _)| *there == name);
-    let renamed = renamed.map(|(_, here)| *here).filter(|here| names.clone().any(|n| n == *here));
-    if let Some(meant) = renamed.or_else(|| nearest(name, names.clone())) {
+    let renamed = renamed.map_or(name, |(_, here)| *here);
+    // What has another name here may have an older one there.
+    let older = OLDER.iter().flat_map(|older| older.members).find(|(_, path)| *path == renamed);
+    let candidates = [Some(renamed), older.map(|(name, _)| *name)].into_iter().flatten();
+    let meant = candidates.filter_map(|meant| names.clone().find(|known| *known == meant)).next();
+    if let Some(meant) = meant.or_else(|| nearest(name, names.clone())) {
         return format!("did you mean `{meant}`?");
     }
     let quoted = |name: &str| format!("`{name}`");
@@ -177,6 +193,12 @@ fn one(key: &Key) -> String {
             Some(letter) => return format!("an identifier such as `HX_{}1`", char::from(letter)),
             None => "an identifier, here a number such as `3`",
         },
+        Kind::OlderId(entity) => {
+            let mut id = Vec::new();
+            Spelling::OLDER.write(entity, 1, &mut id);
+            let id = String::from_utf8_lossy(&id);
+            return format!("an identifier such as `{id}`, or its number");
+        }
         Kind::AnyId => "an identifier such as `HX_F1`",
         Kind::Identifier(_) | Kind::Code | Kind::Text => "a text",
         Kind::Words => "words of a name, such as `smith john`",

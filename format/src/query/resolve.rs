@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{
     AnswerError, Deadline, Expression, Operand,
     range::ValueRange,
+    scanned,
     side::{Atom, Side},
     union::Union,
     words::add_words,
@@ -33,12 +34,17 @@ pub(super) fn resolve<'s>(
 ) -> Result<Side<'s>, AnswerError> {
     let union = Union::new(snapshot.count(entity));
     let mut resolving = Resolving { snapshot, entity, deadline, union };
+    if let Index::NamesScanned { entity: named, rows } = expression.index {
+        let lists = (snapshot.lists(entity)?, rows);
+        let operands = &expression.operands;
+        scanned::add_rows(snapshot, lists, named, operands, deadline, &mut resolving.union)?;
+        return Ok(resolving.into_side(expression));
+    }
     for operand in &expression.operands {
         deadline.check()?;
         resolving.operand(expression.index, operand)?;
     }
-    let atoms = resolving.union.into_atoms();
-    Ok(Side { is_negated: expression.is_negated, atoms, text: expression.text.clone() })
+    Ok(resolving.into_side(expression))
 }
 
 /// An expression being resolved.
@@ -50,6 +56,11 @@ struct Resolving<'s> {
 }
 
 impl<'s> Resolving<'s> {
+    fn into_side(self, expression: &Expression) -> Side<'s> {
+        let atoms = self.union.into_atoms();
+        Side { is_negated: expression.is_negated, atoms, text: expression.text.clone() }
+    }
+
     fn operand(&mut self, index: Index, operand: &Operand) -> Result<(), AnswerError> {
         match (index, operand) {
             (_, Operand::Nothing) | (Index::Ids, Operand::Null) => {}

@@ -9,6 +9,7 @@ use roaring::RoaringBitmap;
 
 use super::{
     Deadline,
+    groups::common,
     matches::Filter,
     range::ValueRange,
     set::Set,
@@ -146,6 +147,28 @@ proptest! {
         }
         let set = Set::of(&filter, Deadline::NEVER).unwrap();
         prop_assert_eq!(set.count(), expected.len());
+    }
+
+    #[test]
+    fn groups_count_what_the_matches_and_their_lists_have_in_common(
+        matching in set(),
+        sets in prop::collection::vec(set(), 1..4),
+    ) {
+        let (lists, matches) = (lists_of(&sets), lists_of(std::slice::from_ref(&matching)));
+        let atoms = vec![Atom::List(matches.find(0, 0).unwrap().unwrap())];
+        let side = Side { is_negated: false, atoms, text: String::new() };
+        let filter = Filter::new(vec![side], ROWS);
+        let lists: Vec<_> =
+            (0..sets.len()).map(|at| lists.find(0, at as Term).unwrap().unwrap()).collect();
+        // A group of each list alone, and one of all of them.
+        let all = sets.iter().fold(RoaringBitmap::new(), |all, set| all | set);
+        let alone = sets.iter().cloned().zip(lists.chunks(1));
+        for (set, lists) in alone.chain([(all, lists.as_slice())]) {
+            let count = |chunk| {
+                u64::from(common(&filter.chunk(chunk).unwrap(), lists, chunk).unwrap())
+            };
+            prop_assert_eq!((0..4).map(count).sum::<u64>(), set.intersection_len(&matching));
+        }
     }
 }
 

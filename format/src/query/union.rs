@@ -42,6 +42,11 @@ impl<'s> Union<'s> {
         Union { rows, atoms, points, points_max, bits: None, has_values: false }
     }
 
+    /// Rows there are.
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
     /// Adds a set as it is.
     pub fn atom(&mut self, atom: Atom<'s>) {
         self.atoms.push(atom);
