@@ -40,7 +40,8 @@ const LIST_BYTES: usize = 256 << 10;
 /// Room made for ten candidates.
 const CANDIDATES_BYTES: usize = 4 << 10;
 
-type Answer = Result<Reply, RenderError>;
+/// A reply, or that the snapshot is damaged.
+pub(crate) type Answer = Result<Reply, RenderError>;
 
 fn json_reply(value: &serde_json::Value) -> Reply {
     Reply::Json { body: Bytes::from(value.to_string()), lasts: false }

@@ -16,6 +16,7 @@ pub mod connection;
 pub mod gate;
 pub mod handlers;
 pub mod head;
+pub mod legacy;
 pub mod library;
 pub mod limits;
 pub mod options;

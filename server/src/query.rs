@@ -97,6 +97,8 @@ pub enum Parameter {
     Sort,
     /// What their names must hold.
     Search,
+    /// What groups of them are counted by.
+    GroupBy,
 }
 
 /// The parameters a list takes.
@@ -107,7 +109,7 @@ fn parameters(
     let filters = keys.filters().next().is_some();
     let sorts = keys.sorts().next().is_some();
     dialect.parameters.iter().copied().filter(move |(_, parameter)| match parameter {
-        Parameter::Page | Parameter::PerPage => true,
+        Parameter::Page | Parameter::PerPage | Parameter::GroupBy => true,
         Parameter::Filter | Parameter::Search => filters,
         Parameter::Sort => sorts,
     })
@@ -140,6 +142,7 @@ impl Reading {
             Parameter::Filter => return self.read(name, value, Query::filter),
             Parameter::Sort => return self.read(name, value, self.dialect.sort),
             Parameter::Search => return self.read(name, value, Query::search),
+            Parameter::GroupBy => return self.read(name, value, Query::group_by),
         };
         if let Err(reason) = taken {
             self.refuse(name, value, reason);

@@ -18,9 +18,12 @@ use crate::{
 const RETRY_SECONDS: &str = "30";
 
 /// Headers of replies that pages of other origins may read.
-const EXPOSED: &str = "ETag, Retry-After, X-Snapshot-Id, X-RateLimit-IP-Limit, \
+const EXPOSED: &str = "ETag, Link, Retry-After, X-Total-Count, X-Snapshot-Id, X-RateLimit-IP-Limit, \
                        X-RateLimit-IP-Remaining, X-RateLimit-IP-Reset-Seconds, \
                        X-RateLimit-Daily-Limit, X-RateLimit-Daily-Remaining";
+
+/// How many items there are on all pages of a bare array.
+const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 const M1: &str = "Bad Request - Invalid query parameters";
 
@@ -41,6 +44,15 @@ pub enum Reply {
         /// How.
         coding: Coding,
     },
+    /// 200 with a JSON array, which stays the same as long as the snapshot does.
+    Page {
+        /// The array.
+        body: Bytes,
+        /// How many items there are on all pages.
+        total: u64,
+        /// The `Link` to other pages; empty where there are none.
+        links: String,
+    },
     /// 304: what the client has, in this coding, is what it would get.
     NotModified(Coding),
     /// 204 to OPTIONS.
@@ -59,6 +71,8 @@ pub enum Reply {
     BadQuery(Vec<Detail>),
     /// 429 with when to come back.
     TooMany(Verdict),
+    /// The same of the minute in few words, without when.
+    TooManyBriefly(Verdict),
     /// Any other error.
     Error {
         /// The status.
@@ -158,6 +172,15 @@ impl Reply {
                 }
                 (StatusCode::OK, body)
             }
+            Reply::Page { body, total, links } => {
+                keep(headers, stamp, Coding::Identity);
+                headers.insert(TOTAL_COUNT, HeaderValue::from(total));
+                // A route, and a query that came in a request's line, escaped.
+                if let (false, Ok(links)) = (links.is_empty(), HeaderValue::from_str(&links)) {
+                    headers.insert(header::LINK, links);
+                }
+                (StatusCode::OK, body)
+            }
             Reply::Coded { body, coding } => {
                 keep(headers, stamp, coding);
                 set(headers, header::CONTENT_ENCODING, coding.name());
@@ -197,6 +220,13 @@ impl Reply {
                     ..ErrorBody::new(status, &message)
                 };
                 (status, body.to_bytes())
+            }
+            Reply::TooManyBriefly(verdict) => {
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(verdict.reset_seconds()));
+                let limit = verdict.standing.minute.limit;
+                let message = format!("Rate limit exceeded. Maximum {limit} requests per minute.");
+                (status, ErrorBody::new(status, &message).to_bytes())
             }
             Reply::Error { status, message, allow } => {
                 if let Some(allow) = allow {

@@ -5,14 +5,15 @@ use std::time::Duration;
 use http::{HeaderMap, Method, StatusCode, request::Parts};
 use pinakes_format::{
     entity::{CATALOG, Facts},
+    older::{OLDER, Older},
     render::RenderError,
 };
 
 use crate::{
     gate::{Admission, Charge},
-    handlers,
+    handlers, legacy,
     library::Served,
-    limits::Daily,
+    limits::{Daily, Refusal, Verdict},
     path::{URI_BYTES_MAX, decode, echo_path, segments},
     reply::Reply,
 };
@@ -69,6 +70,10 @@ pub enum Route<'a> {
     List(&'static Facts),
     /// A record by its identifier, as it was sent.
     Record(&'static Facts, &'a str),
+    /// A list of the older variant.
+    OlderList(&'static Older),
+    /// A record of the older variant, by its identifier as it was sent.
+    OlderRecord(&'static Older, &'a str),
 }
 
 impl Route<'_> {
@@ -77,8 +82,8 @@ impl Route<'_> {
         match self {
             Route::Index | Route::Health | Route::Ready | Route::RateLimit => Charge::Free,
             Route::Autocomplete(_) => Charge::Daily(Daily::Search),
-            Route::List(_) => Charge::Daily(Daily::List),
-            Route::Record(..) => Charge::Minute,
+            Route::List(_) | Route::OlderList(_) => Charge::Daily(Daily::List),
+            Route::Record(..) | Route::OlderRecord(..) => Charge::Minute,
         }
     }
 }
@@ -93,6 +98,9 @@ pub fn find(path: &str) -> Option<Route<'_>> {
     let of_list = |names: &[&str]| {
         CATALOG.iter().find(|facts| facts.route.split('/').eq(names.iter().copied()))
     };
+    let older_list = |names: &[&str]| {
+        OLDER.iter().find(|older| older.route.split('/').eq(names.iter().copied()))
+    };
     match names.as_slice() {
         [] => Some(Route::Index),
         ["health"] => Some(Route::Health),
@@ -104,7 +112,13 @@ pub fn find(path: &str) -> Option<Route<'_>> {
             if let Some(facts) = of_list(names) {
                 return Some(Route::List(facts));
             }
+            if let Some(older) = older_list(names) {
+                return Some(Route::OlderList(older));
+            }
             let (_, list) = names.split_last()?;
+            if let Some(older) = older_list(list) {
+                return Some(Route::OlderRecord(older, segments.last()?));
+            }
             let facts = of_list(list).filter(|facts| facts.has_single)?;
             Some(Route::Record(facts, segments.last()?))
         }
@@ -132,6 +146,14 @@ pub fn resolve<'a>(request: &Request<'a>) -> Result<Route<'a>, Reply> {
     }
 }
 
+/// The reply to a request that a limit refused. Lists of the older variant say so in few words.
+pub fn refused(path: &str, verdict: Verdict) -> Reply {
+    match (verdict.refusal, find(path)) {
+        (Some(Refusal::Minute), Some(Route::OlderList(_))) => Reply::TooManyBriefly(verdict),
+        _ => Reply::TooMany(verdict),
+    }
+}
+
 /// Answers a request from one snapshot; `None` where that might take a while, and must not: it would
 /// hold up others.
 ///
@@ -156,10 +178,15 @@ pub fn run(
         Route::Autocomplete(entity_type) => {
             return handlers::autocomplete(entity_type, request, served, list_timeout, may_wait);
         }
-        Route::List(_) if !may_wait => return Ok(None),
+        Route::List(_) | Route::OlderList(_) if !may_wait => return Ok(None),
         Route::List(facts) => handlers::list(facts, request, served, list_timeout)?,
         Route::Record(facts, id) => {
             handlers::record(&handlers::CURRENT, facts, id, request, served)?
+        }
+        Route::OlderList(older) => legacy::list(older, request, served, list_timeout)?,
+        Route::OlderRecord(older, id) => {
+            let facts = older.entity.facts();
+            handlers::record(&legacy::VARIANT, facts, id, request, served)?
         }
     }))
 }
@@ -180,6 +207,8 @@ mod tests {
                 None => "nowhere".to_owned(),
                 Some(Route::List(facts)) => format!("list {}", facts.plural),
                 Some(Route::Record(facts, id)) => format!("{} {id}", facts.singular),
+                Some(Route::OlderList(older)) => format!("older list {}", older.entity),
+                Some(Route::OlderRecord(older, id)) => format!("older {} {id}", older.entity),
                 Some(other) => format!("{other:?}"),
             };
             assert_eq!(found, expected, "{path}");
@@ -192,8 +221,19 @@ mod tests {
         check("/authors/HX_A1", "author HX_A1");
         check("/authors/HX%5FA1/", "author HX%5FA1");
         check("/authors/HX_A1%2F..%2Fetc", "author HX_A1%2F..%2Fetc");
+        check("/legacy/topics", "older list topics");
+        check("/%6cegacy/domains/", "older list domains");
+        check("/legacy/topics/OA%3AT1", "older topics OA%3AT1");
+        check("/legacy/domains/x/", "older domains x");
         for path in [
             "/nope",
+            "/legacy",
+            "/legacy/fields",
+            "/legacy/outputs/OA:W1",
+            "/legacy/topics/OA:T1/x",
+            "/legacy/x",
+            "/legacy%2Ftopics",
+            "/Legacy/topics",
             "/Authors/HX_A1",
             "/references",
             "/references%2Finstitution-types",

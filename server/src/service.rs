@@ -94,7 +94,7 @@ impl Service {
         let admission = self.gate.admit(&head);
         let line = access::Line::begin(Arc::clone(&head), admission.client, id);
         let mut answer = match admission.refusal {
-            Some(verdict) => self.small(Reply::TooMany(verdict), &head.method),
+            Some(verdict) => self.small(routes::refused(head.uri.path(), verdict), &head.method),
             None => Arc::clone(&self).find(head, admission, id).await,
         };
         let is_ours = answer.response.status().is_server_error();
