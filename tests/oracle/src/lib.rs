@@ -4,7 +4,7 @@
 //! no code with the compiler, the format or the server: it is written from the interface, the behaviour and
 //! the mapping alone, so that a test may hold their answers against [`read`]'s with [`same`].
 //! [`Lists`] answers what lists are asked: filters, sorting, searching and pages; [`Autocomplete`] suggests
-//! records while their names are typed.
+//! records while their names are typed; [`Older`] answers for the older variant of topics and domains.
 //!
 //! # What it reads
 //!
@@ -83,8 +83,8 @@ use crate::render::Renderer;
 use crate::settle::Records;
 
 pub use crate::query::{
-    Answer, Autocomplete, INSTITUTION_TYPES_ROUTE, Key, Kind, Lists, Refused, Suggestions,
-    Unanswered, fold,
+    Answer, Autocomplete, INSTITUTION_TYPES_ROUTE, Key, Kind, Lists, OLDER_ROUTES, Older,
+    OlderAnswer, Refused, Suggestions, Unanswered, fold,
 };
 pub use crate::same::same;
 

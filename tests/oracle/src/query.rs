@@ -19,6 +19,7 @@ mod days;
 mod fold;
 mod grammar;
 mod keys;
+mod older;
 mod order;
 mod parameters;
 mod question;
@@ -36,6 +37,7 @@ use question::Question;
 pub use autocomplete::{Autocomplete, Suggestions, Unanswered};
 pub use fold::fold;
 pub use keys::{Key, Kind};
+pub use older::{OLDER_ROUTES, Older, OlderAnswer};
 
 /// The route of the institution types, the one list without keys.
 pub const INSTITUTION_TYPES_ROUTE: &str = "references/institution-types";

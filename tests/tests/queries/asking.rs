@@ -88,14 +88,18 @@ impl Asker {
             let filters = filters.map(|key| FilterKey::new(*key, lists.values(route, key)));
             let sorts = keys.iter().filter(|key| key.is_sort).map(|key| key.name);
             Asker {
-                route,
-                filters: filters.collect(),
                 sorts: sorts.collect(),
                 merged: merged.clone(),
                 rows: library.entities.get(route).map_or(0, Vec::len),
+                ..Asker::of(route, filters.collect())
             }
         };
         lists.routes().map(asker).collect()
+    }
+
+    /// The asker of a list by these filter keys alone.
+    pub fn of(route: &'static str, filters: Vec<FilterKey>) -> Asker {
+        Asker { route, filters, sorts: Vec::new(), merged: Vec::new(), rows: 0 }
     }
 
     /// Every operation of every key alone, and every direction of every sort key alone.
@@ -148,7 +152,8 @@ impl Asker {
         }
     }
 
-    fn expressions(&self, seeded: &mut Seeded, covered: &mut Covered) -> String {
+    /// Up to four expressions, which one record mostly answers.
+    pub fn expressions(&self, seeded: &mut Seeded, covered: &mut Covered) -> String {
         let count = *one(seeded, &[1, 1, 1, 2, 2, 3, 4]);
         let row = one(seeded, &self.filters).holder(seeded);
         let expression = |_| {
@@ -266,7 +271,8 @@ impl Asker {
 }
 
 impl FilterKey {
-    fn new(key: Key, values: Vec<Vec<&Value>>) -> FilterKey {
+    /// A key and the values of the records, by record.
+    pub fn new(key: Key, values: Vec<Vec<&Value>>) -> FilterKey {
         let text = |value: &&Value| match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),

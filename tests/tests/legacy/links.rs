@@ -1,0 +1,54 @@
+//! The `Link` header of a page.
+
+use crate::client::Response;
+
+/// A link to another page of the same question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub relation: String,
+    pub page: u64,
+    /// Every other parameter as it was sent.
+    pub others: Vec<String>,
+}
+
+/// The links of a page, in their order; none where the header is absent.
+#[track_caller]
+pub fn of(response: &Response) -> Vec<Link> {
+    let link = |(relation, target): (String, String)| {
+        let (_, query) = target.split_once('?').expect("a link has a query");
+        let page = query.split('&').filter_map(|pair| pair.strip_prefix("page="));
+        let pages: Vec<u64> = page.map(|page| page.parse().unwrap()).collect();
+        assert_eq!(pages.len(), 1, "{target}");
+        Link { relation, page: pages[0], others: others(query) }
+    };
+    targets(response).into_iter().map(link).collect()
+}
+
+/// Where the link of a relation leads.
+#[track_caller]
+pub fn target(response: &Response, relation: &str) -> Option<String> {
+    targets(response).into_iter().find(|(known, _)| known == relation).map(|(_, target)| target)
+}
+
+/// The parameters of a query that a link keeps.
+pub fn others(query: &str) -> Vec<String> {
+    let dropped = ["page=", "mailto="];
+    let kept =
+        |pair: &&str| !pair.is_empty() && !dropped.iter().any(|dropped| pair.starts_with(dropped));
+    query.split('&').filter(kept).map(str::to_owned).collect()
+}
+
+/// Relations and where they lead.
+#[track_caller]
+fn targets(response: &Response) -> Vec<(String, String)> {
+    let Some(header) = response.header("link") else { return Vec::new() };
+    let link = |link: &str| {
+        let (target, relation) = link.split_once(">; rel=\"").expect("a link has a relation");
+        let target = target.strip_prefix('<').expect("a target stands in brackets");
+        let relation = relation.strip_suffix('"').expect("a relation stands in quotes");
+        (relation.to_owned(), target.to_owned())
+    };
+    // No target holds a bracket of its own, whatever commas it holds.
+    let parts = header.replace(", <", "\n<");
+    parts.lines().map(link).collect()
+}
