@@ -71,15 +71,22 @@ pub fn list(older: &Older, request: &Request<'_>, served: &Served, timeout: Dura
         return Ok(Reply::NotModified(coding));
     }
     let snapshot = &served.snapshot;
-    let deadline = Deadline::at(Instant::now() + timeout);
+    let begun = Instant::now();
+    let deadline = Deadline::at(begun + timeout);
     if let Some(grouping) = query.grouping {
         return match query.groups(grouping, snapshot, deadline) {
-            Ok(groups) => render_groups(grouping.entity, &groups, snapshot),
+            Ok(groups) => {
+                let micros = begun.elapsed().as_micros() as u64;
+                tracing::debug!(micros, groups = groups.total, "groups counted");
+                render_groups(grouping.entity, &groups, snapshot)
+            }
             Err(error) => unanswered(error, request, timeout),
         };
     }
     match query.answer(snapshot, deadline) {
         Ok(answer) => {
+            let micros = begun.elapsed().as_micros() as u64;
+            tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
             let links = links(older.route, request.query, &query, answer.count);
             Ok(Reply::Page {
                 body: render_rows(query.entity, &answer.rows, snapshot)?,

@@ -1,6 +1,6 @@
 //! The real server over HTTP, on snapshots of the project's own sample.
 //!
-//! Later work brings its own cases: GraphQL, the older variant; tracing the files a request opens.
+//! Later work brings its own cases: GraphQL; tracing the files a request opens.
 //! Clients that take their time, TLS and the PROXY protocol are in `connections`, under another clock.
 
 #![allow(clippy::unwrap_used, missing_docs)]
@@ -25,6 +25,8 @@ mod filter;
 mod filter_refused;
 #[path = "http/filter_values.rs"]
 mod filter_values;
+#[path = "http/legacy.rs"]
+mod legacy;
 #[path = "http/limits.rs"]
 mod limits;
 #[path = "http/lists.rs"]

@@ -9,6 +9,8 @@ mod asking;
 #[allow(dead_code, reason = "shared with the tests of the protocol")]
 #[path = "http/client.rs"]
 mod client;
+#[path = "legacy/edges.rs"]
+mod edges;
 #[path = "legacy/links.rs"]
 mod links;
 #[allow(dead_code, reason = "shared with the tests of the protocol")]
@@ -25,6 +27,7 @@ use serde_json::Value;
 
 use asking::{Asker, Covered, FilterKey};
 use client::{Connection, Response};
+use edges::edges;
 use links::{Link, others};
 use server::{Server, Snapshots};
 use values::{chance, encoded, one};
@@ -240,6 +243,35 @@ fn compare(inputs: &[PathBuf], questions: usize, seed: u64) {
     for count in [refused * 10, matched * 3, grouped * 20, linked * 10] {
         assert!(count > asked, "too few of a kind");
     }
+    server.end(&[]);
+}
+
+#[test]
+fn the_older_variant_of_odd_references_is_as_the_oracle_has_it() {
+    let dump = edges();
+    let inputs = [dump.path().to_owned()];
+    let library = pinakes_oracle::read(&inputs).unwrap();
+    let all = Older::of(&library).answer("topics", "group_by=subfield").unwrap();
+    assert!(all.total > 200 && all.body.as_array().unwrap().len() == 200, "{}", all.total);
+    compare(&inputs, 3_000, 14);
+}
+
+#[test]
+fn a_merged_older_identifier_leads_to_the_record_it_lives_in() {
+    let dump = edges();
+    let snapshots = Snapshots::of(&[dump.path().to_owned()]);
+    let server = Server::of_snapshots(&snapshots);
+    for query in ["", "?x=%zz"] {
+        let response = server.get(&format!("/legacy/topics/OA:T300{query}"));
+        assert_eq!(response.status, 301);
+        let location = format!("/legacy/topics/OA:T2{query}");
+        assert_eq!(response.header("location"), Some(location.as_str()));
+        let message = "Topic with ID OA:T300 was merged into OA:T2";
+        assert_eq!(response.json()["message"], message);
+        assert_eq!(server.get(&location).json()["id"], "OA:T2");
+    }
+    let filtered = server.get("/legacy/topics?filter=id:OA:T300").json();
+    assert_eq!(filtered[0]["id"], "OA:T2");
     server.end(&[]);
 }
 

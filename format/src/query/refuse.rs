@@ -127,10 +127,12 @@ pub(super) fn group_key(keys: &Keys, name: &str) -> Refusal {
 fn instead<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
     let renamed = ELSEWHERE.iter().find(|(there, _)| *there == name);
     let renamed = renamed.map_or(name, |(_, here)| *here);
-    // What has another name here may have an older one there.
-    let older = OLDER.iter().flat_map(|older| older.members).find(|(_, path)| *path == renamed);
-    let candidates = [Some(renamed), older.map(|(name, _)| *name)].into_iter().flatten();
-    let meant = candidates.filter_map(|meant| names.clone().find(|known| *known == meant)).next();
+    // What has one name here may have another in the older variant, and the other way round.
+    let members = OLDER.iter().flat_map(|older| older.members);
+    let pairs = members.filter(|(older, now)| *older == renamed || *now == renamed);
+    let meant = std::iter::once(renamed)
+        .chain(pairs.flat_map(|(older, now)| [*older, *now]))
+        .find_map(|meant| names.clone().find(|known| *known == meant));
     if let Some(meant) = meant.or_else(|| nearest(name, names.clone())) {
         return format!("did you mean `{meant}`?");
     }

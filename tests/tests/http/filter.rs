@@ -248,7 +248,12 @@ fn what_takes_longer_than_it_may_is_answered_503() {
     let snapshots = Snapshots::of_sample();
     let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
     let server = Server::start(command.args(["--list-timeout", "0.000001"]));
-    for target in ["/outputs?filter=is_oa:true,year:>2000", "/autocomplete?query=uni+of"] {
+    for target in [
+        "/outputs?filter=is_oa:true,year:>2000",
+        "/autocomplete?query=uni+of",
+        "/legacy/topics?filter=domain:life+sciences",
+        "/legacy/topics?group_by=field",
+    ] {
         let response = server.get(target);
         assert_eq!(response.status, 503, "{target}");
         assert_eq!(response.header("retry-after"), Some("30"));

@@ -25,7 +25,7 @@ pub fn limited(snapshots: &Snapshots, more: &[&str]) -> Server {
 
 /// The numbers in the five headers.
 #[track_caller]
-fn numbers(response: &Response) -> [u64; 5] {
+pub fn numbers(response: &Response) -> [u64; 5] {
     HEADERS
         .map(|name| response.header(name).unwrap_or_else(|| panic!("no {name}")).parse().unwrap())
 }

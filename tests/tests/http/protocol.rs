@@ -236,9 +236,11 @@ fn what_is_read_may_be_got_and_asked_about_and_nothing_else() {
     let snapshots = Snapshots::of_sample();
     let server = Server::of_snapshots(&snapshots);
     let lists = CATALOG.iter().map(|facts| format!("/{}", facts.route));
+    let older = ["/legacy/topics", "/legacy/domains", "/legacy/domains/OA:3", "/legacy/topics/1"];
     let others =
         ["/", "/health", "/ready", AUTHOR, MERGED, "/authors/A1", "/domains/9", "/authors/"];
-    let targets: Vec<String> = lists.chain(others.map(str::to_owned)).collect();
+    let targets: Vec<String> =
+        lists.chain(others.into_iter().chain(older).map(str::to_owned)).collect();
     let refused =
         ["POST", "PUT", "PATCH", "DELETE", "TRACE", "FOO", "get", "Get", "PROPFIND", "PURGE"];
     for target in &targets {
@@ -283,6 +285,8 @@ const KINDS: &[Kind<'_>] = &[
     ("GET", "/references/institution-types", &[], 200, Some("public, no-cache")),
     ("GET", AUTHOR, &[], 200, Some("public, no-cache")),
     ("GET", "/domains/3", &[], 200, Some("public, no-cache")),
+    ("GET", "/legacy/topics", &[], 200, Some("public, no-cache")),
+    ("GET", "/legacy/domains/OA:3", &[], 200, Some("public, no-cache")),
     ("GET", AUTHOR, &["If-None-Match: *"], 304, Some("public, no-cache")),
     ("GET", "/authors", &["If-None-Match: *"], 304, Some("public, no-cache")),
     ("GET", "/", &[], 200, None),
@@ -319,7 +323,7 @@ fn every_kind_of_reply_has_the_headers_all_replies_have() {
         assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{what}");
         assert_eq!(response.header("access-control-allow-origin"), Some("*"), "{what}");
         let exposed = response.header("access-control-expose-headers").unwrap();
-        for name in ["ETag", "Retry-After", "X-Snapshot-Id"] {
+        for name in ["ETag", "Link", "Retry-After", "X-Snapshot-Id", "X-Total-Count"] {
             assert!(exposed.split(", ").any(|known| known == name), "{what}: {exposed}");
         }
         assert_eq!(response.header("x-snapshot-id"), Some(id.as_str()), "{what}");
@@ -339,9 +343,16 @@ fn what_a_client_already_has_is_not_sent_again() {
     let snapshots = Snapshots::of_sample();
     let server = Server::of_snapshots(&snapshots);
     let mut connection = server.connect();
-    for target in
-        [AUTHOR, "/authors", "/authors?page=99", "/references/institution-types", "/fields/19"]
-    {
+    for target in [
+        AUTHOR,
+        "/authors",
+        "/authors?page=99",
+        "/references/institution-types",
+        "/fields/19",
+        "/legacy/topics",
+        "/legacy/topics?group_by=field",
+        "/legacy/domains/OA:3",
+    ] {
         let got = connection.get(target);
         let tag = got.header("etag").unwrap();
         let is_strong = tag.starts_with('"') && tag.ends_with('"') && tag.len() > 2;
@@ -381,6 +392,10 @@ fn what_a_client_already_has_is_not_sent_again() {
         ("GET", "/authors?page=0", 400),
         ("GET", "/authors?colour=red", 400),
         ("GET", MERGED, 301),
+        ("GET", "/legacy/topics?sort=2", 400),
+        ("GET", "/legacy/topics?group_by=x", 400),
+        ("GET", "/legacy/domains/OA:9", 404),
+        ("GET", "/legacy/domains/3", 400),
         ("GET", "/nope", 404),
         ("POST", AUTHOR, 405),
         ("OPTIONS", AUTHOR, 204),
