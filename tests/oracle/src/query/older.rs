@@ -34,8 +34,11 @@ const GROUPS_MAX: usize = 200;
 pub struct Older<'l> {
     library: &'l Library,
     /// By route and key, the values of each record in default order.
-    atoms: BTreeMap<&'static str, BTreeMap<&'static str, Vec<Vec<Atom>>>>,
+    atoms: BTreeMap<&'static str, BTreeMap<&'static str, Column>>,
 }
+
+/// The values of a key, by record in default order.
+type Column = Vec<Vec<Atom>>;
 
 /// An answer of a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,7 +163,7 @@ impl<'l> Older<'l> {
         &self,
         route: &str,
         filter: Option<&str>,
-    ) -> Result<Vec<(&[Vec<Atom>], Question)>, Refused> {
+    ) -> Result<Vec<(&Column, Question)>, Refused> {
         let keys = self.keys(route);
         let expressions = filter.map_or(Ok(Vec::new()), grammar::parse)?;
         let question = |expression: grammar::Expression| {
@@ -169,7 +172,7 @@ impl<'l> Older<'l> {
             let atoms = &self.atoms[route][key.name];
             let asked = of_today(key.kind, expression.asked)?;
             let follow = |level: Option<&str>, id: &str| follow(self.library, level, id);
-            Ok((atoms.as_slice(), Question::new(key, &asked, follow)?))
+            Ok((atoms, Question::new(key, &asked, follow)?))
         };
         expressions.into_iter().map(question).collect()
     }
