@@ -9,11 +9,11 @@ use rkyv::{
 };
 
 use crate::{
-    entity::{CATALOG, Entity, NO_ID, Spelling},
+    entity::{Entity, NO_ID, Spelling},
     json,
     record::{
         Domain, TaxonomyIds, Topic,
-        value::{ArchivedId, ArchivedParentRef, ArchivedRef, ArchivedTimestamp},
+        value::{ArchivedId, ArchivedParentRef, ArchivedRef, ArchivedTimestamp, entity},
     },
     render::{Page, Render, RenderError, Shape},
     snapshot::Snapshot,
@@ -178,11 +178,6 @@ impl<const E: u8> RenderOlder for ArchivedOption<ArchivedVec<ArchivedRef<E>>> {
         page.out.push(b']');
         Ok(())
     }
-}
-
-/// The entity a const parameter names.
-const fn entity(index: u8) -> Entity {
-    CATALOG[index as usize].entity
 }
 
 /// Appends an identifier as a JSON string.

@@ -41,11 +41,7 @@ const DIALECT: Dialect = Dialect {
     ],
     per_page: parse_per_page,
     sort: parse_sort,
-    elsewhere: &[
-        ("search", "use `filter=name.search:…`"),
-        ("q", "use `filter=name.search:…`"),
-        ("group-by", "did you mean `group_by`?"),
-    ],
+    elsewhere: &[("search", "use `filter=name.search:…`"), ("q", "use `filter=name.search:…`")],
 };
 
 /// The largest page.

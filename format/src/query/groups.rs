@@ -8,11 +8,12 @@ use std::cmp::Reverse;
 use super::{
     AnswerError, Deadline, Query,
     matches::{Chunk, Filter},
+    set::has_bit,
 };
 use crate::{
     entity::{Entity, NO_ID},
     keys::{Index, Keys},
-    postings::{Bits, NO_BITS, Postings, count_bits},
+    postings::{NO_BITS, Postings, count_bits},
     render::RenderError,
     snapshot::Snapshot,
 };
@@ -147,7 +148,9 @@ pub(super) fn common(
             list.view(chunk)?.add_to(&mut union);
         }
         return Ok(match matches {
-            Chunk::Array(lows) => lows.iter().filter(|low| has_bit(&union, **low)).count() as u32,
+            Chunk::Array(lows) => {
+                lows.iter().filter(|low| has_bit(&union, u32::from(**low))).count() as u32
+            }
             Chunk::Bits(bits) => {
                 union.iter_mut().zip(&**bits).for_each(|(bit, word)| *bit &= word);
                 count_bits(&union)
@@ -166,13 +169,9 @@ pub(super) fn common(
             true
         }),
         Chunk::Bits(bits) => view.each(|low| {
-            count += u32::from(has_bit(bits, low));
+            count += u32::from(has_bit(&**bits, u32::from(low)));
             true
         }),
     }
     Ok(count)
-}
-
-fn has_bit(bits: &Bits, low: u16) -> bool {
-    bits[usize::from(low / 64)] >> (low % 64) & 1 == 1
 }

@@ -133,9 +133,8 @@ fn exactly(value: u64) -> Operand {
 /// An identifier of a record: with its prefix in either case, or a number in the taxonomy.
 fn record(entity: Entity, text: &str) -> Option<Operand> {
     let Some(letter) = entity.facts().letter else {
-        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = parse_digits(text);
-        return is_number
+        return is_digits(text)
             .then(|| number.map_or(Operand::Nothing, |id| Operand::Record(entity, id)));
     };
     let rest = hx(text)?;
@@ -144,16 +143,19 @@ fn record(entity: Entity, text: &str) -> Option<Operand> {
     Some(id.map_or(Operand::Nothing, |id| Operand::Record(entity, id)))
 }
 
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// An identifier of a record as the older variant spells it, in either case, or its number.
 fn older_record(entity: Entity, text: &str) -> Option<Operand> {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let found = |id: Option<u64>| id.map_or(Operand::Nothing, |id| Operand::Record(entity, id));
-    if is_number(text) {
+    if is_digits(text) {
         return Some(found(parse_digits(text)));
     }
     let upper = text.to_ascii_uppercase();
     let rest = upper.strip_prefix(Spelling::OLDER.prefix(entity))?;
-    let is_read = entity.facts().letter.is_some() || is_number(rest);
+    let is_read = entity.facts().letter.is_some() || is_digits(rest);
     is_read.then(|| found(Spelling::OLDER.parse(entity, &upper)))
 }
 

@@ -123,7 +123,7 @@ no_slots!(
 );
 
 /// The entity a const parameter names.
-const fn entity(index: u8) -> Entity {
+pub(crate) const fn entity(index: u8) -> Entity {
     crate::entity::CATALOG[index as usize].entity
 }
 
