@@ -84,17 +84,19 @@ pub fn list(older: &Older, request: &Request<'_>, served: &Served, timeout: Dura
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
             let links = links(older.route, request.query, &query, answer.count);
-            Ok(Reply::Page {
-                body: render_rows(query.entity, &answer.rows, snapshot)?,
-                total: answer.count,
-                links,
-            })
+            let body = render_rows(query.entity, &answer.rows, snapshot)?;
+            Ok(counted(body, answer.count, links))
         }
         Err(error) => unanswered(error, request, timeout),
     }
 }
 
-fn render_rows(entity: Entity, rows: &[u32], snapshot: &Snapshot) -> Result<Bytes, RenderError> {
+fn counted(body: Vec<u8>, total: u64, links: String) -> Reply {
+    let array = Reply::Json { body: Bytes::from(body), lasts: true };
+    Reply::Counted { array: Box::new(array), total, links }
+}
+
+fn render_rows(entity: Entity, rows: &[u32], snapshot: &Snapshot) -> Result<Vec<u8>, RenderError> {
     let mut page = Page::new(snapshot, Shape::List);
     page.out.reserve(PAGE_BYTES);
     page.out.push(b'[');
@@ -105,7 +107,7 @@ fn render_rows(entity: Entity, rows: &[u32], snapshot: &Snapshot) -> Result<Byte
         older::render(snapshot, entity, *row, &mut page)?;
     }
     page.out.push(b']');
-    Ok(Bytes::from(page.out))
+    Ok(page.out)
 }
 
 /// Groups, which are all on one page; their total says how many there were.
@@ -127,7 +129,7 @@ fn render_groups(entity: Entity, groups: &Groups, snapshot: &Snapshot) -> Answer
         out.push(b'}');
     }
     out.push(b']');
-    Ok(Reply::Page { body: Bytes::from(out), total: groups.total, links: String::new() })
+    Ok(counted(out, groups.total, String::new()))
 }
 
 /// `Link` to the pages before and after; from beyond the end, back to the last.

@@ -44,15 +44,6 @@ pub enum Reply {
         /// How.
         coding: Coding,
     },
-    /// 200 with a JSON array, which stays the same as long as the snapshot does.
-    Page {
-        /// The array.
-        body: Bytes,
-        /// How many items there are on all pages.
-        total: u64,
-        /// The `Link` to other pages; empty where there are none.
-        links: String,
-    },
     /// 304: what the client has, in this coding, is what it would get.
     NotModified(Coding),
     /// 204 to OPTIONS.
@@ -84,6 +75,15 @@ pub enum Reply {
     },
     /// Another, after which the connection ends.
     Closing(Box<Reply>),
+    /// A bare array, with what is said of it in headers.
+    Counted {
+        /// The array.
+        array: Box<Reply>,
+        /// How many items there are on all pages.
+        total: u64,
+        /// The `Link` to other pages; empty where there are none.
+        links: String,
+    },
 }
 
 /// An error's body, as the interface has it.
@@ -131,11 +131,18 @@ impl Reply {
     /// The same in the coding that a request likes best. Errors, what may not be kept and what would
     /// gain nothing stay as they are. Takes about as long as rendering did.
     pub fn coded(self, headers: &HeaderMap) -> Reply {
-        let Reply::Json { body, lasts: true } = self else { return self };
-        let coding = Accepted::of(headers).best();
-        match encode(coding, &body) {
-            Some(body) => Reply::Coded { body, coding },
-            None => Reply::Json { body, lasts: true },
+        match self {
+            Reply::Json { body, lasts: true } => {
+                let coding = Accepted::of(headers).best();
+                match encode(coding, &body) {
+                    Some(body) => Reply::Coded { body, coding },
+                    None => Reply::Json { body, lasts: true },
+                }
+            }
+            Reply::Counted { array, total, links } => {
+                Reply::Counted { array: Box::new(array.coded(headers)), total, links }
+            }
+            other => other,
         }
     }
 
@@ -169,15 +176,6 @@ impl Reply {
             Reply::Json { body, lasts } => {
                 if lasts {
                     keep(headers, stamp, Coding::Identity);
-                }
-                (StatusCode::OK, body)
-            }
-            Reply::Page { body, total, links } => {
-                keep(headers, stamp, Coding::Identity);
-                headers.insert(TOTAL_COUNT, HeaderValue::from(total));
-                // A route, and a query that came in a request's line, escaped.
-                if let (false, Ok(links)) = (links.is_empty(), HeaderValue::from_str(&links)) {
-                    headers.insert(header::LINK, links);
                 }
                 (StatusCode::OK, body)
             }
@@ -238,6 +236,14 @@ impl Reply {
                 (status, ErrorBody::new(status, &message).to_bytes())
             }
             Reply::Closing(reply) => reply.fill(headers, stamp),
+            Reply::Counted { array, total, links } => {
+                headers.insert(TOTAL_COUNT, HeaderValue::from(total));
+                // A route, and a query that came in a request's line, escaped.
+                if let (false, Ok(links)) = (links.is_empty(), HeaderValue::from_str(&links)) {
+                    headers.insert(header::LINK, links);
+                }
+                array.fill(headers, stamp)
+            }
         }
     }
 }
