@@ -110,7 +110,7 @@ pub fn autocomplete(
     snapshot: &Snapshot,
     entities: &[Entity],
     text: &str,
-    deadline: Deadline,
+    deadline: Deadline<'_>,
 ) -> Result<Candidates, AnswerError> {
     let folded = fold(text);
     let held = identifiers::find(snapshot, entities, text)?;

@@ -112,6 +112,15 @@ pub static CATALOG: [Facts; Entity::COUNT] = [
     },
 ];
 
+/// Lists of what refers to a record: its kind, the list, and the key of that list that finds them.
+pub static REVERSE_LISTS: [(Entity, Entity, &str); 5] = [
+    (Entity::Author, Entity::Output, "authors.id"),
+    (Entity::Source, Entity::Output, "primary_venue.source.id"),
+    (Entity::Institution, Entity::Output, "authors.affiliations.id"),
+    (Entity::Funder, Entity::Output, "funders.id"),
+    (Entity::Topic, Entity::Output, "topics.id"),
+];
+
 impl Entity {
     /// How many kinds there are.
     pub const COUNT: usize = 11;

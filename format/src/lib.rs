@@ -8,6 +8,7 @@
 //! - [`record`]: every record, declared once, with its JSON and its schema.
 //! - [`snapshot`]: opening, looking up, rendering.
 //! - [`older`]: the older variant of two of them.
+//! - [`select`]: some members of a record, and the records they refer to.
 //! - [`query`], [`autocomplete`]: questions to lists and to names, and their answers.
 //! - [`file`](mod@file), [`blobs`], [`ids`], [`lists`], [`orders`], [`dictionary`], [`prefixes`],
 //!   [`manifest`]: the files, each with writer and reader.
@@ -37,6 +38,7 @@ pub mod prefixes;
 pub mod query;
 pub mod record;
 pub mod render;
+pub mod select;
 pub mod shards;
 pub mod snapshot;
 pub mod time;

@@ -22,7 +22,7 @@ mod union;
 mod walk;
 mod words;
 
-use std::{num::NonZeroU32, time::Instant};
+use std::{fmt, num::NonZeroU32, time::Instant};
 
 use crate::{
     entity::Entity,
@@ -172,23 +172,38 @@ impl Query {
 }
 
 /// When an answer is no longer waited for.
-#[derive(Clone, Copy, Debug)]
-pub struct Deadline(Option<Instant>);
+#[derive(Clone, Copy)]
+pub struct Deadline<'a> {
+    moment: Option<Instant>,
+    is_over: Option<&'a dyn Fn() -> bool>,
+}
 
-impl Deadline {
+impl fmt::Debug for Deadline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deadline").field("moment", &self.moment).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Deadline<'a> {
     /// Never.
-    pub const NEVER: Deadline = Deadline(None);
+    pub const NEVER: Deadline<'static> = Deadline { moment: None, is_over: None };
 
     /// At a moment.
-    pub fn at(moment: Instant) -> Deadline {
-        Deadline(Some(moment))
+    pub fn at(moment: Instant) -> Deadline<'static> {
+        Deadline { moment: Some(moment), is_over: None }
+    }
+
+    /// Whenever this says so. It is asked about once in a thousand rows.
+    pub fn when(is_over: &'a dyn Fn() -> bool) -> Deadline<'a> {
+        Deadline { moment: None, is_over: Some(is_over) }
     }
 
     pub(crate) fn check(self) -> Result<(), AnswerError> {
-        match self.0 {
-            Some(moment) if Instant::now() >= moment => Err(AnswerError::Deadline),
-            _ => Ok(()),
+        let has_passed = self.moment.is_some_and(|moment| Instant::now() >= moment);
+        if has_passed || self.is_over.is_some_and(|is_over| is_over()) {
+            return Err(AnswerError::Deadline);
         }
+        Ok(())
     }
 }
 

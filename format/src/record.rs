@@ -19,7 +19,7 @@ use rkyv::{
     ser::allocator::ArenaHandle,
 };
 
-use crate::{entity::Entity, render::Render};
+use crate::{entity::Entity, render::Render, select::Select};
 
 pub use author::*;
 pub use organisation::*;
@@ -53,7 +53,7 @@ pub trait Record:
 
 /// What the pipeline asks of a record's archived form.
 pub trait ArchivedRecord:
-    Portable + Slots + Gather + Render + for<'a> CheckBytes<HighValidator<'a, rancor::Error>>
+    Portable + Slots + Gather + Render + Select + for<'a> CheckBytes<HighValidator<'a, rancor::Error>>
 {
     /// The number of its identifier.
     fn id(&self) -> u64;

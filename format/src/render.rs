@@ -78,6 +78,17 @@ impl<'s> Page<'s> {
         self.cold_pool = None;
     }
 
+    /// Makes another frame, and what was inflated of it, the record's; gives back what was.
+    pub(crate) fn swap_cold(
+        &mut self,
+        (frame, pool): (&'s [u8], Option<Vec<u8>>),
+    ) -> (&'s [u8], Option<Vec<u8>>) {
+        (
+            std::mem::replace(&mut self.cold_frame, frame),
+            std::mem::replace(&mut self.cold_pool, pool),
+        )
+    }
+
     /// Which members records show.
     pub fn shape(&self) -> Shape {
         self.shape
@@ -133,14 +144,29 @@ impl<'s> Page<'s> {
         row: u32,
         id_as_text: bool,
     ) -> Result<(), RenderError> {
-        let id = self.snapshot.row_id(entity, row)?;
         self.key("\"id\":");
-        match id {
+        self.reference_id(entity, row, id_as_text)?;
+        self.key("\"name\":");
+        self.reference_name(entity, row)
+    }
+
+    /// Appends the id of the record in `row`, or `null` where it has a name alone.
+    pub(crate) fn reference_id(
+        &mut self,
+        entity: Entity,
+        row: u32,
+        id_as_text: bool,
+    ) -> Result<(), RenderError> {
+        match self.snapshot.row_id(entity, row)? {
             NO_ID => self.null(),
             id if id_as_text => self.id_text(entity, id),
             id => self.id(entity, id),
         }
-        self.key("\"name\":");
+        Ok(())
+    }
+
+    /// Appends the name of the record in `row`, or `null`.
+    pub(crate) fn reference_name(&mut self, entity: Entity, row: u32) -> Result<(), RenderError> {
         match self.snapshot.row_name(entity, row)? {
             Some(name) => json::string(&mut self.out, name),
             None => self.null(),

@@ -318,7 +318,7 @@ impl Snapshot {
     }
 
     /// A record's bytes: its archived form, and the frame of its long texts.
-    fn blob(&self, entity: Entity, row: u32) -> Result<(&[u8], &[u8]), RenderError> {
+    pub(crate) fn blob(&self, entity: Entity, row: u32) -> Result<(&[u8], &[u8]), RenderError> {
         let blob = self.store(entity).records.get(row as usize)?.ok_or(RenderError::Record)?;
         split_blob(blob).ok_or(RenderError::Record)
     }

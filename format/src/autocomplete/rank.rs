@@ -111,7 +111,7 @@ pub(super) struct Names<'s> {
     pub snapshot: &'s Snapshot,
     pub entity: Entity,
     pub ranking: Ranking<'s>,
-    pub deadline: Deadline,
+    pub deadline: Deadline<'s>,
 }
 
 /// The names that begin with a text.
@@ -166,7 +166,7 @@ impl<'s> Names<'s> {
     pub fn new(
         snapshot: &'s Snapshot,
         entity: Entity,
-        deadline: Deadline,
+        deadline: Deadline<'s>,
     ) -> Result<Names<'s>, RenderError> {
         let cited = snapshot.order_by(entity, "cited_by_count")?;
         let ranking = Ranking { cited, ids: snapshot.ids(entity) };

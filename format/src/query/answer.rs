@@ -66,7 +66,11 @@ impl Query {
     /// # Errors
     ///
     /// Where the snapshot is damaged, or the deadline passes.
-    pub fn answer(&self, snapshot: &Snapshot, deadline: Deadline) -> Result<Answer, AnswerError> {
+    pub fn answer(
+        &self,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<Answer, AnswerError> {
         let filter = Filter::new(self.sides(snapshot, deadline)?, snapshot.count(self.entity));
         let keys: Result<Vec<Sort<'_>>, AnswerError> = self
             .orders()
@@ -116,7 +120,7 @@ impl Query {
     pub(super) fn sides<'s>(
         &self,
         snapshot: &'s Snapshot,
-        deadline: Deadline,
+        deadline: Deadline<'s>,
     ) -> Result<Vec<Side<'s>>, AnswerError> {
         let rows = snapshot.count(self.entity);
         let (mut sides, mut row_sets) = (Vec::with_capacity(self.filter.len()), 0);
@@ -149,7 +153,7 @@ impl Query {
     fn in_row_order(
         &self,
         filter: &Filter<'_>,
-        deadline: Deadline,
+        deadline: Deadline<'_>,
     ) -> Result<(u64, Vec<u32>), AnswerError> {
         let first = self.first();
         let per_page = self.per_page as usize;

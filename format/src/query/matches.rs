@@ -173,7 +173,7 @@ impl<'s> Filter<'s> {
     /// # Errors
     ///
     /// Where the snapshot is damaged, or the deadline passes.
-    pub fn counts(&self, deadline: Deadline) -> Result<Vec<u32>, AnswerError> {
+    pub fn counts(&self, deadline: Deadline<'_>) -> Result<Vec<u32>, AnswerError> {
         if let [side] = self.sides.as_slice()
             && let ([super::side::Atom::List(list)], false) =
                 (side.atoms.as_slice(), side.is_negated)

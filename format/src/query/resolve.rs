@@ -30,7 +30,7 @@ pub(super) fn resolve<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
     expression: &Expression,
-    deadline: Deadline,
+    deadline: Deadline<'s>,
 ) -> Result<Side<'s>, AnswerError> {
     let union = Union::new(snapshot.count(entity));
     let mut resolving = Resolving { snapshot, entity, deadline, union };
@@ -51,7 +51,7 @@ pub(super) fn resolve<'s>(
 struct Resolving<'s> {
     snapshot: &'s Snapshot,
     entity: Entity,
-    deadline: Deadline,
+    deadline: Deadline<'s>,
     union: Union<'s>,
 }
 

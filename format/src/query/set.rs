@@ -30,7 +30,7 @@ pub(crate) enum Set {
 
 impl Set {
     /// The matches of a filter.
-    pub(super) fn of(filter: &Filter<'_>, deadline: Deadline) -> Result<Set, AnswerError> {
+    pub(super) fn of(filter: &Filter<'_>, deadline: Deadline<'_>) -> Result<Set, AnswerError> {
         if filter.sides().is_empty() {
             return Ok(Set::All(filter.rows()));
         }
@@ -50,7 +50,7 @@ impl Set {
         &self,
         order: Order<'_>,
         code: u64,
-        deadline: Deadline,
+        deadline: Deadline<'_>,
     ) -> Result<Set, AnswerError> {
         let atom = ValueRange::new(order, run_of(order, code))?.into_atom();
         let chunks = order.rows().div_ceil(CHUNK_ROWS as u32);

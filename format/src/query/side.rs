@@ -59,7 +59,7 @@ impl Side<'_> {
     }
 
     /// Its rows, a bit each, of so many.
-    pub fn to_bits(&self, rows: u32, deadline: Deadline) -> Result<Vec<u64>, AnswerError> {
+    pub fn to_bits(&self, rows: u32, deadline: Deadline<'_>) -> Result<Vec<u64>, AnswerError> {
         let chunks = rows.div_ceil(CHUNK_ROWS as u32);
         let mut all = Vec::with_capacity(chunks as usize * CHUNK_ROWS / 64);
         for chunk in 0..chunks {

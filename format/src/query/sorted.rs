@@ -39,7 +39,7 @@ pub(crate) fn first_of(
     order: Order<'_>,
     (ids, by_id): (&Ids, Order<'_>),
     count: usize,
-    deadline: Deadline,
+    deadline: Deadline<'_>,
 ) -> Result<Vec<u32>, AnswerError> {
     let keys = [Sort { order, is_reversed: false }];
     Sorter { ids, by_id, deadline }.page(set, &keys, 0, count)
@@ -49,7 +49,7 @@ pub(crate) fn first_of(
 pub(crate) fn rows_with_codes(
     order: Order<'_>,
     codes: Range<u64>,
-    deadline: Deadline,
+    deadline: Deadline<'_>,
 ) -> Result<Set, AnswerError> {
     let atoms = vec![ValueRange::new(order, codes)?.into_atom()];
     let side = Side { is_negated: false, atoms, text: String::new() };
@@ -62,7 +62,7 @@ pub(super) struct Sorter<'s> {
     pub ids: &'s Ids,
     /// The order by id, which decides where nothing else does.
     pub by_id: Order<'s>,
-    pub deadline: Deadline,
+    pub deadline: Deadline<'s>,
 }
 
 impl<'s> Sorter<'s> {

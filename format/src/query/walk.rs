@@ -20,13 +20,13 @@ pub(super) fn run_of(order: Order<'_>, code: u64) -> std::ops::Range<u64> {
 pub(super) struct Walk<'a, 's> {
     set: &'a Set,
     order: Order<'s>,
-    deadline: Deadline,
+    deadline: Deadline<'s>,
     /// How many of the set stand before a step, once it was counted.
     counted: RefCell<HashMap<usize, u64>>,
 }
 
 impl<'a, 's> Walk<'a, 's> {
-    pub fn new(set: &'a Set, order: Order<'s>, deadline: Deadline) -> Walk<'a, 's> {
+    pub fn new(set: &'a Set, order: Order<'s>, deadline: Deadline<'s>) -> Walk<'a, 's> {
         Walk { set, order, deadline, counted: RefCell::default() }
     }
 

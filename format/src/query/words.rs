@@ -16,7 +16,7 @@ pub(crate) fn rows_of_words(
     snapshot: &Snapshot,
     entity: Entity,
     words: &[String],
-    deadline: Deadline,
+    deadline: Deadline<'_>,
 ) -> Result<Set, AnswerError> {
     let rows = snapshot.count(entity);
     let mut met: Option<Set> = None;
@@ -72,7 +72,7 @@ pub(super) fn add_rows<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
     prefix: &str,
-    deadline: Deadline,
+    deadline: Deadline<'_>,
     union: &mut Union<'s>,
 ) -> Result<(), AnswerError> {
     let prefix = prefix.as_bytes();
@@ -110,7 +110,7 @@ pub(super) fn add_words<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
     words: &[String],
-    deadline: Deadline,
+    deadline: Deadline<'_>,
     union: &mut Union<'s>,
 ) -> Result<(), AnswerError> {
     if let [word] = words {

@@ -95,6 +95,43 @@ macro_rules! object {
             }
         }
 
+        impl $crate::select::Select for rkyv::Archived<$name> {
+            fn part(
+                &self,
+                part: &$crate::select::Part,
+                answering: &mut $crate::select::Answering<'_, '_>,
+            ) -> Result<(), $crate::select::SelectError> {
+                let mut at = 0;
+                match part {
+                    $crate::select::Part::Constant(json) => {
+                        answering.page.out.extend_from_slice(json.as_bytes());
+                        return Ok(());
+                    }
+                    $crate::select::Part::Member(member, below) => {
+                        $(
+                            if *member == at {
+                                return $crate::select::Select::select(
+                                    &self.$member, below, answering,
+                                );
+                            }
+                            at += 1;
+                        )*
+                    }
+                    $crate::select::Part::Flat(member, part) => {
+                        $(
+                            if *member == at {
+                                return $crate::select::Select::part(&self.$member, part, answering);
+                            }
+                            at += 1;
+                        )*
+                    }
+                    _ => {}
+                }
+                let _ = at;
+                Err($crate::render::RenderError::Record.into())
+            }
+        }
+
         // Alignment 1 means no padding: a member's offset is the sum of the sizes before it.
         const _: () = assert!(align_of::<rkyv::Archived<$name>>() == 1);
     };

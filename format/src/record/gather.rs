@@ -17,10 +17,10 @@ use super::{
     value::{
         ArchivedAnyRef, ArchivedCode, ArchivedCold, ArchivedDate, ArchivedId, ArchivedJson,
         ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
-        ArchivedUtcTimestamp, NO_CODE,
+        ArchivedUtcTimestamp, NO_CODE, entity,
     },
 };
-use crate::entity::{CATALOG, Entity};
+use crate::entity::Entity;
 
 /// One value at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,11 +106,6 @@ macro_rules! leaves {
             }
         })*
     };
-}
-
-/// The entity a const parameter names.
-const fn entity(index: u8) -> Entity {
-    CATALOG[index as usize].entity
 }
 
 leaves! {

@@ -12,6 +12,8 @@ use crate::{
     entity::Entity,
     json,
     render::{Page, Render, RenderError, Shape},
+    select::{Answering, Part, Select, SelectError, Selection},
+    snapshot::Snapshot,
 };
 
 object! {
@@ -423,16 +425,27 @@ impl Slots for ArchivedVenueMetrics {
     }
 }
 
+impl ArchivedVenueMetrics {
+    /// The source's metrics, where it has a record and that has any.
+    fn cut<'s>(&self, snapshot: &'s Snapshot) -> Result<Option<MetricsView<'s>>, RenderError> {
+        let source = snapshot.archived::<Source>(self.0.0.to_native())?;
+        Ok(source.and_then(|source| source.metrics.as_ref()).map(MetricsView))
+    }
+}
+
 impl Render for ArchivedVenueMetrics {
     fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
-        let source = page.snapshot().archived::<Source>(self.0.0.to_native())?;
-        match source.and_then(|source| source.metrics.as_ref()) {
-            Some(metrics) => render_cut(metrics, page),
-            None => {
-                page.null();
-                Ok(())
-            }
-        }
+        self.cut(page.snapshot())?.render(page)
+    }
+}
+
+impl Select for ArchivedVenueMetrics {
+    fn select(
+        &self,
+        selection: &Selection,
+        answering: &mut Answering<'_, '_>,
+    ) -> Result<(), SelectError> {
+        self.cut(answering.page.snapshot())?.select(selection, answering)
     }
 }
 
@@ -476,36 +489,77 @@ object! {
     }
 }
 
-/// Writes the members of [`MetricsCut`] straight from the whole metrics.
-fn render_cut(metrics: &rkyv::Archived<Metrics>, page: &mut Page<'_>) -> Result<(), RenderError> {
-    /// An object of members, or null where `$of` is.
-    macro_rules! cut {
-        ($of:expr, $($key:literal: $member:ident),*) => {
-            match $of.as_ref() {
-                Some(whole) => {
-                    page.open_object();
-                    $(
-                        page.key(concat!("\"", $key, "\":"));
-                        whole.$member.render(page)?;
-                    )*
-                    page.close_object();
-                }
-                None => page.null(),
+/// Shows some members of an object as another, in the order of that one's declaration.
+macro_rules! view {
+    ($view:ident of $whole:ident { $($key:literal: |$of:ident| $value:expr,)* }) => {
+        struct $view<'a>(&'a rkyv::Archived<$whole>);
+
+        impl Render for $view<'_> {
+            fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+                page.open_object();
+                $(
+                    page.key(concat!("\"", $key, "\":"));
+                    let $of = self.0;
+                    $value.render(page)?;
+                )*
+                page.close_object();
+                Ok(())
             }
-        };
+        }
+
+        impl Select for $view<'_> {
+            fn part(
+                &self,
+                part: &Part,
+                answering: &mut Answering<'_, '_>,
+            ) -> Result<(), SelectError> {
+                let (member, below) = match part {
+                    Part::Member(member, below) => (*member, below),
+                    Part::Constant(json) => {
+                        answering.page.out.extend_from_slice(json.as_bytes());
+                        return Ok(());
+                    }
+                    _ => return Err(RenderError::Record.into()),
+                };
+                let mut at = 0;
+                $(
+                    if member == at {
+                        let $of = self.0;
+                        return $value.select(below, answering);
+                    }
+                    at += 1;
+                )*
+                let _ = at;
+                Err(RenderError::Record.into())
+            }
+        }
+    };
+}
+
+view! {
+    MetricsView of Metrics {
+        "scopus": |whole| whole.scopus.as_ref().map(ScopusView),
+        "web_of_science": |whole| whole.web_of_science.as_ref().map(WebOfScienceView),
+        "abdc": |whole| whole.abdc,
     }
-    page.open_object();
-    page.key("\"scopus\":");
-    cut!(metrics.scopus, "snip": snip, "sjr": sjr, "citescore": citescore, "quartile": quartile);
-    page.key("\"web_of_science\":");
-    cut!(
-        metrics.web_of_science,
-        "jif": jif, "five_year_jif": five_year_jif, "quartile": quartile, "indexes": index
-    );
-    page.key("\"abdc\":");
-    metrics.abdc.render(page)?;
-    page.close_object();
-    Ok(())
+}
+
+view! {
+    ScopusView of Scopus {
+        "snip": |whole| whole.snip,
+        "sjr": |whole| whole.sjr,
+        "citescore": |whole| whole.citescore,
+        "quartile": |whole| whole.quartile,
+    }
+}
+
+view! {
+    WebOfScienceView of WebOfScience {
+        "jif": |whole| whole.jif,
+        "five_year_jif": |whole| whole.five_year_jif,
+        "quartile": |whole| whole.quartile,
+        "indexes": |whole| whole.index,
+    }
 }
 
 /// Prices by year: an array in single records, an object in lists.

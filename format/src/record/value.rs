@@ -458,6 +458,18 @@ impl<T: Render> Render for rkyv::option::ArchivedOption<T> {
     }
 }
 
+impl<T: Render> Render for Option<T> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+        match self {
+            Some(value) => value.render(page),
+            None => {
+                page.null();
+                Ok(())
+            }
+        }
+    }
+}
+
 impl<T: Render> Render for ArchivedVec<T> {
     fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
         page.out.push(b'[');
