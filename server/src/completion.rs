@@ -52,6 +52,21 @@ pub fn parse(raw: &str) -> Result<String, Refused> {
     if details.is_empty() { Ok(text.unwrap_or_default()) } else { Err(Refused::Wrong(details)) }
 }
 
+/// Whether there is something to complete in a text that came by itself.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn check(text: &str) -> Result<(), Refused> {
+    if text.trim().is_empty() {
+        return Err(Refused::Missing);
+    }
+    match wrong(text) {
+        Some(reason) => Err(Refused::Wrong(vec![Detail::new(QUERY, text, reason)])),
+        None => Ok(()),
+    }
+}
+
 /// What is wrong with a text.
 fn wrong(text: &str) -> Option<String> {
     if text.len() > TEXT_BYTES_MAX {

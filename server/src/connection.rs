@@ -10,6 +10,7 @@ use std::{convert::Infallible, io, net::IpAddr, pin::pin, sync::Arc, time::Durat
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Version, header, request::Parts};
+use http_body_util::{Either, Empty};
 use hyper::{body::Incoming, server::conn, service::Service as _};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -29,6 +30,7 @@ use tokio_rustls::TlsAcceptor;
 use warp::Filter;
 
 use crate::{
+    body,
     gate::Peer,
     head::{HEADER_BYTES_MAX, HEADERS_MAX, TwoLengths},
     reply::{Reply, Stamp},
@@ -341,8 +343,12 @@ fn answering(
 }
 
 /// Puts a request's head where the filter finds it whole: URI as sent, version, extensions, no copies.
-fn bear_head(request: http::Request<Incoming>, pulse: &Arc<Pulse>) -> http::Request<Incoming> {
-    let (head, body) = request.into_parts();
+fn bear_head(
+    request: http::Request<Incoming>,
+    pulse: &Arc<Pulse>,
+) -> http::Request<Either<Incoming, Empty<Bytes>>> {
+    let (mut head, body) = request.into_parts();
+    let body = body::take_along(&mut head, body);
     let mut request = http::Request::new(body);
     request.extensions_mut().insert(Arc::new(head));
     request.extensions_mut().insert(Arc::clone(pulse));

@@ -40,6 +40,11 @@ const LIST_BYTES: usize = 256 << 10;
 /// Room made for ten candidates.
 const CANDIDATES_BYTES: usize = 4 << 10;
 
+/// Why there is nothing to complete.
+pub const MISSING: &str = "Query parameter 'query' is required";
+/// Why an identifier of the interface leads nowhere.
+pub const UNPREFIXED: &str = "Only HX_ prefixed IDs are allowed";
+
 /// A reply, or that the snapshot is damaged.
 pub(crate) type Answer = Result<Reply, RenderError>;
 
@@ -203,25 +208,29 @@ pub fn autocomplete(
     }
 }
 
+/// The entities whose names may be completed, or the one whose list has this name.
+///
+/// # Errors
+///
+/// Where none that may has.
+pub fn entities_completed(name: Option<&str>) -> Result<Vec<Entity>, Detail> {
+    let Some(name) = name else { return Ok(ENTITIES.to_vec()) };
+    let facts = completed().find(|facts| facts.route == name).ok_or_else(|| {
+        let known: Vec<&str> = completed().map(|facts| facts.route).collect();
+        Detail::new("entity_type", name, format!("must be one of {}", known.join(", ")))
+    })?;
+    Ok(vec![facts.entity])
+}
+
 /// The entities and the text an autocomplete asks for, or the reply that says why it asks for none.
 fn asked(entity_type: Option<&str>, query: &str) -> Result<(Vec<Entity>, String), Reply> {
-    let entities = match entity_type {
-        None => ENTITIES.to_vec(),
-        Some(raw) => {
-            let name = decode(raw).unwrap_or_default();
-            let facts = completed().find(|facts| facts.route == name).ok_or_else(|| {
-                let known: Vec<&str> = completed().map(|facts| facts.route).collect();
-                let reason = format!("must be one of {}", known.join(", "));
-                Reply::BadQuery(vec![Detail::new("entity_type", &echo(raw), reason)])
-            })?;
-            vec![facts.entity]
-        }
-    };
+    let name = entity_type.map(|raw| decode(raw).unwrap_or_default());
+    let entities = entities_completed(name.as_deref()).map_err(|detail| {
+        let value = entity_type.map(echo).unwrap_or_default();
+        Reply::BadQuery(vec![Detail::new(&detail.parameter, &value, detail.reason)])
+    })?;
     let text = completion::parse(query).map_err(|refused| match refused {
-        Refused::Missing => {
-            let message = "Query parameter 'query' is required";
-            Reply::error(StatusCode::BAD_REQUEST, message)
-        }
+        Refused::Missing => Reply::error(StatusCode::BAD_REQUEST, MISSING),
         Refused::Wrong(details) => Reply::BadQuery(details),
     })?;
     Ok((entities, text))
@@ -326,7 +335,11 @@ pub fn record(
 }
 
 /// Where an identifier leads; nowhere where it was merged into one that no record has.
-fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Found, RenderError> {
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Found, RenderError> {
     let found = snapshot.find(entity, id)?;
     let Found::Merged(into) = found else { return Ok(found) };
     let is_record = matches!(snapshot.find(entity, into)?, Found::Row(_));

@@ -59,7 +59,7 @@ const UNLINKED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>');
 ///
 /// Where the snapshot is damaged.
 pub fn list(older: &Older, request: &Request<'_>, served: &Served, timeout: Duration) -> Answer {
-    let query = match query::read(Query::older(older), &DIALECT, request.query) {
+    let query = match query::read(Query::older(older), &DIALECT, pairs(request.query)) {
         Ok(query) => query,
         Err(details) => return Ok(Reply::BadQuery(details)),
     };

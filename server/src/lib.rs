@@ -9,11 +9,13 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod body;
 pub mod client;
 pub mod coding;
 pub mod completion;
 pub mod connection;
 pub mod gate;
+pub mod graphql;
 pub mod handlers;
 pub mod head;
 pub mod legacy;

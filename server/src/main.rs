@@ -40,7 +40,7 @@ fn serve(options: &Options, lost: LostLines) -> Result<(), String> {
         options.connections.listening(options.listen).map_err(|error| error.to_string())?;
     let library =
         Library::open(&options.place(), options.verify).map_err(|error| error.to_string())?;
-    let service = Service::new(library, options.limits.gate(), options.list_timeout);
+    let service = Service::new(library, options.limits.gate(), options.bounds());
     serve::run(service, listening, lost).map_err(|error| {
         format!("cannot listen on {}: {error}; choose another with --listen", options.listen)
     })

@@ -14,7 +14,9 @@ use crate::{
     client::{Clients, ForwardedBy},
     connection::{Certificate, Preface, Timeouts, TlsError},
     gate::Gate,
+    graphql::options::GraphqlOptions,
     limits::{Counters, Limits, System},
+    routes::Bounds,
     serve::Listening,
 };
 
@@ -39,8 +41,8 @@ pub struct Options {
     #[arg(long, env = "PINAKES_VERIFY", value_parser = FalseyValueParser::new())]
     pub verify: bool,
 
-    /// How long finding a page of a list, or candidates of autocomplete, may take; what takes longer is
-    /// answered 503.
+    /// How long finding a page of a list, candidates of autocomplete, or an answer of GraphQL may take;
+    /// what takes longer is answered 503.
     #[arg(long, value_name = "SECONDS", default_value = "5", env = "PINAKES_LIST_TIMEOUT",
           value_parser = parse_seconds)]
     pub list_timeout: Duration,
@@ -48,6 +50,10 @@ pub struct Options {
     /// How many requests are let through.
     #[command(flatten)]
     pub limits: LimitOptions,
+
+    /// What GraphQL may be asked.
+    #[command(flatten)]
+    pub graphql: GraphqlOptions,
 
     /// How connections are treated.
     #[command(flatten)]
@@ -235,6 +241,11 @@ pub enum Place {
 }
 
 impl Options {
+    /// How far answers may go.
+    pub fn bounds(&self) -> Bounds {
+        Bounds { list_timeout: self.list_timeout, graphql: self.graphql.settings() }
+    }
+
     /// Where the snapshot to serve is.
     pub fn place(&self) -> Place {
         match (&self.snapshots, &self.snapshot) {

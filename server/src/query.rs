@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use pinakes_format::{
     entity::Entity,
-    keys::Keys,
+    keys::{Keys, keys_of},
     query::{PAGE_SIZES, Query, Refusal, nearest},
 };
 
@@ -35,7 +35,7 @@ pub struct Dialect {
 }
 
 /// How lists are asked.
-const CURRENT: Dialect = Dialect {
+pub const CURRENT: Dialect = Dialect {
     parameters: &[
         ("page", Parameter::Page),
         ("per_page", Parameter::PerPage),
@@ -61,17 +61,21 @@ pub type Read = fn(&mut Query, &str) -> Result<(), Vec<Refusal>>;
 ///
 /// Every parameter that is wrong, ten at most.
 pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
-    read(Query::new(entity), &CURRENT, raw)
+    read(Query::new(entity), &CURRENT, pairs(raw))
 }
 
-/// The same in any dialect; the question is the list as it is, to begin with.
+/// Adds parameters, decoded, in any dialect; the question is the list as it is, to begin with.
 ///
 /// # Errors
 ///
-/// As [`parse`].
-pub fn read(query: Query, dialect: &'static Dialect, raw: &str) -> Result<Query, Vec<Detail>> {
+/// Every parameter that is wrong, ten at most.
+pub fn read(
+    query: Query,
+    dialect: &'static Dialect,
+    pairs: impl Iterator<Item = Result<(String, String), Detail>>,
+) -> Result<Query, Vec<Detail>> {
     let mut reading = Reading { dialect, seen: Vec::new(), query, details: Vec::new() };
-    for pair in pairs(raw) {
+    for pair in pairs {
         match pair {
             Ok((name, value)) => reading.take(&name, &value),
             Err(detail) => reading.details.push(detail),
@@ -113,6 +117,26 @@ fn parameters(
         Parameter::Filter | Parameter::Search => filters,
         Parameter::Sort => sorts,
     })
+}
+
+/// What a list takes, for whoever asks by arguments: name, type and what it is.
+pub fn arguments(
+    entity: Entity,
+) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let described = |(name, parameter): (&'static str, Parameter)| {
+        let (type_name, doc) = match parameter {
+            Parameter::Page => ("Int", "Which page, from 1."),
+            Parameter::PerPage => ("Int", "Records a page: 10, 25, 50 or 100; 25 without it."),
+            Parameter::Filter => ("String", "What must hold of a record, as in REST."),
+            Parameter::Sort => ("String", "Up to three keys, as in REST."),
+            Parameter::Search => ("String", "Words that names begin with, as in REST."),
+            // Of the older variant alone.
+            Parameter::GroupBy => ("String", "What groups are counted by."),
+        };
+        (name, type_name, doc)
+    };
+    let known = parameters(&CURRENT, keys_of(entity));
+    known.filter(|(name, _)| !name.contains('-')).map(described)
 }
 
 /// A query under way.

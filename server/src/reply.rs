@@ -25,7 +25,8 @@ const EXPOSED: &str = "ETag, Link, Retry-After, X-Total-Count, X-Snapshot-Id, X-
 /// How many items there are on all pages of a bare array.
 const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
-const M1: &str = "Bad Request - Invalid query parameters";
+/// The message of whatever is wrong with a query.
+pub const M1: &str = "Bad Request - Invalid query parameters";
 
 /// What a handler answers with.
 #[derive(Clone, Debug)]
@@ -36,6 +37,17 @@ pub enum Reply {
         body: Bytes,
         /// Whether it may be kept and asked for again by its ETag.
         lasts: bool,
+    },
+    /// A body of another media type, or with another status or headers of its own.
+    Body {
+        /// The status.
+        status: StatusCode,
+        /// What the body is.
+        media_type: &'static str,
+        /// The body.
+        body: Bytes,
+        /// Headers beside the common ones, or in their place.
+        headers: Vec<(HeaderName, HeaderValue)>,
     },
     /// 200 with JSON in another form, which may be kept. Made by [`Reply::coded`] alone.
     Coded {
@@ -178,6 +190,13 @@ impl Reply {
                     keep(headers, stamp, Coding::Identity);
                 }
                 (StatusCode::OK, body)
+            }
+            Reply::Body { status, media_type, body, headers: own } => {
+                set(headers, header::CONTENT_TYPE, media_type);
+                for (name, value) in own {
+                    headers.insert(name, value);
+                }
+                (status, body)
             }
             Reply::Coded { body, coding } => {
                 keep(headers, stamp, coding);

@@ -10,7 +10,14 @@ use pinakes_format::{
 };
 
 use crate::{
+    body::Posted,
     gate::{Admission, Charge},
+    graphql::{
+        self, Place,
+        options::Settings,
+        page,
+        request::{MediaType, Posting, refusal},
+    },
     handlers, legacy,
     library::Served,
     limits::{Daily, Refusal, Verdict},
@@ -20,6 +27,17 @@ use crate::{
 
 /// Methods of everything that is read.
 pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
+/// Methods of where questions are posted.
+const POST_METHODS: &str = "POST, OPTIONS";
+
+/// How far answers may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// How long finding a page of a list, candidates, or an answer to GraphQL may take.
+    pub list_timeout: Duration,
+    /// What a question of GraphQL may come to.
+    pub graphql: Settings,
+}
 
 /// A request, as far as routing and handlers look at it.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +54,8 @@ pub struct Request<'a> {
     pub headers: &'a HeaderMap,
     /// Who asks, and how it stands.
     pub admission: &'a Admission,
+    /// What was posted.
+    pub posted: Option<&'a Posted>,
 }
 
 impl<'a> Request<'a> {
@@ -49,6 +69,7 @@ impl<'a> Request<'a> {
             uri_bytes: uri.path_and_query().map_or(0, |sent| sent.as_str().len()),
             headers: &head.headers,
             admission,
+            posted: crate::body::of(head).map(|posted| &**posted),
         }
     }
 }
@@ -66,6 +87,8 @@ pub enum Route<'a> {
     RateLimit,
     /// Candidates of all entities, or of the one whose name was sent.
     Autocomplete(Option<&'a str>),
+    /// A place of GraphQL.
+    Graphql(Place<'a>),
     /// A list.
     List(&'static Facts),
     /// A record by its identifier, as it was sent.
@@ -81,9 +104,19 @@ impl Route<'_> {
     pub fn charge(self) -> Charge {
         match self {
             Route::Index | Route::Health | Route::Ready | Route::RateLimit => Charge::Free,
+            Route::Graphql(Place::Questions) => Charge::Minute,
+            Route::Graphql(Place::Schema | Place::Page(_)) => Charge::Free,
             Route::Autocomplete(_) => Charge::Daily(Daily::Search),
             Route::List(_) | Route::OlderList(_) => Charge::Daily(Daily::List),
             Route::Record(..) | Route::OlderRecord(..) => Charge::Minute,
+        }
+    }
+
+    /// The methods it takes.
+    fn methods(self) -> &'static str {
+        match self {
+            Route::Graphql(Place::Questions) => POST_METHODS,
+            _ => READ_METHODS,
         }
     }
 }
@@ -108,6 +141,10 @@ pub fn find(path: &str) -> Option<Route<'_>> {
         ["rate-limit"] => Some(Route::RateLimit),
         ["autocomplete"] => Some(Route::Autocomplete(None)),
         ["autocomplete", _] => Some(Route::Autocomplete(segments.last().copied())),
+        ["graphql"] => Some(Route::Graphql(Place::Questions)),
+        ["graphql", "schema"] => Some(Route::Graphql(Place::Schema)),
+        ["graphiql"] => Some(Route::Graphql(Place::Page(None))),
+        ["graphiql", _] => Some(Route::Graphql(Place::Page(segments.last().copied()))),
         names => {
             if let Some(facts) = of_list(names) {
                 return Some(Route::List(facts));
@@ -135,14 +172,12 @@ pub fn resolve<'a>(request: &Request<'a>) -> Result<Route<'a>, Reply> {
         let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
         return Err(Reply::error(StatusCode::URI_TOO_LONG, message));
     }
-    let Some(route) = find(request.path) else {
-        let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
-        return Err(Reply::error(StatusCode::NOT_FOUND, message));
-    };
+    let route = find(request.path).ok_or_else(|| nowhere(request))?;
+    let allow = route.methods();
     match *request.method {
-        Method::GET | Method::HEAD => Ok(route),
-        Method::OPTIONS => Err(Reply::Options { allow: READ_METHODS }),
-        _ => Err(Reply::method_not_allowed(READ_METHODS)),
+        Method::OPTIONS => Err(Reply::Options { allow }),
+        ref method if allow.split(", ").any(|known| known == method.as_str()) => Ok(route),
+        _ => Err(Reply::method_not_allowed(allow)),
     }
 }
 
@@ -152,6 +187,12 @@ pub fn refused(path: &str, verdict: Verdict) -> Reply {
         (Some(Refusal::Minute), Some(Route::OlderList(_))) => Reply::TooManyBriefly(verdict),
         _ => Reply::TooMany(verdict),
     }
+}
+
+/// The reply to a path that leads nowhere.
+fn nowhere(request: &Request<'_>) -> Reply {
+    let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
+    Reply::error(StatusCode::NOT_FOUND, message)
 }
 
 /// Answers a request from one snapshot; `None` where that might take a while, and must not: it would
@@ -164,7 +205,7 @@ pub fn run(
     route: Route<'_>,
     request: &Request<'_>,
     served: &Served,
-    list_timeout: Duration,
+    bounds: &Bounds,
     may_wait: bool,
 ) -> Result<Option<Reply>, RenderError> {
     if served.is_poisoned() && !matches!(route, Route::Health) {
@@ -176,18 +217,51 @@ pub fn run(
         Route::Ready => handlers::ready(&served.snapshot),
         Route::RateLimit => handlers::rate_limit(request.admission),
         Route::Autocomplete(entity_type) => {
-            return handlers::autocomplete(entity_type, request, served, list_timeout, may_wait);
+            return handlers::autocomplete(
+                entity_type,
+                request,
+                served,
+                bounds.list_timeout,
+                may_wait,
+            );
         }
+        Route::Graphql(place) => return graphql_at(place, request, served, bounds, may_wait),
         Route::List(_) | Route::OlderList(_) if !may_wait => return Ok(None),
-        Route::List(facts) => handlers::list(facts, request, served, list_timeout)?,
+        Route::List(facts) => handlers::list(facts, request, served, bounds.list_timeout)?,
         Route::Record(facts, id) => {
             handlers::record(&handlers::CURRENT, facts, id, request, served)?
         }
-        Route::OlderList(older) => legacy::list(older, request, served, list_timeout)?,
+        Route::OlderList(older) => legacy::list(older, request, served, bounds.list_timeout)?,
         Route::OlderRecord(older, id) => {
             let facts = older.entity.facts();
             handlers::record(&legacy::VARIANT, facts, id, request, served)?
         }
+    }))
+}
+
+/// The same of a place of GraphQL.
+fn graphql_at(
+    place: Place<'_>,
+    request: &Request<'_>,
+    served: &Served,
+    bounds: &Bounds,
+    may_wait: bool,
+) -> Result<Option<Reply>, RenderError> {
+    Ok(Some(match (place, request.posted) {
+        (Place::Schema, _) => graphql::schema_reply(),
+        (Place::Page(name), _) if bounds.graphql.has_page => {
+            page::reply(name, request.headers).unwrap_or_else(|| nowhere(request))
+        }
+        (Place::Page(_), _) => nowhere(request),
+        (Place::Questions, Some(posted)) if may_wait => {
+            let posting = Posting {
+                body: posted.text(),
+                media_type: MediaType::accepted(request.headers),
+                is_gone: posted.is_gone(),
+            };
+            graphql::reply(&posting, served, bounds)?
+        }
+        (Place::Questions, _) => return Ok(refusal(request.headers)),
     }))
 }
 

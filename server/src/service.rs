@@ -10,7 +10,6 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -19,12 +18,13 @@ use tokio::task;
 
 use crate::{
     access::{self, RequestId, RequestIds},
+    body::{self, Posted},
     gate::{Admission, Gate},
     head,
     library::Library,
     reply::Reply,
     room::capacity_of,
-    routes::{self, Request, Route},
+    routes::{self, Bounds, Request, Route},
     turns::{Share, Turns},
 };
 
@@ -52,8 +52,7 @@ pub fn worker_count() -> usize {
 pub struct Service {
     library: Library,
     gate: Gate,
-    /// How long finding a page of a list, or candidates, may take.
-    list_timeout: Duration,
+    bounds: Bounds,
     turns: Arc<Turns>,
     requests: RequestIds,
 }
@@ -67,10 +66,10 @@ pub struct Answer {
 }
 
 impl Service {
-    /// A service that answers from a library, and gives up on a question after a time.
-    pub fn new(library: Library, gate: Gate, list_timeout: Duration) -> Service {
+    /// A service that answers from a library, and gives up on a question beyond its bounds.
+    pub fn new(library: Library, gate: Gate, bounds: Bounds) -> Service {
         let turns = Arc::new(Turns::new(cores() * LISTS_PER_CORE));
-        Service { library, gate, list_timeout, turns, requests: RequestIds::new() }
+        Service { library, gate, bounds, turns, requests: RequestIds::new() }
     }
 
     /// What is served.
@@ -121,6 +120,13 @@ impl Service {
                 return Answer { response, share: Some(share) };
             }
         }
+        // Dropped with this future: when the client is gone, or has its answer.
+        let _leaving = body::of(&head).map(Posted::leaving);
+        if let Some(posted) = body::of(&head)
+            && let Err(reply) = posted.read(&head).await
+        {
+            return self.small(reply, &method);
+        }
         let overloaded = |what| {
             tracing::warn!(request = %id, "no {what} in time; answering 503");
             self.small(Reply::unavailable().closing(), &method)
@@ -158,7 +164,7 @@ impl Service {
         let request = Request::new(head, admission);
         let answered = guard(id, || match resolve(head, &request) {
             Err(reply) => Ok(Some(reply)),
-            Ok(route) => routes::run(route, &request, &served, self.list_timeout, may_wait)
+            Ok(route) => routes::run(route, &request, &served, &self.bounds, may_wait)
                 .map(|reply| Some(reply?.coded(request.headers))),
         });
         let reply = match answered {

@@ -1,0 +1,119 @@
+//! Bodies: read for the one route that takes them, so many bytes and for so long.
+//!
+//! All others answer without reading. A body goes along with its request's head, where the service
+//! finds it once it knows that it is wanted.
+
+use std::{
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Method, StatusCode, header, request::Parts};
+use http_body_util::{BodyExt, Either, Empty, LengthLimitError, Limited};
+use hyper::body::{Body, Incoming};
+use tokio::time::timeout;
+
+use crate::{
+    graphql::Place,
+    reply::Reply,
+    routes::{self, Route},
+};
+
+/// Bytes of a body.
+pub const BODY_BYTES_MAX: usize = 65_536;
+/// How long a client may take to send it.
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A body that was sent with a request, in the extensions of its head.
+#[derive(Debug, Default)]
+pub struct Posted {
+    body: Mutex<Option<Incoming>>,
+    text: OnceLock<Bytes>,
+    is_gone: AtomicBool,
+}
+
+/// Says, when it is dropped, that the client is gone; where it was answered before, nobody listens.
+#[derive(Debug)]
+pub struct Leaving(Arc<Posted>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.is_gone.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Puts a body into its request's head where the route takes one; else it stays where it is, unread.
+pub fn take_along(head: &mut Parts, body: Incoming) -> Either<Incoming, Empty<Bytes>> {
+    let route = routes::find(head.uri.path());
+    let is_taken = matches!(route, Some(Route::Graphql(Place::Questions)));
+    if !is_taken || head.method != Method::POST {
+        return Either::Left(body);
+    }
+    let posted = Posted { body: Mutex::new(Some(body)), ..Posted::default() };
+    head.extensions.insert(Arc::new(posted));
+    Either::Right(Empty::new())
+}
+
+/// The body that came with a head.
+pub fn of(head: &Parts) -> Option<&Arc<Posted>> {
+    head.extensions.get()
+}
+
+impl Posted {
+    /// To be kept for as long as the answer is awaited.
+    pub fn leaving(self: &Arc<Self>) -> Leaving {
+        Leaving(Arc::clone(self))
+    }
+
+    /// Whether the client is gone.
+    pub fn is_gone(&self) -> &AtomicBool {
+        &self.is_gone
+    }
+
+    /// The body, once it was read.
+    pub fn text(&self) -> &[u8] {
+        self.text.get().map_or(&[], |text| text)
+    }
+
+    /// Reads the body.
+    ///
+    /// # Errors
+    ///
+    /// The reply to one that is too long, too slow or cut short.
+    pub async fn read(&self, head: &Parts) -> Result<(), Reply> {
+        let body = self.body.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(body) = body else { return Ok(()) };
+        let announced = head.headers.get(header::CONTENT_LENGTH);
+        let length = announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if length.is_some_and(|length| length > BODY_BYTES_MAX as u64) {
+            return Err(too_long());
+        }
+        let text = collect(body).await?;
+        // Read once: the body was taken.
+        let _ = self.text.set(text);
+        Ok(())
+    }
+}
+
+fn too_long() -> Reply {
+    let message = format!("Request body exceeds {BODY_BYTES_MAX} bytes");
+    Reply::error(StatusCode::PAYLOAD_TOO_LARGE, message).closing()
+}
+
+async fn collect<B>(body: B) -> Result<Bytes, Reply>
+where
+    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
+    match timeout(BODY_TIMEOUT, Limited::new(body, BODY_BYTES_MAX).collect()).await {
+        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
+        Ok(Err(_)) => {
+            Err(Reply::error(StatusCode::BAD_REQUEST, "Request body is incomplete").closing())
+        }
+        Err(_) => Err(Reply::error(StatusCode::REQUEST_TIMEOUT, "Request timed out").closing()),
+    }
+}

@@ -1,0 +1,353 @@
+//! From a plan to the answer's text, written straight from the archived records, and never further
+//! than its bounds.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use pinakes_format::{
+    autocomplete::{self, Candidate},
+    entity::Entity,
+    json,
+    query::{AnswerError, Deadline, Query},
+    render::{Page, RenderError, Shape},
+    select::{Answering, Beyond, SelectError, Selection},
+    snapshot::{Found, Snapshot},
+};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::value::RawValue;
+
+use super::{
+    error::{Error, PARTS_MAX},
+    introspection::Introspection,
+    options::Settings,
+    plan::{Autocomplete, List, Named, PagePart, Plan, Question},
+};
+use crate::handlers::end_of_chain;
+
+/// Room made for an answer before it is written.
+const ANSWER_BYTES: usize = 16 << 10;
+
+/// When work on an answer ends, finished or not.
+pub struct Patience<'a> {
+    /// At this moment, however it goes.
+    pub until: Instant,
+    /// Once the client is gone.
+    pub is_gone: &'a AtomicBool,
+}
+
+/// Why an answer came to no end.
+#[derive(Debug)]
+pub enum Halted {
+    /// The snapshot is damaged.
+    Damaged(RenderError),
+    /// It took longer than it may; the server's doing as much as the client's.
+    Timeout,
+    /// The client is gone.
+    Gone,
+    /// It is more than may be asked at once.
+    Exceeded(Error),
+}
+
+/// Writes the answer to a plan: the text of `data`, and what is wrong with parts of it.
+///
+/// # Errors
+///
+/// Where it came to no end.
+pub fn answer(
+    plan: &Plan<'_>,
+    snapshot: &Snapshot,
+    introspection: &Introspection,
+    settings: &Settings,
+    patience: &Patience<'_>,
+) -> Result<(Vec<u8>, Vec<Error>), Halted> {
+    let mut page = Page::new(snapshot, Shape::Single);
+    page.out.reserve(ANSWER_BYTES);
+    let begun_cpu = thread_cpu();
+    let mut answering =
+        Executor { plan, snapshot, settings, patience, begun_cpu, records: 0, halted: None };
+    let mut errors = Vec::new();
+    match answering.roots(introspection, &mut page, &mut errors) {
+        Ok(()) => Ok((page.out, errors)),
+        Err(SelectError::Damaged(error)) => Err(Halted::Damaged(error)),
+        // Whoever stops says why.
+        Err(SelectError::Stopped) => Err(answering.halted.unwrap_or(Halted::Timeout)),
+    }
+}
+
+/// Processor time this thread has used.
+fn thread_cpu() -> Duration {
+    let spent = clock_gettime(ClockId::ThreadCPUTime);
+    // Neither is negative.
+    Duration::new(spent.tv_sec.unsigned_abs(), spent.tv_nsec.unsigned_abs() as u32)
+}
+
+struct Executor<'p, 's> {
+    plan: &'p Plan<'p>,
+    snapshot: &'s Snapshot,
+    settings: &'p Settings,
+    patience: &'p Patience<'p>,
+    begun_cpu: Duration,
+    /// Records read so far.
+    records: u64,
+    halted: Option<Halted>,
+}
+
+impl Executor<'_, '_> {
+    fn roots(
+        &mut self,
+        introspection: &Introspection,
+        page: &mut Page<'_>,
+        errors: &mut Vec<Error>,
+    ) -> Result<(), SelectError> {
+        let plan = self.plan;
+        page.open_object();
+        for root in &plan.roots {
+            page.key(&format!("\"{}\":", root.key));
+            match &root.question {
+                Question::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                Question::Record(_, Err(error), _) => {
+                    page.null();
+                    if let Some(error) = error.as_ref().filter(|_| errors.len() < PARTS_MAX) {
+                        errors.push(error.clone().of(&[root.key]));
+                    }
+                }
+                Question::Record(entity, Ok(id), selection) => {
+                    self.by_id(*entity, *id, selection, page)?;
+                }
+                Question::List(number) => {
+                    let list = &plan.lists[*number];
+                    self.list(list, &list.query, page)?;
+                }
+                Question::Autocomplete(asked) => self.autocomplete(asked, page)?,
+                Question::Schema(type_name, asked) => {
+                    introspection.answer(type_name.as_deref(), asked, page, self)?;
+                }
+            }
+            self.grown(page.out.len())?;
+        }
+        page.close_object();
+        Ok(())
+    }
+
+    fn by_id(
+        &mut self,
+        entity: Entity,
+        id: u64,
+        selection: &Selection,
+        page: &mut Page<'_>,
+    ) -> Result<(), SelectError> {
+        let found = match end_of_chain(self.snapshot, entity, id)? {
+            Found::Merged(into) => self.snapshot.find(entity, into)?,
+            found => found,
+        };
+        match found {
+            Found::Row(row) => Answering { page, beyond: self }.record(entity, row, selection),
+            _ => {
+                page.null();
+                Ok(())
+            }
+        }
+    }
+
+    fn list(&mut self, list: &List, query: &Query, page: &mut Page<'_>) -> Result<(), SelectError> {
+        let answered = query.answer(self.snapshot, Deadline::when(&|| self.is_over().is_some()));
+        let answer = answered.map_err(|error| self.unanswered(error))?;
+        page.open_object();
+        for (key, part) in &list.members {
+            page.key(key);
+            match part {
+                PagePart::Meta(members) => write_members(members, page, |name, out| {
+                    let number = match name {
+                        "count" => answer.count,
+                        "page" => query.page.get().into(),
+                        _ => query.per_page.into(),
+                    };
+                    json::unsigned(out, number);
+                }),
+                PagePart::Results(selection) => {
+                    let row = |row: &u32, page: &mut Page<'_>, beyond: &mut Self| {
+                        Answering { page, beyond }.record(query.entity, *row, selection)
+                    };
+                    self.array(&answer.rows, page, row)?;
+                }
+                PagePart::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                // Planned for autocomplete alone.
+                PagePart::Candidates(_) => return Err(RenderError::Record.into()),
+            }
+        }
+        page.close_object();
+        Ok(())
+    }
+
+    fn autocomplete(
+        &mut self,
+        asked: &Autocomplete,
+        page: &mut Page<'_>,
+    ) -> Result<(), SelectError> {
+        let is_over = || self.is_over().is_some();
+        let deadline = Deadline::when(&is_over);
+        let found =
+            autocomplete::autocomplete(self.snapshot, &asked.entities, &asked.text, deadline);
+        let found = found.map_err(|error| self.unanswered(error))?;
+        page.open_object();
+        for (key, part) in &asked.members {
+            page.key(key);
+            match part {
+                PagePart::Meta(members) => {
+                    write_members(members, page, |_, out| json::unsigned(out, found.count));
+                }
+                PagePart::Candidates(members) => {
+                    let one = |candidate: &Candidate, page: &mut Page<'_>, beyond: &mut Self| {
+                        beyond.record(page.out.len())?;
+                        Ok(write_candidate(*candidate, members, page)?)
+                    };
+                    self.array(&found.best, page, one)?;
+                }
+                PagePart::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                // Planned for lists alone.
+                PagePart::Results(_) => return Err(RenderError::Record.into()),
+            }
+        }
+        page.close_object();
+        Ok(())
+    }
+
+    fn array<T>(
+        &mut self,
+        items: &[T],
+        page: &mut Page<'_>,
+        write: impl Fn(&T, &mut Page<'_>, &mut Self) -> Result<(), SelectError>,
+    ) -> Result<(), SelectError> {
+        page.out.push(b'[');
+        for (at, item) in items.iter().enumerate() {
+            if at > 0 {
+                page.out.push(b',');
+            }
+            write(item, page, self)?;
+        }
+        page.out.push(b']');
+        self.grown(page.out.len())
+    }
+
+    /// Why work must end now, if it must.
+    fn is_over(&self) -> Option<Halted> {
+        if self.patience.is_gone.load(Ordering::Relaxed) {
+            return Some(Halted::Gone);
+        }
+        if Instant::now() >= self.patience.until {
+            return Some(Halted::Timeout);
+        }
+        let cpu_max = self.settings.cpu;
+        (thread_cpu().saturating_sub(self.begun_cpu) >= cpu_max).then(|| {
+            let millis = cpu_max.as_millis();
+            let message = format!("takes more than {millis} ms of processor time; ask in parts");
+            Halted::Exceeded(Error::new(message))
+        })
+    }
+
+    fn stop(&mut self, why: Halted) -> SelectError {
+        self.halted = Some(why);
+        SelectError::Stopped
+    }
+
+    fn unanswered(&mut self, error: AnswerError) -> SelectError {
+        match error {
+            AnswerError::Damaged(error) => error.into(),
+            AnswerError::Deadline => {
+                let why = self.is_over().unwrap_or(Halted::Timeout);
+                self.stop(why)
+            }
+        }
+    }
+}
+
+impl Beyond for Executor<'_, '_> {
+    fn record(&mut self, out_bytes: usize) -> Result<(), SelectError> {
+        self.records += 1;
+        if self.records > self.settings.records {
+            let records_max = self.settings.records;
+            let message = format!(
+                "comes to more than {records_max} records, those referred to among them; lower \
+                 per_page, or ask in parts"
+            );
+            return Err(self.stop(Halted::Exceeded(Error::new(message))));
+        }
+        if let Some(why) = self.is_over() {
+            return Err(self.stop(why));
+        }
+        self.grown(out_bytes)
+    }
+
+    fn grown(&mut self, out_bytes: usize) -> Result<(), SelectError> {
+        let bytes_max = self.settings.bytes;
+        if out_bytes <= bytes_max {
+            return Ok(());
+        }
+        let message = format!("comes to more than {bytes_max} bytes; ask for less, or in parts");
+        Err(self.stop(Halted::Exceeded(Error::new(message))))
+    }
+
+    fn question(
+        &mut self,
+        number: usize,
+        (entity, row): (Entity, u32),
+        page: &mut Page<'_>,
+    ) -> Result<(), SelectError> {
+        if let Some(why) = self.is_over() {
+            return Err(self.stop(why));
+        }
+        let list = &self.plan.lists[number];
+        let query = about(list, entity, self.snapshot.row_id(entity, row)?)?;
+        self.list(list, &query, page)
+    }
+}
+
+/// The question of a list about one record.
+fn about(list: &List, entity: Entity, id: u64) -> Result<Query, RenderError> {
+    let mut text = format!("{}:", list.key.unwrap_or_default()).into_bytes();
+    entity.write_id(id, &mut text);
+    let mut one = Query::new(list.query.entity);
+    // Keys of the catalog, and an id as every filter takes it.
+    one.filter(&String::from_utf8_lossy(&text)).map_err(|_| RenderError::Record)?;
+    let mut query = list.query.clone();
+    match (query.filter.first_mut(), one.filter.pop()) {
+        (Some(first), Some(of)) => *first = of,
+        _ => return Err(RenderError::Record),
+    }
+    Ok(query)
+}
+
+fn write_members(
+    members: &[(String, Named)],
+    page: &mut Page<'_>,
+    write: impl Fn(&'static str, &mut Vec<u8>),
+) {
+    page.open_object();
+    for (key, named) in members {
+        page.key(key);
+        match named {
+            Named::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+            Named::Member(name) => write(name, &mut page.out),
+        }
+    }
+    page.close_object();
+}
+
+/// Writes members of a candidate out of its JSON; there are ten at most.
+fn write_candidate(
+    candidate: Candidate,
+    members: &[(String, Named)],
+    page: &mut Page<'_>,
+) -> Result<(), RenderError> {
+    let mut whole = Vec::new();
+    autocomplete::render(page.snapshot(), candidate.entity, candidate.row, &mut whole)?;
+    let known: std::collections::HashMap<&str, &RawValue> =
+        serde_json::from_slice(&whole).map_err(|_| RenderError::Record)?;
+    write_members(members, page, |name, out| {
+        let json = known.get(name).map_or("null", |json| json.get());
+        out.extend_from_slice(json.as_bytes());
+    });
+    Ok(())
+}

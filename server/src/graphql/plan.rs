@@ -1,0 +1,311 @@
+//! From the tree of what is asked to a plan: checked queries, selections by place, and what they
+//! cost before any is begun.
+//!
+//! A record costs 1 and what is asked of the records it refers to; a list costs `per_page` times
+//! that and 1. Of a member that is a list of references one is counted, as how many there are is
+//! not known before the record is read; they are counted then.
+
+use pinakes_format::{
+    autocomplete::RESULTS_MAX,
+    entity::Entity,
+    query::Query,
+    select::{Part, Selected, Selection},
+};
+
+use super::{
+    document::{Asked, Document},
+    error::Error,
+    types::{Types, Way},
+};
+use crate::{
+    completion::{self, Refused},
+    handlers::{MISSING, UNPREFIXED, entities_completed},
+    query::{CURRENT, arguments, read},
+    reply::M1,
+};
+
+/// What is to be answered.
+pub struct Plan<'d> {
+    /// The fields of the answer, in its order.
+    pub roots: Vec<Root<'d>>,
+    /// The lists that are asked for, anywhere.
+    pub lists: Vec<List>,
+    /// Records that may be read: what the plan was found to cost.
+    pub records: u64,
+}
+
+/// A field of the answer.
+pub struct Root<'d> {
+    /// Its name.
+    pub key: &'d str,
+    /// What stands there.
+    pub question: Question<'d>,
+}
+
+/// What is asked at the root.
+pub enum Question<'d> {
+    /// This JSON.
+    Constant(String),
+    /// A record by its number, or why it is `null`.
+    Record(Entity, Result<u64, Option<Error>>, Selection),
+    /// A list, by its number.
+    List(usize),
+    /// What a text being typed may mean.
+    Autocomplete(Autocomplete),
+    /// The schema, or a type of it by name.
+    Schema(Option<String>, &'d Asked<'d>),
+}
+
+/// A list that is asked for.
+pub struct List {
+    /// The question. Where it is one about a record, its first expression is made for each.
+    pub query: Query,
+    /// The key by which the list finds a record.
+    pub key: Option<&'static str>,
+    /// What is asked of the page.
+    pub members: Vec<(String, PagePart)>,
+}
+
+/// A text being typed.
+pub struct Autocomplete {
+    /// The entities whose names it may be.
+    pub entities: Vec<Entity>,
+    /// The text.
+    pub text: String,
+    /// What is asked of the page.
+    pub members: Vec<(String, PagePart)>,
+}
+
+/// A part of a page.
+pub enum PagePart {
+    /// This JSON.
+    Constant(String),
+    /// Members of `meta`.
+    Meta(Vec<(String, Named)>),
+    /// Records.
+    Results(Selection),
+    /// Candidates.
+    Candidates(Vec<(String, Named)>),
+}
+
+/// A member that is found by its name in REST.
+pub enum Named {
+    /// This JSON.
+    Constant(String),
+    /// What has this name.
+    Member(&'static str),
+}
+
+/// Plans what is asked of a document.
+///
+/// # Errors
+///
+/// Where an argument of a list is wrong, or more records are asked for than may be.
+pub fn plan<'d>(
+    types: &Types,
+    document: &'d Document,
+    asked: &'d [Asked<'d>],
+    records_max: u64,
+) -> Result<Plan<'d>, Vec<Error>> {
+    let mut planner = Planner { types, document, lists: Vec::new() };
+    let mut roots = Vec::with_capacity(asked.len());
+    let mut records: u64 = 0;
+    for asked in asked {
+        let planned = planner.root(asked);
+        let (question, cost) = planned.map_err(|error| vec![error.of(&[asked.key])])?;
+        records = records.saturating_add(cost);
+        roots.push(Root { key: asked.key, question });
+    }
+    if records > records_max {
+        let message = format!(
+            "asks for up to {records} records at once, of {records_max} at most; lower per_page, \
+             or ask in parts"
+        );
+        return Err(vec![Error::new(message)]);
+    }
+    Ok(Plan { roots, lists: planner.lists, records })
+}
+
+struct Planner<'d, 't> {
+    types: &'t Types,
+    document: &'d Document,
+    lists: Vec<List>,
+}
+
+impl<'d> Planner<'d, '_> {
+    fn root(&mut self, asked: &'d Asked<'d>) -> Result<(Question<'d>, u64), Error> {
+        let name = asked.field.name.as_str();
+        match (name, self.types.way(asked.of, name)) {
+            ("__typename", _) => Ok((Question::Constant(type_name(asked)), 0)),
+            ("__schema", _) => Ok((Question::Schema(None, asked), 0)),
+            ("__type", _) => {
+                let name = self.document.argument(asked.field, "name").unwrap_or_default();
+                Ok((Question::Schema(Some(name), asked), 0))
+            }
+            (_, Some(Way::ById(entity))) => {
+                let id = self.document.argument(asked.field, "id").unwrap_or_default();
+                let (selection, cost) = self.selection(&asked.children)?;
+                Ok((Question::Record(*entity, number(*entity, &id), selection), cost + 1))
+            }
+            (_, Some(Way::List(entity, key))) => {
+                let (number, cost) = self.list(*entity, *key, asked)?;
+                Ok((Question::List(number), cost))
+            }
+            (_, Some(Way::Autocomplete)) => {
+                Ok((Question::Autocomplete(self.autocomplete(asked)?), 1 + RESULTS_MAX as u64))
+            }
+            _ => Err(unplanned(asked)),
+        }
+    }
+
+    /// What is asked of a value, and the records that costs beside the one it is of.
+    fn selection(&mut self, asked: &'d [Asked<'d>]) -> Result<(Selection, u64), Error> {
+        let mut selected = Vec::with_capacity(asked.len());
+        let mut cost: u64 = 0;
+        for asked in asked {
+            let name = asked.field.name.as_str();
+            let part = if name == "__typename" {
+                Part::Constant(type_name(asked).into())
+            } else {
+                let way = self.types.way(asked.of, name).ok_or_else(|| unplanned(asked))?;
+                let (part, below) = self.part(way, asked)?;
+                cost = cost.saturating_add(below);
+                part
+            };
+            selected.push(Selected { key: written(asked).into(), part });
+        }
+        Ok((Selection(selected), cost))
+    }
+
+    fn part(&mut self, way: &Way, asked: &'d Asked<'d>) -> Result<(Part, u64), Error> {
+        match way {
+            Way::Member(at) => {
+                let (selection, cost) = self.selection(&asked.children)?;
+                Ok((Part::Member(*at, selection), cost))
+            }
+            Way::Flat(at, inner) => {
+                let (part, cost) = self.part(inner, asked)?;
+                Ok((Part::Flat(*at, Box::new(part)), cost))
+            }
+            Way::Id => Ok((Part::Id, 0)),
+            Way::Name => Ok((Part::Name, 0)),
+            Way::Code => Ok((Part::Code, 0)),
+            Way::Record(_) => {
+                let (selection, cost) = self.selection(&asked.children)?;
+                Ok((Part::Record(selection), cost.saturating_add(1)))
+            }
+            Way::List(entity, key) => {
+                let (number, cost) = self.list(*entity, *key, asked)?;
+                Ok((Part::Question(number), cost))
+            }
+            _ => Err(unplanned(asked)),
+        }
+    }
+
+    fn list(
+        &mut self,
+        entity: Entity,
+        key: Option<&'static str>,
+        asked: &'d Asked<'d>,
+    ) -> Result<(usize, u64), Error> {
+        let query = self.query(entity, key, asked)?;
+        let mut members = Vec::with_capacity(asked.children.len());
+        let mut cost: u64 = 1;
+        for child in &asked.children {
+            let part = match self.types.way(child.of, child.field.name.as_str()) {
+                Some(Way::Results) => {
+                    let (selection, below) = self.selection(&child.children)?;
+                    let records = u64::from(query.per_page).saturating_mul(below.saturating_add(1));
+                    cost = cost.saturating_add(records);
+                    PagePart::Results(selection)
+                }
+                _ => self.meta(child)?,
+            };
+            members.push((written(child), part));
+        }
+        self.lists.push(List { query, key, members });
+        Ok((self.lists.len() - 1, cost))
+    }
+
+    /// The question of a list, as REST would ask it by the same arguments.
+    fn query(
+        &self,
+        entity: Entity,
+        key: Option<&'static str>,
+        asked: &Asked<'_>,
+    ) -> Result<Query, Error> {
+        let mut query = Query::new(entity);
+        if let Some(key) = key {
+            // Stands for the record's own, so that expressions are counted as they will be.
+            query.filter(&format!("{key}:null")).map_err(|_| unplanned(asked))?;
+        }
+        let given = arguments(entity).filter_map(|(name, ..)| {
+            let value = self.document.argument(asked.field, name)?;
+            Some(Ok((name.to_owned(), value)))
+        });
+        read(query, &CURRENT, given).map_err(|details| Error::new(M1).with(details))
+    }
+
+    fn autocomplete(&mut self, asked: &'d Asked<'d>) -> Result<Autocomplete, Error> {
+        let text = self.document.argument(asked.field, "query").unwrap_or_default();
+        completion::check(&text).map_err(|refused| match refused {
+            Refused::Missing => Error::new(MISSING),
+            Refused::Wrong(details) => Error::new(M1).with(details),
+        })?;
+        let name = self.document.argument(asked.field, "entity_type");
+        let entities = entities_completed(name.as_deref())
+            .map_err(|detail| Error::new(M1).with(vec![detail]))?;
+        let mut members = Vec::with_capacity(asked.children.len());
+        for child in &asked.children {
+            let part = match self.types.way(child.of, child.field.name.as_str()) {
+                Some(Way::Results) => PagePart::Candidates(self.named(child)?),
+                _ => self.meta(child)?,
+            };
+            members.push((written(child), part));
+        }
+        Ok(Autocomplete { entities, text, members })
+    }
+
+    /// A part of a page that is not its results.
+    fn meta(&self, asked: &Asked<'_>) -> Result<PagePart, Error> {
+        if asked.field.name == "__typename" {
+            return Ok(PagePart::Constant(type_name(asked)));
+        }
+        Ok(PagePart::Meta(self.named(asked)?))
+    }
+
+    fn named(&self, asked: &Asked<'_>) -> Result<Vec<(String, Named)>, Error> {
+        let of = |child: &Asked<'_>| {
+            let name = child.field.name.as_str();
+            let named = match self.types.way(child.of, name) {
+                Some(Way::Named(name)) => Named::Member(name),
+                _ if name == "__typename" => Named::Constant(type_name(child)),
+                _ => return Err(unplanned(child)),
+            };
+            Ok((written(child), named))
+        };
+        asked.children.iter().map(of).collect()
+    }
+}
+
+/// The number of an identifier, or why no record has it.
+fn number(entity: Entity, id: &str) -> Result<u64, Option<Error>> {
+    if entity.facts().letter.is_some() && !id.starts_with("HX_") {
+        return Err(Some(Error::new(UNPREFIXED)));
+    }
+    entity.parse_id(id).ok_or(None)
+}
+
+/// A key as it is written, its comma aside; a name of GraphQL needs no escape.
+fn written(asked: &Asked<'_>) -> String {
+    format!("\"{}\":", asked.key)
+}
+
+fn type_name(asked: &Asked<'_>) -> String {
+    format!("\"{}\"", asked.of)
+}
+
+/// A validated field that no type has: types and schema are of one making.
+fn unplanned(asked: &Asked<'_>) -> Error {
+    Error::new(format!("`{}.{}` cannot be answered", asked.of, asked.field.name))
+}

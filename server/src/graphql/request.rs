@@ -1,0 +1,217 @@
+//! What is posted to `/graphql`: its head and its body, held against what is taken.
+
+use std::sync::atomic::AtomicBool;
+
+use apollo_compiler::response::JsonMap;
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+
+use super::document::Asking;
+use crate::reply::Reply;
+
+const JSON: &str = "application/json";
+/// What GraphQL over HTTP calls an answer of its own.
+const GRAPHQL_RESPONSE: &str = "application/graphql-response+json";
+/// Why a body is refused.
+const NO_QUERY: &str = "Request body must be a JSON object with a string member \"query\"";
+
+/// A body that was read, and what matters of its head.
+#[derive(Clone, Copy)]
+pub struct Posting<'a> {
+    /// The body.
+    pub body: &'a [u8],
+    /// How the answer is to be sent.
+    pub media_type: MediaType,
+    /// Whether the client is gone.
+    pub is_gone: &'a AtomicBool,
+}
+
+/// How an answer is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaType {
+    /// As JSON, always with status 200.
+    Json,
+    /// As GraphQL over HTTP has it: 400 where nothing was begun.
+    GraphqlResponse,
+}
+
+impl MediaType {
+    /// What a client takes.
+    pub fn accepted(headers: &HeaderMap) -> MediaType {
+        let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let mut items = values.flat_map(|value| value.split(','));
+        let is_own = items.any(|item| {
+            let mut parts = item.split(';').map(str::trim);
+            let is_named =
+                parts.next().is_some_and(|name| name.eq_ignore_ascii_case(GRAPHQL_RESPONSE));
+            let is_refused = parts.any(|part| {
+                let weight = part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="));
+                weight.is_some_and(|weight| weight.parse() == Ok(0.0))
+            });
+            is_named && !is_refused
+        });
+        if is_own { MediaType::GraphqlResponse } else { MediaType::Json }
+    }
+
+    /// The status where a question is wrong.
+    pub fn invalid_status(self) -> StatusCode {
+        match self {
+            MediaType::Json => StatusCode::OK,
+            MediaType::GraphqlResponse => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    /// An answer of this type.
+    pub fn reply(self, status: StatusCode, body: Bytes) -> Reply {
+        let media_type = match self {
+            MediaType::Json => JSON,
+            MediaType::GraphqlResponse => GRAPHQL_RESPONSE,
+        };
+        Reply::Body { status, media_type, body, headers: Vec::new() }
+    }
+}
+
+/// Why a body that has these headers is not read.
+pub fn refusal(headers: &HeaderMap) -> Option<Reply> {
+    let unsupported =
+        |message: &str| Some(Reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return unsupported("Content-Encoding is not supported");
+    }
+    if !is_json(headers) {
+        return unsupported("Content-Type must be application/json");
+    }
+    None
+}
+
+/// Whether the one content type is JSON, in the one encoding JSON has.
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    let (Some(one), None) = (types.next(), types.next()) else { return false };
+    let Ok(text) = one.to_str() else { return false };
+    let mut parts = text.split(';').map(str::trim);
+    parts.next().is_some_and(|name| name.eq_ignore_ascii_case(JSON))
+        && parts.all(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if name.eq_ignore_ascii_case("charset") => {
+                value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+            }
+            _ => true,
+        })
+}
+
+/// The members that are read; others are for whoever reads them.
+#[derive(Deserialize)]
+struct Body {
+    query: String,
+    #[serde(default)]
+    variables: Option<JsonMap>,
+    #[serde(default, rename = "operationName")]
+    operation_name: Option<String>,
+}
+
+/// Reads a body.
+///
+/// # Errors
+///
+/// 400 where it is no JSON object with a query, or its other members are of the wrong type.
+pub fn parse(body: &[u8]) -> Result<Asking, Reply> {
+    let refused = || Reply::error(StatusCode::BAD_REQUEST, NO_QUERY);
+    // An array would be read as the members in their order, and there are no batches.
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(refused());
+    }
+    let Body { query, variables, operation_name } =
+        serde_json::from_slice(body).map_err(|_| refused())?;
+    Ok(Asking { query, variables: variables.unwrap_or_default(), operation_name })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn headers(name: HeaderName, values: &[&'static str]) -> HeaderMap {
+        values.iter().map(|value| (name.clone(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn one_content_type_is_taken() {
+        let check = |values: &[&'static str], expected: bool| {
+            let found = refusal(&headers(header::CONTENT_TYPE, values)).is_none();
+            assert_eq!(found, expected, "{values:?}");
+        };
+        check(&["application/json"], true);
+        check(&["Application/JSON; charset=UTF-8"], true);
+        check(&["application/json;charset=\"utf-8\"; x=y"], true);
+        check(&[], false);
+        check(&["application/json", "application/json"], false);
+        check(&["application/json; charset=latin1"], false);
+        check(&["text/plain"], false);
+        check(&["application/graphql"], false);
+        check(&["application/x-www-form-urlencoded"], false);
+        check(&["multipart/form-data; boundary=a"], false);
+    }
+
+    #[test]
+    fn an_answer_is_of_the_type_that_is_asked_for() {
+        let check = |values: &[&'static str], expected: MediaType| {
+            let found = MediaType::accepted(&headers(header::ACCEPT, values));
+            assert_eq!(found, expected, "{values:?}");
+        };
+        check(&[], MediaType::Json);
+        check(&["*/*"], MediaType::Json);
+        check(&["application/json"], MediaType::Json);
+        check(&["application/graphql-response+json; charset=utf-8"], MediaType::GraphqlResponse);
+        check(&["text/html, application/graphql-response+json;q=0.5"], MediaType::GraphqlResponse);
+        check(
+            &["application/json", "Application/Graphql-Response+JSON"],
+            MediaType::GraphqlResponse,
+        );
+        check(&["application/graphql-response+json;q=0"], MediaType::Json);
+    }
+
+    #[test]
+    fn a_body_is_an_object_with_a_query() {
+        let check = |body: &str, is_taken: bool| {
+            assert_eq!(parse(body.as_bytes()).is_ok(), is_taken, "{body}");
+        };
+        check(r#"{"query":"{a}"}"#, true);
+        check(
+            r#" {"query":"","variables":null,"operationName":null,"extensions":{"a":[1]}}"#,
+            true,
+        );
+        check(r#"{"query":"{a}","variables":{"a":{"b":[1]}},"operationName":"a"}"#, true);
+        check("{\"query\":\"a\\u0000b\"}", true);
+        for body in [
+            "",
+            "{",
+            "null",
+            "1",
+            "\"x\"",
+            "[]",
+            "[{},{}]",
+            r#"["{a}"]"#,
+            r#"[{"query":"{a}"}]"#,
+            "{}",
+            r#"{"query":1}"#,
+            r#"{"query":null}"#,
+            r#"{"query":["a"]}"#,
+            r#"{"query":"a","query":"b"}"#,
+            r#"{"query":"a"} x"#,
+            r#"{"query":"\ud800"}"#,
+            r#"{"query":"a","variables":[]}"#,
+            r#"{"query":"a","variables":"x"}"#,
+            r#"{"query":"a","operationName":1}"#,
+            "\u{feff}{\"query\":\"a\"}",
+        ] {
+            check(body, false);
+        }
+        assert!(parse(b"{\"query\":\"\xff\"}").is_err());
+        let deep = format!("{{\"query\":\"a\",\"variables\":{{\"a\":{}", "[".repeat(10_000));
+        check(&deep, false);
+    }
+}
