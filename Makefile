@@ -34,6 +34,7 @@ bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 
 	@target/release/pinakes-bench all --outputs $(OUTPUTS)
 	@target/release/pinakes-bench lists --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench names --names $(NAMES)
+	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 
 soak: ## Mutated requests for longer than every test run takes, REQUESTS=10000000
 	@cargo build --release --locked -p pinakes-compiler
@@ -55,3 +56,5 @@ fuzz: ## Each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly c
 bless: ## Record the generated blocks of FORMAT.md and other goldens anew
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-format --tests
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test readme
+	@cargo build --locked -p pinakes-compiler -p pinakes-server
+	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test graphql the_schema_served

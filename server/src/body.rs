@@ -117,3 +117,58 @@ where
         Err(_) => Err(Reply::error(StatusCode::REQUEST_TIMEOUT, "Request timed out").closing()),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        pin::Pin,
+        task::{Context, Poll},
+    };
+
+    use http_body_util::Full;
+    use hyper::body::Frame;
+
+    use super::*;
+
+    /// A body of which no more comes.
+    struct Stuck;
+
+    impl Body for Stuck {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Pending
+        }
+    }
+
+    fn status(refusal: Reply) -> (u16, bool) {
+        let stamp = crate::reply::Stamp::new("0123");
+        let response = refusal.into_response(&Method::POST, &stamp);
+        let is_closing = response.headers().get(header::CONNECTION).is_some();
+        (response.status().as_u16(), is_closing)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_is_waited_for_so_long_and_taken_up_to_so_much() {
+        assert_eq!(collect(Stuck).await.map_err(status), Err((408, true)));
+        let whole = Bytes::from(vec![b' '; BODY_BYTES_MAX]);
+        assert_eq!(collect(Full::new(whole.clone())).await.map_err(status), Ok(whole.clone()));
+        let longer = Bytes::from([&whole[..], b" "].concat());
+        assert_eq!(collect(Full::new(longer)).await.map_err(status), Err((413, true)));
+    }
+
+    #[test]
+    fn whoever_stops_waiting_is_known_to_be_gone() {
+        let posted = Arc::new(Posted::default());
+        let leaving = posted.leaving();
+        assert!(!posted.is_gone().load(Ordering::Relaxed));
+        drop(leaving);
+        assert!(posted.is_gone().load(Ordering::Relaxed));
+    }
+}

@@ -16,7 +16,10 @@ pub mod request;
 pub mod sdl;
 pub mod types;
 
-use std::{sync::LazyLock, time::Instant};
+use std::{
+    sync::{LazyLock, atomic::AtomicBool},
+    time::Instant,
+};
 
 use apollo_compiler::{Schema, validation::Valid};
 use bytes::Bytes;
@@ -62,6 +65,11 @@ static GRAPH: LazyLock<Graph> = LazyLock::new(|| {
     Graph { types, text, schema, introspection }
 });
 
+/// The types, for whoever makes questions of them.
+pub fn types() -> &'static Types {
+    &GRAPH.types
+}
+
 /// The schema's text.
 pub fn schema_text() -> &'static str {
     &GRAPH.text
@@ -72,6 +80,21 @@ pub fn schema_reply() -> Reply {
     let body = Bytes::from_static(schema_text().as_bytes());
     let media_type = "application/graphql; charset=utf-8";
     Reply::Body { status: StatusCode::OK, media_type, body, headers: Vec::new() }
+}
+
+/// What became of a question.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was answered.
+    Answered(Bytes),
+    /// It is wrong, or asks for too much; nothing was begun.
+    Refused(Bytes),
+    /// Its answer came to more than it may.
+    Stopped(Bytes),
+    /// Its answer took longer than it may.
+    Timeout,
+    /// Nobody waits for it.
+    Gone,
 }
 
 /// Answers what was posted, from one snapshot.
@@ -89,28 +112,44 @@ pub fn reply(
         Err(refusal) => return Ok(refusal),
     };
     let begun = Instant::now();
-    let until = begun + bounds.list_timeout;
-    let patience = Patience { until, is_gone: posting.is_gone };
-    let outcome = ask(asking, &served.snapshot, bounds, &patience);
+    let outcome = respond(asking, &served.snapshot, bounds, posting.is_gone)?;
     let micros = begun.elapsed().as_micros() as u64;
-    tracing::debug!(micros, is_refused = outcome.is_err(), "question answered");
+    let is_answered = matches!(outcome, Outcome::Answered(_));
+    tracing::debug!(micros, is_answered, "a question of GraphQL");
     let media_type = posting.media_type;
-    match outcome {
-        Ok((data, errors)) => Ok(media_type.reply(StatusCode::OK, body(Some(&data), &errors))),
-        Err(Refused::Invalid(errors)) => {
-            Ok(media_type.reply(media_type.invalid_status(), body(None, &errors)))
-        }
-        Err(Refused::Halted(Halted::Exceeded(error))) => {
-            Ok(media_type.reply(StatusCode::OK, body(Some(b"null"), &[error])))
-        }
-        Err(Refused::Halted(Halted::Damaged(error))) => Err(error),
-        Err(Refused::Halted(Halted::Timeout)) => {
+    Ok(match outcome {
+        Outcome::Answered(body) | Outcome::Stopped(body) => media_type.reply(StatusCode::OK, body),
+        Outcome::Refused(body) => media_type.reply(media_type.invalid_status(), body),
+        Outcome::Timeout => {
             let seconds = bounds.list_timeout.as_secs_f64();
             tracing::warn!(seconds, "a question took longer than it may; answering 503");
-            Ok(Reply::unavailable())
+            Reply::unavailable()
         }
-        // Nobody reads it.
-        Err(Refused::Halted(Halted::Gone)) => Ok(Reply::unavailable()),
+        Outcome::Gone => Reply::unavailable(),
+    })
+}
+
+/// Answers a question from one snapshot, for as long as somebody waits for it.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub fn respond(
+    asking: Asking,
+    snapshot: &Snapshot,
+    bounds: &Bounds,
+    is_gone: &AtomicBool,
+) -> Result<Outcome, RenderError> {
+    let patience = Patience { until: Instant::now() + bounds.list_timeout, is_gone };
+    match ask(asking, snapshot, bounds, &patience) {
+        Ok((data, errors)) => Ok(Outcome::Answered(body(Some(&data), &errors))),
+        Err(Refused::Invalid(errors)) => Ok(Outcome::Refused(body(None, &errors))),
+        Err(Refused::Halted(Halted::Exceeded(error))) => {
+            Ok(Outcome::Stopped(body(Some(b"null"), &[error])))
+        }
+        Err(Refused::Halted(Halted::Damaged(error))) => Err(error),
+        Err(Refused::Halted(Halted::Timeout)) => Ok(Outcome::Timeout),
+        Err(Refused::Halted(Halted::Gone)) => Ok(Outcome::Gone),
     }
 }
 

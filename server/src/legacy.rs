@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn parsed(raw: &str) -> Option<Query> {
-        query::read(Query::older(&OLDER[0]), &DIALECT, raw).ok()
+        query::read(Query::older(&OLDER[0]), &DIALECT, pairs(raw)).ok()
     }
 
     #[test]

@@ -47,21 +47,22 @@ pub struct Options {
           value_parser = parse_seconds)]
     pub list_timeout: Duration,
 
+    /// How the log is written, to standard error. One line for each request is in it;
+    /// PINAKES_LOG=info,access=off leaves those out.
+    #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
+    pub log_format: LogFormat,
+
     /// How many requests are let through.
     #[command(flatten)]
     pub limits: LimitOptions,
-
-    /// What GraphQL may be asked.
-    #[command(flatten)]
-    pub graphql: GraphqlOptions,
 
     /// How connections are treated.
     #[command(flatten)]
     pub connections: ConnectionOptions,
 
-    /// How the log is written, to standard error. One line for each request is in it; PINAKES_LOG=info,access=off leaves those out.
-    #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
-    pub log_format: LogFormat,
+    /// What GraphQL may be asked.
+    #[command(flatten)]
+    pub graphql: GraphqlOptions,
 }
 
 /// How much a client may ask.

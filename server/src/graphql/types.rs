@@ -47,6 +47,13 @@ pub struct Field {
     pub way: Way,
 }
 
+impl Field {
+    /// The name of its type, without lists and `!`.
+    pub fn type_name(&self) -> &str {
+        self.type_text.trim_matches(['[', ']', '!'])
+    }
+}
+
 /// An argument: its name, its type and what it is.
 pub type Argument = (&'static str, &'static str, &'static str);
 
@@ -120,9 +127,14 @@ impl Types {
         types
     }
 
+    /// The object type with a name.
+    pub fn get(&self, name: &str) -> Option<&Object> {
+        self.by_name.get(name).map(|at| &self.objects[*at])
+    }
+
     /// The way of a field of a type.
     pub fn way(&self, type_name: &str, field: &str) -> Option<&Way> {
-        let object = &self.objects[*self.by_name.get(type_name)?];
+        let object = self.get(type_name)?;
         object.fields.iter().find(|known| known.name == field).map(|known| &known.way)
     }
 

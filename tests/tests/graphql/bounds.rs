@@ -1,0 +1,134 @@
+//! How much one question may come to: known before anything is read where it can be, and counted.
+
+use std::path::Path;
+
+use crate::{
+    client::Connection,
+    post::{ask, messages, post_body},
+    schema::Types,
+    server::{Server, Snapshots, command},
+};
+
+fn bounded(snapshots: &Snapshots, more: &[&str]) -> Server {
+    let mut args = vec!["--snapshots", snapshots.path().to_str().unwrap()];
+    args.extend(more);
+    Server::start(&mut command(&args))
+}
+
+#[test]
+fn a_question_costs_what_it_may_read_at_most() {
+    let snapshots = Snapshots::of_sample();
+    let server = bounded(&snapshots, &["--graphql-records", "0"]);
+    let mut connection = server.connect();
+    for (question, cost) in [
+        ("{author(id:\"HX_A1\"){id}}", 1),
+        ("{a:author(id:\"HX_A1\"){id} b:author(id:\"HX_A1\"){name}}", 2),
+        ("{author(id:\"HX_A1\"){affiliations{institution{id}} topics{topic{id}}}}", 3),
+        ("{outputs{meta{count}}}", 1),
+        ("{outputs{results{id}}}", 26),
+        ("{outputs(per_page:100){results{id}}}", 101),
+        ("{outputs(per_page:100){a:results{id} b:results{id}}}", 201),
+        ("{outputs(per_page:10){results{authors{author{id}}}}}", 21),
+        ("{author(id:\"HX_A1\"){outputs(per_page:10){results{primary_topic{topic{id}}}}}}", 22),
+        ("{authors(per_page:10){results{outputs(per_page:10){results{id}}}}}", 121),
+        ("{autocomplete(query:\"a\"){results{id}}}", 11),
+    ] {
+        let answer = ask(&mut connection, question);
+        let told = messages(&answer);
+        let expected = format!("asks for up to {cost} records at once, of 0 at most");
+        assert!(told.len() == 1 && told[0].starts_with(&expected), "{question}: {told:?}");
+    }
+    // The schema is no record.
+    assert!(messages(&ask(&mut connection, "{__typename __schema{types{name}}}")).is_empty());
+    server.end(&[]);
+}
+
+#[test]
+fn records_that_references_come_to_are_counted_as_they_are_read() {
+    let snapshots = Snapshots::of_sample();
+    let server = bounded(&snapshots, &["--graphql-records", "300"]);
+    let mut connection = server.connect();
+    let question = "{subfields(per_page:100){results{siblings{subfield{id}}}}}";
+    let answer = ask(&mut connection, question);
+    assert!(answer["data"].is_null());
+    let told = messages(&answer);
+    assert!(told[0].starts_with("comes to more than 300 records"), "{told:?}");
+    assert_eq!(connection.get("/health").status, 200);
+    server.end(&[]);
+    let server = bounded(&snapshots, &[]);
+    assert!(messages(&ask(&mut server.connect(), question)).is_empty());
+    server.end(&[]);
+}
+
+#[test]
+fn an_answer_of_more_bytes_than_it_may_have_is_none() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    let whole = Types::ask(&mut connection).whole("Output");
+    let lists = |count: usize| {
+        let list = |at| format!("a{at}:outputs(per_page:100){{results{{...W}}}} ");
+        format!("{{{}}}fragment W on Output{whole}", (0..count).map(list).collect::<String>())
+    };
+    let answer = ask(&mut connection, &lists(19));
+    assert!(answer["data"].is_null());
+    let expected = ["comes to more than 4000000 bytes; ask for less, or in parts"];
+    assert_eq!(messages(&answer), expected);
+    assert!(messages(&ask(&mut connection, &lists(1))).is_empty());
+    server.end(&[]);
+
+    let server = bounded(&snapshots, &["--graphql-bytes", "1000"]);
+    let mut connection = server.connect();
+    let check = |connection: &mut Connection, size: u32, is_answered: bool| {
+        let body = format!(r#"{{"query":"{{outputs(per_page:{size}){{results{{id}}}}}}"}}"#);
+        let reply = post_body(connection, &["Content-Type: application/json"], body.as_bytes());
+        assert_eq!(reply.json()["data"].is_object(), is_answered, "{size}: {}", reply.text());
+        assert!(reply.body.len() <= 1_000 + r#"{"data":}"#.len(), "{size}");
+    };
+    check(&mut connection, 25, true);
+    check(&mut connection, 50, false);
+    server.end(&[]);
+}
+
+#[test]
+fn work_that_takes_too_long_ends() {
+    let snapshots = Snapshots::of_sample();
+    let question =
+        "{subfields(per_page:100){results{siblings{subfield{siblings{subfield{id name}}}}}}}";
+    let server = bounded(&snapshots, &["--graphql-cpu", "1", "--graphql-records", "100000"]);
+    let answer = ask(&mut server.connect(), question);
+    assert!(answer["data"].is_null());
+    let expected = ["takes more than 1 ms of processor time; ask in parts"];
+    assert_eq!(messages(&answer), expected);
+    server.end(&[]);
+
+    let server = bounded(&snapshots, &["--list-timeout", "0.000001"]);
+    let body = format!(r#"{{"query":"{question}"}}"#);
+    let reply =
+        post_body(&mut server.connect(), &["Content-Type: application/json"], body.as_bytes());
+    assert_eq!((reply.status, reply.header("retry-after")), (503, Some("30")));
+    server.end(&[]);
+}
+
+#[test]
+fn a_damaged_record_is_no_answer() {
+    let snapshots = Snapshots::of_sample();
+    let records = snapshots.path().join("current/outputs/records");
+    flip_middle(&records);
+    let server = Server::of_snapshots(&snapshots);
+    let body =
+        r#"{"query":"{outputs(per_page:100){results{id}} authors(per_page:100){results{id}}}"}"#;
+    let reply =
+        post_body(&mut server.connect(), &["Content-Type: application/json"], body.as_bytes());
+    assert_eq!(reply.status, 503, "{}", reply.text());
+    server.end(&["cannot answer", "snapshot poisoned", "no other snapshot"]);
+}
+
+/// Changes one bit in the middle of a file.
+fn flip_middle(path: &Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    crate::server::make_writable(path.parent().unwrap());
+    std::fs::write(path, bytes).unwrap();
+}

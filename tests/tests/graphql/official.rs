@@ -1,0 +1,38 @@
+//! A client that others wrote: gql for Python, which reads the schema by introspection and holds every
+//! question against it before it is sent.
+//!
+//! `.ci/run` installs it into `target/gql`.
+
+use std::{path::PathBuf, process::Command};
+
+use crate::server::{Server, Snapshots};
+
+/// A Python that has gql: the one made for this, or the system's.
+fn python() -> Option<PathBuf> {
+    let own = pinakes_tests::root().join("target/gql/bin/python3");
+    [own, PathBuf::from("python3")].into_iter().find(|python| {
+        let mut command = Command::new(python);
+        let found = command.args(["-c", "import gql, requests"]).output();
+        found.is_ok_and(|output| output.status.success())
+    })
+}
+
+#[test]
+fn a_client_of_others_reads_the_schema_and_asks_by_it() {
+    let Some(python) = python() else {
+        eprintln!(
+            "skipped: a_client_of_others_reads_the_schema_and_asks_by_it: no python3 has gql; \
+             .ci/run installs it into target/gql"
+        );
+        return;
+    };
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let script = pinakes_tests::root().join("tests/tests/graphql/official.py");
+    let output =
+        Command::new(python).arg(script).arg(server.address().to_string()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n", "{told}");
+    server.end(&[]);
+}

@@ -1,0 +1,178 @@
+//! The schema: reviewed as it is served, and what it tells of itself.
+//!
+//! `make bless` records it anew.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::{
+    client::Connection,
+    post::data,
+    server::{Server, Snapshots},
+};
+
+/// The names of fields, arguments and types of the schema, as introspection tells them.
+pub struct Types(BTreeMap<String, Vec<Field>>);
+
+pub struct Field {
+    pub name: String,
+    /// Its type without lists and `!`.
+    pub of: String,
+    pub takes_arguments: bool,
+}
+
+impl Types {
+    pub fn ask(connection: &mut Connection) -> Types {
+        let answer = data(
+            connection,
+            "{__schema{types{name fields{name args{name} type{...T}}}}}
+             fragment T on __Type{name ofType{name ofType{name ofType{name}}}}",
+        );
+        let types = answer["__schema"]["types"].as_array().unwrap();
+        let fields_of = |known: &Value| {
+            let fields = known["fields"].as_array().into_iter().flatten();
+            fields.map(Field::of).collect()
+        };
+        let named = |known: &Value| known["name"].as_str().unwrap().to_owned();
+        Types(types.iter().map(|known| (named(known), fields_of(known))).collect())
+    }
+
+    pub fn fields(&self, of: &str) -> &[Field] {
+        self.0.get(of).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn is_object(&self, name: &str) -> bool {
+        !self.fields(name).is_empty()
+    }
+
+    /// The types of records: what a root finds by its id.
+    pub fn records(&self) -> Vec<&str> {
+        let roots = self.fields("Query").iter();
+        let of_records = roots.filter(|root| self.0.contains_key(&format!("{}Page", root.of)));
+        of_records.map(|root| root.of.as_str()).collect()
+    }
+
+    /// Everything REST shows of a type, as a selection: no records referred to, no lists of them.
+    pub fn whole(&self, of: &str) -> String {
+        let records = self.records();
+        let shown = self
+            .fields(of)
+            .iter()
+            .filter(|field| !field.takes_arguments && !records.contains(&field.of.as_str()));
+        let members: Vec<String> = shown
+            .map(|field| {
+                let below =
+                    if self.is_object(&field.of) { self.whole(&field.of) } else { String::new() };
+                format!("{}{below}", field.name)
+            })
+            .collect();
+        format!("{{{}}}", members.join(" "))
+    }
+}
+
+impl Field {
+    fn of(told: &Value) -> Field {
+        let mut kind = &told["type"];
+        while kind["name"].is_null() {
+            kind = &kind["ofType"];
+        }
+        Field {
+            name: told["name"].as_str().unwrap().to_owned(),
+            of: kind["name"].as_str().unwrap().to_owned(),
+            takes_arguments: !told["args"].as_array().unwrap().is_empty(),
+        }
+    }
+}
+
+#[test]
+fn the_schema_served_is_the_one_that_was_reviewed() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let response = server.get("/graphql/schema");
+    assert_eq!(response.status, 200);
+    assert_eq!(response.header("content-type"), Some("application/graphql; charset=utf-8"));
+    let path = pinakes_tests::root().join("tests/tests/graphql/schema.graphql");
+    if std::env::var_os("PINAKES_BLESS").is_some() {
+        std::fs::write(&path, response.text()).unwrap();
+        return;
+    }
+    let recorded = std::fs::read_to_string(&path).unwrap();
+    assert!(response.text() == recorded, "the schema is another; run `make bless` and review it");
+    server.end(&[]);
+}
+
+#[test]
+fn every_entity_has_its_roots_and_every_reference_its_record() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let types = Types::ask(&mut server.connect());
+    for facts in &pinakes_format::entity::CATALOG {
+        let plural = facts.plural.replace('-', "_");
+        let roots: Vec<&str> =
+            types.fields("Query").iter().map(|field| field.name.as_str()).collect();
+        assert!(roots.contains(&plural.as_str()), "{plural}");
+        assert_eq!(roots.contains(&facts.singular), facts.has_single, "{}", facts.singular);
+    }
+    let check = |of: &str, name: &str, expected: &str| {
+        let found = types.fields(of).iter().find(|field| field.name == name);
+        assert_eq!(found.map(|field| field.of.as_str()), Some(expected), "{of}.{name}");
+    };
+    check("Query", "autocomplete", "CandidatePage");
+    for (of, name, expected) in [
+        ("Authorship", "author", "Author"),
+        ("Authorship", "affiliations", "InstitutionReference"),
+        ("InstitutionReference", "institution", "Institution"),
+        ("TopicShare", "topic", "Topic"),
+        ("PrimaryVenueSource", "source", "Source"),
+        ("Funding", "funder", "Funder"),
+        ("SubfieldParent", "subfield", "Subfield"),
+        ("SummaryStats", "_2yr_mean_citedness", "Float"),
+        ("YearCounts", "outputs_count", "Count"),
+        ("Institution", "international", "JSON"),
+        ("Domain", "id", "Int"),
+        ("DomainParent", "id", "ID"),
+        ("Author", "outputs", "OutputPage"),
+        ("Source", "outputs", "OutputPage"),
+        ("Institution", "outputs", "OutputPage"),
+        ("Topic", "outputs", "OutputPage"),
+        ("Funder", "outputs", "OutputPage"),
+    ] {
+        check(of, name, expected);
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn tools_ask_the_schema_what_they_ask_and_it_says_what_is_so() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    for (query, expected) in [
+        (
+            "{__schema{queryType{name kind}mutationType{name}subscriptionType{name}}}",
+            r#"{"__schema":{"queryType":{"name":"Query","kind":"OBJECT"},"mutationType":null,"subscriptionType":null}}"#,
+        ),
+        (
+            r#"{a:__type(name:"Count"){kind name description fields{name} ofType{name} __typename}}"#,
+            r#"{"a":{"kind":"SCALAR","name":"Count","description":"A whole number of at most 53 bits, as JSON writes it.","fields":null,"ofType":null,"__typename":"__Type"}}"#,
+        ),
+        (r#"{__type(name:"Nothing"){name}}"#, r#"{"__type":null}"#),
+        ("{__typename}", r#"{"__typename":"Query"}"#),
+        (
+            r#"{__type(name:"CandidatePage"){fields{name type{kind ofType{kind ofType{kind ofType{name}}}}}}}"#,
+            r#"{"__type":{"fields":[{"name":"meta","type":{"kind":"NON_NULL","ofType":{"kind":"OBJECT","ofType":null}}},{"name":"results","type":{"kind":"NON_NULL","ofType":{"kind":"LIST","ofType":{"kind":"NON_NULL","ofType":{"name":"Candidate"}}}}}]}}"#,
+        ),
+    ] {
+        assert_eq!(data(&mut connection, query).to_string(), expected, "{query}");
+    }
+    // Types are walked from one to another.
+    let walked = data(
+        &mut connection,
+        r#"{__type(name:"Author"){fields{name type{name fields{name type{name fields{name}}}}}}}"#,
+    );
+    let stats = walked["__type"]["fields"].as_array().unwrap().iter();
+    let stats = stats.clone().find(|field| field["name"] == "summary_stats").unwrap();
+    assert_eq!(stats["type"]["fields"][0]["name"], "_2yr_mean_citedness");
+    server.end(&[]);
+}
