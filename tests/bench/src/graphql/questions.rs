@@ -1,0 +1,179 @@
+//! Questions made at random of the schema: any members, any arguments, records that are there.
+
+use pinakes_format::{
+    entity::Entity,
+    keys::{Key, keys_of},
+    render::RenderError,
+    snapshot::Snapshot,
+};
+use pinakes_generate::Random;
+use pinakes_server::graphql::types::{Field, Object, Way};
+
+/// Levels of members below a root at most; deeper ones are refused anyway.
+const DEPTH_MAX: u64 = 9;
+/// Words that names in generated dumps begin with.
+const WORDS: [&str; 8] = ["a", "e", "st", "co", "th", "in", "university", "study"];
+
+/// What questions are made of.
+pub struct Questions<'s> {
+    snapshot: &'s Snapshot,
+    roots: &'static [Field],
+}
+
+/// A question with these roots.
+pub fn text(roots: &[String]) -> String {
+    let named = roots.iter().enumerate().map(|(at, root)| format!("r{at}:{root}"));
+    format!("{{{}}}", named.collect::<Vec<_>>().join(" "))
+}
+
+impl<'s> Questions<'s> {
+    /// Questions to a snapshot.
+    pub fn new(snapshot: &'s Snapshot) -> Questions<'s> {
+        Questions { snapshot, roots: object("Query").map_or(&[], |query| &query.fields) }
+    }
+
+    /// One to four roots.
+    pub fn some(&self, random: &mut Random) -> Result<Vec<String>, RenderError> {
+        (0..=random.below(4)).map(|_| self.root(random)).collect()
+    }
+
+    /// A root with its arguments and members.
+    pub fn root(&self, random: &mut Random) -> Result<String, RenderError> {
+        if random.below(20) == 0 {
+            return Ok(introspection(random));
+        }
+        let field = one(random, self.roots);
+        self.field(random, field, 1 + random.clone().below(DEPTH_MAX), true)
+    }
+
+    fn field(
+        &self,
+        random: &mut Random,
+        field: &Field,
+        depth: u64,
+        is_root: bool,
+    ) -> Result<String, RenderError> {
+        let arguments = self.arguments(random, field, is_root)?;
+        let members = match object(field.type_name()) {
+            Some(object) => self.members(random, object, depth)?,
+            None => String::new(),
+        };
+        Ok(format!("{}{arguments}{members}", field.name))
+    }
+
+    fn members(
+        &self,
+        random: &mut Random,
+        object: &Object,
+        depth: u64,
+    ) -> Result<String, RenderError> {
+        let is_leaf = |field: &Field| self::object(field.type_name()).is_none();
+        // All of them, or a few; pages always whole.
+        let per_cent = *one(random, &[8, 30, 100]);
+        let is_page = object.name.ends_with("Page");
+        let mut chosen = Vec::new();
+        for field in &object.fields {
+            let is_taken = is_page || random.below(100) < per_cent;
+            if is_taken && (is_leaf(field) || depth > 1) {
+                chosen.push(self.field(random, field, depth.saturating_sub(1), false)?);
+            }
+        }
+        if chosen.is_empty() {
+            chosen.push("__typename".to_owned());
+        }
+        Ok(format!("{{{}}}", chosen.join(" ")))
+    }
+
+    fn arguments(
+        &self,
+        random: &mut Random,
+        field: &Field,
+        is_root: bool,
+    ) -> Result<String, RenderError> {
+        Ok(match field.way {
+            Way::ById(entity) => {
+                let row = random.below(self.snapshot.count(entity).into()) as u32;
+                // The first rows are the most cited, and mostly the largest.
+                let row = if random.below(2) == 0 { row.min(20) } else { row };
+                let mut id = Vec::new();
+                entity.write_id(self.snapshot.row_id(entity, row)?, &mut id);
+                format!("(id:\"{}\")", String::from_utf8_lossy(&id))
+            }
+            Way::List(entity, _) => list_arguments(random, entity, is_root),
+            Way::Autocomplete => format!("(query:\"{}\")", words(random)),
+            _ => String::new(),
+        })
+    }
+}
+
+fn object(name: &str) -> Option<&'static Object> {
+    pinakes_server::graphql::types().get(name)
+}
+
+fn list_arguments(random: &mut Random, entity: Entity, is_root: bool) -> String {
+    let size = if is_root { *one(random, &[10, 25, 50, 100]) } else { 10 };
+    let mut arguments = vec![format!("per_page:{size}")];
+    let keys = keys_of(entity);
+    let filters: Vec<&Key> = keys.keys.iter().filter(|key| key.filter.is_some()).collect();
+    if !filters.is_empty() && random.below(2) == 0 {
+        let count = *one(random, &[1, 1, 2, 3, 6, 50]);
+        let expressions: Vec<String> = (0..count)
+            .map(|_| {
+                let key = *one(random, &filters);
+                expression(random, key)
+            })
+            .collect();
+        arguments.push(format!("filter:\"{}\"", expressions.join(",")));
+    }
+    let sorts: Vec<&Key> = keys.keys.iter().filter(|key| key.sort.is_some()).collect();
+    if !sorts.is_empty() && random.below(2) == 0 {
+        let mut by: Vec<&str> =
+            (0..1 + random.below(3)).map(|_| one(random, &sorts).name).collect();
+        by.sort_unstable();
+        by.dedup();
+        let by: Vec<String> =
+            by.iter().map(|key| format!("{key}:{}", one(random, &["asc", "desc"]))).collect();
+        arguments.push(format!("sort:\"{}\"", by.join(",")));
+    }
+    if random.below(3) == 0 {
+        arguments.push(format!("page:{}", one(random, &[1, 7, 999, 2_147_483_647])));
+    }
+    if !filters.is_empty() && random.below(8) == 0 {
+        arguments.push(format!("search:\"{}\"", words(random)));
+    }
+    format!("({})", arguments.join(" "))
+}
+
+/// An expression of a filter that many records meet.
+fn expression(random: &mut Random, key: &Key) -> String {
+    let year = random.between(1950, 2025);
+    let value = match key.kind.name() {
+        "words" => words(random),
+        "int" => one(random, &[">0", "<1000", "0-100", "!3", "!null"]).to_string(),
+        "num" => one(random, &[">0.5", "<2", "!null"]).to_string(),
+        "bool" => one(random, &["true", "false", "null"]).to_string(),
+        "date" if key.name.contains("from_") || key.name.contains("to_") => year.to_string(),
+        "date" => format!(">{year}"),
+        _ => one(random, &["!null", "!x", "!a|b|c"]).to_string(),
+    };
+    format!("{}:{value}", key.name)
+}
+
+fn words(random: &mut Random) -> String {
+    let words: Vec<&str> = (0..1 + random.below(3)).map(|_| *one(random, &WORDS)).collect();
+    words.join(" ")
+}
+
+/// A question to the schema, nested as deep as may be.
+fn introspection(random: &mut Random) -> String {
+    let inner = "name description kind ";
+    let mut members = inner.to_owned();
+    for _ in 0..random.below(4) {
+        members = format!("{inner} fields{{name args{{name type{{name}}}} type{{{members}}}}}");
+    }
+    format!("__schema{{types{{{members}}}}}")
+}
+
+fn one<'t, T>(random: &mut Random, from: &'t [T]) -> &'t T {
+    &from[random.below(from.len() as u64) as usize]
+}
