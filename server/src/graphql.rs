@@ -8,9 +8,11 @@
 pub mod answer;
 pub mod document;
 pub mod error;
+pub mod field;
 pub mod introspection;
 pub mod options;
 pub mod page;
+pub mod patience;
 pub mod plan;
 pub mod request;
 pub mod sdl;
@@ -28,10 +30,11 @@ use pinakes_format::{render::RenderError, snapshot::Snapshot};
 
 use crate::{library::Served, reply::Reply, routes::Bounds};
 
-use answer::{Halted, Patience, answer};
+use answer::answer;
 use document::{Asking, Document};
 use error::Error;
 use introspection::Introspection;
+use patience::{Halted, Patience};
 use plan::plan;
 use request::Posting;
 use types::Types;
@@ -142,15 +145,21 @@ pub fn respond(
 ) -> Result<Outcome, RenderError> {
     let patience = Patience { until: Instant::now() + bounds.list_timeout, is_gone };
     match ask(asking, snapshot, bounds, &patience) {
-        Ok((data, errors)) => Ok(Outcome::Answered(body(Some(&data), &errors))),
-        Err(Refused::Invalid(errors)) => Ok(Outcome::Refused(body(None, &errors))),
-        Err(Refused::Halted(Halted::Exceeded(error))) => {
-            Ok(Outcome::Stopped(body(Some(b"null"), &[error])))
+        Ok((data, errors)) => {
+            let (body, bytes_max) = (body(Some(&data), &errors), bounds.graphql.bytes);
+            let is_short = body.len() <= bytes_max;
+            Ok(if is_short { Outcome::Answered(body) } else { stopped(Error::too_long(bytes_max)) })
         }
+        Err(Refused::Invalid(errors)) => Ok(Outcome::Refused(body(None, &errors))),
+        Err(Refused::Halted(Halted::Exceeded(error))) => Ok(stopped(error)),
         Err(Refused::Halted(Halted::Damaged(error))) => Err(error),
         Err(Refused::Halted(Halted::Timeout)) => Ok(Outcome::Timeout),
         Err(Refused::Halted(Halted::Gone)) => Ok(Outcome::Gone),
     }
+}
+
+fn stopped(error: Error) -> Outcome {
+    Outcome::Stopped(body(Some(b"null"), &[error]))
 }
 
 /// Why a question has no answer.

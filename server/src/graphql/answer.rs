@@ -1,11 +1,6 @@
 //! From a plan to the answer's text, written straight from the archived records, and never further
 //! than its bounds.
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
-};
-
 use pinakes_format::{
     autocomplete::{self, Candidate},
     entity::Entity,
@@ -15,40 +10,19 @@ use pinakes_format::{
     select::{Answering, Beyond, SelectError, Selection},
     snapshot::{Found, Snapshot},
 };
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::value::RawValue;
 
 use super::{
     error::{Error, PARTS_MAX},
     introspection::Introspection,
     options::Settings,
+    patience::{Halted, Patience, Spending},
     plan::{Autocomplete, List, Named, PagePart, Plan, Question},
 };
 use crate::handlers::end_of_chain;
 
 /// Room made for an answer before it is written.
 const ANSWER_BYTES: usize = 16 << 10;
-
-/// When work on an answer ends, finished or not.
-pub struct Patience<'a> {
-    /// At this moment, however it goes.
-    pub until: Instant,
-    /// Once the client is gone.
-    pub is_gone: &'a AtomicBool,
-}
-
-/// Why an answer came to no end.
-#[derive(Debug)]
-pub enum Halted {
-    /// The snapshot is damaged.
-    Damaged(RenderError),
-    /// It took longer than it may; the server's doing as much as the client's.
-    Timeout,
-    /// The client is gone.
-    Gone,
-    /// It is more than may be asked at once.
-    Exceeded(Error),
-}
 
 /// Writes the answer to a plan: the text of `data`, and what is wrong with parts of it.
 ///
@@ -64,9 +38,8 @@ pub fn answer(
 ) -> Result<(Vec<u8>, Vec<Error>), Halted> {
     let mut page = Page::new(snapshot, Shape::Single);
     page.out.reserve(ANSWER_BYTES);
-    let begun_cpu = thread_cpu();
-    let mut answering =
-        Executor { plan, snapshot, settings, patience, begun_cpu, records: 0, halted: None };
+    let spending = Spending::begin(patience, settings.cpu);
+    let mut answering = Executor { plan, snapshot, settings, spending, records: 0, halted: None };
     let mut errors = Vec::new();
     match answering.roots(introspection, &mut page, &mut errors) {
         Ok(()) => Ok((page.out, errors)),
@@ -76,19 +49,11 @@ pub fn answer(
     }
 }
 
-/// Processor time this thread has used.
-fn thread_cpu() -> Duration {
-    let spent = clock_gettime(ClockId::ThreadCPUTime);
-    // Neither is negative.
-    Duration::new(spent.tv_sec.unsigned_abs(), spent.tv_nsec.unsigned_abs() as u32)
-}
-
 struct Executor<'p, 's> {
     plan: &'p Plan<'p>,
     snapshot: &'s Snapshot,
     settings: &'p Settings,
-    patience: &'p Patience<'p>,
-    begun_cpu: Duration,
+    spending: Spending<'p>,
     /// Records read so far.
     records: u64,
     halted: Option<Halted>,
@@ -233,18 +198,7 @@ impl Executor<'_, '_> {
 
     /// Why work must end now, if it must.
     fn is_over(&self) -> Option<Halted> {
-        if self.patience.is_gone.load(Ordering::Relaxed) {
-            return Some(Halted::Gone);
-        }
-        if Instant::now() >= self.patience.until {
-            return Some(Halted::Timeout);
-        }
-        let cpu_max = self.settings.cpu;
-        (thread_cpu().saturating_sub(self.begun_cpu) >= cpu_max).then(|| {
-            let millis = cpu_max.as_millis();
-            let message = format!("takes more than {millis} ms of processor time; ask in parts");
-            Halted::Exceeded(Error::new(message))
-        })
+        self.spending.is_over()
     }
 
     fn stop(&mut self, why: Halted) -> SelectError {
@@ -285,8 +239,7 @@ impl Beyond for Executor<'_, '_> {
         if out_bytes <= bytes_max {
             return Ok(());
         }
-        let message = format!("comes to more than {bytes_max} bytes; ask for less, or in parts");
-        Err(self.stop(Halted::Exceeded(Error::new(message))))
+        Err(self.stop(Halted::Exceeded(Error::too_long(bytes_max))))
     }
 
     fn question(

@@ -56,6 +56,11 @@ impl Error {
         Error { message, locations: Vec::new(), path: Vec::new(), extensions: None }
     }
 
+    /// That an answer would have more bytes than it may.
+    pub fn too_long(bytes_max: usize) -> Error {
+        Error::new(format!("comes to more than {bytes_max} bytes; ask for less, or in parts"))
+    }
+
     /// The same, at a place in the question's text.
     pub fn at(self, span: Option<SourceSpan>, sources: &SourceMap) -> Error {
         let place = span.and_then(|span| span.line_column(sources));

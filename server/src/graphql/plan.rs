@@ -15,7 +15,8 @@ use pinakes_format::{
 use super::{
     document::{Asked, Document},
     error::Error,
-    types::{Types, Way},
+    field::Way,
+    types::Types,
 };
 use crate::{
     completion::{self, Refused},

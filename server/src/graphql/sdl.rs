@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::types::{Field, Types};
+use super::{field::Field, types::Types};
 
 /// What stands before the object types.
 const SCALARS: &str = r#""A whole number of at most 53 bits, as JSON writes it."

@@ -14,7 +14,9 @@ use pinakes_format::{
     },
 };
 
-use crate::query::arguments;
+use super::field::{
+    Argument, Field, Way, bang, by_id, flat, id_type, list, meta_field, page_fields, plain,
+};
 
 /// Every object type there is, `Query` first.
 pub struct Types {
@@ -31,59 +33,6 @@ pub struct Object {
     pub doc: String,
     /// Its fields, in the interface's order.
     pub fields: Vec<Field>,
-}
-
-/// A field of an object type.
-pub struct Field {
-    /// Its name: REST's, where GraphQL can spell it.
-    pub name: String,
-    /// What it is.
-    pub doc: String,
-    /// Its type, as SDL writes it.
-    pub type_text: String,
-    /// What it takes: a name, a type and a description each.
-    pub arguments: Vec<Argument>,
-    /// What stands there.
-    pub way: Way,
-}
-
-impl Field {
-    /// The name of its type, without lists and `!`.
-    pub fn type_name(&self) -> &str {
-        self.type_text.trim_matches(['[', ']', '!'])
-    }
-}
-
-/// An argument: its name, its type and what it is.
-pub type Argument = (&'static str, &'static str, &'static str);
-
-/// What stands in a field.
-#[derive(Clone, Debug)]
-pub enum Way {
-    /// A member of the declaration, by its place.
-    Member(usize),
-    /// A part of such a member, where that shows as parts of the object around it.
-    Flat(usize, Box<Way>),
-    /// The id of a reference.
-    Id,
-    /// The name of a reference or a code.
-    Name,
-    /// A code.
-    Code,
-    /// The record referred to.
-    Record(Entity),
-    /// A list, of all records or of those that refer to the one around it by this key.
-    List(Entity, Option<&'static str>),
-    /// A record by its id.
-    ById(Entity),
-    /// What a text being typed may mean.
-    Autocomplete,
-    /// `meta` of a page.
-    Meta,
-    /// `results` of a page.
-    Results,
-    /// A member of `meta`, or of a candidate, by its name in REST.
-    Named(&'static str),
 }
 
 /// Arguments of `autocomplete`.
@@ -281,58 +230,6 @@ impl Default for Types {
     }
 }
 
-fn plain(name: &str, doc: &str, type_text: String, way: Way) -> Field {
-    // No name of GraphQL begins with a digit.
-    let is_name = !name.starts_with(|first: char| first.is_ascii_digit());
-    let name = if is_name { name.to_owned() } else { format!("_{name}") };
-    Field { name, doc: doc.to_owned(), type_text, arguments: Vec::new(), way }
-}
-
-fn by_id(facts: &Facts, type_text: String) -> Field {
-    let doc = "The record's identifier.";
-    Field {
-        arguments: vec![("id", "ID!", doc)],
-        ..plain(
-            facts.singular,
-            &format!("The {} with an identifier.", facts.singular.replace('_', " ")),
-            type_text,
-            Way::ById(facts.entity),
-        )
-    }
-}
-
-fn list(facts: &Facts, page: String, key: Option<&'static str>) -> Field {
-    let doc = match key {
-        None => format!("A page of {}.", facts.plural.replace('-', " ")),
-        Some(_) => format!("A page of the {} that refer to this record.", facts.plural),
-    };
-    Field {
-        arguments: arguments(facts.entity).collect(),
-        ..plain(&facts.plural.replace('-', "_"), &doc, page, Way::List(facts.entity, key))
-    }
-}
-
-fn flat(at: usize, fields: Vec<Field>) -> impl Iterator<Item = Field> {
-    let inside = move |field: Field| Field { way: Way::Flat(at, Box::new(field.way)), ..field };
-    fields.into_iter().map(inside)
-}
-
-fn page_fields(meta: &str, of: &str) -> Vec<Field> {
-    vec![
-        plain("meta", "How many there are.", format!("{meta}!"), Way::Meta),
-        plain("results", "The page.", format!("[{of}!]!"), Way::Results),
-    ]
-}
-
-fn meta_field(name: &'static str) -> Field {
-    let (type_text, doc) = match name {
-        "count" => ("Count!", "How many match, on all pages together."),
-        "page" => ("Int!", "Which page this is, from 1."),
-        _ => ("Int!", "How many records a page has."),
-    };
-    plain(name, doc, type_text.to_owned(), Way::Named(name))
-}
-
 /// The name of an entity's type: that of its declaration.
 pub fn object_name(entity: Entity) -> String {
     match schema_of(entity) {
@@ -340,12 +237,4 @@ pub fn object_name(entity: Entity) -> String {
         // Every record is declared as an object.
         _ => entity.facts().word.to_owned(),
     }
-}
-
-fn id_type(entity: Entity, is_text: bool) -> &'static str {
-    if is_text || entity.facts().letter.is_some() { "ID" } else { "Int" }
-}
-
-fn bang(text: String, is_null: bool) -> String {
-    if is_null { text } else { format!("{text}!") }
 }

@@ -7,7 +7,10 @@ use pinakes_format::{
     snapshot::Snapshot,
 };
 use pinakes_generate::Random;
-use pinakes_server::graphql::types::{Field, Object, Way};
+use pinakes_server::graphql::{
+    field::{Field, Way},
+    types::Object,
+};
 
 /// Levels of members below a root at most; deeper ones are refused anyway.
 const DEPTH_MAX: u64 = 9;
