@@ -289,6 +289,10 @@ mod tests {
         };
         check("/", "Index");
         check("/health", "Health");
+        check("/graphql/", "Graphql(Questions)");
+        check("/graphql/schema", "Graphql(Schema)");
+        check("/graphiql", "Graphql(Page(None))");
+        check("/graphiql/page.js", "Graphql(Page(Some(\"page.js\")))");
         for facts in &CATALOG {
             check(&format!("/{}", facts.route), &format!("list {}", facts.plural));
         }
