@@ -1,7 +1,7 @@
 //! The real server over HTTP, on snapshots of the project's own sample.
 //!
-//! Later work brings its own cases: GraphQL; tracing the files a request opens.
-//! Clients that take their time, TLS and the PROXY protocol are in `connections`, under another clock.
+//! Later work brings its own cases: tracing the files a request opens. Clients that take their time, TLS and
+//! the PROXY protocol are in `connections`, under another clock.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

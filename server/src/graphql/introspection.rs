@@ -1,20 +1,23 @@
 //! What the schema says of itself.
 //!
-//! Asked once for all of it, it is a JSON document in which types are named; answering is walking
+//! Asked once for all of it, it is a tree in which types are named; answering is walking
 //! from name to type in it, for as long as the bounds of any answer allow.
 
 use std::collections::HashMap;
 
 use apollo_compiler::{
-    ExecutableDocument, Name, Schema, introspection::partial_execute,
-    request::coerce_variable_values, response::JsonMap, schema::Implementers, validation::Valid,
+    ExecutableDocument, Name, Schema,
+    introspection::partial_execute,
+    request::coerce_variable_values,
+    response::{JsonMap, JsonValue},
+    schema::Implementers,
+    validation::Valid,
 };
 use pinakes_format::{
     json,
     render::Page,
     select::{Beyond, SelectError},
 };
-use serde_json::Value;
 
 use super::document::Asked;
 
@@ -42,9 +45,77 @@ fragment Type on __Type {
   kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } }
 }";
 
+/// What a description may have, and nothing else has a place in one.
+const MEMBERS: [&str; 22] = [
+    "description",
+    "queryType",
+    "mutationType",
+    "subscriptionType",
+    "directives",
+    "types",
+    "name",
+    "isRepeatable",
+    "locations",
+    "args",
+    "kind",
+    "specifiedByURL",
+    "fields",
+    "isDeprecated",
+    "deprecationReason",
+    "type",
+    "inputFields",
+    "interfaces",
+    "possibleTypes",
+    "enumValues",
+    "defaultValue",
+    "ofType",
+];
+
+/// A part of a description, kept for as long as the server runs: as JSON values the process took
+/// 2 MB more.
+enum Node {
+    Null,
+    Boolean(bool),
+    Text(Box<str>),
+    List(Box<[Node]>),
+    Object(Box<[(&'static str, Node)]>),
+}
+
+impl Node {
+    fn of(value: &JsonValue) -> Node {
+        match value {
+            JsonValue::Bool(is) => Node::Boolean(*is),
+            JsonValue::String(text) => Node::Text(text.as_str().into()),
+            JsonValue::Array(items) => Node::List(items.iter().map(Node::of).collect()),
+            JsonValue::Object(members) => {
+                let known = members.iter().filter_map(|(name, value)| {
+                    let name = MEMBERS.iter().find(|known| **known == name.as_str())?;
+                    Some((*name, Node::of(value)))
+                });
+                Node::Object(known.collect())
+            }
+            // A description holds no numbers.
+            JsonValue::Null | JsonValue::Number(_) => Node::Null,
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&Node> {
+        let Node::Object(members) = self else { return None };
+        members.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    fn text(&self) -> Option<&str> {
+        if let Node::Text(text) = self { Some(text) } else { None }
+    }
+
+    fn items(&self) -> &[Node] {
+        if let Node::List(items) = self { items } else { &[] }
+    }
+}
+
 /// The schema's own description.
 pub struct Introspection {
-    schema: Value,
+    schema: Node,
     /// Where in its `types` each is.
     places: HashMap<String, usize>,
 }
@@ -65,14 +136,11 @@ impl Introspection {
         let none: HashMap<Name, Implementers, _> = schema.implementers_map();
         let answer =
             partial_execute(schema, &none, &document, operation, &variables).map_err(told)?;
-        let data = serde_json::to_value(&answer.data).map_err(|error| error.to_string())?;
-        let schema = data["__schema"].clone();
-        let types = schema["types"].as_array().ok_or("the schema has no types")?;
-        let places = types
-            .iter()
-            .enumerate()
-            .filter_map(|(at, known)| known["name"].as_str().map(|name| (name.to_owned(), at)));
-        let places = places.collect();
+        let data = answer.data.ok_or("the schema says nothing of itself")?;
+        let schema = Node::of(data.get("__schema").unwrap_or(&JsonValue::Null));
+        let types = schema.get("types").map_or(&[][..], Node::items).iter().enumerate();
+        let named = types.filter_map(|(at, known)| Some((known.get("name")?.text()?.into(), at)));
+        let places = named.collect();
         Ok(Introspection { schema, places })
     }
 
@@ -90,28 +158,27 @@ impl Introspection {
     ) -> Result<(), SelectError> {
         let value = match type_name {
             None => &self.schema,
-            Some(name) => self.named(name).unwrap_or(&Value::Null),
+            Some(name) => self.named(name).unwrap_or(&Node::Null),
         };
         self.write(value, asked, page, beyond)
     }
 
-    fn named(&self, name: &str) -> Option<&Value> {
-        self.schema["types"].get(*self.places.get(name)?)
+    fn named(&self, name: &str) -> Option<&Node> {
+        self.schema.get("types")?.items().get(*self.places.get(name)?)
     }
 
     fn write(
         &self,
-        value: &Value,
+        value: &Node,
         asked: &Asked<'_>,
         page: &mut Page<'_>,
         beyond: &mut dyn Beyond,
     ) -> Result<(), SelectError> {
         match value {
-            Value::Null => page.null(),
-            Value::Bool(is) => page.out.extend_from_slice(if *is { b"true" } else { b"false" }),
-            Value::Number(number) => page.out.extend_from_slice(number.to_string().as_bytes()),
-            Value::String(text) => json::string(&mut page.out, text),
-            Value::Array(items) => {
+            Node::Null => page.null(),
+            Node::Boolean(is) => page.out.extend_from_slice(if *is { b"true" } else { b"false" }),
+            Node::Text(text) => json::string(&mut page.out, text),
+            Node::List(items) => {
                 page.out.push(b'[');
                 for (at, item) in items.iter().enumerate() {
                     if at > 0 {
@@ -121,28 +188,28 @@ impl Introspection {
                 }
                 page.out.push(b']');
             }
-            Value::Object(_) => self.object(value, asked, page, beyond)?,
+            Node::Object(_) => self.object(value, asked, page, beyond)?,
         }
         beyond.grown(page.out.len())
     }
 
     fn object(
         &self,
-        value: &Value,
+        value: &Node,
         asked: &Asked<'_>,
         page: &mut Page<'_>,
         beyond: &mut dyn Beyond,
     ) -> Result<(), SelectError> {
         // Where a type is named, the type itself answers.
         let has_kind = value.get("kind").is_some();
-        let named = value.get("name").and_then(Value::as_str).filter(|_| has_kind);
+        let named = value.get("name").and_then(Node::text).filter(|_| has_kind);
         let value = named.and_then(|name| self.named(name)).unwrap_or(value);
         page.open_object();
         for child in &asked.children {
             page.key(&format!("\"{}\":", child.key));
             match child.field.name.as_str() {
                 "__typename" => json::string(&mut page.out, child.of),
-                name => self.write(value.get(name).unwrap_or(&Value::Null), child, page, beyond)?,
+                name => self.write(value.get(name).unwrap_or(&Node::Null), child, page, beyond)?,
             }
         }
         page.close_object();

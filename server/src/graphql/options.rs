@@ -13,18 +13,23 @@ pub struct GraphqlOptions {
     no_graphiql: bool,
 
     /// Records that one question may come to, those referred to among them.
-    #[arg(long, value_name = "N", default_value = "2000", env = "PINAKES_GRAPHQL_RECORDS")]
+    #[arg(long, value_name = "N", default_value_t = RECORDS, env = "PINAKES_GRAPHQL_RECORDS")]
     graphql_records: u64,
 
     /// Bytes that its answer may have.
-    #[arg(long, value_name = "N", default_value = "4000000", env = "PINAKES_GRAPHQL_BYTES")]
+    #[arg(long, value_name = "N", default_value_t = BYTES, env = "PINAKES_GRAPHQL_BYTES")]
     graphql_bytes: usize,
 
     /// Processor time that answering it may take; `--list-timeout` bounds the whole of it.
-    #[arg(long, value_name = "MILLISECONDS", default_value = "100", env = "PINAKES_GRAPHQL_CPU",
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = CPU_MILLIS, env = "PINAKES_GRAPHQL_CPU",
           value_parser = clap::value_parser!(u64).range(1..=60_000))]
     graphql_cpu: u64,
 }
+
+/// What each is where nothing else is said.
+const RECORDS: u64 = 2_000;
+const BYTES: usize = 4_000_000;
+const CPU_MILLIS: u64 = 100;
 
 /// The same, as the server goes by it.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +42,13 @@ pub struct Settings {
     pub bytes: usize,
     /// Processor time answering may take.
     pub cpu: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let cpu = Duration::from_millis(CPU_MILLIS);
+        Settings { has_page: true, records: RECORDS, bytes: BYTES, cpu }
+    }
 }
 
 impl GraphqlOptions {

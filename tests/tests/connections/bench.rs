@@ -6,8 +6,10 @@ use pinakes_server::{
     client::{Clients, ForwardedBy},
     connection::{Certificate, Connections, Places, Preface, Timeouts},
     gate::Gate,
+    graphql::options::Settings,
     library::Library,
     options::Place,
+    routes::Bounds,
     service::Service,
 };
 use tokio::{
@@ -48,7 +50,9 @@ impl Bench {
         let trusted = vec!["10.0.0.0/8".parse().unwrap()];
         let clients = Clients { trusted, by: ForwardedBy::XForwardedFor, exempt: Vec::new() };
         let gate = Gate::new(clients, None, None);
-        let service = Arc::new(Service::new(library, gate, Duration::from_secs(5)));
+        let list_timeout = Duration::from_secs(5);
+        let bounds = Bounds { list_timeout, graphql: Settings::default() };
+        let service = Arc::new(Service::new(library, gate, bounds));
         let tls = certificate.map(|certificate| certificate.acceptor().unwrap());
         let connections = Connections::new(Arc::clone(&service), TIMEOUTS, preface, tls);
         let places = Arc::new(Places::new(1_000, 200));

@@ -122,11 +122,6 @@ impl Server {
         Server { address, pid, log, child: Some(child), _stdout: stdout }
     }
 
-    #[allow(dead_code, reason = "for clients of others, in the tests of GraphQL")]
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     pub fn connect(&self) -> Connection {
         Connection::open(self.address)
     }

@@ -15,9 +15,11 @@ use pinakes_server::{
     client::{Clients, ForwardedBy},
     connection::{Connections, Places, Preface, Timeouts},
     gate::Gate,
+    graphql::options::Settings,
     library::Library,
     limits::{Clock, Counters, Limits, Moment},
     options,
+    routes::Bounds,
     service::Service,
 };
 use tokio::{
@@ -82,7 +84,8 @@ impl Serving {
         let counters =
             limits.map(|limits| Counters::new(limits, Box::new(Steps(AtomicU64::new(0)))));
         let gate = Gate::new(clients, counters, None);
-        let service = Arc::new(Service::new(library, gate, LIST_TIMEOUT));
+        let bounds = Bounds { list_timeout: LIST_TIMEOUT, graphql: Settings::default() };
+        let service = Arc::new(Service::new(library, gate, bounds));
         let connections =
             Connections::new(Arc::clone(&service), TIMEOUTS, Preface::None, None).into();
         Serving { connections, service, places: Arc::new(Places::new(1_024, 512)) }
