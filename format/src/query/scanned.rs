@@ -43,6 +43,7 @@ pub(super) fn add_rows<'s>(
             union.list(list)?;
         }
     }
+    deadline.check()?;
     if has_null {
         let side = Side { is_negated: true, atoms: named.into_atoms(), text: String::new() };
         union.bits(side.to_bits(union.rows(), deadline)?);

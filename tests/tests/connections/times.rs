@@ -61,6 +61,24 @@ async fn a_body_nobody_asked_for_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_body_that_comes_byte_by_byte_is_answered_408() {
+    let bench = Bench::new(Preface::None);
+    for framing in ["Content-Length: 60000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n8000\r\n"] {
+        let mut client = bench.client(PEER, 1 << 10);
+        let head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
+        client.send(format!("{head}{framing}{{").as_bytes()).await;
+        while client.seconds() < 60.0 && client.pipe.write_all(b" ").await.is_ok() {
+            time::sleep(Duration::from_secs(1)).await;
+        }
+        assert!((5.0..=10.0).contains(&client.seconds()), "{}", client.seconds());
+        let (head, body) = client.reply().await;
+        assert!(head.starts_with("HTTP/1.1 408") && head.contains("connection: close"), "{head}");
+        assert!(body.contains("Request timed out"), "{body}");
+    }
+    bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_is_let_go_and_one_that_reads_slowly_is_not() {
     let bench = Bench::new(Preface::None);
     let mut idle = bench.client(PEER, 1 << 10);

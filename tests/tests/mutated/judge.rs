@@ -118,10 +118,22 @@ impl Judge {
     fn judge_answer(&mut self, reply: &Response) {
         let hash = *blake3::hash(&reply.body).as_bytes();
         if !self.known.contains(&hash) {
-            judge_json(&object(&client::decode(reply.header("content-encoding"), &reply.body)));
+            let body = client::decode(reply.header("content-encoding"), &reply.body);
+            if reply.header("x-total-count").is_some() {
+                judge_array(&body);
+            } else {
+                judge_json(&object(&body));
+            }
             self.known.insert(hash);
         }
     }
+}
+
+/// A list of the older variant, or its groups.
+fn judge_array(body: &[u8]) {
+    let items: Vec<Map<String, Value>> = serde_json::from_slice(body).expect("objects");
+    let is_known = |item: &Map<String, Value>| item.contains_key("id") || item.contains_key("key");
+    assert!(items.len() <= 200 && items.iter().all(is_known), "{} items", items.len());
 }
 
 /// A record, a list, candidates, or one of the few that are none.
@@ -159,7 +171,8 @@ fn judge_error(reply: &Response, phrase: &str) {
     let message = error["message"].as_str().expect("`message` is text");
     assert!(!message.is_empty(), "an empty message");
     let mut names = vec!["statusCode", "error", "message"];
-    if reply.status == 429 {
+    // Lists of the older variant say no more than this.
+    if reply.status == 429 && !message.starts_with("Rate limit exceeded. Maximum ") {
         names.extend(["reset_in_seconds", "reset_at_utc"]);
         let seconds = error["reset_in_seconds"].as_u64().expect("seconds are a number");
         assert_eq!(reply.header("retry-after"), Some(seconds.to_string().as_str()));
