@@ -36,8 +36,10 @@ bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 
 	@target/release/pinakes-bench names --names $(NAMES)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 
-soak: ## Mutated requests for longer than every test run takes, REQUESTS=10000000
-	@cargo build --release --locked -p pinakes-compiler
+soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated requests, REQUESTS=10000000
+	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
+	@target/release/pinakes-compiler build data/sample --out $(SNAPSHOTS) --quiet
+	@target/release/pinakes-bench attack $(SNAPSHOTS)
 	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test mutated -- --nocapture
 
 fuzz: ## Each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler

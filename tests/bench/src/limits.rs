@@ -1,8 +1,13 @@
-//! What counting a request costs, in this process, and what memory it takes.
+//! What the gate costs a request, in this process: counting alone, and all that stands before the routes.
 
-use std::time::Instant;
+use std::{net::IpAddr, time::Instant};
 
-use pinakes_server::limits::{Counters, Limits, System};
+use http::{HeaderMap, HeaderValue, request::Parts};
+use pinakes_server::{
+    client::{Clients, ForwardedBy},
+    gate::{Gate, Peer},
+    limits::{Counters, Limits, System},
+};
 
 use crate::{Result, process::anonymous_bytes};
 
@@ -15,10 +20,8 @@ const CEILING_NANOS: f64 = 1_000.0;
 
 /// Counts requests of one client, of as many as fit, and of ten times as many.
 pub fn run() -> Result<()> {
-    let limits =
-        Limits { minute: 30, daily: [500, 50], pool: [10_000, 1_000], clients_max: CLIENTS_MAX };
     let before = anonymous_bytes()?;
-    let counters = Counters::new(limits, Box::new(System::new()));
+    let counters = counters();
     let held = anonymous_bytes()?;
     println!("\nlimits: {} bytes for {CLIENTS_MAX} clients", held.saturating_sub(before));
     for clients in [1, u64::from(CLIENTS_MAX), 10 * u64::from(CLIENTS_MAX)] {
@@ -43,6 +46,43 @@ pub fn run() -> Result<()> {
             slowest * 1e6,
             anonymous_bytes()?.saturating_sub(held)
         );
+    }
+    gate()
+}
+
+fn counters() -> Counters {
+    let limits =
+        Limits { minute: 30, daily: [500, 50], pool: [10_000, 1_000], clients_max: CLIENTS_MAX };
+    Counters::new(limits, Box::new(System::new()))
+}
+
+/// Who asks, what it counts as, counting it and telling it: of clients that a proxy names.
+fn gate() -> Result<()> {
+    let proxy: IpAddr = "10.0.0.1".parse()?;
+    let trusted = vec!["10.0.0.0/8".parse()?];
+    let clients = Clients { trusted, by: ForwardedBy::XForwardedFor, exempt: Vec::new() };
+    let gate = Gate::new(clients, Some(counters()), None);
+    for target in ["/outputs/HX_W2741809807", "/outputs?filter=is_oa:true&per_page=100"] {
+        let heads: Vec<Parts> = (0..1_000u32)
+            .map(|client| {
+                let named = format!("192.0.2.1, 198.51.{}.{}", client / 256, client % 256);
+                let request = http::Request::get(target).header("x-forwarded-for", named);
+                let (mut head, ()) = request.body(())?.into_parts();
+                head.extensions.insert(Peer(proxy));
+                Ok(head)
+            })
+            .collect::<Result<_>>()?;
+        // What a response has before its limits are told.
+        let mut headers = HeaderMap::with_capacity(16);
+        headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let begun = Instant::now();
+        for request in 0..REQUESTS / 10 {
+            let admission = gate.admit(&heads[request as usize % heads.len()]);
+            admission.write(&mut headers);
+        }
+        let nanos = begun.elapsed().as_nanos() as f64 / (REQUESTS / 10) as f64;
+        let mark = if nanos > CEILING_NANOS { " OVER" } else { "" };
+        println!("  the gate, {target}: {nanos:.0} ns a request, ceiling {CEILING_NANOS:.0}{mark}");
     }
     Ok(())
 }
