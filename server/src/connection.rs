@@ -18,7 +18,7 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 pub use places::{Place, Places};
-use pulse::{Pulse, Socket, Watched};
+use pulse::{Pieces, Pulse, Socket, Watched};
 use target::Lenient;
 pub use tls::{Certificate, TlsError};
 use tokio::{
@@ -275,17 +275,17 @@ impl Patience {
     }
 
     fn look(&mut self, pulse: &Pulse, is_pressed: bool, now: Instant) -> Look {
-        let written = pulse.written();
+        let taken = pulse.taken();
         match self.behind {
             _ if !pulse.is_behind() => self.behind = None,
-            Some((since, taken)) if written < taken + TAKEN_BYTES_MIN => {
+            Some((since, before)) if taken < before + TAKEN_BYTES_MIN => {
                 let timeout = self.timeouts.write;
                 let timeout = if is_pressed { timeout.min(PRESSED_TIMEOUT) } else { timeout };
                 if now - since >= timeout {
                     return Look::Gone;
                 }
             }
-            _ => self.behind = Some((now, written)),
+            _ => self.behind = Some((now, taken)),
         }
         let (begun, open) = pulse.requests();
         match self.idle {
@@ -312,9 +312,9 @@ fn answering(
     pulse: Arc<Pulse>,
 ) -> impl hyper::service::Service<
     http::Request<Incoming>,
-    Response = warp::reply::Response,
+    Response = http::Response<Either<ReplyBody, Pieces<ReplyBody>>>,
     Error = Infallible,
-    Future = impl Future<Output = Result<warp::reply::Response, Infallible>> + Send + 'static,
+    Future = impl Future<Output = Answered> + Send + 'static,
 > {
     let warp = TowerToHyperService::new(warp::service(every_request(service)));
     hyper::service::service_fn(move |mut request: http::Request<Incoming>| {
@@ -325,21 +325,35 @@ fn answering(
             request.extensions_mut().insert(TwoLengths);
         }
         let answer = warp.call(bear_head(request, &pulse));
-        let ending = ending.clone();
+        let (ending, pulse) = (ending.clone(), Arc::clone(&pulse));
         async move {
-            let mut response = answer.await;
-            if let Ok(response) = &mut response {
-                let headers = response.headers_mut();
-                if is_http2 {
-                    headers.remove(header::CONNECTION);
-                } else if *ending.borrow() {
-                    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-                }
+            let Ok(mut response) = answer.await;
+            let headers = response.headers_mut();
+            if is_http2 {
+                headers.remove(header::CONNECTION);
+            } else if open.is_last() || *ending.borrow() {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             drop(open);
-            response
+            Ok(response.map(|body| match is_http2 {
+                true => Either::Right(Pieces::of(body, pulse)),
+                false => Either::Left(body),
+            }))
         }
     })
+}
+
+/// What warp makes of a reply's body.
+type ReplyBody = <warp::reply::Response as Bodied>::Body;
+type Answered = Result<http::Response<Either<ReplyBody, Pieces<ReplyBody>>>, Infallible>;
+
+/// Names the body of a response whose type has no public name.
+trait Bodied {
+    type Body;
+}
+
+impl<B> Bodied for http::Response<B> {
+    type Body = B;
 }
 
 /// Puts a request's head where the filter finds it whole: URI as sent, version, extensions, no copies.

@@ -11,8 +11,8 @@ pub const HEADER_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a method; the longest that is registered has 17.
 const METHOD_BYTES_MAX: usize = 64;
 
-/// In a head's extensions where the request line was followed by a content length and a transfer
-/// coding; the HTTP layer shows only one of the two.
+/// In a head's extensions where it told the length of its body twice, or once and by a transfer coding
+/// too; the HTTP layer shows only one of the two.
 #[derive(Clone, Copy, Debug)]
 pub struct TwoLengths;
 
@@ -40,8 +40,10 @@ pub fn refusal(head: &Parts) -> Option<Reply> {
     }
     if head.extensions.get::<TwoLengths>().is_some() {
         let sent = head.headers.get(header::TRANSFER_ENCODING);
-        let sent = sent.map_or(&[][..], HeaderValue::as_bytes);
-        return bad("Transfer-Encoding", sent, "excludes a Content-Length");
+        return match sent {
+            Some(sent) => bad("Transfer-Encoding", sent.as_bytes(), "excludes a Content-Length"),
+            None => bad("Content-Length", b"", "has to be sent once"),
+        };
     }
     None
 }

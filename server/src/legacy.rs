@@ -51,7 +51,17 @@ const SORTS: [(&str, &str); 2] = [("1", "outputs:asc"), ("-1", "outputs:desc")];
 /// Room made for a page.
 const PAGE_BYTES: usize = 64 << 10;
 /// What stands in a link in place of itself: all that no URI holds.
-const UNLINKED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>');
+const UNLINKED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 /// A page of a list, or its groups.
 ///

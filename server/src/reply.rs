@@ -151,6 +151,19 @@ impl Reply {
                     None => Reply::Json { body, lasts: true },
                 }
             }
+            Reply::Body { status: StatusCode::OK, media_type, body, headers: mut own }
+                if !own.iter().any(|(name, _)| *name == header::VARY) =>
+            {
+                own.push((header::VARY, HeaderValue::from_static("Accept-Encoding")));
+                let coding = Accepted::of(headers).best();
+                let coded = encode(coding, &body);
+                if coded.is_some() {
+                    let name = HeaderValue::from_static(coding.name());
+                    own.push((header::CONTENT_ENCODING, name));
+                }
+                let body = coded.unwrap_or(body);
+                Reply::Body { status: StatusCode::OK, media_type, body, headers: own }
+            }
             Reply::Counted { array, total, links } => {
                 Reply::Counted { array: Box::new(array.coded(headers)), total, links }
             }

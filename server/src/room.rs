@@ -16,7 +16,7 @@ const LEAST: u32 = 15;
 /// Sizes of room that are kept, each twice the one before: 32 KiB to 4 MiB.
 const SIZES: usize = 8;
 /// Bytes that are kept for the next bodies.
-const KEPT_BYTES_MAX: usize = 8 << 20;
+const KEPT_BYTES_MAX: usize = 4 << 20;
 
 static KEPT: Mutex<Kept> = Mutex::new(Kept { by_size: [const { Vec::new() }; SIZES], bytes: 0 });
 

@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::{
+    net::sockopt::set_socket_send_buffer_size,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+};
 use tokio::{
     net::{TcpListener, TcpStream},
     signal::unix::{SignalKind, signal},
@@ -27,6 +30,8 @@ const ABANDON_TIMEOUT: Duration = Duration::from_secs(1);
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 /// How often what was refused is told, and counters are written to their file.
 const ROUND_INTERVAL: Duration = Duration::from_secs(60);
+/// Bytes of a reply that the system holds for a connection; it takes twice that for its own needs.
+const SEND_BUFFER_BYTES: usize = 384 << 10;
 /// Files that are kept for other things than connections.
 const FILES_KEPT: u64 = 64;
 
@@ -120,6 +125,8 @@ fn begin(
     let peer = peer.ip().to_canonical();
     let Some(place) = connections.place(places, peer) else { return };
     let _ = stream.set_nodelay(true);
+    // So that it is soon seen whether a client takes what is sent.
+    let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
     tokio::spawn(Arc::clone(connections).serve(stream, peer, place));
 }
 

@@ -24,7 +24,7 @@ const CLIENT_TURNS: usize = 4;
 /// How long a request may wait for its turn, and a reply for the room it takes.
 const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Kilobytes of large replies that are held at a time for clients to take.
-const HELD_KILOBYTES_MAX: usize = 16 << 10;
+const HELD_KILOBYTES_MAX: usize = 8 << 10;
 
 /// The turns there are.
 #[derive(Debug)]
@@ -87,14 +87,17 @@ impl Turns {
     /// A large reply's share, where it can be had at once.
     pub fn try_share(self: &Arc<Self>, client: IpAddr, bytes: usize) -> Option<Share> {
         let (mut _turn, turns) = Arc::clone(self).of(client);
-        _turn.permit = Some(turns.try_acquire_owned().ok()?);
+        _turn.permit = Some(turns.try_acquire_many_owned(turns_of(bytes)).ok()?);
         let _room = Arc::clone(&self.room).try_acquire_many_owned(kilobytes(bytes)).ok()?;
         Some(Share { _room, _turn })
     }
 
     /// A turn of a client's that is not taken yet, and where to take it.
     fn of(self: Arc<Self>, client: IpAddr) -> (ClientTurn, Arc<Semaphore>) {
-        let client = key(client);
+        self.of_key(key(client))
+    }
+
+    fn of_key(self: Arc<Self>, client: u64) -> (ClientTurn, Arc<Semaphore>) {
         let new = || Arc::new(Semaphore::new(CLIENT_TURNS));
         let turns = Arc::clone(self.clients().entry(client).or_insert_with(new));
         (ClientTurn { turns: self, client, permit: None }, turns)
@@ -109,12 +112,26 @@ impl Turns {
 impl Turn {
     /// Waits until so many bytes of a reply may be held, and keeps the turn meanwhile: so many wait
     /// here, and no more. `None` where that is not in time.
-    pub async fn share(self, bytes: usize) -> Option<Share> {
-        let room = Arc::clone(&self.client.turns.room);
-        let wait = room.acquire_many_owned(kilobytes(bytes));
-        let _room = time::timeout(TURN_TIMEOUT, wait).await.ok()?.ok()?;
+    pub async fn share(mut self, bytes: usize) -> Option<Share> {
+        let turns = Arc::clone(&self.client.turns);
+        let wait = async {
+            let many = turns_of(bytes);
+            if many > 1 {
+                // Given back first: two that have one each and wait for more would wait for one another.
+                self.client.permit = None;
+                let (_, of_client) = Arc::clone(&turns).of_key(self.client.client);
+                self.client.permit = Some(of_client.acquire_many_owned(many).await.ok()?);
+            }
+            Arc::clone(&turns.room).acquire_many_owned(kilobytes(bytes)).await.ok()
+        };
+        let _room = time::timeout(TURN_TIMEOUT, wait).await.ok()??;
         Some(Share { _room, _turn: self.client })
     }
+}
+
+/// The turns of its client that a reply takes which is held: one for each megabyte, and all for four.
+fn turns_of(bytes: usize) -> u32 {
+    bytes.div_ceil(1 << 20).clamp(1, CLIENT_TURNS) as u32
 }
 
 /// What a reply's share is counted in; none is larger than all there is.
@@ -161,9 +178,9 @@ mod tests {
     async fn so_much_is_held_and_no_more() {
         let turns = Arc::new(Turns::new(8));
         let peer = |at: u8| IpAddr::from([192, 0, 2, at]);
-        let held: Vec<_> = (0..12).map(|at| turns.try_share(peer(at), 1 << 20).unwrap()).collect();
+        let held: Vec<_> = (0..6).map(|at| turns.try_share(peer(at), 1 << 20).unwrap()).collect();
         assert!(!turns.is_pressed());
-        let more: Vec<_> = (12..16).map(|at| turns.try_share(peer(at), 1 << 20).unwrap()).collect();
+        let more: Vec<_> = (6..8).map(|at| turns.try_share(peer(at), 1 << 20).unwrap()).collect();
         assert!(turns.is_pressed());
         assert!(turns.try_share(peer(16), 1).is_none());
         assert!(turns.take(peer(16)).await.unwrap().share(1).await.is_none());
@@ -171,6 +188,18 @@ mod tests {
         drop((held, more));
         assert!(turns.take(A).await.unwrap().share(1 << 30).await.is_some());
         assert!(!turns.is_pressed() && turns.clients().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clients_large_replies_leave_room_for_others() {
+        let turns = Arc::new(Turns::new(8));
+        let (one, two) = tokio::join!(turns.take(A), turns.take(A));
+        let large = one.unwrap().share(4 << 20).await;
+        assert!(large.is_none(), "another has a turn meanwhile");
+        let large = two.unwrap().share(4 << 20).await.unwrap();
+        assert!(turns.take(A).await.is_none() && turns.try_share(B, 4 << 20).is_some());
+        drop(large);
+        assert!(turns.clients().is_empty());
     }
 
     #[tokio::test(start_paused = true)]

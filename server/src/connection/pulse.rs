@@ -5,14 +5,15 @@ use std::{
     io,
     pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
 use rustix::net::sockopt::set_socket_linger;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf},
@@ -30,6 +31,8 @@ const LONG_HEAD_BYTES: u64 = 16 << 10;
 /// How long a client may take to close a connection the server has ended, and to read the last reply
 /// before it does.
 const LINGER: Duration = Duration::from_secs(1);
+/// Bytes of a reply that are handed to HTTP/2 at a time.
+const PIECE_BYTES: usize = 16 << 10;
 /// Bytes such a client may still send.
 const LINGER_BYTES_MAX: usize = 256 << 10;
 
@@ -50,6 +53,12 @@ pub struct Pulse {
     has_begun: AtomicBool,
     /// The request that is refused for its framing, by its number; 0 where none is.
     refused: AtomicU64,
+    /// The request that has a transfer coding, by its number; 0 where none has.
+    coded: AtomicU64,
+    /// Bytes of replies that an HTTP/2 client made room for.
+    pulled: AtomicU64,
+    /// The leave to send a long head, until the request begins.
+    long_head: Mutex<Option<OwnedSemaphorePermit>>,
     /// Whether the connection is ended without a word.
     is_dropped: AtomicBool,
 }
@@ -62,6 +71,11 @@ pub struct Open {
 }
 
 impl Open {
+    /// Whether nothing is known of what follows the request on its connection.
+    pub fn is_last(&self) -> bool {
+        self.pulse.coded.load(Relaxed) == self.number
+    }
+
     /// Whether the request is refused for its framing.
     pub fn is_refused(&self) -> bool {
         self.pulse.refused.load(Relaxed) == self.number
@@ -118,12 +132,24 @@ impl Pulse {
         let number = self.begun.fetch_add(1, Relaxed) + 1;
         self.open.fetch_add(1, Relaxed);
         self.has_begun.store(true, Relaxed);
+        *self.long_head.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Open { pulse: Arc::clone(self), number }
     }
 
-    /// The request of this number, from 1 on, is to be refused for its framing.
-    pub fn refuse(&self, number: u64) {
-        self.refused.store(number, Relaxed);
+    /// Requests, by their numbers from 1 on, that are to be refused for their framing, or have a transfer
+    /// coding.
+    pub fn frame(&self, refused: Option<u64>, coded: Option<u64>) {
+        if let Some(number) = refused {
+            self.refused.store(number, Relaxed);
+        }
+        if let Some(number) = coded {
+            self.coded.store(number, Relaxed);
+        }
+    }
+
+    /// An HTTP/2 client made room for so many bytes of a reply.
+    pub fn pull(&self, bytes: usize) {
+        self.pulled.fetch_add(bytes as u64, Relaxed);
     }
 
     /// A reply is handed to the connection, with its share of what all may hold.
@@ -135,9 +161,13 @@ impl Pulse {
         Bytes::from_owner(Unsent { bytes, pulse: Arc::clone(self), _share: share })
     }
 
-    /// Bytes the socket took, ever.
-    pub fn written(&self) -> u64 {
-        self.written.load(Relaxed)
+    /// Bytes of replies the client took, ever. The socket's are no measure over HTTP/2, where a client
+    /// may be sent much that is no reply.
+    pub fn taken(&self) -> u64 {
+        match self.pulled.load(Relaxed) {
+            0 => self.written.load(Relaxed),
+            pulled => pulled,
+        }
     }
 
     /// Whether there is something the client has yet to take.
@@ -169,8 +199,6 @@ pub struct Watched<S: Socket> {
     /// Bytes read since the last request began.
     head_bytes: u64,
     long_heads: Arc<Semaphore>,
-    /// The leave to send a long head.
-    long_head: Option<OwnedSemaphorePermit>,
 }
 
 impl<S: Socket> Watched<S> {
@@ -181,15 +209,7 @@ impl<S: Socket> Watched<S> {
         place: Place,
         long_heads: Arc<Semaphore>,
     ) -> Watched<S> {
-        let (head_bytes, long_head) = (0, None);
-        Watched {
-            stream: Some(stream),
-            pulse,
-            place: Some(place),
-            head_bytes,
-            long_heads,
-            long_head,
-        }
+        Watched { stream: Some(stream), pulse, place: Some(place), head_bytes: 0, long_heads }
     }
 
     fn stream(&mut self) -> io::Result<Pin<&mut S>> {
@@ -201,13 +221,19 @@ impl<S: Socket> Watched<S> {
     fn count(&mut self, bytes: usize) -> io::Result<()> {
         if self.pulse.has_begun.swap(false, Relaxed) {
             self.head_bytes = 0;
-            self.long_head = None;
+        }
+        // While a request is under way it is its body that is read.
+        if self.pulse.open.load(Relaxed) > 0 {
+            return Ok(());
         }
         self.head_bytes += bytes as u64;
-        if self.head_bytes > LONG_HEAD_BYTES && self.long_head.is_none() {
+        if self.head_bytes <= LONG_HEAD_BYTES {
+            return Ok(());
+        }
+        let mut long_head = self.pulse.long_head.lock().unwrap_or_else(PoisonError::into_inner);
+        if long_head.is_none() {
             let leave = Arc::clone(&self.long_heads).try_acquire_owned();
-            self.long_head =
-                Some(leave.map_err(|_| io::Error::from(io::ErrorKind::QuotaExceeded))?);
+            *long_head = Some(leave.map_err(|_| io::Error::from(io::ErrorKind::QuotaExceeded))?);
         }
         Ok(())
     }
@@ -302,5 +328,56 @@ impl<S: Socket> AsyncWrite for Watched<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream()?.poll_shutdown(context)
+    }
+}
+
+/// A reply's body over HTTP/2, handed on in pieces as its client makes room for them: that is how it is
+/// told whether a client takes a reply, which may be asked to be sent much else.
+pub struct Pieces<B> {
+    body: B,
+    /// What was taken from the body and not handed on.
+    rest: Bytes,
+    pulse: Arc<Pulse>,
+}
+
+impl<B> Pieces<B> {
+    /// Those of a body.
+    pub fn of(body: B, pulse: Arc<Pulse>) -> Pieces<B> {
+        Pieces { body, rest: Bytes::new(), pulse }
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for Pieces<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let this = &mut *self;
+        if this.rest.is_empty() {
+            match ready!(Pin::new(&mut this.body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) => this.rest = bytes,
+                    Err(other) => return Poll::Ready(Some(Ok(other))),
+                },
+                other => return Poll::Ready(other),
+            }
+        }
+        let piece = this.rest.split_to(this.rest.len().min(PIECE_BYTES));
+        this.pulse.pull(piece.len());
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.body.size_hint().exact() {
+            Some(bytes) => SizeHint::with_exact(bytes + self.rest.len() as u64),
+            None => SizeHint::default(),
+        }
     }
 }

@@ -4,11 +4,11 @@
 //! them; curl does not. [`Lenient`] stands between socket and HTTP layer and escapes them in the
 //! target of each request line, and nowhere else.
 //!
-//! It follows heads alone. A request that announces a body ends its work on that connection: from
-//! there on every byte goes through as it came, so that no byte of a body is ever changed and
-//! framing is the HTTP layer's business only, but for one thing: it drops a content length that comes
-//! with a transfer coding, and such a request is to be refused (RFC 9112, section 6.3). So that is
-//! noted here.
+//! It follows heads, and passes over bodies whose length they tell. After a head with a transfer coding
+//! every byte goes through as it came, so that no byte of a body is ever changed; such a connection ends
+//! with its reply. Framing is the HTTP layer's business, but for one thing: it drops a content length
+//! that comes with a transfer coding, and one that comes twice, and such a request is to be refused (RFC
+//! 9112, section 6.3). So that is noted here.
 
 use std::{
     io,
@@ -39,9 +39,11 @@ enum Place {
     Name,
     /// In a header's value.
     Value,
-    /// In that of a content length, where no other than zero was seen yet.
+    /// In that of a content length.
     Length,
-    /// Where nothing is looked at any more.
+    /// In a body, so many bytes before its end.
+    Body(u64),
+    /// Where nothing is looked at any more: a body whose end is not told in its head.
     Beyond,
 }
 
@@ -51,13 +53,16 @@ struct Escaping {
     place: Place,
     /// The name of the header under way, in lower case.
     name: Vec<u8>,
-    has_body: bool,
-    /// Whether the head under way has a content length, and a transfer coding.
-    lengths: [bool; 2],
+    /// The content length of the head under way.
+    length: Option<u64>,
+    /// Whether it has a transfer coding.
+    is_coded: bool,
     /// Heads begun.
     heads: u64,
-    /// The one that has both; none comes after it.
+    /// The one that has two lengths; none comes after it.
     two_lengths: Option<u64>,
+    /// The one that has a transfer coding.
+    coded: Option<u64>,
 }
 
 impl Escaping {
@@ -65,10 +70,11 @@ impl Escaping {
         Escaping {
             place: Place::Method,
             name: Vec::new(),
-            has_body: false,
-            lengths: [false; 2],
+            length: None,
+            is_coded: false,
             heads: 0,
             two_lengths: None,
+            coded: None,
         }
     }
 
@@ -91,7 +97,7 @@ impl Escaping {
         match (self.place, byte) {
             (Place::Method, b' ') => {
                 self.heads += 1;
-                self.lengths = [false; 2];
+                (self.length, self.is_coded) = (None, false);
                 Place::Target
             }
             (Place::Target, b' ') => Place::Version,
@@ -99,12 +105,18 @@ impl Escaping {
             (Place::Name, b'\n') => self.head_or_line(),
             (Place::Name, b':') => match self.name.trim_ascii() {
                 b"content-length" => {
-                    self.has_length(0);
+                    if self.is_coded || self.length.is_some() {
+                        self.two_lengths = Some(self.heads);
+                    }
+                    self.length = Some(0);
                     Place::Length
                 }
                 b"transfer-encoding" => {
-                    self.has_length(1);
-                    self.body()
+                    if self.length.is_some() {
+                        self.two_lengths = Some(self.heads);
+                    }
+                    (self.is_coded, self.coded) = (true, Some(self.heads));
+                    Place::Value
                 }
                 _ => Place::Value,
             },
@@ -115,23 +127,20 @@ impl Escaping {
                 Place::Name
             }
             (Place::Value | Place::Length, b'\n') => self.line(),
-            (Place::Length, byte) if !b"0 \t\r".contains(&byte) => self.body(),
+            (Place::Length, byte) => {
+                // What is no number the HTTP layer refuses.
+                let digit = char::from(byte).to_digit(10).map(u64::from);
+                if let (Some(length), Some(digit)) = (self.length, digit) {
+                    self.length = Some(length.saturating_mul(10).saturating_add(digit));
+                }
+                Place::Length
+            }
+            (Place::Body(left), _) => match left {
+                0 | 1 => Place::Method,
+                left => Place::Body(left - 1),
+            },
             (place, _) => place,
         }
-    }
-
-    /// A header that tells a body's length in one of two ways.
-    fn has_length(&mut self, way: usize) {
-        self.lengths[way] = true;
-        if self.lengths == [true; 2] {
-            self.two_lengths = Some(self.heads);
-        }
-    }
-
-    /// A header that announces a body; what is left of its value does not matter.
-    fn body(&mut self) -> Place {
-        self.has_body = true;
-        Place::Value
     }
 
     fn line(&mut self) -> Place {
@@ -144,7 +153,11 @@ impl Escaping {
         if !self.name.is_empty() {
             return self.line();
         }
-        if self.has_body { Place::Beyond } else { Place::Method }
+        match self.length {
+            _ if self.is_coded => Place::Beyond,
+            None | Some(0) => Place::Method,
+            Some(length) => Place::Body(length),
+        }
     }
 }
 
@@ -182,9 +195,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Lenient<S> {
             this.waiting.clear();
             this.taken = 0;
             this.escaping.push(read.filled(), &mut this.waiting);
-            if let Some(head) = this.escaping.two_lengths {
-                this.pulse.refuse(head);
-            }
+            this.pulse.frame(this.escaping.two_lengths, this.escaping.coded);
         }
         let rest = &this.waiting[this.taken..];
         let count = rest.len().min(out.remaining());
@@ -249,6 +260,9 @@ mod tests {
         check(&format!("{none}{none}{coded}\r\n"), None);
         check(&format!("{none}{coded}content-LENGTH : 1\r\n\r\n"), Some(2));
         check("POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: x\r\n", Some(1));
+        check("POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 5\r\n", Some(1));
+        let sent = "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nGET /";
+        check(&format!("{sent}{coded}Content-Length: 5\r\n"), Some(2));
     }
 
     #[test]
@@ -266,9 +280,12 @@ mod tests {
         check("GET />\r\n\r\n", "GET /%3E\r\n\r\n");
         let empty = "GET /> HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
         check(&empty.repeat(2), &empty.repeat(2).replace('>', "%3E"));
-        let body = "POST /> HTTP/1.1\r\nContent-Length : 9\r\nCONTENT-LENGTH: 30\r\n\r\n";
+        let body = "POST /> HTTP/1.1\r\nContent-Length : 12\r\n\r\n";
         let after = "GET /> HTTP/1.1\r\n\r\nGET /> HTTP/1.1\r\n\r\n";
-        check(&format!("{body}{after}"), &format!("{}{after}", body.replace('>', "%3E")));
+        check(
+            &format!("{body}GET /> \"<>\r\n{after}"),
+            &format!("{}GET /> \"<>\r\n{}", body.replace('>', "%3E"), after.replace('>', "%3E")),
+        );
         let chunked = "PUT /> HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
         check(&format!("{chunked}{after}"), &format!("{}{after}", chunked.replace('>', "%3E")));
     }

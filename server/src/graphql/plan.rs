@@ -19,11 +19,15 @@ use super::{
     types::Types,
 };
 use crate::{
+    body::BODY_BYTES_MAX,
     completion::{self, Refused},
     handlers::{MISSING, UNPREFIXED, entities_completed},
     query::{CURRENT, arguments, read},
     reply::M1,
 };
+
+/// Bytes that the arguments of a document may come to: as many as its body may have.
+const ARGUMENT_BYTES_MAX: usize = BODY_BYTES_MAX;
 
 /// What is to be answered.
 pub struct Plan<'d> {
@@ -108,7 +112,7 @@ pub fn plan<'d>(
     asked: &'d [Asked<'d>],
     records_max: u64,
 ) -> Result<Plan<'d>, Vec<Error>> {
-    let mut planner = Planner { types, document, lists: Vec::new() };
+    let mut planner = Planner { types, document, lists: Vec::new(), argument_bytes: 0 };
     let mut roots = Vec::with_capacity(asked.len());
     let mut records: u64 = 0;
     for asked in asked {
@@ -131,6 +135,8 @@ struct Planner<'d, 't> {
     types: &'t Types,
     document: &'d Document,
     lists: Vec<List>,
+    /// Bytes of arguments that were read: a variable counts wherever it is used.
+    argument_bytes: usize,
 }
 
 impl<'d> Planner<'d, '_> {
@@ -140,11 +146,11 @@ impl<'d> Planner<'d, '_> {
             ("__typename", _) => Ok((Question::Constant(type_name(asked)), 0)),
             ("__schema", _) => Ok((Question::Schema(None, asked), 0)),
             ("__type", _) => {
-                let name = self.document.argument(asked.field, "name").unwrap_or_default();
+                let name = self.argument(asked, "name")?.unwrap_or_default();
                 Ok((Question::Schema(Some(name), asked), 0))
             }
             (_, Some(Way::ById(entity))) => {
-                let id = self.document.argument(asked.field, "id").unwrap_or_default();
+                let id = self.argument(asked, "id")?.unwrap_or_default();
                 let (selection, cost) = self.selection(&asked.children)?;
                 Ok((Question::Record(*entity, number(*entity, &id), selection), cost + 1))
             }
@@ -228,9 +234,24 @@ impl<'d> Planner<'d, '_> {
         Ok((self.lists.len() - 1, cost))
     }
 
+    /// An argument of a field, which counts towards what all may come to. Without that, a filter that
+    /// takes long to read, asked for in each of two thousand lists, took seconds and gigabytes.
+    fn argument(&mut self, asked: &Asked<'_>, name: &str) -> Result<Option<String>, Error> {
+        let value = self.document.argument(asked.field, name);
+        self.argument_bytes += value.as_ref().map_or(0, String::len);
+        if self.argument_bytes > ARGUMENT_BYTES_MAX {
+            let message = format!(
+                "has arguments of more than {ARGUMENT_BYTES_MAX} bytes, each counted wherever it is \
+                 used; ask in parts"
+            );
+            return Err(Error::new(message));
+        }
+        Ok(value)
+    }
+
     /// The question of a list, as REST would ask it by the same arguments.
     fn query(
-        &self,
+        &mut self,
         entity: Entity,
         key: Option<&'static str>,
         asked: &Asked<'_>,
@@ -240,20 +261,20 @@ impl<'d> Planner<'d, '_> {
             // Stands for the record's own, so that expressions are counted as they will be.
             query.filter(&format!("{key}:null")).map_err(|_| unplanned(asked))?;
         }
-        let given = arguments(entity).filter_map(|(name, ..)| {
-            let value = self.document.argument(asked.field, name)?;
-            Some(Ok((name.to_owned(), value)))
-        });
-        read(query, &CURRENT, given).map_err(|details| Error::new(M1).with(details))
+        let mut given = Vec::new();
+        for (name, ..) in arguments(entity) {
+            given.extend(self.argument(asked, name)?.map(|value| Ok((name.to_owned(), value))));
+        }
+        read(query, &CURRENT, given.into_iter()).map_err(|details| Error::new(M1).with(details))
     }
 
     fn autocomplete(&mut self, asked: &'d Asked<'d>) -> Result<Autocomplete, Error> {
-        let text = self.document.argument(asked.field, "query").unwrap_or_default();
+        let text = self.argument(asked, "query")?.unwrap_or_default();
         completion::check(&text).map_err(|refused| match refused {
             Refused::Missing => Error::new(MISSING),
             Refused::Wrong(details) => Error::new(M1).with(details),
         })?;
-        let name = self.document.argument(asked.field, "entity_type");
+        let name = self.argument(asked, "entity_type")?;
         let entities = entities_completed(name.as_deref())
             .map_err(|detail| Error::new(M1).with(vec![detail]))?;
         let mut members = Vec::with_capacity(asked.children.len());

@@ -101,7 +101,7 @@ fn is_json(headers: &HeaderMap) -> bool {
         })
 }
 
-/// The members that are read; others are for whoever reads them.
+/// The members that are read; others have to be JSON too, as deep as any.
 #[derive(Deserialize)]
 struct Body {
     query: String,
@@ -109,6 +109,8 @@ struct Body {
     variables: Option<JsonMap>,
     #[serde(default, rename = "operationName")]
     operation_name: Option<String>,
+    #[serde(flatten)]
+    _others: JsonMap,
 }
 
 /// Reads a body.
@@ -122,7 +124,7 @@ pub fn parse(body: &[u8]) -> Result<Asking, Reply> {
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err(refused());
     }
-    let Body { query, variables, operation_name } =
+    let Body { query, variables, operation_name, .. } =
         serde_json::from_slice(body).map_err(|_| refused())?;
     Ok(Asking { query, variables: variables.unwrap_or_default(), operation_name })
 }

@@ -21,6 +21,8 @@ const MAGIC: &[u8; 8] = b"PNKLIM\x00\x01";
 const HEAD_BYTES: usize = 8 + 4 + 8 + 16 + 4;
 const CLIENT_BYTES: usize = 28;
 const HASH_BYTES: usize = 32;
+/// Clients a file may hold.
+const CLIENTS_MAX: usize = 100_000_000;
 /// Clients looked at while others wait: some microseconds.
 const CLIENTS_PER_LOOK: u32 = 4_096;
 
@@ -71,8 +73,8 @@ impl Counters {
     pub fn load(&self, path: &Path) -> Result<u32, FileError> {
         let damaged = || FileError::Damaged { path: path.to_owned() };
         let failed = |error| FileError::Io { what: "read", path: path.to_owned(), error };
-        // No more than these counters could have written.
-        let bytes_max = HEAD_BYTES + HASH_BYTES + CLIENT_BYTES * self.limits.clients_max as usize;
+        // As many clients as any option allows, whatever it was then: too many are forgotten one by one.
+        let bytes_max = HEAD_BYTES + HASH_BYTES + CLIENT_BYTES * CLIENTS_MAX;
         let mut bytes = Vec::new();
         match File::open(path) {
             Ok(file) => file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).map_err(failed)?,

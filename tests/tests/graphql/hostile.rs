@@ -188,7 +188,8 @@ fn a_body_that_is_no_question_is_refused_before_it_is_read_as_one() {
         "[".repeat(10_000),
         "]".repeat(10_000)
     );
-    let bodies: [&[u8]; 24] = [
+    let unread = deep.replace("variables", "unread");
+    let bodies: [&[u8]; 27] = [
         b"",
         b"{",
         b"null",
@@ -212,7 +213,10 @@ fn a_body_that_is_no_question_is_refused_before_it_is_read_as_one() {
         b"{\"query\":\"a\nb\"}",
         b"{\"query\":\"{__typename}\",\"variables\":1}",
         b"{\"query\":\"{__typename}\",\"operationName\":{}}",
+        b"{\"query\":\"{__typename}\",\"x\":\"\xff\"}",
+        b"{\"query\":\"{__typename}\",\"x\":\"\\ud800\"}",
         deep.as_bytes(),
+        unread.as_bytes(),
     ];
     for body in bodies {
         let response = post_body(&mut connection, JSON, body);
@@ -225,6 +229,26 @@ fn a_body_that_is_no_question_is_refused_before_it_is_read_as_one() {
     let response = post_body(&mut connection, JSON, b"{\"query\":\"{__typename\\u0000}\"}");
     assert_eq!(response.status, 200);
     assert!(!messages(&response.json()).is_empty(), "{}", response.text());
+    server.end(&[]);
+}
+
+#[test]
+fn a_filter_that_takes_long_to_read_is_not_read_for_each_of_many_lists() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    let lists = each(40, |at| format!("b{at}:outputs(filter:$f){{__typename}}"));
+    let roots = each(45, |at| format!("a{at}:author(id:\"{ID}\"){{...R}}"));
+    let query = format!("query($f:String){{{roots}}} fragment R on Author{{{lists}}}");
+    let values = (0..100).map(|at| at.to_string()).collect::<Vec<_>>().join("|");
+    let filter = vec![format!("cited_by_count:{values}"); 49].join(",");
+    let body = json!({"query": query, "variables": {"f": filter}}).to_string();
+    let answer = post_body(&mut connection, JSON, body.as_bytes()).json();
+    let told = messages(&answer);
+    assert!(
+        told.len() == 1 && told[0].contains("has arguments of more than 65536 bytes"),
+        "{told:?}"
+    );
     server.end(&[]);
 }
 

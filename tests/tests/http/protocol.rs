@@ -34,7 +34,6 @@ const ALIVE_HEADS: &[(&str, After)] = &[
     ("GET /health HTTP/1.1\r\nhOsT: x\r\nCONNECTION: CLOSE\r\n\r\n", Closes),
     ("\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\n", Stays),
     ("GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", Stays),
-    ("GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n", Stays),
     // A body is neither wanted nor waited for.
     ("GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n", Closes),
     ("GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", Closes),
@@ -149,6 +148,12 @@ fn a_head_may_be_odd_and_a_broken_one_is_refused_bare() {
         assert_eq!(response.header("connection"), Some("close"), "{what}");
         assert!(connection.is_closed(), "{what}");
     }
+    // A length told twice is refused even where it is the same.
+    let mut connection = server.connect();
+    let twice = "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n";
+    connection.send(twice.as_bytes()).unwrap();
+    assert_eq!(connection.receive().unwrap().status, 400);
+    assert!(connection.is_closed());
     // HTTP/2 in clear is not spoken, and gets no word.
     let mut connection = server.connect();
     connection.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
