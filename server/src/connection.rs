@@ -324,7 +324,8 @@ fn answering(
         if open.is_refused() {
             request.extensions_mut().insert(TwoLengths);
         }
-        let answer = warp.call(bear_head(request, &pulse));
+        // Boxed: the HTTP layer keeps room for it from a connection's first byte on.
+        let answer = Box::pin(warp.call(bear_head(request, &pulse)));
         let (ending, pulse) = (ending.clone(), Arc::clone(&pulse));
         async move {
             let Ok(mut response) = answer.await;
