@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use pinakes_format::{
     entity::{Entity, Spelling},
@@ -22,6 +21,7 @@ use crate::{
     parameters::pairs,
     query::{self, Dialect, Parameter},
     reply::Reply,
+    room::Room,
     routes::Request,
 };
 
@@ -102,7 +102,7 @@ pub fn list(older: &Older, request: &Request<'_>, served: &Served, timeout: Dura
 }
 
 fn counted(body: Vec<u8>, total: u64, links: String) -> Reply {
-    let array = Reply::Json { body: Bytes::from(body), lasts: true };
+    let array = Reply::Json { body: Room::copy(&body).into_bytes(), lasts: true };
     Reply::Counted { array: Box::new(array), total, links }
 }
 

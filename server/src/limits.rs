@@ -17,6 +17,8 @@ pub use file::FileError;
 pub use table::Counts;
 use table::Table;
 
+/// Clients that any counters may count exactly.
+pub const CLIENTS_MAX: u32 = 100_000_000;
 /// How long a client's minute lasts.
 const MINUTE_MILLIS: u64 = 60_000;
 const DAY_MILLIS: u64 = 86_400_000;

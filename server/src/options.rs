@@ -15,7 +15,7 @@ use crate::{
     connection::{Certificate, Preface, Timeouts, TlsError},
     gate::Gate,
     graphql::options::GraphqlOptions,
-    limits::{Counters, Limits, System},
+    limits::{CLIENTS_MAX, Counters, Limits, System},
     routes::Bounds,
     serve::Listening,
 };
@@ -95,7 +95,7 @@ pub struct LimitOptions {
 
     /// Clients that are counted exactly, 50 bytes each; beyond, the one seen longest ago is forgotten.
     #[arg(long, value_name = "N", default_value = "1000000", env = "PINAKES_CLIENTS_MAX",
-          value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
     clients_max: u32,
 
     /// Where counts are kept while the server is down: read at the start, written every minute and at

@@ -31,10 +31,10 @@ const LONG_HEAD_BYTES: u64 = 16 << 10;
 /// How long a client may take to close a connection the server has ended, and to read the last reply
 /// before it does.
 const LINGER: Duration = Duration::from_secs(1);
-/// Bytes of a reply that are handed to HTTP/2 at a time.
-const PIECE_BYTES: usize = 16 << 10;
 /// Bytes such a client may still send.
 const LINGER_BYTES_MAX: usize = 256 << 10;
+/// Bytes of a reply that are handed to HTTP/2 at a time.
+const PIECE_BYTES: usize = 16 << 10;
 
 /// What is known of a connection by those who serve it.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Counters, Counts, Moment, State};
+use super::{CLIENTS_MAX, Counters, Counts, Moment, State};
 
 /// What the file begins with; the last byte is its version.
 const MAGIC: &[u8; 8] = b"PNKLIM\x00\x01";
@@ -21,8 +21,6 @@ const MAGIC: &[u8; 8] = b"PNKLIM\x00\x01";
 const HEAD_BYTES: usize = 8 + 4 + 8 + 16 + 4;
 const CLIENT_BYTES: usize = 28;
 const HASH_BYTES: usize = 32;
-/// Clients a file may hold.
-const CLIENTS_MAX: usize = 100_000_000;
 /// Clients looked at while others wait: some microseconds.
 const CLIENTS_PER_LOOK: u32 = 4_096;
 
@@ -74,7 +72,7 @@ impl Counters {
         let damaged = || FileError::Damaged { path: path.to_owned() };
         let failed = |error| FileError::Io { what: "read", path: path.to_owned(), error };
         // As many clients as any option allows, whatever it was then: too many are forgotten one by one.
-        let bytes_max = HEAD_BYTES + HASH_BYTES + CLIENT_BYTES * CLIENTS_MAX;
+        let bytes_max = HEAD_BYTES + HASH_BYTES + CLIENT_BYTES * CLIENTS_MAX as usize;
         let mut bytes = Vec::new();
         match File::open(path) {
             Ok(file) => file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).map_err(failed)?,
