@@ -39,6 +39,8 @@ use crate::{
 
 /// Bytes of a request's head that are read; enough to answer 414 and 431 to what is too long.
 const HEAD_BYTES_MAX: usize = 96 << 10;
+/// Headers of such a head: enough to be answered here; beyond, the HTTP layer answers bare.
+const HEAD_HEADERS_MAX: usize = HEADERS_MAX * 2;
 /// Long heads that are read at a time.
 const LONG_HEADS_MAX: usize = 128;
 /// Requests of one HTTP/2 connection that are answered at a time.
@@ -154,9 +156,9 @@ impl Connections {
         let Some(place) = place else { return Ok(()) };
         let pulse = Arc::new(Pulse::default());
         let stream = Watched::new(stream, Arc::clone(&pulse), place, Arc::clone(&self.long_heads));
-        // Boxed: a plain connection, of which there may be thousands, has no room for the rest.
         match &self.tls {
-            None => self.speak_http1(Lenient::new(stream, Arc::clone(&pulse)), client, pulse).await,
+            None => self.speak_http1(stream, client, pulse).await,
+            // Boxed, as all is that a plain connection, of which there may be thousands, has no need of.
             Some(tls) => Box::pin(self.speak_tls(tls, stream, client, pulse)).await,
         }
     }
@@ -172,11 +174,30 @@ impl Connections {
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             self.speak_http2(stream, client, pulse).await
         } else {
-            self.speak_http1(Lenient::new(stream, Arc::clone(&pulse)), client, pulse).await
+            self.speak_http1(stream, client, pulse).await
         }
     }
 
     async fn speak_http1<S>(&self, stream: S, client: IpAddr, pulse: Arc<Pulse>) -> io::Result<()>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut stream = Lenient::new(stream, Arc::clone(&pulse));
+        tokio::select! {
+            biased;
+            head = time::timeout(self.timeouts.head, stream.first_head()) => head??,
+            () = self.farewell() => return Ok(()),
+        }
+        // Boxed: a client that has yet to ask something costs its socket and little else.
+        Box::pin(self.answer_http1(stream, client, pulse)).await
+    }
+
+    async fn answer_http1<S>(
+        &self,
+        stream: Lenient<S>,
+        client: IpAddr,
+        pulse: Arc<Pulse>,
+    ) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -186,8 +207,7 @@ impl Connections {
             .timer(TokioTimer::new())
             .header_read_timeout(self.timeouts.head)
             .max_buf_size(HEAD_BYTES_MAX)
-            // Enough to be answered here; beyond, the HTTP layer answers bare.
-            .max_headers(HEADERS_MAX * 2)
+            .max_headers(HEAD_HEADERS_MAX)
             .serve_connection(TokioIo::new(stream), answering);
         self.watch(connection, &pulse).await
     }
@@ -211,6 +231,13 @@ impl Connections {
         self.watch(connection, &pulse).await
     }
 
+    /// Waits for the server's end, and for what a client that does not know of it may just have sent.
+    async fn farewell(&self) {
+        // Without a sender there is nobody to end it either.
+        let _ = self.ending.subscribe().wait_for(|is_ending| *is_ending).await;
+        time::sleep(FAREWELL).await;
+    }
+
     /// Serves a connection for as long as its client keeps to its times.
     async fn watch<C>(&self, connection: C, pulse: &Pulse) -> io::Result<()>
     where
@@ -218,12 +245,7 @@ impl Connections {
         C::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let mut connection = pin!(connection);
-        let mut ending = self.ending.subscribe();
-        let mut farewell = pin!(async {
-            // Without a sender there is nobody to end it either.
-            let _ = ending.wait_for(|is_ending| *is_ending).await;
-            time::sleep(FAREWELL).await;
-        });
+        let mut farewell = pin!(self.farewell());
         let mut is_bid_farewell = false;
         let mut looks = time::interval_at(Instant::now() + LOOK_INTERVAL, LOOK_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);

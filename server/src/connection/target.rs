@@ -1,4 +1,5 @@
-//! Request targets as people type them: `filter=cited_by_count:>100` with its `>` bare.
+//! Request targets as people type them: `filter=cited_by_count:>100` with its `>` bare; and heads that
+//! come in crumbs.
 //!
 //! No URI holds `<`, `>` or `"`, and the HTTP layer refuses such a request line. Browsers escape
 //! them; curl does not. [`Lenient`] stands between socket and HTTP layer and escapes them in the
@@ -9,8 +10,12 @@
 //! with its reply. Framing is the HTTP layer's business, but for one thing: it drops a content length
 //! that comes with a transfer coding, and one that comes twice, and such a request is to be refused (RFC
 //! 9112, section 6.3). So that is noted here.
+//!
+//! A head is handed on once it is whole, or can be none: the HTTP layer keeps 8 to 16 KiB for whatever it
+//! has begun to read, and a client that sends a byte a second would hold them for nothing.
 
 use std::{
+    future::poll_fn,
     io,
     pin::Pin,
     sync::Arc,
@@ -19,7 +24,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::pulse::Pulse;
+use super::{HEAD_BYTES_MAX, HEAD_HEADERS_MAX, pulse::Pulse};
 
 /// Bytes read from the socket at a time.
 const READ_BYTES: usize = 8 << 10;
@@ -161,6 +166,13 @@ impl Escaping {
     }
 }
 
+/// Whether the bytes are the beginning of a head that may still become whole.
+fn is_begun(bytes: &[u8]) -> bool {
+    let mut headers = [httparse::EMPTY_HEADER; HEAD_HEADERS_MAX];
+    let parsed = httparse::Request::new(&mut headers).parse(bytes);
+    bytes.len() <= HEAD_BYTES_MAX && parsed.is_ok_and(|parsed| parsed.is_partial())
+}
+
 /// A connection whose request targets are escaped as they are read.
 pub struct Lenient<S> {
     stream: S,
@@ -169,12 +181,41 @@ pub struct Lenient<S> {
     /// Read and escaped, and not yet taken.
     waiting: Vec<u8>,
     taken: usize,
+    /// Whether that is the beginning of a head, kept until it is whole.
+    is_kept: bool,
 }
 
 impl<S> Lenient<S> {
     /// A connection from its first byte.
     pub fn new(stream: S, pulse: Arc<Pulse>) -> Lenient<S> {
-        Lenient { stream, pulse, escaping: Escaping::new(), waiting: Vec::new(), taken: 0 }
+        let escaping = Escaping::new();
+        Lenient { stream, pulse, escaping, waiting: Vec::new(), taken: 0, is_kept: true }
+    }
+}
+
+impl<S: AsyncRead + Unpin> Lenient<S> {
+    /// Waits for the first head to be whole, or to be none, or for the client to end.
+    ///
+    /// # Errors
+    ///
+    /// What the socket says.
+    pub async fn first_head(&mut self) -> io::Result<()> {
+        poll_fn(|context| self.poll_fill(context)).await
+    }
+
+    /// Reads what comes next; nothing where the client has ended.
+    fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            let mut bytes = [0; READ_BYTES];
+            let mut read = ReadBuf::new(&mut bytes);
+            ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
+            self.escaping.push(read.filled(), &mut self.waiting);
+            self.pulse.frame(self.escaping.two_lengths, self.escaping.coded);
+            self.is_kept &= !read.filled().is_empty() && is_begun(&self.waiting);
+            if !self.is_kept {
+                return Poll::Ready(Ok(()));
+            }
+        }
     }
 }
 
@@ -185,17 +226,16 @@ impl<S: AsyncRead + Unpin> AsyncRead for Lenient<S> {
         out: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if this.taken == this.waiting.len() {
+        if !this.is_kept && this.taken == this.waiting.len() {
             if this.escaping.place == Place::Beyond {
                 return Pin::new(&mut this.stream).poll_read(context, out);
             }
-            let mut bytes = [0; READ_BYTES];
-            let mut read = ReadBuf::new(&mut bytes);
-            ready!(Pin::new(&mut this.stream).poll_read(context, &mut read))?;
-            this.waiting.clear();
-            this.taken = 0;
-            this.escaping.push(read.filled(), &mut this.waiting);
-            this.pulse.frame(this.escaping.two_lengths, this.escaping.coded);
+            // Given back: a connection that waits needs none of it.
+            (this.waiting, this.taken) = (Vec::new(), 0);
+            this.is_kept = this.escaping.place == Place::Method;
+        }
+        if this.is_kept || this.waiting.is_empty() {
+            ready!(this.poll_fill(context))?;
         }
         let rest = &this.waiting[this.taken..];
         let count = rest.len().min(out.remaining());
@@ -236,8 +276,69 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Lenient<S> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt, duplex},
+        time::timeout,
+    };
+
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_is_handed_on_once_it_is_whole_or_can_be_none() {
+        const PAUSE: Duration = Duration::from_millis(1);
+        let cases: [&[&str]; 6] = [
+            &["GET / HT", "TP/1.1\r\nHost: x\r", "\n\r\n"],
+            &["\r\n", "G", "ET /> HTTP/1.1\n\n"],
+            &["GET / HTTP/1.1\r\n\r\nGET / HT", "TP/1.1\r\n"],
+            &["GET / HTTP/1.1\r\nA", " b: c"],
+            &["\u{16}\u{3}\u{1}"],
+            &["GET /\r\n"],
+        ];
+        for pieces in cases {
+            let (mut client, server) = duplex(1 << 10);
+            let mut lenient = Lenient::new(server, Arc::default());
+            let mut sent = String::new();
+            for (at, piece) in pieces.iter().enumerate() {
+                client.write_all(piece.as_bytes()).await.unwrap();
+                sent += piece;
+                let is_whole = sent.contains("\r\n\r\n") || at + 1 == pieces.len();
+                let head = timeout(PAUSE, lenient.first_head()).await;
+                assert_eq!(head.is_ok(), is_whole, "{sent:?}");
+                if is_whole {
+                    break;
+                }
+            }
+            let mut taken = vec![0; 1 << 10];
+            let count = lenient.read(&mut taken).await.unwrap();
+            let expected = sent.replace('>', "%3E");
+            assert_eq!(String::from_utf8_lossy(&taken[..count]), expected);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn later_heads_are_kept_too_and_bodies_are_not() {
+        let (mut client, server) = duplex(1 << 10);
+        let mut lenient = Lenient::new(server, Arc::default());
+        let first = b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\na";
+        client.write_all(first).await.unwrap();
+        let mut taken = [0; 1 << 10];
+        assert_eq!(lenient.read(&mut taken).await.unwrap(), first.len());
+        client.write_all(b"b").await.unwrap();
+        assert_eq!(lenient.read(&mut taken).await.unwrap(), 1);
+        for piece in ["GET / HTTP/1.1\r\n", "Host: x\r\n"] {
+            client.write_all(piece.as_bytes()).await.unwrap();
+            let read = timeout(Duration::from_millis(1), lenient.read(&mut taken)).await;
+            assert!(read.is_err(), "{piece:?} was handed on");
+        }
+        drop(client);
+        let count = lenient.read(&mut taken).await.unwrap();
+        assert_eq!(&taken[..count], b"GET / HTTP/1.1\r\nHost: x\r\n");
+        assert_eq!(lenient.read(&mut taken).await.unwrap(), 0);
+    }
 
     fn escaped(bytes: &[u8], piece_bytes: usize) -> String {
         let mut escaping = Escaping::new();
