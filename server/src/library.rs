@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs, io,
+    os::unix::fs::MetadataExt,
     path::{Component, Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -24,11 +25,30 @@ pub struct Library {
     snapshots: Option<PathBuf>,
     /// Whether all of a snapshot is read before it is served.
     verify: bool,
-    /// Held by whoever puts another snapshot in its place.
-    changing: Mutex<()>,
+    /// Held by whoever puts another snapshot in its place: the link `current` was when it was last read.
+    changing: Mutex<Option<Link>>,
     /// Ids of snapshots that proved damaged; none of them is served again.
     poisoned: Mutex<BTreeSet<String>>,
 }
+
+/// What tells a link from the one that takes its place, even where both lead to the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Link {
+    inode: u64,
+    /// Seconds and nanoseconds since 1970.
+    changed: (i64, i64),
+}
+
+impl Link {
+    /// `current` in a directory of snapshots, as it is now; `None` where there is none.
+    fn of(snapshots: &Path) -> Option<Link> {
+        let metadata = fs::symlink_metadata(snapshots.join(CURRENT)).ok()?;
+        Some(Link { inode: metadata.ino(), changed: (metadata.ctime(), metadata.ctime_nsec()) })
+    }
+}
+
+/// The link that leads to the snapshot to serve.
+const CURRENT: &str = "current";
 
 /// A snapshot, and whether it is still trusted.
 pub struct Served {
@@ -81,13 +101,28 @@ impl Library {
     ///
     /// Naming the file, what was expected and what was found.
     pub fn open(place: &Place, verify: bool) -> Result<Library, LibraryError> {
-        let (path, snapshots) = match place {
-            Place::Fixed(path) => (path.clone(), None),
-            Place::Current(snapshots) => (current(snapshots)?, Some(snapshots.clone())),
+        // Before it is followed: a link that is put in its place meanwhile is another one.
+        let (link, path, snapshots) = match place {
+            Place::Fixed(path) => (None, path.clone(), None),
+            Place::Current(snapshots) => {
+                (Link::of(snapshots), current(snapshots)?, Some(snapshots.clone()))
+            }
         };
         let served = ArcSwap::from_pointee(Served::new(open(&path, verify)?));
-        let (changing, poisoned) = Default::default();
+        let (changing, poisoned) = (Mutex::new(link), Mutex::default());
         Ok(Library { served, snapshots, verify, changing, poisoned })
+    }
+
+    /// Serves the snapshot `current` leads to now, if another link stands there than when it was last
+    /// read. Costs one look at the link where none does.
+    pub fn follow(&self) {
+        let Some(snapshots) = &self.snapshots else { return };
+        let link = Link::of(snapshots);
+        let read = *self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without one, what is served stays: it may be a moment between two.
+        if link.is_some() && link != read {
+            self.reload();
+        }
     }
 
     /// Serves the snapshot `current` leads to now; where that cannot be, what is served stays.
@@ -95,7 +130,8 @@ impl Library {
         let Some(snapshots) = &self.snapshots else {
             return tracing::info!("one snapshot is served for good, by --snapshot");
         };
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        *changing = Link::of(snapshots);
         let served = self.served();
         let id = &served.snapshot.manifest().id;
         let found = current(snapshots).and_then(|path| {
@@ -139,7 +175,7 @@ impl Library {
         poisoned.insert(id.clone());
         let Some(other) = self.newest_but(&poisoned) else {
             tracing::error!(
-                "no other snapshot can be served; answering 503 until the server is started again"
+                "no other snapshot can be served; answering 503 until `current` leads to one"
             );
             return;
         };
@@ -184,7 +220,7 @@ fn open(path: &Path, verify: bool) -> Result<Snapshot, LibraryError> {
 
 /// Where `current` leads: a plain name beside it, and nowhere else.
 fn current(snapshots: &Path) -> Result<PathBuf, LibraryError> {
-    let link = snapshots.join("current");
+    let link = snapshots.join(CURRENT);
     let refused = |reason: String| LibraryError::Current { path: link.clone(), reason };
     let target = fs::read_link(&link).map_err(|error: io::Error| refused(error.to_string()))?;
     let mut parts = target.components();

@@ -14,6 +14,7 @@ use rustix::{
 use tokio::{
     net::{TcpListener, TcpStream},
     signal::unix::{SignalKind, signal},
+    sync::Notify,
     time::{self, MissedTickBehavior},
 };
 
@@ -32,6 +33,8 @@ const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 const ROUND_INTERVAL: Duration = Duration::from_secs(60);
 /// Bytes of a reply that the system holds for a connection; it takes twice that for its own needs.
 const SEND_BUFFER_BYTES: usize = 384 << 10;
+/// How often it is looked whether `current` leads to another snapshot.
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
 /// Files that are kept for other things than connections.
 const FILES_KEPT: u64 = 64;
 
@@ -54,7 +57,8 @@ pub struct Listening {
 /// Lines of the log that were lost, ever, since whoever reads it took too long.
 pub type LostLines = Box<dyn Fn() -> u64 + Send>;
 
-/// Serves until SIGINT or SIGTERM. SIGHUP has the snapshot and the certificate looked at again.
+/// Serves until SIGINT or SIGTERM. Whatever snapshot `current` comes to lead to is served; SIGHUP has
+/// it and the certificate looked at again at once.
 ///
 /// # Errors
 ///
@@ -85,6 +89,7 @@ async fn accept(service: Arc<Service>, listening: Listening, lost: LostLines) ->
     let connections = Connections::new(Arc::clone(&service), timeouts, preface, acceptor);
     let connections = Arc::new(connections);
     let mut rounds = Rounds::new(Arc::clone(&places), lost);
+    let told = follow(Arc::clone(&service));
     announce(scheme, listener.local_addr()?)?;
     loop {
         tokio::select! {
@@ -98,7 +103,10 @@ async fn accept(service: Arc<Service>, listening: Listening, lost: LostLines) ->
                 }
             },
             () = rounds.due() => rounds.make(&service),
-            _ = hangup.recv() => reload(&service, certificate.as_deref()),
+            _ = hangup.recv() => {
+                renew(certificate.as_deref());
+                told.notify_one();
+            }
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
         }
@@ -130,17 +138,39 @@ fn begin(
     tokio::spawn(Arc::clone(connections).serve(stream, peer, place));
 }
 
-/// Looks for another snapshot and another certificate; where one is bad, what there is stays.
-fn reload(service: &Arc<Service>, certificate: Option<&Certificate>) {
-    let outcome = certificate.map(Certificate::reload);
-    match outcome {
+/// Looks for another certificate; where it is bad, what there is stays.
+fn renew(certificate: Option<&Certificate>) {
+    match certificate.map(Certificate::reload) {
         Some(Ok(())) => tracing::info!("certificate read again"),
         Some(Err(error)) => tracing::error!(%error, "the certificate served before stays"),
         None => {}
     }
-    let service = Arc::clone(service);
-    // To open a snapshot reads files.
-    tokio::task::spawn_blocking(move || service.library().reload());
+}
+
+/// Serves whatever `current` comes to lead to, and looks at it at once when told.
+///
+/// One look at a time: however often it is told meanwhile, one more follows.
+fn follow(service: Arc<Service>) -> Arc<Notify> {
+    let told = Arc::new(Notify::new());
+    let listening = Arc::clone(&told);
+    tokio::spawn(async move {
+        let mut looks = time::interval(FOLLOW_INTERVAL);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let is_told = tokio::select! {
+                () = listening.notified() => true,
+                _ = looks.tick() => false,
+            };
+            let service = Arc::clone(&service);
+            let look = move || match is_told {
+                true => service.library().reload(),
+                false => service.library().follow(),
+            };
+            // To open a snapshot reads files. A look that panics is in the log; the next is none of it.
+            let _ = tokio::task::spawn_blocking(look).await;
+        }
+    });
+    told
 }
 
 /// As many files as may be open, less those that other things need; the limit is raised first as

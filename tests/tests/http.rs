@@ -49,3 +49,5 @@ mod server;
 mod sort;
 #[path = "http/sort_refused.rs"]
 mod sort_refused;
+#[path = "http/swap.rs"]
+mod swap;

@@ -1,6 +1,6 @@
 //! The server's edge: how many connections, one line of the log a request, signals, a restart.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, process::Command};
 
 use pinakes_format::snapshot::Snapshot;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     client::{Connection, request},
     limits::limited,
-    server::{Server, Snapshots, command, make_writable},
+    server::{Server, Snapshots, command},
 };
 
 const AUTHOR: &str = "/authors/HX_A5900000001";
@@ -193,30 +193,6 @@ fn counts_last_over_a_reload_and_with_a_file_over_a_restart() {
     assert_eq!(left(&server), (30, 500));
     let log = server.end(&[]);
     assert!(log.contains("WARN") && log.contains("limits are counted from zero"), "{log}");
-}
-
-#[test]
-fn a_snapshot_that_cannot_be_served_leaves_the_one_that_is() {
-    let snapshots = Snapshots::of_sample();
-    let first = snapshots.open().manifest().id.clone();
-    let server = Server::of_snapshots(&snapshots);
-    let second =
-        fs::canonicalize(snapshots.add(&[pinakes_tests::sample().join("data/jsonl")])).unwrap();
-    spoil(&second);
-    for round in 1..=3 {
-        server.hang_up();
-        let refusals = || server.log().matches("the snapshot served before stays").count();
-        while refusals() < round {
-            std::thread::yield_now();
-        }
-        assert_eq!(server.get(AUTHOR).header("x-snapshot-id"), Some(first.as_str()));
-    }
-    server.end(&["the snapshot served before stays"]);
-}
-
-fn spoil(snapshot: &Path) {
-    make_writable(snapshot);
-    fs::write(snapshot.join("manifest.json"), "{}").unwrap();
 }
 
 #[test]

@@ -130,6 +130,11 @@ impl Server {
         self.address
     }
 
+    /// Its number among the processes.
+    pub fn process(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
     /// Has it look for another snapshot and another certificate.
     pub fn hang_up(&self) {
         kill_process(self.pid, Signal::HUP).unwrap();
