@@ -13,7 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{Method, StatusCode, header, request::Parts};
-use http_body_util::{BodyExt, Either, Empty, LengthLimitError, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use tokio::time::timeout;
 
@@ -46,16 +46,52 @@ impl Drop for Leaving {
     }
 }
 
-/// Puts a body into its request's head where the route takes one; else it stays where it is, unread.
-pub fn take_along(head: &mut Parts, body: Incoming) -> Either<Incoming, Empty<Bytes>> {
+/// Where a request's body is.
+#[derive(Debug)]
+pub enum Left {
+    /// Here: no route takes it.
+    Body(Incoming),
+    /// With the head.
+    Posted(Arc<Posted>),
+}
+
+/// Puts a body into its request's head where the route takes one.
+pub fn take_along(head: &mut Parts, body: Incoming) -> Left {
     let route = routes::find(head.uri.path());
     let is_taken = matches!(route, Some(Route::Graphql(Place::Questions)));
     if !is_taken || head.method != Method::POST {
-        return Either::Left(body);
+        return Left::Body(body);
     }
     let posted = Posted { body: Mutex::new(Some(body)), ..Posted::default() };
-    head.extensions.insert(Arc::new(posted));
-    Either::Right(Empty::new())
+    let posted = Arc::new(posted);
+    head.extensions.insert(Arc::clone(&posted));
+    Left::Posted(posted)
+}
+
+impl Left {
+    /// The body of a request that was answered, where it has one that nobody read.
+    pub fn unread(self) -> Option<Incoming> {
+        let body = match self {
+            Left::Body(body) => Some(body),
+            Left::Posted(posted) => posted.take(),
+        };
+        body.filter(|body| !body.is_end_stream())
+    }
+}
+
+/// Takes what comes of a body nobody wants, for so long and so many bytes.
+pub async fn pass_over(mut body: Incoming, long: Duration, bytes_max: usize) {
+    let passing = async {
+        let mut bytes = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            bytes += frame.data_ref().map_or(0, Bytes::len);
+            if bytes > bytes_max {
+                break;
+            }
+        }
+    };
+    // What is not here by then is not waited for.
+    let _ = timeout(long, passing).await;
 }
 
 /// The body that came with a head.
@@ -79,14 +115,17 @@ impl Posted {
         self.text.get().map_or(&[], |text| text)
     }
 
+    fn take(&self) -> Option<Incoming> {
+        self.body.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// Reads the body.
     ///
     /// # Errors
     ///
     /// The reply to one that is too long, too slow or cut short.
     pub async fn read(&self, head: &Parts) -> Result<(), Reply> {
-        let body = self.body.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(body) = body else { return Ok(()) };
+        let Some(body) = self.take() else { return Ok(()) };
         let announced = head.headers.get(header::CONTENT_LENGTH);
         let length = announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if length.is_some_and(|length| length > BODY_BYTES_MAX as u64) {

@@ -19,6 +19,30 @@ pub enum ForwardedBy {
     Forwarded,
 }
 
+impl ForwardedBy {
+    /// The items of a line, from left to right; one that is no item where they cannot be told.
+    fn items(self, line: &[u8]) -> Vec<&[u8]> {
+        match self {
+            ForwardedBy::XForwardedFor => line.split(|byte| *byte == b',').collect(),
+            ForwardedBy::Forwarded => split_unquoted(line, b',').unwrap_or_else(|| vec![b""]),
+        }
+    }
+}
+
+/// Splits where a separator stands outside of quotes: a host that a client chose may hold any. `None`
+/// where a quote does not end: whoever began it would swallow what a proxy wrote after it.
+fn split_unquoted(line: &[u8], separator: u8) -> Option<Vec<&[u8]>> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let is_separator = |byte: &u8| {
+        let was_escaped = is_escaped;
+        is_escaped = is_quoted && *byte == b'\\' && !was_escaped;
+        is_quoted ^= *byte == b'"' && !was_escaped;
+        *byte == separator && !is_quoted
+    };
+    let parts = line.split(is_separator).collect();
+    (!is_quoted).then_some(parts)
+}
+
 /// Which addresses are believed.
 #[derive(Clone, Debug)]
 pub struct Clients {
@@ -46,9 +70,9 @@ impl Clients {
             ForwardedBy::Forwarded => header::FORWARDED,
         };
         let lines = headers.get_all(name).iter().rev();
-        let named = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+        let items = lines.flat_map(|line| self.by.items(line.as_bytes()).into_iter().rev());
         let mut client = peer;
-        for item in named.take(NAMED_MAX) {
+        for item in items.take(NAMED_MAX) {
             let item = std::str::from_utf8(item).unwrap_or_default().trim();
             let text = match self.by {
                 ForwardedBy::XForwardedFor => Some(item),
@@ -89,8 +113,10 @@ pub fn key(address: IpAddr) -> u64 {
 
 /// The `for` of an element of `Forwarded`, out of its quotes.
 fn named_for(element: &str) -> Option<&str> {
-    let pairs = element.split(';').filter_map(|pair| pair.trim().split_once('='));
-    let (_, value) = pairs.into_iter().find(|(name, _)| name.trim().eq_ignore_ascii_case("for"))?;
+    let pairs = split_unquoted(element.as_bytes(), b';')?.into_iter();
+    // What was cut at an ASCII byte is still UTF-8.
+    let mut pairs = pairs.filter_map(|pair| std::str::from_utf8(pair).ok()?.trim().split_once('='));
+    let (_, value) = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case("for"))?;
     let value = value.trim();
     match value.strip_prefix('"') {
         Some(quoted) => quoted.strip_suffix('"'),
@@ -185,6 +211,13 @@ mod tests {
         for wrong in ["for=unknown", "for=\"1.2.3.4", "proto=http", "1.2.3.4"] {
             check(&[wrong], "10.0.0.1");
         }
+        // A host is its client's to choose, quotes, commas and all.
+        for host in ["x,for=6.6.6.6;y", "a;for=6.6.6.6;b", r#"\",for=6.6.6.6;\""#, r"\\"] {
+            check(&[&format!("for=1.2.3.4;host=\"{host}\"")], "1.2.3.4");
+            check(&[&format!("host=\"{host}\";for=1.2.3.4")], "1.2.3.4");
+        }
+        check(&["for=6.6.6.6;x=\", for=1.2.3.4"], "10.0.0.1");
+        check(&["for=6.6.6.6;x=\"", "for=1.2.3.4"], "1.2.3.4");
         let other = address(ForwardedBy::Forwarded, "10.0.0.1", X_FORWARDED_FOR, &["1.2.3.4"]);
         assert_eq!(other, "10.0.0.1");
     }

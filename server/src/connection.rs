@@ -22,15 +22,15 @@ use pulse::{Pieces, Pulse, Socket, Watched};
 use target::Lenient;
 pub use tls::{Certificate, TlsError};
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    sync::{Semaphore, watch},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    sync::watch,
     time::{self, Instant, MissedTickBehavior},
 };
 use tokio_rustls::TlsAcceptor;
 use warp::Filter;
 
 use crate::{
-    body,
+    body::{self, Left},
     gate::Peer,
     head::{HEADER_BYTES_MAX, HEADERS_MAX, TwoLengths},
     reply::{Reply, Stamp},
@@ -41,8 +41,13 @@ use crate::{
 const HEAD_BYTES_MAX: usize = 96 << 10;
 /// Headers of such a head: enough to be answered here; beyond, the HTTP layer answers bare.
 const HEAD_HEADERS_MAX: usize = HEADERS_MAX * 2;
-/// Long heads that are read at a time.
-const LONG_HEADS_MAX: usize = 128;
+/// Long heads that are read at a time, and of those of one client.
+const LONG_HEADS_MAX: u32 = 128;
+const CLIENT_LONG_HEADS_MAX: u32 = 4;
+/// How long a client over HTTP/2 is listened to before it is answered without its body being read, and
+/// to how much: some take the end of the stream, which comes with the reply, for a failure.
+const UNREAD_TIMEOUT: Duration = Duration::from_secs(1);
+const UNREAD_BYTES_MAX: usize = STREAM_WINDOW_BYTES as usize;
 /// Requests of one HTTP/2 connection that are answered at a time.
 const STREAMS_MAX: u32 = 32;
 /// Bytes of bodies that an HTTP/2 client may send unasked.
@@ -88,7 +93,7 @@ pub struct Connections {
     timeouts: Timeouts,
     preface: Preface,
     tls: Option<TlsAcceptor>,
-    long_heads: Arc<Semaphore>,
+    long_heads: Arc<Places>,
     /// True once the server is ending.
     ending: watch::Sender<bool>,
 }
@@ -101,7 +106,7 @@ impl Connections {
         preface: Preface,
         tls: Option<TlsAcceptor>,
     ) -> Connections {
-        let long_heads = Arc::new(Semaphore::new(LONG_HEADS_MAX));
+        let long_heads = Arc::new(Places::new(LONG_HEADS_MAX, CLIENT_LONG_HEADS_MAX));
         Connections {
             service,
             timeouts,
@@ -145,12 +150,13 @@ impl Connections {
     /// Takes what comes before HTTP.
     async fn greet(&self, mut stream: impl Socket, peer: IpAddr, place: Place) -> io::Result<()> {
         let (client, place) = match self.preface {
-            Preface::None => (peer, Some(place)),
+            Preface::None => (Peer::Named(peer), Some(place)),
             Preface::Proxy => {
                 let timeout = self.timeouts.head.min(PREFACE_TIMEOUT);
-                let named = time::timeout(timeout, proxy::read(&mut stream)).await??;
-                let client = named.unwrap_or(peer);
-                (client, self.place_of(place, client))
+                match time::timeout(timeout, proxy::read(&mut stream)).await?? {
+                    Some(named) => (Peer::Named(named), self.place_of(place, named)),
+                    None => (Peer::Unnamed(peer), Some(place)),
+                }
             }
         };
         let Some(place) = place else { return Ok(()) };
@@ -167,7 +173,7 @@ impl Connections {
         &self,
         tls: &TlsAcceptor,
         stream: Watched<impl Socket>,
-        client: IpAddr,
+        client: Peer,
         pulse: Arc<Pulse>,
     ) -> io::Result<()> {
         let stream = time::timeout(self.timeouts.head, tls.accept(stream)).await??;
@@ -178,24 +184,41 @@ impl Connections {
         }
     }
 
-    async fn speak_http1<S>(&self, stream: S, client: IpAddr, pulse: Arc<Pulse>) -> io::Result<()>
+    async fn speak_http1<S>(&self, stream: S, client: Peer, pulse: Arc<Pulse>) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut stream = Lenient::new(stream, Arc::clone(&pulse));
         tokio::select! {
             biased;
-            head = time::timeout(self.timeouts.head, stream.first_head()) => head??,
+            head = time::timeout(self.timeouts.head, stream.first_head()) => match head? {
+                Err(error) if error.kind() == io::ErrorKind::QuotaExceeded => {
+                    return self.refuse(stream).await;
+                }
+                head => head?,
+            },
             () = self.farewell() => return Ok(()),
         }
         // Boxed: a client that has yet to ask something costs its socket and little else.
         Box::pin(self.answer_http1(stream, client, pulse)).await
     }
 
+    /// Answers a client whose head there is no room for.
+    async fn refuse(&self, mut stream: impl AsyncWrite + Unpin) -> io::Result<()> {
+        let reply = self.service.overloaded();
+        let mut bytes = format!("HTTP/1.1 {}\r\n", reply.status()).into_bytes();
+        for (name, value) in reply.headers() {
+            bytes.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+        }
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(reply.body());
+        time::timeout(self.timeouts.head, stream.write_all(&bytes)).await?
+    }
+
     async fn answer_http1<S>(
         &self,
         stream: Lenient<S>,
-        client: IpAddr,
+        client: Peer,
         pulse: Arc<Pulse>,
     ) -> io::Result<()>
     where
@@ -212,7 +235,7 @@ impl Connections {
         self.watch(connection, &pulse).await
     }
 
-    async fn speak_http2<S>(&self, stream: S, client: IpAddr, pulse: Arc<Pulse>) -> io::Result<()>
+    async fn speak_http2<S>(&self, stream: S, client: Peer, pulse: Arc<Pulse>) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -330,7 +353,7 @@ impl Patience {
 fn answering(
     service: Arc<Service>,
     ending: watch::Receiver<bool>,
-    client: IpAddr,
+    client: Peer,
     pulse: Arc<Pulse>,
 ) -> impl hyper::service::Service<
     http::Request<Incoming>,
@@ -342,19 +365,24 @@ fn answering(
     hyper::service::service_fn(move |mut request: http::Request<Incoming>| {
         let is_http2 = request.version() == Version::HTTP_2;
         let open = pulse.begin();
-        request.extensions_mut().insert(Peer(client));
+        request.extensions_mut().insert(client);
         if open.is_refused() {
             request.extensions_mut().insert(TwoLengths);
         }
         // Boxed: the HTTP layer keeps room for it from a connection's first byte on.
-        let answer = Box::pin(warp.call(bear_head(request, &pulse)));
+        let (request, left) = bear_head(request, &pulse);
+        let answer = Box::pin(warp.call(request));
         let (ending, pulse) = (ending.clone(), Arc::clone(&pulse));
         async move {
             let Ok(mut response) = answer.await;
             let headers = response.headers_mut();
+            let unread = left.unread();
             if is_http2 {
                 headers.remove(header::CONNECTION);
-            } else if open.is_last() || *ending.borrow() {
+                if let Some(body) = unread {
+                    body::pass_over(body, UNREAD_TIMEOUT, UNREAD_BYTES_MAX).await;
+                }
+            } else if unread.is_some() || open.is_last() || *ending.borrow() {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             drop(open);
@@ -383,13 +411,13 @@ impl<B> Bodied for http::Response<B> {
 fn bear_head(
     request: http::Request<Incoming>,
     pulse: &Arc<Pulse>,
-) -> http::Request<Either<Incoming, Empty<Bytes>>> {
+) -> (http::Request<Empty<Bytes>>, Left) {
     let (mut head, body) = request.into_parts();
-    let body = body::take_along(&mut head, body);
-    let mut request = http::Request::new(body);
+    let left = body::take_along(&mut head, body);
+    let mut request = http::Request::new(Empty::new());
     request.extensions_mut().insert(Arc::new(head));
     request.extensions_mut().insert(Arc::clone(pulse));
-    request
+    (request, left)
 }
 
 /// The one filter: whatever comes goes to the route table, and every outcome is a reply.

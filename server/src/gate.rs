@@ -3,6 +3,7 @@
 use std::{
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
+    sync::{Mutex, PoisonError},
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
@@ -22,9 +23,15 @@ pub const LIMIT_HEADERS: [&str; 5] = [
     "X-RateLimit-Daily-Remaining",
 ];
 
-/// Whose a request's connection is, in its extensions: the peer, or who a proxy said before it began.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer(pub IpAddr);
+/// Whose a request's connection is, in its extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// The peer's, or whose a proxy said before it began; what its requests say counts where that is a
+    /// trusted proxy.
+    Named(IpAddr),
+    /// A proxy's that did not say whose it is. What the requests say is anybody's word.
+    Unnamed(IpAddr),
+}
 
 /// What a request counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +49,8 @@ pub struct Gate {
     clients: Clients,
     /// `None` where there are no limits.
     counters: Option<Counters>,
-    /// Where they are kept while the server is down.
-    file: Option<PathBuf>,
+    /// Where they are kept while the server is down; locked by whoever writes it.
+    file: Option<Mutex<PathBuf>>,
 }
 
 /// What the gate found of a request.
@@ -68,14 +75,14 @@ impl Gate {
                 Err(error) => tracing::warn!(%error, "limits are counted from zero"),
             }
         }
-        Gate { clients, counters, file }
+        Gate { clients, counters, file: file.map(Mutex::new) }
     }
 
     /// Writes what is counted to the file, if there is one.
     pub fn save(&self) {
-        if let (Some(counters), Some(file)) = (&self.counters, &self.file)
-            && let Err(error) = counters.save(file)
-        {
+        let (Some(counters), Some(file)) = (&self.counters, &self.file) else { return };
+        let file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = counters.save(&file) {
             tracing::error!(%error, "counts of limits are not kept");
         }
     }
@@ -87,10 +94,12 @@ impl Gate {
 
     /// Looks at a request, and counts it.
     pub fn admit(&self, head: &Parts) -> Admission {
-        // Every request comes over a connection; one that did not has no address of its own.
-        let peer =
-            head.extensions.get::<Peer>().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.0);
-        let client = self.clients.address(peer, &head.headers);
+        let client = match head.extensions.get() {
+            Some(Peer::Named(peer)) => self.clients.address(*peer, &head.headers),
+            Some(Peer::Unnamed(proxy)) => proxy.to_canonical(),
+            // Every request comes over a connection; one that did not has no address of its own.
+            None => Ipv4Addr::UNSPECIFIED.into(),
+        };
         let counters = self.counters.as_ref().filter(|_| !self.clients.is_exempt(client));
         let Some(counters) = counters else {
             return Admission { client, standing: None, refusal: None };

@@ -1,6 +1,8 @@
 //! A request's head, held against what HTTP demands before anything is looked up.
 
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header, request::Parts};
+use http::{
+    HeaderMap, HeaderValue, Method, StatusCode, Version, header, request::Parts, uri::Authority,
+};
 
 use crate::{parameters::Detail, reply::Reply, routes::READ_METHODS};
 
@@ -38,6 +40,15 @@ pub fn refusal(head: &Parts) -> Option<Reply> {
         let sent = head.headers.get(header::HOST).map_or(&[][..], HeaderValue::as_bytes);
         return bad("Host", sent, "has to be sent once, as a host or a host and a port");
     }
+    // The HTTP layer looks at the last coding alone, and takes off no other.
+    let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
+    if let Some(coding) = codings.find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
+    {
+        return bad("Transfer-Encoding", coding.as_bytes(), "is none but chunked");
+    }
+    if head.headers.get_all(header::TRANSFER_ENCODING).iter().count() > 1 {
+        return bad("Transfer-Encoding", b"chunked", "has to be sent once");
+    }
     if head.extensions.get::<TwoLengths>().is_some() {
         let sent = head.headers.get(header::TRANSFER_ENCODING);
         return match sent {
@@ -58,7 +69,17 @@ fn is_too_large(headers: &HeaderMap) -> bool {
 fn has_one_host(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
-    host.is_empty() || host.as_bytes().try_into().is_ok_and(|_: http::uri::Authority| true)
+    host.is_empty() || host.as_bytes().try_into().is_ok_and(|host| is_host(&host))
+}
+
+/// Whether an authority is a host, and a port where there is one.
+fn is_host(authority: &Authority) -> bool {
+    let Some(rest) = authority.as_str().strip_prefix(authority.host()) else { return false };
+    match rest.strip_prefix(':') {
+        Some(_) if authority.host().is_empty() => false,
+        Some(port) => port.is_empty() || authority.port_u16().is_some(),
+        None => rest.is_empty(),
+    }
 }
 
 #[cfg(test)]
@@ -87,7 +108,21 @@ mod tests {
         assert_eq!(status("FOO", "/authors", &[host]), None);
         assert_eq!(status("GET", "/", &[]), Some(400));
         assert_eq!(status("GET", "/", &[host, host]), Some(400));
-        assert_eq!(status("GET", "/", &[("host", "a b")]), Some(400));
+        for wrong in ["a b", "a/b", "a:b", "a:65536", "u@a", "u@a:80", ":80"] {
+            assert_eq!(status("GET", "/", &[("host", wrong)]), Some(400), "{wrong}");
+        }
+        for right in ["", "a:80", "a:", "[::1]", "[::1]:80", "A.example"] {
+            assert_eq!(status("GET", "/", &[("host", right)]), None, "{right}");
+        }
+        let coding = "transfer-encoding";
+        assert_eq!(status("GET", "/", &[host, (coding, "Chunked")]), None);
+        for wrong in ["gzip, chunked", "chunked, chunked", "gzip"] {
+            assert_eq!(status("GET", "/", &[host, (coding, wrong)]), Some(400), "{wrong}");
+        }
+        assert_eq!(
+            status("GET", "/", &[host, (coding, "chunked"), (coding, "chunked")]),
+            Some(400)
+        );
         assert_eq!(status("CONNECT", "evil:443", &[host]), Some(405));
         assert_eq!(status("GET", "evil:443", &[host]), Some(405));
         assert_eq!(status("OPTIONS", "*", &[host]), Some(405));

@@ -74,7 +74,8 @@ pub struct LimitOptions {
     no_limits: bool,
 
     /// Requests a minute for each client.
-    #[arg(long, value_name = "N", default_value = "30", env = "PINAKES_MINUTE_LIMIT")]
+    #[arg(long, value_name = "N", default_value = "30", env = "PINAKES_MINUTE_LIMIT",
+          value_parser = clap::value_parser!(u32).range(1..))]
     minute_limit: u32,
 
     /// Pages of lists a day for each client.

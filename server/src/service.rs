@@ -87,6 +87,11 @@ impl Service {
         self.turns.is_pressed()
     }
 
+    /// The response to what there is no room for, after which the connection ends.
+    pub fn overloaded(&self) -> http::Response<Bytes> {
+        self.small(Reply::unavailable().closing(), &Method::GET).response
+    }
+
     /// Answers a request, whatever happens on the way.
     pub async fn answer(self: Arc<Self>, head: Arc<Parts>) -> Answer {
         let id = self.requests.next();

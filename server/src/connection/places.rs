@@ -76,8 +76,20 @@ impl Places {
 
 impl Place {
     /// The same place as one of a client's; `None` where that has enough.
-    pub fn of_client(mut self, client: IpAddr) -> Option<Place> {
-        let key = key(client);
+    pub fn of_client(self, client: IpAddr) -> Option<Place> {
+        self.of_key(key(client))
+    }
+
+    /// A place among others, for the same client; `None` where there is none for it.
+    pub fn among(&self, others: &Arc<Places>) -> Option<Place> {
+        let place = others.take()?;
+        match self.client {
+            Some(key) => place.of_key(key),
+            None => Some(place),
+        }
+    }
+
+    fn of_key(mut self, key: u64) -> Option<Place> {
         {
             let mut clients = self.places.clients();
             let count = clients.entry(key).or_default();
@@ -123,6 +135,10 @@ mod tests {
         held.remove(0);
         assert!(of("2001:db8::3").is_none(), "its network has two");
         held.push(of("192.0.2.1").unwrap());
+        let others = Arc::new(Places::new(3, 1));
+        let other = held[0].among(&others).unwrap();
+        assert!(held[3].among(&others).is_none(), "its client has one");
+        assert_eq!((other.client, others.refused()), (held[0].client, [0, 1]));
         held.clear();
         assert!(places.clients().is_empty());
         assert!(of("192.0.2.1").is_some());

@@ -19,11 +19,10 @@ use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf},
     net::TcpStream,
     runtime::Handle,
-    sync::{OwnedSemaphorePermit, Semaphore},
     time,
 };
 
-use super::places::Place;
+use super::places::{Place, Places};
 use crate::turns::Share;
 
 /// Bytes read since the last request began beyond which a head is a long one.
@@ -57,8 +56,8 @@ pub struct Pulse {
     coded: AtomicU64,
     /// Bytes of replies that an HTTP/2 client made room for.
     pulled: AtomicU64,
-    /// The leave to send a long head, until the request begins.
-    long_head: Mutex<Option<OwnedSemaphorePermit>>,
+    /// The place among the long heads, until the request begins.
+    long_head: Mutex<Option<Place>>,
     /// Whether the connection is ended without a word.
     is_dropped: AtomicBool,
 }
@@ -198,17 +197,12 @@ pub struct Watched<S: Socket> {
     place: Option<Place>,
     /// Bytes read since the last request began.
     head_bytes: u64,
-    long_heads: Arc<Semaphore>,
+    long_heads: Arc<Places>,
 }
 
 impl<S: Socket> Watched<S> {
-    /// A socket, its place among the others, and the leaves there are for long heads.
-    pub fn new(
-        stream: S,
-        pulse: Arc<Pulse>,
-        place: Place,
-        long_heads: Arc<Semaphore>,
-    ) -> Watched<S> {
+    /// A socket, its place among the others, and the places there are for long heads.
+    pub fn new(stream: S, pulse: Arc<Pulse>, place: Place, long_heads: Arc<Places>) -> Watched<S> {
         Watched { stream: Some(stream), pulse, place: Some(place), head_bytes: 0, long_heads }
     }
 
@@ -232,10 +226,9 @@ impl<S: Socket> Watched<S> {
         }
         let mut long_head = self.pulse.long_head.lock().unwrap_or_else(PoisonError::into_inner);
         if long_head.is_none() {
-            let leave = Arc::clone(&self.long_heads).try_acquire_owned();
-            *long_head = Some(leave.map_err(|_| io::Error::from(io::ErrorKind::QuotaExceeded))?);
+            *long_head = self.place.as_ref().and_then(|place| place.among(&self.long_heads));
         }
-        Ok(())
+        long_head.as_ref().map(drop).ok_or_else(|| io::ErrorKind::QuotaExceeded.into())
     }
 
     /// Notes what became of a write of so many bytes.

