@@ -1,0 +1,113 @@
+//! Knowing a file for what it is: in a directory by its name and place, alone by its content.
+
+use std::path::Path;
+
+use pinakes_format::entity::Entity;
+use serde::Deserialize;
+
+use super::{EXPECTED, Part, PartKind};
+use crate::{
+    error::{Error, Result},
+    identifier,
+    lines::Lines,
+};
+
+/// What a file in a directory is, by its name and place; `None` where it is nothing known.
+pub(super) fn recognise(root: &Path, path: &Path) -> Option<PartKind> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name.split('.').next()?;
+    let above = path.parent()?.strip_prefix(root).ok()?.components().rev();
+    let above = above.filter_map(|component| component.as_os_str().to_str());
+    // An input may be a folder within an entity's: `works/updated_date=…`.
+    let roots = root.ancestors().take(2).filter_map(|root| root.file_name()?.to_str());
+    let folders: Vec<&str> = above.chain(roots).collect();
+    let entity = Entity::from_dump_name(stem)
+        .or_else(|| folders.iter().find_map(|folder| Entity::from_dump_name(folder)));
+    let is_csv = name.contains(".csv");
+    if folders.contains(&"merged_ids") {
+        return entity.filter(|_| is_csv).map(PartKind::Merges);
+    }
+    if is_csv {
+        return is_taxonomy(path).then_some(PartKind::Taxonomy);
+    }
+    let is_lines = ["gz", "zst", "jsonl", "ndjson", "json"]
+        .iter()
+        .any(|extension| name.ends_with(&format!(".{extension}")));
+    entity.filter(|_| is_lines).map(PartKind::Records)
+}
+
+/// What a file named on the command line is, by its content.
+pub(super) fn recognise_alone(path: &Path, kind: Option<&str>, size_bytes: u64) -> Result<Part> {
+    let unknown = || Error::Input {
+        path: path.to_path_buf(),
+        reason: format!("is nothing the compiler knows; {EXPECTED}"),
+    };
+    let found = match kind {
+        Some("taxonomy") => is_taxonomy(path).then_some(PartKind::Taxonomy),
+        _ => recognise(path.parent().unwrap_or(path), path)
+            .or_else(|| is_taxonomy(path).then_some(PartKind::Taxonomy))
+            .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
+    };
+    if first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
+        return Err(Error::Input {
+            path: path.to_path_buf(),
+            reason: "is a JSON array; give one object a line (`jq -c '.[]'` makes it so)".into(),
+        });
+    }
+    Ok(Part {
+        path: path.to_path_buf(),
+        kind: found.ok_or_else(unknown)?,
+        size_bytes,
+        listed_records: None,
+    })
+}
+
+fn first_line(path: &Path) -> Option<String> {
+    let mut lines = Lines::open(path).ok()?;
+    let line = lines.next_line().ok()??;
+    line.bytes.and_then(|bytes| std::str::from_utf8(bytes).ok().map(str::to_owned))
+}
+
+fn is_taxonomy(path: &Path) -> bool {
+    first_line(path).is_some_and(|line| crate::taxonomy_table::is_header(&line))
+}
+
+/// The entity whose letter the first line's id has.
+fn entity_of_first_line(path: &Path) -> Option<Entity> {
+    #[derive(Deserialize)]
+    struct HasId {
+        id: String,
+    }
+    let line = first_line(path)?;
+    let record: HasId = serde_json::from_str(&line).ok()?;
+    identifier::parse_any(&record.id).map(|(entity, _)| entity).or_else(|| {
+        let mut parts = record.id.rsplit('/').skip(1);
+        parts.next().and_then(Entity::from_dump_name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_names_and_places() {
+        let check = |path: &str, expected: Option<PartKind>| {
+            assert_eq!(recognise(Path::new("/d"), Path::new(path)), expected, "{path}");
+        };
+        check("/d/works.jsonl.gz", Some(PartKind::Records(Entity::Output)));
+        check("/d/works/older-versions/works.2024.jsonl", Some(PartKind::Records(Entity::Output)));
+        check(
+            "/d/data/authors/updated_date=1/part_000.gz",
+            Some(PartKind::Records(Entity::Author)),
+        );
+        check("/d/merged_ids/authors/2022.csv.gz", Some(PartKind::Merges(Entity::Author)));
+        let inside = recognise(
+            Path::new("/d/works/updated_date=1"),
+            Path::new("/d/works/updated_date=1/part_0.gz"),
+        );
+        assert_eq!(inside, Some(PartKind::Records(Entity::Output)));
+        check("/d/ror/ror.jsonl", None);
+        check("/d/works/README.md", None);
+    }
+}
