@@ -1,5 +1,7 @@
 //! The first stage: each part becomes an object, unless its object is there already.
 
+mod part;
+
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -8,29 +10,18 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use pinakes_format::entity::Entity;
 use rayon::prelude::*;
 
+use self::part::read_part;
 use crate::{
-    derived::Derived,
     error::{Error, Result},
-    identifier,
     input::{Part, PartKind},
-    lenient,
-    lines::{Line, Lines},
-    object::{
-        Object, ObjectWriter,
-        file::{BadLine, Merge, OBJECT_VERSION},
-    },
-    openalex::{self, BadRecord, Reader},
+    lines::{Container, Lines},
+    object::{Object, ObjectWriter, file::OBJECT_VERSION},
+    openalex,
     progress::Progress,
-    taxonomy_table, times,
+    reading::Reading,
 };
-
-/// Bad lines of one part whose places are kept; the rest are only counted.
-const BAD_LINES_MAX: usize = 10_000;
-/// Bytes of a bad line that are shown.
-const EXCERPT_BYTES_MAX: usize = 200;
 
 /// A part and its object.
 pub struct Compiled {
@@ -48,24 +39,38 @@ pub struct Stage {
     pub parts: Vec<Compiled>,
     /// Bytes of uncompressed input that were parsed.
     pub parsed_bytes: u64,
-    /// Parts left out for being the same as another.
-    pub same_parts: u64,
+    /// What was odd about parts but stops nothing, by code.
+    pub warnings: BTreeMap<String, u64>,
 }
 
 /// Compiles every part whose object is not in `objects` yet. Of parts that are the same bytes of
-/// the same kind, the first is taken and the others are counted in `same_parts`.
+/// the same kind, the first is taken and the others are counted.
 ///
 /// # Errors
 ///
 /// The first part's that could not be compiled; objects made before it stay.
-pub fn compile(parts: Vec<Part>, objects: &Path, progress: Progress) -> Result<Stage> {
+pub fn compile(
+    parts: Vec<Part>,
+    objects: &Path,
+    reading: &Reading,
+    progress: Progress,
+) -> Result<Stage> {
     fs::create_dir_all(objects).map_err(Error::output(objects))?;
     remove_remains(objects)?;
-    let mut named = parts.into_par_iter().map(name_part).collect::<Result<Vec<NamedPart>>>()?;
+    let mut named = parts
+        .into_par_iter()
+        .map(|part| name_part(part, reading))
+        .collect::<Result<Vec<NamedPart>>>()?;
     named.sort_by(|a, b| (&a.name, &a.part.path).cmp(&(&b.name, &b.part.path)));
     let all = named.len();
     named.dedup_by(|a, b| a.name == b.name);
-    let same_parts = (all - named.len()) as u64;
+    let mut warnings = BTreeMap::new();
+    let misnamed = named.iter().filter(|named| named.is_misnamed).count();
+    for (code, count) in [("same_parts", all - named.len()), ("misnamed_container", misnamed)] {
+        if count > 0 {
+            warnings.insert(code.to_string(), count as u64);
+        }
+    }
 
     let parsed_bytes = AtomicU64::new(0);
     let total = named.iter().map(|named| named.part.size_bytes).sum();
@@ -77,14 +82,14 @@ pub fn compile(parts: Vec<Part>, objects: &Path, progress: Progress) -> Result<S
     let mut compiled = named
         .into_par_iter()
         .map(|named| {
-            let compiled = compile_part(named, objects, &parsed_bytes)?;
+            let compiled = compile_part(named, objects, reading, &parsed_bytes)?;
             bar.advance(compiled.part.size_bytes);
             Ok(compiled)
         })
         .collect::<Result<Vec<Compiled>>>()?;
     bar.end();
     compiled.sort_by(|a, b| a.part.path.cmp(&b.part.path));
-    Ok(Stage { parts: compiled, parsed_bytes: parsed_bytes.into_inner(), same_parts })
+    Ok(Stage { parts: compiled, parsed_bytes: parsed_bytes.into_inner(), warnings })
 }
 
 /// A part, what it was when its hash was taken, and the name of its object.
@@ -93,13 +98,17 @@ struct NamedPart {
     metadata: fs::Metadata,
     hash: String,
     name: String,
+    /// Whether its bytes are held by something else than its name promises.
+    is_misnamed: bool,
 }
 
-fn name_part(part: Part) -> Result<NamedPart> {
+fn name_part(part: Part, reading: &Reading) -> Result<NamedPart> {
     let metadata = fs::metadata(&part.path).map_err(Error::input(&part.path))?;
     let hash = hash_of(&part.path)?;
-    let name = object_name(&part, &hash);
-    Ok(NamedPart { part, metadata, hash, name })
+    let name = object_name(&part, &hash, reading);
+    let found = Container::found(&part.path)?;
+    let is_misnamed = metadata.len() > 0 && found != Container::named(&part.path);
+    Ok(NamedPart { part, metadata, hash, name, is_misnamed })
 }
 
 /// Removes half-written objects of processes that are no more.
@@ -115,8 +124,13 @@ fn remove_remains(objects: &Path) -> Result<()> {
     Ok(())
 }
 
-fn compile_part(named: NamedPart, objects: &Path, parsed_bytes: &AtomicU64) -> Result<Compiled> {
-    let NamedPart { part, metadata, hash, name } = named;
+fn compile_part(
+    named: NamedPart,
+    objects: &Path,
+    reading: &Reading,
+    parsed_bytes: &AtomicU64,
+) -> Result<Compiled> {
+    let NamedPart { part, metadata, hash, name, .. } = named;
     let path = objects.join(format!("{name}.object"));
     let known = Object::open(&path).map_err(Error::input(&path))?;
     let was_cached = known.is_some();
@@ -124,13 +138,14 @@ fn compile_part(named: NamedPart, objects: &Path, parsed_bytes: &AtomicU64) -> R
         Some(known) => known,
         None => {
             let mut writer = ObjectWriter::create(&path)?;
-            let parsed = read_part(&part, &mut writer)?;
-            parsed_bytes.fetch_add(parsed, Ordering::Relaxed);
-            writer.finish(&hash)?;
+            let parsed = read_part(&part, reading, &mut writer);
+            // What is wrong with a file that is being written says nothing of the file.
             if !is_unchanged(&part.path, &metadata)? {
                 let reason = "it changed while it was read; run again when it is still".into();
                 return Err(Error::Damaged { path: part.path, reason });
             }
+            parsed_bytes.fetch_add(parsed?, Ordering::Relaxed);
+            writer.finish(&hash)?;
             let written = Object::open(&path).map_err(Error::input(&path))?;
             written.ok_or_else(|| Error::Damaged {
                 path,
@@ -138,7 +153,7 @@ fn compile_part(named: NamedPart, objects: &Path, parsed_bytes: &AtomicU64) -> R
             })?
         }
     };
-    check_listed(&part, &object)?;
+    check_listed(&part, &object, reading)?;
     Ok(Compiled { part, object, was_cached })
 }
 
@@ -158,17 +173,18 @@ fn hash_of(path: &Path) -> Result<String> {
 }
 
 /// An object's name: the hash of all that its bytes depend on.
-fn object_name(part: &Part, hash: &str) -> String {
+fn object_name(part: &Part, hash: &str, reading: &Reading) -> String {
     let schema = pinakes_format::layout::schema_hash();
-    let name = format!("{OBJECT_VERSION} {schema:016x} {:?} {hash}", part.kind);
+    let reading = reading.name();
+    let name = format!("{OBJECT_VERSION} {schema:016x} {:?} {reading} {hash}", part.kind);
     blake3::hash(name.as_bytes()).to_hex()[..32].to_string()
 }
 
 /// Holds what was read against what the manifest says.
-fn check_listed(part: &Part, object: &Object) -> Result<()> {
+fn check_listed(part: &Part, object: &Object, reading: &Reading) -> Result<()> {
     let Some(listed) = part.listed_records else { return Ok(()) };
     let read: u64 = object.report().read.values().sum();
-    if read == listed {
+    if read == listed || (reading.allow_truncated && read < listed) {
         return Ok(());
     }
     let reason = format!("{read} records, expected {listed} by its manifest; fetch it again");
@@ -184,165 +200,11 @@ fn check_listed(part: &Part, object: &Object) -> Result<()> {
 /// Where the part cannot be read.
 pub fn parse_only(part: &Part) -> Result<u64> {
     let PartKind::Records(entity) = part.kind else { return Ok(0) };
-    let mut lines = Lines::open(&part.path)?;
-    let mut bytes = 0;
+    let mut lines = Lines::open(&part.path, &Reading::default())?;
     while let Some(line) = lines.next_line()? {
-        let text = line.bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
-        bytes = line.byte_offset + text.len() as u64;
+        let text = std::str::from_utf8(line.bytes).unwrap_or_default();
         // A bad line costs what it costs; it is the compiler's to report.
         let _ = openalex::parse_line(entity, text);
     }
-    Ok(bytes)
-}
-
-/// Reads a part into its object; how many uncompressed bytes it had.
-fn read_part(part: &Part, object: &mut ObjectWriter) -> Result<u64> {
-    lenient::take_warnings();
-    let mut derived = Derived::default();
-    let bytes = match part.kind {
-        PartKind::Records(entity) => read_records(part, entity, object, &mut derived)?,
-        PartKind::Merges(entity) => read_merges(part, entity, object)?,
-        PartKind::Taxonomy => read_taxonomy(part, object, &mut derived)?,
-    };
-    derived.write(object)?;
-    let warnings = lenient::take_warnings();
-    for (code, count) in warnings {
-        *object.report.warnings.entry(code.to_string()).or_default() += count;
-    }
-    Ok(bytes)
-}
-
-fn read_records(
-    part: &Part,
-    entity: Entity,
-    object: &mut ObjectWriter,
-    derived: &mut Derived,
-) -> Result<u64> {
-    let mut lines = Lines::open(&part.path)?;
-    let mut bytes = 0;
-    while let Some(line) = lines.next_line()? {
-        bytes = line.byte_offset + line.bytes.map_or(0, <[u8]>::len) as u64;
-        count(&mut object.report.read, entity);
-        let outcome = read_line(&line, entity, object, derived);
-        set_aside(outcome, &line, entity, object)?;
-    }
-    Ok(bytes)
-}
-
-fn read_line(
-    line: &Line<'_>,
-    entity: Entity,
-    object: &mut ObjectWriter,
-    derived: &mut Derived,
-) -> std::result::Result<(), BadRecord> {
-    let quarantine = |code| BadRecord::Quarantine { code, id: None };
-    let bytes = line.bytes.ok_or(quarantine("line_too_long"))?;
-    let text = std::str::from_utf8(bytes).map_err(|_| quarantine("not_utf8"))?;
-    let mut line_hash = [0; 16];
-    line_hash.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
-    openalex::read_line(entity, text, &mut Reader { object, derived, line_hash })
-}
-
-/// Notes a line that was set aside.
-fn set_aside(
-    outcome: std::result::Result<(), BadRecord>,
-    line: &Line<'_>,
-    entity: Entity,
-    object: &mut ObjectWriter,
-) -> Result<()> {
-    let (code, id) = match outcome {
-        Ok(()) => return Ok(()),
-        Err(BadRecord::Fatal(error)) => return Err(error),
-        Err(BadRecord::Quarantine { code, id }) => (code, id),
-    };
-    count(&mut object.report.quarantined, entity);
-    if object.report.bad_lines.len() < BAD_LINES_MAX {
-        let shown = line.bytes.unwrap_or_default();
-        let shown = &shown[..shown.len().min(EXCERPT_BYTES_MAX)];
-        object.report.bad_lines.push(BadLine {
-            line: line.number,
-            byte_offset: line.byte_offset,
-            code: code.to_string(),
-            id,
-            excerpt: String::from_utf8_lossy(shown).into_owned(),
-        });
-    }
-    Ok(())
-}
-
-fn count(counts: &mut BTreeMap<String, u64>, entity: Entity) {
-    match counts.get_mut(entity.facts().plural) {
-        Some(count) => *count += 1,
-        None => {
-            counts.insert(entity.facts().plural.to_string(), 1);
-        }
-    }
-}
-
-/// The rows of a table in a part.
-fn rows(part: &Part) -> Result<csv::Reader<Box<dyn std::io::Read>>> {
-    let reader = Lines::open(&part.path)?.into_reader();
-    Ok(csv::ReaderBuilder::new().has_headers(false).from_reader(reader))
-}
-
-fn bad_table(part: &Part) -> impl Fn(csv::Error) -> Error + '_ {
-    |error| Error::Damaged { path: part.path.clone(), reason: error.to_string() }
-}
-
-fn read_taxonomy(part: &Part, object: &mut ObjectWriter, derived: &mut Derived) -> Result<u64> {
-    let mut columns = None;
-    let mut bytes = 0;
-    for row in rows(part)?.into_records() {
-        let row = row.map_err(bad_table(part))?;
-        bytes = row.position().map_or(0, csv::Position::byte);
-        let Some(columns) = &columns else {
-            columns = Some(taxonomy_table::columns(&row, &part.path)?);
-            continue;
-        };
-        count(&mut object.report.read, Entity::Topic);
-        let line_hash = taxonomy_table::row_hash(&row);
-        let outcome = columns.read(&row, &mut Reader { object, derived, line_hash });
-        let text = row.iter().collect::<Vec<_>>().join(",");
-        let number = row.position().map_or(0, csv::Position::line);
-        let line = Line { number, byte_offset: bytes, bytes: Some(text.as_bytes()) };
-        set_aside(outcome, &line, Entity::Topic, object)?;
-    }
-    Ok(bytes)
-}
-
-/// Reads `merge_date,id,merge_into_id`.
-fn read_merges(part: &Part, entity: Entity, object: &mut ObjectWriter) -> Result<u64> {
-    let mut columns = None;
-    let mut bytes = 0;
-    for row in rows(part)?.into_records() {
-        let row = row.map_err(bad_table(part))?;
-        bytes = row.position().map_or(0, csv::Position::byte);
-        let Some((date, from, to)) = columns else {
-            let column = |name: &str| row.iter().position(|cell| cell.trim() == name);
-            let found = (column("merge_date"), column("id"), column("merge_into_id"));
-            let (date, Some(from), Some(to)) = found else {
-                return Err(Error::Input {
-                    path: part.path.clone(),
-                    reason: "is no list of merged ids; expected the columns `merge_date`, `id` \
-                             and `merge_into_id`"
-                        .into(),
-                });
-            };
-            columns = Some((date, from, to));
-            continue;
-        };
-        let cell = |column: usize| row.get(column).unwrap_or_default();
-        let id = |column: usize| identifier::parse(entity, cell(column).trim()).ok();
-        let day = date.and_then(|date| times::parse_moment(cell(date).trim()));
-        match (id(from), id(to)) {
-            (Some(from), Some(to)) => object.merges.push(Merge {
-                entity: entity as u8,
-                from,
-                to,
-                micros: day.map_or(i64::MIN, |day| day.micros),
-            }),
-            _ => lenient::warn("bad_merge"),
-        }
-    }
-    Ok(bytes)
+    Ok(lines.offset_bytes())
 }

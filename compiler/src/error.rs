@@ -2,11 +2,13 @@
 
 use std::{io, path::PathBuf};
 
+use crate::shown::shown;
+
 /// Why a run ended without publishing.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An input that is not there, cannot be read, or is nothing the compiler knows.
-    #[error("input `{}`: {reason}", path.display())]
+    #[error("input `{}`: {reason}", shown(path))]
     Input {
         /// The input.
         path: PathBuf,
@@ -16,7 +18,8 @@ pub enum Error {
     /// More bad records than the budget allows.
     #[error(
         "{quarantined} of {read} records are bad, more than `--max-bad` allows ({allowed}); see \
-         `{}`, mend the dump or raise the budget", report.display()
+         `{}`, mend the dump or raise the budget",
+        shown(report)
     )]
     TooManyBad {
         /// Records set aside.
@@ -28,11 +31,41 @@ pub enum Error {
         /// Where each is listed.
         report: PathBuf,
     },
-    /// No record at all in the inputs of an entity, or in all of them.
-    #[error("the inputs hold no record; check the paths, or allow it with `--allow-empty`")]
-    Empty,
+    /// No record at all in the inputs, or in all of those of an entity.
+    #[error("the inputs hold no record{of}; check the paths, or allow it with `--allow-empty`")]
+    Empty {
+        /// ` of` and the entities, where others have records.
+        of: String,
+    },
+    /// Far fewer records than in the snapshot before.
+    #[error(
+        "{entity} would fall from {before} records to {after}, by more than a fifth; if that is \
+         right, allow it with `--allow-shrink`"
+    )]
+    Shrunk {
+        /// The entity.
+        entity: &'static str,
+        /// Records published in the snapshot that `current` leads to.
+        before: u64,
+        /// Records there would be.
+        after: u64,
+    },
+    /// More topics than 1% without a place in the taxonomy.
+    #[error(
+        "{refused} of {read} topics name a parent that no source names, more than 1%; see \
+         `{}`, and whether subfields, fields and domains are among the inputs",
+        shown(report)
+    )]
+    Orphans {
+        /// Topics set aside.
+        refused: u64,
+        /// Topics read.
+        read: u64,
+        /// Where each is listed.
+        report: PathBuf,
+    },
     /// A compressed file or a manifest that does not add up.
-    #[error("`{}` is damaged: {reason}", path.display())]
+    #[error("`{}` is damaged: {reason}", shown(path))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -40,7 +73,7 @@ pub enum Error {
         reason: String,
     },
     /// Writing failed.
-    #[error("cannot write `{}`: {source}; nothing was published", path.display())]
+    #[error("cannot write `{}`: {source}; nothing was published", shown(path))]
     Output {
         /// The file or directory.
         path: PathBuf,
@@ -48,7 +81,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Another linker holds the lock.
-    #[error("`{}` is locked by another run (pid {pid}); wait for it to end", path.display())]
+    #[error("`{}` is locked by another run (pid {pid}); wait for it to end", shown(path))]
     Locked {
         /// The lock file.
         path: PathBuf,
@@ -76,7 +109,10 @@ impl Error {
             Error::Internal(_) => 1,
             Error::Usage(_) => 2,
             Error::Input { .. } => 3,
-            Error::TooManyBad { .. } | Error::Empty => 4,
+            Error::TooManyBad { .. }
+            | Error::Empty { .. }
+            | Error::Shrunk { .. }
+            | Error::Orphans { .. } => 4,
             Error::Damaged { .. } => 5,
             Error::Output { .. } => 6,
             Error::Locked { .. } => 7,

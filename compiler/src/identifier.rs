@@ -41,7 +41,11 @@ pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
         // A number alone says nothing of what it numbers.
         Some(_) if name.bytes().all(|byte| byte.is_ascii_digit()) => return Err(BadId::Missing),
         Some(_) => return Err(BadId::Malformed),
-        None => name,
+        // A number of the taxonomy says what it numbers by the folder before it.
+        None => match text.rsplit('/').nth(1).and_then(Entity::from_dump_name) {
+            Some(other) if other != entity => return Err(BadId::WrongType),
+            _ => name,
+        },
     };
     parse_digits(digits).ok_or(BadId::Malformed)
 }
@@ -83,6 +87,8 @@ mod tests {
         }
         assert_eq!(parse(Entity::Field, "https://openalex.org/fields/17"), Ok(17));
         assert_eq!(parse(Entity::Field, "17"), Ok(17));
+        let subfield = "https://openalex.org/subfields/17";
+        assert_eq!(parse(Entity::Field, subfield), Err(BadId::WrongType));
         for (text, expected) in [
             ("", BadId::Missing),
             ("A12", BadId::WrongType),

@@ -5,7 +5,9 @@ mod recognise;
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -52,8 +54,23 @@ pub struct Inputs {
     pub warnings: BTreeMap<String, u64>,
 }
 
-/// The kinds an input may be given as, before its path and a colon.
-const KINDS: [&str; 2] = ["openalex", "taxonomy"];
+/// What an input may be given as, before its path and a colon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    OpenAlex,
+    Taxonomy,
+}
+
+const KINDS: [(&str, Kind); 2] = [("openalex", Kind::OpenAlex), ("taxonomy", Kind::Taxonomy)];
+
+/// What is forgiven of the inputs, and what is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demands {
+    /// Whether parts that a manifest lists must be there, and it must list those that are.
+    pub strict_manifest: bool,
+    /// Whether a part may be shorter than its manifest says.
+    pub allow_truncated: bool,
+}
 
 /// What the compiler can read, for error messages.
 const EXPECTED: &str = "expected an OpenAlex dump (a directory or file of `<entity>` JSON lines, \
@@ -65,17 +82,17 @@ const EXPECTED: &str = "expected an OpenAlex dump (a directory or file of `<enti
 /// # Errors
 ///
 /// Where an input is missing, unreadable or unknown, or contradicts its manifest.
-pub fn find(inputs: &[String]) -> Result<Inputs> {
+pub fn find<I: AsRef<OsStr>>(inputs: &[I], demands: Demands) -> Result<Inputs> {
     let mut found = Inputs::default();
     for input in inputs {
-        let (kind, path) = split_kind(input);
+        let (kind, path) = split_kind(input.as_ref());
         let metadata = fs::metadata(path).map_err(Error::input(path))?;
         let before = found.parts.len();
         if metadata.is_dir() {
             let mut manifests = Vec::new();
             walk(path, path, &mut found, &mut manifests)?;
             for manifest in manifests {
-                check_manifest(&manifest, &mut found)?;
+                check_manifest(&manifest, demands, &mut found)?;
             }
             if found.parts.len() == before {
                 return Err(Error::Input {
@@ -96,11 +113,13 @@ pub fn find(inputs: &[String]) -> Result<Inputs> {
     Ok(found)
 }
 
-fn split_kind(input: &str) -> (Option<&str>, &Path) {
-    match input.split_once(':') {
-        Some((kind, path)) if KINDS.contains(&kind) => (Some(kind), Path::new(path)),
-        _ => (None, Path::new(input)),
-    }
+fn split_kind(input: &OsStr) -> (Option<Kind>, &Path) {
+    let bytes = input.as_bytes();
+    let given = KINDS.into_iter().find_map(|(name, kind)| {
+        let path = bytes.strip_prefix(name.as_bytes())?.strip_prefix(b":")?;
+        Some((Some(kind), Path::new(OsStr::from_bytes(path))))
+    });
+    given.unwrap_or((None, Path::new(input)))
 }
 
 /// Takes every file below `directory`, in the order of their names.

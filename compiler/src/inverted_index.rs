@@ -7,7 +7,10 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::lenient::{Key, Number, clean, drain, warn};
+use crate::{
+    lenient::{Key, Number, clean, drain, warn},
+    strict::Keys,
+};
 
 /// An abstract, from its inverted index.
 ///
@@ -54,7 +57,9 @@ impl<'de> Visitor<'de> for WordsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Words<'de>, A::Error> {
         let mut words = Words::default();
+        let mut keys = Keys::default();
         while let Some(word) = map.next_key::<Key<'de>>()? {
+            keys.take(word.0.clone())?;
             match map.next_value::<Entry<'de>>()? {
                 Entry::Positions(positions) => {
                     words.0.extend(positions.into_iter().map(|at| (at, word.0.clone())));

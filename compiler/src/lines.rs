@@ -1,21 +1,22 @@
 //! The lines of a part: whatever holds them, bounded in memory, each with its place.
 
+mod container;
+
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
 };
 
-use flate2::bufread::MultiGzDecoder;
+pub use self::container::Container;
+use crate::{
+    error::{Error, Result},
+    lenient::warn,
+    reading::Reading,
+};
 
-use crate::error::{Error, Result};
-
-/// The longest line kept, in bytes.
-pub const LINE_BYTES_MAX: usize = 16 << 20;
-
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
+/// Bytes kept of a line that is set aside.
+pub const RAW_BYTES_MAX: usize = 64 << 10;
 
 /// Reads a part line by line.
 pub struct Lines {
@@ -24,17 +25,35 @@ pub struct Lines {
     buffer: Vec<u8>,
     line: u64,
     offset_bytes: u64,
+    line_bytes_max: usize,
+    allow_truncated: bool,
 }
 
 /// One line, without its end.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Its number, from 1.
     pub number: u64,
     /// Where it begins in the uncompressed part.
     pub byte_offset: u64,
-    /// Its bytes; `None` where it is longer than [`LINE_BYTES_MAX`].
-    pub bytes: Option<&'a [u8]>,
+    /// Its bytes; the first [`RAW_BYTES_MAX`] where it is too long.
+    pub bytes: &'a [u8],
+    /// Whether it is longer than a line may be.
+    pub is_too_long: bool,
+}
+
+/// A line that is in the buffer.
+#[derive(Clone, Copy)]
+struct Found {
+    byte_offset: u64,
+    is_too_long: bool,
+}
+
+/// What came of looking for the next line.
+enum Filled {
+    Line,
+    TooLong,
+    End,
 }
 
 impl Lines {
@@ -42,25 +61,24 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// Where it cannot be read.
-    pub fn open(path: &Path) -> Result<Lines> {
-        let file = File::open(path).map_err(Error::input(path))?;
-        let mut file = BufReader::with_capacity(1 << 17, file);
-        let magic = file.fill_buf().map_err(Error::input(path))?;
-        let inner: Box<dyn Read + Send> = if magic.starts_with(&GZIP_MAGIC) {
-            Box::new(MultiGzDecoder::new(file))
-        } else if magic.starts_with(&ZSTD_MAGIC) {
-            Box::new(zstd::Decoder::with_buffer(file).map_err(Error::input(path))?)
-        } else {
-            Box::new(file)
-        };
-        Ok(Lines {
+    /// Where it cannot be read, or is not UTF-8 by its looks.
+    pub fn open(path: &Path, reading: &Reading) -> Result<Lines> {
+        let mut lines = Lines {
             path: path.to_path_buf(),
-            reader: BufReader::with_capacity(1 << 18, inner),
+            reader: container::open(path, reading)?,
             buffer: Vec::new(),
             line: 0,
             offset_bytes: 0,
-        })
+            line_bytes_max: reading.line_bytes_max,
+            allow_truncated: reading.allow_truncated,
+        };
+        // What cannot be uncompressed is found out, and said, at the first line.
+        let beginning = lines.reader.fill_buf().unwrap_or_default();
+        if container::looks_like_utf16(beginning) {
+            let reason = "not UTF-8 but UTF-16 by its looks; convert it (`iconv -t UTF-8`)".into();
+            return Err(Error::Damaged { path: lines.path, reason });
+        }
+        Ok(lines)
     }
 
     /// The next line that is not blank; `None` at the end.
@@ -69,38 +87,69 @@ impl Lines {
     ///
     /// Where the part is cut short or damaged.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
-        loop {
-            let byte_offset = self.offset_bytes;
-            let too_long = match self.fill() {
-                Ok(None) => return Ok(None),
-                Ok(Some(too_long)) => too_long,
-                Err(error) => return Err(self.damaged(&error)),
-            };
-            self.line += 1;
-            if too_long {
-                return Ok(Some(Line { number: self.line, byte_offset, bytes: None }));
+        while let Some(found) = self.find_line()? {
+            let line = self.line(found);
+            if line.is_too_long || !line.bytes.iter().all(u8::is_ascii_whitespace) {
+                return Ok(Some(self.line(found)));
             }
-            let has_bom = byte_offset == 0 && self.buffer.starts_with(&BOM);
-            let from = if has_bom { BOM.len() } else { 0 };
-            let to = self.buffer.len() - usize::from(self.buffer.last() == Some(&b'\r'));
-            if self.buffer[from..to].iter().all(u8::is_ascii_whitespace) {
-                continue;
+        }
+        Ok(None)
+    }
+
+    /// The next line, blank or not, with a carriage return where it ends in one.
+    ///
+    /// # Errors
+    ///
+    /// Where the part is cut short or damaged.
+    pub fn next_raw_line(&mut self) -> Result<Option<Line<'_>>> {
+        let Some(found) = self.find_line()? else { return Ok(None) };
+        let bytes = &self.buffer[self.text_from(found)..];
+        Ok(Some(Line { bytes, ..self.line(found) }))
+    }
+
+    fn find_line(&mut self) -> Result<Option<Found>> {
+        let byte_offset = self.offset_bytes;
+        let is_too_long = match self.fill() {
+            Ok(Filled::End) => return Ok(None),
+            Ok(Filled::TooLong) => true,
+            Ok(Filled::Line) => false,
+            Err(error) if self.allow_truncated && is_cut_short(&error) => {
+                warn("truncated_part");
+                return Ok(None);
             }
-            let bytes = Some(&self.buffer[from..to]);
-            return Ok(Some(Line { number: self.line, byte_offset, bytes }));
+            Err(error) => return Err(self.damaged(&error)),
+        };
+        self.line += 1;
+        Ok(Some(Found { byte_offset, is_too_long }))
+    }
+
+    /// Where the text of the line in the buffer begins: behind a byte order mark.
+    fn text_from(&self, found: Found) -> usize {
+        let has_bom = found.byte_offset == 0 && self.buffer.starts_with(&BOM);
+        if has_bom { BOM.len() } else { 0 }
+    }
+
+    fn line(&self, found: Found) -> Line<'_> {
+        let text = &self.buffer[self.text_from(found)..];
+        Line {
+            number: self.line,
+            byte_offset: found.byte_offset,
+            bytes: text.strip_suffix(b"\r").unwrap_or(text),
+            is_too_long: found.is_too_long,
         }
     }
 
-    /// The rest of the part, uncompressed, for a reader that knows its rows itself.
-    pub fn into_reader(self) -> Box<dyn Read> {
-        Box::new(self.reader)
+    /// Uncompressed bytes read so far.
+    pub fn offset_bytes(&self) -> u64 {
+        self.offset_bytes
     }
 
-    /// Fills the buffer with the next line; whether it was too long and so left out.
-    fn fill(&mut self) -> io::Result<Option<bool>> {
+    /// Fills the buffer with the next line; with its beginning where it is too long.
+    fn fill(&mut self) -> io::Result<Filled> {
         self.buffer.clear();
         let mut seen = 0u64;
-        let mut too_long = false;
+        let mut is_too_long = false;
+        let filled = |is_too_long| if is_too_long { Filled::TooLong } else { Filled::Line };
         loop {
             let available = match self.reader.fill_buf() {
                 Ok(available) => available,
@@ -109,14 +158,17 @@ impl Lines {
             };
             if available.is_empty() {
                 self.offset_bytes += seen;
-                return Ok((seen > 0).then_some(too_long));
+                return Ok(if seen > 0 { filled(is_too_long) } else { Filled::End });
             }
             let end = memchr::memchr(b'\n', available);
             let piece = &available[..end.unwrap_or(available.len())];
-            if too_long || self.buffer.len() + piece.len() > LINE_BYTES_MAX {
-                too_long = true;
-                self.buffer.clear();
-            } else {
+            if !is_too_long && self.buffer.len() + piece.len() > self.line_bytes_max {
+                is_too_long = true;
+                let kept = piece.len().min(RAW_BYTES_MAX);
+                self.buffer.extend_from_slice(&piece[..kept]);
+                self.buffer.truncate(RAW_BYTES_MAX);
+                self.buffer.shrink_to(RAW_BYTES_MAX);
+            } else if !is_too_long {
                 self.buffer.extend_from_slice(piece);
             }
             let used = piece.len() + usize::from(end.is_some());
@@ -124,20 +176,34 @@ impl Lines {
             self.reader.consume(used);
             if end.is_some() {
                 self.offset_bytes += seen;
-                return Ok(Some(too_long));
+                return Ok(filled(is_too_long));
             }
         }
     }
 
     fn damaged(&self, error: &io::Error) -> Error {
         let at = self.offset_bytes;
-        let reason = if error.kind() == io::ErrorKind::UnexpectedEof {
-            format!("truncated after {at} uncompressed bytes of whole lines; fetch it again")
-        } else {
-            format!("{error}, after {at} uncompressed bytes of whole lines; fetch it again")
+        let text = error.to_string();
+        let reason = match () {
+            () if is_cut_short(error) => format!(
+                "truncated after {at} uncompressed bytes of whole lines; fetch it again, or take \
+                 those lines with `--allow-truncated`"
+            ),
+            () if error.get_ref().is_some_and(|cause| cause.is::<container::TooManyBytes>()) => {
+                format!("{text}; raise it if the part is really so large")
+            }
+            () if text.contains("too much memory") => {
+                format!("{text}; if its window is to be trusted, raise `--zstd-window-max`")
+            }
+            () => format!("{text}, after {at} uncompressed bytes of whole lines; fetch it again"),
         };
         Error::Damaged { path: self.path.clone(), reason }
     }
+}
+
+/// Whether a container ended before its end.
+fn is_cut_short(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::UnexpectedEof || error.to_string().contains("incomplete frame")
 }
 
 #[cfg(test)]
@@ -150,11 +216,11 @@ mod tests {
     fn lines(bytes: &[u8]) -> Vec<(u64, u64, Option<String>)> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        let mut lines = Lines::open(file.path()).unwrap();
+        let mut lines = Lines::open(file.path(), &Reading::default()).unwrap();
         let mut found = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {
-            let text = line.bytes.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
-            found.push((line.number, line.byte_offset, text));
+            let text = String::from_utf8(line.bytes.to_vec()).unwrap();
+            found.push((line.number, line.byte_offset, (!line.is_too_long).then_some(text)));
         }
         found
     }
@@ -170,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_line_too_long_is_left_out_and_the_next_is_read() {
-        let mut bytes = vec![b'x'; LINE_BYTES_MAX + 1];
+        let mut bytes = vec![b'x'; Reading::default().line_bytes_max + 1];
         bytes.extend_from_slice(b"\nb\n");
         let found = lines(&bytes);
         assert_eq!(found[0], (1, 0, None));
@@ -191,7 +257,7 @@ mod tests {
         for cut in [4, 8, 20] {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(&bytes[..bytes.len() - cut]).unwrap();
-            let mut lines = Lines::open(file.path()).unwrap();
+            let mut lines = Lines::open(file.path(), &Reading::default()).unwrap();
             let end = loop {
                 match lines.next_line() {
                     Ok(Some(_)) => {}

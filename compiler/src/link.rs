@@ -6,6 +6,7 @@
 
 mod index;
 mod merge;
+mod orphans;
 mod publish;
 mod records;
 mod redirects;
@@ -30,7 +31,10 @@ use crate::{
 };
 
 pub(crate) use publish::remove_tree;
-pub use publish::{Published, check_out, publish};
+pub use publish::{OutputLock, Published, check_out, link, publish, refuse_shrinking};
+
+/// The code under which a topic is set aside whose parent no source names.
+pub const NO_PARENT: &str = "no_parent";
 
 /// The accounting of one entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -74,7 +78,7 @@ impl Tally {
 
 /// The objects of a run, and where the run may spill.
 pub struct Linker<'o> {
-    objects: &'o [Object],
+    objects: &'o [&'o Object],
     scratch: PathBuf,
     memory_bytes: usize,
     progress: Progress,
@@ -86,7 +90,7 @@ type Segments<'o> = Vec<Segment<'o>>;
 impl<'o> Linker<'o> {
     /// A linker of objects that spills into `scratch`.
     pub fn new(
-        objects: &'o [Object],
+        objects: &'o [&'o Object],
         scratch: &Path,
         memory_bytes: usize,
         progress: Progress,

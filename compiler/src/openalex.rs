@@ -14,6 +14,8 @@ use pinakes_format::entity::Entity;
 
 pub use shared::{BadRecord, Reader};
 
+use crate::strict;
+
 /// A line as it is parsed, before its record is made.
 trait RawLine<'a>: serde::Deserialize<'a> {
     /// Makes the line's record and keeps it.
@@ -50,11 +52,11 @@ macro_rules! with_line {
 pub fn read_line(entity: Entity, line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
     // serde would take an array for an object's members in their order.
     if !line.trim_ascii_start().starts_with('{') {
-        let is_json = serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
+        let is_json = strict::from_str::<serde::de::IgnoredAny>(line).is_ok();
         let code = if is_json { "not_a_record" } else { "not_json" };
         return Err(BadRecord::Quarantine { code, id: None });
     }
-    with_line!(entity, Line => serde_json::from_str::<Line<'_>>(line)?.keep(reader))
+    with_line!(entity, Line => strict::from_str::<Line<'_>>(line)?.keep(reader))
 }
 
 /// Parses one line and throws it away: what reading a dump costs at the least.
@@ -63,5 +65,5 @@ pub fn read_line(entity: Entity, line: &str, reader: &mut Reader<'_>) -> Result<
 ///
 /// Where the line is no JSON.
 pub fn parse_line(entity: Entity, line: &str) -> Result<(), serde_json::Error> {
-    with_line!(entity, Line => serde_json::from_str::<Line<'_>>(line).map(drop))
+    with_line!(entity, Line => strict::from_str::<Line<'_>>(line).map(drop))
 }

@@ -1,28 +1,26 @@
 //! What a run did: a table for people, JSON for programs, a line for each bad record.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    fs::File,
-    io::{BufWriter, Write},
-    path::{Path, PathBuf},
-};
+mod codes;
+pub mod quarantine;
+
+use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use serde::Serialize;
 
+use self::quarantine::Quarantine;
 use crate::{
     compile::Stage,
     error::{Error, Result},
     input::Inputs,
     link::Tally,
-    object::file::BadLine,
+    shown::shown,
 };
 
 /// A run's report, as `--report` writes it.
 #[derive(Debug, Default, Serialize)]
 pub struct RunReport {
     /// The published snapshot; `null` where none was.
-    pub snapshot: Option<PathBuf>,
+    pub snapshot: Option<String>,
     /// Parts of the inputs.
     pub parts: u64,
     /// Of those, parsed in this run; the others' objects were there.
@@ -32,71 +30,40 @@ pub struct RunReport {
     /// Bytes of the snapshot.
     pub snapshot_bytes: u64,
     /// Files in the inputs that are nothing the compiler knows.
-    pub skipped_files: Vec<PathBuf>,
+    pub skipped_files: Vec<String>,
     /// The accounting by entity.
     pub entities: BTreeMap<String, Tally>,
     /// Warnings by code.
     pub warnings: BTreeMap<String, u64>,
-    /// Bad records by code.
+    /// Bad records by code, all of them.
     pub bad_records: BTreeMap<String, u64>,
+    /// Where bad records are listed.
+    pub quarantine: Quarantine,
     /// Seconds of the two stages together.
     pub seconds: f64,
 }
 
-/// One bad record in the list of them.
-#[derive(Serialize)]
-struct ListedBadLine<'a> {
-    file: &'a Path,
-    #[serde(flatten)]
-    line: &'a BadLine,
-}
-
-/// How many records were read and how many set aside, over a whole run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Budget {
-    /// Records read.
-    pub read: u64,
-    /// Records set aside.
-    pub quarantined: u64,
-}
-
 impl RunReport {
-    /// What is known after the first stage; every bad record is written to `list`.
-    ///
-    /// # Errors
-    ///
-    /// Where the list cannot be written.
-    pub fn begin(inputs: &Inputs, stage: &Stage, list: &Path) -> Result<(RunReport, Budget)> {
+    /// What is known after the first stage.
+    pub fn begin(inputs: &Inputs, stage: &Stage) -> RunReport {
         let mut report = RunReport {
             parts: stage.parts.len() as u64,
             parts_parsed: stage.parts.iter().filter(|part| !part.was_cached).count() as u64,
             parsed_bytes: stage.parsed_bytes,
-            skipped_files: inputs.skipped.clone(),
+            skipped_files: inputs.skipped.iter().map(|path| shown(path)).collect(),
             warnings: inputs.warnings.clone(),
             ..RunReport::default()
         };
-        if stage.same_parts > 0 {
-            report.warnings.insert("same_parts".into(), stage.same_parts);
-        }
-        let mut budget = Budget::default();
-        let file = File::create(list).map_err(Error::output(list))?;
-        let mut out = BufWriter::new(file);
-        for part in &stage.parts {
-            let of_part = part.object.report();
-            budget.read += of_part.read.values().sum::<u64>();
-            budget.quarantined += of_part.quarantined.values().sum::<u64>();
-            for line in &of_part.bad_lines {
-                *report.bad_records.entry(line.code.clone()).or_default() += 1;
-                let listed = ListedBadLine { file: &part.part.path, line };
-                let text = serde_json::to_vec(&listed)
-                    .map_err(|error| Error::Internal(error.to_string()))?;
-                out.write_all(&text)
-                    .and_then(|()| out.write_all(b"\n"))
-                    .map_err(Error::output(list))?;
+        let add = |sums: &mut BTreeMap<String, u64>, counts: &BTreeMap<String, u64>| {
+            for (code, count) in counts {
+                *sums.entry(code.clone()).or_default() += count;
             }
+        };
+        add(&mut report.warnings, &stage.warnings);
+        for part in &stage.parts {
+            add(&mut report.bad_records, &part.object.report().bad_by_code);
         }
-        out.flush().map_err(Error::output(list))?;
-        Ok((report, budget))
+        report
     }
 
     /// The table shown at a run's end.
@@ -129,23 +96,52 @@ impl RunReport {
                 tally.dangling
             );
         }
-        for (title, counts) in [("bad records", &self.bad_records), ("warnings", &self.warnings)] {
-            if !counts.is_empty() {
-                let counts: Vec<String> =
-                    counts.iter().map(|(code, count)| format!("{code} {count}")).collect();
-                let _ = writeln!(text, "{title}: {}", counts.join(", "));
-            }
+        if !self.warnings.is_empty() {
+            let counts: Vec<String> =
+                self.warnings.iter().map(|(code, count)| format!("{code} {count}")).collect();
+            let _ = writeln!(text, "warnings: {}", counts.join(", "));
         }
         if !self.skipped_files.is_empty() {
             let _ = writeln!(text, "skipped, being nothing the compiler knows:");
             for path in self.skipped_files.iter().take(10) {
-                let _ = writeln!(text, "  {}", path.display());
+                let _ = writeln!(text, "  {path}");
             }
             if let Some(more) = self.skipped_files.len().checked_sub(10).filter(|more| *more > 0) {
                 let _ = writeln!(text, "  and {more} more");
             }
         }
+        self.say_bad_records(&mut text);
         text
+    }
+
+    /// Bad records by code: how many, where the first is, what the code means; and what to do.
+    fn say_bad_records(&self, text: &mut String) {
+        if self.bad_records.is_empty() {
+            return;
+        }
+        let first = |code: &str| self.quarantine.first.get(code).map_or("", String::as_str);
+        let widest = self.bad_records.keys().map(|code| first(code).chars().count()).max();
+        let width = widest.unwrap_or_default().max("first at".len());
+        let _ = writeln!(text, "{:<16}{:>12}  {:<width$}  meaning", "bad records", "", "first at");
+        for (code, count) in &self.bad_records {
+            let (at, meaning) = (first(code), codes::meaning(code));
+            let _ = writeln!(text, "{code:<16}{count:>12}  {at:<width$}  {meaning}");
+        }
+        let Quarantine { list: Some(list), lines: Some(lines), listed, .. } = &self.quarantine
+        else {
+            return;
+        };
+        let _ = writeln!(
+            text,
+            "each is listed in `{}`, its line is in `{}`; mend them in the dump, or leave them out",
+            shown(list),
+            shown(lines)
+        );
+        let counted: u64 = self.bad_records.values().sum();
+        if counted > *listed {
+            let _ =
+                writeln!(text, "listed are {listed} of {counted}: of each part the first 10,000");
+        }
     }
 
     /// Writes the report as JSON.

@@ -10,6 +10,7 @@ use crate::{
     derived::NodeId,
     error::{Error, Result},
     identifier,
+    link::NO_PARENT,
     object::{Origin, segment::Provenance},
     openalex::{BadRecord, Reader},
 };
@@ -73,10 +74,13 @@ impl Columns {
             .map_or_else(|| identifier::parse(Entity::Topic, id_text), Ok)
             .map_err(|error| bad(error.code()))?;
         let name = cell(Some(self.topic_name)).ok_or(bad("no_name"))?;
-        let above = self.parents.map(|(entity, id, name)| {
-            let id = cell(id).and_then(|id| identifier::parse(entity, id).ok());
-            (entity, id.map(|id| NodeId { id, name: cell(name) }))
-        });
+        let mut above = self.parents.map(|(entity, ..)| (entity, None));
+        for ((_, node), (entity, id, name)) in above.iter_mut().zip(self.parents) {
+            if let Some(id) = cell(id) {
+                let id = identifier::parse(entity, id).map_err(|_| bad(NO_PARENT))?;
+                *node = Some(NodeId { id, name: cell(name) });
+            }
+        }
         reader.derived.take(&above, Origin::TableParent, i64::MIN, reader.object)?;
 
         let provenance = Provenance {

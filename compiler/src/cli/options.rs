@@ -1,8 +1,10 @@
 //! The options of the commands, and the values they take.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
-use clap::Args;
+use clap::{Args, builder::BoolishValueParser};
+
+use crate::{input::Demands, lenient::MemberLimits, reading::Reading};
 
 /// Options of every command that reads inputs.
 #[derive(Args, Debug)]
@@ -11,26 +13,109 @@ pub(super) struct InputArgs {
     /// .gz or .zst), merged ids, or a taxonomy CSV. KIND is openalex or taxonomy; without it, the
     /// input is recognised or refused.
     #[arg(required = true, value_name = "INPUT")]
-    pub(super) inputs: Vec<String>,
+    pub(super) inputs: Vec<OsString>,
 
     /// Share of records that may be bad and set aside, as `0.1%` or `0.001`.
     #[arg(long, default_value = "0.1%", value_parser = parse_share, env = "PINAKES_MAX_BAD")]
     pub(super) max_bad: Share,
 
     /// Allow no bad record at all.
-    #[arg(long, conflicts_with = "max_bad")]
+    #[arg(long, conflicts_with = "max_bad", env = "PINAKES_STRICT", value_parser = flag())]
     pub(super) strict: bool,
 
-    /// Publish a snapshot even of inputs without a record.
-    #[arg(long)]
+    /// Publish a snapshot even where the inputs of an entity, or all, hold no record.
+    #[arg(long, env = "PINAKES_ALLOW_EMPTY", value_parser = flag())]
     pub(super) allow_empty: bool,
+
+    /// Refuse a dump whose manifest lists a part that is not there, or not one that is.
+    #[arg(long, env = "PINAKES_STRICT_MANIFEST", value_parser = flag())]
+    pub(super) strict_manifest: bool,
+
+    /// Take the whole lines of a compressed part that is cut short, in place of refusing it.
+    #[arg(long, env = "PINAKES_ALLOW_TRUNCATED", value_parser = flag())]
+    pub(super) allow_truncated: bool,
+
+    #[command(flatten)]
+    pub(super) bounds: BoundArgs,
+}
+
+/// How much of one part is taken, so that no input takes more memory or disk than there is.
+#[derive(Args, Debug)]
+pub(super) struct BoundArgs {
+    /// The longest line or row; a longer one is set aside as a bad record. 64K to 1G.
+    #[arg(long, value_name = "BYTES", default_value = "16M", env = "PINAKES_MAX_LINE",
+          value_parser = parse_line_bytes)]
+    pub(super) max_line: u64,
+
+    /// The most bytes a part may have uncompressed; a larger one is refused as damaged.
+    #[arg(long, value_name = "BYTES", default_value = "256G", env = "PINAKES_MAX_INFLATED",
+          value_parser = parse_bytes)]
+    pub(super) max_inflated: u64,
+
+    /// The largest window a zstd part may ask for, as the power of two of its bytes.
+    #[arg(long, value_name = "LOG", default_value_t = 27, env = "PINAKES_ZSTD_WINDOW_MAX",
+          value_parser = clap::value_parser!(u32).range(10..=31))]
+    pub(super) zstd_window_max: u32,
+
+    /// The most elements an array may have; a longer one becomes null and is counted. [default: any]
+    #[arg(long, value_name = "N", env = "PINAKES_MAX_ARRAY")]
+    pub(super) max_array: Option<u64>,
+
+    /// The longest text of a member; a longer one becomes null and is counted. [default: any]
+    #[arg(long, value_name = "BYTES", env = "PINAKES_MAX_TEXT", value_parser = parse_bytes)]
+    pub(super) max_text: Option<u64>,
+}
+
+impl InputArgs {
+    /// How parts are read.
+    pub(super) fn reading(&self) -> Reading {
+        let bounds = &self.bounds;
+        Reading {
+            line_bytes_max: usize::try_from(bounds.max_line).unwrap_or(usize::MAX),
+            inflated_bytes_max: bounds.max_inflated,
+            zstd_window_log_max: bounds.zstd_window_max,
+            members: MemberLimits {
+                array_elements_max: bounds.max_array,
+                text_bytes_max: bounds.max_text,
+            },
+            allow_truncated: self.allow_truncated,
+        }
+    }
+
+    /// What is demanded of dumps.
+    pub(super) fn demands(&self) -> Demands {
+        let InputArgs { strict_manifest, allow_truncated, .. } = *self;
+        Demands { strict_manifest, allow_truncated }
+    }
+
+    /// The share of records that may be bad.
+    pub(super) fn bad_share(&self) -> Share {
+        if self.strict { Share(0.0) } else { self.max_bad }
+    }
+}
+
+/// Options of every command that publishes.
+#[derive(Args, Debug)]
+pub(super) struct PublishArgs {
+    /// Where snapshots are published; `current` there leads to the newest.
+    #[arg(long, value_name = "SNAPSHOTS", env = "PINAKES_OUT")]
+    pub(super) out: PathBuf,
+
+    /// Publish even where an entity has less than four fifths of the records it had before.
+    #[arg(long, env = "PINAKES_ALLOW_SHRINK", value_parser = flag())]
+    pub(super) allow_shrink: bool,
+}
+
+/// The values a flag takes from the environment.
+fn flag() -> BoolishValueParser {
+    BoolishValueParser::new()
 }
 
 /// Options of every command that works.
 #[derive(Args, Debug)]
 pub(super) struct WorkArgs {
     /// Memory to work in, as `512M` or `2G`; what does not fit waits on disk. At least 256M.
-    #[arg(long, default_value = "2G", value_parser = parse_bytes, env = "PINAKES_MEMORY")]
+    #[arg(long, default_value = "2G", value_parser = parse_memory, env = "PINAKES_MEMORY")]
     pub(super) memory: u64,
 
     /// Threads; 0 for as many as there are processors.
@@ -38,21 +123,25 @@ pub(super) struct WorkArgs {
     pub(super) threads: usize,
 
     /// Show nothing but errors and the result.
-    #[arg(long)]
+    #[arg(long, env = "PINAKES_QUIET", value_parser = flag())]
     pub(super) quiet: bool,
 
     /// Write the run's report to this file, as JSON.
     #[arg(long, value_name = "FILE", env = "PINAKES_REPORT")]
     pub(super) report: Option<PathBuf>,
+
+    /// Where bad records are listed and their lines kept. [default: `quarantine` in SNAPSHOTS, or in
+    /// the objects' DIR where nothing is published]
+    #[arg(long, value_name = "DIR", env = "PINAKES_QUARANTINE")]
+    pub(super) quarantine: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct BuildArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Where snapshots are published; `current` there leads to the newest.
-    #[arg(long, value_name = "SNAPSHOTS", env = "PINAKES_OUT")]
-    pub(super) out: PathBuf,
+    #[command(flatten)]
+    pub(super) publish: PublishArgs,
     /// Where objects are kept from run to run. [default: SNAPSHOTS/objects]
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     pub(super) objects: Option<PathBuf>,
@@ -76,9 +165,8 @@ pub(super) struct LinkArgs {
     /// The objects to link, all of them.
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     pub(super) objects: PathBuf,
-    /// Where snapshots are published; `current` there leads to the newest.
-    #[arg(long, value_name = "SNAPSHOTS", env = "PINAKES_OUT")]
-    pub(super) out: PathBuf,
+    #[command(flatten)]
+    pub(super) publish: PublishArgs,
     #[command(flatten)]
     pub(super) work: WorkArgs,
 }
@@ -112,9 +200,18 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         _ => return Err("expected a size, as `512M` or `2G`".into()),
     };
     let number: u64 = digits.parse().map_err(|_| "expected a size, as `512M` or `2G`")?;
-    let bytes = number.checked_mul(1 << shift).ok_or("is too large")?;
+    number.checked_mul(1 << shift).ok_or_else(|| "is too large".into())
+}
+
+fn parse_memory(text: &str) -> Result<u64, String> {
+    let bytes = parse_bytes(text)?;
     if bytes < MEMORY_BYTES_MIN {
         return Err("expected at least 256M".into());
     }
     Ok(bytes)
+}
+
+fn parse_line_bytes(text: &str) -> Result<u64, String> {
+    let bytes = parse_bytes(text)?;
+    if (64 << 10..=1 << 30).contains(&bytes) { Ok(bytes) } else { Err("expected 64K to 1G".into()) }
 }

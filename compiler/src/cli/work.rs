@@ -1,127 +1,290 @@
 //! The commands that compile and link.
 
 use std::{
+    collections::BTreeSet,
+    io::Write,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     time::Instant,
 };
 
-use super::options::{BuildArgs, CompileArgs, InputArgs, LinkArgs, Share, WorkArgs};
+use super::options::{BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, Share, WorkArgs};
 use crate::{
     compile::{Stage, compile},
     error::{Error, Result},
-    input, interrupt,
-    link::{check_out, publish},
+    input::{self, Inputs, PartKind},
+    interrupt,
+    link::{self, OutputLock, Published, check_out},
     object::Object,
     progress::Progress,
-    report::{Budget, RunReport},
+    report::{
+        RunReport,
+        quarantine::{self, BadRecord},
+    },
+    shown::shown,
 };
 
-fn begin_work(work: &WorkArgs) -> Result<Progress> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(work.threads)
-        .build_global()
-        .map_err(|error| Error::Internal(format!("threads: {error}")))?;
-    // A report that cannot be written is better known before the work than after it.
-    if let Some(path) = &work.report {
-        let is_new = !path.exists();
-        std::fs::File::options()
-            .append(true)
-            .create(true)
-            .open(path)
-            .and_then(|_| if is_new { std::fs::remove_file(path) } else { Ok(()) })
-            .map_err(Error::output(path))?;
-    }
-    Ok(Progress::detect(work.quiet))
-}
-
 pub(super) fn build(args: BuildArgs) -> Result<()> {
-    let begun = Instant::now();
-    let progress = begin_work(&args.work)?;
-    let inputs = input::find(&args.input.inputs)?;
-    let lock = check_out(&args.out)?;
-    interrupt::begin(lock.scratch());
-    let objects_path = args.objects.unwrap_or_else(|| args.out.join("objects"));
-    let (stage, mut report) = compile_stage(inputs, &args.input, &objects_path, progress)?;
-    say_parsed(&stage, progress);
-    let objects: Vec<Object> = stage.parts.into_iter().map(|part| part.object).collect();
-    let published = publish(&objects, &lock, memory_bytes(&args.work), progress)?;
-    take_published(&mut report, &published);
-    drop(lock);
-    interrupt::end();
-    end(report, &args.work, progress, begun)?;
-    println!("{}", published.path.display());
-    Ok(())
+    let mut run = Run::begin(args.work)?;
+    let outcome = run.build(&args.input, &args.publish, args.objects);
+    run.end(outcome)
 }
 
 pub(super) fn compile_only(args: CompileArgs) -> Result<()> {
-    let begun = Instant::now();
-    let progress = begin_work(&args.work)?;
-    let inputs = input::find(&args.input.inputs)?;
-    let (stage, report) = compile_stage(inputs, &args.input, &args.objects, progress)?;
-    say_parsed(&stage, progress);
-    end(report, &args.work, progress, begun)
+    let mut run = Run::begin(args.work)?;
+    let outcome = run.compile(&args.input, &args.objects);
+    run.end(outcome.map(|_| None))
 }
 
 pub(super) fn link_only(args: LinkArgs) -> Result<()> {
-    let begun = Instant::now();
-    let progress = begin_work(&args.work)?;
-    let objects = open_all(&object_paths(&args.objects)?)?;
-    let lock = check_out(&args.out)?;
-    interrupt::begin(lock.scratch());
-    let published = publish(&objects, &lock, memory_bytes(&args.work), progress)?;
-    let mut report = RunReport { parts: objects.len() as u64, ..RunReport::default() };
-    take_published(&mut report, &published);
-    drop(lock);
-    interrupt::end();
-    end(report, &args.work, progress, begun)?;
-    println!("{}", published.path.display());
-    Ok(())
+    let mut run = Run::begin(args.work)?;
+    let outcome = run.link(&args.objects, &args.publish);
+    run.end(outcome)
 }
 
-fn memory_bytes(work: &WorkArgs) -> usize {
-    usize::try_from(work.memory).unwrap_or(usize::MAX)
-}
-
-fn compile_stage(
-    inputs: input::Inputs,
-    args: &InputArgs,
-    objects_path: &Path,
+/// A run under way.
+struct Run {
+    begun: Instant,
+    work: WorkArgs,
     progress: Progress,
-) -> Result<(Stage, RunReport)> {
-    let stage = compile(inputs.parts.clone(), objects_path, progress)?;
-    let list = objects_path.join("bad-records.jsonl");
-    let (report, budget) = RunReport::begin(&inputs, &stage, &list)?;
-    check_budget(args, budget, list)?;
-    Ok((stage, report))
+    report: RunReport,
 }
 
-fn check_budget(args: &InputArgs, budget: Budget, list: PathBuf) -> Result<()> {
-    let share = if args.strict { Share(0.0) } else { args.max_bad };
-    let allowed = (budget.read as f64 * share.0).floor();
-    if budget.quarantined as f64 > allowed {
-        return Err(Error::TooManyBad {
-            quarantined: budget.quarantined,
-            read: budget.read,
-            allowed: format!("{}%", share.0 * 100.0),
-            report: list,
+/// An object, and the part it was compiled from as it is shown.
+struct ShownObject {
+    file: String,
+    object: Object,
+}
+
+impl Run {
+    fn begin(work: WorkArgs) -> Result<Run> {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(work.threads)
+            .build_global()
+            .map_err(|error| Error::Internal(format!("threads: {error}")))?;
+        // A report that cannot be written is better known before the work than after it.
+        if let Some(path) = &work.report {
+            let is_new = !path.exists();
+            std::fs::File::options()
+                .append(true)
+                .create(true)
+                .open(path)
+                .and_then(|_| if is_new { std::fs::remove_file(path) } else { Ok(()) })
+                .map_err(Error::output(path))?;
+        }
+        let progress = Progress::detect(work.quiet);
+        Ok(Run { begun: Instant::now(), work, progress, report: RunReport::default() })
+    }
+
+    fn build(
+        &mut self,
+        input: &InputArgs,
+        publish: &PublishArgs,
+        objects: Option<PathBuf>,
+    ) -> Result<Option<PathBuf>> {
+        let inputs = input::find(&input.inputs, input.demands())?;
+        let lock = check_out(&publish.out)?;
+        interrupt::begin(lock.scratch());
+        let objects = objects.unwrap_or_else(|| publish.out.join("objects"));
+        let quarantine = publish.out.join("quarantine");
+        let objects = self.compile_inputs(inputs, input, &objects, quarantine.clone())?;
+        self.publish(&objects, publish, lock, quarantine)
+    }
+
+    fn compile(&mut self, input: &InputArgs, objects: &Path) -> Result<()> {
+        let inputs = input::find(&input.inputs, input.demands())?;
+        self.compile_inputs(inputs, input, objects, objects.join("quarantine"))?;
+        Ok(())
+    }
+
+    fn link(&mut self, objects: &Path, publish: &PublishArgs) -> Result<Option<PathBuf>> {
+        let objects = open_all(&object_paths(objects)?)?;
+        let lock = check_out(&publish.out)?;
+        interrupt::begin(lock.scratch());
+        self.report.parts = objects.len() as u64;
+        self.publish(&objects, publish, lock, publish.out.join("quarantine"))
+    }
+
+    /// The first stage, and whether what it read will do.
+    fn compile_inputs(
+        &mut self,
+        inputs: Inputs,
+        args: &InputArgs,
+        objects: &Path,
+        quarantine: PathBuf,
+    ) -> Result<Vec<ShownObject>> {
+        let stage = compile(inputs.parts.clone(), objects, &args.reading(), self.progress)?;
+        self.say_parsed(&stage);
+        self.report = RunReport::begin(&inputs, &stage);
+        let emptied = emptied(&stage);
+        let objects: Vec<ShownObject> = stage
+            .parts
+            .into_iter()
+            .map(|part| ShownObject { file: shown(&part.part.path), object: part.object })
+            .collect();
+        self.list_bad(&objects, &BTreeSet::new(), quarantine)?;
+        self.hold_budget(&objects, args.bad_share())?;
+        match emptied {
+            Some(of) if !args.allow_empty => Err(Error::Empty { of }),
+            _ => Ok(objects),
+        }
+    }
+
+    /// Lists the records set aside by the first stage, and the topics by the second.
+    fn list_bad(
+        &mut self,
+        objects: &[ShownObject],
+        orphans: &BTreeSet<[u8; 16]>,
+        directory: PathBuf,
+    ) -> Result<()> {
+        let directory = self.work.quarantine.clone().unwrap_or(directory);
+        let records = objects.iter().flat_map(|ShownObject { file, object }| {
+            let report = object.report();
+            let bad = report.bad_lines.iter().map(move |line| BadRecord {
+                file,
+                line: line.line,
+                byte_offset: line.byte_offset,
+                code: &line.code,
+                id: line.id.as_deref(),
+                raw: object.raw(line.raw),
+            });
+            let topics = report.topics.iter().filter(|line| orphans.contains(&line.line_hash));
+            bad.chain(topics.map(move |line| BadRecord {
+                file,
+                line: line.line,
+                byte_offset: line.byte_offset,
+                code: link::NO_PARENT,
+                id: None,
+                raw: object.raw(line.raw),
+            }))
         });
+        self.report.quarantine = quarantine::write(&directory, records)?;
+        Ok(())
     }
-    if budget.read == budget.quarantined && !args.allow_empty {
-        return Err(Error::Empty);
+
+    fn hold_budget(&self, objects: &[ShownObject], share: Share) -> Result<()> {
+        let reports = || objects.iter().map(|shown| shown.object.report());
+        let read: u64 = reports().flat_map(|report| report.read.values()).sum();
+        let quarantined: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
+        if quarantined as f64 <= (read as f64 * share.0).floor() {
+            return Ok(());
+        }
+        Err(Error::TooManyBad {
+            quarantined,
+            read,
+            allowed: format!("{}%", share.0 * 100.0),
+            report: self.report.quarantine.list.clone().unwrap_or_default(),
+        })
     }
-    Ok(())
+
+    /// The second stage, and whether what it made will do in place of what was published before.
+    fn publish(
+        &mut self,
+        objects: &[ShownObject],
+        args: &PublishArgs,
+        lock: OutputLock,
+        quarantine: PathBuf,
+    ) -> Result<Option<PathBuf>> {
+        let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
+        let linked: Vec<&Object> = objects.iter().map(|shown| &shown.object).collect();
+        let mut finished = link::link(&linked, &lock, memory_bytes, self.progress)?;
+        self.take_finished(&finished);
+        let count = finished.orphans.read;
+        if count > 0 {
+            self.list_bad(objects, &finished.orphans.line_hashes, quarantine)?;
+            *self.report.bad_records.entry(link::NO_PARENT.into()).or_default() += count;
+            let topics = &finished.tallies["topics"];
+            if count.saturating_mul(100) > topics.read {
+                return Err(Error::Orphans {
+                    refused: count,
+                    read: topics.read,
+                    report: self.report.quarantine.list.clone().unwrap_or_default(),
+                });
+            }
+        }
+        if !args.allow_shrink {
+            link::refuse_shrinking(&args.out, &finished.manifest)?;
+        }
+        link::publish(&mut finished, &lock)?;
+        self.report.snapshot = Some(shown(&finished.path));
+        drop(lock);
+        interrupt::end();
+        Ok(Some(finished.path))
+    }
+
+    fn take_finished(&mut self, finished: &Published) {
+        let report = &mut self.report;
+        report.snapshot_bytes = finished.manifest.files.iter().map(|file| file.size_bytes).sum();
+        report.entities = finished.tallies.clone();
+        for (code, count) in &finished.warnings {
+            *report.warnings.entry(code.clone()).or_default() += count;
+        }
+    }
+
+    fn say_parsed(&self, stage: &Stage) {
+        if self.progress == Progress::Quiet {
+            return;
+        }
+        let parsed = stage.parts.iter().filter(|part| !part.was_cached).count();
+        let all = stage.parts.len();
+        match parsed {
+            0 => eprintln!("{:>10} nothing: the objects of all {all} parts are there", "parsed"),
+            _ => {
+                eprintln!("{:>10} {parsed} of {all} parts, {} bytes", "parsed", stage.parsed_bytes)
+            }
+        }
+    }
+
+    /// Says what came of the run; of one that failed too, once it had read its inputs.
+    fn end(mut self, outcome: Result<Option<PathBuf>>) -> Result<()> {
+        self.report.seconds = self.begun.elapsed().as_secs_f64();
+        if self.progress != Progress::Quiet && self.report.parts > 0 {
+            eprint!("{}", self.report.table());
+        }
+        let written = match &self.work.report {
+            Some(path) if self.report.parts > 0 => self.report.write(path),
+            _ => Ok(()),
+        };
+        // What stopped the run matters more than a report of it that cannot be written.
+        let published = outcome?;
+        written?;
+        let Some(path) = published else { return Ok(()) };
+        let line = [path.as_os_str().as_bytes(), b"\n"].concat();
+        std::io::stdout().write_all(&line).map_err(Error::output("standard output"))
+    }
 }
 
-fn open_all(paths: &[PathBuf]) -> Result<Vec<Object>> {
+/// The entities all of whose parts hold no record, as the end of a sentence; all where none has any.
+fn emptied(stage: &Stage) -> Option<String> {
+    let mut read: std::collections::BTreeMap<&str, u64> = Default::default();
+    for part in &stage.parts {
+        if let PartKind::Records(entity) = part.part.kind {
+            let name = entity.facts().plural;
+            *read.entry(name).or_default() += part.object.report().read.get(name).unwrap_or(&0);
+        }
+    }
+    let reports = || stage.parts.iter().map(|part| part.object.report());
+    let all: u64 = reports().flat_map(|report| report.read.values()).sum();
+    let bad: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
+    if all == bad {
+        return Some(String::new());
+    }
+    let names: Vec<&str> =
+        read.into_iter().filter(|(_, read)| *read == 0).map(|(name, _)| name).collect();
+    (!names.is_empty()).then(|| format!(" of {}", names.join(", ")))
+}
+
+fn open_all(paths: &[PathBuf]) -> Result<Vec<ShownObject>> {
     use rayon::prelude::*;
     paths
         .par_iter()
         .map(|path| {
             let object = Object::open(path).map_err(Error::input(path))?;
-            object.ok_or_else(|| Error::Damaged {
+            let object = object.ok_or_else(|| Error::Damaged {
                 path: path.clone(),
                 reason: "it does not have its own hash; compile its part again".into(),
-            })
+            })?;
+            Ok(ShownObject { file: format!("part {}", object.part()), object })
         })
         .collect()
 }
@@ -143,36 +306,4 @@ fn object_paths(directory: &Path) -> Result<Vec<PathBuf>> {
         });
     }
     Ok(paths)
-}
-
-fn say_parsed(stage: &Stage, progress: Progress) {
-    if progress == Progress::Quiet {
-        return;
-    }
-    let parsed = stage.parts.iter().filter(|part| !part.was_cached).count();
-    let all = stage.parts.len();
-    match parsed {
-        0 => eprintln!("{:>10} nothing: the objects of all {all} parts are there", "parsed"),
-        _ => eprintln!("{:>10} {parsed} of {all} parts, {} bytes", "parsed", stage.parsed_bytes),
-    }
-}
-
-fn take_published(report: &mut RunReport, published: &crate::link::Published) {
-    report.snapshot = Some(published.path.clone());
-    report.snapshot_bytes = published.manifest.files.iter().map(|file| file.size_bytes).sum();
-    report.entities = published.tallies.clone();
-    for (code, count) in &published.warnings {
-        *report.warnings.entry(code.clone()).or_default() += count;
-    }
-}
-
-fn end(mut report: RunReport, work: &WorkArgs, progress: Progress, begun: Instant) -> Result<()> {
-    report.seconds = begun.elapsed().as_secs_f64();
-    if progress != Progress::Quiet {
-        eprint!("{}", report.table());
-    }
-    match &work.report {
-        Some(path) => report.write(path),
-        None => Ok(()),
-    }
 }

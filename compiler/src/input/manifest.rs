@@ -1,6 +1,7 @@
 //! The manifests of a dump: which parts it has, how large, of how many records.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Component, Path, PathBuf},
 };
@@ -8,8 +9,11 @@ use std::{
 use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
-use super::{Inputs, Part, PartKind};
-use crate::error::{Error, Result};
+use super::{Demands, Inputs, Part, PartKind};
+use crate::{
+    error::{Error, Result},
+    shown::shown,
+};
 
 /// A manifest's list of parts, in any of its shapes.
 #[derive(Deserialize)]
@@ -34,7 +38,7 @@ struct ManifestMeta {
 }
 
 /// Holds the parts below a manifest against it.
-pub(super) fn check_manifest(path: &Path, found: &mut Inputs) -> Result<()> {
+pub(super) fn check_manifest(path: &Path, demands: Demands, found: &mut Inputs) -> Result<()> {
     let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
     let text = fs::read(path).map_err(Error::input(path))?;
     let manifest: Manifest = serde_json::from_slice(&text)
@@ -43,40 +47,71 @@ pub(super) fn check_manifest(path: &Path, found: &mut Inputs) -> Result<()> {
     let own_name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     // In an entity's folder a part is `updated_date=…/part_….gz`, above it the folder comes first.
     let depth = if Entity::from_dump_name(own_name).is_some() { 2 } else { 3 };
-    let mut listed = Vec::new();
+    let mut below: BTreeMap<PathBuf, &mut Part> = found
+        .parts
+        .iter_mut()
+        .filter(|part| part.path.starts_with(directory))
+        .map(|part| (part.path.clone(), part))
+        .collect();
+    let mut listed = BTreeSet::new();
+    let mut absent = 0;
     let entries =
         manifest.entries.iter().chain(manifest.entities.iter().flat_map(|inner| &inner.entries));
     for entry in entries {
         let place = place_of(&entry.url, depth)
             .ok_or_else(|| damaged(format!("`{}` names no place below it", entry.url)))?;
+        refuse_links(directory, &place)?;
         let place = directory.join(place);
-        match found.parts.iter_mut().find(|part| part.path == place) {
-            None => *found.warnings.entry("manifest_part_absent".into()).or_default() += 1,
-            Some(part) => {
-                if let Some(size) =
-                    entry.meta.content_length.filter(|size| *size != part.size_bytes)
-                {
-                    return Err(Error::Damaged {
-                        reason: format!(
-                            "{} bytes, expected {size} by its manifest; fetch it again",
-                            part.size_bytes
-                        ),
-                        path: place,
-                    });
-                }
-                part.listed_records = part.listed_records.or(entry.meta.record_count);
+        match below.get_mut(&place) {
+            None if demands.strict_manifest => {
+                return Err(damaged(format!("`{}`, which it lists, is not there", entry.url)));
             }
+            None => absent += 1,
+            Some(part) => hold_part(part, &entry.meta, demands)?,
         }
-        listed.push(place);
+        if !listed.insert(place) {
+            return Err(damaged(format!("it lists `{}` twice", entry.url)));
+        }
     }
-    let is_unlisted = |part: &&Part| {
-        matches!(part.kind, PartKind::Records(_))
-            && part.path.starts_with(directory)
-            && !listed.contains(&part.path)
+    let is_unlisted = |part: &&&mut Part| {
+        matches!(part.kind, PartKind::Records(_)) && !listed.contains(&part.path)
     };
-    let unlisted = found.parts.iter().filter(is_unlisted).count() as u64;
-    if unlisted > 0 {
-        *found.warnings.entry("manifest_part_unlisted".into()).or_default() += unlisted;
+    let first_unlisted = below.values().find(is_unlisted).map(|part| shown(&part.path));
+    if let (true, Some(part)) = (demands.strict_manifest, first_unlisted) {
+        return Err(damaged(format!("`{part}` is there, and it does not list it")));
+    }
+    let unlisted = below.values().filter(is_unlisted).count() as u64;
+    for (code, count) in [("manifest_part_absent", absent), ("manifest_part_unlisted", unlisted)] {
+        if count > 0 {
+            *found.warnings.entry(code.into()).or_default() += count;
+        }
+    }
+    Ok(())
+}
+
+/// Holds one part against its entry.
+fn hold_part(part: &mut Part, listed: &ManifestMeta, demands: Demands) -> Result<()> {
+    let is_cut = |size: u64| demands.allow_truncated && part.size_bytes < size;
+    if let Some(size) = listed.content_length.filter(|size| *size != part.size_bytes)
+        && !is_cut(size)
+    {
+        let reason =
+            format!("{} bytes, expected {size} by its manifest; fetch it again", part.size_bytes);
+        return Err(Error::Damaged { path: part.path.clone(), reason });
+    }
+    part.listed_records = part.listed_records.or(listed.record_count);
+    Ok(())
+}
+
+/// Refuses a listed part that is a symbolic link, or that one leads to.
+fn refuse_links(directory: &Path, place: &Path) -> Result<()> {
+    let mut path = directory.to_path_buf();
+    for component in place.components() {
+        path.push(component);
+        if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink()) {
+            let reason = "a symbolic link where a manifest lists a part; put the file itself there";
+            return Err(Error::Damaged { path, reason: reason.into() });
+        }
     }
     Ok(())
 }

@@ -5,11 +5,12 @@ use std::path::Path;
 use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
-use super::{EXPECTED, Part, PartKind};
+use super::{EXPECTED, Kind, Part, PartKind};
 use crate::{
     error::{Error, Result},
     identifier,
     lines::Lines,
+    reading::Reading,
 };
 
 /// What a file in a directory is, by its name and place; `None` where it is nothing known.
@@ -37,13 +38,13 @@ pub(super) fn recognise(root: &Path, path: &Path) -> Option<PartKind> {
 }
 
 /// What a file named on the command line is, by its content.
-pub(super) fn recognise_alone(path: &Path, kind: Option<&str>, size_bytes: u64) -> Result<Part> {
+pub(super) fn recognise_alone(path: &Path, kind: Option<Kind>, size_bytes: u64) -> Result<Part> {
     let unknown = || Error::Input {
         path: path.to_path_buf(),
         reason: format!("is nothing the compiler knows; {EXPECTED}"),
     };
     let found = match kind {
-        Some("taxonomy") => is_taxonomy(path).then_some(PartKind::Taxonomy),
+        Some(Kind::Taxonomy) => is_taxonomy(path).then_some(PartKind::Taxonomy),
         _ => recognise(path.parent().unwrap_or(path), path)
             .or_else(|| is_taxonomy(path).then_some(PartKind::Taxonomy))
             .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
@@ -63,9 +64,9 @@ pub(super) fn recognise_alone(path: &Path, kind: Option<&str>, size_bytes: u64) 
 }
 
 fn first_line(path: &Path) -> Option<String> {
-    let mut lines = Lines::open(path).ok()?;
+    let mut lines = Lines::open(path, &Reading::default()).ok()?;
     let line = lines.next_line().ok()??;
-    line.bytes.and_then(|bytes| std::str::from_utf8(bytes).ok().map(str::to_owned))
+    std::str::from_utf8(line.bytes).ok().map(str::to_owned)
 }
 
 fn is_taxonomy(path: &Path) -> bool {

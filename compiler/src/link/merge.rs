@@ -94,14 +94,14 @@ struct Copy {
 impl<'o> Linker<'o> {
     /// Merges the keys of an entity. `sums` gives counts to records that have none of their own;
     /// `mentioned` are the nodes that published records name, where that has to be known; `chosen`
-    /// sees each record that is kept.
+    /// sees each record that would be kept, and says whether it is or is set aside.
     pub(super) fn merge(
         &self,
         entity: Entity,
         segments: &Segments<'o>,
         sums: &Sums,
         mentioned: Option<&BTreeSet<u64>>,
-        mut chosen: impl FnMut(&Key, usize) -> Result<()>,
+        mut chosen: impl FnMut(&Key, usize) -> Result<bool>,
     ) -> Result<Rows> {
         let mut redirects = self.redirects(entity)?;
         let mut tally = Tally::default();
@@ -120,11 +120,14 @@ impl<'o> Linker<'o> {
                 }
                 continue;
             }
+            if !chosen(&winner.key, winner.segment as usize)? {
+                tally.quarantined += u64::from(winner.key.origin.is_read());
+                continue;
+            }
             match winner.key.origin.is_read() {
                 true => tally.published_from_input += 1,
                 false => tally.derived += 1,
             }
-            chosen(&winner.key, winner.segment as usize)?;
             let mut rank = winner.key.rank;
             if winner.key.origin != Origin::Own {
                 rank = rank_of(Some(sums.get(&winner.key.id).map_or(0, |(outputs, _)| *outputs)));
@@ -185,6 +188,16 @@ pub(super) fn has_mentioned_alone(segments: &Segments<'_>) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// Every id of an entity, ascending.
+pub(super) fn ids(segments: &Segments<'_>) -> Result<Vec<u64>> {
+    let (mut ids, mut copies) = (Vec::new(), Vec::new());
+    let mut heap = Heap::new(segments)?;
+    while heap.take_copies(segments, &mut copies)? {
+        ids.extend(copies.first().map(|copy| copy.key.id));
+    }
+    Ok(ids)
 }
 
 /// The next key of each segment, least id first.

@@ -24,6 +24,7 @@ use pinakes_format::{
 use super::{
     Linker, Tally, broken,
     merge::{Rows, Sums, has_mentioned_alone},
+    orphans::{Above, Orphans},
     records::{Plan, WrittenFile, write_strings},
     taxonomy::{LEVELS, Tree, parent_id, sums_above},
 };
@@ -44,10 +45,10 @@ struct Accounting<'a> {
     warnings: &'a BTreeMap<String, u64>,
 }
 
-/// A published snapshot.
+/// A finished snapshot.
 #[derive(Debug)]
 pub struct Published {
-    /// Where it lies.
+    /// Where it lies: in its place once it is published, in the scratch directory before.
     pub path: PathBuf,
     /// Its manifest.
     pub manifest: Manifest,
@@ -55,6 +56,16 @@ pub struct Published {
     pub tallies: BTreeMap<String, Tally>,
     /// Warnings by code.
     pub warnings: BTreeMap<String, u64>,
+    /// The topics set aside because a parent of theirs has no record.
+    pub orphans: Orphans,
+}
+
+/// What the merges of all entities see as they go.
+struct Seen<'s> {
+    sums: &'s mut BTreeMap<Entity, Sums>,
+    mentioned: &'s mut Option<BTreeSet<u64>>,
+    newest: &'s mut Option<i64>,
+    orphans: &'s mut Orphans,
 }
 
 /// The output directory, held against other runs.
@@ -131,13 +142,13 @@ impl Drop for OutputLock {
     }
 }
 
-/// Links objects into a snapshot and publishes it in the directory.
+/// Links objects into a snapshot that is whole and checked, but not published yet.
 ///
 /// # Errors
 ///
-/// Where something cannot be written or an object makes no sense; `current` is then what it was.
-pub fn publish(
-    objects: &[Object],
+/// Where something cannot be written or an object makes no sense.
+pub fn link(
+    objects: &[&Object],
     lock: &OutputLock,
     memory_bytes: usize,
     progress: crate::progress::Progress,
@@ -145,11 +156,41 @@ pub fn publish(
     let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
     let directory = lock.scratch.join("snapshot");
     fs::create_dir(&directory).map_err(Error::output(&directory))?;
-    let mut published = linker.write_snapshot(&directory)?;
+    let finished = linker.write_snapshot(&directory)?;
     self_check(&directory)?;
-    let id = &published.manifest.id;
-    published.path = publishing(|| put_in_place(&directory, &lock.directory, id))?;
-    Ok(published)
+    Ok(finished)
+}
+
+/// Puts a finished snapshot in its place and makes it the current one.
+///
+/// # Errors
+///
+/// Where the system refuses; `current` is then what it was.
+pub fn publish(finished: &mut Published, lock: &OutputLock) -> Result<()> {
+    let id = &finished.manifest.id;
+    finished.path = publishing(|| put_in_place(&finished.path, &lock.directory, id))?;
+    Ok(())
+}
+
+/// Refuses a snapshot in which an entity has less than four fifths of the records it has in the
+/// current one: half a download looks like that. Where no snapshot is current there is nothing to
+/// compare; nor is there where its manifest cannot be read, which a new snapshot mends.
+///
+/// # Errors
+///
+/// [`Error::Shrunk`], of the first such entity.
+pub fn refuse_shrinking(snapshots: &Path, fresh: &Manifest) -> Result<()> {
+    let Ok(text) = fs::read(snapshots.join("current").join(MANIFEST)) else { return Ok(()) };
+    let Ok(current) = Manifest::read(&text) else { return Ok(()) };
+    for entity in Entity::all() {
+        let name = entity.facts().plural;
+        let count = |of: &Manifest| of.counts.get(name).map_or(0, |counts| counts.published);
+        let (before, after) = (count(&current), count(fresh));
+        if after * 5 < before * 4 {
+            return Err(Error::Shrunk { entity: name, before, after });
+        }
+    }
+    Ok(())
 }
 
 impl Linker<'_> {
@@ -159,6 +200,8 @@ impl Linker<'_> {
         let bar = self.progress.begin("merge", "keys", records, records);
         let mut sums = BTreeMap::new();
         let mut newest = None;
+        let mut orphans = Orphans::default();
+        let above = Above::find(self, &segments)?;
         // Which nodes of the level under way the published records below it name.
         let mut mentioned = None;
         let mut rows: Vec<Option<Rows>> = Entity::all().map(|_| None).collect();
@@ -167,8 +210,13 @@ impl Linker<'_> {
         let bottom_up = LEVELS.into_iter().chain(Entity::all()).collect::<Vec<_>>();
         for entity in std::iter::once(Entity::Output).chain(bottom_up) {
             if rows[entity as usize].is_none() {
-                let merged =
-                    self.merge_level(entity, &segments, &mut sums, &mut mentioned, &mut newest)?;
+                let mut seen = Seen {
+                    sums: &mut sums,
+                    mentioned: &mut mentioned,
+                    newest: &mut newest,
+                    orphans: &mut orphans,
+                };
+                let merged = self.merge_level(entity, &segments, &above, &mut seen)?;
                 if entity == Entity::Output {
                     mentioned = self.topics_named(&segments, &merged)?;
                 }
@@ -209,7 +257,9 @@ impl Linker<'_> {
         bar.end();
         let counts = self.counts(directory)?;
         files.extend(self.write_indexes(directory, counts.clone())?);
-        self.seal(directory, files, &rows, &dangling, newest, counts)
+        let mut finished = self.seal(directory, files, &rows, &dangling, newest, counts)?;
+        finished.orphans = orphans;
+        Ok(finished)
     }
 
     /// Merges an entity's keys, and sums up what they tell of the level above.
@@ -217,10 +267,10 @@ impl Linker<'_> {
         &self,
         entity: Entity,
         segments: &[super::Segments<'_>],
-        sums: &mut BTreeMap<Entity, Sums>,
-        mentioned: &mut Option<BTreeSet<u64>>,
-        newest: &mut Option<i64>,
+        above: &Above,
+        seen: &mut Seen<'_>,
     ) -> Result<Rows> {
+        let Seen { sums, mentioned, newest, orphans } = seen;
         let own = sums.get(&entity).cloned().unwrap_or_default();
         let mut by_group = Sums::new();
         let mut parents = BTreeMap::new();
@@ -228,21 +278,25 @@ impl Linker<'_> {
         let is_level = LEVELS.contains(&entity);
         let named = mentioned.as_ref().filter(|_| is_level);
         let rows = self.merge(entity, of_entity, &own, named, |key, segment| {
-            if key.origin.is_read() && key.updated_micros != i64::MIN {
-                *newest = (*newest).max(Some(key.updated_micros));
-            }
-            Linker::add_to_sums(&mut by_group, key);
             if is_level {
                 let segment = of_entity.get(segment).ok_or_else(broken)?;
                 let blob = segment.blob(key).ok_or_else(broken)?;
                 if let Some(parent) = parent_id(entity, blob, segment) {
                     parents.insert(key.id, parent);
                 }
+                if entity == Entity::Topic && !above.holds(blob, segment)? {
+                    orphans.take(key);
+                    return Ok(false);
+                }
             }
-            Ok(())
+            if key.origin.is_read() && key.updated_micros != i64::MIN {
+                **newest = (**newest).max(Some(key.updated_micros));
+            }
+            Linker::add_to_sums(&mut by_group, key);
+            Ok(true)
         })?;
         if is_level && mentioned.is_some() {
-            *mentioned = Some(parents.values().copied().collect());
+            **mentioned = Some(parents.values().copied().collect());
         }
         match entity {
             Entity::Output => {
@@ -340,7 +394,8 @@ impl Linker<'_> {
         };
         manifest.seal();
         write_whole(&directory.join(MANIFEST), &manifest.text())?;
-        Ok(Published { path: directory.to_path_buf(), manifest, tallies, warnings })
+        let orphans = Orphans::default();
+        Ok(Published { path: directory.to_path_buf(), manifest, tallies, warnings, orphans })
     }
 
     /// Rows of each entity, as the headers of its files say them.

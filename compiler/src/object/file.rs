@@ -1,7 +1,8 @@
-//! An object's file: segments, then a directory, then its place and the hash of all before it.
+//! An object's file: segments and, between them, beginnings of lines; then a directory, its place
+//! and the hash of all before it.
 //!
 //! ```text
-//! segment | … | directory (JSON) | directory_from u64 | version u64 | BLAKE3 of all before, 32 bytes
+//! segment or line | … | directory (JSON) | directory_from u64 | version u64 | BLAKE3 of all before, 32 bytes
 //! ```
 
 use std::{
@@ -19,10 +20,13 @@ use super::{
     mentions::Mentions,
     segment::{SegmentBuilder, SegmentShape},
 };
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    lines::RAW_BYTES_MAX,
+};
 
 /// Raised whenever an object's bytes or their meaning change; another version is compiled anew.
-pub const OBJECT_VERSION: u64 = 1;
+pub const OBJECT_VERSION: u64 = 2;
 const FOOTER_BYTES: usize = 48;
 
 /// What became of one part's lines.
@@ -34,8 +38,12 @@ pub struct PartReport {
     pub quarantined: BTreeMap<String, u64>,
     /// What was bad but cost no record, by code.
     pub warnings: BTreeMap<String, u64>,
-    /// The lines set aside.
+    /// Lines set aside, by code.
+    pub bad_by_code: BTreeMap<String, u64>,
+    /// Of the lines set aside the first, up to [`BAD_LINES_MAX`].
     pub bad_lines: Vec<BadLine>,
+    /// Where the topics stand: linking may yet set one aside, whose parent no part names.
+    pub topics: Vec<KeptLine>,
     /// The newest `updated_date` of its records, in microseconds since 1970.
     pub newest_updated_micros: Option<i64>,
 }
@@ -51,9 +59,38 @@ pub struct BadLine {
     pub code: String,
     /// The id it gives itself, where that much could be read.
     pub id: Option<String>,
-    /// Its first 200 bytes.
-    pub excerpt: String,
+    /// Its bytes, as far as they are kept in the object.
+    pub raw: Raw,
 }
+
+/// A line that was kept, and where it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptLine {
+    /// The first 16 bytes of the BLAKE3 hash of its bytes.
+    pub line_hash: [u8; 16],
+    /// Its number, from 1.
+    pub line: u64,
+    /// Where it begins in the uncompressed part.
+    pub byte_offset: u64,
+    /// Its bytes, as far as they are kept in the object.
+    pub raw: Raw,
+}
+
+/// The beginning of a line, as it lies in an object between the segments.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Raw {
+    /// Where it begins in the object.
+    pub from: u64,
+    /// Bytes of it, at most [`RAW_BYTES_MAX`].
+    pub bytes: u64,
+}
+
+/// Lines of one part whose places are kept; the rest are only counted.
+pub const BAD_LINES_MAX: usize = 10_000;
+/// Bytes of lines that one object keeps altogether; of what is beyond, only the excerpt.
+const RAW_BYTES_SUM_MAX: u64 = 64 << 20;
+/// Bytes of a line that are shown.
+pub const EXCERPT_BYTES_MAX: usize = 200;
 
 /// An id merged into another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,6 +124,7 @@ pub struct ObjectWriter {
     pub merges: Vec<Merge>,
     /// What became of the part's lines.
     pub report: PartReport,
+    raw_bytes: u64,
 }
 
 /// Hashes what is written through it and counts its bytes.
@@ -127,6 +165,7 @@ impl ObjectWriter {
             segments: Vec::new(),
             merges: Vec::new(),
             report: PartReport::default(),
+            raw_bytes: 0,
         })
     }
 
@@ -143,12 +182,31 @@ impl ObjectWriter {
         Ok(self.builders[slot].get_or_insert_with(|| SegmentBuilder::new(entity)))
     }
 
+    /// Keeps the beginning of a line: 64 KiB of it, or an excerpt where the object has enough.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn keep_raw(&mut self, line: &[u8]) -> Result<Raw> {
+        let is_full = self.raw_bytes >= RAW_BYTES_SUM_MAX;
+        let kept = line.len().min(if is_full { EXCERPT_BYTES_MAX } else { RAW_BYTES_MAX });
+        let raw = Raw { from: self.position(), bytes: kept as u64 };
+        self.file.write_all(&line[..kept]).map_err(Error::output(&self.temporary))?;
+        self.raw_bytes += raw.bytes;
+        Ok(raw)
+    }
+
+    /// Where in the object the next byte goes.
+    fn position(&self) -> u64 {
+        self.file.get_ref().bytes + self.file.buffer().len() as u64
+    }
+
     fn close(&mut self, slot: usize) -> Result<()> {
+        let from = self.position();
         let Some(builder) = self.builders[slot].as_mut().filter(|builder| !builder.is_empty())
         else {
             return Ok(());
         };
-        let from = self.file.get_ref().bytes + self.file.buffer().len() as u64;
         let shape = builder.write(from, &mut self.file).map_err(Error::output(&self.temporary))?;
         self.segments.push(shape);
         Ok(())
@@ -177,7 +235,7 @@ impl ObjectWriter {
     }
 
     fn write_directory(&mut self, text: &[u8]) -> io::Result<()> {
-        let from = self.file.get_ref().bytes + self.file.buffer().len() as u64;
+        let from = self.position();
         self.file.write_all(text)?;
         self.file.write_all(&from.to_le_bytes())?;
         self.file.write_all(&OBJECT_VERSION.to_le_bytes())?;
@@ -237,6 +295,16 @@ impl Object {
     /// What became of the part's lines.
     pub fn report(&self) -> &PartReport {
         &self.directory.report
+    }
+
+    /// The bytes of a line that were kept; none where there are none such.
+    pub fn raw(&self, raw: Raw) -> &[u8] {
+        let find = || {
+            let from = usize::try_from(raw.from).ok()?;
+            let to = from.checked_add(usize::try_from(raw.bytes).ok()?)?;
+            self.map.get(from..to)
+        };
+        find().unwrap_or_default()
     }
 
     /// Ids merged into others.

@@ -1,0 +1,199 @@
+//! Reading one part into its object, line by line or row by row.
+
+use std::collections::BTreeMap;
+
+use csv::StringRecord;
+use pinakes_format::entity::Entity;
+
+use crate::{
+    derived::Derived,
+    error::{Error, Result},
+    identifier,
+    input::{Part, PartKind},
+    lenient,
+    lines::{Line, Lines},
+    object::{
+        ObjectWriter,
+        file::{BAD_LINES_MAX, BadLine, KeptLine, Merge},
+    },
+    openalex::{self, BadRecord, Reader},
+    reading::Reading,
+    rows::{Row, Rows},
+    taxonomy_table, times,
+};
+
+/// Topics of one part whose places are kept, far more than there are.
+const TOPICS_MAX: usize = 50_000;
+
+/// Reads a part into its object; how many uncompressed bytes it had.
+///
+/// # Errors
+///
+/// Where the part cannot be read or the object cannot be written.
+pub(super) fn read_part(part: &Part, reading: &Reading, object: &mut ObjectWriter) -> Result<u64> {
+    lenient::begin(reading.members);
+    let mut derived = Derived::default();
+    let bytes = match part.kind {
+        PartKind::Records(entity) => read_records(part, entity, reading, object, &mut derived)?,
+        PartKind::Merges(entity) => read_merges(part, entity, reading, object)?,
+        PartKind::Taxonomy => read_taxonomy(part, reading, object, &mut derived)?,
+    };
+    derived.write(object)?;
+    if matches!(part.kind, PartKind::Records(_)) && object.report.read.is_empty() {
+        lenient::warn("empty_part");
+    }
+    for (code, count) in lenient::take_warnings() {
+        *object.report.warnings.entry(code.to_string()).or_default() += count;
+    }
+    Ok(bytes)
+}
+
+fn read_records(
+    part: &Part,
+    entity: Entity,
+    reading: &Reading,
+    object: &mut ObjectWriter,
+    derived: &mut Derived,
+) -> Result<u64> {
+    let mut lines = Lines::open(&part.path, reading)?;
+    while let Some(line) = lines.next_line()? {
+        count(&mut object.report.read, entity.facts().plural);
+        let mut line_hash = [0; 16];
+        line_hash.copy_from_slice(&blake3::hash(line.bytes).as_bytes()[..16]);
+        let outcome = read_line(&line, entity, &mut Reader { object, derived, line_hash });
+        take_note(outcome, &line, entity, line_hash, object)?;
+    }
+    Ok(lines.offset_bytes())
+}
+
+fn read_line(
+    line: &Line<'_>,
+    entity: Entity,
+    reader: &mut Reader<'_>,
+) -> std::result::Result<(), BadRecord> {
+    let quarantine = |code| BadRecord::Quarantine { code, id: None };
+    if line.is_too_long {
+        return Err(quarantine("line_too_long"));
+    }
+    let text = std::str::from_utf8(line.bytes).map_err(|_| quarantine("not_utf8"))?;
+    openalex::read_line(entity, text, reader)
+}
+
+/// Notes a line that was set aside, and the place of one that linking may set aside.
+fn take_note(
+    outcome: std::result::Result<(), BadRecord>,
+    line: &Line<'_>,
+    entity: Entity,
+    line_hash: [u8; 16],
+    object: &mut ObjectWriter,
+) -> Result<()> {
+    let (code, id) = match outcome {
+        Ok(()) => {
+            if entity == Entity::Topic && object.report.topics.len() < TOPICS_MAX {
+                let raw = object.keep_raw(line.bytes)?;
+                let (line, byte_offset) = (line.number, line.byte_offset);
+                object.report.topics.push(KeptLine { line_hash, line, byte_offset, raw });
+            }
+            return Ok(());
+        }
+        Err(BadRecord::Fatal(error)) => return Err(error),
+        Err(BadRecord::Quarantine { code, id }) => (code, id),
+    };
+    count(&mut object.report.quarantined, entity.facts().plural);
+    count(&mut object.report.bad_by_code, code);
+    if object.report.bad_lines.len() < BAD_LINES_MAX {
+        let raw = object.keep_raw(line.bytes)?;
+        object.report.bad_lines.push(BadLine {
+            line: line.number,
+            byte_offset: line.byte_offset,
+            code: code.to_string(),
+            id,
+            raw,
+        });
+    }
+    Ok(())
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
+    match counts.get_mut(name) {
+        Some(count) => *count += 1,
+        None => {
+            counts.insert(name.to_string(), 1);
+        }
+    }
+}
+
+fn read_taxonomy(
+    part: &Part,
+    reading: &Reading,
+    object: &mut ObjectWriter,
+    derived: &mut Derived,
+) -> Result<u64> {
+    let mut rows = Rows::new(Lines::open(&part.path, reading)?, reading.line_bytes_max);
+    let Some(header) = rows.next_row()? else { return Ok(rows.offset_bytes()) };
+    let columns = taxonomy_table::columns(&header.cells.unwrap_or_default(), &part.path)?;
+    while let Some(row) = rows.next_row()? {
+        count(&mut object.report.read, Entity::Topic.facts().plural);
+        let line_hash = row.cells.as_ref().map(taxonomy_table::row_hash).unwrap_or_default();
+        let outcome = match &row.cells {
+            Ok(cells) => columns.read(cells, &mut Reader { object, derived, line_hash }),
+            Err(code) => Err(BadRecord::Quarantine { code, id: None }),
+        };
+        let Row { number, byte_offset, raw, .. } = &row;
+        let line =
+            Line { number: *number, byte_offset: *byte_offset, bytes: raw, is_too_long: false };
+        take_note(outcome, &line, Entity::Topic, line_hash, object)?;
+    }
+    Ok(rows.offset_bytes())
+}
+
+/// The columns of a list of merged ids.
+struct MergeColumns {
+    date: Option<usize>,
+    from: usize,
+    to: usize,
+}
+
+impl MergeColumns {
+    fn find(header: &StringRecord, part: &Part) -> Result<MergeColumns> {
+        let column = |name: &str| header.iter().position(|cell| cell.trim() == name);
+        let found = (column("merge_date"), column("id"), column("merge_into_id"));
+        let (date, Some(from), Some(to)) = found else {
+            let reason = "is no list of merged ids; expected the columns `merge_date`, `id` and \
+                          `merge_into_id`";
+            return Err(Error::Input { path: part.path.clone(), reason: reason.into() });
+        };
+        Ok(MergeColumns { date, from, to })
+    }
+
+    fn read(&self, entity: Entity, row: &StringRecord) -> Option<Merge> {
+        let cell = |column: usize| row.get(column).unwrap_or_default().trim();
+        let id = |column: usize| identifier::parse(entity, cell(column)).ok();
+        let day = self.date.and_then(|date| times::parse_moment(cell(date)));
+        Some(Merge {
+            entity: entity as u8,
+            from: id(self.from)?,
+            to: id(self.to)?,
+            micros: day.map_or(i64::MIN, |day| day.micros),
+        })
+    }
+}
+
+/// Reads `merge_date,id,merge_into_id`.
+fn read_merges(
+    part: &Part,
+    entity: Entity,
+    reading: &Reading,
+    object: &mut ObjectWriter,
+) -> Result<u64> {
+    let mut rows = Rows::new(Lines::open(&part.path, reading)?, reading.line_bytes_max);
+    let Some(header) = rows.next_row()? else { return Ok(rows.offset_bytes()) };
+    let columns = MergeColumns::find(&header.cells.unwrap_or_default(), part)?;
+    while let Some(row) = rows.next_row()? {
+        match row.cells.ok().and_then(|cells| columns.read(entity, &cells)) {
+            Some(merge) => object.merges.push(merge),
+            None => lenient::warn("bad_merge"),
+        }
+    }
+    Ok(rows.offset_bytes())
+}

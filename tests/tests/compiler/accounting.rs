@@ -1,0 +1,44 @@
+//! The accounting.
+
+use pinakes_format::entity::Entity;
+use pinakes_tests::sample;
+use serde_json::{Value, json};
+
+use crate::run::*;
+
+#[test]
+fn every_line_of_the_sample_is_accounted_for() {
+    let place = Place::new();
+    let run = build(&[&sample()], &place.out(), &[]);
+    let entities = run.report["entities"].as_object().unwrap();
+    assert_eq!(entities.len(), Entity::COUNT);
+    let number = |tally: &Value, name: &str| tally[name].as_u64().unwrap();
+    for (entity, tally) in entities {
+        let names = ["published_from_input", "duplicates", "superseded", "merged", "quarantined"];
+        let sum: u64 = names.iter().map(|name| number(tally, name)).sum();
+        assert_eq!(number(tally, "read"), sum, "{entity}");
+        assert_eq!(number(tally, "quarantined"), 0, "{entity}");
+        assert_eq!(number(tally, "derived"), 0, "{entity}");
+    }
+    // data/README.md: read, published, duplicates, superseded, of which conflicts, merged.
+    for (entity, expected) in [
+        ("outputs", [238, 234, 1, 2, 1, 1]),
+        ("authors", [150, 147, 1, 1, 0, 1]),
+        ("sources", [46, 46, 0, 0, 0, 0]),
+        ("institutions", [56, 55, 0, 1, 0, 0]),
+        ("publishers", [17, 17, 0, 0, 0, 0]),
+        ("funders", [17, 17, 0, 0, 0, 0]),
+        ("topics", [37, 37, 0, 0, 0, 0]),
+        ("subfields", [23, 23, 0, 0, 0, 0]),
+        ("fields", [12, 12, 0, 0, 0, 0]),
+        ("domains", [4, 4, 0, 0, 0, 0]),
+        ("institution-types", [9, 9, 0, 0, 0, 0]),
+    ] {
+        let tally = &entities[entity];
+        let names =
+            ["read", "published_from_input", "duplicates", "superseded", "conflicts", "merged"];
+        assert_eq!(names.map(|name| number(tally, name)), expected, "{entity}");
+    }
+    assert_eq!(run.report["parts"], json!(20));
+    assert_eq!(run.report["bad_records"], json!({}));
+}

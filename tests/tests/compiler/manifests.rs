@@ -1,0 +1,57 @@
+//! Manifests, and parts that contradict them.
+
+use pinakes_tests::write_files;
+use serde_json::json;
+
+use crate::run::*;
+
+#[test]
+fn a_manifest_its_parts_contradict_ends_the_run_with_5() {
+    let place = Place::with_tiny_published();
+    let part = "works/updated_date=2026-02-01/part_0000.jsonl";
+    let text = format!("{}{}", work(1), work(2)).into_bytes();
+    let url = format!("s3://openalex/data/{part}");
+    let length = text.len();
+    for (what, meta, phrase) in [
+        ("a record too few", json!({"record_count": 3}), "2 records, expected 3 by its manifest"),
+        ("a record too many", json!({"record_count": 1}), "2 records, expected 1 by its manifest"),
+        (
+            "a byte too few",
+            json!({"content_length": length + 1}),
+            "by its manifest; fetch it again",
+        ),
+        (
+            "a byte too many",
+            json!({"content_length": length - 1}),
+            "by its manifest; fetch it again",
+        ),
+    ] {
+        let files = vec![(part, text.clone()), ("works/manifest.json", manifest(&url, meta))];
+        check_refused(&place, &refused(what, files, 5, phrase));
+    }
+    for url in ["s3://x/../part_0000.jsonl", "part", "", "x//part", "x/./part", "../../../x"] {
+        let files = vec![(part, text.clone()), ("works/manifest.json", manifest(url, json!({})))];
+        check_refused(&place, &refused(url, files, 5, "names no place below it"));
+    }
+    for bad in ["", "{", "[]x", r#"{"entries":5}"#] {
+        let files = vec![(part, text.clone()), ("works/manifest.json", bad.into())];
+        check_refused(&place, &refused(bad, files, 5, "it is no manifest"));
+    }
+}
+
+#[test]
+fn what_a_manifest_lists_and_is_not_there_is_warned_of() {
+    let place = Place::new();
+    let part = "works/updated_date=2026-02-01/part_0000.jsonl";
+    let listed =
+        |name: &str| json!({"url": format!("s3://x/works/updated_date=2026-02-01/{name}")});
+    let both = json!({"entries": [listed("part_0000.jsonl"), listed("part_0001.jsonl")]});
+    let none = json!({ "entries": [] });
+    for (manifest, code) in [(both, "manifest_part_absent"), (none, "manifest_part_unlisted")] {
+        let files = [(part, work(1)), ("works/manifest.json", manifest.to_string())];
+        write_files(&place.input(), files);
+        let run = build(&[&place.input()], &place.out(), &[]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(run.report["warnings"], json!({ code: 1 }));
+    }
+}

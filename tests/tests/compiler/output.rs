@@ -1,0 +1,199 @@
+//! What is written: where it cannot be, where another writes, where a run is cut off.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    os::unix::process::ExitStatusExt,
+    process::{Command, Stdio},
+};
+
+use pinakes_tests::{TINY_DUMP, program, sample, write_files};
+
+use crate::run::*;
+
+#[test]
+fn an_output_that_cannot_be_written_ends_the_run_with_6() {
+    let place = Place::new();
+    write_files(&place.input(), TINY_DUMP);
+    write_files(place.0.path(), [("file", "a regular file")]);
+    for out in ["file", "file/below", "file/far/below"] {
+        let run = build(&[&place.input()], &place.0.path().join(out), &[]);
+        assert_eq!(run.code, 6, "{out}: {}", run.stderr);
+        assert!(run.stderr.contains("; nothing was published"), "{out}: {}", run.stderr);
+    }
+    assert_eq!(fs::read(place.0.path().join("file")).unwrap(), b"a regular file");
+    let objects = place.0.path().join("file/objects");
+    let run = build(&[&place.input()], &place.out(), &["--objects", objects.to_str().unwrap()]);
+    assert_eq!(run.code, 6, "{}", run.stderr);
+    demand_no_remains(&place.out(), "objects below a file");
+    assert!(!place.out().join("current").exists());
+}
+
+#[test]
+fn no_file_larger_than_allowed_ends_the_run_with_6_and_publishes_nothing() {
+    let place = Place::with_tiny_published();
+    let before = state(&place.out());
+    // In units of 512 or 1,024 bytes, as the shell has it; the signal would kill, the error speaks.
+    for limit in ["0", "1", "8", "64", "128"] {
+        let output = Command::new("sh")
+            .args(["-c", "trap '' XFSZ; ulimit -f $0; exec \"$@\"", limit])
+            .arg(program("pinakes-compiler"))
+            .args(["build".as_ref(), sample().as_os_str(), "--quiet".as_ref()])
+            .args(["--out".as_ref(), place.out().as_os_str()])
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(6), "limit {limit}: {errors}");
+        assert!(errors.contains("File too large"), "limit {limit}: {errors}");
+        assert!(state(&place.out()) == before, "limit {limit}: something was published");
+        demand_no_remains(&place.out(), limit);
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_6_and_publishes_nothing() {
+    let test = "a_full_disk_ends_the_run_with_6_and_publishes_nothing";
+    let place = Place::with_tiny_published();
+    let disk = place.0.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    // The mount is seen by this shell alone, and gone with it.
+    let script = "mount -t tmpfs -o size=$1 none \"$2\" || exit 99
+        cp -a \"$3\" \"$2/out\" || exit 98
+        old=$(readlink \"$2/out/current\")
+        \"$4\" build \"$5\" --out \"$2/out\" --quiet; code=$?
+        test \"$(readlink \"$2/out/current\")\" = \"$old\" || test $code = 0 || exit 97
+        test -z \"$(find \"$2/out\" -name '.tmp-*')\" || exit 96
+        \"$4\" verify \"$2/out/current\" > /dev/null || exit 95
+        exit $code";
+    let mut codes = Vec::new();
+    for kib in [300, 400, 600, 800, 1_000, 1_200, 1_400, 1_600, 1_800, 2_000, 2_200, 20_000] {
+        let output = Command::new("unshare")
+            .args(["-m", "sh", "-c", script, "sh", &format!("{kib}k")])
+            .args([disk.as_path(), &place.out(), &program("pinakes-compiler"), &sample()])
+            .output();
+        let Ok(output) = output else {
+            return eprintln!("skipped: {test}: no `unshare` here");
+        };
+        let errors = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(99) | Some(1) if codes.is_empty() => {
+                return eprintln!("skipped: {test}: no disk of its own can be mounted: {errors}");
+            }
+            // Too small for what was there before.
+            Some(98) => continue,
+            code => assert!(code == Some(6) || code == Some(0), "{kib} KiB: {code:?} {errors}"),
+        }
+        codes.push(output.status.code());
+    }
+    assert_eq!((codes.first(), codes.last()), (Some(&Some(6)), Some(&Some(0))), "{codes:?}");
+}
+
+#[test]
+fn usage_errors_end_the_run_with_2() {
+    let cases: [&[&str]; 13] = [
+        &[],
+        &["bild"],
+        &["build"],
+        &["build", "x"],
+        &["build", "--out", "y"],
+        &["build", "x", "--out", "y", "--no-such-option"],
+        &["build", "x", "--out", "y", "--max-bad", "200%"],
+        &["build", "x", "--out", "y", "--max-bad", "few"],
+        &["build", "x", "--out", "y", "--memory", "1M"],
+        &["build", "x", "--out", "y", "--memory", "99999999999999999999G"],
+        &["build", "x", "--out", "y", "--threads", "two"],
+        &["build", "x", "--out", "y", "--strict", "--max-bad", "1%"],
+        &["link", "--objects", "x"],
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    for args in cases {
+        let run = Command::new(program("pinakes-compiler")).args(args).current_dir(&dir).output();
+        let run = run.unwrap();
+        let errors = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{args:?}: {errors}");
+        assert!(errors.contains("--help"), "{args:?}: {errors}");
+    }
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+}
+
+#[test]
+fn an_output_held_by_another_run_ends_the_run_with_7_and_names_its_process() {
+    let place = Place::with_tiny_published();
+    let before = state(&place.out());
+    let path = place.out().join(".lock");
+    let lock = File::options().write(true).open(&path).unwrap();
+    lock.try_lock().unwrap();
+    let pid = std::process::id().to_string();
+    fs::write(&path, format!("{pid}\n")).unwrap();
+    let objects = place.out().join("objects");
+    let tiny = place.0.path().join("tiny");
+    let link: [&OsStr; 5] = [
+        "link".as_ref(),
+        "--objects".as_ref(),
+        objects.as_ref(),
+        "--out".as_ref(),
+        place.0.path().as_ref(),
+    ];
+    let out = place.out();
+    let link = [&link[..4], &[out.as_os_str()]].concat();
+    for refused in [build(&[&tiny], &place.out(), &[]), run(&link)] {
+        assert_eq!(refused.code, 7, "{}", refused.stderr);
+        assert!(refused.stderr.contains(&format!("(pid {pid})")), "{}", refused.stderr);
+    }
+    assert!(state(&place.out()) == before);
+    // What a dead run wrote there holds nobody up.
+    drop(lock);
+    assert_eq!(build(&[&tiny], &place.out(), &[]).code, 0);
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next() {
+    let place = Place::with_tiny_published();
+    let before = state(&place.out());
+    let left = [(".tmp-1/snapshot/outputs/records", "torn"), (".tmp-1/run", ""), (".tmp-x", "")];
+    write_files(&place.out(), left);
+    std::os::unix::fs::symlink("nowhere", place.out().join(".tmp-current-1")).unwrap();
+    let tiny = place.0.path().join("tiny");
+    assert_eq!(build(&[&tiny], &place.out(), &[]).code, 0);
+    demand_no_remains(&place.out(), "the next run");
+    assert!(state(&place.out()) == before);
+}
+
+#[test]
+fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
+    let dump = tempfile::tempdir().unwrap();
+    let plan = pinakes_generate::Plan::new(3_000, 1).with_part_records(500);
+    pinakes_generate::write_dump(&plan, dump.path(), 2).unwrap();
+    let place = Place::with_tiny_published();
+    let before = state(&place.out());
+    for (signal, code) in [("TERM", 143), ("INT", 130)] {
+        let what = format!("SIG{signal}");
+        let objects = place.0.path().join(format!("objects of {signal}"));
+        let child = Command::new(program("pinakes-compiler"))
+            .args(["build".as_ref(), dump.path().as_os_str(), "--quiet".as_ref()])
+            .args(["--out".as_ref(), place.out().as_os_str()])
+            .args(["--objects".as_ref(), objects.as_os_str()])
+            .stderr(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = child.unwrap();
+        while !objects.exists() {
+            assert!(child.try_wait().unwrap().is_none(), "{what}: it ended before");
+            std::thread::yield_now();
+        }
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), None, "{what}: {errors}");
+        assert_eq!(output.status.code(), Some(code), "{what}: {errors}");
+        assert_eq!(output.stdout, b"", "{what}");
+        assert!(errors.contains("interrupted; nothing was published"), "{what}: {errors}");
+        demand_no_remains(&place.out(), &what);
+        assert!(state(&place.out()) == before, "{what}: something was published");
+        // What it had finished is whole: the next run takes it up.
+        let objects = objects.to_str().unwrap();
+        let next = build(&[dump.path()], &Place::new().out(), &["--objects", objects]);
+        assert_eq!(next.code, 0, "{what}: {}", next.stderr);
+    }
+}

@@ -1,0 +1,125 @@
+//! The same bytes, whatever the circumstances.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::entity::Entity;
+use pinakes_tests::{Seeded, TINY_DUMP, files_below, sample, write_files};
+use serde_json::{Value, json};
+
+use crate::run::*;
+
+#[test]
+fn a_snapshot_is_the_same_bytes_for_any_threads_order_and_place() {
+    let place = Place::new();
+    let snapshot = published(&build(&[&sample()], &place.out(), &["--threads", "1"]));
+    let expected = files_below(&snapshot);
+    let folders: Vec<PathBuf> = Entity::all()
+        .map(|entity| sample().join("data/jsonl").join(entity.facts().dump_names[0]))
+        .chain([sample().join("data/merged_ids")])
+        .collect();
+    let forward: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+    let backward: Vec<&Path> = forward.iter().rev().copied().collect();
+    let twice: Vec<&Path> = backward.iter().chain(&forward).copied().collect();
+    let whole = sample();
+    let cases: [(&str, &[&Path], &[&str]); 6] = [
+        ("one thread again", &[&whole], &["--threads", "1"]),
+        ("two threads", &[&whole], &["--threads", "2"]),
+        ("five threads, little memory", &[&whole], &["--threads", "5", "--memory", "256M"]),
+        ("a folder an argument", &forward, &[]),
+        ("folders in another order", &backward, &["--threads", "2"]),
+        ("every folder twice", &twice, &[]),
+    ];
+    for (what, inputs, options) in cases {
+        let elsewhere = Place::new();
+        let run = build(inputs, &elsewhere.out().join("deeper/still"), options);
+        let found = published(&run);
+        assert_eq!(found.file_name(), snapshot.file_name(), "{what}");
+        assert!(files_below(&found) == expected, "{what}: other bytes");
+        let current = fs::read_link(elsewhere.out().join("deeper/still/current")).unwrap();
+        assert_eq!(Some(current.as_os_str()), snapshot.file_name(), "{what}");
+    }
+}
+
+#[test]
+fn compile_and_link_publish_what_build_publishes() {
+    let place = Place::new();
+    let expected = files_below(&published(&build(&[&sample()], &place.out(), &[])));
+    let objects = place.0.path().join("objects");
+    for folder in ["merged_ids", "jsonl"] {
+        let input = sample().join("data").join(folder);
+        let args = ["compile".as_ref(), input.as_os_str(), "--objects".as_ref(), objects.as_ref()];
+        // Merged ids alone hold no record, which is said but allowed here.
+        let run = run(&[args.as_slice(), &["--allow-empty".as_ref()]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(run.report["snapshot"], Value::Null);
+    }
+    let out = place.0.path().join("linked");
+    let args: [&OsStr; 5] =
+        ["link".as_ref(), "--objects".as_ref(), objects.as_ref(), "--out".as_ref(), out.as_ref()];
+    let found = published(&run(&args));
+    assert!(files_below(&found) == expected);
+}
+
+#[test]
+fn a_second_build_parses_nothing_and_a_changed_part_is_parsed_alone() {
+    let place = Place::new();
+    write_files(&place.input(), TINY_DUMP);
+    let first = build(&[&place.input()], &place.out(), &[]);
+    assert_eq!(first.report["parts"], json!(TINY_DUMP.len()));
+    assert_eq!(first.report["parts_parsed"], json!(TINY_DUMP.len()));
+
+    let second = build(&[&place.input()], &place.out(), &[]);
+    assert!(second.stderr.contains("nothing"), "{}", second.stderr);
+    assert_eq!(second.report["parts_parsed"], json!(0));
+    assert_eq!(second.report["parsed_bytes"], json!(0));
+    assert_eq!(second.report["entities"], first.report["entities"]);
+    assert_eq!(second.report["warnings"], first.report["warnings"]);
+    assert_eq!(published(&second), published(&first));
+
+    write_files(&place.input(), [("funders.jsonl", TINY_DUMP[5].1.replace("Fund", "Pound"))]);
+    let third = build(&[&place.input()], &place.out(), &[]);
+    assert_eq!(third.report["parts_parsed"], json!(1));
+    assert_ne!(published(&third), published(&first));
+    assert_eq!(
+        fs::read_link(place.out().join("current")).unwrap().as_os_str(),
+        published(&third).file_name().unwrap()
+    );
+
+    write_files(&place.input(), [TINY_DUMP[5]]);
+    let fourth = build(&[&place.input()], &place.out(), &[]);
+    assert_eq!(fourth.report["parts_parsed"], json!(0));
+    assert_eq!(published(&fourth), published(&first));
+}
+
+#[test]
+fn a_damaged_object_is_made_again() {
+    let place = Place::new();
+    write_files(&place.input(), TINY_DUMP);
+    let first = published(&build(&[&place.input()], &place.out(), &[]));
+    let objects: Vec<PathBuf> = fs::read_dir(place.out().join("objects"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    let objects: Vec<&PathBuf> =
+        objects.iter().filter(|path| path.extension() == Some("object".as_ref())).collect();
+    let mut seeded = Seeded(3);
+    for (number, path) in objects.iter().enumerate() {
+        let mut bytes = fs::read(path).unwrap();
+        match number % 3 {
+            0 => bytes.truncate(seeded.below(bytes.len())),
+            1 => bytes.clear(),
+            _ => {
+                let at = seeded.below(bytes.len());
+                bytes[at] ^= 0x10;
+            }
+        }
+        fs::write(path, bytes).unwrap();
+    }
+    let second = build(&[&place.input()], &place.out(), &[]);
+    assert_eq!(published(&second), first);
+    assert_eq!(second.report["parts_parsed"], json!(objects.len()));
+}
