@@ -17,7 +17,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match handle_signals() {
-        Ok(()) => run(cli),
+        // What panics has said so itself; the exit code is that of any internal error.
+        Ok(()) => std::panic::catch_unwind(|| run(cli))
+            .unwrap_or_else(|_| Err(Error::Internal("a part of the compiler panicked".into()))),
         Err(error) => Err(Error::Internal(format!("signals: {error}"))),
     };
     give_way();

@@ -16,6 +16,8 @@ use crate::{
     shown::shown,
 };
 
+const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+
 /// A run's report, as `--report` writes it.
 #[derive(Debug, Default, Serialize)]
 pub struct RunReport {
@@ -60,8 +62,14 @@ impl RunReport {
             }
         };
         add(&mut report.warnings, &stage.warnings);
+        let tomorrow = chrono::Utc::now().timestamp_micros() + DAY_MICROS;
         for part in &stage.parts {
-            add(&mut report.bad_records, &part.object.report().bad_by_code);
+            let of_part = part.object.report();
+            add(&mut report.bad_records, &of_part.bad_by_code);
+            // A warning of this run alone: what an object says does not depend on a clock.
+            if of_part.newest_updated_micros.is_some_and(|newest| newest > tomorrow) {
+                *report.warnings.entry("future_updated_date".into()).or_default() += 1;
+            }
         }
         report
     }

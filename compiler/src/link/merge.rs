@@ -49,6 +49,19 @@ impl Rows {
     }
 }
 
+impl Rows {
+    /// Merges that lead nowhere, or that a newer record has outlived, by code.
+    pub(super) fn redirect_warnings(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let [cycles, missing, alive] = self.redirects.oddities(|id| self.by_id.find(id).is_some());
+        let counts = [
+            ("merge_cycle", cycles),
+            ("merge_target_missing", missing),
+            ("merged_but_newer", alive),
+        ];
+        counts.into_iter().filter(|(_, count)| *count > 0)
+    }
+}
+
 /// Outputs and citations, summed by the id of a topic or of a node above one.
 pub(super) type Sums = BTreeMap<u64, (u64, u64)>;
 

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, BufWriter, Write},
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
 };
 
@@ -32,6 +32,7 @@ use crate::{
     error::{Error, Result},
     interrupt::publishing,
     object::Object,
+    shown::shown,
 };
 
 /// Rows of each entity that the self-check renders.
@@ -79,9 +80,15 @@ pub struct OutputLock {
 ///
 /// # Errors
 ///
-/// Where it cannot be written, or another run holds it.
+/// Where it cannot be written, another run holds it, or others could swap what is in it.
 pub fn check_out(directory: &Path) -> Result<OutputLock> {
-    fs::create_dir_all(directory).map_err(Error::output(directory))?;
+    refuse_shared(directory)?;
+    // Whatever the umask: others may read snapshots and nobody else may write them.
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(directory)
+        .map_err(Error::output(directory))?;
     let path = directory.join(".lock");
     let mut file = File::options()
         .create(true)
@@ -101,6 +108,20 @@ pub fn check_out(directory: &Path) -> Result<OutputLock> {
     let scratch = directory.join(format!(".tmp-{}", std::process::id()));
     fs::create_dir(&scratch).map_err(Error::output(&scratch))?;
     Ok(OutputLock { _file: file, directory: directory.to_path_buf(), scratch })
+}
+
+/// Refuses a directory that is a symbolic link or that everybody may write: between two steps of a
+/// run somebody could lead it elsewhere.
+fn refuse_shared(directory: &Path) -> Result<()> {
+    let Ok(metadata) = fs::symlink_metadata(directory) else { return Ok(()) };
+    let reason = match () {
+        () if metadata.is_symlink() => "is a symbolic link; give the directory it leads to",
+        () if metadata.is_dir() && metadata.mode() & 0o002 != 0 => {
+            "may be written by everybody; give another, or make it yours (`chmod o-w`)"
+        }
+        () => return Ok(()),
+    };
+    Err(Error::Usage(format!("the output `{}` {reason}", shown(directory))))
 }
 
 /// Removes what runs that died left behind; the lock says none of them is alive.
@@ -441,6 +462,9 @@ impl Linker<'_> {
         }
         for entity in Entity::all() {
             let name = entity.facts().plural;
+            for (code, count) in rows[entity as usize].redirect_warnings() {
+                *warnings.entry(code.to_string()).or_default() += count;
+            }
             let mut tally = rows[entity as usize].tally;
             tally.dangling = dangling[entity as usize];
             let published = counts.get(name).map_or(0, |counts| counts.published);

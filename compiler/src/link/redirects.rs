@@ -118,6 +118,20 @@ impl Redirects {
         at
     }
 
+    /// How many merged ids run in a circle, how many lead to no record, and how many have a record
+    /// newer than their merge, which stays.
+    pub(super) fn oddities(&self, is_there: impl Fn(u64) -> bool) -> [u64; 3] {
+        let (mut cycles, mut missing) = (0, 0);
+        for from in (0..self.rows.len()).filter_map(|at| self.rows.u64(at)) {
+            match self.end(from) {
+                _ if self.alive.contains(&from) => {}
+                end if end == from => cycles += 1,
+                end => missing += u64::from(!is_there(end)),
+            }
+        }
+        [cycles, missing, self.alive.len() as u64]
+    }
+
     /// Every merged id and the end of its chain, ascending.
     pub(super) fn all(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         (0..self.rows.len())

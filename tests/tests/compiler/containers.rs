@@ -10,6 +10,11 @@ use serde_json::json;
 
 use crate::run::*;
 
+/// A frame of zstd whose header asks for a window of 2^30 bytes.
+const HUGE_WINDOW: &[u8] = b"\x28\xb5\x2f\xfd\x00\xa0\x19\x00\x00{}\n";
+/// A frame of zstd that needs dictionary 7.
+const NEEDS_DICTIONARY: &[u8] = b"\x28\xb5\x2f\xfd\x01\x00\x07\x19\x00\x00{}\n";
+
 #[test]
 fn a_damaged_container_ends_the_run_with_5() {
     let place = Place::with_tiny_published();
@@ -87,4 +92,134 @@ fn every_member_of_a_gzip_file_is_read_whatever_its_name() {
         assert_eq!(outputs(&published(&run)), expected, "{name}");
         assert_eq!(run.report["entities"]["outputs"]["read"], json!(238), "{name}");
     }
+}
+
+#[test]
+fn what_comes_after_gzip_members_is_zeros_or_damage() {
+    let whole = gzip(format!("{}{}", work(1), work(2)).as_bytes());
+    let then = |more: &[u8]| vec![("works.jsonl.gz", [whole.as_slice(), more].concat())];
+    let zeros = vec![0; 300_000];
+    let warnings = &[("gzip_zero_padding", 1)];
+    check(&[
+        Case { warnings, ..good("zeros after a member", then(&zeros)) },
+        Case { warnings, ..good("one zero after a member", then(b"\0")) },
+        ends(
+            "zeros, then a byte",
+            then(&[&zeros[..], b"x"].concat()),
+            5,
+            "is damaged: bytes after",
+        ),
+        ends("a text", then(b"and so on"), 5, "is damaged: bytes after the last gzip member"),
+        ends("half a magic number", then(b"\x1f"), 5, "is damaged: "),
+        ends("zeros, then a member", then(&[&zeros[..], &whole].concat()), 5, "is damaged: "),
+    ]);
+}
+
+#[test]
+fn a_cut_part_gives_its_whole_lines_where_that_is_allowed() {
+    let text: String = (1..2_000).map(work).collect();
+    let whole = gzip(text.as_bytes());
+    let frame = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    let cut_gzip = || vec![("works.jsonl.gz", cut(&whole, whole.len() - 100))];
+    let cut_zstd = || vec![("works.jsonl.zst", cut(&frame, frame.len() - 3))];
+    let options = &["--allow-truncated", "--strict"];
+    check(&[
+        ends("gzip", cut_gzip(), 5, "or take those lines with `--allow-truncated`"),
+        ends("zstd", cut_zstd(), 5, "truncated after"),
+        Case { options, warnings: &[("truncated_part", 1)], ..good("gzip allowed", cut_gzip()) },
+        // A frame of zstd comes out block by block, and this is cut within its only one.
+        Case { options, ..ends("zstd allowed", cut_zstd(), 4, "hold no record") },
+    ]);
+    let place = Place::new();
+    write_files(&place.input(), cut_gzip());
+    let read = outputs(&published(&build(&[&place.input()], &place.out(), options))).len();
+    assert!((1_000..1_999).contains(&read), "{read}");
+    // What is allowed names the object: without it the part is refused though its object is there.
+    assert_eq!(build(&[&place.input()], &place.out(), &[]).code, 5);
+}
+
+#[test]
+fn containers_that_are_not_what_they_seem_are_warned_of_or_refused() {
+    let text = work(1);
+    let named = |name, bytes: &[u8]| vec![(name, bytes.to_vec())];
+    let plain = text.as_bytes();
+    let summed = {
+        use std::io::Write;
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.include_checksum(true).unwrap();
+        encoder.write_all(plain).unwrap();
+        encoder.finish().unwrap()
+    };
+    let misnamed = &[("misnamed_container", 1)];
+    let unsummed = &[("zstd_without_checksum", 1)];
+    let twice = [zstd_frame(plain), zstd_frame(work(2).as_bytes())].concat();
+    let skip = [&b"\x50\x2a\x4d\x18\x04\0\0\0skip"[..], &twice].concat();
+    let more = &["--zstd-window-max", "30"];
+    check(&[
+        Case { warnings: misnamed, ..good("lines called .gz", named("works.jsonl.gz", plain)) },
+        Case {
+            warnings: misnamed,
+            ..good("gzip without a name", named("works.jsonl", &gzip(plain)))
+        },
+        Case { warnings: misnamed, ..good("gzip called .zst", named("works.zst", &gzip(plain))) },
+        good("zstd with a checksum", named("works.jsonl.zst", &summed)),
+        Case { warnings: unsummed, ..good("zstd without one", named("works.zst", &twice)) },
+        Case { warnings: unsummed, ..good("after a skipped frame", named("works.zst", &skip)) },
+        ends("a window of 2^30", named("works.zst", HUGE_WINDOW), 5, "raise `--zstd-window-max`"),
+        Case {
+            options: more,
+            bad: &[("no_id", 1)],
+            ..ends("the same, allowed", named("works.zst", HUGE_WINDOW), 4, "1 of 1 records")
+        },
+        ends("a dictionary", named("works.zst", NEEDS_DICTIONARY), 5, "is damaged: "),
+    ]);
+}
+
+#[test]
+fn what_is_not_utf8_by_its_looks_ends_the_run_with_5() {
+    let text: String = (1..100).map(work).collect();
+    let marked = [b"\xff\xfe", utf16(&text).as_slice()].concat();
+    check(&[
+        ends("UTF-16", vec![("works.jsonl", utf16(&text))], 5, "is damaged: not UTF-8 but UTF-16"),
+        ends("UTF-16 with its mark", vec![("works.jsonl", marked)], 5, "(`iconv"),
+        ends("UTF-16 in gzip", vec![("works.gz", gzip(&utf16(&text)))], 5, "not UTF-8"),
+        ends(
+            "a taxonomy in UTF-16",
+            vec![
+                ("works.jsonl", work(1).into_bytes()),
+                ("topics.jsonl", utf16("{\"id\":\"T1\"}\n")),
+            ],
+            5,
+            "not UTF-8",
+        ),
+    ]);
+}
+
+#[test]
+fn a_bomb_takes_no_more_memory_than_a_line_may_have() {
+    let newlines = vec![b'\n'; 96 << 20];
+    let line = vec![b'x'; 96 << 20];
+    let bounded: &[&str] = &["--max-inflated", "64M"];
+    let zstd = |bytes: &[u8]| vec![("works.zst", zstd::encode_all(bytes, 1).unwrap())];
+    let gz = |bytes: &[u8]| vec![("works.gz", gzip(bytes))];
+    let says = "more uncompressed bytes than `--max-inflated` allows; raise it if";
+    let bad: &[(&str, u64)] = &[("line_too_long", 1)];
+    check(&[
+        Case { options: bounded, ..ends("gzip of blank lines", gz(&newlines), 5, says) },
+        Case { options: bounded, ..ends("gzip of one line", gz(&line), 5, says) },
+        Case { options: bounded, ..ends("zstd of one line", zstd(&line), 5, says) },
+        Case { bad, ..ends("gzip of one line, unbounded", gz(&line), 4, "1 of 1 records are bad") },
+        Case {
+            bad,
+            ..ends("zstd of one line, unbounded", zstd(&line), 4, "longer than `--max-line`")
+        },
+        ends("blank lines, unbounded", gz(&newlines), 4, "hold no record"),
+    ]);
+    let peak = |files: Vec<(&str, Vec<u8>)>| {
+        let place = Place::new();
+        write_files(&place.input(), files);
+        peak_bytes(&place.input(), &place.out())
+    };
+    let (small, large) = (peak(gz(work(1).as_bytes())), peak(gz(&line)));
+    assert!(large <= small + (32 << 20), "{large} bytes at most, {small} with one small record");
 }

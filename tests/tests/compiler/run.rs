@@ -5,7 +5,7 @@ use std::{
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
-    process::Output,
+    process::{Command, Output, Stdio},
 };
 
 use pinakes_format::{
@@ -13,7 +13,7 @@ use pinakes_format::{
     render::{Page, Shape},
     snapshot::Snapshot,
 };
-use pinakes_tests::{TINY_DUMP, compiler, files_below, sample, write_files};
+use pinakes_tests::{TINY_DUMP, compiler, files_below, program, sample, write_files};
 use serde_json::{Value, json};
 
 const WORKS_PART: &str = "data/jsonl/works/updated_date=2026-02-01/part_0000.gz";
@@ -83,7 +83,7 @@ impl Place {
 }
 
 /// What is published in a directory: where `current` leads, and every file of every snapshot.
-pub fn state(out: &Path) -> (PathBuf, BTreeMap<String, Vec<u8>>) {
+pub fn state(out: &Path) -> State {
     let mut files = files_below(out);
     files.retain(|name, _| {
         !name.starts_with("objects/") && !name.starts_with("quarantine/") && name != ".lock"
@@ -105,17 +105,22 @@ pub fn demand_no_remains(out: &Path, what: &str) {
     }
 }
 
-pub fn outputs(snapshot: &Path) -> BTreeMap<String, Value> {
+/// The records of an entity in a snapshot, which must verify, by id.
+pub fn records(snapshot: &Path, entity: Entity) -> BTreeMap<String, Value> {
     let snapshot = Snapshot::open(snapshot).unwrap();
     snapshot.verify().unwrap();
-    (0..snapshot.count(Entity::Output))
+    (0..snapshot.count(entity))
         .map(|row| {
             let mut page = Page::new(&snapshot, Shape::Single);
-            snapshot.render(Entity::Output, row, &mut page).unwrap();
+            snapshot.render(entity, row, &mut page).unwrap();
             let record: Value = serde_json::from_slice(&page.out).unwrap();
-            (record["id"].as_str().unwrap().to_string(), record)
+            (record["id"].to_string().trim_matches('"').to_string(), record)
         })
         .collect()
+}
+
+pub fn outputs(snapshot: &Path) -> BTreeMap<String, Value> {
+    records(snapshot, Entity::Output)
 }
 
 pub fn work(id: u64) -> String {
@@ -153,12 +158,7 @@ pub fn check_refused(place: &Place, case: &Refused<'_>) {
     assert_eq!(run.code, case.code, "{what}: {}", run.stderr);
     let error = run.stderr.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
     assert!(error.contains(case.phrase), "{what}: {}", run.stderr);
-    assert_eq!(run.stdout, "", "{what}");
-    assert!(state(&place.out()) == before, "{what}: something was published");
-    demand_no_remains(&place.out(), what);
-    let objects = fs::read_dir(place.out().join("objects")).unwrap().flatten();
-    let torn = objects.filter(|entry| entry.path().extension() == Some("tmp".as_ref())).count();
-    assert_eq!(torn, 0, "{what}: an unfinished object is left");
+    demand_unpublished(&place.out(), &before, &run, what);
 }
 
 pub fn gzipped() -> Vec<u8> {
@@ -178,4 +178,113 @@ pub fn zstd_frame(text: &[u8]) -> Vec<u8> {
 
 pub fn manifest(url: &str, meta: Value) -> Vec<u8> {
     json!({ "entries": [{ "url": url, "meta": meta }] }).to_string().into_bytes()
+}
+
+/// Inputs, and what a run over them must come to.
+pub struct Case<'c> {
+    /// What is odd about them.
+    pub what: &'c str,
+    pub files: Vec<(&'c str, Vec<u8>)>,
+    pub options: &'c [&'c str],
+    pub code: i32,
+    /// What standard error must say.
+    pub says: &'c str,
+    /// Bad records by code, in a run that got as far as counting them.
+    pub bad: &'c [(&'c str, u64)],
+    /// Warnings by code, in a run that ended well.
+    pub warnings: &'c [(&'c str, u64)],
+}
+
+/// A case that ends well and has nothing to say.
+pub fn good<'c>(what: &'c str, files: Vec<(&'c str, Vec<u8>)>) -> Case<'c> {
+    Case { what, files, options: &[], code: 0, says: "", bad: &[], warnings: &[] }
+}
+
+/// A case that ends with a code and a message.
+pub fn ends<'c>(
+    what: &'c str,
+    files: Vec<(&'c str, Vec<u8>)>,
+    code: i32,
+    says: &'c str,
+) -> Case<'c> {
+    Case { code, says, ..good(what, files) }
+}
+
+/// Runs every case over a place where a snapshot is current. A run that does not end well leaves
+/// that byte for byte as it was, and nothing beside it; one that does publishes what verifies.
+pub fn check(cases: &[Case<'_>]) {
+    let place = Place::with_tiny_published();
+    let before = state(&place.out());
+    for case in cases {
+        let input = tempfile::tempdir().unwrap();
+        write_files(input.path(), case.files.iter().map(|(name, bytes)| (name, bytes)));
+        let elsewhere = Place::new();
+        let out = if case.code == 0 { elsewhere.out() } else { place.out() };
+        let run = build(&[input.path()], &out, case.options);
+        let what = case.what;
+        assert_eq!(run.code, case.code, "{what}: {}", run.stderr);
+        assert!(run.stderr.contains(case.says), "{what}: {}", run.stderr);
+        assert!(!run.stderr.contains("panicked"), "{what}: {}", run.stderr);
+        let by_code = |counts: &[(&str, u64)]| -> Value {
+            counts.iter().map(|(code, count)| ((*code).to_string(), json!(count))).collect()
+        };
+        if run.report != Value::Null {
+            assert_eq!(run.report["bad_records"], by_code(case.bad), "{what}: {}", run.stderr);
+        }
+        if case.code == 0 {
+            assert_eq!(run.report["warnings"], by_code(case.warnings), "{what}: {}", run.stderr);
+            let snapshot = Snapshot::open(&published(&run)).unwrap();
+            snapshot.verify().unwrap();
+        } else {
+            demand_unpublished(&place.out(), &before, &run, what);
+        }
+    }
+}
+
+/// Demands that a run which failed left what was published as it was, and nothing beside it.
+pub fn demand_unpublished(out: &Path, before: &State, run: &Run, what: &str) {
+    assert_eq!(run.stdout, "", "{what}");
+    assert!(state(out) == *before, "{what}: something was published");
+    demand_no_remains(out, what);
+    if let Ok(objects) = fs::read_dir(out.join("objects")) {
+        let is_torn = |path: PathBuf| path.extension() == Some("tmp".as_ref());
+        let torn = objects.flatten().filter(|entry| is_torn(entry.path())).count();
+        assert_eq!(torn, 0, "{what}: an unfinished object is left");
+    }
+}
+
+/// What is published: where `current` leads, and every file.
+pub type State = (PathBuf, BTreeMap<String, Vec<u8>>);
+
+pub fn gzip(text: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Text in UTF-16, little-endian.
+pub fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+/// The most memory a build held, in bytes, as the system last said it while it ran.
+pub fn peak_bytes(input: &Path, out: &Path) -> u64 {
+    let mut child = Command::new(program("pinakes-compiler"))
+        .args(["build".as_ref(), input.as_os_str(), "--out".as_ref(), out.as_os_str()])
+        .args(["--quiet", "--threads", "1"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = peak.max(kib.unwrap_or(0) << 10);
+        std::thread::yield_now();
+    }
+    peak
 }
