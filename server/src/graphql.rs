@@ -6,6 +6,7 @@
 //! selections and knows what they cost; [`answer`] writes the answer. [`page`] is for people.
 
 pub mod answer;
+pub mod arguments;
 pub mod document;
 pub mod error;
 pub mod field;
@@ -16,6 +17,7 @@ pub mod patience;
 pub mod plan;
 pub mod request;
 pub mod sdl;
+pub mod trail;
 pub mod types;
 
 use std::{

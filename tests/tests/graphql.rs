@@ -34,3 +34,5 @@ mod server;
 #[allow(dead_code, reason = "shared with the tests of lists")]
 #[path = "queries/values.rs"]
 mod values;
+#[path = "graphql/wrong.rs"]
+mod wrong;

@@ -18,6 +18,7 @@ use super::{
     options::Settings,
     patience::{Halted, Patience, Spending},
     plan::{Autocomplete, List, Named, PagePart, Plan, Question},
+    trail::Trail,
 };
 use crate::handlers::end_of_chain;
 
@@ -39,13 +40,26 @@ pub fn answer(
     let mut page = Page::new(snapshot, Shape::Single);
     page.out.reserve(ANSWER_BYTES);
     let spending = Spending::begin(patience, settings.cpu);
-    let mut answering = Executor { plan, snapshot, settings, spending, records: 0, halted: None };
-    let mut errors = Vec::new();
-    match answering.roots(introspection, &mut page, &mut errors) {
-        Ok(()) => Ok((page.out, errors)),
+    let mut answering = Executor {
+        plan,
+        snapshot,
+        settings,
+        spending,
+        records: 0,
+        errors: Vec::new(),
+        trail: Trail::default(),
+        halted: None,
+    };
+    match answering.roots(introspection, &mut page) {
+        Ok(()) => Ok((page.out, answering.errors)),
         Err(SelectError::Damaged(error)) => Err(Halted::Damaged(error)),
         // Whoever stops says why.
-        Err(SelectError::Stopped) => Err(answering.halted.unwrap_or(Halted::Timeout)),
+        Err(SelectError::Stopped) => Err(match answering.halted {
+            Some(Halted::Exceeded(error)) => {
+                Halted::Exceeded(error.of(answering.trail.to_end(&page.out)))
+            }
+            halted => halted.unwrap_or(Halted::Timeout),
+        }),
     }
 }
 
@@ -56,6 +70,10 @@ struct Executor<'p, 's> {
     spending: Spending<'p>,
     /// Records read so far.
     records: u64,
+    /// What is wrong with parts of the answer, the first of it.
+    errors: Vec<Error>,
+    /// Where the last of it was.
+    trail: Trail,
     halted: Option<Halted>,
 }
 
@@ -64,7 +82,6 @@ impl Executor<'_, '_> {
         &mut self,
         introspection: &Introspection,
         page: &mut Page<'_>,
-        errors: &mut Vec<Error>,
     ) -> Result<(), SelectError> {
         let plan = self.plan;
         page.open_object();
@@ -72,19 +89,14 @@ impl Executor<'_, '_> {
             page.key(&format!("\"{}\":", root.key));
             match &root.question {
                 Question::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-                Question::Record(_, Err(error), _) => {
-                    page.null();
-                    if let Some(error) = error.as_ref().filter(|_| errors.len() < PARTS_MAX) {
-                        errors.push(error.clone().of(&[root.key]));
-                    }
-                }
-                Question::Record(entity, Ok(id), selection) => {
+                Question::Record(entity, id, selection) => {
                     self.by_id(*entity, *id, selection, page)?;
                 }
-                Question::List(number) => {
-                    let list = &plan.lists[*number];
-                    self.list(list, &list.query, page)?;
-                }
+                Question::List(number) => match &plan.lists[*number] {
+                    Ok(list) => self.list(list, &list.query, page)?,
+                    Err(error) => self.wrong(error, page),
+                },
+                Question::Wrong(error) => self.wrong(error, page),
                 Question::Autocomplete(asked) => self.autocomplete(asked, page)?,
                 Question::Schema(type_name, asked) => {
                     introspection.answer(type_name.as_deref(), asked, page, self)?;
@@ -196,6 +208,15 @@ impl Executor<'_, '_> {
         self.grown(page.out.len())
     }
 
+    /// Writes `null` and says why, with where that is.
+    fn wrong(&mut self, error: &Error, page: &mut Page<'_>) {
+        if self.errors.len() < PARTS_MAX {
+            let path = self.trail.to_end(&page.out);
+            self.errors.push(error.clone().of(path));
+        }
+        page.null();
+    }
+
     /// Why work must end now, if it must.
     fn is_over(&self) -> Option<Halted> {
         self.spending.is_over()
@@ -251,9 +272,16 @@ impl Beyond for Executor<'_, '_> {
         if let Some(why) = self.is_over() {
             return Err(self.stop(why));
         }
-        let list = &self.plan.lists[number];
-        let query = about(list, entity, self.snapshot.row_id(entity, row)?)?;
-        self.list(list, &query, page)
+        match &self.plan.lists[number] {
+            Ok(list) => {
+                let query = about(list, entity, self.snapshot.row_id(entity, row)?)?;
+                self.list(list, &query, page)
+            }
+            Err(error) => {
+                self.wrong(error, page);
+                Ok(())
+            }
+        }
     }
 }
 
@@ -264,11 +292,9 @@ fn about(list: &List, entity: Entity, id: u64) -> Result<Query, RenderError> {
     let mut one = Query::new(list.query.entity);
     // Keys of the catalog, and an id as every filter takes it.
     one.filter(&String::from_utf8_lossy(&text)).map_err(|_| RenderError::Record)?;
+    // Nobody asked for it in words, and so it is none of the expressions that are counted.
     let mut query = list.query.clone();
-    match (query.filter.first_mut(), one.filter.pop()) {
-        (Some(first), Some(of)) => *first = of,
-        _ => return Err(RenderError::Record),
-    }
+    query.filter.splice(0..0, one.filter);
     Ok(query)
 }
 

@@ -95,10 +95,15 @@ impl Document {
             let depth_max = if is_schema { INTROSPECTION_DEPTH_MAX } else { DEPTH_MAX };
             if depth(root) > depth_max {
                 let message = format!("nested deeper than {depth_max} levels of fields");
-                return Err(vec![Error::new(message).of(&[root.key])]);
+                return Err(vec![self.at(root.field, Error::new(message))]);
             }
         }
         Ok(asked)
+    }
+
+    /// An error of a field, with the place where the field is first named.
+    pub fn at(&self, field: &Field, error: Error) -> Error {
+        error.at(field.name.location(), &self.document.sources)
     }
 
     /// The value of an argument as text; `None` where it is absent or null.

@@ -8,6 +8,7 @@ use apollo_compiler::{
 };
 use serde::Serialize;
 
+use super::trail::Step;
 use crate::{parameters::Detail, path::cut};
 
 /// What is told of a question that cannot be asked; the first errors are what a reader needs.
@@ -27,7 +28,7 @@ pub struct Error {
     pub locations: Vec<Location>,
     /// Where in the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub path: Vec<String>,
+    pub path: Vec<Step>,
     /// What REST says beside its message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Extensions>,
@@ -69,8 +70,8 @@ impl Error {
     }
 
     /// The same, at a place in the answer.
-    pub fn of(self, path: &[&str]) -> Error {
-        Error { path: path.iter().map(|name| cut(name, MESSAGE_BYTES_MAX)).collect(), ..self }
+    pub fn of(self, path: Vec<Step>) -> Error {
+        Error { path, ..self }
     }
 
     /// The same, with what is wrong with each parameter.

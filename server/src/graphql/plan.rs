@@ -13,28 +13,25 @@ use pinakes_format::{
 };
 
 use super::{
+    arguments,
     document::{Asked, Document},
     error::Error,
     field::Way,
     types::Types,
 };
-use crate::{
-    body::BODY_BYTES_MAX,
-    completion::{self, Refused},
-    handlers::{MISSING, UNPREFIXED, entities_completed},
-    query::{CURRENT, arguments, read},
-    reply::M1,
-};
+use crate::{body::BODY_BYTES_MAX, query};
 
 /// Bytes that the arguments of a document may come to: as many as its body may have.
 const ARGUMENT_BYTES_MAX: usize = BODY_BYTES_MAX;
+/// Fields whose arguments may be wrong; to say what would be right takes longer than to see it.
+const WRONG_MAX: usize = 10;
 
 /// What is to be answered.
 pub struct Plan<'d> {
     /// The fields of the answer, in its order.
     pub roots: Vec<Root<'d>>,
-    /// The lists that are asked for, anywhere.
-    pub lists: Vec<List>,
+    /// The lists that are asked for, anywhere, or why they are `null`.
+    pub lists: Vec<Result<List, Error>>,
     /// Records that may be read: what the plan was found to cost.
     pub records: u64,
 }
@@ -51,21 +48,23 @@ pub struct Root<'d> {
 pub enum Question<'d> {
     /// This JSON.
     Constant(String),
-    /// A record by its number, or why it is `null`.
-    Record(Entity, Result<u64, Option<Error>>, Selection),
+    /// A record by its number.
+    Record(Entity, u64, Selection),
     /// A list, by its number.
     List(usize),
     /// What a text being typed may mean.
     Autocomplete(Autocomplete),
+    /// Nothing: `null`, and why.
+    Wrong(Error),
     /// The schema, or a type of it by name.
     Schema(Option<String>, &'d Asked<'d>),
 }
 
 /// A list that is asked for.
 pub struct List {
-    /// The question. Where it is one about a record, its first expression is made for each.
+    /// The question. Where it is one about a record, it has an expression more for each.
     pub query: Query,
-    /// The key by which the list finds a record.
+    /// The key of that expression.
     pub key: Option<&'static str>,
     /// What is asked of the page.
     pub members: Vec<(String, PagePart)>,
@@ -105,19 +104,19 @@ pub enum Named {
 ///
 /// # Errors
 ///
-/// Where an argument of a list is wrong, or more records are asked for than may be.
+/// Where the whole asks for more than may be: of records, of bytes of arguments, or of what is wrong.
 pub fn plan<'d>(
     types: &Types,
     document: &'d Document,
     asked: &'d [Asked<'d>],
     records_max: u64,
 ) -> Result<Plan<'d>, Vec<Error>> {
-    let mut planner = Planner { types, document, lists: Vec::new(), argument_bytes: 0 };
+    let mut planner =
+        Planner { types, document, lists: Vec::new(), argument_bytes: 0, wrong_count: 0 };
     let mut roots = Vec::with_capacity(asked.len());
     let mut records: u64 = 0;
     for asked in asked {
-        let planned = planner.root(asked);
-        let (question, cost) = planned.map_err(|error| vec![error.of(&[asked.key])])?;
+        let (question, cost) = planner.root(asked).map_err(|error| vec![error])?;
         records = records.saturating_add(cost);
         roots.push(Root { key: asked.key, question });
     }
@@ -134,9 +133,11 @@ pub fn plan<'d>(
 struct Planner<'d, 't> {
     types: &'t Types,
     document: &'d Document,
-    lists: Vec<List>,
+    lists: Vec<Result<List, Error>>,
     /// Bytes of arguments that were read: a variable counts wherever it is used.
     argument_bytes: usize,
+    /// Fields whose arguments are wrong.
+    wrong_count: usize,
 }
 
 impl<'d> Planner<'d, '_> {
@@ -152,15 +153,19 @@ impl<'d> Planner<'d, '_> {
             (_, Some(Way::ById(entity))) => {
                 let id = self.argument(asked, "id")?.unwrap_or_default();
                 let (selection, cost) = self.selection(&asked.children)?;
-                Ok((Question::Record(*entity, number(*entity, &id), selection), cost + 1))
+                let question = match arguments::number(*entity, &id) {
+                    Ok(Some(number)) => Question::Record(*entity, number, selection),
+                    Ok(None) => Question::Constant("null".to_owned()),
+                    // Why is the same few words each time, however many there are.
+                    Err(error) => Question::Wrong(error),
+                };
+                Ok((question, cost.saturating_add(1)))
             }
             (_, Some(Way::List(entity, key))) => {
                 let (number, cost) = self.list(*entity, *key, asked)?;
                 Ok((Question::List(number), cost))
             }
-            (_, Some(Way::Autocomplete)) => {
-                Ok((Question::Autocomplete(self.autocomplete(asked)?), 1 + RESULTS_MAX as u64))
-            }
+            (_, Some(Way::Autocomplete)) => self.autocomplete(asked),
             _ => Err(unplanned(asked)),
         }
     }
@@ -215,7 +220,18 @@ impl<'d> Planner<'d, '_> {
         key: Option<&'static str>,
         asked: &'d Asked<'d>,
     ) -> Result<(usize, u64), Error> {
-        let query = self.query(entity, key, asked)?;
+        let mut given = Vec::new();
+        for (name, ..) in query::arguments(entity) {
+            given.extend(self.argument(asked, name)?.map(|value| (name, value)));
+        }
+        let query = match arguments::query(entity, given) {
+            Ok(query) => query,
+            Err(error) => {
+                let wrong = self.wrong(asked, error)?;
+                self.lists.push(Err(wrong));
+                return Ok((self.lists.len() - 1, 0));
+            }
+        };
         let mut members = Vec::with_capacity(asked.children.len());
         let mut cost: u64 = 1;
         for child in &asked.children {
@@ -230,7 +246,7 @@ impl<'d> Planner<'d, '_> {
             };
             members.push((written(child), part));
         }
-        self.lists.push(List { query, key, members });
+        self.lists.push(Ok(List { query, key, members }));
         Ok((self.lists.len() - 1, cost))
     }
 
@@ -244,39 +260,34 @@ impl<'d> Planner<'d, '_> {
                 "has arguments of more than {ARGUMENT_BYTES_MAX} bytes, each counted wherever it is \
                  used; ask in parts"
             );
-            return Err(Error::new(message));
+            return Err(self.document.at(asked.field, Error::new(message)));
         }
         Ok(value)
     }
 
-    /// The question of a list, as REST would ask it by the same arguments.
-    fn query(
-        &mut self,
-        entity: Entity,
-        key: Option<&'static str>,
-        asked: &Asked<'_>,
-    ) -> Result<Query, Error> {
-        let mut query = Query::new(entity);
-        if let Some(key) = key {
-            // Stands for the record's own, so that expressions are counted as they will be.
-            query.filter(&format!("{key}:null")).map_err(|_| unplanned(asked))?;
+    /// What is wrong with a field's arguments, to be told where the field stands in the answer.
+    ///
+    /// Whoever has many of them wrong is told once: each reason looks for what was meant among all
+    /// keys there are.
+    fn wrong(&mut self, asked: &Asked<'_>, error: Error) -> Result<Error, Error> {
+        self.wrong_count += 1;
+        if self.wrong_count > WRONG_MAX {
+            let message = format!(
+                "has wrong arguments in more than {WRONG_MAX} fields, this one among them; ask in \
+                 parts to be told what would be right"
+            );
+            return Err(self.document.at(asked.field, Error::new(message)));
         }
-        let mut given = Vec::new();
-        for (name, ..) in arguments(entity) {
-            given.extend(self.argument(asked, name)?.map(|value| Ok((name.to_owned(), value))));
-        }
-        read(query, &CURRENT, given.into_iter()).map_err(|details| Error::new(M1).with(details))
+        Ok(self.document.at(asked.field, error))
     }
 
-    fn autocomplete(&mut self, asked: &'d Asked<'d>) -> Result<Autocomplete, Error> {
+    fn autocomplete(&mut self, asked: &'d Asked<'d>) -> Result<(Question<'d>, u64), Error> {
         let text = self.argument(asked, "query")?.unwrap_or_default();
-        completion::check(&text).map_err(|refused| match refused {
-            Refused::Missing => Error::new(MISSING),
-            Refused::Wrong(details) => Error::new(M1).with(details),
-        })?;
         let name = self.argument(asked, "entity_type")?;
-        let entities = entities_completed(name.as_deref())
-            .map_err(|detail| Error::new(M1).with(vec![detail]))?;
+        let entities = match arguments::completion(&text, name.as_deref()) {
+            Ok(entities) => entities,
+            Err(error) => return Ok((Question::Wrong(self.wrong(asked, error)?), 0)),
+        };
         let mut members = Vec::with_capacity(asked.children.len());
         for child in &asked.children {
             let part = match self.types.way(child.of, child.field.name.as_str()) {
@@ -285,7 +296,8 @@ impl<'d> Planner<'d, '_> {
             };
             members.push((written(child), part));
         }
-        Ok(Autocomplete { entities, text, members })
+        let question = Question::Autocomplete(Autocomplete { entities, text, members });
+        Ok((question, 1 + RESULTS_MAX as u64))
     }
 
     /// A part of a page that is not its results.
@@ -308,14 +320,6 @@ impl<'d> Planner<'d, '_> {
         };
         asked.children.iter().map(of).collect()
     }
-}
-
-/// The number of an identifier, or why no record has it.
-fn number(entity: Entity, id: &str) -> Result<u64, Option<Error>> {
-    if entity.facts().letter.is_some() && !id.starts_with("HX_") {
-        return Err(Some(Error::new(UNPREFIXED)));
-    }
-    entity.parse_id(id).ok_or(None)
 }
 
 /// A key as it is written, its comma aside; a name of GraphQL needs no escape.

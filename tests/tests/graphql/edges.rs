@@ -1,7 +1,7 @@
 //! From record to record: references lead to whole records, and records to what refers to them.
 
 use pinakes_format::entity::{CATALOG, REVERSE_LISTS};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     post::{ask, data, messages},
@@ -213,19 +213,32 @@ fn the_lists_of_a_record_are_rests_filtered_by_it() {
 }
 
 #[test]
-fn a_list_of_a_record_takes_what_the_list_takes_with_its_own_expression_counted() {
+fn a_list_of_a_record_takes_as_many_expressions_as_the_list() {
     let snapshots = Snapshots::of_sample();
     let server = Server::of_snapshots(&snapshots);
-    let mut connection = server.connect();
-    let asked = |count: usize| {
+    let (mut connection, mut rest) = (server.connect(), server.connect());
+    let mut check = |count: usize, search: &str, is_taken: bool| {
         let filter = vec!["cited_by_count:>=0"; count].join(",");
-        format!(
-            "{{author(id:\"HX_A5900000001\"){{outputs(filter:\"{filter}\"){{meta{{count}}}}}}}}"
-        )
+        let list = format!("outputs(filter:\"{filter}\"{search}){{meta{{count}}}}");
+        let question = format!("{{author(id:\"HX_A5900000001\"){{{list}}} {list}}}");
+        let answer = ask(&mut connection, &question);
+        let own = &answer["data"]["author"]["outputs"];
+        assert_eq!(own.is_object(), is_taken, "{count}{search}: {answer}");
+        assert_eq!(answer["data"]["outputs"].is_object(), is_taken, "{count}{search}: {answer}");
+        if is_taken {
+            let target = "/outputs?filter=authors.id:HX_A5900000001,cited_by_count:>=0";
+            let expected = rest.get(target).json()["meta"]["count"].clone();
+            assert_eq!(own["meta"]["count"], expected, "{count}{search}");
+        } else {
+            let paths: Vec<&Value> =
+                answer["errors"].as_array().unwrap().iter().map(|error| &error["path"]).collect();
+            assert_eq!(paths, [&json!(["author", "outputs"]), &json!(["outputs"])]);
+            let wrong = "Bad Request - Invalid query parameters";
+            assert_eq!(messages(&answer), [wrong, wrong]);
+        }
     };
-    let taken = ask(&mut connection, &asked(49));
-    assert_eq!(taken["data"]["author"]["outputs"]["meta"]["count"], 8);
-    let refused = ask(&mut connection, &asked(50));
-    assert_eq!(messages(&refused), ["Bad Request - Invalid query parameters"]);
+    check(50, "", true);
+    check(51, "", false);
+    check(50, " search:\"a\"", false);
     server.end(&[]);
 }

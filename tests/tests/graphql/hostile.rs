@@ -24,8 +24,10 @@ enum Fate {
     Answered,
     /// No data, and an error with these words.
     Refused(&'static str),
+    /// `null` in its one field, and an error with these words.
+    Wrong(&'static str),
 }
-use Fate::{Answered, Data, Refused};
+use Fate::{Answered, Data, Refused, Wrong};
 
 fn each(count: usize, of: impl Fn(usize) -> String) -> String {
     (0..count).map(of).collect()
@@ -102,7 +104,12 @@ fn questions() -> Vec<(&'static str, String, Fate)> {
         ("G16 a deep list", format!("{{author(id:{}", "[".repeat(5_000)), Refused("recursion limit")),
         ("G16 a list", author("id").replace(&format!("\"{ID}\""), "[[[1]]]"), Refused("ID")),
         ("G16 a deep object", format!("{{author(id:{}", "{a:".repeat(5_000)), Refused("recursion limit")),
-        ("G18", "{outputs(per_page:101){meta{count}}}".into(), Refused("Bad Request - Invalid query parameters")),
+        ("G18", "{outputs(per_page:101){meta{count}}}".into(), Wrong("Bad Request - Invalid query parameters")),
+        (
+            "G18 in 190 lists",
+            format!("{{{}}}", each(190, |at| format!("a{at}:outputs(filter:\"x:1,y:1\"){{__typename}}"))),
+            Refused("has wrong arguments in more than 10 fields"),
+        ),
         ("G19 circular introspection", circular(4), Answered),
         ("G19 deeper", circular(9), Refused("nested deeper than 20 levels")),
         ("G19 wide", circular(6), Answered),
@@ -162,6 +169,12 @@ fn every_hostile_question_is_harmless_or_refused_in_few_words() {
             Data(data) => assert_eq!(answer.to_string(), format!("{{\"data\":{data}}}"), "{name}"),
             Answered => {
                 assert!(answer.get("errors").is_none() && answer["data"].is_object(), "{name}");
+            }
+            Wrong(words) => {
+                let mut members = answer["data"].as_object().unwrap().values();
+                assert!(members.next().unwrap().is_null() && members.next().is_none(), "{name}");
+                assert_eq!(messages(&answer), [words], "{name}");
+                assert!(bytes <= REFUSAL_BYTES_MAX, "{name}: {bytes}");
             }
             Refused(words) => {
                 assert!(answer["data"].is_null(), "{name}");
@@ -268,7 +281,6 @@ fn variables_of_any_kind_are_taken_or_refused_by_name() {
         ("b", json!({"n": "10"}), "Int"),
         ("b", json!({"n": 10.5}), "Int"),
         ("b", json!({"n": 99_999_999_999_i64}), "Int"),
-        ("b", json!({"n": 7}), "Bad Request - Invalid query parameters"),
         ("c", json!({}), "No operation named 'c'"),
     ] {
         let body = json!({"query": query, "variables": variables, "operationName": name});
@@ -286,6 +298,11 @@ fn variables_of_any_kind_are_taken_or_refused_by_name() {
         ("b", json!({}), r#"{"data":{"outputs":{"meta":{"per_page":10}}}}"#),
         ("b", json!({"n": null}), r#"{"data":{"outputs":{"meta":{"per_page":25}}}}"#),
         ("b", json!({"n": 50}), r#"{"data":{"outputs":{"meta":{"per_page":50}}}}"#),
+        (
+            "b",
+            json!({"n": 7}),
+            r#"{"data":{"outputs":null},"errors":[{"message":"Bad Request - Invalid query parameters","locations":[{"line":1,"column":57}],"path":["outputs"],"extensions":{"details":[{"parameter":"per_page","value":"7","reason":"must be 10, 25, 50 or 100"}]}}]}"#,
+        ),
     ] {
         let body = json!({"query": query, "variables": variables, "operationName": name});
         let response = post_body(&mut connection, JSON, body.to_string().as_bytes());
