@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use crate::{
     graphql::Place,
+    parameters::Detail,
     reply::Reply,
     routes::{self, Route},
 };
@@ -143,6 +144,13 @@ fn too_long() -> Reply {
     Reply::error(StatusCode::PAYLOAD_TOO_LARGE, message).closing()
 }
 
+/// The reply to a body that ended before it was whole, or whose chunks are none.
+fn incomplete() -> Reply {
+    let reason =
+        "ended before all that its head announced, or is not in chunks as RFC 9112 has them";
+    Reply::BadQuery(vec![Detail::new("body", "", reason)]).closing()
+}
+
 async fn collect<B>(body: B) -> Result<Bytes, Reply>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
@@ -150,9 +158,7 @@ where
     match timeout(BODY_TIMEOUT, Limited::new(body, BODY_BYTES_MAX).collect()).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
-        Ok(Err(_)) => {
-            Err(Reply::error(StatusCode::BAD_REQUEST, "Request body is incomplete").closing())
-        }
+        Ok(Err(_)) => Err(incomplete()),
         Err(_) => Err(Reply::error(StatusCode::REQUEST_TIMEOUT, "Request timed out").closing()),
     }
 }

@@ -209,6 +209,29 @@ fn a_body_goes_on_where_it_ends_and_no_further() {
 }
 
 #[test]
+fn a_body_that_is_not_whole_is_refused_as_any_wrong_request() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let head = format!(
+        "POST /graphql HTTP/1.1\r\nHost: a\r\n{JSON}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    );
+    let expected = concat!(
+        r#"{"statusCode":400,"error":"Bad Request","message":"Bad Request - Invalid query parameters","#,
+        r#""details":[{"parameter":"body","value":"","reason":"ended before all that its head announced, "#,
+        r#"or is not in chunks as RFC 9112 has them"}]}"#
+    );
+    for chunks in ["zz\r\n", "5\r\n{\"que5\r\n", "-1\r\n\r\n", "10000000000000000\r\n"] {
+        let mut connection = server.connect();
+        connection.send(format!("{head}{chunks}").as_bytes()).unwrap();
+        let response = connection.receive_to("POST").unwrap();
+        assert_eq!((response.status, response.text()), (400, expected), "{chunks}");
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+        assert!(response.header("x-snapshot-id").is_some() && connection.is_closed(), "{chunks}");
+    }
+    server.end(&[]);
+}
+
+#[test]
 fn questions_count_by_the_minute_and_what_lies_beside_is_free() {
     let snapshots = Snapshots::of_sample();
     let mut command = command(&["--snapshots", snapshots.path().to_str().unwrap()]);
