@@ -27,10 +27,10 @@ use std::{
 
 use apollo_compiler::{Schema, validation::Valid};
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use pinakes_format::{render::RenderError, snapshot::Snapshot};
 
-use crate::{library::Served, reply::Reply, routes::Bounds};
+use crate::{fixed::Fixed, library::Served, reply::Reply, routes::Bounds};
 
 use answer::answer;
 use document::{Asking, Document};
@@ -80,11 +80,13 @@ pub fn schema_text() -> &'static str {
     &GRAPH.text
 }
 
-/// The same, as a reply.
-pub fn schema_reply() -> Reply {
-    let body = Bytes::from_static(schema_text().as_bytes());
-    let media_type = "application/graphql; charset=utf-8";
-    Reply::Body { status: StatusCode::OK, media_type, body, headers: Vec::new() }
+/// The same, as it is sent.
+static SCHEMA: LazyLock<Fixed> =
+    LazyLock::new(|| Fixed::plain("application/graphql; charset=utf-8", schema_text().as_bytes()));
+
+/// The same, as the reply to a request.
+pub fn schema_reply(headers: &HeaderMap) -> Reply {
+    SCHEMA.reply(headers, Vec::new())
 }
 
 /// What became of a question.

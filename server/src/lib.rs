@@ -14,6 +14,7 @@ pub mod client;
 pub mod coding;
 pub mod completion;
 pub mod connection;
+pub mod fixed;
 pub mod gate;
 pub mod graphql;
 pub mod handlers;

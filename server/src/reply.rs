@@ -2,7 +2,7 @@
 
 mod stamp;
 
-pub use stamp::Stamp;
+pub use stamp::{Stamp, Tags};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -58,6 +58,24 @@ pub enum Reply {
     },
     /// 304: what the client has, in this coding, is what it would get.
     NotModified(Coding),
+    /// 200 with a text of this binary, which may be kept.
+    Fixed {
+        /// What the text is.
+        media_type: &'static str,
+        /// The text, coded.
+        body: Bytes,
+        /// How.
+        coding: Coding,
+        /// Its strong tag in that coding.
+        tag: HeaderValue,
+        /// Headers beside the common ones.
+        headers: Vec<(HeaderName, HeaderValue)>,
+    },
+    /// 304: the client has that text.
+    NotModifiedFixed {
+        /// By this tag.
+        tag: HeaderValue,
+    },
     /// 204 to OPTIONS.
     Options {
         /// The methods allowed here.
@@ -151,9 +169,7 @@ impl Reply {
                     None => Reply::Json { body, lasts: true },
                 }
             }
-            Reply::Body { status: StatusCode::OK, media_type, body, headers: mut own }
-                if !own.iter().any(|(name, _)| *name == header::VARY) =>
-            {
+            Reply::Body { status: StatusCode::OK, media_type, body, headers: mut own } => {
                 own.push((header::VARY, HeaderValue::from_static("Accept-Encoding")));
                 let coding = Accepted::of(headers).best();
                 let coded = encode(coding, &body);
@@ -200,7 +216,7 @@ impl Reply {
         match self {
             Reply::Json { body, lasts } => {
                 if lasts {
-                    keep(headers, stamp, Coding::Identity);
+                    keep(headers, stamp.tag(Coding::Identity).clone());
                 }
                 (StatusCode::OK, body)
             }
@@ -212,12 +228,25 @@ impl Reply {
                 (status, body)
             }
             Reply::Coded { body, coding } => {
-                keep(headers, stamp, coding);
+                keep(headers, stamp.tag(coding).clone());
                 set(headers, header::CONTENT_ENCODING, coding.name());
                 (StatusCode::OK, body)
             }
             Reply::NotModified(coding) => {
-                keep(headers, stamp, coding);
+                keep(headers, stamp.tag(coding).clone());
+                (StatusCode::NOT_MODIFIED, Bytes::new())
+            }
+            Reply::Fixed { media_type, body, coding, tag, headers: own } => {
+                keep(headers, tag);
+                set(headers, header::CONTENT_TYPE, media_type);
+                if coding != Coding::Identity {
+                    set(headers, header::CONTENT_ENCODING, coding.name());
+                }
+                headers.extend(own);
+                (StatusCode::OK, body)
+            }
+            Reply::NotModifiedFixed { tag } => {
+                keep(headers, tag);
                 (StatusCode::NOT_MODIFIED, Bytes::new())
             }
             Reply::Options { allow } => {
@@ -282,8 +311,8 @@ impl Reply {
 
 /// Lets a reply be kept, and asked for again by its tag. Whether it is coded or not, another request
 /// might get it in another form.
-fn keep(headers: &mut HeaderMap, stamp: &Stamp, coding: Coding) {
-    headers.insert(header::ETAG, stamp.tag(coding).clone());
+fn keep(headers: &mut HeaderMap, tag: HeaderValue) {
+    headers.insert(header::ETAG, tag);
     headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, no-cache"));
 }

@@ -248,7 +248,7 @@ fn graphql_at(
     may_wait: bool,
 ) -> Result<Option<Reply>, RenderError> {
     Ok(Some(match (place, request.posted) {
-        (Place::Schema, _) => graphql::schema_reply(),
+        (Place::Schema, _) => graphql::schema_reply(request.headers),
         (Place::Page(name), _) if bounds.graphql.has_page => {
             page::reply(name, request.headers).unwrap_or_else(|| nowhere(request))
         }

@@ -10,54 +10,46 @@ use crate::coding::{Accepted, Coding};
 /// coded to others by another encoder, another version of one, or at another level.
 const RENDERER_VERSION: u32 = 1;
 
+/// Strong tags of what one text is sent as, one a coding.
+#[derive(Clone, Debug)]
+pub struct Tags {
+    /// By the codings' discriminants: `"<text>.<renderer>"`, and with `.<coding>` after it.
+    tags: [HeaderValue; Coding::COUNT],
+}
+
 /// What every reply from one snapshot bears, made once.
 #[derive(Clone, Debug)]
 pub struct Stamp {
     snapshot_id: HeaderValue,
-    /// By the codings' discriminants: `"<snapshot>.<renderer>"`, and with `.<coding>` after it.
-    tags: [HeaderValue; Coding::COUNT],
+    tags: Tags,
 }
 
-impl Stamp {
-    /// The stamp of a snapshot.
-    pub fn new(snapshot_id: &str) -> Stamp {
-        let of = |text: &str| {
-            HeaderValue::from_str(text)
-                .expect("a snapshot's id is hex digits, which a header may hold")
-        };
+impl Tags {
+    /// The tags of what hex digits stand for.
+    pub fn new(digits: &str) -> Tags {
         let tags = Coding::ALL.map(|coding| match coding {
-            Coding::Identity => of(&format!("\"{snapshot_id}.{RENDERER_VERSION}\"")),
-            coded => of(&format!("\"{snapshot_id}.{RENDERER_VERSION}.{}\"", coded.name())),
+            Coding::Identity => value(&format!("\"{digits}.{RENDERER_VERSION}\"")),
+            coded => value(&format!("\"{digits}.{RENDERER_VERSION}.{}\"", coded.name())),
         });
-        Stamp { snapshot_id: of(snapshot_id), tags }
+        Tags { tags }
     }
 
-    /// The snapshot's id.
-    pub fn snapshot_id(&self) -> &HeaderValue {
-        &self.snapshot_id
-    }
-
-    /// The strong tag of what is sent in a coding.
-    pub fn tag(&self, coding: Coding) -> &HeaderValue {
+    /// The tag of what is sent in a coding.
+    pub fn of(&self, coding: Coding) -> &HeaderValue {
         &self.tags[coding as usize]
     }
 
     /// The coding in which a request has, by its `If-None-Match`, what it would get; `None` where it
     /// has none that it accepts.
     ///
-    /// Of several that it has, the one it likes best. `*` is whatever the answer would be, which is
-    /// taken to be in that coding too: whether the body is long enough for it, nobody has rendered.
+    /// Of several that it has, the one it would be sent now, `wanted`, comes first; `*` is that one.
     /// Takes time linear in the header's length.
-    pub fn current(&self, headers: &HeaderMap) -> Option<Coding> {
-        if !headers.contains_key(header::IF_NONE_MATCH) {
-            return None;
-        }
-        let accepted = Accepted::of(headers);
+    pub fn held(&self, headers: &HeaderMap, accepted: Accepted, wanted: Coding) -> Option<Coding> {
         let mut held = [false; Coding::COUNT];
         for line in headers.get_all(header::IF_NONE_MATCH) {
             let line = line.as_bytes();
             if line.trim_ascii() == b"*" {
-                return Some(accepted.best());
+                return Some(wanted);
             }
             // No tag of ours has a comma, so that one within a tag parts nothing that matters.
             for item in line.split(|byte| *byte == b',') {
@@ -69,10 +61,44 @@ impl Stamp {
                 }
             }
         }
-        iter::once(accepted.best())
+        iter::once(wanted)
             .chain(Coding::ALL)
             .find(|coding| held[*coding as usize] && accepted.takes(*coding))
     }
+}
+
+impl Stamp {
+    /// The stamp of a snapshot.
+    pub fn new(snapshot_id: &str) -> Stamp {
+        Stamp { snapshot_id: value(snapshot_id), tags: Tags::new(snapshot_id) }
+    }
+
+    /// The snapshot's id.
+    pub fn snapshot_id(&self) -> &HeaderValue {
+        &self.snapshot_id
+    }
+
+    /// The strong tag of what is sent in a coding.
+    pub fn tag(&self, coding: Coding) -> &HeaderValue {
+        self.tags.of(coding)
+    }
+
+    /// The coding in which a request has, by its `If-None-Match`, what it would get; `None` where it
+    /// has none that it accepts.
+    ///
+    /// `*` is whatever the answer would be, which is taken to be in the coding it likes best: whether
+    /// the body is long enough for that, nobody has rendered.
+    pub fn current(&self, headers: &HeaderMap) -> Option<Coding> {
+        if !headers.contains_key(header::IF_NONE_MATCH) {
+            return None;
+        }
+        let accepted = Accepted::of(headers);
+        self.tags.held(headers, accepted, accepted.best())
+    }
+}
+
+fn value(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).expect("hex digits, quotes and names, which a header may hold")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The page to ask from: whole, from the server alone, and only where it is wanted.
 
 use crate::{
-    client::Connection,
+    client::{Connection, decode},
     server::{Server, Snapshots, command},
 };
 
@@ -73,5 +73,56 @@ fn the_page_can_be_left_out() {
         assert!(response.text().contains(&format!("Cannot GET {path}")), "{}", response.text());
     }
     assert_eq!(connection.get("/graphql/schema").status, 200);
+    server.end(&[]);
+}
+
+#[test]
+fn what_is_in_the_binary_is_asked_for_again_by_its_tag() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    let mut tags = Vec::new();
+    for (path, codings) in [
+        ("/graphql/schema", &["zstd", "br", "gzip"][..]),
+        ("/graphiql/graphiql.css", &["gzip"]),
+        ("/graphiql/react.js", &["gzip"]),
+        // Too short to be worth it.
+        ("/graphiql", &[]),
+        ("/graphiql/page.js", &[]),
+    ] {
+        let plain = connection.get(path);
+        for wanted in ["identity", "zstd", "br", "gzip", "x-gzip;q=0.5", "zstd;q=0, gzip;q=0"] {
+            let accept = format!("Accept-Encoding: {wanted}");
+            let sent = connection.request("GET", path, &[&accept]);
+            let name = wanted.trim_start_matches("x-").trim_end_matches(";q=0.5");
+            let coding = codings.iter().find(|coding| **coding == name).copied();
+            assert_eq!(sent.header("content-encoding"), coding, "{path} {wanted}");
+            assert_eq!(decode(coding, &sent.body), plain.body, "{path} {wanted}");
+            assert_eq!(sent.header("vary"), Some("Accept-Encoding"), "{path} {wanted}");
+            assert_eq!(sent.header("cache-control"), Some("public, no-cache"), "{path}");
+            let tag = sent.header("etag").unwrap().to_owned();
+            // One for each coding of each text, and strong.
+            assert!(tag.starts_with('"'), "{tag}");
+            assert_eq!(tag == plain.header("etag").unwrap(), coding.is_none(), "{path} {wanted}");
+            let head = connection.request("HEAD", path, &[&accept]);
+            assert_eq!(head.lasting_headers(), sent.lasting_headers(), "{path} {wanted}");
+            for held in [tag.as_str(), "*", &format!("\"x\", W/{tag}")] {
+                let again = format!("If-None-Match: {held}");
+                let kept = connection.request("GET", path, &[&accept, &again]);
+                let found = (kept.status, kept.body.len(), kept.header("etag"));
+                assert_eq!(found, (304, 0, Some(tag.as_str())), "{path} {wanted} {held}");
+                assert_eq!(kept.header("cache-control"), Some("public, no-cache"));
+                assert!(kept.header("x-snapshot-id").is_some());
+            }
+            tags.push((tag, path, coding));
+        }
+        let other = connection.request("GET", path, &["If-None-Match: \"x\""]);
+        assert_eq!((other.status, other.body), (200, plain.body), "{path}");
+    }
+    tags.sort();
+    tags.dedup();
+    let mut alone: Vec<&String> = tags.iter().map(|(tag, ..)| tag).collect();
+    alone.dedup();
+    assert_eq!((alone.len(), tags.len()), (10, 10), "{tags:?}");
     server.end(&[]);
 }
