@@ -20,7 +20,8 @@ pub struct GraphqlOptions {
     #[arg(long, value_name = "N", default_value_t = BYTES, env = "PINAKES_GRAPHQL_BYTES")]
     graphql_bytes: usize,
 
-    /// Processor time that answering it may take; `--list-timeout` bounds the whole of it.
+    /// Processor time that answering it may take, without verifying what nobody touched before;
+    /// `--list-timeout` bounds the whole of it.
     #[arg(long, value_name = "MILLISECONDS", default_value_t = CPU_MILLIS, env = "PINAKES_GRAPHQL_CPU",
           value_parser = clap::value_parser!(u64).range(1..=60_000))]
     graphql_cpu: u64,
