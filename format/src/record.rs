@@ -3,6 +3,7 @@
 mod author;
 mod declare;
 pub mod gather;
+pub mod make;
 mod organisation;
 mod output;
 pub mod schema;
@@ -29,6 +30,7 @@ pub use source::*;
 pub use taxonomy::*;
 
 use gather::Gather;
+use make::Make;
 use schema::Describe;
 use value::Slots;
 
@@ -36,6 +38,7 @@ use value::Slots;
 pub trait Record:
     Archive<Archived: ArchivedRecord>
     + Describe
+    + Make
     + for<'a> Serialize<HighSerializer<Vec<u8>, ArenaHandle<'a>, rancor::Error>>
 {
     /// Its kind.

@@ -49,6 +49,25 @@ macro_rules! object {
             }
         }
 
+        impl $crate::record::make::Make for $name {
+            fn make(given: &mut impl $crate::record::make::Given) -> Option<Self> {
+                given.object(|given| {
+                    Some($name {
+                        $($member: $crate::record::declare::make_member!(
+                            [$($shown)?] $type, given,
+                            $crate::record::declare::json_name!($member $($json)?)
+                        )?,)*
+                    })
+                })
+            }
+
+            fn absent() -> Option<Self> {
+                Some($name {
+                    $($member: <$type as $crate::record::make::Make>::absent()?,)*
+                })
+            }
+        }
+
         impl $crate::record::value::Slots for rkyv::Archived<$name> {
             fn slots<'a>(
                 &'a self,
@@ -174,7 +193,18 @@ macro_rules! render_member {
     };
 }
 
-pub(crate) use {json_name, object, render_member, shown};
+macro_rules! make_member {
+    ([flat] $type:ty, $given:ident, $name:expr) => {
+        <$type as $crate::record::make::Make>::make($given)
+    };
+    ([$(single)?] $type:ty, $given:ident, $name:expr) => {
+        $given
+            .member($name, |given| <$type as $crate::record::make::Make>::make(given))
+            .or_else(<$type as $crate::record::make::Make>::absent)
+    };
+}
+
+pub(crate) use {json_name, make_member, object, render_member, shown};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -359,6 +359,13 @@ pub struct UtcTimestamp {
     pub micros: i64,
 }
 
+impl UtcTimestamp {
+    /// The moment, without what the form has no digits for.
+    pub fn of(micros: i64) -> UtcTimestamp {
+        UtcTimestamp { micros: micros - micros.rem_euclid(1_000) }
+    }
+}
+
 impl Describe for UtcTimestamp {
     fn schema() -> Schema {
         Schema::UtcTimestamp
