@@ -12,13 +12,13 @@ use std::{
 
 use rayon::prelude::*;
 
-use self::part::read_part;
+use self::part::{FrontEnd, read_part};
 use crate::{
     error::{Error, Result},
     input::{Part, PartKind},
     lines::{Container, Lines},
     object::{Object, ObjectWriter, file::OBJECT_VERSION},
-    openalex,
+    native, openalex,
     progress::Progress,
     reading::Reading,
 };
@@ -199,12 +199,15 @@ fn check_listed(part: &Part, object: &Object, reading: &Reading) -> Result<()> {
 ///
 /// Where the part cannot be read.
 pub fn parse_only(part: &Part) -> Result<u64> {
-    let PartKind::Records(entity) = part.kind else { return Ok(0) };
+    let Some((front_end, entity)) = FrontEnd::of(part.kind) else { return Ok(0) };
     let mut lines = Lines::open(&part.path, &Reading::default())?;
     while let Some(line) = lines.next_line()? {
         let text = std::str::from_utf8(line.bytes).unwrap_or_default();
         // A bad line costs what it costs; it is the compiler's to report.
-        let _ = openalex::parse_line(entity, text);
+        let _ = match front_end {
+            FrontEnd::OpenAlex => openalex::parse_line(entity, text),
+            FrontEnd::Native => native::parse_line(text),
+        };
     }
     Ok(lines.offset_bytes())
 }

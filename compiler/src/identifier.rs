@@ -68,12 +68,12 @@ pub fn openalex_url(entity: Entity, id: u64) -> String {
     format!("https://openalex.org/{letter}{id}")
 }
 
-/// An ORCID iD without the address around it.
+/// An ORCID iD without the address around it; empty where there is nothing but an address.
 pub fn bare_orcid(text: &str) -> String {
     let text = text.trim();
     let is_url = text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("http"));
     let bare = if is_url || text.starts_with("orcid.org/") { last_part(text) } else { text };
-    bare.to_ascii_uppercase()
+    bare.trim().to_ascii_uppercase()
 }
 
 #[cfg(test)]

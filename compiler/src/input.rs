@@ -24,10 +24,23 @@ use crate::error::{Error, Result};
 pub enum PartKind {
     /// OpenAlex records, one JSON object a line.
     Records(Entity),
+    /// Records as the interface serves them, one JSON object a line.
+    Native(Entity),
     /// Ids merged into others: `merge_date,id,merge_into_id`.
     Merges(Entity),
     /// The taxonomy table, one topic a row.
     Taxonomy,
+}
+
+impl PartKind {
+    /// What a part found is, where its input was given as a kind.
+    fn given_as(self, kind: Option<Kind>) -> PartKind {
+        match (kind, self) {
+            (Some(Kind::Native), PartKind::Records(entity)) => PartKind::Native(entity),
+            (Some(Kind::OpenAlex), PartKind::Native(entity)) => PartKind::Records(entity),
+            _ => self,
+        }
+    }
 }
 
 /// One file of an input.
@@ -58,10 +71,12 @@ pub struct Inputs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     OpenAlex,
+    Native,
     Taxonomy,
 }
 
-const KINDS: [(&str, Kind); 2] = [("openalex", Kind::OpenAlex), ("taxonomy", Kind::Taxonomy)];
+const KINDS: [(&str, Kind); 3] =
+    [("openalex", Kind::OpenAlex), ("native", Kind::Native), ("taxonomy", Kind::Taxonomy)];
 
 /// What is forgiven of the inputs, and what is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,8 +89,8 @@ pub struct Demands {
 
 /// What the compiler can read, for error messages.
 const EXPECTED: &str = "expected an OpenAlex dump (a directory or file of `<entity>` JSON lines, \
-                        plain, .gz or .zst), a merged_ids CSV, or a taxonomy CSV with a `topic_id` \
-                        column";
+                        plain, .gz or .zst), the same of what `export` writes, a merged_ids CSV, or \
+                        a taxonomy CSV with a `topic_id` column";
 
 /// Finds the parts of all inputs. Nothing is parsed but manifests.
 ///
@@ -91,6 +106,9 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], demands: Demands) -> Result<Inputs> {
         if metadata.is_dir() {
             let mut manifests = Vec::new();
             walk(path, path, &mut found, &mut manifests)?;
+            for part in &mut found.parts[before..] {
+                part.kind = part.kind.given_as(kind);
+            }
             for manifest in manifests {
                 check_manifest(&manifest, demands, &mut found)?;
             }

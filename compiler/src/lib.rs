@@ -20,6 +20,7 @@ mod iso;
 mod lenient;
 mod lines;
 pub mod link;
+mod native;
 mod object;
 mod openalex;
 pub mod progress;

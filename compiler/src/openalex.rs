@@ -12,6 +12,8 @@ mod work;
 
 use pinakes_format::entity::Entity;
 
+pub(crate) use organisation::RawInternational as International;
+pub(crate) use shared::reference_number;
 pub use shared::{BadRecord, Reader};
 
 use crate::strict;

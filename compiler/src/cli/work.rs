@@ -258,7 +258,7 @@ impl Run {
 fn emptied(stage: &Stage) -> Option<String> {
     let mut read: std::collections::BTreeMap<&str, u64> = Default::default();
     for part in &stage.parts {
-        if let PartKind::Records(entity) = part.part.kind {
+        if let PartKind::Records(entity) | PartKind::Native(entity) = part.part.kind {
             let name = entity.facts().plural;
             *read.entry(name).or_default() += part.object.report().read.get(name).unwrap_or(&0);
         }

@@ -12,6 +12,7 @@ use crate::{
     input::{Part, PartKind},
     lenient,
     lines::{Line, Lines},
+    native,
     object::{
         ObjectWriter,
         file::{BAD_LINES_MAX, BadLine, KeptLine, Merge},
@@ -34,12 +35,19 @@ pub(super) fn read_part(part: &Part, reading: &Reading, object: &mut ObjectWrite
     lenient::begin(reading.members);
     let mut derived = Derived::default();
     let bytes = match part.kind {
-        PartKind::Records(entity) => read_records(part, entity, reading, object, &mut derived)?,
+        PartKind::Records(entity) => {
+            let front_end = FrontEnd::OpenAlex;
+            read_records(part, front_end, entity, reading, object, &mut derived)?
+        }
+        PartKind::Native(entity) => {
+            let front_end = FrontEnd::Native;
+            read_records(part, front_end, entity, reading, object, &mut derived)?
+        }
         PartKind::Merges(entity) => read_merges(part, entity, reading, object)?,
         PartKind::Taxonomy => read_taxonomy(part, reading, object, &mut derived)?,
     };
     derived.write(object)?;
-    if matches!(part.kind, PartKind::Records(_)) && object.report.read.is_empty() {
+    if FrontEnd::of(part.kind).is_some() && object.report.read.is_empty() {
         lenient::warn("empty_part");
     }
     for (code, count) in lenient::take_warnings() {
@@ -48,8 +56,27 @@ pub(super) fn read_part(part: &Part, reading: &Reading, object: &mut ObjectWrite
     Ok(bytes)
 }
 
+/// What makes records of JSON lines.
+#[derive(Clone, Copy)]
+pub(super) enum FrontEnd {
+    OpenAlex,
+    Native,
+}
+
+impl FrontEnd {
+    /// The front end for a part, and the entity of its records; `None` where it is a table.
+    pub(super) fn of(kind: PartKind) -> Option<(FrontEnd, Entity)> {
+        match kind {
+            PartKind::Records(entity) => Some((FrontEnd::OpenAlex, entity)),
+            PartKind::Native(entity) => Some((FrontEnd::Native, entity)),
+            PartKind::Merges(_) | PartKind::Taxonomy => None,
+        }
+    }
+}
+
 fn read_records(
     part: &Part,
+    front_end: FrontEnd,
     entity: Entity,
     reading: &Reading,
     object: &mut ObjectWriter,
@@ -60,7 +87,8 @@ fn read_records(
         count(&mut object.report.read, entity.facts().plural);
         let mut line_hash = [0; 16];
         line_hash.copy_from_slice(&blake3::hash(line.bytes).as_bytes()[..16]);
-        let outcome = read_line(&line, entity, &mut Reader { object, derived, line_hash });
+        let mut reader = Reader { object, derived, line_hash };
+        let outcome = read_line(&line, front_end, entity, &mut reader);
         take_note(outcome, &line, entity, line_hash, object)?;
     }
     Ok(lines.offset_bytes())
@@ -68,6 +96,7 @@ fn read_records(
 
 fn read_line(
     line: &Line<'_>,
+    front_end: FrontEnd,
     entity: Entity,
     reader: &mut Reader<'_>,
 ) -> std::result::Result<(), BadRecord> {
@@ -76,7 +105,10 @@ fn read_line(
         return Err(quarantine("line_too_long"));
     }
     let text = std::str::from_utf8(line.bytes).map_err(|_| quarantine("not_utf8"))?;
-    openalex::read_line(entity, text, reader)
+    match front_end {
+        FrontEnd::OpenAlex => openalex::read_line(entity, text, reader),
+        FrontEnd::Native => native::read_line(entity, text, reader),
+    }
 }
 
 /// Notes a line that was set aside, and the place of one that linking may set aside.

@@ -10,10 +10,12 @@ use crate::{
     error::{Error, Result},
     identifier,
     lines::Lines,
+    native::{self, Told},
     reading::Reading,
 };
 
-/// What a file in a directory is, by its name and place; `None` where it is nothing known.
+/// What a file in a directory is, by its name and place, and by its first line where that is native;
+/// `None` where it is nothing known.
 pub(super) fn recognise(root: &Path, path: &Path) -> Option<PartKind> {
     let name = path.file_name()?.to_str()?;
     let stem = name.split('.').next()?;
@@ -34,7 +36,18 @@ pub(super) fn recognise(root: &Path, path: &Path) -> Option<PartKind> {
     let is_lines = ["gz", "zst", "jsonl", "ndjson", "json"]
         .iter()
         .any(|extension| name.ends_with(&format!(".{extension}")));
-    entity.filter(|_| is_lines).map(PartKind::Records)
+    if !is_lines {
+        return None;
+    }
+    native_kind(entity, path).or_else(|| entity.map(PartKind::Records))
+}
+
+/// What a file of native lines is, whose name or place may tell its entity.
+fn native_kind(entity: Option<Entity>, path: &Path) -> Option<PartKind> {
+    match native::tell(&first_line(path)?) {
+        Told::Native(told) => entity.or(told).map(PartKind::Native),
+        Told::Other => None,
+    }
 }
 
 /// What a file named on the command line is, by its content.
@@ -47,6 +60,7 @@ pub(super) fn recognise_alone(path: &Path, kind: Option<Kind>, size_bytes: u64) 
         Some(Kind::Taxonomy) => is_taxonomy(path).then_some(PartKind::Taxonomy),
         _ => recognise(path.parent().unwrap_or(path), path)
             .or_else(|| is_taxonomy(path).then_some(PartKind::Taxonomy))
+            .or_else(|| native_kind(None, path))
             .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
     };
     if first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
@@ -57,7 +71,7 @@ pub(super) fn recognise_alone(path: &Path, kind: Option<Kind>, size_bytes: u64) 
     }
     Ok(Part {
         path: path.to_path_buf(),
-        kind: found.ok_or_else(unknown)?,
+        kind: found.ok_or_else(unknown)?.given_as(kind),
         size_bytes,
         listed_records: None,
     })

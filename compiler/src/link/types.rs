@@ -98,7 +98,7 @@ fn complete(record: &mut InstitutionType, code: &str, sums: &TypeSums, newest_mi
         let fixed = FIXED.iter().find(|fixed| fixed.code == code);
         record.description = fixed.map(|fixed| fixed.description.to_owned());
     }
-    let newest = newest_micros.map(|micros| UtcTimestamp { micros });
+    let newest = newest_micros.map(UtcTimestamp::of);
     record.created_date = record.created_date.or(newest);
     record.updated_date = record.updated_date.or(newest);
 }

@@ -87,7 +87,8 @@ impl SegmentBuilder {
         self.keys.is_empty()
     }
 
-    fn mention(&mut self, kind: u8, id: Option<u64>, name: Option<&str>) -> u32 {
+    /// The number of a mention.
+    pub(crate) fn mention(&mut self, kind: u8, id: Option<u64>, name: Option<&str>) -> u32 {
         self.mentions.number(Mention { kind, id: id.unwrap_or(NO_ID), name })
     }
 

@@ -51,12 +51,12 @@ impl<'a> RawLine<'a> for RawAuthor<'a> {
         Reader::require_name(&raw.id, &raw.display_name)?;
         reader.keep(identity, None, |segment| Author {
             id: Id(identity.id),
-            orcid: raw.orcid.as_str().map(|orcid| {
-                AuthorOrcid(OrcidProfile {
-                    id: identifier::bare_orcid(orcid),
-                    ..OrcidProfile::default()
-                })
-            }),
+            orcid: raw
+                .orcid
+                .as_str()
+                .map(identifier::bare_orcid)
+                .filter(|id| !id.is_empty())
+                .map(|id| AuthorOrcid(OrcidProfile { id, ..OrcidProfile::default() })),
             name: raw.display_name.to_owned(),
             full_name: raw.full_name.to_owned().or_else(|| raw.longest_name.to_owned()),
             outputs_count: raw.works_count.count(),

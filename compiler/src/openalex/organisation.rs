@@ -6,7 +6,7 @@ use pinakes_format::{
     record::{
         AssociatedInstitution, Funder, FunderIds, Geo, Institution, InstitutionIds,
         InstitutionType, Publisher, PublisherIds,
-        value::{Id, Json},
+        value::{Id, Json, Timestamp, UtcTimestamp},
     },
 };
 use serde::Deserialize;
@@ -71,7 +71,7 @@ struct RawGeo<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawInternational<'a> {
+pub(crate) struct RawInternational<'a> {
     display_name: Pairs<'a>,
 }
 
@@ -152,7 +152,7 @@ impl RawGeo<'_> {
 
 impl RawInternational<'_> {
     /// `{"display_name": {language: name}}`, in the order of the dump.
-    fn value(&self) -> Json {
+    pub(crate) fn value(&self) -> Json {
         let mut text = b"{\"display_name\":".to_vec();
         match &self.display_name.0 {
             None => text.extend_from_slice(b"null"),
@@ -352,7 +352,9 @@ impl<'a> RawLine<'a> for RawInstitutionType<'a> {
         let Some(code) = code else {
             return Err(BadRecord::Quarantine { code: "no_id", id: raw.id.0.to_owned() });
         };
-        let updated = times::timestamp(&raw.updated_date);
+        // No more of the moment than the record shows: it may be the newest of the snapshot.
+        let updated = times::timestamp(&raw.updated_date)
+            .map(|moment| Timestamp { micros: UtcTimestamp::of(moment.micros).micros, ..moment });
         let identity = Identity { id: number.unwrap_or_else(|| provisional_id(code)), updated };
         reader.keep(identity, None, |segment| InstitutionType {
             id: Id(identity.id),

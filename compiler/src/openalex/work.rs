@@ -489,7 +489,9 @@ impl RawAuthorship<'_> {
             author: segment.reference(id, name),
             orcid: author
                 .and_then(|author| author.orcid.as_str())
-                .map(|orcid| Orcid(identifier::bare_orcid(orcid))),
+                .map(identifier::bare_orcid)
+                .filter(|orcid| !orcid.is_empty())
+                .map(Orcid),
             affiliations: self.institutions.filter_map(|institution| {
                 institution.0.as_ref().map(|raw| raw.link(Entity::Institution, segment))
             }),
