@@ -10,10 +10,13 @@ use clap::{Parser, Subcommand};
 
 use self::{
     options::{BuildArgs, CompileArgs, LinkArgs},
-    snapshot::{show, verify},
-    work::{build, compile_only, link_only},
+    snapshot::{open, show, verify},
+    work::{build, compile_only, link_only, use_threads},
 };
-use crate::error::Result;
+use crate::{
+    error::Result,
+    export::{self, ExportArgs},
+};
 
 /// Turns dumps of scholarly metadata into a snapshot that `pinakes-server` answers from.
 #[derive(Debug, Parser)]
@@ -48,6 +51,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Write a snapshot's records as JSON lines, from which `build` makes the same answers again.
+    Export(ExportArgs),
 }
 
 /// Does what the command line asks.
@@ -62,5 +67,9 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Link(args) => link_only(args),
         Command::Verify { snapshot } => verify(&snapshot),
         Command::Inspect { snapshot, json } => show(&snapshot, json),
+        Command::Export(args) => {
+            use_threads(args.threads)?;
+            export::run(&args, &open(&args.snapshot)?)
+        }
     }
 }

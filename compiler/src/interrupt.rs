@@ -14,20 +14,28 @@ use crate::link::remove_tree;
 struct State {
     /// What is to be removed.
     scratch: Option<PathBuf>,
-    /// Whether the snapshot is in its place already.
-    is_published: bool,
+    /// What is said where that happens.
+    said: &'static str,
+    /// Whether what was made is in its place already.
+    is_placed: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { scratch: None, is_published: false });
+/// What is said before anything is begun, and while snapshots are made.
+pub const NOTHING_PUBLISHED: &str = "nothing was published, finished objects are kept";
+
+static STATE: Mutex<State> =
+    Mutex::new(State { scratch: None, said: NOTHING_PUBLISHED, is_placed: false });
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Names the directory that a signal removes.
-pub fn begin(scratch: &Path) {
-    state().scratch = Some(scratch.to_path_buf());
+/// Names the directory that a signal removes, and what is said then.
+pub fn begin(scratch: &Path, said: &'static str) {
+    let mut state = state();
+    state.scratch = Some(scratch.to_path_buf());
+    state.said = said;
 }
 
 /// There is nothing left to remove.
@@ -35,7 +43,7 @@ pub fn end() {
     state().scratch = None;
 }
 
-/// Puts a snapshot in its place; a signal waits until it is there or refused.
+/// Puts what was made in its place; a signal waits until it is there or refused.
 ///
 /// # Errors
 ///
@@ -43,7 +51,7 @@ pub fn end() {
 pub(crate) fn publishing<T, E>(put: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let mut state = state();
     let placed = put()?;
-    state.is_published = true;
+    state.is_placed = true;
     Ok(placed)
 }
 
@@ -72,9 +80,9 @@ pub fn handle_signals() -> std::io::Result<()> {
                 remove_tree(scratch);
             }
         }
-        match state.is_published {
-            true => eprintln!("interrupted after the snapshot was published"),
-            false => eprintln!("interrupted; nothing was published, finished objects are kept"),
+        match state.is_placed {
+            true => eprintln!("interrupted after all was in its place"),
+            false => eprintln!("interrupted; {}", state.said),
         }
         std::process::exit(128 + signal);
     });

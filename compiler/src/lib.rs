@@ -10,6 +10,7 @@ pub mod cli;
 pub mod compile;
 mod derived;
 pub mod error;
+pub mod export;
 mod identifier;
 pub mod input;
 pub mod inspect;

@@ -192,6 +192,20 @@ impl Redirects {
         self.count
     }
 
+    /// The merged id at a place, ascending, and the id it lives in.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such place, or the bytes are damaged.
+    pub fn pair(&self, at: usize) -> Result<(u64, u64), RenderError> {
+        if at >= self.count {
+            let (row, rows) = (at as u64, self.count as u64);
+            return Err(RenderError::Row { table: "redirects", row, rows });
+        }
+        let from = self.archive.u64_at(HEADER_BYTES + at * 8)?;
+        Ok((from, self.archive.u64_at(HEADER_BYTES + (self.count + at) * 8)?))
+    }
+
     /// The id that `id` was merged into, at the end of its chain.
     ///
     /// # Errors

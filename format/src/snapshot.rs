@@ -280,6 +280,11 @@ impl Snapshot {
         &self.store(entity).ids
     }
 
+    /// The ids of an entity that were merged into others.
+    pub fn redirects(&self, entity: Entity) -> &Redirects {
+        &self.store(entity).redirects
+    }
+
     /// How many codes there are, of all tables.
     pub fn codes(&self) -> u32 {
         (self.strings.count() / 2) as u32

@@ -10,8 +10,8 @@ use crate::{input::Demands, lenient::MemberLimits, reading::Reading};
 #[derive(Args, Debug)]
 pub(super) struct InputArgs {
     /// What to compile, as `[KIND:]PATH`: an OpenAlex dump (a directory or file, JSON lines, plain,
-    /// .gz or .zst), merged ids, or a taxonomy CSV. KIND is openalex or taxonomy; without it, the
-    /// input is recognised or refused.
+    /// .gz or .zst), what `export` wrote, merged ids, or a taxonomy CSV. KIND is openalex, native (as
+    /// exported) or taxonomy; without it, the input is recognised or refused.
     #[arg(required = true, value_name = "INPUT")]
     pub(super) inputs: Vec<OsString>,
 

@@ -9,7 +9,7 @@ use crate::{
     inspect,
 };
 
-fn open(path: &Path) -> Result<Snapshot> {
+pub(super) fn open(path: &Path) -> Result<Snapshot> {
     let place = std::fs::canonicalize(path).map_err(Error::input(path))?;
     Snapshot::open(&place).map_err(|error| Error::Refused(error.to_string()))
 }

@@ -56,12 +56,17 @@ struct ShownObject {
     object: Object,
 }
 
+/// Works with so many threads; 0 for as many as there are processors.
+pub(super) fn use_threads(threads: usize) -> Result<()> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+        .map_err(|error| Error::Internal(format!("threads: {error}")))
+}
+
 impl Run {
     fn begin(work: WorkArgs) -> Result<Run> {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(work.threads)
-            .build_global()
-            .map_err(|error| Error::Internal(format!("threads: {error}")))?;
+        use_threads(work.threads)?;
         // A report that cannot be written is better known before the work than after it.
         if let Some(path) = &work.report {
             let is_new = !path.exists();

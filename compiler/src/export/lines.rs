@@ -1,0 +1,167 @@
+//! An entity's records as lines, rendered and compressed by all threads and written in row order.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::PathBuf,
+};
+
+use flate2::write::GzEncoder;
+use pinakes_format::{
+    entity::Entity,
+    render::{Page, RenderError, Shape},
+    snapshot::Snapshot,
+};
+use rayon::prelude::*;
+
+use super::{Compression, damaged};
+use crate::{error::Error, lines::LINE_BYTES_MAX, progress::Bar};
+
+/// Rows rendered by one thread at a time. Fixed, since each such batch is compressed on its own, and
+/// an export is a function of the records alone.
+const BATCH_ROWS: u32 = 512;
+/// Bytes of text that a batch holds before they are compressed.
+const TEXT_BYTES: usize = 1 << 20;
+/// zstd's level.
+const ZSTD_LEVEL: i32 = 3;
+
+/// What was written of an entity.
+pub(super) struct Written {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Lines longer than the compiler reads.
+    pub long_lines: u64,
+}
+
+/// Why an entity's lines could not be written.
+pub(super) enum LinesError {
+    /// The file was refused.
+    Output(io::Error),
+    /// The record in a row was.
+    Record(Entity, u32, RenderError),
+}
+
+impl LinesError {
+    /// The error, where the file is at `path`.
+    pub(super) fn at(self, path: PathBuf) -> Error {
+        match self {
+            LinesError::Output(source) => Error::Output { path, source },
+            LinesError::Record(entity, row, error) => damaged(entity, row as usize, &error),
+        }
+    }
+}
+
+impl From<io::Error> for LinesError {
+    fn from(error: io::Error) -> LinesError {
+        LinesError::Output(error)
+    }
+}
+
+/// Consecutive rows as bytes of the file.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    rows: u32,
+    long_lines: u64,
+}
+
+/// Writes every record of an entity to a file, and makes it durable.
+pub(super) fn write(
+    snapshot: &Snapshot,
+    entity: Entity,
+    compression: Compression,
+    file: File,
+    bar: &Bar,
+) -> Result<Written, LinesError> {
+    let mut file = BufWriter::with_capacity(1 << 20, file);
+    let mut written = Written { bytes: 0, long_lines: 0 };
+    let mut write_all = |batches: &[Batch]| -> io::Result<()> {
+        for batch in batches {
+            file.write_all(&batch.bytes)?;
+            written.bytes += batch.bytes.len() as u64;
+            written.long_lines += batch.long_lines;
+            bar.advance(u64::from(batch.rows));
+        }
+        Ok(())
+    };
+    let starts: Vec<u32> = (0..snapshot.count(entity)).step_by(BATCH_ROWS as usize).collect();
+    let mut done: Vec<Batch> = Vec::new();
+    for wave in starts.chunks(rayon::current_num_threads() * 2) {
+        // While one wave is written, the next is rendered.
+        let (outcome, next) = rayon::join(
+            || write_all(&done),
+            || -> Result<Vec<Batch>, LinesError> {
+                wave.par_iter().map(|from| batch(snapshot, entity, *from, compression)).collect()
+            },
+        );
+        outcome?;
+        done = next?;
+    }
+    write_all(&done)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    Ok(written)
+}
+
+fn batch(
+    snapshot: &Snapshot,
+    entity: Entity,
+    from: u32,
+    compression: Compression,
+) -> Result<Batch, LinesError> {
+    let to = from.saturating_add(BATCH_ROWS).min(snapshot.count(entity));
+    let mut encoder = Encoder::new(compression)?;
+    let mut page = Page::new(snapshot, Shape::Single);
+    let mut long_lines = 0;
+    for row in from..to {
+        let line_from = page.out.len();
+        let rendered = snapshot.render(entity, row, &mut page);
+        rendered.map_err(|error| LinesError::Record(entity, row, error))?;
+        long_lines += u64::from(page.out.len() - line_from > LINE_BYTES_MAX);
+        page.out.push(b'\n');
+        if page.out.len() >= TEXT_BYTES {
+            encoder.write_all(&page.out)?;
+            page.out.clear();
+        }
+    }
+    encoder.write_all(&page.out)?;
+    Ok(Batch { bytes: encoder.finish()?, rows: to - from, long_lines })
+}
+
+/// Whatever compresses a batch.
+enum Encoder {
+    Zst(zstd::Encoder<'static, Vec<u8>>),
+    Gz(GzEncoder<Vec<u8>>),
+    None(Vec<u8>),
+}
+
+impl Encoder {
+    fn new(compression: Compression) -> io::Result<Encoder> {
+        Ok(match compression {
+            Compression::Zst => {
+                let mut encoder = zstd::Encoder::new(Vec::new(), ZSTD_LEVEL)?;
+                encoder.include_checksum(true)?;
+                Encoder::Zst(encoder)
+            }
+            Compression::Gz => {
+                Encoder::Gz(GzEncoder::new(Vec::new(), flate2::Compression::default()))
+            }
+            Compression::None => Encoder::None(Vec::new()),
+        })
+    }
+
+    fn write_all(&mut self, text: &[u8]) -> io::Result<()> {
+        match self {
+            Encoder::Zst(encoder) => encoder.write_all(text),
+            Encoder::Gz(encoder) => encoder.write_all(text),
+            Encoder::None(out) => out.write_all(text),
+        }
+    }
+
+    fn finish(self) -> io::Result<Vec<u8>> {
+        match self {
+            Encoder::Zst(encoder) => encoder.finish(),
+            Encoder::Gz(encoder) => encoder.finish(),
+            Encoder::None(out) => Ok(out),
+        }
+    }
+}
