@@ -10,6 +10,7 @@ use crate::{
     derived::NodeId,
     error::{Error, Result},
     identifier,
+    lenient::warn,
     link::NO_PARENT,
     object::{Origin, segment::Provenance},
     openalex::{BadRecord, Reader},
@@ -63,6 +64,14 @@ impl Columns {
         row: &StringRecord,
         reader: &mut Reader<'_>,
     ) -> std::result::Result<(), BadRecord> {
+        let clean;
+        let row = if row.as_slice().contains('\0') {
+            warn("nul_removed");
+            clean = row.iter().map(|cell| cell.replace('\0', "")).collect::<StringRecord>();
+            &clean
+        } else {
+            row
+        };
         let cell = |column: Option<usize>| {
             let text = column.and_then(|column| row.get(column)).map(str::trim);
             text.filter(|text| !text.is_empty())

@@ -1,6 +1,6 @@
 //! Dates and times as dumps write them.
 
-use chrono::{NaiveDate, NaiveTime};
+use chrono::{Datelike, NaiveDate, NaiveTime};
 use pinakes_format::record::value::{Date, Timestamp, UtcTimestamp};
 
 use crate::lenient::{Text, warn};
@@ -51,7 +51,10 @@ pub fn parse_moment(text: &str) -> Option<Timestamp> {
     };
     let (micros, fraction_digits) = parse_fraction(fraction)?;
     let moment = midnight + seconds * 1_000_000 + micros - parse_zone(zone)? * 1_000_000;
-    Some(Timestamp { micros: moment, fraction_digits })
+    // A zone may lead out of the years that can be written.
+    let year = chrono::DateTime::from_timestamp_micros(moment)?.year();
+    let is_writable = (1..=9_999).contains(&year);
+    is_writable.then_some(Timestamp { micros: moment, fraction_digits })
 }
 
 /// Seconds of the day in `HH:MM:SS`.
@@ -114,7 +117,6 @@ pub fn utc_timestamp(text: &Text<'_>) -> Option<UtcTimestamp> {
 
 /// A date member; null with a warning where it is none.
 pub fn date(text: &Text<'_>) -> Option<Date> {
-    use chrono::Datelike;
     let text = text.as_str()?;
     let Some(day) = parse_day(text) else {
         warn("impossible_date");
@@ -148,6 +150,8 @@ mod tests {
             check(text, None);
         }
         check("1970-01-01T00:00:00.", None);
+        check("0001-01-01T00:00:00+00:01", None);
+        check("9999-12-31T23:59:59-00:01", None);
         check("1970-01-01T00:00:00+2", None);
     }
 }

@@ -14,6 +14,7 @@ use pinakes_format::{
 use super::{Column, IdRow, Linker, Segments, Tally, broken, redirects::Redirects};
 use crate::{
     error::{Error, Result},
+    lenient::COUNT_MAX,
     object::{
         Key, Origin,
         file::Segment,
@@ -64,6 +65,12 @@ impl Rows {
 
 /// Outputs and citations, summed by the id of a topic or of a node above one.
 pub(super) type Sums = BTreeMap<u64, (u64, u64)>;
+
+/// The sum of two pairs of counts, neither of which grows past what a count may be.
+pub(super) fn add_up(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    let add = |one: u64, other: u64| one.saturating_add(other).min(COUNT_MAX);
+    (add(one.0, other.0), add(one.1, other.1))
+}
 
 /// What a chosen record is sorted by, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -186,7 +193,7 @@ impl<'o> Linker<'o> {
         if key.group != NO_ID {
             let sum = sums.entry(key.group).or_default();
             let citations = count_of(key.rank).unwrap_or(0);
-            *sum = (sum.0 + 1, sum.1.saturating_add(citations));
+            *sum = add_up(*sum, (1, citations));
         }
     }
 }

@@ -468,6 +468,10 @@ impl Linker<'_> {
             let mut tally = rows[entity as usize].tally;
             tally.dangling = dangling[entity as usize];
             let published = counts.get(name).map_or(0, |counts| counts.published);
+            // Of institution types with one code one is published.
+            let same = tally.published_from_input.saturating_sub(published);
+            tally.superseded += same;
+            tally.published_from_input -= same;
             tally.derived = published.saturating_sub(tally.published_from_input);
             for object in self.objects {
                 let report = object.report();

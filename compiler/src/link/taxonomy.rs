@@ -7,7 +7,10 @@ use pinakes_format::{
     record::{self, Domain, Field, Record, Subfield, Topic, value::Ref},
 };
 
-use super::{broken, merge::Sums};
+use super::{
+    broken,
+    merge::{Sums, add_up},
+};
 use crate::{error::Result, object::file::Segment};
 
 /// A level of the taxonomy, as completion sees it.
@@ -109,10 +112,10 @@ pub(super) fn parent_id(entity: Entity, blob: &[u8], segment: &Segment<'_>) -> O
 /// Passes sums by the nodes of a level on to the nodes above them.
 pub(super) fn sums_above(sums: &Sums, parents: &BTreeMap<u64, u64>) -> Sums {
     let mut above = Sums::new();
-    for (id, (outputs, citations)) in sums {
+    for (id, of_node) in sums {
         if let Some(parent) = parents.get(id) {
             let sum = above.entry(*parent).or_default();
-            *sum = (sum.0 + outputs, sum.1.saturating_add(*citations));
+            *sum = add_up(*sum, *of_node);
         }
     }
     above

@@ -11,11 +11,10 @@ use pinakes_format::{
     snapshot::split_blob,
 };
 
-use super::{broken, resolve::Strays, taxonomy::frame};
+use super::{broken, merge::add_up, resolve::Strays, taxonomy::frame};
 use crate::{
     error::Result,
     institution_types::{FIXED, PROVISIONAL_FROM, capitalised},
-    lenient::COUNT_MAX,
 };
 
 /// Outputs and citations by the code of the institutions' type.
@@ -28,8 +27,7 @@ pub(super) fn add_institution(sums: &mut TypeSums, blob: &[u8]) -> Result<()> {
     let Some(kind) = institution.kind.as_ref() else { return Ok(()) };
     let count = |count: &rkyv::Archived<Option<u64>>| count.as_ref().map_or(0, |n| n.to_native());
     let sum = sums.entry(kind.0.to_native()).or_default();
-    sum.0 = sum.0.saturating_add(count(&institution.outputs_count)).min(COUNT_MAX);
-    sum.1 = sum.1.saturating_add(count(&institution.cited_by_count)).min(COUNT_MAX);
+    *sum = add_up(*sum, (count(&institution.outputs_count), count(&institution.cited_by_count)));
     Ok(())
 }
 
@@ -55,9 +53,10 @@ impl TypeList {
             let archived = record::access::<InstitutionType>(archived).ok_or_else(broken)?;
             let record = rkyv::deserialize::<InstitutionType, rkyv::rancor::Error>(archived);
             let record = record.map_err(|_| broken())?;
-            let code = record.code.map_or(0, |code| code.0);
-            types.push((code_text(strays, code)?, record));
+            let code = record.code.map(|code| code_text(strays, code.0)).transpose()?;
+            types.push((code.unwrap_or_default(), record));
         }
+        one_of_each_code(&mut types);
         if types.is_empty() {
             for (at, fixed) in FIXED.iter().enumerate() {
                 let code = strays.code(Table::InstitutionType, fixed.code).ok_or_else(broken)?;
@@ -87,6 +86,22 @@ impl TypeList {
         }
         Ok(TypeList { types: blobs })
     }
+}
+
+/// Leaves the newest type of each code: dumps of several kinds may number one code in several ways,
+/// or not at all. A number of its own outlives its record.
+fn one_of_each_code(types: &mut Vec<(String, InstitutionType)>) {
+    let micros = |record: &InstitutionType| record.updated_date.map(|date| date.micros);
+    types.sort_by(|(a, one), (b, other)| {
+        a.cmp(b).then(micros(other).cmp(&micros(one))).then(one.id.0.cmp(&other.id.0))
+    });
+    types.dedup_by(|(code, record), (kept_code, kept)| {
+        let is_same = code == kept_code && !code.is_empty();
+        if is_same {
+            kept.id.0 = kept.id.0.min(record.id.0);
+        }
+        is_same
+    });
 }
 
 fn complete(record: &mut InstitutionType, code: &str, sums: &TypeSums, newest_micros: Option<i64>) {
