@@ -118,3 +118,47 @@ fn declares_all(entity: Entity, members: &Members<'_>) -> bool {
 pub fn parse_line(text: &str) -> Result<(), serde_json::Error> {
     serde_json::from_str::<Value<'_>>(text).map(drop)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{derived::Derived, object::ObjectWriter};
+
+    #[test]
+    fn a_record_of_every_entity_can_be_without_all_but_its_id_and_name() {
+        let place = tempfile::tempdir().unwrap();
+        for entity in Entity::all() {
+            let mut object = ObjectWriter::create(&place.path().join("object")).unwrap();
+            let mut id = Vec::new();
+            entity.write_id(7, &mut id);
+            let line = format!(r#"{{"id":"{}","name":"x"}}"#, String::from_utf8(id).unwrap());
+            let mut reader = Reader {
+                object: &mut object,
+                derived: &mut Derived::default(),
+                line_hash: Default::default(),
+            };
+            read_line(entity, &line, &mut reader).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_native_line_is_told_by_its_id_and_name() {
+        let check = |line: &str, expected: Told| assert_eq!(tell(line), expected, "{line}");
+        check(r#"{"id":"HX_A1","name":null}"#, Told::Native(Some(Entity::Author)));
+        check(r#"{"id":"HX_G1","name":"x"}"#, Told::Native(None));
+        check(r#"{"id":3,"name":"x"}"#, Told::Native(None));
+        check(r#"{"id":3,"name":"x","fields":[]}"#, Told::Native(Some(Entity::Domain)));
+        check(r#"{"id":3,"name":"x","subfields":[]}"#, Told::Native(Some(Entity::Field)));
+        check(r#"{"id":3,"name":"x","topics":[]}"#, Told::Native(Some(Entity::Subfield)));
+        check(r#"{"id":3,"name":"x","code":"y"}"#, Told::Native(Some(Entity::InstitutionType)));
+        check(r#"{"id":3,"name":"x","odd":1,"code":"y"}"#, Told::Native(None));
+        check(r#"{"id":"HX_A1","name":"x","display_name":"x"}"#, Told::Other);
+        check(r#"{"id":"HX_A1","works_count":1}"#, Told::Other);
+        check(r#"{"id":"https://openalex.org/A1","name":"x"}"#, Told::Other);
+        check(r#"{"id":"3","name":"x"}"#, Told::Other);
+        check(r#"{"name":"x"}"#, Told::Other);
+        check(r#"["HX_A1"]"#, Told::Other);
+        check("HX_A1", Told::Other);
+    }
+}

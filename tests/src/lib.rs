@@ -68,6 +68,33 @@ pub fn build(inputs: &[PathBuf], out: &Path, more: &[&str]) -> PathBuf {
     PathBuf::from(printed.lines().last().expect("build prints the snapshot's path"))
 }
 
+/// Exports a snapshot into a directory, which must succeed.
+///
+/// # Panics
+///
+/// Where the export fails, with what it printed.
+pub fn export(snapshot: &Path, out: &Path, more: &[&str]) {
+    let mut args: Vec<&std::ffi::OsStr> = vec!["export".as_ref(), snapshot.as_os_str()];
+    args.extend(["--out".as_ref(), out.as_os_str(), "--quiet".as_ref()]);
+    args.extend(more.iter().map(|arg| std::ffi::OsStr::new(*arg)));
+    let output = compiler(&args);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "export failed: {errors}");
+}
+
+/// Publishes a snapshot of inputs, and then another of what that one exports.
+///
+/// # Panics
+///
+/// Where either build or the export fails, with what it printed.
+pub fn rebuild(inputs: &[PathBuf]) -> tempfile::TempDir {
+    let own = || tempfile::tempdir().expect("a test has a directory of its own");
+    let (out, exported) = (own(), own());
+    export(&build(inputs, out.path(), &["--quiet"]), exported.path(), &["--compress", "none"]);
+    build(&[exported.path().to_path_buf()], out.path(), &["--quiet"]);
+    out
+}
+
 /// Every file below a directory with its bytes, by its path there; links are not followed.
 ///
 /// # Panics

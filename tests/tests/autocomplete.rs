@@ -33,7 +33,7 @@ mod values;
 use std::path::PathBuf;
 
 use pinakes_oracle::{Autocomplete, Library};
-use pinakes_tests::Seeded;
+use pinakes_tests::{Seeded, rebuild};
 
 use asking::{Asker, WRONG};
 use client::Connection;
@@ -50,7 +50,10 @@ struct Both {
 
 impl Both {
     fn of(inputs: &[PathBuf]) -> Both {
-        let snapshots = Snapshots::of(inputs);
+        Both::of_snapshots(Snapshots::of(inputs), inputs)
+    }
+
+    fn of_snapshots(snapshots: Snapshots, inputs: &[PathBuf]) -> Both {
         let server = Server::of_snapshots(&snapshots);
         Both { library: pinakes_oracle::read(inputs).unwrap(), server, _snapshots: snapshots }
     }
@@ -115,7 +118,10 @@ impl Comparison<'_> {
 /// Holds the server of a snapshot of these inputs to the oracle, with this many queries, and to what it
 /// promises.
 fn check(inputs: &[PathBuf], queries: usize, seed: u64) {
-    let both = Both::of(inputs);
+    check_both(Both::of(inputs), queries, seed);
+}
+
+fn check_both(both: Both, queries: usize, seed: u64) {
     compare(&both, queries, seed);
     promises::check(&both, seed + 10);
     both.server.end(&[]);
@@ -174,6 +180,20 @@ fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
     let test = "random_queries_of_every_vintage_are_answered_as_the_oracle_does";
     let Some(large) = pinakes_tests::shared("large", test) else { return };
     check(&[large.join("openalex"), large.join("openalex-snapshot-2023")], 3_000, 3);
+}
+
+#[test]
+fn a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does() {
+    let check_rebuilt = |inputs: &[PathBuf], queries, seed| {
+        check_both(Both::of_snapshots(rebuild(inputs).into(), inputs), queries, seed);
+    };
+    check_rebuilt(&[pinakes_tests::sample()], 3_000, 7);
+    check_rebuilt(&[edges::written().path().to_path_buf()], 1_500, 8);
+    check_rebuilt(&[dump::written().path().to_path_buf()], 2_000, 9);
+    let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
+    let Some(large) = pinakes_tests::shared("large", test) else { return };
+    let every = [large.join("openalex"), large.join("openalex-snapshot-2023")];
+    check_rebuilt(&every, 2_000, 10);
 }
 
 #[test]

@@ -24,7 +24,7 @@ mod wrong;
 use std::{collections::BTreeSet, path::PathBuf};
 
 use pinakes_oracle::{Library, Lists};
-use pinakes_tests::Seeded;
+use pinakes_tests::{Seeded, rebuild};
 
 use asking::{Asker, Covered};
 use client::Connection;
@@ -93,12 +93,16 @@ fn shown(reply: &Reply) -> String {
 
 /// Asks the server of a snapshot of these inputs this many queries.
 fn compare(inputs: &[PathBuf], queries: usize, seed: u64) {
-    let snapshots = Snapshots::of(inputs);
+    compare_snapshot(&Snapshots::of(inputs), inputs, queries, seed);
+}
+
+/// The same of a snapshot that was made of these inputs, by whatever way.
+fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, seed: u64) {
     let library = pinakes_oracle::read(inputs).unwrap();
     let lists = Lists::of(&library);
     let askers = Asker::all(&library, &lists);
     let (mut seeded, mut covered) = (Seeded(seed), Covered::default());
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::of_snapshots(snapshots);
     let connection = server.connect();
     let mut comparison = Comparison {
         lists: &lists,
@@ -179,6 +183,16 @@ fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
     let test = "random_queries_of_every_vintage_are_answered_as_the_oracle_does";
     let Some(large) = pinakes_tests::shared("large", test) else { return };
     compare(&[large.join("openalex"), large.join("openalex-snapshot-2023")], 12_000, 3);
+}
+
+#[test]
+fn a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does() {
+    let sample = [pinakes_tests::sample()];
+    compare_snapshot(&Snapshots::from(rebuild(&sample)), &sample, 10_000, 4);
+    let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
+    let Some(large) = pinakes_tests::shared("large", test) else { return };
+    let every = [large.join("openalex"), large.join("openalex-snapshot-2023")];
+    compare_snapshot(&Snapshots::from(rebuild(&every)), &every, 6_000, 5);
 }
 
 /// Filters under which all pages are walked.

@@ -50,6 +50,13 @@ impl Snapshots {
     }
 }
 
+/// Whatever is published in a directory.
+impl From<tempfile::TempDir> for Snapshots {
+    fn from(directory: tempfile::TempDir) -> Snapshots {
+        Snapshots(directory)
+    }
+}
+
 impl Drop for Snapshots {
     fn drop(&mut self) {
         make_writable(self.path());

@@ -1,0 +1,216 @@
+//! `export` as its users run it: what it writes, what it refuses, and how it ends.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::Read,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use pinakes_format::{entity::Entity, render::Shape, snapshot::Snapshot};
+use pinakes_tests::{TINY_DUMP, files_below, program, write_files};
+
+use crate::{rendered, run};
+
+/// A published snapshot, and a place beside it.
+struct Place {
+    directory: tempfile::TempDir,
+    snapshot: PathBuf,
+}
+
+impl Place {
+    fn of(inputs: &[PathBuf]) -> Place {
+        let directory = tempfile::tempdir().unwrap();
+        let snapshot =
+            pinakes_tests::build(inputs, &directory.path().join("snapshots"), &["--quiet"]);
+        Place { directory, snapshot }
+    }
+
+    fn of_tiny() -> Place {
+        let dump = tempfile::tempdir().unwrap();
+        write_files(dump.path(), TINY_DUMP);
+        Place::of(&[dump.path().to_path_buf()])
+    }
+
+    fn beside(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn export(&self, name: &str, more: &[&str]) -> BTreeMap<String, Vec<u8>> {
+        pinakes_tests::export(&self.snapshot, &self.beside(name), more);
+        files_below(&self.beside(name))
+    }
+}
+
+/// Files without their compression.
+fn inflated(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String> {
+    let inflate = |name: &str, bytes: &[u8]| {
+        let mut out = Vec::new();
+        match Path::new(name).extension().and_then(|extension| extension.to_str()) {
+            Some("zst") => out = zstd::decode_all(bytes).unwrap(),
+            Some("gz") => {
+                flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut out).unwrap();
+            }
+            _ => out.extend_from_slice(bytes),
+        }
+        let plain = name.trim_end_matches(".zst").trim_end_matches(".gz");
+        (plain.to_owned(), String::from_utf8(out).unwrap())
+    };
+    files.iter().map(|(name, bytes)| inflate(name, bytes)).collect()
+}
+
+#[test]
+fn a_line_is_what_the_single_route_serves_whatever_compresses_it() {
+    let place = Place::of(&[pinakes_tests::sample()]);
+    let snapshot = Snapshot::open(&place.snapshot).unwrap();
+    let mut expected = BTreeMap::new();
+    for entity in Entity::all() {
+        let lines = rendered(&snapshot, entity, Shape::Single);
+        expected.insert(format!("{entity}.jsonl"), lines.join("\n") + "\n");
+        let merged = snapshot.redirects(entity);
+        let mut table = "merge_date,id,merge_into_id\n".to_owned();
+        for at in 0..merged.count() {
+            let (from, to) = merged.pair(at).unwrap();
+            let mut row =
+                snapshot.manifest().source.newest_updated_date.clone().unwrap().into_bytes();
+            for id in [from, to] {
+                row.push(b',');
+                entity.write_id(id, &mut row);
+            }
+            table.push_str(&String::from_utf8(row).unwrap());
+            table.push('\n');
+        }
+        if merged.count() > 0 {
+            expected.insert(format!("merged_ids/{entity}.csv"), table);
+        }
+    }
+    assert!(expected.contains_key("merged_ids/authors.csv"), "the sample merges authors");
+    for compression in ["zst", "gz", "none"] {
+        let files = place.export(compression, &["--compress", compression]);
+        assert!(inflated(&files) == expected, "{compression}");
+    }
+    assert_eq!(place.export("default", &[]), place.export("zst again", &["--compress", "zst"]));
+}
+
+#[test]
+fn an_export_is_the_same_whatever_the_threads() {
+    let dump = tempfile::tempdir().unwrap();
+    let plan = pinakes_generate::Plan::new(2_000, 4).with_part_records(500);
+    pinakes_generate::write_dump(&plan, dump.path(), 2).unwrap();
+    let place = Place::of(&[dump.path().to_path_buf()]);
+    let one = place.export("one", &["--threads", "1"]);
+    assert!(one == place.export("three", &["--threads", "3"]));
+}
+
+#[test]
+fn entities_are_exported_alone_where_they_are_asked_for() {
+    let place = Place::of_tiny();
+    let check = |name: &str, entities: &[&str], expected: &[&str]| {
+        let mut more = vec!["--compress", "none"];
+        entities.iter().for_each(|entity| more.extend(["--entity", entity]));
+        let found: Vec<String> = place.export(name, &more).into_keys().collect();
+        assert_eq!(found, expected, "{entities:?}");
+    };
+    check("a", &["authors"], &["authors.jsonl", "merged_ids/authors.csv"]);
+    check("b", &["works", "outputs", "fields"], &["fields.jsonl", "outputs.jsonl"]);
+    check("c", &["institution-types"], &["institution-types.jsonl"]);
+    let dump = tempfile::tempdir().unwrap();
+    write_files(dump.path(), [("funders.jsonl", "{\"id\":\"F1\",\"display_name\":\"x\"}\n")]);
+    let place = Place::of(&[dump.path().to_path_buf()]);
+    let found: Vec<String> = place.export("all", &[]).into_keys().collect();
+    assert_eq!(found, ["funders.jsonl.zst", "institution-types.jsonl.zst"]);
+}
+
+#[test]
+fn what_cannot_be_exported_is_refused_and_nothing_changes() {
+    let place = Place::of_tiny();
+    let snapshot = place.snapshot.to_str().unwrap();
+    let missing = place.beside("missing");
+    let full = place.beside("full");
+    write_files(&full, [("here.txt", "already")]);
+    let file = full.join("here.txt");
+    let locked = place.beside("locked");
+    fs::create_dir(&locked).unwrap();
+    let lock = File::open(&locked).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let check = |snapshot: &str, out: &Path, more: &[&str], code: i32, says: &str| {
+        let mut args = vec!["export", snapshot, "--out", out.to_str().unwrap()];
+        args.extend(more);
+        let run = run(&args);
+        assert_eq!(run.code, code, "{args:?}: {}", run.stderr);
+        assert!(run.stderr.contains(says), "{args:?}: {}", run.stderr);
+        assert_eq!(run.stdout, "");
+        assert_eq!(out.exists(), out != missing, "{args:?}");
+    };
+    check(snapshot, &full, &[], 2, "is not empty (it holds `here.txt`); export into a new or");
+    check(snapshot, &missing, &["--entity", "awards"], 2, "expected one of outputs, authors,");
+    check(snapshot, &missing, &["--compress", "xz"], 2, "possible values: zst, gz, none");
+    check("/nowhere", &missing, &[], 3, "input `/nowhere`");
+    check(full.to_str().unwrap(), &missing, &[], 8, "manifest.json");
+    check(snapshot, &file, &[], 6, "cannot write");
+    check(snapshot, &locked, &[], 7, "is locked by another run");
+    assert_eq!(files_below(&full).into_keys().collect::<Vec<_>>(), ["here.txt"]);
+    assert!(files_below(&locked).is_empty());
+}
+
+#[test]
+fn a_damaged_record_ends_the_export_with_nothing_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::of(&[pinakes_tests::sample()]);
+    let records = place.snapshot.join("outputs/records");
+    fs::set_permissions(&records, fs::Permissions::from_mode(0o644)).unwrap();
+    let mut bytes = fs::read(&records).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&records, bytes).unwrap();
+    let out = place.beside("out");
+    fs::create_dir(&out).unwrap();
+    let args = ["export", place.snapshot.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let run = run(&args);
+    assert_eq!(run.code, 8, "{}", run.stderr);
+    assert!(run.stderr.contains(" of outputs: "), "{}", run.stderr);
+    assert!(run.stderr.contains("; nothing was exported"), "{}", run.stderr);
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+}
+
+#[test]
+fn what_a_run_that_died_left_behind_is_removed() {
+    let place = Place::of_tiny();
+    let out = place.beside("out");
+    write_files(&out, [(".tmp-1/outputs.jsonl.zst", "half")]);
+    let files = place.export("out", &[]);
+    assert!(files == place.export("fresh", &[]));
+    assert!(!out.join(".tmp-1").exists());
+}
+
+#[test]
+fn an_interrupted_export_ends_with_its_signal_and_leaves_nothing() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let dump = tempfile::tempdir().unwrap();
+    let plan = pinakes_generate::Plan::new(3_000, 5).with_part_records(500);
+    pinakes_generate::write_dump(&plan, dump.path(), 2).unwrap();
+    let place = Place::of(&[dump.path().to_path_buf()]);
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let out = place.beside("out");
+        let child = Command::new(program("pinakes-compiler"))
+            .args(["export".as_ref(), place.snapshot.as_os_str(), "--out".as_ref()])
+            .args([out.as_os_str(), "--threads".as_ref(), "1".as_ref(), "--quiet".as_ref()])
+            .stderr(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = child.unwrap();
+        while !out.join(format!(".tmp-{}", child.id())).exists() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before");
+            std::thread::yield_now();
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{errors}");
+        assert_eq!(output.stdout, b"");
+        assert!(errors.contains("interrupted; nothing was exported"), "{errors}");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+    }
+    assert!(!place.export("out", &[]).is_empty());
+}

@@ -1,0 +1,191 @@
+//! Records made at random of the declarations: what can be said of one comes back as it was said.
+
+use std::{collections::BTreeMap, fs};
+
+use pinakes_format::{
+    entity::Entity,
+    record::{
+        schema::{Member, Object, Schema, Shown},
+        schema_of,
+        value::Table,
+    },
+    render::Shape,
+};
+use pinakes_tests::Seeded;
+use serde_json::{Map, Value, json};
+
+use crate::{build, opened, rendered};
+
+const RECORDS: u64 = 150;
+/// Ids from here on are those of records that are not there, so that each name stays as it is said.
+const ABSENT_FROM: usize = 1_000_000_000;
+
+const TEXTS: &[&str] = &[
+    "a",
+    " with space ",
+    "\u{1}\u{1f}\"\\/\u{7f}",
+    "\u{2028}\u{feff}",
+    "東京 é e\u{301} ß",
+    "<i>x</i> &amp; y",
+    "https://example.org/?a=b&c=%20",
+    "null",
+    "5",
+    "HX_A1",
+    "👩\u{200d}👧 \u{202e}rtl",
+    "'; --",
+];
+const NUMBERS: &[&str] =
+    &["0", "1", "-3", "0.1", "2.33809456465375", "1e300", "5e-324", "9007199254740992", "-90.5"];
+const MOMENTS: &[&str] = &[
+    "1970-01-01T00:00:00",
+    "2026-01-10T08:15:30.123456",
+    "2026-01-10T08:15:30.1",
+    "2026-01-10T08:15:30.120",
+    "0001-01-01T00:00:00",
+    "9999-12-31T23:59:59.999999",
+];
+const COUNTRIES: &[(&str, Option<&str>)] =
+    &[("DE", Some("Germany")), ("de", Some("Germany")), ("ZZ", None), ("?", None)];
+const LANGUAGES: &[(&str, Option<&str>)] = &[("en", Some("English")), ("xx", None)];
+
+fn one<T: Copy>(seeded: &mut Seeded, values: &[T]) -> T {
+    values[seeded.below(values.len())]
+}
+
+fn text(seeded: &mut Seeded) -> Value {
+    let pieces = 1 + seeded.below(3);
+    Value::from((0..pieces).map(|_| one(seeded, TEXTS)).collect::<String>())
+}
+
+/// An id that no record has, or none.
+fn absent_id(seeded: &mut Seeded, entity: Entity, is_text: bool) -> Value {
+    if seeded.below(5) == 0 {
+        return Value::Null;
+    }
+    let number = ABSENT_FROM + seeded.below(20);
+    let mut id = Vec::new();
+    entity.write_id(number as u64, &mut id);
+    match is_text || entity.facts().letter.is_some() {
+        true => Value::from(String::from_utf8(id).unwrap()),
+        false => Value::from(number),
+    }
+}
+
+fn reference(seeded: &mut Seeded, entity: Entity, is_text: bool) -> Value {
+    let name = if seeded.below(5) == 0 { Value::Null } else { text(seeded) };
+    json!({"id": absent_id(seeded, entity, is_text), "name": name})
+}
+
+/// A value that can be said of a member.
+fn value(seeded: &mut Seeded, schema: &Schema) -> Value {
+    match schema {
+        Schema::Nullable(_) if seeded.below(4) == 0 => Value::Null,
+        Schema::Nullable(inner) | Schema::ByShape { single: inner, .. } => value(seeded, inner),
+        Schema::List(inner) => (0..seeded.below(4)).map(|_| value(seeded, inner)).collect(),
+        Schema::Integer { bits: 32, .. } => Value::from(1 + seeded.below(9_999)),
+        Schema::Integer { signed: true, .. } => {
+            Value::from(one(seeded, &[0, -5, 7, i64::MAX, i64::MIN]))
+        }
+        Schema::Integer { .. } => Value::from(one(seeded, &[0u64, 1, 12, (1 << 53) - 1])),
+        Schema::Number => serde_json::from_str(one(seeded, NUMBERS)).unwrap(),
+        Schema::Boolean => Value::from(seeded.below(2) == 0),
+        Schema::Text | Schema::ColdText | Schema::Code(_) => text(seeded),
+        Schema::Reference(entity) => reference(seeded, *entity, false),
+        Schema::ParentReference(entity) => reference(seeded, *entity, true),
+        Schema::AnyReference => {
+            Value::from(one(seeded, &["HX_F1000000000", "HX_I1000000001", "HX_P1000000002"]))
+        }
+        Schema::NamedCode(table) => {
+            let known = if *table == Table::Country { COUNTRIES } else { LANGUAGES };
+            let (code, name) = one(seeded, known);
+            json!({"code": code, "name": name})
+        }
+        Schema::Date => Value::from(one(seeded, &["2024-02-29", "0001-01-01", "9999-12-31"])),
+        Schema::Timestamp => Value::from(one(seeded, MOMENTS)),
+        Schema::OrcidUrl => Value::from("https://orcid.org/0000-0002-1825-009X"),
+        Schema::Json => match seeded.below(3) {
+            0 => json!({"display_name": null}),
+            1 => json!({"display_name": {}}),
+            _ => json!({"display_name": {"zh": text(seeded), "": null, "en": "x"}}),
+        },
+        // A cut of what a record says that is not there.
+        Schema::Object(object) if object.name == "MetricsCut" => Value::Null,
+        Schema::Object(object) => Value::Object(members(seeded, object)),
+        Schema::Id(_) | Schema::UtcTimestamp | Schema::YearMap(_) => {
+            unreachable!("{schema:?} is no member of what is made here")
+        }
+    }
+}
+
+fn members(seeded: &mut Seeded, object: &Object) -> Map<String, Value> {
+    let mut made = Map::new();
+    for Member { name, shown, schema, .. } in &object.members {
+        let value = match schema {
+            Schema::Id(_) => Value::Null,
+            _ => value(seeded, schema),
+        };
+        match (shown, value) {
+            (Shown::Flat, Value::Object(flat)) => made.extend(flat),
+            (_, value) => {
+                made.insert((*name).to_owned(), value);
+            }
+        }
+    }
+    made
+}
+
+/// A record with this id. Its relatives are said: where they are not, they are derived.
+fn record(seeded: &mut Seeded, entity: Entity, id: u64) -> Value {
+    let Schema::Object(object) = schema_of(entity) else { unreachable!("records are objects") };
+    let mut record = members(seeded, &object);
+    let mut id_text = Vec::new();
+    entity.write_id(id, &mut id_text);
+    let id_text = String::from_utf8(id_text).unwrap();
+    record["id"] =
+        if entity.facts().letter.is_some() { Value::from(id_text) } else { Value::from(id) };
+    if record["name"].is_null() && entity.facts().is_referenced {
+        record["name"] = text(seeded);
+    }
+    let relatives = ["siblings", "topics", "subfields", "fields"];
+    let is_level = record.contains_key("siblings");
+    for relative in relatives.into_iter().filter(|_| is_level) {
+        if let Some(null) = record.get_mut(relative).filter(|value| value.is_null()) {
+            *null = json!([]);
+        }
+    }
+    Value::Object(record)
+}
+
+#[test]
+fn records_made_at_random_come_back_as_they_were_said() {
+    let place = tempfile::tempdir().unwrap();
+    let mut seeded = Seeded(11);
+    let mut said: BTreeMap<Entity, BTreeMap<String, Value>> = BTreeMap::new();
+    for entity in Entity::all().filter(|entity| entity.facts().has_single) {
+        let of_entity = said.entry(entity).or_default();
+        let mut lines = String::new();
+        for id in 1..=RECORDS {
+            let record = record(&mut seeded, entity, id);
+            lines.push_str(&format!("{record}\n"));
+            of_entity.insert(record["id"].to_string(), record);
+        }
+        fs::write(place.path().join(format!("{entity}.jsonl")), lines).unwrap();
+    }
+    let input = format!("native:{}", place.path().display());
+    let run = build(&[&input], &place.path().join("out"));
+    let snapshot = opened(&run);
+    assert_eq!((&run.report["warnings"], &run.report["bad_records"]), (&json!({}), &json!({})));
+    for (entity, mut said) in said {
+        for line in rendered(&snapshot, entity, Shape::Single) {
+            let found: Value = serde_json::from_str(&line).unwrap();
+            let expected = said.remove(&found["id"].to_string()).unwrap();
+            assert_eq!(found, expected, "{entity}");
+            // Members stand in the order of the declaration.
+            let order = |value: &Value| -> Vec<String> {
+                value.as_object().unwrap().keys().cloned().collect()
+            };
+            assert_eq!(order(&found), order(&expected), "{entity}");
+        }
+        assert!(said.is_empty(), "{entity}");
+    }
+}
