@@ -15,10 +15,11 @@ use rayon::prelude::*;
 use self::part::{FrontEnd, read_part};
 use crate::{
     error::{Error, Result},
-    input::{Part, PartKind},
+    input::Part,
     lines::{Container, Lines},
+    native,
     object::{Object, ObjectWriter, file::OBJECT_VERSION},
-    native, openalex,
+    openalex,
     progress::Progress,
     reading::Reading,
 };

@@ -17,8 +17,8 @@ use pinakes_format::{entity::Entity, render::RenderError, snapshot::Snapshot};
 
 use crate::{
     error::{Error, Result},
-    lines::LINE_BYTES_MAX,
     progress::Progress,
+    reading::LINE_BYTES_MAX,
 };
 use directory::ExportDirectory;
 

@@ -18,7 +18,7 @@ use crate::{
     identifier,
     lenient::IdText,
     openalex::{BadRecord, Reader},
-    strict, times,
+    times,
 };
 use given::{Cursor, note_unknown};
 use value::{Members, Value};

@@ -2,6 +2,9 @@
 
 use crate::lenient::MemberLimits;
 
+/// The longest line kept, in bytes, where no option says otherwise.
+pub const LINE_BYTES_MAX: usize = 16 << 20;
+
 /// How every part of a run is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
@@ -20,7 +23,7 @@ pub struct Reading {
 impl Default for Reading {
     fn default() -> Reading {
         Reading {
-            line_bytes_max: 16 << 20,
+            line_bytes_max: LINE_BYTES_MAX,
             inflated_bytes_max: 256 << 30,
             zstd_window_log_max: 27,
             members: MemberLimits::default(),

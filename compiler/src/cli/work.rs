@@ -89,7 +89,7 @@ impl Run {
     ) -> Result<Option<PathBuf>> {
         let inputs = input::find(&input.inputs, input.demands())?;
         let lock = check_out(&publish.out)?;
-        interrupt::begin(lock.scratch());
+        interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
         let objects = objects.unwrap_or_else(|| publish.out.join("objects"));
         let quarantine = publish.out.join("quarantine");
         let objects = self.compile_inputs(inputs, input, &objects, quarantine.clone())?;
@@ -105,7 +105,7 @@ impl Run {
     fn link(&mut self, objects: &Path, publish: &PublishArgs) -> Result<Option<PathBuf>> {
         let objects = open_all(&object_paths(objects)?)?;
         let lock = check_out(&publish.out)?;
-        interrupt::begin(lock.scratch());
+        interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
         self.report.parts = objects.len() as u64;
         self.publish(&objects, publish, lock, publish.out.join("quarantine"))
     }

@@ -15,7 +15,7 @@ use pinakes_format::{
 use rayon::prelude::*;
 
 use super::{Compression, damaged};
-use crate::{error::Error, lines::LINE_BYTES_MAX, progress::Bar};
+use crate::{error::Error, progress::Bar, reading::LINE_BYTES_MAX};
 
 /// Rows rendered by one thread at a time. Fixed, since each such batch is compressed on its own, and
 /// an export is a function of the records alone.
