@@ -13,6 +13,7 @@
 //! - [`file`](mod@file), [`blobs`], [`ids`], [`lists`], [`orders`], [`dictionary`], [`prefixes`],
 //!   [`manifest`]: the files, each with writer and reader.
 //! - [`keys`]: what records are filtered and sorted by.
+//! - [`listed`]: what their values are in the indexes.
 //! - [`integrity`]: the hash tree that every byte is checked against before it is trusted.
 
 pub mod archive;
@@ -28,6 +29,7 @@ pub mod integrity;
 pub mod json;
 pub mod keys;
 pub mod layout;
+pub mod listed;
 pub mod lists;
 pub mod manifest;
 pub mod map;

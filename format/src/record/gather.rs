@@ -70,6 +70,18 @@ impl Tree {
         });
         self.members[at].1.add(rest, end);
     }
+
+    /// The same tree with the ends that are kept, and what leads to them, alone.
+    #[must_use]
+    pub fn pruned(&self, is_kept: &impl Fn(&usize) -> bool) -> Tree {
+        let below = self.members.iter().map(|(member, tree)| (*member, tree.pruned(is_kept)));
+        Tree {
+            ends: self.ends.iter().copied().filter(is_kept).collect(),
+            members: below
+                .filter(|(_, tree)| !tree.ends.is_empty() || !tree.members.is_empty())
+                .collect(),
+        }
+    }
 }
 
 /// Archived values that paths lead to or through.

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use pinakes_format::{
-    entity::{Entity, NO_ID},
+    entity::Entity,
     fold::fold,
-    keys::{End, Keys, Terms, Values},
-    lists::{Term, any_row_term, integer_term, text_term},
-    orders::{ordered_integer, ordered_number},
+    keys::{End, Keys, Values},
+    listed::{Referents, folded_term, listed, ordered, shown},
+    lists::{Term, text_term},
     record::gather::{Gather, Gathered, Part},
     render::RenderError,
     snapshot::Snapshot,
@@ -141,9 +141,30 @@ impl<'a> Extractor<'a> {
             && let Some(name) = read(self.draft.row_name(self.entity, row))?
         {
             let mut taking = Taking { from: self, row, at: 0, into: &mut extracted };
-            taking.text(lists, &fold(name));
+            if let Some(term) = folded_term(&fold(name)) {
+                taking.push(lists, term);
+            }
         }
         Ok(extracted)
+    }
+}
+
+impl Referents for Extractor<'_> {
+    fn count(&self, entity: Entity) -> u32 {
+        self.draft.count(entity)
+    }
+
+    fn row_id(&self, entity: Entity, row: u32) -> std::result::Result<u64, RenderError> {
+        self.draft.row_id(entity, row)
+    }
+
+    fn row_name(&self, entity: Entity, row: u32) -> std::result::Result<Option<&str>, RenderError> {
+        self.draft.row_name(entity, row)
+    }
+
+    fn code_term(&self, code: u32) -> std::result::Result<Term, RenderError> {
+        let code = self.codes.get(code as usize).ok_or(RenderError::Record)?;
+        Ok(code.0)
     }
 }
 
@@ -177,7 +198,7 @@ struct Taking<'a, 'e> {
 
 impl Taking<'_, '_> {
     fn take(&mut self, number: usize, value: Gathered<'_>) -> std::result::Result<(), RenderError> {
-        let (draft, end) = (self.from.draft, &self.from.keys.ends[number]);
+        let end = &self.from.keys.ends[number];
         if let (Some(_), Gathered::Reference(_, row)) = (&end.beyond, value) {
             let parent = self.from.parents[number].get(row as usize).copied().flatten();
             return match (end.lists, parent) {
@@ -187,13 +208,7 @@ impl Taking<'_, '_> {
                 _ => Ok(()),
             };
         }
-        let value = match value {
-            Gathered::NameOf(entity, row) => match draft.row_name(entity, row)? {
-                Some(name) => Gathered::Text(name),
-                None => return Ok(()),
-            },
-            value => value,
-        };
+        let Some(value) = shown(value, self.from)? else { return Ok(()) };
         // Folded once for lists and order.
         let folded = match value {
             Gathered::Text(text) => Some(fold(text)),
@@ -221,53 +236,14 @@ impl Taking<'_, '_> {
         value: Gathered<'_>,
         folded: Option<&str>,
     ) -> std::result::Result<(), RenderError> {
-        let term = match (self.from.keys.lists[lists].terms, value) {
-            (Terms::Rows(_) | Terms::Presence, Gathered::Reference(entity, row)) => {
-                if self.shows(part, entity, row)? {
-                    self.present(lists);
-                }
-                if self.from.keys.lists[lists].terms != Terms::Presence {
-                    self.push(lists, Term::from(row));
-                }
-                return Ok(());
-            }
-            (Terms::AnyRows, Gathered::Reference(entity, row)) => any_row_term(entity, row),
-            (Terms::Values, Gathered::Integer(value)) => integer_term(value),
-            (Terms::Values, Gathered::Boolean(value)) => Term::from(value),
-            (Terms::Identifiers(scheme), Gathered::Text(text)) => text_term(&scheme.normal(text)),
-            (Terms::Codes, Gathered::Code(code)) => match self.from.codes.get(code as usize) {
-                Some((term, _)) => *term,
-                None => return Err(RenderError::Record),
-            },
-            (Terms::Texts, Gathered::Text(_)) => {
-                self.present(lists);
-                self.text(lists, folded.unwrap_or_default());
-                return Ok(());
-            }
-            (Terms::Presence, _) => {
-                self.present(lists);
-                return Ok(());
-            }
-            _ => return Err(RenderError::Record),
-        };
-        self.present(lists);
-        self.push(lists, term);
+        let listed = listed(self.from.keys.lists[lists].terms, part, value, folded, self.from)?;
+        if listed.is_present {
+            self.present(lists);
+        }
+        if let Some(term) = listed.term {
+            self.push(lists, term);
+        }
         Ok(())
-    }
-
-    /// Whether a reference has what is asked of it: strays may lack an id or a name.
-    fn shows(
-        &self,
-        part: &Part,
-        entity: Entity,
-        row: u32,
-    ) -> std::result::Result<bool, RenderError> {
-        let draft = self.from.draft;
-        Ok(match part {
-            _ if row < draft.count(entity) => true,
-            Part::Name => draft.row_name(entity, row)?.is_some(),
-            _ => draft.row_id(entity, row)? != NO_ID,
-        })
     }
 
     fn present(&mut self, lists: usize) {
@@ -275,13 +251,6 @@ impl Taking<'_, '_> {
         let low = self.row as u16;
         if presence.last() != Some(&low) {
             presence.push(low);
-        }
-    }
-
-    /// A text that folds to nothing is there and is found by nothing.
-    fn text(&mut self, lists: usize, folded: &str) {
-        if !folded.is_empty() {
-            self.push(lists, text_term(folded));
         }
     }
 
@@ -293,15 +262,11 @@ impl Taking<'_, '_> {
     fn value(&self, order: usize, value: Gathered<'_>, folded: Option<String>) -> Option<Value> {
         let spec = &self.from.keys.orders[order];
         let number = match (spec.values, value) {
-            (Values::Integers, Gathered::Integer(value)) => ordered_integer(value),
-            (Values::Numbers, Gathered::Number(value)) => ordered_number(value),
-            (Values::Days, Gathered::Day(value)) => ordered_integer(i64::from(value)),
-            (Values::Moments, Gathered::Moment(value)) => ordered_integer(value),
             (Values::Codes, Gathered::Code(code)) => self.from.codes.get(code as usize)?.1,
             (Values::Texts, Gathered::Text(text)) => {
                 return Some(Value::Text(folded.unwrap_or_default(), text.to_owned()));
             }
-            _ => return None,
+            (values, value) => ordered(values, value)?,
         };
         Some(Value::Number(if spec.is_descending() { !number } else { number }))
     }
