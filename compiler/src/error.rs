@@ -64,6 +64,12 @@ pub enum Error {
         /// Where each is listed.
         report: PathBuf,
     },
+    /// No record that was asked for.
+    #[error(
+        "no record matches any `--where`; nothing was published. Try the filters on a snapshot's lists, \
+         or allow it with `build --allow-empty`"
+    )]
+    NoneMatch,
     /// A compressed file or a manifest that does not add up.
     #[error("`{}` is damaged: {reason}", shown(path))]
     Damaged {
@@ -111,6 +117,7 @@ impl Error {
             Error::Input { .. } => 3,
             Error::TooManyBad { .. }
             | Error::Empty { .. }
+            | Error::NoneMatch
             | Error::Shrunk { .. }
             | Error::Orphans { .. } => 4,
             Error::Damaged { .. } => 5,

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use pinakes_format::{entity::Entity, file::Kind, keys::keys_of, snapshot::Snapshot};
+use pinakes_format::{
+    entity::Entity, file::Kind, keys::keys_of, manifest::Selection, snapshot::Snapshot,
+};
 use serde_json::{Value, json};
 
 /// The snapshot's contents as JSON.
@@ -36,6 +38,7 @@ pub fn as_json(snapshot: &Snapshot) -> Value {
         "format_version": manifest.format_version,
         "newest_updated_date": manifest.source.newest_updated_date,
         "parts": manifest.source.parts.len(),
+        "selection": manifest.selection,
         "bytes": manifest.files.iter().map(|file| file.size_bytes).sum::<u64>(),
         "entities": entities,
     })
@@ -99,6 +102,20 @@ fn indexes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
     sizes
 }
 
+/// What was chosen, an entity a line, and what was not.
+fn selection_lines(selection: &Selection) -> String {
+    let mut text = String::new();
+    for (entity, expressions) in &selection.filters {
+        let _ = writeln!(text, "where {entity}:{}", expressions.join(","));
+    }
+    let excluded = selection.excluded.iter().filter(|(_, count)| **count > 0);
+    let excluded: Vec<String> =
+        excluded.map(|(entity, count)| format!("{count} {entity}")).collect();
+    let excluded = if excluded.is_empty() { "nothing".to_owned() } else { excluded.join(", ") };
+    let _ = writeln!(text, "excluded {excluded}");
+    text
+}
+
 /// The snapshot's contents as a table.
 pub fn as_table(snapshot: &Snapshot) -> String {
     let manifest = snapshot.manifest();
@@ -106,6 +123,9 @@ pub fn as_table(snapshot: &Snapshot) -> String {
     let newest = manifest.source.newest_updated_date.as_deref().unwrap_or("unknown");
     let _ = writeln!(text, "snapshot {} (format version {})", manifest.id, manifest.format_version);
     let _ = writeln!(text, "newest updated_date {newest}, {} parts", manifest.source.parts.len());
+    if let Some(selection) = &manifest.selection {
+        text.push_str(&selection_lines(selection));
+    }
     let _ = writeln!(
         text,
         "\n{:<18}{:>12}{:>10}{:>10}{:>15}{:>13}{:>13}{:>11}",

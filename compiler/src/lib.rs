@@ -28,6 +28,7 @@ pub mod progress;
 pub mod reading;
 mod report;
 mod rows;
+pub mod selection;
 mod shown;
 mod sort;
 mod strict;

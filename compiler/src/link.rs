@@ -2,11 +2,14 @@
 //!
 //! For each entity the keys of all segments are merged by id and the winners sorted into rows;
 //! every mention is resolved to a row; then each record's blob is copied in row order with its
-//! mentions replaced. Only the keys are sorted, the records are read and written once.
+//! mentions replaced. Only the keys are sorted, the records are read and written once. Where a part is
+//! asked for, it is found in between.
 
 mod index;
+mod marks;
 mod merge;
 mod orphans;
+mod part;
 mod publish;
 mod records;
 mod redirects;
@@ -51,6 +54,8 @@ pub struct Tally {
     pub conflicts: u64,
     /// Merged into another record.
     pub merged: u64,
+    /// Not asked for by `--where`, nor by a record that is.
+    pub excluded: u64,
     /// Set aside as bad.
     pub quarantined: u64,
     /// Published without a line of its own.
@@ -72,6 +77,7 @@ impl Tally {
                 + self.duplicates
                 + self.superseded
                 + self.merged
+                + self.excluded
                 + self.quarantined
     }
 }

@@ -79,13 +79,14 @@ impl RunReport {
         let mut text = String::new();
         let _ = writeln!(
             text,
-            "{:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>9}{:>12}",
+            "{:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>12}{:>9}{:>12}",
             "entity",
             "read",
             "published",
             "duplicate",
             "superseded",
             "merged",
+            "excluded",
             "bad",
             "derived",
             "dangling"
@@ -93,12 +94,13 @@ impl RunReport {
         for (entity, tally) in &self.entities {
             let _ = writeln!(
                 text,
-                "{entity:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>9}{:>12}",
+                "{entity:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>12}{:>9}{:>12}",
                 tally.read,
                 tally.published(),
                 tally.duplicates,
                 tally.superseded,
                 tally.merged,
+                tally.excluded,
                 tally.quarantined,
                 tally.derived,
                 tally.dangling

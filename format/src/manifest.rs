@@ -29,6 +29,9 @@ pub struct Manifest {
     pub root: String,
     /// What it was compiled from.
     pub source: SourceParts,
+    /// What was chosen of that; not there where everything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
     /// Rows by entity.
     pub counts: BTreeMap<String, Counts>,
     /// Every other file, ascending by path.
@@ -43,6 +46,19 @@ pub struct SourceParts {
     pub newest_updated_date: Option<String>,
     /// BLAKE3 of every input part, ascending.
     pub parts: Vec<String>,
+}
+
+/// Expressions that must all hold, by the plural of their entity: each once, ascending.
+pub type Filters = BTreeMap<String, Vec<String>>;
+
+/// A part of what was compiled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Selection {
+    /// What the chosen records match; what they refer to was chosen with them.
+    pub filters: Filters,
+    /// Records read and not chosen, of every entity.
+    pub excluded: BTreeMap<String, u64>,
 }
 
 /// Rows of one entity.
@@ -156,6 +172,7 @@ mod tests {
                 newest_updated_date: Some("2026-01-31T00:00:00".into()),
                 parts: vec!["ab".into()],
             },
+            selection: None,
             counts: BTreeMap::from([(
                 "outputs".into(),
                 Counts { published: 1, rows: 2, redirects: 0 },
@@ -166,16 +183,29 @@ mod tests {
         manifest
     }
 
+    fn of_a_part() -> Manifest {
+        let filters = vec!["is_oa:true".into(), "name:\"Étude, 2\"".into()];
+        let selection = Selection {
+            filters: BTreeMap::from([("outputs".into(), filters)]),
+            excluded: BTreeMap::from([("outputs".into(), 7)]),
+        };
+        let mut manifest = Manifest { selection: Some(selection), ..manifest() };
+        manifest.seal();
+        manifest
+    }
+
     #[test]
     fn a_manifest_comes_back_and_no_flip_or_truncation_of_it_does() {
-        let text = manifest().text();
-        assert_eq!(Manifest::read(&text).unwrap(), manifest());
-        for at in 0..text.len() {
-            assert!(Manifest::read(&text[..at]).is_err(), "cut at {at}");
-            for bit in 0..8 {
-                let mut damaged = text.clone();
-                damaged[at] ^= 1 << bit;
-                assert!(Manifest::read(&damaged).is_err(), "byte {at} bit {bit}");
+        for manifest in [manifest(), of_a_part()] {
+            let text = manifest.text();
+            assert_eq!(Manifest::read(&text).unwrap(), manifest);
+            for at in 0..text.len() {
+                assert!(Manifest::read(&text[..at]).is_err(), "cut at {at}");
+                for bit in 0..8 {
+                    let mut damaged = text.clone();
+                    damaged[at] ^= 1 << bit;
+                    assert!(Manifest::read(&damaged).is_err(), "byte {at} bit {bit}");
+                }
             }
         }
     }

@@ -52,7 +52,7 @@ fn json_reply(value: &serde_json::Value) -> Reply {
     Reply::Json { body: Bytes::from(value.to_string()), lasts: false }
 }
 
-/// What the service is, which snapshot it answers from, and where to go.
+/// What the service is, which snapshot it answers from (and, of a part, what was chosen), and where to go.
 pub fn index(snapshot: &Snapshot) -> Reply {
     let manifest = snapshot.manifest();
     let counts: serde_json::Map<String, serde_json::Value> = CATALOG
@@ -64,14 +64,18 @@ pub fn index(snapshot: &Snapshot) -> Reply {
         .chain([("autocomplete", "/autocomplete?query=".to_owned())])
         .map(|(name, path)| (name.to_owned(), path.into()))
         .collect();
-    json_reply(&serde_json::json!({
+    let mut index = serde_json::json!({
         "service": "pinakes",
         "version": env!("CARGO_PKG_VERSION"),
         "snapshot_id": manifest.id,
         "newest_updated_date": manifest.source.newest_updated_date,
         "counts": counts,
         "links": links,
-    }))
+    });
+    if let Some(selection) = &manifest.selection {
+        index["selection"] = serde_json::json!(selection.filters);
+    }
+    json_reply(&index)
 }
 
 /// The process lives.

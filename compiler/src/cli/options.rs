@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, builder::BoolishValueParser};
 
-use crate::{input::Demands, lenient::MemberLimits, reading::Reading};
+use crate::{input::Demands, lenient::MemberLimits, reading::Reading, selection::SelectionArgs};
 
 /// Options of every command that reads inputs.
 #[derive(Args, Debug)]
@@ -100,6 +100,9 @@ pub(super) struct PublishArgs {
     /// Where snapshots are published; `current` there leads to the newest.
     #[arg(long, value_name = "SNAPSHOTS", env = "PINAKES_OUT")]
     pub(super) out: PathBuf,
+
+    #[command(flatten)]
+    pub(super) selection: SelectionArgs,
 
     /// Publish even where an entity has less than four fifths of the records it had before.
     #[arg(long, env = "PINAKES_ALLOW_SHRINK", value_parser = flag())]

@@ -21,23 +21,26 @@ use crate::{
         RunReport,
         quarantine::{self, BadRecord},
     },
+    selection::Selection,
     shown::shown,
 };
 
 pub(super) fn build(args: BuildArgs) -> Result<()> {
-    let mut run = Run::begin(args.work)?;
+    let selection = args.publish.selection.read(args.input.allow_empty)?;
+    let mut run = Run::begin(args.work, selection)?;
     let outcome = run.build(&args.input, &args.publish, args.objects);
     run.end(outcome)
 }
 
 pub(super) fn compile_only(args: CompileArgs) -> Result<()> {
-    let mut run = Run::begin(args.work)?;
+    let mut run = Run::begin(args.work, None)?;
     let outcome = run.compile(&args.input, &args.objects);
     run.end(outcome.map(|_| None))
 }
 
 pub(super) fn link_only(args: LinkArgs) -> Result<()> {
-    let mut run = Run::begin(args.work)?;
+    let selection = args.publish.selection.read(false)?;
+    let mut run = Run::begin(args.work, selection)?;
     let outcome = run.link(&args.objects, &args.publish);
     run.end(outcome)
 }
@@ -46,6 +49,8 @@ pub(super) fn link_only(args: LinkArgs) -> Result<()> {
 struct Run {
     begun: Instant,
     work: WorkArgs,
+    /// What of the inputs is published; all of it where there is none.
+    selection: Option<Selection>,
     progress: Progress,
     report: RunReport,
 }
@@ -65,7 +70,7 @@ pub(super) fn use_threads(threads: usize) -> Result<()> {
 }
 
 impl Run {
-    fn begin(work: WorkArgs) -> Result<Run> {
+    fn begin(work: WorkArgs, selection: Option<Selection>) -> Result<Run> {
         use_threads(work.threads)?;
         // A report that cannot be written is better known before the work than after it.
         if let Some(path) = &work.report {
@@ -78,7 +83,8 @@ impl Run {
                 .map_err(Error::output(path))?;
         }
         let progress = Progress::detect(work.quiet);
-        Ok(Run { begun: Instant::now(), work, progress, report: RunReport::default() })
+        let report = RunReport::default();
+        Ok(Run { begun: Instant::now(), work, selection, progress, report })
     }
 
     fn build(
@@ -192,7 +198,8 @@ impl Run {
     ) -> Result<Option<PathBuf>> {
         let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
         let linked: Vec<&Object> = objects.iter().map(|shown| &shown.object).collect();
-        let mut finished = link::link(&linked, &lock, memory_bytes, self.progress)?;
+        let selection = self.selection.as_ref();
+        let mut finished = link::link(&linked, &lock, selection, memory_bytes, self.progress)?;
         self.take_finished(&finished);
         let count = finished.orphans.read;
         if count > 0 {

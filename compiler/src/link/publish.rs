@@ -11,7 +11,7 @@ use std::{
 use pinakes_format::{
     entity::Entity,
     file::{FORMAT_VERSION, Written, append_levels},
-    manifest::{Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts},
+    manifest::{self, Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts},
     record::{
         self, Output,
         value::{Slot, Slots},
@@ -26,12 +26,13 @@ use super::{
     merge::{Rows, Sums, has_mentioned_alone},
     orphans::{Above, Orphans},
     records::{Plan, WrittenFile, write_strings},
-    taxonomy::{LEVELS, Tree, parent_id, sums_above},
+    taxonomy::{LEVELS, parent_id, sums_above},
 };
 use crate::{
     error::{Error, Result},
     interrupt::publishing,
     object::Object,
+    selection::Selection,
     shown::shown,
 };
 
@@ -45,6 +46,21 @@ struct Accounting<'a> {
     entities: &'a BTreeMap<String, Tally>,
     warnings: &'a BTreeMap<String, u64>,
 }
+
+/// The rows of every entity, and what merging them told.
+struct Merged {
+    /// By entity.
+    rows: Vec<Rows>,
+    /// Of the taxonomy's levels.
+    sums: BTreeMap<Entity, Sums>,
+    /// The newest `updated_date`, in microseconds since 1970.
+    newest: Option<i64>,
+    /// Topics without a place in the taxonomy.
+    orphans: Orphans,
+}
+
+/// The accounting by entity, and warnings by code.
+type Tallies = (BTreeMap<String, Tally>, BTreeMap<String, u64>);
 
 /// A finished snapshot.
 #[derive(Debug)]
@@ -163,7 +179,8 @@ impl Drop for OutputLock {
     }
 }
 
-/// Links objects into a snapshot that is whole and checked, but not published yet.
+/// Links objects, or the selected part of them, into a snapshot that is whole and checked, but not
+/// published yet.
 ///
 /// # Errors
 ///
@@ -171,13 +188,14 @@ impl Drop for OutputLock {
 pub fn link(
     objects: &[&Object],
     lock: &OutputLock,
+    selection: Option<&Selection>,
     memory_bytes: usize,
     progress: crate::progress::Progress,
 ) -> Result<Published> {
     let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
     let directory = lock.scratch.join("snapshot");
     fs::create_dir(&directory).map_err(Error::output(&directory))?;
-    let finished = linker.write_snapshot(&directory)?;
+    let finished = linker.write_snapshot(selection, &directory)?;
     self_check(&directory)?;
     Ok(finished)
 }
@@ -194,8 +212,9 @@ pub fn publish(finished: &mut Published, lock: &OutputLock) -> Result<()> {
 }
 
 /// Refuses a snapshot in which an entity has less than four fifths of the records it has in the
-/// current one: half a download looks like that. Where no snapshot is current there is nothing to
-/// compare; nor is there where its manifest cannot be read, which a new snapshot mends.
+/// current one: half a download looks like that. Where no snapshot is current, or one of another part
+/// of its dump, there is nothing to compare; nor is there where its manifest cannot be read, which a new
+/// snapshot mends.
 ///
 /// # Errors
 ///
@@ -203,6 +222,10 @@ pub fn publish(finished: &mut Published, lock: &OutputLock) -> Result<()> {
 pub fn refuse_shrinking(snapshots: &Path, fresh: &Manifest) -> Result<()> {
     let Ok(text) = fs::read(snapshots.join("current").join(MANIFEST)) else { return Ok(()) };
     let Ok(current) = Manifest::read(&text) else { return Ok(()) };
+    let chosen = |of: &Manifest| of.selection.as_ref().map(|selection| selection.filters.clone());
+    if chosen(&current) != chosen(fresh) {
+        return Ok(());
+    }
     for entity in Entity::all() {
         let name = entity.facts().plural;
         let count = |of: &Manifest| of.counts.get(name).map_or(0, |counts| counts.published);
@@ -215,14 +238,65 @@ pub fn refuse_shrinking(snapshots: &Path, fresh: &Manifest) -> Result<()> {
 }
 
 impl Linker<'_> {
-    fn write_snapshot(&self, directory: &Path) -> Result<Published> {
+    fn write_snapshot(&self, selection: Option<&Selection>, directory: &Path) -> Result<Published> {
         let segments: Vec<_> = Entity::all().map(|entity| self.segments(entity)).collect();
+        let Merged { mut rows, sums, newest, orphans } = self.merge_all(&segments)?;
+
+        let bar =
+            self.progress.begin("resolve", "segments", segments.iter().flatten().count() as u64, 0);
+        let mut resolved = self.resolve(&segments, &rows)?;
+        bar.end();
+
+        let mut type_sums = BTreeMap::new();
+        if let Some(selection) = selection {
+            let mut whole = Plan::new(&segments, &rows, &resolved, &sums, newest);
+            whole.read_tree()?;
+            whole.read_source_kinds()?;
+            let total: u64 = rows.iter().map(|rows| rows.order.len() as u64).sum();
+            let bar = self.progress.begin("select", "records", total, total);
+            let (kept, sums) = self.reach(selection, &whole)?;
+            type_sums = sums;
+            (rows, resolved) = self.reduce(rows, resolved, kept, &segments)?;
+            bar.end();
+        }
+
+        let total: u64 = rows.iter().map(|rows| rows.order.len() as u64).sum();
+        let bar = self.progress.begin("write", "records", total, total);
+        let mut plan = Plan::new(&segments, &rows, &resolved, &sums, newest);
+        plan.is_part = selection.is_some();
+        plan.type_sums = type_sums;
+        plan.read_tree()?;
+        let mut files = Vec::new();
+        // Venues show their source's type, and types sum up their institutions.
+        let sources_first = std::iter::once(Entity::Source)
+            .chain(Entity::all().filter(|entity| *entity != Entity::Source));
+        for entity in sources_first {
+            files.extend(plan.write(entity, directory)?);
+        }
+        files.push(write_strings(&resolved, directory)?);
+        let dangling = plan.dangling;
+        bar.end();
+        let counts = self.counts(directory)?;
+        files.extend(self.write_indexes(directory, counts.clone())?);
+        let (tallies, warnings) = self.tallies(&rows, &dangling, &counts)?;
+        let selection = selection.map(|selection| manifest::Selection {
+            filters: selection.filters(),
+            excluded: tallies.iter().map(|(name, tally)| (name.clone(), tally.excluded)).collect(),
+        });
+        let mut finished =
+            self.seal(directory, files, (tallies, warnings), selection, newest, counts)?;
+        finished.orphans = orphans;
+        Ok(finished)
+    }
+
+    /// Merges every entity's keys.
+    fn merge_all(&self, segments: &[super::Segments<'_>]) -> Result<Merged> {
         let records: u64 = segments.iter().flatten().map(|segment| segment.count() as u64).sum();
         let bar = self.progress.begin("merge", "keys", records, records);
         let mut sums = BTreeMap::new();
         let mut newest = None;
         let mut orphans = Orphans::default();
-        let above = Above::find(self, &segments)?;
+        let above = Above::find(self, segments)?;
         // Which nodes of the level under way the published records below it name.
         let mut mentioned = None;
         let mut rows: Vec<Option<Rows>> = Entity::all().map(|_| None).collect();
@@ -237,50 +311,15 @@ impl Linker<'_> {
                     newest: &mut newest,
                     orphans: &mut orphans,
                 };
-                let merged = self.merge_level(entity, &segments, &above, &mut seen)?;
+                let merged = self.merge_level(entity, segments, &above, &mut seen)?;
                 if entity == Entity::Output {
-                    mentioned = self.topics_named(&segments, &merged)?;
+                    mentioned = self.topics_named(segments, &merged)?;
                 }
                 rows[entity as usize] = Some(merged);
             }
         }
-        let rows: Vec<Rows> = rows.into_iter().flatten().collect();
         bar.end();
-
-        let bar =
-            self.progress.begin("resolve", "segments", segments.iter().flatten().count() as u64, 0);
-        let resolved = self.resolve(&segments, &rows)?;
-        bar.end();
-
-        let total: u64 = rows.iter().map(|rows| rows.order.len() as u64).sum();
-        let bar = self.progress.begin("write", "records", total, total);
-        let mut plan = Plan {
-            segments: &segments,
-            rows: &rows,
-            resolved: &resolved,
-            sums: &sums,
-            tree: Tree::default(),
-            source_kinds: Vec::new(),
-            type_sums: BTreeMap::new(),
-            newest_micros: newest,
-            dangling: vec![0; Entity::COUNT],
-        };
-        plan.read_tree()?;
-        let mut files = Vec::new();
-        // Venues show their source's type, and types sum up their institutions.
-        let sources_first = std::iter::once(Entity::Source)
-            .chain(Entity::all().filter(|entity| *entity != Entity::Source));
-        for entity in sources_first {
-            files.extend(plan.write(entity, directory)?);
-        }
-        files.push(write_strings(&resolved, directory)?);
-        let dangling = plan.dangling;
-        bar.end();
-        let counts = self.counts(directory)?;
-        files.extend(self.write_indexes(directory, counts.clone())?);
-        let mut finished = self.seal(directory, files, &rows, &dangling, newest, counts)?;
-        finished.orphans = orphans;
-        Ok(finished)
+        Ok(Merged { rows: rows.into_iter().flatten().collect(), sums, newest, orphans })
     }
 
     /// Merges an entity's keys, and sums up what they tell of the level above.
@@ -375,12 +414,11 @@ impl Linker<'_> {
         &self,
         directory: &Path,
         mut files: Vec<WrittenFile>,
-        rows: &[Rows],
-        dangling: &[u64],
+        (tallies, warnings): Tallies,
+        selection: Option<manifest::Selection>,
         newest: Option<i64>,
         counts: BTreeMap<String, Counts>,
     ) -> Result<Published> {
-        let (tallies, warnings) = self.tallies(rows, dangling, &counts)?;
         let report = Accounting { entities: &tallies, warnings: &warnings };
         let mut text = serde_json::to_vec_pretty(&report)
             .map_err(|error| Error::Internal(error.to_string()))?;
@@ -410,6 +448,7 @@ impl Linker<'_> {
             id: String::new(),
             root: String::new(),
             source: SourceParts { newest_updated_date: newest.and_then(moment_text), parts },
+            selection,
             counts,
             files: entries,
         };
@@ -452,7 +491,7 @@ impl Linker<'_> {
         rows: &[Rows],
         dangling: &[u64],
         counts: &BTreeMap<String, Counts>,
-    ) -> Result<(BTreeMap<String, Tally>, BTreeMap<String, u64>)> {
+    ) -> Result<Tallies> {
         let mut tallies = BTreeMap::new();
         let mut warnings = BTreeMap::new();
         for object in self.objects {

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    object::{Origin, file::Segment},
+    object::{Origin, file::Segment, mentions::Mention},
 };
 
 /// Rows linked by one thread at a time.
@@ -41,7 +41,10 @@ pub(super) struct Plan<'a, 'o> {
     pub tree: Tree,
     /// For each row of sources, the code of its type.
     pub source_kinds: Vec<u32>,
+    /// The sums of institutions by type: of those written so far, or of the whole.
     pub type_sums: TypeSums,
+    /// Whether a part of all there is is written, whose sums are those of the whole.
+    pub is_part: bool,
     pub newest_micros: Option<i64>,
     /// By entity.
     pub dangling: Vec<u64>,
@@ -58,8 +61,8 @@ struct Batch {
 }
 
 /// One linked record, and what linking it told.
-struct Linked {
-    blob: Vec<u8>,
+pub(super) struct Linked {
+    pub blob: Vec<u8>,
     id: u64,
     name: Option<String>,
     dangling: u64,
@@ -68,15 +71,38 @@ struct Linked {
 /// A written file and its path in the snapshot.
 pub(super) type WrittenFile = (String, Written);
 
+impl<'a, 'o> Plan<'a, 'o> {
+    /// A plan for everything in these rows, of which nothing is known yet.
+    pub(super) fn new(
+        segments: &'a [Segments<'o>],
+        rows: &'a [Rows],
+        resolved: &'a Resolved,
+        sums: &'a BTreeMap<Entity, Sums>,
+        newest_micros: Option<i64>,
+    ) -> Plan<'a, 'o> {
+        Plan {
+            segments,
+            rows,
+            resolved,
+            sums,
+            tree: Tree::default(),
+            source_kinds: Vec::new(),
+            type_sums: BTreeMap::new(),
+            is_part: false,
+            newest_micros,
+            dangling: vec![0; Entity::COUNT],
+        }
+    }
+}
+
 impl Plan<'_, '_> {
     /// Copies the record in a row, with its mentions replaced by rows.
-    fn link(&self, entity: Entity, row: usize) -> Result<Linked> {
+    pub(super) fn link(&self, entity: Entity, row: usize) -> Result<Linked> {
         let segments = &self.segments[entity as usize];
         let (segment_at, segment, key) =
             self.rows[entity as usize].place(row, segments).ok_or_else(broken)?;
         let blob = segment.blob(&key).ok_or_else(broken)?;
-        let rows = &self.resolved.rows[entity as usize][segment_at];
-        let row_of = |mention: u32| rows.u32(mention as usize);
+        let row_of = |mention: u32| self.resolved.number(entity, segment_at, segment, mention);
 
         let (archived, _) = split_blob(blob).ok_or_else(broken)?;
         let mut linked = Linked { blob: blob.to_vec(), id: key.id, name: None, dangling: 0 };
@@ -164,6 +190,30 @@ impl Plan<'_, '_> {
         Ok(())
     }
 
+    /// Takes note of the types of all sources, before any is written.
+    pub(super) fn read_source_kinds(&mut self) -> Result<()> {
+        let sources = self.rows[Entity::Source as usize].order.len();
+        let kind_of = |row| kind_of_source(&self.link(Entity::Source, row)?.blob);
+        self.source_kinds = (0..sources).into_par_iter().map(kind_of).collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// The sums of all institutions by type, written or not.
+    pub(super) fn sums_of_types(&self) -> Result<TypeSums> {
+        let mut sums = TypeSums::new();
+        for row in 0..self.rows[Entity::Institution as usize].order.len() {
+            add_institution(&mut sums, &self.link(Entity::Institution, row)?.blob)?;
+        }
+        Ok(sums)
+    }
+
+    /// What stands in a row without a record.
+    pub(super) fn stray(&self, entity: Entity, row: u32) -> Option<Mention<'_>> {
+        let at = (row as usize).checked_sub(self.rows[entity as usize].order.len())?;
+        let places = self.resolved.strays.of(entity as u8);
+        (at < places.len()).then(|| self.resolved.strays.get(places.start + at)).flatten()
+    }
+
     fn batch(&self, entity: Entity, from: usize, to: usize) -> Result<Batch> {
         let mut batch = Batch::default();
         for row in from..to {
@@ -223,7 +273,9 @@ impl Plan<'_, '_> {
             let blob = &batch.blobs[from..to];
             match entity {
                 Entity::Source => self.source_kinds.push(kind_of_source(blob)?),
-                Entity::Institution => add_institution(&mut self.type_sums, blob)?,
+                Entity::Institution if !self.is_part => {
+                    add_institution(&mut self.type_sums, blob)?;
+                }
                 _ => return Ok(()),
             }
             from = to;
@@ -345,7 +397,7 @@ impl EntityWriter {
         if let Some(names) = self.names {
             written.push((archive_path(Kind::Names, Some(self.entity)), names.finish()));
         }
-        let redirects = write_redirects(rows, self.entity, &self.directory);
+        let redirects = write_redirects(plan, self.entity, &self.directory);
         written.push((archive_path(Kind::Redirects, Some(self.entity)), redirects));
         let refused = |path: &String| Error::output(self.directory.join(path));
         written
@@ -355,14 +407,26 @@ impl EntityWriter {
     }
 }
 
-/// Writes where merged ids went, a record there or not: references follow them either way.
-fn write_redirects(rows: &Rows, entity: Entity, directory: &Path) -> std::io::Result<Written> {
-    let count = rows.redirects.all().count() as u64;
+/// Writes where merged ids went, a record there or not: references follow them either way. Of a
+/// part, those that lead to something in it.
+fn write_redirects(
+    plan: &Plan<'_, '_>,
+    entity: Entity,
+    directory: &Path,
+) -> std::io::Result<Written> {
+    let (rows, strays) = (&plan.rows[entity as usize], &plan.resolved.strays);
+    let leads = |to: u64| {
+        !plan.is_part
+            || rows.by_id.find(to).is_some()
+            || !strays.with_id(entity as u8, to).is_empty()
+    };
+    let redirects = || rows.redirects.all().filter(|(_, to)| leads(*to));
+    let count = redirects().count() as u64;
     let header =
         Header { kind: Kind::Redirects, entity: Some(entity), published: count, rows: count };
     let path = directory.join(archive_path(Kind::Redirects, Some(entity)));
     let mut writer = ColumnsWriter::create(&path, header)?;
-    for (from, to) in rows.redirects.all() {
+    for (from, to) in redirects() {
         writer.push_pair(from, &to.to_le_bytes())?;
     }
     writer.finish()

@@ -17,7 +17,7 @@ use pinakes_format::{
 };
 use rayon::prelude::*;
 
-use super::{Column, Linker, Segments, broken, merge::Rows};
+use super::{Column, Linker, Segments, broken, marks::Numbered, merge::Rows};
 use crate::{
     error::Result,
     institution_types::FIXED,
@@ -32,10 +32,10 @@ const KINDS: usize = TABLE_FIRST as usize + TABLE_NAMES.len() + 1;
 
 /// A mention of something that is not there, or a code.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Stray {
-    kind: u8,
-    id: u64,
-    name: Option<String>,
+pub(super) struct Stray {
+    pub kind: u8,
+    pub id: u64,
+    pub name: Option<String>,
 }
 
 impl Spill for Stray {
@@ -104,6 +104,21 @@ impl Strays {
         (self.get(low) == Some(mention)).then_some(low)
     }
 
+    /// The places of the strays with an id, one for each spelling.
+    pub(super) fn with_id(&self, kind: u8, id: u64) -> std::ops::Range<usize> {
+        let of = self.of(kind);
+        let first_from = |id| {
+            let (mut low, mut high) = (of.start, of.end);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                let is_below = self.get(middle).is_some_and(|stray| stray.id < id);
+                if is_below { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        first_from(id)..id.checked_add(1).map_or(of.end, first_from)
+    }
+
     /// The number of a code.
     pub(super) fn code(&self, table: Table, text: &str) -> Option<u32> {
         let mention = Mention { kind: table as u8, id: NO_ID, name: Some(text) };
@@ -119,9 +134,42 @@ impl Strays {
 /// For each entity and each of its segments, the row of each mention.
 pub(super) struct Resolved {
     /// By entity, then by segment.
-    pub rows: Vec<Vec<Column>>,
+    rows: Vec<Vec<Column>>,
     /// What is not there.
     pub strays: Strays,
+    /// What is kept of the whole, where that is a part.
+    kept: Option<Kept>,
+}
+
+/// The numbers that what is kept of rows and codes has in a part.
+pub(super) struct Kept {
+    /// By entity, strays after records.
+    pub rows: Vec<Numbered>,
+    pub codes: Numbered,
+}
+
+impl Resolved {
+    /// What is left of it for a part, with the strays that are kept.
+    pub(super) fn reduced(self, strays: Strays, kept: Kept) -> Resolved {
+        Resolved { strays, kept: Some(kept), ..self }
+    }
+
+    /// The row, or the number of the code, that a mention of a segment stands for; `None` where
+    /// there is no such mention, or nothing that is kept makes it.
+    pub(super) fn number(
+        &self,
+        entity: Entity,
+        segment_at: usize,
+        segment: &crate::object::file::Segment<'_>,
+        mention: u32,
+    ) -> Option<u32> {
+        let number = self.rows[entity as usize].get(segment_at)?.u32(mention as usize)?;
+        let Some(kept) = &self.kept else { return Some(number) };
+        match Entity::from_index(segment.mentions.get(mention)?.kind) {
+            Some(entity) => kept.rows[entity as usize].of(number),
+            None => kept.codes.of(number),
+        }
+    }
 }
 
 impl<'o> Linker<'o> {
@@ -148,7 +196,7 @@ impl<'o> Linker<'o> {
             })
             .collect::<Result<Vec<Column>>>()?;
         let sorter = sorter.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let strays = self.spilled(self.write_strays(sorter))?;
+        let strays = self.spilled(sorter.finish().and_then(|strays| self.write_strays(strays)))?;
         let second_pass = all
             .par_iter()
             .zip(&first_pass)
@@ -159,7 +207,7 @@ impl<'o> Linker<'o> {
             .collect::<Result<Vec<Column>>>()?;
         let mut columns = second_pass.into_iter();
         let rows = segments.iter().map(|of| columns.by_ref().take(of.len()).collect()).collect();
-        Ok(Resolved { rows, strays })
+        Ok(Resolved { rows, strays, kept: None })
     }
 
     fn write_rows(&self, rows: &[u32]) -> io::Result<Column> {
@@ -170,13 +218,17 @@ impl<'o> Linker<'o> {
         Column::new(file.into_inner().map_err(|error| error.into_error())?, 4)
     }
 
-    fn write_strays(&self, sorter: Sorter<Stray>) -> io::Result<Strays> {
+    /// Writes strays and codes that come in order, each once.
+    pub(super) fn write_strays(
+        &self,
+        strays: impl Iterator<Item = io::Result<Stray>>,
+    ) -> io::Result<Strays> {
         let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(&self.scratch)?);
         let mut offsets = BufWriter::with_capacity(1 << 16, unnamed_file(&self.scratch)?);
         let mut first = Vec::with_capacity(KINDS);
         let mut last: Option<Stray> = None;
         let (mut count, mut offset) = (0, 0u64);
-        for stray in sorter.finish()? {
+        for stray in strays {
             let stray = stray?;
             if last.as_ref() == Some(&stray) {
                 continue;

@@ -23,6 +23,9 @@ pub(super) trait Level: Record {
 
     /// Fills in siblings and children where the source gave none.
     fn fill_relatives(&mut self, siblings: impl FnOnce() -> Vec<u32>, children: &[u32]);
+
+    /// The rows of its siblings, and of its children.
+    fn relatives(&self) -> [Vec<u32>; 2];
 }
 
 macro_rules! levels {
@@ -42,10 +45,19 @@ macro_rules! levels {
                     .get_or_insert_with(|| siblings().into_iter().map(Ref).collect());
                 levels!(@children self children $children);
             }
+
+            fn relatives(&self) -> [Vec<u32>; 2] {
+                let siblings = self.siblings.iter().flatten().map(|sibling| sibling.0).collect();
+                [siblings, levels!(@below self $children)]
+            }
         })*
     };
     (@parent $self:ident none) => { None };
     (@parent $self:ident $parent:ident) => { $self.$parent.map(|parent| parent.0) };
+    (@below $self:ident none) => { Vec::new() };
+    (@below $self:ident $children:ident) => {
+        $self.$children.iter().flatten().map(|child| child.0).collect()
+    };
     (@children $self:ident $rows:ident none) => { let _ = $rows; };
     (@children $self:ident $rows:ident $children:ident) => {
         $self.$children.get_or_insert_with(|| $rows.iter().copied().map(Ref).collect());
@@ -67,6 +79,11 @@ fn above(entity: Entity) -> Option<Entity> {
         Entity::Field => Some(Entity::Domain),
         _ => None,
     }
+}
+
+/// The level below, if there is one.
+fn below(entity: Entity) -> Option<Entity> {
+    LEVELS.into_iter().find(|level| above(*level) == Some(entity))
 }
 
 /// Evaluates `$body` with `$type` naming the level of an entity; `$other` for all other entities.
@@ -107,6 +124,16 @@ where
 pub(super) fn parent_id(entity: Entity, blob: &[u8], segment: &Segment<'_>) -> Option<u64> {
     let mention = with_level!(entity, L => read::<L>(blob)?.parent(), None)?;
     Some(segment.mentions.get(mention)?.id).filter(|id| *id != NO_ID)
+}
+
+/// The siblings and children in a blob that is linked and complete, which may be the tree's rather
+/// than the record's own.
+pub(super) fn relatives(entity: Entity, blob: &[u8]) -> Option<Vec<(Entity, u32)>> {
+    let [siblings, children] = with_level!(entity, L => read::<L>(blob)?.relatives(), return None);
+    let siblings = siblings.into_iter().map(|row| (entity, row));
+    let children =
+        below(entity).into_iter().flat_map(|below| children.iter().map(move |row| (below, *row)));
+    Some(siblings.chain(children).collect())
 }
 
 /// Passes sums by the nodes of a level on to the nodes above them.
@@ -175,8 +202,7 @@ impl Tree {
     }
 
     fn children(&self, entity: Entity, row: u32) -> &[u32] {
-        let below = LEVELS.into_iter().find(|level| above(*level) == Some(entity));
-        let below = below.and_then(|level| self.0.get(&level));
+        let below = below(entity).and_then(|level| self.0.get(&level));
         below.and_then(|level| level.below.get(&row)).map_or(&[], Vec::as_slice)
     }
 

@@ -159,6 +159,7 @@ impl<'p> Opening<'p> {
             id: String::new(),
             root: String::new(),
             source: SourceParts { newest_updated_date: None, parts: Vec::new() },
+            selection: None,
             counts,
             files: Vec::new(),
         };

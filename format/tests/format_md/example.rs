@@ -247,6 +247,7 @@ pub fn write(directory: &Path) {
         id: String::new(),
         root: String::new(),
         source: SourceParts { newest_updated_date: None, parts: Vec::new() },
+        selection: None,
         counts,
         files: entries,
     };

@@ -1,0 +1,69 @@
+//! What is refused, when, and what is left alone then.
+
+use super::*;
+
+/// A run of `build` with these options; its exit code and what it said.
+fn run(inputs: &Path, out: &Path, more: &[&str]) -> (i32, String) {
+    let mut args: Vec<&OsStr> = vec!["build".as_ref(), inputs.as_os_str()];
+    args.extend(["--quiet".as_ref(), "--out".as_ref(), out.as_os_str()]);
+    args.extend(more.iter().map(OsStr::new));
+    let output = compiler(&args);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code().unwrap(), errors)
+}
+
+#[test]
+fn a_filter_that_is_not_understood_ends_the_run_before_it_begins() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    let check = |wheres: &[&str], expected: &str| {
+        let more: Vec<&str> = wheres.iter().flat_map(|text| ["--where", *text]).collect();
+        // Not even the input is looked for.
+        let (code, said) = run(&place.path().join("absent"), &out, &more);
+        let first = "error: nothing was read, since what to publish is not understood\n";
+        assert_eq!((code, said), (2, format!("{first}{expected}\n")), "{wheres:?}");
+        assert!(!out.exists(), "{wheres:?}");
+    };
+    check(
+        &["outputs:yaer:2020"],
+        "  --where outputs:yaer:2020\n    `yaer`: is no filter key of /outputs; did you mean `year`?",
+    );
+    check(
+        &["outputs:year:2020-x", "works:year:2020"],
+        "  --where outputs:year:2020-x\n    `year:2020-x`: `2020-x` must be an integer of at most 64 \
+         bits, a range such as `1-5`, `1-` or `-5`, a comparison such as `>5`, or `null`\n  \
+         --where works:year:2020\n    `works`: is no entity; did you mean `outputs`?",
+    );
+    check(
+        &["institution-types:id:1"],
+        "  --where institution-types:id:1\n    `id`: /references/institution-types takes no filter",
+    );
+    let many = format!("outputs:{}", vec!["year:2020"; 30].join(","));
+    let half = vec!["year:2020"; 30].join(",");
+    check(
+        &[&many, &many],
+        &format!(
+            "  --where {many}\n    `{half}`: makes more than 50 expressions, searches among them"
+        ),
+    );
+}
+
+#[test]
+fn a_part_of_nothing_is_published_only_where_that_is_allowed() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    let whole = build(&[sample()], &out, &["--quiet"]);
+    let nothing = ["--where", "outputs:year:3000"];
+    let (code, said) = run(&sample(), &out, &nothing);
+    let expected = "error: no record matches any `--where`; nothing was published. Try the filters on \
+                    a snapshot's lists, or allow it with `build --allow-empty`\n";
+    assert_eq!((code, said.as_str()), (4, expected));
+    assert_eq!(out.join("current").canonicalize().unwrap(), whole.canonicalize().unwrap());
+
+    let (code, said) = run(&sample(), &out, &[&nothing[..], &["--allow-empty"]].concat());
+    assert_eq!((code, said.as_str()), (0, ""));
+    let part = Snapshot::open(&out.join("current").canonicalize().unwrap()).unwrap();
+    part.verify().unwrap();
+    let counts = Entity::all().map(|entity| part.count(entity)).collect::<Vec<_>>();
+    assert_eq!(counts, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
+}
