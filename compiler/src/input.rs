@@ -15,9 +15,12 @@ use pinakes_format::entity::Entity;
 
 use self::{
     manifest::check_manifest,
-    recognise::{recognise, recognise_alone},
+    recognise::{is_text, recognise, recognise_alone},
 };
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    side::{self, Recognised, SideTable},
+};
 
 /// What a part holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +33,8 @@ pub enum PartKind {
     Merges(Entity),
     /// The taxonomy table, one topic a row.
     Taxonomy,
+    /// A side table, joined to records.
+    Side(SideTable),
 }
 
 impl PartKind {
@@ -73,8 +78,10 @@ enum Kind {
     OpenAlex,
     Native,
     Taxonomy,
+    Side(SideTable),
 }
 
+/// Those that are no side table's name.
 const KINDS: [(&str, Kind); 3] =
     [("openalex", Kind::OpenAlex), ("native", Kind::Native), ("taxonomy", Kind::Taxonomy)];
 
@@ -89,8 +96,9 @@ pub struct Demands {
 
 /// What the compiler can read, for error messages.
 const EXPECTED: &str = "expected an OpenAlex dump (a directory or file of `<entity>` JSON lines, \
-                        plain, .gz or .zst), the same of what `export` writes, a merged_ids CSV, or \
-                        a taxonomy CSV with a `topic_id` column";
+                        plain, .gz or .zst), the same of what `export` writes, a merged_ids CSV, a \
+                        taxonomy CSV with a `topic_id` column, or a side table (DOAJ, SCImago, \
+                        Scopus, JCR or ABDC as CSV; ROR schema 2 or ORCID as JSON)";
 
 /// Finds the parts of all inputs. Nothing is parsed but manifests.
 ///
@@ -133,7 +141,8 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], demands: Demands) -> Result<Inputs> {
 
 fn split_kind(input: &OsStr) -> (Option<Kind>, &Path) {
     let bytes = input.as_bytes();
-    let given = KINDS.into_iter().find_map(|(name, kind)| {
+    let sides = SideTable::all().map(|table| (table.name(), Kind::Side(table)));
+    let given = KINDS.into_iter().chain(sides).find_map(|(name, kind)| {
         let path = bytes.strip_prefix(name.as_bytes())?.strip_prefix(b":")?;
         Some((Some(kind), Path::new(OsStr::from_bytes(path))))
     });
@@ -168,6 +177,9 @@ fn walk(
             let size_bytes = metadata.len();
             found.parts.push(Part { path, kind, size_bytes, listed_records: None });
         } else {
+            if is_text(name) && side::recognise(&path).is_ok_and(Recognised::is_ror_schema_1) {
+                *found.warnings.entry("ror_schema_1_skipped".into()).or_default() += 1;
+            }
             found.skipped.push(path);
         }
     }

@@ -30,6 +30,7 @@ mod report;
 mod rows;
 pub mod selection;
 mod shown;
+mod side;
 mod sort;
 mod strict;
 mod taxonomy_table;

@@ -139,6 +139,11 @@ impl Lines {
         }
     }
 
+    /// The rest of the part, uncompressed, for a reader that knows its elements itself.
+    pub fn into_reader(self) -> BufReader<Box<dyn Read + Send>> {
+        self.reader
+    }
+
     /// Uncompressed bytes read so far.
     pub fn offset_bytes(&self) -> u64 {
         self.offset_bytes

@@ -14,6 +14,7 @@ mod publish;
 mod records;
 mod redirects;
 mod resolve;
+mod side;
 mod taxonomy;
 mod types;
 
@@ -35,6 +36,7 @@ use crate::{
 
 pub(crate) use publish::remove_tree;
 pub use publish::{OutputLock, Published, check_out, link, publish, refuse_shrinking};
+pub use side::SideTally;
 
 /// The code under which a topic is set aside whose parent no source names.
 pub const NO_PARENT: &str = "no_parent";

@@ -10,6 +10,7 @@ pub mod file;
 pub mod key;
 pub mod mentions;
 pub mod segment;
+pub mod side;
 
 pub use file::{Object, ObjectWriter};
 pub use key::{Key, Origin};

@@ -12,7 +12,7 @@ use crate::{
     compile::Stage,
     error::{Error, Result},
     input::Inputs,
-    link::Tally,
+    link::{SideTally, Tally},
     shown::shown,
 };
 
@@ -35,6 +35,8 @@ pub struct RunReport {
     pub skipped_files: Vec<String>,
     /// The accounting by entity.
     pub entities: BTreeMap<String, Tally>,
+    /// The accounting by side table, of those there were.
+    pub side_tables: BTreeMap<String, SideTally>,
     /// Warnings by code.
     pub warnings: BTreeMap<String, u64>,
     /// Bad records by code, all of them.
@@ -104,6 +106,20 @@ impl RunReport {
                 tally.quarantined,
                 tally.derived,
                 tally.dangling
+            );
+        }
+        if !self.side_tables.is_empty() {
+            let _ = writeln!(
+                text,
+                "{:<18}{:>12}{:>12}{:>11}{:>12}",
+                "side table", "read", "joined", "unmatched", "bad"
+            );
+        }
+        for (table, tally) in &self.side_tables {
+            let _ = writeln!(
+                text,
+                "{table:<18}{:>12}{:>12}{:>11}{:>12}",
+                tally.read, tally.joined, tally.unmatched, tally.quarantined
             );
         }
         if !self.warnings.is_empty() {

@@ -10,8 +10,10 @@ use crate::{input::Demands, lenient::MemberLimits, reading::Reading, selection::
 #[derive(Args, Debug)]
 pub(super) struct InputArgs {
     /// What to compile, as `[KIND:]PATH`: an OpenAlex dump (a directory or file, JSON lines, plain,
-    /// .gz or .zst), what `export` wrote, merged ids, or a taxonomy CSV. KIND is openalex, native (as
-    /// exported) or taxonomy; without it, the input is recognised or refused.
+    /// .gz or .zst), what `export` wrote, merged ids, a taxonomy CSV, or a side table: DOAJ, SCImago,
+    /// Scopus, JCR or ABDC as CSV, ROR schema 2 or ORCID as JSON. KIND is openalex, native (as
+    /// exported), taxonomy, doaj, scimago, scopus, jcr, abdc, ror or orcid; without it, the input is
+    /// recognised or refused.
     #[arg(required = true, value_name = "INPUT")]
     pub(super) inputs: Vec<OsString>,
 

@@ -228,6 +228,7 @@ impl Run {
         let report = &mut self.report;
         report.snapshot_bytes = finished.manifest.files.iter().map(|file| file.size_bytes).sum();
         report.entities = finished.tallies.clone();
+        report.side_tables = finished.side_tallies.clone();
         for (code, count) in &finished.warnings {
             *report.warnings.entry(code.clone()).or_default() += count;
         }
@@ -275,7 +276,8 @@ fn emptied(stage: &Stage) -> Option<String> {
             *read.entry(name).or_default() += part.object.report().read.get(name).unwrap_or(&0);
         }
     }
-    let reports = || stage.parts.iter().map(|part| part.object.report());
+    let records = || stage.parts.iter().filter(|part| !matches!(part.part.kind, PartKind::Side(_)));
+    let reports = || records().map(|part| part.object.report());
     let all: u64 = reports().flat_map(|report| report.read.values()).sum();
     let bad: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
     if all == bad {

@@ -1,7 +1,5 @@
 //! Reading one part into its object, line by line or row by row.
 
-use std::collections::BTreeMap;
-
 use csv::StringRecord;
 use pinakes_format::entity::Entity;
 
@@ -20,7 +18,7 @@ use crate::{
     openalex::{self, BadRecord, Reader},
     reading::Reading,
     rows::{Row, Rows},
-    taxonomy_table, times,
+    side, taxonomy_table, times,
 };
 
 /// Topics of one part whose places are kept, far more than there are.
@@ -45,6 +43,7 @@ pub(super) fn read_part(part: &Part, reading: &Reading, object: &mut ObjectWrite
         }
         PartKind::Merges(entity) => read_merges(part, entity, reading, object)?,
         PartKind::Taxonomy => read_taxonomy(part, reading, object, &mut derived)?,
+        PartKind::Side(table) => side::read(part, table, reading, object)?,
     };
     derived.write(object)?;
     if FrontEnd::of(part.kind).is_some() && object.report.read.is_empty() {
@@ -69,7 +68,7 @@ impl FrontEnd {
         match kind {
             PartKind::Records(entity) => Some((FrontEnd::OpenAlex, entity)),
             PartKind::Native(entity) => Some((FrontEnd::Native, entity)),
-            PartKind::Merges(_) | PartKind::Taxonomy => None,
+            PartKind::Merges(_) | PartKind::Taxonomy | PartKind::Side(_) => None,
         }
     }
 }
@@ -84,7 +83,7 @@ fn read_records(
 ) -> Result<u64> {
     let mut lines = Lines::open(&part.path, reading)?;
     while let Some(line) = lines.next_line()? {
-        count(&mut object.report.read, entity.facts().plural);
+        object.report.count_read(entity.facts().plural);
         let mut line_hash = [0; 16];
         line_hash.copy_from_slice(&blake3::hash(line.bytes).as_bytes()[..16]);
         let mut reader = Reader { object, derived, line_hash };
@@ -131,8 +130,23 @@ fn take_note(
         Err(BadRecord::Fatal(error)) => return Err(error),
         Err(BadRecord::Quarantine { code, id }) => (code, id),
     };
-    count(&mut object.report.quarantined, entity.facts().plural);
-    count(&mut object.report.bad_by_code, code);
+    note_bad(object, entity.facts().plural, line, code, id)
+}
+
+/// Counts and lists a line or row that is set aside, of an entity by its plural or of a side table
+/// by its name.
+///
+/// # Errors
+///
+/// Where the object cannot be written.
+pub(crate) fn note_bad(
+    object: &mut ObjectWriter,
+    of: &str,
+    line: &Line<'_>,
+    code: &str,
+    id: Option<String>,
+) -> Result<()> {
+    object.report.count_quarantined(of, code);
     if object.report.bad_lines.len() < BAD_LINES_MAX {
         let raw = object.keep_raw(line.bytes)?;
         object.report.bad_lines.push(BadLine {
@@ -146,15 +160,6 @@ fn take_note(
     Ok(())
 }
 
-fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
-    match counts.get_mut(name) {
-        Some(count) => *count += 1,
-        None => {
-            counts.insert(name.to_string(), 1);
-        }
-    }
-}
-
 fn read_taxonomy(
     part: &Part,
     reading: &Reading,
@@ -165,7 +170,7 @@ fn read_taxonomy(
     let Some(header) = rows.next_row()? else { return Ok(rows.offset_bytes()) };
     let columns = taxonomy_table::columns(&header.cells.unwrap_or_default(), &part.path)?;
     while let Some(row) = rows.next_row()? {
-        count(&mut object.report.read, Entity::Topic.facts().plural);
+        object.report.count_read(Entity::Topic.facts().plural);
         let line_hash = row.cells.as_ref().map(taxonomy_table::row_hash).unwrap_or_default();
         let outcome = match &row.cells {
             Ok(cells) => columns.read(cells, &mut Reader { object, derived, line_hash }),

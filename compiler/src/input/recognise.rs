@@ -12,6 +12,7 @@ use crate::{
     lines::Lines,
     native::{self, Told},
     reading::Reading,
+    side::{self, Recognised},
 };
 
 /// What a file in a directory is, by its name and place, and by its first line where that is native;
@@ -31,15 +32,30 @@ pub(super) fn recognise(root: &Path, path: &Path) -> Option<PartKind> {
         return entity.filter(|_| is_csv).map(PartKind::Merges);
     }
     if is_csv {
-        return is_taxonomy(path).then_some(PartKind::Taxonomy);
+        return is_taxonomy(path).then_some(PartKind::Taxonomy).or_else(|| side_table(path));
     }
     let is_lines = ["gz", "zst", "jsonl", "ndjson", "json"]
         .iter()
         .any(|extension| name.ends_with(&format!(".{extension}")));
-    if !is_lines {
-        return None;
+    let records = || native_kind(entity, path).or_else(|| entity.map(PartKind::Records));
+    let found = if is_lines { records() } else { None };
+    found.or_else(|| if is_text(name) { side_table(path) } else { None })
+}
+
+/// Whether a file may be a table or JSON, by its name.
+pub(super) fn is_text(name: &str) -> bool {
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    ["csv", "tsv", "txt", "jsonl", "ndjson", "json"]
+        .iter()
+        .any(|extension| name.ends_with(&format!(".{extension}")))
+}
+
+/// The side table that a file holds.
+fn side_table(path: &Path) -> Option<PartKind> {
+    match side::recognise(path) {
+        Ok(Recognised::Table(table)) => Some(PartKind::Side(table)),
+        _ => None,
     }
-    native_kind(entity, path).or_else(|| entity.map(PartKind::Records))
 }
 
 /// What a file of native lines is, whose name or place may tell its entity.
@@ -56,14 +72,20 @@ pub(super) fn recognise_alone(path: &Path, kind: Option<Kind>, size_bytes: u64) 
         path: path.to_path_buf(),
         reason: format!("is nothing the compiler knows; {EXPECTED}"),
     };
+    let side = match kind {
+        Some(Kind::OpenAlex | Kind::Native | Kind::Taxonomy) => None,
+        Some(Kind::Side(table)) => side::given(path, Some(table))?,
+        None => side::given(path, None)?,
+    };
     let found = match kind {
+        _ if side.is_some() => side.map(PartKind::Side),
         Some(Kind::Taxonomy) => is_taxonomy(path).then_some(PartKind::Taxonomy),
         _ => recognise(path.parent().unwrap_or(path), path)
             .or_else(|| is_taxonomy(path).then_some(PartKind::Taxonomy))
             .or_else(|| native_kind(None, path))
             .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
     };
-    if first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
+    if side.is_none() && first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
         return Err(Error::Input {
             path: path.to_path_buf(),
             reason: "is a JSON array; give one object a line (`jq -c '.[]'` makes it so)".into(),

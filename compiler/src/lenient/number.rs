@@ -60,7 +60,8 @@ pub enum Number {
 }
 
 impl Number {
-    fn parse(text: &str) -> Number {
+    /// The number a text spells; null, with a warning, where it spells none.
+    pub(crate) fn parse(text: &str) -> Number {
         let text = text.trim();
         if let Ok(integer) = text.parse() {
             return Number::Integer(integer);

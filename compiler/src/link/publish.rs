@@ -22,7 +22,7 @@ use pinakes_format::{
 };
 
 use super::{
-    Linker, Tally, broken,
+    Linker, SideTally, Tally, broken,
     merge::{Rows, Sums, has_mentioned_alone},
     orphans::{Above, Orphans},
     records::{Plan, WrittenFile, write_strings},
@@ -42,9 +42,11 @@ const CHECKED_ROWS: u32 = 1_000;
 /// The report of a snapshot. A type of its own, since the order of a `serde_json::Value`'s members
 /// depends on the features that other crates of a build ask for, and these are bytes of the snapshot.
 #[derive(serde::Serialize)]
-struct Accounting<'a> {
-    entities: &'a BTreeMap<String, Tally>,
-    warnings: &'a BTreeMap<String, u64>,
+struct Accounting {
+    entities: BTreeMap<String, Tally>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    side_tables: BTreeMap<String, SideTally>,
+    warnings: BTreeMap<String, u64>,
 }
 
 /// The rows of every entity, and what merging them told.
@@ -71,6 +73,8 @@ pub struct Published {
     pub manifest: Manifest,
     /// The accounting by entity.
     pub tallies: BTreeMap<String, Tally>,
+    /// The accounting by side table, of those there were.
+    pub side_tallies: BTreeMap<String, SideTally>,
     /// Warnings by code.
     pub warnings: BTreeMap<String, u64>,
     /// The topics set aside because a parent of theirs has no record.
@@ -244,12 +248,13 @@ impl Linker<'_> {
 
         let bar =
             self.progress.begin("resolve", "segments", segments.iter().flatten().count() as u64, 0);
-        let mut resolved = self.resolve(&segments, &rows)?;
+        let mut side = self.side_tables(&segments, &rows)?;
+        let mut resolved = self.resolve(&segments, &rows, side.codes()?)?;
         bar.end();
 
         let mut type_sums = BTreeMap::new();
         if let Some(selection) = selection {
-            let mut whole = Plan::new(&segments, &rows, &resolved, &sums, newest);
+            let mut whole = Plan::new(&segments, &rows, &resolved, &side, &sums, newest);
             whole.read_tree()?;
             whole.read_source_kinds()?;
             let total: u64 = rows.iter().map(|rows| rows.order.len() as u64).sum();
@@ -257,12 +262,14 @@ impl Linker<'_> {
             let (kept, sums) = self.reach(selection, &whole)?;
             type_sums = sums;
             (rows, resolved) = self.reduce(rows, resolved, kept, &segments)?;
+            // What it knows of rows is of those before.
+            side = self.side_tables(&segments, &rows)?;
             bar.end();
         }
 
         let total: u64 = rows.iter().map(|rows| rows.order.len() as u64).sum();
         let bar = self.progress.begin("write", "records", total, total);
-        let mut plan = Plan::new(&segments, &rows, &resolved, &sums, newest);
+        let mut plan = Plan::new(&segments, &rows, &resolved, &side, &sums, newest);
         plan.is_part = selection.is_some();
         plan.type_sums = type_sums;
         plan.read_tree()?;
@@ -278,13 +285,14 @@ impl Linker<'_> {
         bar.end();
         let counts = self.counts(directory)?;
         files.extend(self.write_indexes(directory, counts.clone())?);
-        let (tallies, warnings) = self.tallies(&rows, &dangling, &counts)?;
+        let (entities, warnings) = self.tallies(&rows, &dangling, &counts)?;
+        let side_tables = side.tallies(self.objects)?;
         let selection = selection.map(|selection| manifest::Selection {
             filters: selection.filters(),
-            excluded: tallies.iter().map(|(name, tally)| (name.clone(), tally.excluded)).collect(),
+            excluded: entities.iter().map(|(name, tally)| (name.clone(), tally.excluded)).collect(),
         });
-        let mut finished =
-            self.seal(directory, files, (tallies, warnings), selection, newest, counts)?;
+        let accounting = Accounting { entities, side_tables, warnings };
+        let mut finished = self.seal(directory, files, newest, counts, selection, accounting)?;
         finished.orphans = orphans;
         Ok(finished)
     }
@@ -414,13 +422,12 @@ impl Linker<'_> {
         &self,
         directory: &Path,
         mut files: Vec<WrittenFile>,
-        (tallies, warnings): Tallies,
-        selection: Option<manifest::Selection>,
         newest: Option<i64>,
         counts: BTreeMap<String, Counts>,
+        selection: Option<manifest::Selection>,
+        accounting: Accounting,
     ) -> Result<Published> {
-        let report = Accounting { entities: &tallies, warnings: &warnings };
-        let mut text = serde_json::to_vec_pretty(&report)
+        let mut text = serde_json::to_vec_pretty(&accounting)
             .map_err(|error| Error::Internal(error.to_string()))?;
         text.push(b'\n');
         let report = write_whole(&directory.join(REPORT), &text)?;
@@ -454,8 +461,14 @@ impl Linker<'_> {
         };
         manifest.seal();
         write_whole(&directory.join(MANIFEST), &manifest.text())?;
-        let orphans = Orphans::default();
-        Ok(Published { path: directory.to_path_buf(), manifest, tallies, warnings, orphans })
+        Ok(Published {
+            path: directory.to_path_buf(),
+            manifest,
+            tallies: accounting.entities,
+            side_tallies: accounting.side_tables,
+            warnings: accounting.warnings,
+            orphans: Orphans::default(),
+        })
     }
 
     /// Rows of each entity, as the headers of its files say them.

@@ -20,6 +20,7 @@ use super::{
     Segments, broken,
     merge::{Rows, Sums},
     resolve::Resolved,
+    side::SideTables,
     taxonomy::{LEVELS, Tree},
     types::{TypeList, TypeSums, add_institution, is_list},
 };
@@ -36,6 +37,7 @@ pub(super) struct Plan<'a, 'o> {
     pub segments: &'a [Segments<'o>],
     pub rows: &'a [Rows],
     pub resolved: &'a Resolved,
+    pub side: &'a SideTables<'o>,
     /// Sums by the ids of the taxonomy's nodes.
     pub sums: &'a BTreeMap<Entity, Sums>,
     pub tree: Tree,
@@ -77,6 +79,7 @@ impl<'a, 'o> Plan<'a, 'o> {
         segments: &'a [Segments<'o>],
         rows: &'a [Rows],
         resolved: &'a Resolved,
+        side: &'a SideTables<'o>,
         sums: &'a BTreeMap<Entity, Sums>,
         newest_micros: Option<i64>,
     ) -> Plan<'a, 'o> {
@@ -84,6 +87,7 @@ impl<'a, 'o> Plan<'a, 'o> {
             segments,
             rows,
             resolved,
+            side,
             sums,
             tree: Tree::default(),
             source_kinds: Vec::new(),
@@ -148,6 +152,9 @@ impl Plan<'_, '_> {
         linked.name = name;
         if LEVELS.contains(&entity) {
             linked.blob = self.complete(entity, row, &key, &linked.blob)?;
+        }
+        if let Some(blob) = self.side.complete(entity, &linked.blob, &self.resolved.strays)? {
+            linked.blob = blob;
         }
         Ok(linked)
     }

@@ -5,6 +5,7 @@
 //! without ids, and their place among all codes is their number.
 
 use std::{
+    collections::BTreeSet,
     io::{self, BufWriter, Read, Seek, Write},
     sync::Mutex,
 };
@@ -173,8 +174,14 @@ impl Resolved {
 }
 
 impl<'o> Linker<'o> {
-    /// Resolves every mention of every segment.
-    pub(super) fn resolve(&self, segments: &[Segments<'o>], rows: &[Rows]) -> Result<Resolved> {
+    /// Resolves every mention of every segment. `codes` are those that side tables bring along, by
+    /// their tables.
+    pub(super) fn resolve(
+        &self,
+        segments: &[Segments<'o>],
+        rows: &[Rows],
+        codes: BTreeSet<(u8, String)>,
+    ) -> Result<Resolved> {
         let sorter = Mutex::new(Sorter::new(&self.scratch, self.sorter_bytes()));
         let push = |strays: Vec<Stray>| {
             let mut sorter = sorter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -186,6 +193,8 @@ impl<'o> Linker<'o> {
             name: Some(fixed.code.to_owned()),
         });
         push(fixed.collect())?;
+        let codes = codes.into_iter();
+        push(codes.map(|(kind, code)| Stray { kind, id: NO_ID, name: Some(code) }).collect())?;
         let all: Vec<_> = segments.iter().flatten().collect();
         let first_pass = all
             .par_iter()

@@ -19,22 +19,24 @@ use super::{
     key::{KEY_BYTES, Key},
     mentions::Mentions,
     segment::{SegmentBuilder, SegmentShape},
+    side::{SideBuilder, SideSegment, SideShape},
 };
 use crate::{
     error::{Error, Result},
     lines::RAW_BYTES_MAX,
+    side::SideTable,
 };
 
 /// Raised whenever an object's bytes or their meaning change; another version is compiled anew.
-pub const OBJECT_VERSION: u64 = 2;
+pub const OBJECT_VERSION: u64 = 3;
 const FOOTER_BYTES: usize = 48;
 
 /// What became of one part's lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartReport {
-    /// Lines or rows read, by entity.
+    /// Lines or rows read, by entity or side table.
     pub read: BTreeMap<String, u64>,
-    /// Lines set aside, by entity.
+    /// Lines set aside, by entity or side table.
     pub quarantined: BTreeMap<String, u64>,
     /// What was bad but cost no record, by code.
     pub warnings: BTreeMap<String, u64>,
@@ -46,6 +48,28 @@ pub struct PartReport {
     pub topics: Vec<KeptLine>,
     /// The newest `updated_date` of its records, in microseconds since 1970.
     pub newest_updated_micros: Option<i64>,
+}
+
+impl PartReport {
+    /// Counts a line or row read, of an entity by its plural or of a side table by its name.
+    pub fn count_read(&mut self, of: &str) {
+        count(&mut self.read, of);
+    }
+
+    /// Counts a line or row set aside for what `code` says.
+    pub fn count_quarantined(&mut self, of: &str, code: &str) {
+        count(&mut self.quarantined, of);
+        count(&mut self.bad_by_code, code);
+    }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, of: &str) {
+    match counts.get_mut(of) {
+        Some(count) => *count += 1,
+        None => {
+            counts.insert(of.to_string(), 1);
+        }
+    }
 }
 
 /// A line set aside.
@@ -109,6 +133,7 @@ pub struct Merge {
 struct Directory {
     part: String,
     segments: Vec<SegmentShape>,
+    sides: Vec<SideShape>,
     merges: Vec<Merge>,
     report: PartReport,
 }
@@ -120,6 +145,8 @@ pub struct ObjectWriter {
     file: BufWriter<HashingFile>,
     builders: Vec<Option<SegmentBuilder>>,
     segments: Vec<SegmentShape>,
+    side: Option<SideBuilder>,
+    sides: Vec<SideShape>,
     /// Ids merged into others, to be kept with the segments.
     pub merges: Vec<Merge>,
     /// What became of the part's lines.
@@ -163,6 +190,8 @@ impl ObjectWriter {
             file: BufWriter::with_capacity(1 << 18, file),
             builders: Entity::all().map(|_| None).collect(),
             segments: Vec::new(),
+            side: None,
+            sides: Vec::new(),
             merges: Vec::new(),
             report: PartReport::default(),
             raw_bytes: 0,
@@ -212,6 +241,26 @@ impl ObjectWriter {
         Ok(())
     }
 
+    /// The segment that rows of a side table go to now; a part holds rows of one table.
+    ///
+    /// # Errors
+    ///
+    /// Where a full one cannot be written.
+    pub fn side(&mut self, table: SideTable) -> Result<&mut SideBuilder> {
+        if self.side.as_ref().is_some_and(SideBuilder::is_full) {
+            self.close_side()?;
+        }
+        Ok(self.side.get_or_insert_with(|| SideBuilder::new(table)))
+    }
+
+    fn close_side(&mut self) -> Result<()> {
+        let Some(builder) = &mut self.side else { return Ok(()) };
+        let from = self.file.get_ref().bytes + self.file.buffer().len() as u64;
+        let shape = builder.write(from, &mut self.file).map_err(Error::output(&self.temporary))?;
+        self.sides.push(shape);
+        Ok(())
+    }
+
     /// Writes what is left, and puts the object in its place.
     ///
     /// # Errors
@@ -221,9 +270,11 @@ impl ObjectWriter {
         for slot in 0..self.builders.len() {
             self.close(slot)?;
         }
+        self.close_side()?;
         let directory = Directory {
             part: part.to_string(),
             segments: std::mem::take(&mut self.segments),
+            sides: std::mem::take(&mut self.sides),
             merges: std::mem::take(&mut self.merges),
             report: std::mem::take(&mut self.report),
         };
@@ -284,7 +335,11 @@ impl Object {
         };
         let directory = read_directory(&map);
         let object = directory.map(|directory| Object { map, directory });
-        Ok(object.filter(|object| object.segments().all(|segment| segment.is_some())))
+        let is_whole = |object: &Object| {
+            object.segments().all(|segment| segment.is_some())
+                && object.sides().all(|(_, side)| side.is_some())
+        };
+        Ok(object.filter(is_whole))
     }
 
     /// The BLAKE3 hash of the part it was compiled from, in hex.
@@ -314,6 +369,16 @@ impl Object {
 
     fn segments(&self) -> impl Iterator<Item = Option<Segment<'_>>> {
         self.directory.segments.iter().map(|shape| self.segment(shape))
+    }
+
+    fn sides(&self) -> impl Iterator<Item = (u8, Option<SideSegment<'_>>)> {
+        let sides = self.directory.sides.iter();
+        sides.map(|shape| (shape.table, SideSegment::read(&self.map, shape)))
+    }
+
+    /// The segments of one side table.
+    pub fn sides_of(&self, table: SideTable) -> impl Iterator<Item = SideSegment<'_>> {
+        self.sides().filter(move |(of, _)| *of == table as u8).filter_map(|(_, side)| side)
     }
 
     /// The segments of one entity.

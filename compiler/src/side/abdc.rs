@@ -1,0 +1,55 @@
+//! The ABDC journal quality list.
+
+use pinakes_format::record::Abdc;
+
+use super::{
+    SideTable,
+    list::{Column, List, best_first, fill_members},
+};
+
+/// Spellings of headings that the list has had.
+pub static LIST: List<Abdc> = List {
+    table: SideTable::Abdc,
+    known_by: &[
+        &["ISSN", "ISSN Online"],
+        &["# rating", "rating", "rating #", "ABDC rating", "ABDC # rating", "# ABDC rating"],
+    ],
+    columns: &[
+        Column {
+            spellings: &["ISSN"],
+            take: |row, cell| {
+                row.take_issns(cell);
+            },
+        },
+        Column {
+            spellings: &["ISSN Online", "eISSN"],
+            take: |row, cell| {
+                row.take_issns(cell);
+            },
+        },
+        Column { spellings: &["Year"], take: |row, cell| row.vintage = cell.vintage() },
+        Column {
+            spellings: &[
+                "# rating",
+                "rating #",
+                "ABDC # rating",
+                "# ABDC rating",
+                "ABDC rating",
+                "rating",
+            ],
+            take: |row, cell| row.value.rating = cell.text().map(|text| text.to_uppercase()),
+        },
+    ],
+    notes: &[],
+};
+
+/// What all rows of one journal give together: the best rating, `A*` before `A` before `B`.
+pub fn combine(rows: Vec<Abdc>) -> Abdc {
+    let rows = best_first(rows, |row| {
+        let rating = row.rating.clone();
+        (rating.is_none(), rating.as_deref() != Some("A*"), rating)
+    });
+    let mut abdc = Abdc::default();
+    fill_members!(abdc, &rows, rating);
+    abdc
+}
