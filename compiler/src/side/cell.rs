@@ -114,13 +114,17 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The ISSNs in it, as keys. `Err` where there is text and no ISSN in it.
+    /// The ISSNs in it, as keys; what stands beside them counts as a warning. `Err` where there is
+    /// text and no ISSN in it.
     pub fn issns(self) -> Result<Vec<u64>, ()> {
-        let parts = self.text.split([',', ';', '|', '/', ' ']).map(str::trim);
+        let text = if self.is_nothing() { "" } else { self.text };
+        let parts = text.split([',', ';', '|', '/', ' ']).map(str::trim);
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         let keys: Vec<u64> = parts.iter().filter_map(|part| keys::issn(part)).collect();
-        if keys.is_empty() && !parts.is_empty() && !self.is_nothing() {
-            return Err(());
+        match keys.len() {
+            0 if !parts.is_empty() => return Err(()),
+            count if count < parts.len() => warn("bad_issn"),
+            _ => {}
         }
         Ok(keys)
     }
@@ -231,5 +235,6 @@ mod tests {
         assert_eq!(keys("-"), Ok(vec![]));
         assert_eq!(keys("****-****"), Ok(vec![]));
         assert_eq!(keys("not one"), Err(()));
+        assert_eq!(take_warnings(), [("bad_issn", 1)].into());
     }
 }

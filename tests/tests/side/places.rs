@@ -1,0 +1,141 @@
+//! ROR's organisations.
+
+use std::io::Read;
+
+use pinakes_format::{entity::Entity, render::Shape, snapshot::Snapshot};
+use serde_json::{Value, json};
+
+use super::Place;
+
+const SILENT: &str = r#"{"id":"https://ror.org/013meh722","names":[{"value":"Silent University","types":["ror_display","label"],"lang":"en"},{"value":"Universität der Stille","types":["label"],"lang":"de"},{"value":"SU","types":["acronym"],"lang":null},{"value":"The Silent","types":["alias"],"lang":null}],"locations":[{"geonames_id":2643743,"geonames_details":{"name":"London","country_code":"GB","country_name":"United Kingdom","country_subdivision_name":"England","lat":51.5,"lng":-0.125}}],"relationships":[{"type":"child","id":"https://ror.org/052gg0110","label":"Told"},{"type":"Parent","id":"https://ror.org/0aaaaaa00","label":"Nowhere"}],"status":"active","types":["education"],"admin":{"last_modified":{"date":"2024-05-06"}}}"#;
+
+const TELLING: &str = r#"{"id":"https://ror.org/052gg0110","names":[{"value":"Other name","types":["ror_display"]},{"value":"ON","types":["acronym"]},{"value":"Alias","types":["alias"]}],"locations":[{"geonames_id":7,"geonames_details":{"name":"Elsewhere","country_code":"FR","country_name":"France","lat":1,"lng":2}}],"relationships":[{"type":"parent","id":"https://ror.org/013meh722"}]}"#;
+
+const STRANGER: &str =
+    r#"{"id":"https://ror.org/0bbbbbb00","names":[{"value":"Stranger","types":["ror_display"]}]}"#;
+
+/// The institution that the dump says nothing of, as ROR makes it.
+fn silent() -> Value {
+    let mut institution = json!({
+        "id": "HX_I1", "ror": "https://ror.org/013meh722", "name": "Silent University",
+        "country": {"code": "GB", "name": "United Kingdom"}, "outputs_count": 3,
+        "display_name_acronyms": ["SU"],
+        "display_name_alternatives": ["Universität der Stille", "The Silent"],
+        "associated_institutions": [
+            {"id": "HX_I2", "name": "Telling University", "relationship": "child"}
+        ],
+        "geo": {
+            "city": "London", "geonames_city_id": "2643743", "region": "England",
+            "country_code": "GB", "country": "United Kingdom", "latitude": 51.5, "longitude": -0.125
+        },
+        "international": {
+            "display_name": {"en": "Silent University", "de": "Universität der Stille"}
+        },
+        "ids": {"grid": null, "wikipedia": null, "openalex": "https://openalex.org/I1"},
+    });
+    for member in [
+        "type",
+        "homepage_url",
+        "image_url",
+        "image_thumbnail_url",
+        "repositories",
+        "cited_by_count",
+        "summary_stats",
+        "counts_by_year",
+        "roles",
+        "updated_date",
+        "created_date",
+        "topics",
+    ] {
+        institution[member] = Value::Null;
+    }
+    institution
+}
+
+#[test]
+fn ror_speaks_where_the_dump_is_silent_and_nowhere_else() {
+    let place = Place::new();
+    let lines = [SILENT, TELLING, STRANGER].join("\n");
+    let array = format!("[\n  {}\n]\n", [SILENT, TELLING, STRANGER].join(",\n  "));
+    for (name, bytes) in [("ror.jsonl", lines), ("ror.json", array)] {
+        place.write(name, bytes);
+        let run = place.build(&[name]);
+        assert_eq!(run.tally("ror"), [3, 2, 1, 0]);
+        let institution = |id| run.record(Entity::Institution, id, Shape::Single);
+        assert_eq!(institution(1), silent(), "{name}");
+        let telling = institution(2);
+        assert_eq!(telling["name"], json!("Telling University"));
+        assert_eq!(telling["country"], json!({"code": "GB", "name": "United Kingdom"}));
+        assert_eq!(telling["display_name_acronyms"], json!(["TU"]));
+        assert_eq!(telling["display_name_alternatives"], json!(["Alias"]));
+        assert_eq!(
+            telling["geo"],
+            json!({
+                "city": "Oxford", "geonames_city_id": "7", "region": null, "country_code": "FR",
+                "country": "France", "latitude": 51.75, "longitude": 2
+            })
+        );
+        assert_eq!(
+            telling["associated_institutions"],
+            json!([{"id": "HX_I9", "name": "Gone", "relationship": "child"}])
+        );
+        assert_eq!(telling["international"], json!({"display_name": {"en": "Telling University"}}));
+        let unknown = institution(3);
+        assert_eq!(unknown["geo"], Value::Null);
+    }
+}
+
+#[test]
+fn what_ror_adds_is_found_by_its_words() {
+    let place = Place::new();
+    place.write("ror.jsonl", SILENT);
+    let run = place.build(&["ror.jsonl"]);
+    let snapshot: &Snapshot = run.snapshot.as_ref().unwrap();
+    let words = snapshot.words(Entity::Institution).unwrap();
+    let found = words.from(b"stille").unwrap();
+    assert_eq!(found.here().map(|(word, _)| word), Some(b"stille".as_slice()));
+}
+
+/// Real records: those that ROR knows of gain a place, and none loses anything.
+#[test]
+fn real_organisations_fill_in_real_institutions() {
+    let test = "real_organisations_fill_in_real_institutions";
+    let Some(large) = pinakes_tests::shared("large", test) else { return };
+    let institutions = large.join("openalex/institutions");
+    let table = large.join("ror/ror-schema-v2.jsonl.gz");
+    let out = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let without =
+        pinakes_tests::build(std::slice::from_ref(&institutions), out[0].path(), &["--quiet"]);
+    let with = pinakes_tests::build(&[institutions, table.clone()], out[1].path(), &["--quiet"]);
+    let [without, with] = [without, with].map(|path| Snapshot::open(&path).unwrap());
+    with.verify().unwrap();
+    let mut lines = String::new();
+    let file = std::fs::File::open(table).unwrap();
+    flate2::read::MultiGzDecoder::new(file).read_to_string(&mut lines).unwrap();
+    let known: std::collections::BTreeMap<String, Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|record| (record["id"].as_str().unwrap().to_owned(), record))
+        .collect();
+    let mut joined = 0;
+    for row in 0..with.count(Entity::Institution) {
+        let [before, after] = [&without, &with].map(|snapshot| {
+            let mut page = pinakes_format::render::Page::new(snapshot, Shape::Single);
+            snapshot.render(Entity::Institution, row, &mut page).unwrap();
+            serde_json::from_slice::<Value>(&page.out).unwrap()
+        });
+        let Some(organisation) = after["ror"].as_str().and_then(|ror| known.get(ror)) else {
+            assert_eq!(before, after);
+            continue;
+        };
+        joined += 1;
+        for (member, value) in before.as_object().unwrap() {
+            let was_silent = value.is_null() || value == &json!([]);
+            assert!(was_silent || member == "geo" || after[member] == *value, "{member}: {after}");
+        }
+        let city = before["geo"]["city"].as_str();
+        let given = organisation["locations"][0]["geonames_details"]["name"].as_str();
+        assert_eq!(after["geo"]["city"].as_str(), city.or(given));
+    }
+    assert!(joined > 50, "{joined} joined");
+}

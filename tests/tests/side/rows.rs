@@ -1,0 +1,192 @@
+//! What is wrong with rows and files, and what that costs.
+
+use std::fs;
+
+use pinakes_format::entity::Entity;
+use pinakes_tests::{compiler, files_below, write_files};
+use serde_json::{Value, json};
+
+use super::{DUMP, Place};
+
+#[test]
+fn a_bad_row_is_set_aside_and_listed_and_the_next_is_read() {
+    let place = Place::new();
+    let table = b"Journal Title,ISSN,2022 rating\n\
+        Ragged,1234-5679\n\
+        Ragged,1234-5679,A,more\n\
+        Bad \xff,1234-5679,A\n\
+        No issn,not one,A\n\
+        ,,\n\
+        \n\
+        Blank issn,,A\n\
+        \"Quoted\nnewline\",1234-5679; nonsense,\"A*\",\n\
+        =cmd()|' /C calc'!A0,0000-006X,=1+1\n\
+        \"Unclosed,1234-5679,A\nlost,1234-5679,B\n";
+    place.write("abdc.csv", table);
+    let run = place.build(&["abdc.csv"]);
+    assert_eq!(run.tally("abdc"), [8, 2, 1, 5]);
+    assert_eq!(run.source(1)["metrics"]["abdc"], json!({"rating": "A*"}));
+    assert_eq!(run.source(2)["metrics"]["abdc"], json!({"rating": "=1+1"}));
+    assert_eq!(run.warnings(), &json!({"bad_issn": 1}));
+    let file = place.path("abdc.csv").display().to_string();
+    let listed = |line: u64, start: &[u8], code: &str, excerpt: &str| {
+        let byte_offset = memchr(table, start);
+        json!({"file": file, "line": line, "byte_offset": byte_offset, "code": code, "id": null, "excerpt": excerpt})
+    };
+    assert_eq!(
+        run.bad,
+        [
+            listed(2, b"Ragged,1234-5679\n", "ragged_row", "Ragged,1234-5679"),
+            listed(3, b"Ragged,1234-5679,A,more", "ragged_row", "Ragged,1234-5679,A,more"),
+            listed(4, b"Bad \xff", "not_utf8", "Bad \u{fffd},1234-5679,A"),
+            listed(5, b"No issn", "bad_issn", "No issn,not one,A"),
+            listed(
+                12,
+                b"\"Unclosed",
+                "unclosed_quote",
+                "Unclosed,1234-5679,A\nlost,1234-5679,B\n\n"
+            ),
+        ]
+    );
+    assert_eq!(
+        run.report["bad_records"],
+        json!({"bad_issn": 1, "not_utf8": 1, "ragged_row": 2, "unclosed_quote": 1})
+    );
+    // They count among all records read, and so may be too many.
+    let refused = place.build_with(&["abdc.csv"], &[]);
+    assert_eq!(refused.code, 4, "{}", refused.stderr);
+}
+
+/// Where a piece begins in bytes.
+fn memchr(bytes: &[u8], piece: &[u8]) -> usize {
+    bytes.windows(piece.len()).position(|window| window == piece).unwrap()
+}
+
+#[test]
+fn what_a_cell_cannot_be_is_null_and_counted() {
+    let place = Place::new();
+    place.write(
+        "scimago.csv",
+        "Issn;SJR;SJR Best Quartile;H index;H index;Total Docs. (2023);Rank\n\
+         1234-5679;NaN;Q9;1;2;-1;\n\
+         0000-006X;-;-;1;2;;\n",
+    );
+    let run = place.build(&["scimago.csv"]);
+    assert_eq!(run.source(1)["metrics"], Value::Null);
+    assert_eq!(
+        run.warnings(),
+        &json!({"negative_count": 1, "not_a_number": 2, "not_a_quartile": 1})
+    );
+    place.write("scimago.csv", "Issn;SJR;SJR;H index\n1234-5679;1,5;2,5;1\n");
+    let run = place.build(&["scimago.csv"]);
+    assert_eq!(run.source(1)["metrics"]["scopus"]["sjr"], json!(1.5));
+    assert_eq!(run.warnings(), &json!({"duplicate_heading": 1}));
+}
+
+#[test]
+fn a_file_is_known_by_its_content_or_refused_with_what_was_expected() {
+    let place = Place::new();
+    place
+        .write("other.csv", "Name,Colour\na,b\n")
+        .write("abdc.csv", "ISSN,rating\n1234-5679,A\n")
+        .write("lines.jsonl", "{\"id\":\"https://ror.org/013meh722\",\"name\":\"a\"}\n");
+    for (input, expected) in [
+        ("other.csv", "is nothing the compiler knows; expected"),
+        ("doaj:other.csv", "is no doaj table; expected a CSV with the columns `Journal title`"),
+        ("jcr:abdc.csv", "is no jcr table; expected"),
+        ("orcid:abdc.csv", "is no orcid table; expected ORCID records as JSON lines"),
+        ("lines.jsonl", "is ROR schema 1, which is not read; fetch the same release in schema 2"),
+        ("ror:lines.jsonl", "is ROR schema 1, which is not read"),
+        ("abdc:missing.csv", "No such file"),
+    ] {
+        let run = place.build(&[input]);
+        assert_eq!(run.code, 3, "{input}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{input}: {}", run.stderr);
+    }
+    assert_eq!(place.build(&["abdc:abdc.csv"]).tally("abdc"), [1, 1, 0, 0]);
+}
+
+#[test]
+fn tables_are_found_inside_a_directory_and_the_rest_is_named() {
+    let place = Place::new();
+    place
+        .write("lists/ratings.csv", "ISSN,rating\n1234-5679,A\n")
+        .write("lists/more.tsv", "Issn\tSJR\tH index\n12345679\t1.5\t1\n")
+        .write("lists/ror/v1.json", "[{\"id\":\"https://ror.org/013meh722\",\"name\":\"a\"}]\n")
+        .write("lists/ror/v2.json", "[\n{\"id\":\"https://ror.org/013meh722\",\"names\":[]}\n]\n")
+        .write("lists/persons.jsonl", "{\"orcid\":\"0000-0002-1825-0097\"}\n")
+        .write("lists/README.csv", "see elsewhere\n");
+    let run = place.build(&["lists"]);
+    for table in ["abdc", "scimago", "ror", "orcid"] {
+        assert_eq!(run.tally(table), [1, 1, 0, 0], "{table}");
+    }
+    assert_eq!(run.warnings(), &json!({"ror_schema_1_skipped": 1}));
+    let skipped = |name: &str| place.path(name).display().to_string();
+    assert_eq!(
+        run.report["skipped_files"],
+        json!([skipped("lists/README.csv"), skipped("lists/ror/v1.json")])
+    );
+}
+
+#[test]
+fn compressed_tables_are_read_and_a_cut_one_is_damaged() {
+    use std::io::Write;
+    let table = "ISSN,rating\n".to_owned() + &"1234-5679,A\n".repeat(9_999);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(table.as_bytes()).unwrap();
+    let gzip = encoder.finish().unwrap();
+    let zstd = zstd::encode_all(table.as_bytes(), 1).unwrap();
+    let place = Place::new();
+    place.write("a.csv.gz", &gzip).write("b.csv.zst", zstd).write("c.gz", &gzip[..gzip.len() - 9]);
+    assert_eq!(place.build(&["a.csv.gz"]).tally("abdc"), [9_999, 9_999, 0, 0]);
+    assert_eq!(place.build(&["b.csv.zst"]).tally("abdc"), [9_999, 9_999, 0, 0]);
+    let run = place.build(&["abdc:c.gz"]);
+    assert_eq!(run.code, 5, "{}", run.stderr);
+}
+
+#[test]
+fn the_same_tables_are_the_same_bytes_in_any_order_and_by_any_threads() {
+    let place = tempfile::tempdir().unwrap();
+    write_files(place.path(), DUMP);
+    let people: String = (0..5_000)
+        .map(|at| {
+            format!("{{\"orcid\":\"0000-0002-{:04}-0097\",\"name\":\"P{at}\"}}\n", at % 10_000)
+        })
+        .collect();
+    write_files(
+        place.path(),
+        [
+            ("a/1.csv", "ISSN,rating\n1234-5679,A\n2049-3630,C\n"),
+            ("a/2.csv", "ISSN,rating\n1234-5679,B\n0000-006X,A\n"),
+            ("b/3.jsonl", people.as_str()),
+            (
+                "b/4.jsonl",
+                r#"{"id":"https://ror.org/013meh722","names":[{"value":"SU","types":["acronym"]}]}"#,
+            ),
+        ],
+    );
+    let build = |inputs: &[&str], options: &[&str]| {
+        let out = tempfile::tempdir().unwrap();
+        let inputs = inputs.iter().map(|input| place.path().join(input).into_os_string());
+        let mut args: Vec<std::ffi::OsString> = vec!["build".into()];
+        args.extend(inputs);
+        args.extend(["--out".into(), out.path().into()]);
+        args.extend(options.iter().map(Into::into));
+        let output = compiler(&args.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        files_below(&fs::canonicalize(out.path().join("current")).unwrap())
+    };
+    let expected = build(&["dump", "a", "b"], &["--threads", "1"]);
+    assert!(expected.contains_key("sources/records"));
+    for (inputs, options) in [
+        (&["b", "a", "dump"][..], &["--threads", "2", "--memory", "256M"][..]),
+        (&["a/2.csv", "b/4.jsonl", "dump", "b/3.jsonl", "a/1.csv", "a"], &["--threads", "5"]),
+    ] {
+        assert!(build(inputs, options) == expected, "{inputs:?} {options:?}: other bytes");
+    }
+    let run = Place(place).build(&["a", "b"]);
+    assert_eq!(run.source(1)["metrics"]["abdc"], json!({"rating": "A"}));
+    assert_eq!(run.tally("orcid"), [5_000, 1, 4_999, 0]);
+    let author = run.record(Entity::Author, 1, pinakes_format::render::Shape::Single);
+    assert_eq!(author["orcid"]["name"], json!("P1825"));
+}
