@@ -14,7 +14,7 @@ FUZZ := target/fuzz
 
 run: ## Build both programs, compile the sample and serve it
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server
-	@target/release/pinakes-compiler build data/sample --out $(SNAPSHOTS)
+	@target/release/pinakes-compiler build data/sample data/side --out $(SNAPSHOTS)
 	@echo "try: http://$(LISTEN)/outputs/HX_W2900000096"
 	@echo "     http://$(LISTEN)/authors?per_page=10"
 	@echo "     http://$(LISTEN)/references/institution-types"

@@ -24,7 +24,7 @@ use pinakes_format::{
     snapshot::{Found, Snapshot},
 };
 use pinakes_tests::{compiler, write_files};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Two journals, one of them twice as ISSNs go, and one without an ISSN; who wrote in them, where.
 const DUMP: [(&str, &str); 4] = [
@@ -73,6 +73,22 @@ const DUMP: [(&str, &str); 4] = [
         ),
     ),
 ];
+
+#[test]
+fn the_projects_own_side_tables_join_its_sample() {
+    let out = tempfile::tempdir().unwrap();
+    let side = pinakes_tests::root().join("data/side");
+    let built = pinakes_tests::build(&[pinakes_tests::sample(), side], out.path(), &["--quiet"]);
+    let report: Value =
+        serde_json::from_slice(&fs::read(built.join("report.json")).unwrap()).unwrap();
+    assert_eq!(
+        report["side_tables"],
+        json!({
+            "doaj": {"read": 4, "joined": 3, "unmatched": 1, "quarantined": 0},
+            "orcid": {"read": 3, "joined": 2, "unmatched": 1, "quarantined": 0}
+        })
+    );
+}
 
 /// A directory with the dump, and what was put beside it.
 struct Place(tempfile::TempDir);

@@ -64,8 +64,8 @@ impl<V> Journal<V> {
 /// Where a list's columns are in one table.
 pub struct Places<V: 'static> {
     columns: Vec<(usize, &'static Column<V>)>,
-    /// How many cells a row has.
-    pub count: usize,
+    /// How many cells a row has, up to the last heading that is not blank.
+    count: usize,
     /// The newest year that a heading in use names.
     vintage: Option<i64>,
 }
@@ -82,7 +82,9 @@ impl<V> List<V> {
             .collect();
         let years = columns.iter().filter_map(|(at, _)| headings[*at].year);
         let vintage = years.max().map(|year| vintage_of(year, 0, 0));
-        Places { columns, count: headings.len(), vintage }
+        // Some publishers end the header with one delimiter more than rows, or less.
+        let blank = headings.iter().rev().take_while(|heading| heading.name.is_empty()).count();
+        Places { columns, count: headings.len() - blank, vintage }
     }
 
     /// Whether a row is a note.

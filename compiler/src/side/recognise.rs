@@ -61,6 +61,7 @@ struct Shape<'a> {
     #[serde(rename = "orcid-identifier")]
     orcid_identifier: Option<serde::de::IgnoredAny>,
     orcid: Text<'a>,
+    display_name: Option<serde::de::IgnoredAny>,
     path: Text<'a>,
 }
 
@@ -96,8 +97,9 @@ fn of_shape(shape: &Shape<'_>) -> Recognised {
     let is_orcid = |text: &str| text.split('/').any(|part| keys::orcid(part).is_some());
     let path = shape.path.as_str().unwrap_or_default();
     let is_person = shape.orcid_identifier.is_some() || is_orcid(id) || is_orcid(path);
-    // Authors of an OpenAlex dump have an `orcid` too, beside an id of their own.
-    if is_person || (id.is_empty() && shape.orcid.as_str().is_some_and(is_orcid)) {
+    // Authors of an OpenAlex dump have an `orcid` too, beside an id and a display name of their own.
+    let is_author = !id.is_empty() || shape.display_name.is_some();
+    if is_person || (!is_author && shape.orcid.as_str().is_some_and(is_orcid)) {
         return Recognised::Table(SideTable::Orcid);
     }
     Recognised::Nothing
@@ -120,6 +122,7 @@ mod tests {
                 r#"{"id":"https://openalex.org/A1","orcid":"0000-0002-1825-0097"}"#,
                 Recognised::Nothing,
             ),
+            (r#"{"display_name":"a","orcid":"0000-0002-1825-0097"}"#, Recognised::Nothing),
             (r#"{"id":7}"#, Recognised::Nothing),
             ("{}", Recognised::Nothing),
         ] {

@@ -272,6 +272,11 @@ fn a_list_is_read_in_any_shape_its_publisher_gives_it() {
             "citations": null, "doc_count": 100, "percent_cited": 84, "snip": 1.5, "sjr": 2.5
         }),
     );
+    // A header that ends with one delimiter more than its rows.
+    check_scopus(
+        "ISSN,CiteScore,SNIP,\n1234-5679,2.5,1.5\n",
+        &json!({"citescore": 2.5, "snip": 1.5}),
+    );
     // Other years, another order, other cases and spaces; a mark at the start; no last line end.
     check_scopus(
         "\u{feff}SNIP\tsjr 2022\tSJR 2023\tE-issn\tcitescore\tscopus  SourceID\r\n1.5\t2\t3\t2049-3630\t4\t5",
