@@ -27,7 +27,10 @@ pub static LIST: List<Abdc> = List {
                 row.take_issns(cell);
             },
         },
-        Column { spellings: &["Year"], take: |row, cell| row.vintage = cell.vintage() },
+        Column {
+            spellings: &["Year"],
+            take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
+        },
         Column {
             spellings: &[
                 "# rating",

@@ -50,7 +50,7 @@ pub static LIST: List<Entry> = List {
         },
         Column {
             spellings: &["Last updated Date", "Added on Date"],
-            take: |row, cell| row.vintage = cell.vintage(),
+            take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
         },
         Column {
             spellings: &[
@@ -62,10 +62,6 @@ pub static LIST: List<Entry> = List {
         Column {
             spellings: &["Journal license", "CC license"],
             take: |row, cell| row.value.doaj.licenses = licenses(cell),
-        },
-        Column {
-            spellings: &["URL for license terms"],
-            take: |row, cell| row.value.take_license_url(cell),
         },
         Column {
             spellings: &["Subjects", "Subject"],
@@ -98,6 +94,10 @@ pub static LIST: List<Entry> = List {
         address!("editorial_board": "URL for the Editorial Board page"),
         address!("author_instructions": "URL for journal's instructions for authors"),
         address!("oa_statement": "URL for journal's Open Access statement"),
+        Column {
+            spellings: &["URL for license terms"],
+            take: |row, cell| row.value.take_license_url(cell),
+        },
         address!("review_process": "Review process information URL"),
         address!("plagiarism": "Plagiarism information URL"),
         address!("copyright": "Copyright information URL"),

@@ -39,7 +39,7 @@ pub static SCOPUS: List<Entry> = List {
         Column { spellings: &["E-ISSN"], take: issns },
         Column {
             spellings: &["Year", "CiteScore year"],
-            take: |row, cell| row.vintage = cell.vintage(),
+            take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
         },
         Column {
             spellings: &["Active or Inactive", "Status", "Active"],
@@ -116,7 +116,10 @@ pub static SCIMAGO: List<Entry> = List {
     known_by: &[&["Issn"], &["SJR", "SJR #"], &["SJR Best Quartile", "SJR Quartile", "H index"]],
     columns: &[
         Column { spellings: &["Issn"], take: issns },
-        Column { spellings: &["Year"], take: |row, cell| row.vintage = cell.vintage() },
+        Column {
+            spellings: &["Year"],
+            take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
+        },
         Column {
             spellings: &["Coverage"],
             take: |row, cell| row.value.scopus.coverage = cell.text(),

@@ -51,7 +51,10 @@ pub static LIST: List<WebOfScience> = List {
             spellings: &["eISSN"],
             take: |row, cell| row.value.eissn = row.take_issns(cell).map(issn_text),
         },
-        Column { spellings: &["JCR Year", "Year"], take: |row, cell| row.vintage = cell.vintage() },
+        Column {
+            spellings: &["JCR Year", "Year"],
+            take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
+        },
         Column {
             spellings: &["Issues per year", "Issues/Year", "Number of issues per year"],
             take: |row, cell| row.value.issues_per_year = cell.count(),

@@ -82,12 +82,12 @@ fn doaj() -> Value {
         "subjects": ["Medicine: Oncology", "Science: Biology"],
         "open_access_since": "2015",
         "ref": [
-            {"name": "license_terms", "url": "https://tests.example/license"},
             {"name": "journal", "url": "https://tests.example"},
             {"name": "doaj", "url": "https://doaj.org/toc/1234-5679"},
             {"name": "aims_scope", "url": "https://tests.example/aims"},
             {"name": "editorial_board", "url": "https://tests.example/board"},
             {"name": "author_instructions", "url": "https://tests.example/authors"},
+            {"name": "license_terms", "url": "https://tests.example/license"},
             {"name": "apc", "url": "https://tests.example/apc"}
         ],
         "publication_weeks": "12",
