@@ -136,13 +136,10 @@ impl From<Left> for Quota {
 ///
 /// Where the snapshot is damaged.
 pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Duration) -> Answer {
-    let query = match query::parse(facts.entity, request.query) {
+    let query = match unheld(query::parse(facts.entity, request.query), request, served) {
         Ok(query) => query,
-        Err(details) => return Ok(Reply::BadQuery(details)),
+        Err(reply) => return Ok(reply),
     };
-    if let Some(coding) = served.stamp().current(request.headers) {
-        return Ok(Reply::NotModified(coding));
-    }
     let snapshot = &served.snapshot;
     let begun = Instant::now();
     let answer = match query.answer(snapshot, Deadline::at(begun + timeout)) {
@@ -153,6 +150,19 @@ pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Dura
     // Escaped: a filter's text is its client's.
     tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
     render_list(&query, answer.count, &answer.rows, snapshot)
+}
+
+/// The question of a list, or the reply where it is wrong or the client holds its answer.
+pub(crate) fn unheld(
+    read: Result<Query, Vec<Detail>>,
+    request: &Request<'_>,
+    served: &Served,
+) -> Result<Query, Reply> {
+    let query = read.map_err(Reply::BadQuery)?;
+    match served.stamp().current(request.headers) {
+        Some(coding) => Err(Reply::NotModified(coding)),
+        None => Ok(query),
+    }
 }
 
 /// The reply to a question without an answer.
@@ -256,26 +266,42 @@ fn render_candidates(found: &Candidates, snapshot: &Snapshot) -> Answer {
 }
 
 fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> Answer {
+    let mut opening = b"{\"meta\":{\"count\":".to_vec();
+    json::unsigned(&mut opening, count);
+    opening.extend_from_slice(b",\"page\":");
+    json::unsigned(&mut opening, u64::from(query.page.get()));
+    opening.extend_from_slice(b",\"per_page\":");
+    json::unsigned(&mut opening, u64::from(query.per_page));
+    opening.extend_from_slice(b"},\"results\":[");
+    let body = render_rows(&CURRENT, (query.entity, rows), snapshot, [&opening, b"]}"])?;
+    Ok(Reply::Json { body, lasts: true })
+}
+
+/// The records in some rows, with a comma between two, after an opening text and before a closing one.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub(crate) fn render_rows(
+    variant: &Variant,
+    (entity, rows): (Entity, &[u32]),
+    snapshot: &Snapshot,
+    [opening, closing]: [&[u8]; 2],
+) -> Result<Bytes, RenderError> {
     let mut room = Room::of(LIST_BYTES);
     let mut page = Page::new(snapshot, Shape::List);
     page.out = mem::take(room.bytes());
-    page.out.extend_from_slice(b"{\"meta\":{\"count\":");
-    json::unsigned(&mut page.out, count);
-    page.out.extend_from_slice(b",\"page\":");
-    json::unsigned(&mut page.out, u64::from(query.page.get()));
-    page.out.extend_from_slice(b",\"per_page\":");
-    json::unsigned(&mut page.out, u64::from(query.per_page));
-    page.out.extend_from_slice(b"},\"results\":[");
+    page.out.extend_from_slice(opening);
     for (at, row) in rows.iter().enumerate() {
         if at > 0 {
             page.out.push(b',');
         }
-        snapshot.render(query.entity, *row, &mut page)?;
+        (variant.render)(snapshot, entity, *row, &mut page)?;
     }
-    page.out.extend_from_slice(b"]}");
+    page.out.extend_from_slice(closing);
     *room.bytes() = page.out;
     // Copied: it has grown by doubling, and all of it would be held until the client has read.
-    Ok(Reply::Json { body: Room::copy(room.as_ref()).into_bytes(), lasts: true })
+    Ok(Room::copy(room.as_ref()).into_bytes())
 }
 
 /// How a variant of the interface addresses records, and how it shows one.

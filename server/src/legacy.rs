@@ -5,18 +5,18 @@
 
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use pinakes_format::{
     entity::{Entity, Spelling},
     json,
     older::{self, Older},
     query::{Deadline, Groups, Query, Refusal},
-    render::{Page, RenderError, Shape},
     snapshot::Snapshot,
 };
 
 use crate::{
-    handlers::{Answer, Variant, unanswered},
+    handlers::{Answer, Variant, render_rows, unanswered, unheld},
     library::Served,
     parameters::pairs,
     query::{self, Dialect, Parameter},
@@ -48,8 +48,6 @@ const DIALECT: Dialect = Dialect {
 const PAGE_ROWS_MAX: u32 = 200;
 /// What a sort is called, and what it is.
 const SORTS: [(&str, &str); 2] = [("1", "outputs:asc"), ("-1", "outputs:desc")];
-/// Room made for a page.
-const PAGE_BYTES: usize = 64 << 10;
 /// What stands in a link in place of itself: all that no URI holds.
 const UNLINKED: &AsciiSet = &CONTROLS
     .add(b' ')
@@ -69,13 +67,11 @@ const UNLINKED: &AsciiSet = &CONTROLS
 ///
 /// Where the snapshot is damaged.
 pub fn list(older: &Older, request: &Request<'_>, served: &Served, timeout: Duration) -> Answer {
-    let query = match query::read(Query::older(older), &DIALECT, pairs(request.query)) {
+    let read = query::read(Query::older(older), &DIALECT, pairs(request.query));
+    let query = match unheld(read, request, served) {
         Ok(query) => query,
-        Err(details) => return Ok(Reply::BadQuery(details)),
+        Err(reply) => return Ok(reply),
     };
-    if let Some(coding) = served.stamp().current(request.headers) {
-        return Ok(Reply::NotModified(coding));
-    }
     let snapshot = &served.snapshot;
     let begun = Instant::now();
     let deadline = Deadline::at(begun + timeout);
@@ -94,30 +90,17 @@ pub fn list(older: &Older, request: &Request<'_>, served: &Served, timeout: Dura
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
             let links = links(older.route, request.query, &query, answer.count);
-            let body = render_rows(query.entity, &answer.rows, snapshot)?;
+            let rows = (query.entity, &answer.rows[..]);
+            let body = render_rows(&VARIANT, rows, snapshot, [b"[", b"]"])?;
             Ok(counted(body, answer.count, links))
         }
         Err(error) => unanswered(error, request, timeout),
     }
 }
 
-fn counted(body: Vec<u8>, total: u64, links: String) -> Reply {
-    let array = Reply::Json { body: Room::copy(&body).into_bytes(), lasts: true };
+fn counted(body: Bytes, total: u64, links: String) -> Reply {
+    let array = Reply::Json { body, lasts: true };
     Reply::Counted { array: Box::new(array), total, links }
-}
-
-fn render_rows(entity: Entity, rows: &[u32], snapshot: &Snapshot) -> Result<Vec<u8>, RenderError> {
-    let mut page = Page::new(snapshot, Shape::List);
-    page.out.reserve(PAGE_BYTES);
-    page.out.push(b'[');
-    for (at, row) in rows.iter().enumerate() {
-        if at > 0 {
-            page.out.push(b',');
-        }
-        older::render(snapshot, entity, *row, &mut page)?;
-    }
-    page.out.push(b']');
-    Ok(page.out)
 }
 
 /// Groups, which are all on one page; their total says how many there were.
@@ -139,7 +122,7 @@ fn render_groups(entity: Entity, groups: &Groups, snapshot: &Snapshot) -> Answer
         out.push(b'}');
     }
     out.push(b']');
-    Ok(counted(out, groups.total, String::new()))
+    Ok(counted(Room::copy(&out).into_bytes(), groups.total, String::new()))
 }
 
 /// `Link` to the pages before and after; from beyond the end, back to the last.
