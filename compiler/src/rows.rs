@@ -158,7 +158,7 @@ fn row(first: &HeldLine, cells: std::result::Result<StringRecord, &'static str>)
 }
 
 /// What stands between the cells of a header: of comma, semicolon and tab the one it has most of.
-fn delimiter_of(header: &[u8]) -> u8 {
+pub fn delimiter_of(header: &[u8]) -> u8 {
     let count = |delimiter: &u8| header.iter().filter(|byte| *byte == delimiter).count();
     // Of equal counts the last stands, so the comma does where there is none of any.
     [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')

@@ -14,6 +14,7 @@ use crate::{
     link::NO_PARENT,
     object::{Origin, segment::Provenance},
     openalex::{BadRecord, Reader},
+    rows::delimiter_of,
 };
 
 /// Where the table's columns are.
@@ -28,7 +29,9 @@ pub struct Columns {
 
 /// Whether a line is the table's header.
 pub fn is_header(line: &str) -> bool {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
+    let line = line.as_bytes();
+    let mut builder = csv::ReaderBuilder::new();
+    let mut reader = builder.has_headers(false).delimiter(delimiter_of(line)).from_reader(line);
     reader
         .records()
         .next()

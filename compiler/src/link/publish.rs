@@ -155,9 +155,11 @@ fn remove_remains(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes a directory even where its folders are read-only already.
+/// Removes a directory even where its folders are read-only already. Of a link, the link alone: what
+/// a run that died left may lead to a published snapshot.
 pub(crate) fn remove_tree(path: &Path) {
-    if let Ok(entries) = fs::read_dir(path) {
+    let is_directory = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    if let Some(entries) = is_directory.then(|| fs::read_dir(path).ok()).flatten() {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o755));
         for entry in entries.flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -622,10 +624,11 @@ fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Result<PathBuf> 
     sync_directory(snapshots).map_err(refused())?;
     let current = snapshots.join("current");
     let fresh = snapshots.join(format!(".tmp-current-{}", std::process::id()));
-    symlink(id, &fresh)
-        .and_then(|()| fs::rename(&fresh, &current))
-        .and_then(|()| sync_directory(snapshots))
-        .map_err(Error::output(&current))?;
+    let swapped = symlink(id, &fresh).and_then(|()| fs::rename(&fresh, &current));
+    if swapped.is_err() {
+        remove_tree(&fresh);
+    }
+    swapped.and_then(|()| sync_directory(snapshots)).map_err(Error::output(&current))?;
     Ok(place)
 }
 
