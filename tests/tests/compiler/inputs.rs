@@ -1,6 +1,15 @@
 //! Inputs that are missing, unknown or empty.
 
-use pinakes_tests::write_files;
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::{ffi::OsStrExt, fs::symlink},
+    path::Path,
+    process::Command,
+};
+
+use pinakes_tests::{program, write_files};
+use serde_json::json;
 
 use crate::run::*;
 
@@ -33,4 +42,124 @@ fn an_empty_dump_is_published_where_it_is_allowed() {
     write_files(&place.input(), [("works.jsonl", "")]);
     let snapshot = published(&build(&[&place.input()], &place.out(), &["--allow-empty"]));
     assert!(outputs(&snapshot).is_empty());
+}
+
+#[test]
+fn an_entity_whose_inputs_are_all_empty_ends_the_run_with_4() {
+    let beside = |bytes: &[u8]| {
+        vec![("works.jsonl", work(1).into_bytes()), ("authors.jsonl", bytes.to_vec())]
+    };
+    let says = "the inputs hold no record of authors; check the paths";
+    let one_of_two = vec![
+        ("works/a.jsonl", work(1).into_bytes()),
+        ("works/b.jsonl", Vec::new()),
+        ("works/c.jsonl.gz", gzip(b"")),
+    ];
+    check(&[
+        ends("empty", beside(b""), 4, says),
+        ends("blank lines", beside(b"\n\r\n \n"), 4, says),
+        ends("a byte order mark", beside(b"\xef\xbb\xbf"), 4, says),
+        Case {
+            options: &["--allow-empty"],
+            warnings: &[("empty_part", 1)],
+            ..good("allowed", beside(b""))
+        },
+        Case { warnings: &[("empty_part", 2)], ..good("some parts of several", one_of_two) },
+    ]);
+}
+
+#[test]
+fn inputs_that_cannot_be_read_end_the_run_with_3() {
+    let place = Place::with_tiny_published();
+    let before = state(&place.out());
+    let file = |name: &str| place.input().join(name);
+    write_files(&place.input(), [("dump/works.jsonl", work(1)), ("fifo/works.jsonl", work(1))]);
+    symlink("nowhere", file("dangling")).unwrap();
+    fs::create_dir(file("link")).unwrap();
+    symlink("nowhere", file("link/works.jsonl")).unwrap();
+    let made = Command::new("mkfifo").arg(file("works.fifo")).status().unwrap();
+    assert!(made.success());
+    for (name, phrase) in [
+        ("dangling", "No such file"),
+        ("link", "No such file"),
+        ("works.fifo", "is neither a file nor a directory"),
+        ("dump/works.jsonl/x", "Not a directory"),
+    ] {
+        let run = build(&[&file(name)], &place.out(), &[]);
+        assert_eq!(run.code, 3, "{name}: {}", run.stderr);
+        assert!(run.stderr.contains(phrase), "{name}: {}", run.stderr);
+        demand_unpublished(&place.out(), &before, &run, name);
+    }
+}
+
+#[test]
+fn a_part_that_changes_or_goes_while_it_is_read_ends_the_run_with_5_or_3() {
+    let place = Place::with_tiny_published();
+    let before = state(&place.out());
+    // Long enough that the change comes while it is read.
+    let text: String = (1..300_000).map(work).collect();
+    type Change = fn(&Path);
+    let changes: [(&str, Change, i32); 3] = [
+        ("grows", |part| append(part, "\n"), 5),
+        ("is replaced", |part| fs::rename(part.with_extension("other"), part).unwrap(), 5),
+        ("goes", |part| fs::remove_file(part).unwrap(), 3),
+    ];
+    for (what, change, code) in changes {
+        let part = place.input().join("works.jsonl");
+        write_files(&place.input(), [("works.jsonl", &text), ("works.other", &text)]);
+        let objects = place.0.path().join(format!("objects of what {what}"));
+        let mut child = Command::new(program("pinakes-compiler"))
+            .args(["build".as_ref(), part.as_os_str(), "--quiet".as_ref()])
+            .args(["--out".as_ref(), place.out().as_os_str()])
+            .args(["--objects".as_ref(), objects.as_os_str()])
+            .stderr(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let is_begun = || {
+            let names = fs::read_dir(&objects).into_iter().flatten().flatten();
+            names.map(|entry| entry.file_name()).any(|name| name.as_bytes().ends_with(b".tmp"))
+        };
+        while !is_begun() {
+            assert!(child.try_wait().unwrap().is_none(), "{what}: it ended before");
+            std::thread::yield_now();
+        }
+        change(&part);
+        let run = finished(&child.wait_with_output().unwrap(), Path::new("none"));
+        assert_eq!(run.code, code, "{what}: {}", run.stderr);
+        demand_unpublished(&place.out(), &before, &run, what);
+        assert_eq!(fs::read_dir(&objects).unwrap().count(), 0, "{what}: an object is left");
+    }
+}
+
+fn append(part: &Path, text: &str) {
+    use std::io::Write;
+    let mut file = fs::File::options().append(true).open(part).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn names_of_any_bytes_are_read_and_shown_on_one_line() {
+    let place = Place::new();
+    let names: [(&[u8], &str); 4] = [
+        (b"works a b.jsonl", "works a b.jsonl"),
+        (b"works\n2.jsonl", "works\\n2.jsonl"),
+        (b"works.\xff3.jsonl", "works.\\xff3.jsonl"),
+        (b"works.\\4.jsonl", "works.\\\\4.jsonl"),
+    ];
+    let mut args = vec!["build".into()];
+    for ((name, _), id) in names.iter().zip(1..) {
+        let path = place.input().join(OsStr::from_bytes(name));
+        write_files(&place.input(), [(OsStr::from_bytes(name), format!("{}no JSON\n", work(id)))]);
+        args.push(path.into_os_string());
+    }
+    args.extend(["--out".into(), place.out().into(), "--max-bad".into(), "50%".into()]);
+    let run = run(&args);
+    assert_eq!(outputs(&published(&run)).len(), 4, "{}", run.stderr);
+    let list = fs::read_to_string(place.out().join("quarantine/bad-records.jsonl")).unwrap();
+    for (_, shown) in names {
+        let file = place.input().join(shown).display().to_string();
+        assert!(list.contains(&json!(file).to_string()), "{shown}: {list}");
+    }
+    assert_eq!(list.lines().count(), 4);
 }

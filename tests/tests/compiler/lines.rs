@@ -67,6 +67,18 @@ fn every_bad_record_is_listed_with_its_place_and_code_and_costs_no_other() {
         (b"{\"id\":\"W7\",\"fwci\":NaN}", "not_json"),
         (b"{\"id\":\"W7\",\"title\":\"\\ud800\"}", "not_json"),
         (b"{\"id\":\"W7\",\"title\":\"a\x01b\"}", "not_json"),
+        (b"{\"id\":\"W7\",\"ignored\":\"\\ud800\"}", "not_json"),
+        (b"{\"id\":\"W7\",\"ignored\":{\"a\":[\"\\udc00x\"]}}", "not_json"),
+        (b"{\"id\":\"W7\",\"ignored\":\"a\x01b\"}", "not_json"),
+        (b"{\"id\":\"W7\",\"ignored\":1e400}", "not_json"),
+        (b"{\"id\":\"W7\",\"ignored\":-Infinity}", "not_json"),
+        (b"{\"id\":\"W7\",\"fwci\":1e400}", "not_json"),
+        (b"{\"id\":\"W7\",\"fwci\":Infinity}", "not_json"),
+        (b"{\"id\":\"W7\",\"ignored\":1,\"ignored\":1}", "duplicate_key"),
+        (b"{\"id\":\"W7\",\"ignored\":{\"a\":1,\"b\":2,\"a\":1}}", "duplicate_key"),
+        (b"{\"id\":\"W7\",\"biblio\":{\"ignored\":1,\"ignored\":2}}", "duplicate_key"),
+        (b"{\"id\":\"W7\",\"abstract_inverted_index\":{\"a\":[0],\"a\":[1]}}", "duplicate_key"),
+        (b"{\"id\":\"W7\",\"\\u0069d\":\"W8\"}", "duplicate_key"),
         (b"\xef\xbb\xbf{\"id\":\"W7\"}", "not_json"),
         (b"{'id':'W7'}", "not_json"),
     ];
@@ -88,6 +100,9 @@ fn every_bad_record_is_listed_with_its_place_and_code_and_costs_no_other() {
         assert!(line["file"].as_str().unwrap().ends_with("works.jsonl"), "{line}");
         assert_eq!(line["excerpt"], json!(String::from_utf8_lossy(raw)));
     }
+    let lines = fs::read(place.out().join("quarantine/bad-lines")).unwrap();
+    let raws: Vec<&[u8]> = bad.iter().map(|(raw, _)| *raw).collect();
+    assert_eq!(lines, [raws.join(&b"\n"[..]), b"\n".to_vec()].concat());
     let places: Vec<_> = listed
         .iter()
         .map(|line| {
@@ -142,6 +157,24 @@ fn a_bad_optional_member_becomes_null_and_never_costs_its_record() {
         ("is_retracted", "1", "is_retracted", json!(null), Some("not_a_boolean")),
         ("biblio", "\"x\"", "biblio", json!(null), Some("not_an_object")),
         ("fwci", "-0.0", "fwci", json!(0), None),
+        ("fwci", "-1", "fwci", json!(-1), None),
+        ("fwci", "1e308", "fwci", json!(1e308), None),
+        ("fwci", "5e-324", "fwci", json!(5e-324), None),
+        ("fwci", "\"NaN\"", "fwci", json!(null), Some("not_a_number")),
+        (
+            "cited_by_count",
+            "9007199254740991",
+            "cited_by_count",
+            json!(9_007_199_254_740_991_u64),
+            None,
+        ),
+        (
+            "cited_by_count",
+            "9007199254740992",
+            "cited_by_count",
+            json!(null),
+            Some("count_too_large"),
+        ),
     ];
     let place = Place::new();
     let lines = cases.iter().zip(1..).map(|((member, value, ..), id): (_, u64)| {
@@ -175,4 +208,156 @@ fn a_line_of_17_megabytes_is_set_aside_and_the_next_is_read() {
     let list = fs::read_to_string(place.out().join("quarantine/bad-records.jsonl")).unwrap();
     let line: Value = serde_json::from_str(list.trim()).unwrap();
     assert_eq!((&line["line"], &line["byte_offset"]), (&json!(2), &json!(work(1).len())));
+}
+
+/// What a line nested so deeply comes to, in a member that is read and in one that is not.
+#[test]
+fn a_line_nested_deeply_is_set_aside_whatever_of_it_is_read() {
+    let nested = |member: &str, depth: usize, open: &str, close: &str| {
+        let (open, close) = (open.repeat(depth), close.repeat(depth));
+        let line = format!("{{\"id\":\"W7\",\"{member}\":{open}1{close}}}\n{}", work(1));
+        vec![("works.jsonl", line.into_bytes())]
+    };
+    let options = &["--max-bad", "50%"];
+    let mut cases = Vec::new();
+    for member in ["ignored", "biblio", "referenced_works"] {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            for depth in [200, 100_000] {
+                cases.push(Case {
+                    options,
+                    bad: &[("too_deep", 1)],
+                    ..good("nested deeply", nested(member, depth, open, close))
+                });
+            }
+        }
+    }
+    cases.push(Case { options, ..good("nested enough", nested("ignored", 120, "[", "]")) });
+    check(&cases);
+}
+
+#[test]
+fn lines_that_are_no_records_are_set_aside() {
+    let one = |line: &str| vec![("works.jsonl", format!("{line}\n{}", work(1)).into_bytes())];
+    let options = &["--max-bad", "50%"];
+    let bad: [(&str, &'static [(&str, u64)]); 7] = [
+        ("\r\u{feff}{\"id\":\"W7\"}", &[("not_json", 1)]),
+        ("{\"id\":\"W7\"}\r{\"id\":\"W8\"}", &[("not_json", 1)]),
+        ("{\"id\":\"W7\"", &[("not_json", 1)]),
+        ("{\"id\":\"W7\",\"x\":[1,]}", &[("not_json", 1)]),
+        ("{\"id\":\"W7\",\"x\":01}", &[("not_json", 1)]),
+        ("{\"id\":\"W7\",}", &[("not_json", 1)]),
+        ("\u{85}{\"id\":\"W7\"}", &[("not_json", 1)]),
+    ];
+    let cases: Vec<Case<'_>> =
+        bad.iter().map(|(line, bad)| Case { options, bad, ..good(line, one(line)) }).collect();
+    check(&cases);
+    // Carriage returns alone end no line, so all of this is one.
+    let returns = [work(1), work(2)].concat().replace('\n', "\r");
+    let case = ends("carriage returns alone", vec![("works.jsonl", returns.into())], 4, "1 of 1");
+    check(&[Case { bad: &[("not_json", 1)], ..case }]);
+}
+
+#[test]
+fn every_spelling_of_an_id_is_one_record() {
+    let lines = ["https://openalex.org/W7", "W7", "w7", "HX_W7", "http://openalex.org/w7"]
+        .map(|id| format!("{{\"id\":\"{id}\",\"title\":\"Same\"}}\n"));
+    let place = Place::new();
+    write_files(&place.input(), [("works.jsonl", lines.concat())]);
+    let run = build(&[&place.input()], &place.out(), &["--strict"]);
+    assert_eq!(outputs(&published(&run)).into_keys().collect::<Vec<_>>(), ["HX_W7"]);
+    let tally = &run.report["entities"]["outputs"];
+    assert_eq!((&tally["superseded"], &tally["conflicts"]), (&json!(4), &json!(4)));
+}
+
+#[test]
+fn a_name_is_demanded_of_every_record_but_an_output() {
+    let entities = [
+        ("authors", "A1"),
+        ("sources", "S1"),
+        ("institutions", "I1"),
+        ("publishers", "P1"),
+        ("funders", "F1"),
+        ("topics", "T1"),
+        ("subfields", "17"),
+        ("fields", "17"),
+        ("domains", "17"),
+    ];
+    let names =
+        ["", ",\"display_name\":null", ",\"display_name\":\"\"", ",\"display_name\":\" \\u3000\""];
+    let files: Vec<(String, Vec<u8>)> = entities
+        .iter()
+        .map(|(entity, id)| {
+            let line = |name: &str| format!("{{\"id\":\"{id}\"{name}}}\n");
+            let named = line(",\"display_name\":\"Named\"");
+            let lines: String = names.into_iter().map(line).chain([named]).collect();
+            (format!("{entity}.jsonl"), lines.into_bytes())
+        })
+        .collect();
+    let files = files.iter().map(|(name, lines)| (name.as_str(), lines.clone())).collect();
+    check(&[Case {
+        options: &["--max-bad", "80%"],
+        bad: &[("no_name", 36)],
+        ..good("records without a name", files)
+    }]);
+    let place = Place::new();
+    let lines = "{\"id\":\"W1\"}\n{\"id\":\"W2\",\"title\":\" \",\"display_name\":null}\n";
+    write_files(&place.input(), [("works.jsonl", lines)]);
+    let records = outputs(&published(&build(&[&place.input()], &place.out(), &["--strict"])));
+    assert_eq!(
+        records.values().map(|record| &record["name"]).collect::<Vec<_>>(),
+        [&json!(null); 2]
+    );
+}
+
+/// Which of several copies stands, in whatever order they come and over how many files.
+#[test]
+fn of_copies_the_newest_stands_and_of_equal_dates_the_greater_hash() {
+    let copy = |title: &str, date: &str| {
+        let date =
+            if date.is_empty() { String::new() } else { format!(",\"updated_date\":\"{date}\"") };
+        format!("{{\"id\":\"W1\",\"title\":\"{title}\"{date}}}\n")
+    };
+    let by_hash = {
+        let (a, b) = (copy("a", "2024-01-01"), copy("b", "2024-01-01"));
+        // It is the fifth, so its line names W5.
+        let hash = |line: &str| {
+            *blake3::hash(line.trim_end().replacen("W1", "W5", 1).as_bytes()).as_bytes()
+        };
+        if hash(&a) > hash(&b) { "a" } else { "b" }
+    };
+    // Two copies, the title that stands, duplicates, superseded, conflicts.
+    let cases = [
+        (copy("a", "2024-01-01"), copy("a", "2024-01-01"), "a", [1, 0, 0]),
+        (copy("a", "2024-01-01"), copy("b", "2024-01-02"), "b", [0, 1, 0]),
+        (copy("a", "2024-01-01T00:00:00.000001"), copy("b", "2024-01-01"), "a", [0, 1, 0]),
+        (copy("a", "2024-01-01T01:00:00+02:00"), copy("b", "2023-12-31T23:30:00Z"), "b", [0, 1, 0]),
+        (copy("a", "2024-01-01"), copy("b", "2024-01-01"), by_hash, [0, 1, 1]),
+        (copy("a", "2024-01-01"), copy("b", ""), "a", [0, 1, 0]),
+        (copy("a", "1999-01-01"), copy("b", "2024-02-30"), "a", [0, 1, 0]),
+        (copy("a", "9999-12-31"), copy("b", "2024-01-01"), "a", [0, 1, 0]),
+    ];
+    let renamed = |(line, at): (&String, u64)| line.replacen("W1", &format!("W{at}"), 1);
+    let ones: String = cases.iter().map(|case| &case.0).zip(1..).map(renamed).collect();
+    let others: String = cases.iter().map(|case| &case.1).zip(1..).map(renamed).collect();
+    let orders = [
+        vec![("works/a.jsonl", format!("{ones}{others}"))],
+        vec![("works/a.jsonl", format!("{others}{ones}"))],
+        vec![("works/a.jsonl", ones.clone()), ("works/b.jsonl", others.clone())],
+        vec![("works/a.jsonl", others), ("works/b.jsonl", ones)],
+    ];
+    for files in orders {
+        let place = Place::new();
+        write_files(&place.input(), files);
+        let run = build(&[&place.input()], &place.out(), &["--strict"]);
+        let records = outputs(&published(&run));
+        for ((one, other, title, _), at) in cases.iter().zip(1..) {
+            assert_eq!(records[&format!("HX_W{at}")]["title"], json!(title), "{one}{other}");
+        }
+        let tally = &run.report["entities"]["outputs"];
+        for (at, name) in ["duplicates", "superseded", "conflicts"].into_iter().enumerate() {
+            let sum: u64 = cases.iter().map(|(.., counts)| counts[at]).sum();
+            assert_eq!(tally[name], json!(sum), "{name}");
+        }
+        assert!(run.report["warnings"]["future_updated_date"].as_u64() >= Some(1));
+    }
 }

@@ -1,5 +1,7 @@
 //! Manifests, and parts that contradict them.
 
+use std::{fs, os::unix::fs::symlink};
+
 use pinakes_tests::write_files;
 use serde_json::json;
 
@@ -54,4 +56,41 @@ fn what_a_manifest_lists_and_is_not_there_is_warned_of() {
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert_eq!(run.report["warnings"], json!({ code: 1 }));
     }
+}
+
+#[test]
+fn a_manifest_that_lists_too_much_or_twice_ends_the_run_with_5() {
+    let part = "works/updated_date=2026-02-01/part_0000.jsonl";
+    let url = |name: &str| format!("s3://x/works/updated_date=2026-02-01/{name}");
+    let listing = |names: &[&str]| {
+        let entries: Vec<_> = names.iter().map(|name| json!({ "url": url(name) })).collect();
+        let manifest = json!({ "entries": entries }).to_string().into_bytes();
+        vec![(part, work(1).into_bytes()), ("works/manifest", manifest)]
+    };
+    let strict = &["--strict-manifest"];
+    check(&[
+        good("as it is", listing(&["part_0000.jsonl"])),
+        Case { options: strict, ..good("strictly as it is", listing(&["part_0000.jsonl"])) },
+        ends(
+            "twice",
+            listing(&["part_0000.jsonl", "part_0000.jsonl"]),
+            5,
+            "part_0000.jsonl` twice",
+        ),
+        Case {
+            options: strict,
+            ..ends("absent", listing(&["part_0000.jsonl", "part_1.gz"]), 5, "is not there")
+        },
+        Case { options: strict, ..ends("unlisted", listing(&[]), 5, "it does not list it") },
+    ]);
+    let place = Place::with_tiny_published();
+    let before = state(&place.out());
+    write_files(&place.input(), listing(&["part_0000.jsonl"]));
+    let real = place.input().join("elsewhere");
+    fs::rename(place.input().join(part), &real).unwrap();
+    symlink(&real, place.input().join(part)).unwrap();
+    let run = build(&[&place.input()], &place.out(), &[]);
+    assert_eq!(run.code, 5, "{}", run.stderr);
+    assert!(run.stderr.contains("a symbolic link where a manifest lists a part"), "{}", run.stderr);
+    demand_unpublished(&place.out(), &before, &run, "a symbolic link");
 }

@@ -153,6 +153,8 @@ fn what_a_killed_run_left_is_removed_by_the_next() {
     let left = [(".tmp-1/snapshot/outputs/records", "torn"), (".tmp-1/run", ""), (".tmp-x", "")];
     write_files(&place.out(), left);
     std::os::unix::fs::symlink("nowhere", place.out().join(".tmp-current-1")).unwrap();
+    // What a run left that died before it could swap `current` leads to what is published.
+    std::os::unix::fs::symlink(&before.0, place.out().join(".tmp-current-2")).unwrap();
     let tiny = place.0.path().join("tiny");
     assert_eq!(build(&[&tiny], &place.out(), &[]).code, 0);
     demand_no_remains(&place.out(), "the next run");
@@ -195,5 +197,158 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
         let objects = objects.to_str().unwrap();
         let next = build(&[dump.path()], &Place::new().out(), &["--objects", objects]);
         assert_eq!(next.code, 0, "{what}: {}", next.stderr);
+    }
+}
+
+#[test]
+fn an_output_that_others_may_lead_elsewhere_ends_the_run_with_2() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let place = Place::with_tiny_published();
+    let before = state(&place.out());
+    let tiny = place.0.path().join("tiny");
+    let link = place.0.path().join("link");
+    symlink(place.out(), &link).unwrap();
+    let run = build(&[&tiny], &link, &[]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("is a symbolic link; give the directory"), "{}", run.stderr);
+    demand_unpublished(&place.out(), &before, &run, "a symbolic link");
+    fs::set_permissions(place.out(), fs::Permissions::from_mode(0o777)).unwrap();
+    let run = build(&[&tiny], &place.out(), &[]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("may be written by everybody"), "{}", run.stderr);
+    demand_unpublished(&place.out(), &before, &run, "writable by everybody");
+    if rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: a read-only output: root writes it all the same");
+    }
+    fs::set_permissions(place.out(), fs::Permissions::from_mode(0o555)).unwrap();
+    let run = build(&[&tiny], &place.out(), &[]);
+    fs::set_permissions(place.out(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(run.code, 6, "{}", run.stderr);
+    demand_unpublished(&place.out(), &before, &run, "read-only");
+}
+
+#[test]
+fn clock_zone_locale_umask_and_home_change_no_byte_and_no_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    write_files(&place.input(), TINY_DUMP);
+    let mut snapshots = Vec::new();
+    for (umask, settings) in [
+        ("000", vec![("TZ", "Pacific/Kiritimati"), ("LC_ALL", "tr_TR.UTF-8"), ("LANG", "tr_TR")]),
+        ("077", vec![("TZ", ""), ("HOME", "/nowhere"), ("TMPDIR", "/nowhere")]),
+    ] {
+        let out = place.0.path().join(format!("out under {umask}"));
+        let output = Command::new("sh")
+            .args(["-c", "umask $0; exec \"$@\"", umask])
+            .args([program("pinakes-compiler"), "build".into(), place.input()])
+            .args(["--quiet".as_ref(), "--out".as_ref(), out.as_os_str()])
+            .env_clear()
+            .envs(settings)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "umask {umask}: {errors}");
+        let snapshot = fs::canonicalize(out.join("current")).unwrap();
+        let mut folders = vec![snapshot.clone()];
+        while let Some(folder) = folders.pop() {
+            let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode();
+            assert_eq!(mode(&folder) & 0o7777, 0o555, "{}", folder.display());
+            for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => assert_eq!(mode(&path) & 0o7777, 0o444, "{}", path.display()),
+                }
+            }
+        }
+        assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o022, 0, "umask {umask}");
+        snapshots.push(pinakes_tests::files_below(&snapshot));
+    }
+    assert!(snapshots[0] == snapshots[1]);
+}
+
+#[test]
+fn a_fifth_fewer_records_than_before_end_the_run_with_4() {
+    let place = Place::new();
+    let works = |count: u64| {
+        let text: String = (1..=count).map(work).collect();
+        write_files(&place.input(), [("works.jsonl", text)]);
+    };
+    works(100);
+    published(&build(&[&place.input()], &place.out(), &[]));
+    works(80);
+    published(&build(&[&place.input()], &place.out(), &[]));
+    let before = state(&place.out());
+    works(63);
+    let run = build(&[&place.input()], &place.out(), &[]);
+    assert_eq!(run.code, 4, "{}", run.stderr);
+    let says = "outputs would fall from 80 records to 63, by more than a fifth; if that is right, \
+                allow it with `--allow-shrink`";
+    assert!(run.stderr.contains(says), "{}", run.stderr);
+    demand_unpublished(&place.out(), &before, &run, "a fifth fewer");
+    published(&build(&[&place.input()], &place.out(), &["--allow-shrink"]));
+    assert_ne!(fs::read_link(place.out().join("current")).unwrap(), before.0);
+}
+
+#[test]
+fn bad_records_within_the_budget_are_published_without_them() {
+    let dump = |bad: usize| {
+        let good: String = (1..=10_000 - bad as u64).map(work).collect();
+        vec![("works.jsonl", format!("{good}{}", "no JSON\n".repeat(bad)).into_bytes())]
+    };
+    check(&[
+        Case { bad: &[("not_json", 5)], ..good("0.05%", dump(5)) },
+        Case { bad: &[("not_json", 10)], ..good("0.1%", dump(10)) },
+        Case {
+            bad: &[("not_json", 20)],
+            ..ends("0.2%", dump(20), 4, "20 of 10000 records are bad")
+        },
+        Case {
+            options: &["--strict"],
+            bad: &[("not_json", 1)],
+            ..ends("strictly", dump(1), 4, "1 of 10000 records are bad")
+        },
+    ]);
+}
+
+#[test]
+fn many_files_take_few_descriptors() {
+    let place = Place::new();
+    let files = (1..=1_500).map(|id| (format!("works/part_{id}.jsonl"), work(id)));
+    write_files(&place.input(), files);
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -n 64; exec \"$@\"", "sh"])
+        .args([program("pinakes-compiler"), "build".into(), place.input()])
+        .args(["--quiet".as_ref(), "--out".as_ref(), place.out().as_os_str()])
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert_eq!(outputs(&fs::canonicalize(place.out().join("current")).unwrap()).len(), 1_500);
+}
+
+#[test]
+fn little_address_space_ends_the_run_well_or_with_an_error_and_never_half() {
+    let place = Place::with_tiny_published();
+    let before = state(&place.out());
+    for mebibytes in [512, 1_024] {
+        let what = format!("{mebibytes} MiB");
+        let elsewhere = Place::new();
+        let out = if mebibytes < 1_024 { place.out() } else { elsewhere.out() };
+        let output = Command::new("sh")
+            .args(["-c", "ulimit -v $0; exec \"$@\"", &(mebibytes << 10).to_string()])
+            .args([program("pinakes-compiler"), "build".into(), sample(), "--quiet".into()])
+            .args(["--memory", "256M", "--threads", "1", "--allow-shrink", "--out"])
+            .arg(&out)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if output.status.code() == Some(0) {
+            let snapshot = fs::canonicalize(out.join("current")).unwrap();
+            assert!(!outputs(&snapshot).is_empty(), "{what}");
+            continue;
+        }
+        assert!(mebibytes < 1_024, "{what}: {errors}");
+        assert!(!errors.is_empty(), "{what}: not a word");
+        assert!(state(&place.out()) == before, "{what}: something was published");
     }
 }

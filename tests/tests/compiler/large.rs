@@ -1,0 +1,115 @@
+//! Members that are very large, names that are hardly names, and references that lead in circles.
+
+use pinakes_format::entity::Entity;
+use pinakes_tests::write_files;
+use serde_json::{Value, json};
+
+use crate::run::*;
+
+#[test]
+fn what_fits_a_line_is_kept_whole_unless_it_is_bounded() {
+    let authors: Vec<Value> =
+        (0..40_000).map(|at| json!({"author": {"id": format!("A{}", at % 7 + 1)}})).collect();
+    let keywords: Vec<Value> =
+        (0..100_000).map(|at| json!({"display_name": format!("k{at}")})).collect();
+    let words: serde_json::Map<String, Value> =
+        (0..100_000).map(|at| (format!("word{at}"), json!([at]))).collect();
+    let line = json!({
+        "id": "W1",
+        "title": "t".repeat(1_000_000),
+        "authorships": authors,
+        "keywords": keywords,
+        "abstract_inverted_index": words,
+    });
+    let place = Place::new();
+    write_files(&place.input(), [("works.jsonl", format!("{line}\n"))]);
+    let read = |options: &[&str]| {
+        let run = build(&[&place.input()], &place.out(), options);
+        let mut records = outputs(&published(&run));
+        (records.remove("HX_W1").unwrap(), run.report["warnings"].clone())
+    };
+    let (whole, warnings) = read(&["--strict"]);
+    let length = |member: &str| whole[member].as_array().map(Vec::len);
+    assert_eq!((length("authors"), length("keywords")), (Some(40_000), Some(100_000)));
+    assert_eq!(whole["title"].as_str().map(str::len), Some(1_000_000));
+    assert_eq!(whole["abstract"].as_str().map(|text| text.split(' ').count()), Some(100_000));
+    assert_eq!(warnings, json!({}));
+    let (bounded, warnings) = read(&["--strict", "--max-array", "50000", "--max-text", "500000"]);
+    assert_eq!(bounded["authors"], whole["authors"]);
+    for member in ["title", "keywords", "abstract"] {
+        assert_eq!(bounded[member], Value::Null, "{member}");
+    }
+    assert_eq!(warnings, json!({"array_too_long": 1, "text_too_long": 2}));
+    // What a part was bounded by names its object.
+    assert_eq!(read(&["--strict"]).0, whole);
+}
+
+#[test]
+fn names_that_are_hardly_names_are_kept_and_found_apart() {
+    let names = [
+        "a".repeat(10 << 20),
+        "\u{301}".repeat(1_000),
+        (1..32).filter_map(char::from_u32).collect(),
+        "\u{202e}desrever".to_string(),
+        "Caf\u{e9}".to_string(),
+        "Cafe\u{301}".to_string(),
+        "CAF\u{c9}".to_string(),
+    ];
+    let mut lines = String::new();
+    for (name, id) in names.iter().zip(1..) {
+        let line = json!({"id": format!("A{id}"), "display_name": name});
+        lines.push_str(&format!("{line}\n"));
+    }
+    for id in 100..5_100 {
+        let line = json!({"id": format!("A{id}"), "display_name": "The Same Name"});
+        lines.push_str(&format!("{line}\n"));
+    }
+    let place = Place::new();
+    write_files(&place.input(), [("authors.jsonl", lines)]);
+    let run = build(&[&place.input()], &place.out(), &["--strict"]);
+    let authors = records(&published(&run), Entity::Author);
+    assert_eq!(authors.len(), names.len() + 5_000);
+    for (name, id) in names.iter().zip(1..) {
+        assert!(authors[&format!("HX_A{id}")]["name"] == json!(name), "A{id}");
+    }
+}
+
+#[test]
+fn references_that_dangle_or_lead_in_circles_are_kept() {
+    let institution = |id: u64, above: u64| {
+        let line = json!({
+            "id": format!("I{id}"),
+            "display_name": format!("Institution {id}"),
+            "lineage": [format!("I{above}"), format!("I{id}")],
+            "associated_institutions": [
+                {"id": format!("I{above}"), "relationship": "parent"},
+                {"id": format!("I{id}"), "relationship": "child"},
+            ],
+        });
+        format!("{line}\n")
+    };
+    let work = json!({"id": "W1", "title": "Cites itself", "referenced_works": ["W1", "W404"],
+        "authorships": [{"author": {"id": "A404", "display_name": "Nobody"}},
+            {"author": {"id": null, "display_name": "Nameless"}}]});
+    let place = Place::new();
+    write_files(
+        &place.input(),
+        [
+            ("institutions.jsonl", institution(1, 2) + &institution(2, 1)),
+            ("works.jsonl", format!("{work}\n")),
+            (
+                "topics.jsonl",
+                "{\"id\":\"T1\",\"display_name\":\"Own sibling\",\"siblings\":[{\"id\":\"T1\"}]}\n"
+                    .into(),
+            ),
+        ],
+    );
+    let run = build(&[&place.input()], &place.out(), &["--strict"]);
+    let snapshot = published(&run);
+    assert_eq!(records(&snapshot, Entity::Institution).len(), 2);
+    let work = &outputs(&snapshot)["HX_W1"];
+    assert_eq!(work["authors"][0]["name"], json!("Nobody"), "{work}");
+    assert_eq!(run.report["entities"]["outputs"]["dangling"], json!(1));
+    let topic = &records(&snapshot, Entity::Topic)["HX_T1"];
+    assert_eq!(topic["siblings"][0]["id"], topic["id"], "{topic}");
+}

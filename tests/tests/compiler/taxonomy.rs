@@ -1,0 +1,140 @@
+//! Topics without a place in the taxonomy, and tables that are not quite tables.
+
+use pinakes_format::{
+    entity::Entity,
+    snapshot::{Found, Snapshot},
+};
+use pinakes_tests::write_files;
+use serde_json::{Value, json};
+
+use crate::run::*;
+
+const HEADER: &str = "topic_id,topic_name,subfield_id,subfield_name,field_id,field_name,domain_id,\
+                      domain_name,keywords,summary,wikipedia_url\n";
+
+/// A row of the table, with a subfield, a field and a domain of its own.
+fn row(id: u64) -> String {
+    format!("{id},Topic {id},11,Sub,1,Field,1,Domain,a; b,About,https://example.org\n")
+}
+
+fn topic(id: u64, above: &str) -> String {
+    format!("{{\"id\":\"T{id}\",\"display_name\":\"Topic {id}\"{above}}}\n")
+}
+
+/// Topics that stand, whose parents are named here or nowhere.
+fn standing() -> String {
+    let above = ",\"subfield\":{\"id\":\"https://openalex.org/subfields/11\",\"display_name\":\"Sub\"},\
+                 \"field\":{\"id\":1,\"display_name\":\"Field\"},\"domain\":1";
+    let domain = ",\"domain\":{\"id\":1,\"display_name\":\"Domain\"}";
+    (1..400).map(|id| topic(id, if id == 1 { domain } else { above })).collect()
+}
+
+#[test]
+fn a_topic_whose_parent_no_source_names_is_set_aside() {
+    let orphans = [
+        ",\"subfield\":{\"id\":\"https://openalex.org/subfields/404\"}",
+        ",\"subfield\":{\"id\":\"https://openalex.org/fields/1\",\"display_name\":\"Field\"}",
+        ",\"subfield\":[{\"id\":11},{\"id\":12}]",
+    ];
+    let lines: String = orphans.iter().zip(1_001..).map(|(above, id)| topic(id, above)).collect();
+    let output = "{\"id\":\"W1\",\"topics\":[{\"id\":\"T2000\",\"display_name\":\"Named in passing\",\
+                  \"subfield\":{\"id\":404}}]}\n";
+    let place = Place::new();
+    let files =
+        [("topics.jsonl", format!("{}{lines}", standing())), ("works.jsonl", output.to_string())];
+    write_files(&place.input(), files);
+    let run = build(&[&place.input()], &place.out(), &["--max-bad", "1%"]);
+    let topics = records(&published(&run), Entity::Topic);
+    assert_eq!(topics.len(), 399, "{:?}", topics.keys());
+    assert_eq!(run.report["bad_records"], json!({"no_parent": 3}));
+    let tally = &run.report["entities"]["topics"];
+    let counts = ["read", "published_from_input", "quarantined", "derived"];
+    assert_eq!(counts.map(|name| tally[name].clone()), [402, 399, 3, 0].map(|count| json!(count)));
+    let list = std::fs::read_to_string(place.out().join("quarantine/bad-records.jsonl")).unwrap();
+    let mut listed: Vec<(u64, String)> = list
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|line| (line["line"].as_u64().unwrap(), line["excerpt"].as_str().unwrap().into()))
+        .collect();
+    listed.sort();
+    let expected: Vec<(u64, String)> = (400..).zip(lines.lines().map(str::to_owned)).collect();
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn more_than_a_hundredth_of_topics_without_a_parent_end_the_run_with_4() {
+    let lines: String = (1_001..1_006).map(|id| topic(id, ",\"subfield\":{\"id\":404}")).collect();
+    check(&[Case {
+        bad: &[("no_parent", 5)],
+        ..ends(
+            "five in four hundred",
+            vec![("topics.jsonl", format!("{}{lines}", standing()).into_bytes())],
+            4,
+            "5 of 404 topics name a parent that no source names, more than 1%",
+        )
+    }]);
+}
+
+#[test]
+fn a_row_that_is_none_costs_itself_alone() {
+    let rows: String = (1..=40).map(row).collect();
+    let table = |bad: &str| vec![("topics.csv", format!("{HEADER}{rows}{bad}{}", row(41)).into())];
+    let with = |delimiter: &str| {
+        let text = format!("{HEADER}{rows}").replace("; ", "|").replace(',', delimiter);
+        vec![("topics.csv", text.into_bytes())]
+    };
+    let options = &["--max-bad", "5%"];
+    let unknown = format!("{HEADER}{rows}").replace("\n", ",=cmd()\n");
+    check(&[
+        good("semicolons", with(";")),
+        good("tabs", with("\t")),
+        good("a column more that nothing reads", vec![("topics.csv", unknown.into_bytes())]),
+        good("a row over lines", table("42,\"Two\nlines, \"\"quoted\"\"\",,,,,,,,,\n")),
+        Case { options, bad: &[("ragged_row", 1)], ..good("a cell too few", table("42,X,,,\n")) },
+        Case {
+            options,
+            bad: &[("unclosed_quote", 1)],
+            ..good("an open quote", table("42,\"X,,,,,,,,,\n"))
+        },
+        Case { options, bad: &[("no_id", 1)], ..good("no id", table(",X,,,,,,,,,\n")) },
+        Case { options, bad: &[("no_name", 1)], ..good("no name", table("42,,,,,,,,,,\n")) },
+        Case { options, bad: &[("bad_id", 1)], ..good("no number", table("T-1,X,,,,,,,,,\n")) },
+        Case {
+            options,
+            bad: &[("no_parent", 1)],
+            ..good("a parent that is none", table("42,X,x,Sub,,,,,,,\n"))
+        },
+    ]);
+}
+
+#[test]
+fn ids_merged_in_chains_and_circles_lead_to_their_end_or_nowhere() {
+    let works: String = [1, 4, 8].map(work).concat();
+    let newer = "{\"id\":\"W9\",\"title\":\"Newer\",\"updated_date\":\"2026-03-01\"}\n";
+    let merges = "merge_date,id,merge_into_id\n2026-01-01,W2,W3\n2026-01-01,W3,W4\n\
+                  2026-01-01,W5,W6\n2026-01-01,W6,W5\n2026-01-01,W7,W404\n2026-01-01,W8,W1\n\
+                  2026-01-01,W9,W1\n2026-01-01,W10,W1\nno,row\n2026-01-01,,W1\n";
+    let place = Place::new();
+    let files = [
+        ("works.jsonl", format!("{works}{newer}")),
+        ("merged_ids/works/2026.csv", merges.to_string()),
+    ];
+    write_files(&place.input(), files);
+    let run = build(&[&place.input()], &place.out(), &["--strict"]);
+    let snapshot = published(&run);
+    assert_eq!(outputs(&snapshot).into_keys().collect::<Vec<_>>(), ["HX_W1", "HX_W4", "HX_W9"]);
+    let warnings = json!({
+        "bad_merge": 2,
+        "merge_cycle": 2,
+        "merge_target_missing": 1,
+        "merged_but_newer": 1,
+    });
+    assert_eq!(run.report["warnings"], warnings);
+    let snapshot = Snapshot::open(&snapshot).unwrap();
+    let end = |id| match snapshot.find(Entity::Output, id).unwrap() {
+        Found::Merged(end) => Some(end),
+        _ => None,
+    };
+    let ends = [2, 3, 5, 6, 8, 9, 10].map(end);
+    assert_eq!(ends, [Some(4), Some(4), None, None, Some(1), None, Some(1)]);
+}
