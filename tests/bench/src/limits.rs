@@ -68,7 +68,7 @@ fn gate() -> Result<()> {
                 let named = format!("192.0.2.1, 198.51.{}.{}", client / 256, client % 256);
                 let request = http::Request::get(target).header("x-forwarded-for", named);
                 let (mut head, ()) = request.body(())?.into_parts();
-                head.extensions.insert(Peer(proxy));
+                head.extensions.insert(Peer::Named(proxy));
                 Ok(head)
             })
             .collect::<Result<_>>()?;
