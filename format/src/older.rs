@@ -28,6 +28,8 @@ pub struct Older {
     pub route: &'static str,
     /// The members it shows, by their older names, and the paths they have here.
     pub members: &'static [(&'static str, &'static str)],
+    /// The older names of those that single records alone show.
+    pub singles: &'static [&'static str],
     render: for<'s> fn(&'s Snapshot, u32, &mut Page<'s>) -> Result<(), RenderError>,
 }
 
@@ -43,6 +45,7 @@ macro_rules! older {
                 $name,
                 concat!(stringify!($member) $(, ".", stringify!($below))*),
             ),)*],
+            singles: &[$($(older!(@named $shown $name),)?)*],
             render: |snapshot, row, page| {
                 let record = snapshot.archived::<$record>(row)?.ok_or(RenderError::Record)?;
                 page.open_object();
@@ -59,6 +62,9 @@ macro_rules! older {
     };
     (@single) => {
         Shape::Single
+    };
+    (@named single $name:literal) => {
+        $name
     };
 }
 

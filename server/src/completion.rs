@@ -5,7 +5,7 @@ use pinakes_format::query::nearest;
 use crate::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
 
 /// Bytes of the text at most.
-const TEXT_BYTES_MAX: usize = 256;
+pub const TEXT_BYTES_MAX: usize = 256;
 /// The one parameter.
 const QUERY: &str = "query";
 

@@ -1,4 +1,4 @@
-//! Texts that are in this binary: the same for as long as it runs, whatever it serves.
+//! Texts that are in this binary, or made by it once: the same however often they are asked for.
 //!
 //! Each has strong tags of its own, made of its bytes and not of the snapshot: another binary may serve
 //! other texts from the same one.
@@ -21,7 +21,7 @@ const TAG_DIGITS: usize = 16;
 #[derive(Debug)]
 pub struct Fixed {
     media_type: &'static str,
-    bytes: &'static [u8],
+    bytes: Bytes,
     tags: Tags,
     /// Each made when it is first asked for; `None` where the bytes are compressed already, by gzip.
     coded: Option<[OnceLock<Option<Bytes>>; Coding::COUNT]>,
@@ -29,14 +29,14 @@ pub struct Fixed {
 
 impl Fixed {
     /// A text as it is, to be sent in any coding.
-    pub fn plain(media_type: &'static str, text: &'static [u8]) -> Fixed {
-        let coded = Some([const { OnceLock::new() }; Coding::COUNT]);
-        Fixed { media_type, bytes: text, tags: tags_of(text), coded }
+    pub fn plain(media_type: &'static str, text: impl Into<Bytes>) -> Fixed {
+        let (bytes, coded) = (text.into(), Some([const { OnceLock::new() }; Coding::COUNT]));
+        Fixed { media_type, tags: tags_of(&bytes), bytes, coded }
     }
 
     /// A text compressed by gzip, to be sent so or as it is.
     pub fn packed(media_type: &'static str, gzip: &'static [u8]) -> Fixed {
-        Fixed { media_type, bytes: gzip, tags: tags_of(gzip), coded: None }
+        Fixed { media_type, bytes: Bytes::from_static(gzip), tags: tags_of(gzip), coded: None }
     }
 
     /// The reply to a request for it, with headers besides those of every such reply.
@@ -54,10 +54,10 @@ impl Fixed {
     /// The text, as it is.
     pub fn text(&self) -> Bytes {
         if self.coded.is_some() {
-            return Bytes::from_static(self.bytes);
+            return self.bytes.clone();
         }
         let mut text = Vec::new();
-        let unpacked = GzDecoder::new(self.bytes).read_to_end(&mut text);
+        let unpacked = GzDecoder::new(&*self.bytes).read_to_end(&mut text);
         unpacked.unwrap_or_else(|error| panic!("what this binary holds is packed well: {error}"));
         Bytes::from(text)
     }
@@ -74,7 +74,7 @@ impl Fixed {
 
     fn form(&self, coding: Coding) -> Bytes {
         match &self.coded {
-            None if coding == Coding::Gzip => Bytes::from_static(self.bytes),
+            None if coding == Coding::Gzip => self.bytes.clone(),
             _ => self.coded(coding).unwrap_or_else(|| self.text()),
         }
     }
@@ -82,7 +82,7 @@ impl Fixed {
     /// The text in a coding; `None` where it is better sent as it is, or packed already.
     fn coded(&self, coding: Coding) -> Option<Bytes> {
         let forms = self.coded.as_ref()?;
-        forms[coding as usize].get_or_init(|| encode(coding, self.bytes)).clone()
+        forms[coding as usize].get_or_init(|| encode(coding, &self.bytes)).clone()
     }
 }
 

@@ -40,6 +40,15 @@ const LIST_BYTES: usize = 256 << 10;
 /// Room made for ten candidates.
 const CANDIDATES_BYTES: usize = 4 << 10;
 
+/// Where else to go from `/`, beside the lists.
+const BESIDE: [(&str, &str); 5] = [
+    ("autocomplete", "/autocomplete?query="),
+    ("graphql", "/graphql/schema"),
+    ("rate-limit", "/rate-limit"),
+    ("openapi", "/openapi.json"),
+    ("docs", "/docs"),
+];
+
 /// Why there is nothing to complete.
 pub const MISSING: &str = "Query parameter 'query' is required";
 /// Why an identifier of the interface leads nowhere.
@@ -61,7 +70,7 @@ pub fn index(snapshot: &Snapshot) -> Reply {
         .collect();
     let lists = CATALOG.iter().map(|facts| (facts.plural, format!("/{}", facts.route)));
     let links: serde_json::Map<String, serde_json::Value> = lists
-        .chain([("autocomplete", "/autocomplete?query=".to_owned())])
+        .chain(BESIDE.map(|(name, path)| (name, path.to_owned())))
         .map(|(name, path)| (name.to_owned(), path.into()))
         .collect();
     let mut index = serde_json::json!({
@@ -182,7 +191,7 @@ pub(crate) fn unanswered(error: AnswerError, request: &Request<'_>, timeout: Dur
 }
 
 /// The entities whose names may be completed by themselves.
-fn completed() -> impl Iterator<Item = &'static Facts> {
+pub fn completed() -> impl Iterator<Item = &'static Facts> {
     CATALOG.iter().filter(|facts| facts.letter.is_some())
 }
 

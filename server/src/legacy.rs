@@ -30,7 +30,7 @@ pub const VARIANT: Variant =
     Variant { root: "/legacy", spelling: Spelling::OLDER, render: older::render };
 
 /// How its lists are asked.
-const DIALECT: Dialect = Dialect {
+pub const DIALECT: Dialect = Dialect {
     parameters: &[
         ("page", Parameter::Page),
         ("per_page", Parameter::PerPage),
@@ -45,9 +45,9 @@ const DIALECT: Dialect = Dialect {
 };
 
 /// The largest page.
-const PAGE_ROWS_MAX: u32 = 200;
+pub const PAGE_ROWS_MAX: u32 = 200;
 /// What a sort is called, and what it is.
-const SORTS: [(&str, &str); 2] = [("1", "outputs:asc"), ("-1", "outputs:desc")];
+pub const SORTS: [(&str, &str); 2] = [("1", "outputs:asc"), ("-1", "outputs:desc")];
 /// What stands in a link in place of itself: all that no URI holds.
 const UNLINKED: &AsciiSet = &CONTROLS
     .add(b' ')

@@ -52,6 +52,10 @@ pub struct Options {
     #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
     pub log_format: LogFormat,
 
+    /// No page of documentation at /docs; /openapi.json is there all the same.
+    #[arg(long, env = "PINAKES_NO_DOCS", value_parser = FalseyValueParser::new())]
+    pub no_docs: bool,
+
     /// How many requests are let through.
     #[command(flatten)]
     pub limits: LimitOptions,
@@ -245,7 +249,11 @@ pub enum Place {
 impl Options {
     /// How far answers may go.
     pub fn bounds(&self) -> Bounds {
-        Bounds { list_timeout: self.list_timeout, graphql: self.graphql.settings() }
+        Bounds {
+            list_timeout: self.list_timeout,
+            graphql: self.graphql.settings(),
+            has_docs: !self.no_docs,
+        }
     }
 
     /// Where the snapshot to serve is.

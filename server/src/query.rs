@@ -14,7 +14,7 @@ use pinakes_format::{
 use crate::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
 
 /// The largest page number.
-const PAGE_MAX: u32 = 2_147_483_647;
+pub const PAGE_MAX: u32 = 2_147_483_647;
 /// Parameters of services like this one, and what to use in their place.
 const ELSEWHERE: [(&str, &str); 3] = [
     ("select", "records are always whole; leave it out"),
@@ -106,7 +106,7 @@ pub enum Parameter {
 }
 
 /// The parameters a list takes.
-fn parameters(
+pub fn parameters(
     dialect: &'static Dialect,
     keys: &Keys,
 ) -> impl Iterator<Item = (&'static str, Parameter)> + Clone {

@@ -11,6 +11,7 @@ use pinakes_format::{
 
 use crate::{
     body::Posted,
+    docs,
     gate::{Admission, Charge},
     graphql::{
         self, Place,
@@ -21,6 +22,7 @@ use crate::{
     handlers, legacy,
     library::Served,
     limits::{Daily, Refusal, Verdict},
+    openapi,
     path::{URI_BYTES_MAX, decode, echo_path, segments},
     reply::Reply,
 };
@@ -37,6 +39,8 @@ pub struct Bounds {
     pub list_timeout: Duration,
     /// What a question of GraphQL may come to.
     pub graphql: Settings,
+    /// Whether there is a page of documentation.
+    pub has_docs: bool,
 }
 
 /// A request, as far as routing and handlers look at it.
@@ -87,6 +91,10 @@ pub enum Route<'a> {
     RateLimit,
     /// Candidates of all entities, or of the one whose name was sent.
     Autocomplete(Option<&'a str>),
+    /// The description of the interface.
+    Openapi,
+    /// The same as a page, or a part of that by its name.
+    Docs(Option<&'a str>),
     /// A place of GraphQL.
     Graphql(Place<'a>),
     /// A list.
@@ -104,6 +112,7 @@ impl Route<'_> {
     pub fn charge(self) -> Charge {
         match self {
             Route::Index | Route::Health | Route::Ready | Route::RateLimit => Charge::Free,
+            Route::Openapi | Route::Docs(_) => Charge::Free,
             Route::Graphql(Place::Questions) => Charge::Minute,
             Route::Graphql(Place::Schema | Place::Page(_)) => Charge::Free,
             Route::Autocomplete(_) => Charge::Daily(Daily::Search),
@@ -141,6 +150,9 @@ pub fn find(path: &str) -> Option<Route<'_>> {
         ["rate-limit"] => Some(Route::RateLimit),
         ["autocomplete"] => Some(Route::Autocomplete(None)),
         ["autocomplete", _] => Some(Route::Autocomplete(segments.last().copied())),
+        ["openapi.json"] => Some(Route::Openapi),
+        ["docs"] => Some(Route::Docs(None)),
+        ["docs", _] => Some(Route::Docs(segments.last().copied())),
         ["graphql"] => Some(Route::Graphql(Place::Questions)),
         ["graphql", "schema"] => Some(Route::Graphql(Place::Schema)),
         ["graphiql"] => Some(Route::Graphql(Place::Page(None))),
@@ -225,6 +237,11 @@ pub fn run(
                 may_wait,
             );
         }
+        Route::Openapi => openapi::reply(&served.snapshot, request.headers)?,
+        Route::Docs(name) if bounds.has_docs => {
+            docs::PAGE.reply(name, request.headers).unwrap_or_else(|| nowhere(request))
+        }
+        Route::Docs(_) => nowhere(request),
         Route::Graphql(place) => return graphql_at(place, request, served, bounds, may_wait),
         Route::List(_) | Route::OlderList(_) if !may_wait => return Ok(None),
         Route::List(facts) => handlers::list(facts, request, served, bounds.list_timeout)?,
@@ -250,7 +267,7 @@ fn graphql_at(
     Ok(Some(match (place, request.posted) {
         (Place::Schema, _) => graphql::schema_reply(request.headers),
         (Place::Page(name), _) if bounds.graphql.has_page => {
-            page::reply(name, request.headers).unwrap_or_else(|| nowhere(request))
+            page::PAGE.reply(name, request.headers).unwrap_or_else(|| nowhere(request))
         }
         (Place::Page(_), _) => nowhere(request),
         (Place::Questions, Some(posted)) if may_wait => {
@@ -289,6 +306,9 @@ mod tests {
         };
         check("/", "Index");
         check("/health", "Health");
+        check("/openapi.json", "Openapi");
+        check("/docs/", "Docs(None)");
+        check("/docs/page.js", "Docs(Some(\"page.js\"))");
         check("/graphql/", "Graphql(Questions)");
         check("/graphql/schema", "Graphql(Schema)");
         check("/graphiql", "Graphql(Page(None))");

@@ -18,8 +18,6 @@ mod hostile;
 mod lists;
 #[path = "graphql/official.rs"]
 mod official;
-#[path = "graphql/page.rs"]
-mod page;
 #[path = "graphql/post.rs"]
 mod post;
 #[path = "graphql/protocol.rs"]

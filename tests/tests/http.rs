@@ -33,6 +33,8 @@ mod limits;
 mod lists;
 #[path = "http/names.rs"]
 mod names;
+#[path = "http/pages.rs"]
+mod pages;
 #[path = "http/paths.rs"]
 mod paths;
 #[path = "http/process.rs"]

@@ -62,7 +62,8 @@ fn thirty_a_minute_are_answered_and_the_next_is_told_when_to_come_back() {
     assert_eq!(refused.header("cache-control"), Some("no-store"));
 
     // What stands beside the interface is answered still, and tells the same.
-    for path in ["/", "/health", "/ready", "/rate-limit"] {
+    for path in ["/", "/health", "/ready", "/rate-limit", "/openapi.json", "/docs", "/docs/page.js"]
+    {
         let response = connection.get(path);
         assert_eq!((response.status, numbers(&response)[1]), (200, 0), "{path}");
     }

@@ -236,7 +236,7 @@ fn bounds() -> Bounds {
         cpu: Duration::from_millis(100),
     };
     // Pages are read from disk at first; that is no cost of the question's.
-    Bounds { list_timeout: Duration::from_secs(600), graphql: settings }
+    Bounds { list_timeout: Duration::from_secs(600), graphql: settings, has_docs: false }
 }
 
 /// Asks until the least time is known.

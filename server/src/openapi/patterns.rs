@@ -1,0 +1,317 @@
+//! What identifiers, filters and sorts look like, as regular expressions of JSON Schema.
+//!
+//! A text that one of these matches is taken, but for the bounds that no expression can count: so many
+//! expressions, alternatives and bytes. They follow the readers in [`pinakes_format::query`].
+
+use pinakes_format::{
+    entity::{Entity, Spelling},
+    keys::{Bound, Key, Keys, Kind},
+    query::SORT_KEYS_MAX,
+};
+
+/// What an identifier's number looks like; within 63 bits there are larger ones with 19 digits.
+const NUMBER: &str = "(?:0|[1-9][0-9]{0,18})";
+/// A year; there is none with the number 0.
+const YEAR: &str = "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)";
+/// A day of a year, or a month, with what stands before it.
+const REST_OF_DATE: &str = "(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|1[0-9]|2[0-8]))?\
+                            |-(?:0[13-9]|1[0-2])-(?:29|30)|-(?:0[13578]|1[02])-31)?";
+/// The days that not every year has.
+const LEAP_DAY: &str = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])\
+                        |(?:0[48]|[2468][048]|[13579][26])00)-02-29";
+/// An integer of 64 bits, without its sign.
+const INTEGER: &str = "[0-9]{1,18}";
+/// A number that is finite.
+const FRACTION: &str = r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:e[+-]?[0-9]{1,2})?";
+/// A character of a value outside of quotes.
+const BARE: &str = r#"[^,|"\x00-\x1F\x7F]"#;
+/// The first one.
+const BARE_FIRST: &str = r#"[^<>!,|"\x00-\x1F\x7F]"#;
+/// A character of a value within them.
+const QUOTED: &str = r#"(?:[^"\x00-\x1F\x7F]|"")"#;
+
+/// The identifiers of an entity's records, as paths have them.
+pub fn id(spelling: &Spelling, entity: Entity) -> String {
+    let letter = entity.facts().letter.map(char::from);
+    let letter = letter.map(String::from).unwrap_or_default();
+    format!("^{}{letter}{NUMBER}$", spelling.prefix(entity))
+}
+
+/// The filters of a list.
+pub fn filter(keys: &Keys) -> String {
+    let mut values: Vec<(String, Vec<&str>)> = Vec::new();
+    for key in keys.keys.iter().filter(|key| key.filter.is_some()) {
+        let demanded = demanded(key);
+        match values.iter_mut().find(|(known, _)| *known == demanded) {
+            Some((_, names)) => names.push(key.name),
+            None => values.push((demanded, vec![key.name])),
+        }
+    }
+    let expressions: Vec<String> = values
+        .iter()
+        .map(|(demanded, names)| format!("(?:{}):{demanded}", one_of(names.iter())))
+        .collect();
+    let expression = format!("(?:{})", expressions.join("|"));
+    format!("^{expression}(?:,{expression})*$")
+}
+
+/// The sorts of a list: no key twice.
+pub fn sort(keys: &Keys) -> String {
+    let names: Vec<&str> = keys.sorts().collect();
+    let key = format!("(?:{})(?::asc|:desc)?", one_of(names.iter()));
+    let more = SORT_KEYS_MAX - 1;
+    format!("^(?!(?:.*,)?([^:,]+)(?::[a-z]+)?,(?:.*,)?\\1(?:[:,]|$)){key}(?:,{key}){{0,{more}}}$")
+}
+
+/// Text without control characters that is more than white space.
+pub fn words() -> String {
+    r"^[^\x00-\x1F\x7F]*[^\s\u0085\x00-\x1F\x7F][^\x00-\x1F\x7F]*$".to_owned()
+}
+
+/// Text without control characters.
+pub fn printable() -> String {
+    r"^[^\x00-\x1F\x7F]+$".to_owned()
+}
+
+fn one_of<'n>(names: impl Iterator<Item = &'n &'n str>) -> String {
+    names.map(|name| name.replace('.', r"\.")).collect::<Vec<_>>().join("|")
+}
+
+/// What an expression demands of a key's values.
+fn demanded(key: &Key) -> String {
+    let value = value(key);
+    let any = format!(r"!?{value}(?:\|{value})*");
+    match compared(key.kind) {
+        Some(number) => format!(r#"(?:{any}|[<>]=?(?:{number}|"{number}"))"#),
+        None => format!("(?:{any})"),
+    }
+}
+
+/// A value that is looked for.
+fn value(key: &Key) -> String {
+    let either = |bare: &str| format!(r#"(?:{bare}|"{bare}"|null)"#);
+    match key.kind {
+        Kind::Id(entity) if entity.facts().letter.is_none() => either("[0-9]+"),
+        Kind::Id(_) | Kind::AnyId => identifier("[Hh][Xx]_"),
+        Kind::OlderId(entity) if entity.facts().letter.is_none() => either("(?:[Oo][Aa]:)?[0-9]+"),
+        Kind::OlderId(_) => {
+            format!(r#"(?:{}|"[0-9]+"|[0-9]+)"#, identifier("[Oo][Aa]:"))
+        }
+        Kind::Boolean => either("(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])"),
+        Kind::Identifier(_) | Kind::Code | Kind::Text => {
+            format!(r#"(?:{BARE_FIRST}{BARE}*|"{QUOTED}+")"#)
+        }
+        Kind::Words => format!(r#"(?:(?!null(?:[,|]|$)){BARE_FIRST}{BARE}*|"{QUOTED}+")"#),
+        Kind::Integer => {
+            format!(r#"(?:{INTEGER}(?:-(?:{INTEGER})?)?|-{INTEGER}|"-?{INTEGER}"|null)"#)
+        }
+        Kind::Number => either(FRACTION),
+        Kind::Day(Bound::Given) | Kind::Moment(Bound::Given) => {
+            let period = period();
+            format!(r#"(?:{period}|{YEAR}-(?:{YEAR})?|-{YEAR}|"{period}"|null)"#)
+        }
+        Kind::Day(_) | Kind::Moment(_) => {
+            let period = period();
+            format!(r#"(?:{period}|"{period}")"#)
+        }
+    }
+}
+
+/// An identifier that begins so, however it goes on: what no record has is found nowhere.
+fn identifier(prefix: &str) -> String {
+    format!(r#"(?:{prefix}{BARE}*|"{prefix}{QUOTED}*"|null)"#)
+}
+
+/// A year, a month or a day.
+fn period() -> String {
+    format!("(?:{YEAR}{REST_OF_DATE}|{LEAP_DAY})")
+}
+
+/// What values are compared with.
+fn compared(kind: Kind) -> Option<String> {
+    match kind {
+        Kind::Integer => Some(format!("-?{INTEGER}")),
+        Kind::Number => Some(FRACTION.to_owned()),
+        Kind::Day(Bound::Given) | Kind::Moment(Bound::Given) => Some(period()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use fancy_regex::Regex;
+    use pinakes_format::{older::OLDER, query::Query};
+
+    use super::*;
+
+    /// The lists there are: as they are asked, and their keys.
+    fn lists() -> Vec<Query> {
+        let current = Entity::all().map(Query::new);
+        current.chain(OLDER.iter().map(Query::older)).collect()
+    }
+
+    /// Values that some kind of key takes or does not.
+    const VALUES: [&str; 71] = [
+        "a",
+        "a b",
+        "null",
+        "!null",
+        "!a",
+        "!!a",
+        "a|b",
+        "a|",
+        "|a",
+        "a|!b",
+        "a|<b",
+        "",
+        "!",
+        "\"a\"",
+        "\"\"",
+        "\"a",
+        "a\"b",
+        "\"a\"b",
+        "\"a,b\"",
+        "\"a\"\"b\"",
+        "\"\"\"\"",
+        "\"null\"",
+        "\"a\"|null",
+        "a\u{1}",
+        "\"\u{7f}\"",
+        ">a",
+        "é|東",
+        "true",
+        "FALSE",
+        "!tRue|false",
+        "\"true\"",
+        "True ",
+        "1",
+        "01",
+        "-1",
+        "1-",
+        "1-2",
+        "-",
+        "1-2-3",
+        "1--2",
+        "\"-1\"",
+        "\"1-2\"",
+        ">1",
+        ">=1",
+        "<-1",
+        "<=\"1\"",
+        ">1|2",
+        "!>1",
+        ">",
+        "1.5",
+        "-1.5e-3",
+        "1e5",
+        "1E5",
+        "1.",
+        ".5",
+        "2020",
+        "2020-02",
+        "2020-02-29",
+        "2019-02-29",
+        "2020-13",
+        "2020-04-31",
+        "0000",
+        "2019-2021",
+        ">2020-12-31",
+        "<=\"2020\"",
+        "HX_W1",
+        "hx_w1|HX_A2",
+        "\"HX_T01\"",
+        "OA:T1",
+        "oa:3",
+        "W1",
+    ];
+
+    #[test]
+    fn a_filter_is_matched_where_it_is_taken() {
+        for list in lists() {
+            let pattern = Regex::new(&filter(list.keys)).unwrap();
+            let check = |text: &str| {
+                let is_taken = list.clone().filter(text).is_ok();
+                let route = list.keys.route;
+                assert_eq!(pattern.is_match(text).unwrap(), is_taken, "{route} {text}");
+            };
+            let has_filters = list.keys.filters().next().is_some();
+            for name in list.keys.keys.iter().map(|key| key.name).filter(|_| has_filters) {
+                for value in VALUES {
+                    check(&format!("{name}:{value}"));
+                }
+                check(name);
+                check(&format!("{name}x:1"));
+            }
+            for text in ["id:1,name:a", "name:a,", ",name:a", "name:a,,name:b", "name:a,b", ":a"] {
+                if has_filters {
+                    check(text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_sort_is_matched_where_it_is_taken() {
+        for list in lists().iter().filter(|list| list.keys.sorts().next().is_some()) {
+            let pattern = Regex::new(&sort(list.keys)).unwrap();
+            for text in [
+                "id",
+                "name:asc",
+                "id:desc,name",
+                "id,name,updated_date",
+                "name,name",
+                "id,name:asc,id:desc",
+                "id,name,created_date,updated_date",
+                "id:",
+                "id:up",
+                "ID",
+                "",
+                ",",
+                "id,",
+                "idx",
+                "type",
+                "outputs_count:desc,id",
+                "cited_by_count,outputs_count",
+                "summary_stats.h_index",
+            ] {
+                let is_taken = list.clone().sort(text).is_ok();
+                assert_eq!(pattern.is_match(text).unwrap(), is_taken, "{} {text}", list.keys.route);
+            }
+        }
+    }
+
+    #[test]
+    fn an_identifier_is_matched_where_it_is_one() {
+        let check = |spelling: &Spelling, entity: Entity, text: &str| {
+            let is_one = spelling.parse(entity, text).is_some();
+            let pattern = Regex::new(&id(spelling, entity)).unwrap();
+            assert_eq!(pattern.is_match(text).unwrap(), is_one, "{entity} {text}");
+        };
+        for facts in &pinakes_format::entity::CATALOG {
+            for text in
+                ["HX_W1", "HX_A0", "HX_T01", "1", "0", "01", "", "x", "OA:T1", "OA:1", "HX_W"]
+            {
+                check(&Spelling::CURRENT, facts.entity, text);
+                check(&Spelling::OLDER, facts.entity, text);
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_more_than_white_space() {
+        let pattern = Regex::new(&words()).unwrap();
+        for (text, expected) in [
+            ("a", true),
+            (" é ", true),
+            ("", false),
+            (" \u{3000}", false),
+            ("\u{85}", false),
+            ("a\u{0}", false),
+        ] {
+            assert_eq!(pattern.is_match(text).unwrap(), expected, "{text:?}");
+            let is_taken = crate::completion::check(text).is_ok();
+            assert_eq!(is_taken, expected, "{text:?}");
+        }
+    }
+}

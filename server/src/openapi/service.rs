@@ -1,0 +1,298 @@
+//! What stands beside lists and records: autocomplete's candidates, GraphQL, limits, and the service
+//! itself.
+
+use http::StatusCode;
+use pinakes_format::entity::CATALOG;
+use serde_json_bytes::{ByteString, Map, Value};
+
+use super::{
+    paths::{Reading, completed_entities, content, page, page_meta, responses},
+    responses::{KEPT, headers},
+    schemas::{Schemas, described, object, or_null, schema_at},
+};
+
+const GRAPHQL: &str = "GraphQL";
+const SERVICE: &str = "service";
+
+/// An object of members: name, what it is, and its schema.
+fn object_of<const N: usize>(doc: &str, members: [(&str, &str, Value); N]) -> Value {
+    let members = members.into_iter();
+    object(doc, members.map(|(name, doc, value)| (name.into(), described(doc, value))).collect())
+}
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+/// The page of candidates.
+pub fn candidates(schemas: &mut Schemas) -> Value {
+    schemas.name("CandidatePage", |schemas| {
+        let meta = schemas.name("CandidateMeta", |_| page_meta(&["count"]));
+        let candidate = schemas.name("Candidate", |_| {
+            let kinds = json!({ "type": "string", "enum": (completed_entities()) });
+            object_of(
+                "A record that may be meant.",
+                [
+                    ("id", "Its identifier, of the taxonomy too as a string.", text()),
+                    ("name", "Its name.", text()),
+                    ("cited_by_count", "Citations received.", or_null(count())),
+                    ("entity_type", "Its kind.", kinds),
+                    ("external_id", "Its identifier elsewhere, such as a DOI.", or_null(text())),
+                    ("outputs_count", "Indexed outputs; null of an output.", or_null(count())),
+                ],
+            )
+        });
+        page(meta, candidate)
+    })
+}
+
+/// A group of records of the older variant.
+pub fn older_group() -> Value {
+    object_of(
+        "The records that refer to another.",
+        [
+            ("key", "The identifier of what they refer to.", text()),
+            ("key_display_name", "Its name.", or_null(text())),
+            ("count", "How many they are.", count()),
+        ],
+    )
+}
+
+/// The path where questions of GraphQL are posted.
+pub fn graphql(schemas: &mut Schemas) -> Value {
+    let request = schemas.name("GraphqlRequest", |_| {
+        json!({
+            "description": "A question; the schema is at `/graphql/schema`.",
+            "type": "object",
+            "required": ["query"],
+            "properties": {
+                "query": { "description": "The document.", "type": "string" },
+                "variables": {
+                    "description": "Values of its variables.",
+                    "type": ["object", "null"],
+                },
+                "operationName": {
+                    "description": "Which of its operations is meant.",
+                    "type": ["string", "null"],
+                },
+            },
+        })
+    });
+    let response = schemas.name("GraphqlResponse", |_| {
+        json!({
+            "description": "What was asked for, and what was wrong. Where nothing was begun there is no \
+                            `data`.",
+            "type": "object",
+            "properties": {
+                "data": { "description": "What was asked for.", "type": ["object", "null"] },
+                "errors": {
+                    "description": "What was wrong.",
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["message"],
+                        "properties": {
+                            "message": { "type": "string" },
+                            "locations": { "type": "array" },
+                            "path": { "type": "array" },
+                            "extensions": { "type": "object" },
+                        },
+                    },
+                },
+            },
+        })
+    });
+    let list = CATALOG[0].plural;
+    let question =
+        format!("{{ {list}(per_page: 10) {{ meta {{ count }} results {{ id name }} }} }}");
+    let own = "application/graphql-response+json";
+    let answer = json!({
+        "description": "The answer, errors among it.",
+        "headers": (headers(&["Cache-Control"])),
+        "content": {
+            "application/json": { "schema": (response.clone()) },
+            own: { "schema": (response.clone()) },
+        },
+    });
+    let others = [
+        StatusCode::PAYLOAD_TOO_LARGE,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        StatusCode::TOO_MANY_REQUESTS,
+    ];
+    let mut responses = responses(answer, &others);
+    let refused = json!({
+        "description": "The body is no question; or, to clients that accept `application/graphql-response+json`, \
+                        the question does not parse, validate, or come within bounds.",
+        "headers": (headers(&[])),
+        "content": {
+            "application/json": { "schema": (schema_at("BadRequest")) },
+            own: { "schema": response },
+        },
+    });
+    if let Some(responses) = responses.as_object_mut() {
+        responses.insert("400", refused);
+    }
+    json!({
+        "post": {
+            "tags": [GRAPHQL],
+            "operationId": "ask",
+            "summary": "Parts of records, and of the records they refer to",
+            "description": "At most 65,536 bytes. What a question may come to is bounded: levels, fields, \
+                            records, bytes and time.",
+            "requestBody": {
+                "required": true,
+                "content": {
+                    "application/json": {
+                        "schema": request,
+                        "examples": { "list": { "value": { "query": question } } },
+                    },
+                },
+            },
+            "responses": responses,
+        },
+    })
+}
+
+fn reading(name: &str, tag: &'static str, summary: &str, content: Value) -> Reading {
+    Reading {
+        name: name.to_owned(),
+        tag,
+        summary: summary.to_owned(),
+        doc: "",
+        parameters: Vec::new(),
+        content,
+        headers: vec!["Cache-Control"],
+        others: Vec::new(),
+        links: Value::Null,
+    }
+}
+
+/// What else is read, by its path.
+pub fn readings(schemas: &mut Schemas) -> Vec<(&'static str, Reading)> {
+    for (name, make) in SCHEMAS {
+        schemas.name(name, |_| make());
+    }
+    let of = |media_type: &str| json!({ media_type: { "schema": { "type": "string" } } });
+    let page = |name: &str, tag, summary: &str| Reading {
+        doc: "A server may have been started without it.",
+        headers: KEPT.to_vec(),
+        others: vec![StatusCode::NOT_MODIFIED, StatusCode::NOT_FOUND],
+        ..reading(name, tag, summary, of("text/html"))
+    };
+    let schema = "The schema of GraphQL, as SDL";
+    let document = json!({ "application/json": { "schema": { "type": "object" } } });
+    vec![
+        ("/graphql/schema", reading("graphql_schema", GRAPHQL, schema, of("application/graphql"))),
+        ("/graphiql", page("graphiql", GRAPHQL, "A page to ask GraphQL from")),
+        (
+            "/rate-limit",
+            Reading {
+                doc: "It is never refused, and counts as nothing.",
+                ..reading(
+                    "rate_limit",
+                    SERVICE,
+                    "How the caller stands with the limits",
+                    content("RateLimit"),
+                )
+            },
+        ),
+        ("/", reading("index", SERVICE, "What the service is", content("Index"))),
+        ("/health", reading("health", SERVICE, "Whether the process lives", content("Health"))),
+        (
+            "/ready",
+            reading(
+                "ready",
+                SERVICE,
+                "Whether there is a snapshot to answer from",
+                content("Ready"),
+            ),
+        ),
+        (
+            "/openapi.json",
+            Reading {
+                headers: KEPT.to_vec(),
+                others: vec![StatusCode::NOT_MODIFIED],
+                ..reading("openapi", SERVICE, "This document", document)
+            },
+        ),
+        ("/docs", page("docs", SERVICE, "This document as a page")),
+    ]
+}
+
+/// A schema's name, and what makes it.
+type Named = (&'static str, fn() -> Value);
+
+const SCHEMAS: [Named; 5] = [
+    ("Index", index),
+    ("Health", || {
+        object_of(
+            "Whether the process lives.",
+            [("status", "That it does.", json!({ "type": "string", "const": "ok" }))],
+        )
+    }),
+    ("Ready", || {
+        object_of(
+            "Whether there is a snapshot.",
+            [
+                ("status", "That there is.", json!({ "type": "string", "const": "ready" })),
+                ("snapshot_id", "Which.", text()),
+            ],
+        )
+    }),
+    ("Quota", || {
+        object_of(
+            "What is left of a limit.",
+            [
+                ("limit", "Requests in a window.", count()),
+                ("remaining", "What is left of them.", count()),
+                ("reset_seconds", "Seconds until the window ends.", count()),
+            ],
+        )
+    }),
+    ("RateLimit", || {
+        let quota = || schema_at("Quota");
+        let daily = object_of(
+            "By what is asked.",
+            [
+                ("list_filter", "Pages of lists.", quota()),
+                ("search", "Pages of autocomplete.", quota()),
+            ],
+        );
+        object_of(
+            "How a client stands with the limits.",
+            [
+                ("ip", "Its address.", text()),
+                (
+                    "minute_rate_limit",
+                    "The minute; null where no limit is for it.",
+                    or_null(quota()),
+                ),
+                ("daily_quota", "The day; null where no limit is for it.", or_null(daily)),
+            ],
+        )
+    }),
+];
+
+fn index() -> Value {
+    let plurals: Map<ByteString, Value> =
+        CATALOG.iter().map(|facts| (facts.plural.into(), count())).collect();
+    object_of(
+        "What the service is.",
+        [
+            ("service", "Its name.", json!({ "type": "string", "const": "pinakes" })),
+            ("version", "The version of its program.", text()),
+            ("snapshot_id", "What it answers from.", text()),
+            ("newest_updated_date", "When the newest record changed.", or_null(text())),
+            ("counts", "How many records there are.", object("", plurals)),
+            (
+                "links",
+                "Where to go.",
+                json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+            ),
+        ],
+    )
+}
