@@ -36,11 +36,13 @@ bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 
 	@target/release/pinakes-bench names --names $(NAMES)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 
-soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated requests, REQUESTS=10000000
+soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated requests, REQUESTS=10000000; Schemathesis
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
 	@target/release/pinakes-compiler build data/sample --out $(SNAPSHOTS) --quiet
 	@target/release/pinakes-bench attack $(SNAPSHOTS)
 	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test mutated -- --nocapture
+	@PINAKES_SCHEMATHESIS_SECONDS=1800 PINAKES_SCHEMATHESIS_EXAMPLES=200 \
+		cargo test --release --locked -p pinakes-tests --test openapi schemathesis -- --nocapture
 
 fuzz: ## Each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler
 	@cargo build --locked -p pinakes-compiler
@@ -60,3 +62,4 @@ bless: ## Record the generated blocks of FORMAT.md and other goldens anew
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test readme
 	@cargo build --locked -p pinakes-compiler -p pinakes-server
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test graphql the_schema_served
+	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test openapi the_document_served

@@ -1,0 +1,110 @@
+//! Examples and media types: what the document shows is what is answered.
+
+use serde_json::Value;
+
+use crate::{
+    client::error_body,
+    document::{document, resolved},
+    server::{Server, Snapshots},
+};
+
+/// A value as it stands in a URL.
+fn escaped(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let escape = |byte: u8| match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'-' | b'.' => {
+            char::from(byte).to_string()
+        }
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(escape).collect()
+}
+
+/// The paths to ask for, those with examples of parameters once for each example.
+fn targets(path: &str, item: &Value) -> Vec<String> {
+    let parameters = item["parameters"].as_array().map_or(&[][..], Vec::as_slice);
+    let of =
+        |place: &'static str| parameters.iter().filter(move |parameter| parameter["in"] == place);
+    let path = of("path").fold(path.to_owned(), |path, parameter| {
+        let name = parameter["name"].as_str().unwrap();
+        assert!(!parameter["example"].is_null(), "{path} {name}");
+        path.replace(&format!("{{{name}}}"), &escaped(&parameter["example"]))
+    });
+    let examples = of("query").flat_map(|parameter| {
+        let examples = parameter["examples"].as_object().into_iter().flatten();
+        examples.map(|(_, example)| {
+            format!("{path}?{}={}", parameter["name"].as_str().unwrap(), escaped(&example["value"]))
+        })
+    });
+    let needs_query = of("query").any(|parameter| parameter["required"] == true);
+    let bare = (!needs_query).then(|| path.clone());
+    bare.into_iter().chain(examples).collect()
+}
+
+#[test]
+fn every_example_is_answered_with_what_is_told() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    let document = document(&mut connection);
+    let mut asked = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        if item["get"].is_null() {
+            continue;
+        }
+        let whole = &item["get"]["responses"]["200"];
+        let media_types: Vec<&String> = whole["content"].as_object().unwrap().keys().collect();
+        for target in targets(path, item) {
+            let response = connection.get(&target);
+            assert_eq!(response.status, 200, "{target}: {}", response.text());
+            let media_type = response.header("content-type").unwrap().split(';').next().unwrap();
+            assert_eq!(media_types, [media_type], "{target}");
+            for (name, header) in whole["headers"].as_object().unwrap() {
+                let is_required = resolved(&document, header)["required"] == true;
+                assert!(
+                    !is_required || response.header(&name.to_ascii_lowercase()).is_some(),
+                    "{target} {name}"
+                );
+            }
+            let is_page = response.text().starts_with("{\"meta\"");
+            assert!(
+                !is_page || response.json()["results"][0].is_object(),
+                "{target} finds nothing"
+            );
+            asked += 1;
+        }
+    }
+    assert!(asked > 70, "{asked}");
+    server.end(&[]);
+}
+
+#[test]
+fn errors_are_shown_as_they_are() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    let document = document(&mut connection);
+    let example = |response: &str, name: &str| {
+        let content = &document["components"]["responses"][response]["content"];
+        content["application/json"]["examples"][name]["value"].to_string()
+    };
+    for (target, response, name) in [
+        ("/outputs?perpage=50", "BadRequest", "query"),
+        ("/authors/A1", "BadRequest", "prefix"),
+        ("/autocomplete", "BadRequest", "text"),
+        ("/nope", "NotFound", "path"),
+        ("/authors/HX_A404", "NotFound", "record"),
+    ] {
+        assert_eq!(connection.get(target).text(), example(response, name), "{target}");
+    }
+    let posted = connection.request("DELETE", "/authors", &[]);
+    assert_eq!(posted.text(), example("MethodNotAllowed", "method"));
+    for (response, name, status, message) in [
+        ("URITooLong", "long", 414, "URI exceeds 16384 bytes"),
+        ("RequestHeaderFieldsTooLarge", "headers", 431, "Request header fields too large"),
+        ("ServiceUnavailable", "busy", 503, "Service temporarily unavailable"),
+    ] {
+        assert_eq!(example(response, name), error_body(status, message));
+    }
+    server.end(&[]);
+}

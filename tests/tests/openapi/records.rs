@@ -1,0 +1,110 @@
+//! Every record of the sample has the members its schema tells of, and no others.
+
+use std::collections::BTreeSet;
+
+use pinakes_format::{entity::CATALOG, older::OLDER};
+use serde_json::Value;
+
+use crate::{
+    document::{document, resolved},
+    server::{Server, Snapshots},
+};
+
+/// Why a value is none of a schema's; `None` where it is.
+///
+/// Stricter than JSON Schema: an object has exactly the members that are told of.
+fn wrong(document: &Value, schema: &Value, value: &Value, at: &str) -> Option<String> {
+    let schema = resolved(document, schema);
+    if let Some(choices) = schema["anyOf"].as_array() {
+        let reasons: Option<Vec<String>> =
+            choices.iter().map(|choice| wrong(document, choice, value, at)).collect();
+        return reasons.map(|reasons| reasons.join(" or "));
+    }
+    if !is_of_type(&schema["type"], value) {
+        return Some(format!("{at} is {value}, expected {}", schema["type"]));
+    }
+    match value {
+        Value::Object(members) => match schema["properties"].as_object() {
+            Some(known) => {
+                let (names, told): (BTreeSet<&String>, BTreeSet<&String>) =
+                    (members.keys().collect(), known.keys().collect());
+                if names != told {
+                    return Some(format!("{at} has {names:?}, expected {told:?}"));
+                }
+                members.iter().find_map(|(name, value)| {
+                    wrong(document, &known[name], value, &format!("{at}.{name}"))
+                })
+            }
+            None => {
+                let of_all = &schema["additionalProperties"];
+                let mut values = members.values().filter(|_| of_all.is_object());
+                values.find_map(|value| wrong(document, of_all, value, at))
+            }
+        },
+        Value::Array(items) => {
+            items.iter().find_map(|item| wrong(document, &schema["items"], item, at))
+        }
+        _ => None,
+    }
+}
+
+fn is_of_type(types: &Value, value: &Value) -> bool {
+    let is_one = |name: &str| match name {
+        "null" => value.is_null(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("{other} is no type"),
+    };
+    match types {
+        Value::String(name) => is_one(name),
+        Value::Array(names) => names.iter().any(|name| is_one(name.as_str().unwrap())),
+        _ => panic!("a schema of a record has a type"),
+    }
+}
+
+/// The schema of what a path answers.
+fn answer<'d>(document: &'d Value, path: &str) -> &'d Value {
+    &document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+}
+
+#[test]
+fn every_record_of_the_sample_has_the_members_that_are_told_of() {
+    let snapshots = Snapshots::of_sample();
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    let document = document(&mut connection);
+    let current =
+        CATALOG.iter().map(|facts| (facts.route, facts.has_single.then_some("{id}"), "/results"));
+    let older = OLDER.iter().map(|older| (older.route, Some("{older_id}"), ""));
+    let mut records = 0;
+    for (route, single, rows) in current.chain(older) {
+        let list = format!("/{route}");
+        for page in 1.. {
+            let body = connection.get(&format!("{list}?per_page=100&page={page}")).json();
+            let reason = wrong(&document, answer(&document, &list), &body, &list);
+            assert_eq!(reason, None);
+            let rows = body.pointer(rows).unwrap().as_array().unwrap();
+            if rows.is_empty() {
+                break;
+            }
+            for (row, single) in rows.iter().filter_map(|row| Some((row, single?))) {
+                let id = row["id"].as_str().map_or_else(|| row["id"].to_string(), str::to_owned);
+                let record = connection.get(&format!("{list}/{id}")).json();
+                let schema = answer(&document, &format!("{list}/{single}"));
+                assert_eq!(wrong(&document, schema, &record, &id), None);
+                records += 1;
+            }
+        }
+    }
+    assert!(records > 600, "{records}");
+    for path in ["/", "/health", "/ready", "/rate-limit", "/autocomplete?query=un"] {
+        let body = connection.get(path).json();
+        let schema = answer(&document, path.split('?').next().unwrap());
+        assert_eq!(wrong(&document, schema, &body, path), None);
+    }
+    server.end(&[]);
+}
