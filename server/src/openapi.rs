@@ -2,7 +2,7 @@
 //! that the service itself goes by.
 //!
 //! [`schemas`] is made of the records' declarations, [`parameters`] and [`patterns`] of the keys and
-//! what reads them, [`paths`] of the catalog and [`service`] of what stands beside it; [`responses`]
+//! what reads them, [`paths`] of the catalog, [`graphql`] and [`service`] of what stands beside it; [`responses`]
 //! are those that many paths share. Examples are of the snapshot that is served.
 
 /// JSON as it is written, its members in their order; what is longer than a token stands in parentheses.
@@ -21,6 +21,7 @@ macro_rules! json {
     };
 }
 
+mod graphql;
 mod parameters;
 mod paths;
 mod patterns;

@@ -11,6 +11,7 @@ use pinakes_format::{
 use serde_json_bytes::{ByteString, Map, Value};
 
 use super::{
+    graphql,
     parameters::{self, completed, in_path},
     responses::{ANYWHERE, KEPT, headers, response_at},
     samples::Sample,
@@ -70,7 +71,7 @@ impl Paths<'_> {
         for older in &OLDER {
             paths.older(older)?;
         }
-        paths.paths.insert("/graphql", service::graphql(&mut paths.schemas));
+        paths.paths.insert("/graphql", graphql::graphql(&mut paths.schemas));
         for (path, reading) in service::readings(&mut paths.schemas) {
             paths.add(path, reading);
         }

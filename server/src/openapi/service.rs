@@ -1,17 +1,17 @@
-//! What stands beside lists and records: autocomplete's candidates, GraphQL, limits, and the service
-//! itself.
+//! What stands beside lists and records: autocomplete's candidates, limits, pages, and the service itself.
 
 use http::StatusCode;
 use pinakes_format::entity::CATALOG;
 use serde_json_bytes::{ByteString, Map, Value};
 
 use super::{
-    paths::{Reading, completed_entities, content, page, page_meta, responses},
-    responses::{KEPT, headers},
+    paths::{Reading, completed_entities, content, page, page_meta},
+    responses::KEPT,
     schemas::{Schemas, described, object, or_null, schema_at},
 };
 
-const GRAPHQL: &str = "GraphQL";
+/// The chapter of GraphQL.
+pub const GRAPHQL: &str = "GraphQL";
 const SERVICE: &str = "service";
 
 /// An object of members: name, what it is, and its schema.
@@ -60,101 +60,6 @@ pub fn older_group() -> Value {
             ("count", "How many they are.", count()),
         ],
     )
-}
-
-/// The path where questions of GraphQL are posted.
-pub fn graphql(schemas: &mut Schemas) -> Value {
-    let request = schemas.name("GraphqlRequest", |_| {
-        json!({
-            "description": "A question; the schema is at `/graphql/schema`.",
-            "type": "object",
-            "required": ["query"],
-            "properties": {
-                "query": { "description": "The document.", "type": "string" },
-                "variables": {
-                    "description": "Values of its variables.",
-                    "type": ["object", "null"],
-                },
-                "operationName": {
-                    "description": "Which of its operations is meant.",
-                    "type": ["string", "null"],
-                },
-            },
-        })
-    });
-    let response = schemas.name("GraphqlResponse", |_| {
-        json!({
-            "description": "What was asked for, and what was wrong. Where nothing was begun there is no \
-                            `data`.",
-            "type": "object",
-            "properties": {
-                "data": { "description": "What was asked for.", "type": ["object", "null"] },
-                "errors": {
-                    "description": "What was wrong.",
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["message"],
-                        "properties": {
-                            "message": { "type": "string" },
-                            "locations": { "type": "array" },
-                            "path": { "type": "array" },
-                            "extensions": { "type": "object" },
-                        },
-                    },
-                },
-            },
-        })
-    });
-    let list = CATALOG[0].plural;
-    let question =
-        format!("{{ {list}(per_page: 10) {{ meta {{ count }} results {{ id name }} }} }}");
-    let own = "application/graphql-response+json";
-    let answer = json!({
-        "description": "The answer, errors among it.",
-        "headers": (headers(&["Cache-Control"])),
-        "content": {
-            "application/json": { "schema": (response.clone()) },
-            own: { "schema": (response.clone()) },
-        },
-    });
-    let others = [
-        StatusCode::PAYLOAD_TOO_LARGE,
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        StatusCode::TOO_MANY_REQUESTS,
-    ];
-    let mut responses = responses(answer, &others);
-    let refused = json!({
-        "description": "The body is no question; or, to clients that accept `application/graphql-response+json`, \
-                        the question does not parse, validate, or come within bounds.",
-        "headers": (headers(&[])),
-        "content": {
-            "application/json": { "schema": (schema_at("BadRequest")) },
-            own: { "schema": response },
-        },
-    });
-    if let Some(responses) = responses.as_object_mut() {
-        responses.insert("400", refused);
-    }
-    json!({
-        "post": {
-            "tags": [GRAPHQL],
-            "operationId": "ask",
-            "summary": "Parts of records, and of the records they refer to",
-            "description": "At most 65,536 bytes. What a question may come to is bounded: levels, fields, \
-                            records, bytes and time.",
-            "requestBody": {
-                "required": true,
-                "content": {
-                    "application/json": {
-                        "schema": request,
-                        "examples": { "list": { "value": { "query": question } } },
-                    },
-                },
-            },
-            "responses": responses,
-        },
-    })
 }
 
 fn reading(name: &str, tag: &'static str, summary: &str, content: Value) -> Reading {
