@@ -15,6 +15,8 @@ use crate::{
 };
 
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
+/// Bytes beyond which a line has all the room it may take.
+const LONG_BYTES: usize = 1 << 20;
 /// Bytes kept of a line that is set aside.
 pub const RAW_BYTES_MAX: usize = 64 << 10;
 
@@ -174,6 +176,10 @@ impl Lines {
                 self.buffer.truncate(RAW_BYTES_MAX);
                 self.buffer.shrink_to(RAW_BYTES_MAX);
             } else if !is_too_long {
+                if self.buffer.len() + piece.len() > LONG_BYTES {
+                    // All there may be, at once: to grow by doubling takes half as much again.
+                    self.buffer.reserve_exact(self.line_bytes_max - self.buffer.len());
+                }
                 self.buffer.extend_from_slice(piece);
             }
             let used = piece.len() + usize::from(end.is_some());

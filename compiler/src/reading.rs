@@ -20,6 +20,16 @@ pub struct Reading {
     pub allow_truncated: bool,
 }
 
+/// The longest line looked at to know what a part is.
+const RECOGNISED_LINE_BYTES_MAX: usize = 4 << 20;
+
+impl Reading {
+    /// How a part is read to know what it is: what it takes is free again before any is compiled.
+    pub fn to_recognise() -> Reading {
+        Reading { line_bytes_max: RECOGNISED_LINE_BYTES_MAX, ..Reading::default() }
+    }
+}
+
 impl Default for Reading {
     fn default() -> Reading {
         Reading {

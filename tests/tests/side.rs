@@ -141,7 +141,7 @@ impl Place {
         let output = compiler(&args);
         let code = output.status.code().unwrap();
         let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
-        let bad = read(&out.path().join("objects/bad-records.jsonl"));
+        let bad = read(&out.path().join("quarantine/bad-records.jsonl"));
         Run {
             code,
             stderr: String::from_utf8(output.stderr).unwrap(),

@@ -100,7 +100,7 @@ pub(super) fn recognise_alone(path: &Path, kind: Option<Kind>, size_bytes: u64) 
 }
 
 fn first_line(path: &Path) -> Option<String> {
-    let mut lines = Lines::open(path, &Reading::default()).ok()?;
+    let mut lines = Lines::open(path, &Reading::to_recognise()).ok()?;
     let line = lines.next_line().ok()??;
     std::str::from_utf8(line.bytes).ok().map(str::to_owned)
 }

@@ -95,7 +95,7 @@ pub struct Header {
 /// Where the file cannot be read.
 pub fn find(path: &Path, table: Option<SideTable>) -> Result<Option<Header>> {
     for delimiter in DELIMITERS {
-        let mut rows = Rows::open(path, delimiter, &Reading::default())?;
+        let mut rows = Rows::open(path, delimiter, &Reading::to_recognise())?;
         for row in 0..ROWS_ABOVE_MAX {
             let Some(found) = rows.next_row()? else { break };
             let Ok(cells) = found.cells else { continue };

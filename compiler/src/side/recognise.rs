@@ -37,7 +37,11 @@ impl Recognised {
 /// Where it cannot be read, is not of the kind it was given as, or is of a schema that is not read.
 pub fn given(path: &Path, kind: Option<SideTable>) -> Result<Option<SideTable>> {
     let refuse = |reason: String| Err(Error::Input { path: path.to_path_buf(), reason });
-    let found = recognise(path)?;
+    let found = match recognise(path) {
+        // Bytes of some other kind; whoever knows them says what is wrong with them.
+        Err(Error::Damaged { .. }) if kind.is_none() => Recognised::Nothing,
+        found => found?,
+    };
     match (kind, found) {
         (_, Recognised::RorSchema1) => refuse(
             "is ROR schema 1, which is not read; fetch the same release in schema 2".to_owned(),
@@ -71,7 +75,7 @@ struct Shape<'a> {
 ///
 /// Where it cannot be read.
 pub fn recognise(path: &Path) -> Result<Recognised> {
-    let mut elements = Elements::open(path, &Reading::default())?;
+    let mut elements = Elements::open(path, &Reading::to_recognise())?;
     let Some(first) = elements.next_element()? else { return Ok(Recognised::Nothing) };
     let first = first.bytes.trim_ascii_start();
     if first.starts_with(b"{") {

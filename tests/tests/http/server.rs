@@ -38,7 +38,7 @@ impl Snapshots {
 
     /// Publishes another, to which `current` then leads.
     pub fn add(&self, inputs: &[PathBuf]) -> PathBuf {
-        pinakes_tests::build(inputs, self.path(), &["--quiet"])
+        pinakes_tests::build(inputs, self.path(), &["--quiet", "--allow-shrink"])
     }
 
     pub fn path(&self) -> &Path {

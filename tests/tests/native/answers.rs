@@ -81,10 +81,12 @@ fn check(inputs: &[PathBuf]) {
     for (name, bytes) in &exported {
         assert!(bytes == &again[name], "{name} is not what it was");
     }
-    // A native dump is read without a word: what is exported is what is expected.
+    // A native dump is read without a word, but for ids merged into what no record has: what is exported
+    // is what is expected.
     let report = std::fs::read_to_string(second.join("report.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    assert_eq!(report["warnings"], serde_json::json!({}));
+    let mut warnings = report["warnings"].as_object().unwrap().keys();
+    assert!(warnings.all(|code| code == "merge_target_missing"), "{report}");
 }
 
 #[test]

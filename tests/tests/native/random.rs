@@ -146,6 +146,10 @@ fn record(seeded: &mut Seeded, entity: Entity, id: u64) -> Value {
     if record["name"].is_null() && entity.facts().is_referenced {
         record["name"] = text(seeded);
     }
+    // A topic whose parents have no record is set aside.
+    for parent in ["subfield", "field", "domain"].into_iter().filter(|_| entity == Entity::Topic) {
+        record[parent] = Value::Null;
+    }
     let relatives = ["siblings", "topics", "subfields", "fields"];
     let is_level = record.contains_key("siblings");
     for relative in relatives.into_iter().filter(|_| is_level) {
@@ -174,7 +178,9 @@ fn records_made_at_random_come_back_as_they_were_said() {
     let input = format!("native:{}", place.path().display());
     let run = build(&[&input], &place.path().join("out"));
     let snapshot = opened(&run);
-    assert_eq!((&run.report["warnings"], &run.report["bad_records"]), (&json!({}), &json!({})));
+    // Some of each entity changed in the year 9999.
+    let warnings = json!({"future_updated_date": said.len()});
+    assert_eq!((&run.report["warnings"], &run.report["bad_records"]), (&warnings, &json!({})));
     for (entity, mut said) in said {
         for line in rendered(&snapshot, entity, Shape::Single) {
             let found: Value = serde_json::from_str(&line).unwrap();

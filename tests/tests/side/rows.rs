@@ -31,7 +31,7 @@ fn a_bad_row_is_set_aside_and_listed_and_the_next_is_read() {
     let file = place.path("abdc.csv").display().to_string();
     let listed = |line: u64, start: &[u8], code: &str, excerpt: &str| {
         let byte_offset = memchr(table, start);
-        json!({"file": file, "line": line, "byte_offset": byte_offset, "code": code, "id": null, "excerpt": excerpt})
+        json!({"file": file, "line": line, "byte_offset": byte_offset, "code": code, "excerpt": excerpt})
     };
     assert_eq!(
         run.bad,
