@@ -1,7 +1,10 @@
-//! What fuzz targets share: the snapshot they ask, and the list they ask for.
+//! What fuzz targets share: the snapshot they ask, the list they ask for, and the dumps they compile.
+
+mod dump;
 
 use std::path::PathBuf;
 
+pub use dump::compile;
 use pinakes_format::entity::Entity;
 
 /// The snapshot that targets ask, by `PINAKES_SNAPSHOT`.
