@@ -7,7 +7,7 @@ LIST_OUTPUTS ?= 10000000
 NAMES ?= 5000000
 REQUESTS ?= 10000000
 SECONDS ?= 60
-FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file
+FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container manifest
 FUZZ := target/fuzz
 
 .PHONY: run test lint bench soak fuzz bless

@@ -34,8 +34,7 @@ use crate::{
     sort::Spill,
 };
 
-pub(crate) use publish::remove_tree;
-pub use publish::{OutputLock, Published, check_out, link, publish, refuse_shrinking};
+pub use publish::{OutputLock, Published, check_out, link, publish, refuse_shrinking, remove_tree};
 pub use side::SideTally;
 
 /// The code under which a topic is set aside whose parent no source names.

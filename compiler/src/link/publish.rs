@@ -157,7 +157,7 @@ fn remove_remains(directory: &Path) -> Result<()> {
 
 /// Removes a directory even where its folders are read-only already. Of a link, the link alone: what
 /// a run that died left may lead to a published snapshot.
-pub(crate) fn remove_tree(path: &Path) {
+pub fn remove_tree(path: &Path) {
     let is_directory = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
     if let Some(entries) = is_directory.then(|| fs::read_dir(path).ok()).flatten() {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o755));

@@ -1,0 +1,82 @@
+//! Dumps of a few bytes, compiled as any other: whatever they hold, each line is accounted for.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+use pinakes_compiler::{
+    compile::compile as compile_parts,
+    error::Error,
+    input::{self, Demands},
+    link::{check_out, link, publish, remove_tree},
+    progress::Progress,
+    reading::Reading,
+};
+use tempfile::TempDir;
+
+/// One dump in so many is linked too, which takes a hundred times as long.
+const LINKED_ONE_IN: u8 = 32;
+/// Uncompressed bytes of a part, lest a small one take long.
+const INFLATED_BYTES_MAX: u64 = 1 << 20;
+/// Memory for the link.
+const MEMORY_BYTES: usize = 256 << 20;
+
+static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
+    let memory = PathBuf::from("/dev/shm");
+    let folder = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
+    folder.expect("a directory can be made")
+});
+
+/// Compiles a dump of these files, by their paths below its directory.
+///
+/// # Panics
+///
+/// Where it fails for another reason than what the dump holds, or a line is lost.
+pub fn compile(files: &[(&str, &[u8])]) {
+    let folder = FOLDER.path().join("run");
+    let dump = folder.join("dump");
+    for (path, bytes) in files {
+        let path = dump.join(path);
+        fs::create_dir_all(path.parent().expect("a file is in a directory"))
+            .and_then(|()| fs::write(&path, bytes))
+            .expect("the directory is there");
+    }
+    match attempt(&dump, &folder, is_linked(files)) {
+        Ok(()) => {}
+        // The input is refused, has nothing in it, or is damaged.
+        Err(error) if (3..=5).contains(&error.exit_code()) => {}
+        Err(error) => panic!("exit {}: {error}", error.exit_code()),
+    }
+    remove_tree(&folder);
+}
+
+fn is_linked(files: &[(&str, &[u8])]) -> bool {
+    let mut hasher = blake3::Hasher::new();
+    files.iter().for_each(|(_, bytes)| {
+        hasher.update(bytes);
+    });
+    hasher.finalize().as_bytes()[0] % LINKED_ONE_IN == 0
+}
+
+fn attempt(dump: &Path, folder: &Path, is_linked: bool) -> Result<(), Error> {
+    let inputs = input::find(&[dump], Demands::default())?;
+    let reading = Reading { inflated_bytes_max: INFLATED_BYTES_MAX, ..Reading::default() };
+    let stage = compile_parts(inputs.parts, &folder.join("objects"), &reading, Progress::Quiet)?;
+    for part in &stage.parts {
+        let report = part.object.report();
+        let [read, quarantined] =
+            [&report.read, &report.quarantined].map(|of| of.values().sum::<u64>());
+        assert!(quarantined <= read, "{quarantined} of {read} lines are bad");
+        assert!(report.bad_lines.len() as u64 <= quarantined);
+    }
+    if !is_linked {
+        return Ok(());
+    }
+    let lock = check_out(&folder.join("snapshots"))?;
+    let objects: Vec<_> = stage.parts.iter().map(|part| &part.object).collect();
+    // The accounting is closed there, and the finished snapshot read.
+    let mut finished = link(&objects, &lock, None, MEMORY_BYTES, Progress::Quiet)?;
+    publish(&mut finished, &lock)
+}

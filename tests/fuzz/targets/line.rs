@@ -1,0 +1,13 @@
+//! Lines of a dump, of any entity: the first byte says whose, and each is a record, or set aside.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pinakes_format::entity::Entity;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, lines)) = bytes.split_first() else { return };
+    let entity = Entity::all().nth(usize::from(*first) % Entity::COUNT);
+    let name = entity.map_or("works", |entity| entity.facts().dump_names[0]);
+    pinakes_fuzz::compile(&[(&format!("{name}.jsonl"), lines)]);
+});
