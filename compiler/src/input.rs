@@ -13,6 +13,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 
+pub(crate) use self::recognise::refused_array;
 use self::{
     manifest::check_manifest,
     recognise::{is_text, recognise, recognise_alone},
@@ -168,7 +169,7 @@ fn walk(
             walk(root, &path, found, manifests)?;
             continue;
         }
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name == "manifest" || name == "manifest.json" {
             manifests.push(path);
         } else if !metadata.is_file() {
@@ -177,7 +178,7 @@ fn walk(
             let size_bytes = metadata.len();
             found.parts.push(Part { path, kind, size_bytes, listed_records: None });
         } else {
-            if is_text(name) && side::recognise(&path).is_ok_and(Recognised::is_ror_schema_1) {
+            if is_text(&name) && side::recognise(&path).is_ok_and(Recognised::is_ror_schema_1) {
                 *found.warnings.entry("ror_schema_1_skipped".into()).or_default() += 1;
             }
             found.skipped.push(path);

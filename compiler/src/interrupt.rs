@@ -6,6 +6,7 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use crate::link::remove_tree;
@@ -25,6 +26,8 @@ pub const NOTHING_PUBLISHED: &str = "nothing was published, finished objects are
 
 static STATE: Mutex<State> =
     Mutex::new(State { scratch: None, said: NOTHING_PUBLISHED, is_placed: false });
+/// How often it is looked whether a signal that came while the run ended was in time.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 fn state() -> MutexGuard<'static, State> {
@@ -58,11 +61,11 @@ pub(crate) fn publishing<T, E>(put: impl FnOnce() -> Result<T, E>) -> Result<T, 
 /// Waits for the end where a signal is ending the process: what failed meanwhile failed for that.
 pub fn give_way() {
     while INTERRUPTED.load(Ordering::SeqCst) {
-        std::thread::park();
+        std::thread::sleep(LOOK_INTERVAL);
     }
 }
 
-/// Ends the process with 130 or 143 on SIGINT or SIGTERM.
+/// Ends the process with 130 or 143 on SIGINT or SIGTERM, unless what it makes is in its place already.
 ///
 /// # Errors
 ///
@@ -74,16 +77,18 @@ pub fn handle_signals() -> std::io::Result<()> {
         let Some(signal) = signals.forever().next() else { return };
         INTERRUPTED.store(true, Ordering::SeqCst);
         let state = state();
+        if state.is_placed {
+            // Too late: what was to be made is there, and the run says so in a moment.
+            INTERRUPTED.store(false, Ordering::SeqCst);
+            return;
+        }
         if let Some(scratch) = &state.scratch {
             // Other threads may still be writing into it, until it is gone from under them.
             while scratch.exists() {
                 remove_tree(scratch);
             }
         }
-        match state.is_placed {
-            true => eprintln!("interrupted after all was in its place"),
-            false => eprintln!("interrupted; {}", state.said),
-        }
+        eprintln!("interrupted; {}", state.said);
         std::process::exit(128 + signal);
     });
     Ok(())

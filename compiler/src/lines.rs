@@ -29,6 +29,8 @@ pub struct Lines {
     offset_bytes: u64,
     line_bytes_max: usize,
     allow_truncated: bool,
+    /// What reading the first bytes came to, where that failed; told at the first line.
+    refused: Option<io::Error>,
 }
 
 /// One line, without its end.
@@ -73,14 +75,18 @@ impl Lines {
             offset_bytes: 0,
             line_bytes_max: reading.line_bytes_max,
             allow_truncated: reading.allow_truncated,
+            refused: None,
         };
-        // What cannot be uncompressed is found out, and said, at the first line.
-        let beginning = lines.reader.fill_buf().unwrap_or_default();
-        if container::looks_like_utf16(beginning) {
-            let reason = "not UTF-8 but UTF-16 by its looks; convert it (`iconv -t UTF-8`)".into();
-            return Err(Error::Damaged { path: lines.path, reason });
+        match lines.reader.fill_buf() {
+            Ok(beginning) if container::looks_like_utf16(beginning) => {
+                let reason =
+                    "not UTF-8 but UTF-16 by its looks; convert it (`iconv -t UTF-8`)".into();
+                Err(Error::Damaged { path: lines.path, reason })
+            }
+            Ok(_) => Ok(lines),
+            // Kept: a reader that failed once may say next that there is nothing more.
+            Err(error) => Ok(Lines { refused: Some(error), ..lines }),
         }
-        Ok(lines)
     }
 
     /// The next line that is not blank; `None` at the end.
@@ -141,9 +147,16 @@ impl Lines {
         }
     }
 
-    /// The rest of the part, uncompressed, for a reader that knows its elements itself.
-    pub fn into_reader(self) -> BufReader<Box<dyn Read + Send>> {
-        self.reader
+    /// The part, uncompressed, for a reader that knows its elements itself.
+    ///
+    /// # Errors
+    ///
+    /// Where it is cut short or damaged at its beginning.
+    pub fn into_reader(mut self) -> Result<BufReader<Box<dyn Read + Send>>> {
+        match self.refused.take() {
+            Some(error) => Err(self.damaged(&error)),
+            None => Ok(self.reader),
+        }
     }
 
     /// Uncompressed bytes read so far.
@@ -154,6 +167,9 @@ impl Lines {
     /// Fills the buffer with the next line; with its beginning where it is too long.
     fn fill(&mut self) -> io::Result<Filled> {
         self.buffer.clear();
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
         let mut seen = 0u64;
         let mut is_too_long = false;
         let filled = |is_too_long| if is_too_long { Filled::TooLong } else { Filled::Line };

@@ -7,7 +7,7 @@ use crate::{
     derived::Derived,
     error::{Error, Result},
     identifier,
-    input::{Part, PartKind},
+    input::{Part, PartKind, refused_array},
     lenient,
     lines::{Line, Lines},
     native,
@@ -83,6 +83,9 @@ fn read_records(
 ) -> Result<u64> {
     let mut lines = Lines::open(&part.path, reading)?;
     while let Some(line) = lines.next_line()? {
+        if line.number == 1 && begins_array(line.bytes) {
+            return Err(refused_array(&part.path));
+        }
         object.report.count_read(entity.facts().plural);
         let mut line_hash = [0; 16];
         line_hash.copy_from_slice(&blake3::hash(line.bytes).as_bytes()[..16]);
@@ -91,6 +94,12 @@ fn read_records(
         take_note(outcome, &line, entity, line_hash, object)?;
     }
     Ok(lines.offset_bytes())
+}
+
+/// Whether a line is the beginning of an array of records; one that holds none is a bad line.
+fn begins_array(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line == b"[" || line.starts_with(b"[{")
 }
 
 fn read_line(

@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File},
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -65,7 +66,13 @@ impl ExportDirectory {
     pub(super) fn create(&self, name: &str) -> Result<File> {
         let path = self.path_of(name);
         let folder = path.parent().unwrap_or(&self.scratch);
-        fs::create_dir_all(folder).map_err(Error::output(folder))?;
+        // Not with what is above it: a signal may just have removed that, and is not to find it again.
+        match fs::create_dir(folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(Error::output(folder)(error));
+            }
+            _ => {}
+        }
         File::create_new(&path).map_err(Error::output(&path))
     }
 

@@ -18,7 +18,7 @@ use crate::{
 /// What a file in a directory is, by its name and place, and by its first line where that is native;
 /// `None` where it is nothing known.
 pub(super) fn recognise(root: &Path, path: &Path) -> Option<PartKind> {
-    let name = path.file_name()?.to_str()?;
+    let name = &*path.file_name()?.to_string_lossy();
     let stem = name.split('.').next()?;
     let above = path.parent()?.strip_prefix(root).ok()?.components().rev();
     let above = above.filter_map(|component| component.as_os_str().to_str());
@@ -86,10 +86,7 @@ pub(super) fn recognise_alone(path: &Path, kind: Option<Kind>, size_bytes: u64) 
             .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
     };
     if side.is_none() && first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
-        return Err(Error::Input {
-            path: path.to_path_buf(),
-            reason: "is a JSON array; give one object a line (`jq -c '.[]'` makes it so)".into(),
-        });
+        return Err(refused_array(path));
     }
     Ok(Part {
         path: path.to_path_buf(),
@@ -97,6 +94,12 @@ pub(super) fn recognise_alone(path: &Path, kind: Option<Kind>, size_bytes: u64) 
         size_bytes,
         listed_records: None,
     })
+}
+
+/// The refusal of a JSON array where lines are due.
+pub(crate) fn refused_array(path: &Path) -> Error {
+    let reason = "is a JSON array; give one object a line (`jq -c '.[]'` makes it so)".into();
+    Error::Input { path: path.to_path_buf(), reason }
 }
 
 fn first_line(path: &Path) -> Option<String> {

@@ -106,8 +106,9 @@ fn one_of_each_code(types: &mut Vec<(String, InstitutionType)>) {
 
 fn complete(record: &mut InstitutionType, code: &str, sums: &TypeSums, newest_micros: Option<i64>) {
     let sum = record.code.and_then(|code| sums.get(&code.0)).copied().unwrap_or_default();
-    record.outputs_count = Some(sum.0);
-    record.cited_by_count = Some(sum.1);
+    // What an export says of a part of a dump is of the whole.
+    record.outputs_count.get_or_insert(sum.0);
+    record.cited_by_count.get_or_insert(sum.1);
     record.name.get_or_insert_with(|| capitalised(code));
     if record.description.is_none() {
         let fixed = FIXED.iter().find(|fixed| fixed.code == code);

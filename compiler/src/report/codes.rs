@@ -6,8 +6,9 @@ pub fn meaning(code: &str) -> &'static str {
     found.map_or("see the list", |(_, meaning)| meaning)
 }
 
-const MEANINGS: [(&str, &str); 14] = [
+const MEANINGS: [(&str, &str); 16] = [
     ("bad_id", "an id that is none: spaces, leading zeros, or more than 19 digits"),
+    ("bad_issn", "its only ISSN is none"),
     ("duplicate_key", "a key stands twice in one JSON object"),
     ("line_too_long", "longer than `--max-line`"),
     ("no_id", "no id, or one that is no text"),
@@ -15,6 +16,7 @@ const MEANINGS: [(&str, &str); 14] = [
     ("no_parent", "a topic whose parent no source names, or of another level"),
     ("not_a_record", "JSON, but no object"),
     ("not_json", "no JSON, half a surrogate pair, or a number beyond any double"),
+    ("not_native", "a line of OpenAlex in a native part"),
     ("not_utf8", "bytes that are not UTF-8"),
     ("ragged_row", "more cells than the header has, or fewer"),
     ("too_deep", "arrays and objects nested deeper than 127"),

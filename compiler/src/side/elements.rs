@@ -30,7 +30,7 @@ impl Elements {
     pub fn open(path: &Path, reading: &Reading) -> Result<Elements> {
         let mut array = Array {
             path: path.to_path_buf(),
-            reader: Lines::open(path, reading)?.into_reader(),
+            reader: Lines::open(path, reading)?.into_reader()?,
             buffer: Vec::new(),
             line: 1,
             offset_bytes: 0,

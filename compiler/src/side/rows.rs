@@ -79,7 +79,7 @@ impl Rows {
     pub fn open(path: &Path, delimiter: u8, reading: &Reading) -> Result<Rows> {
         let mut rows = Rows {
             path: path.to_path_buf(),
-            reader: Lines::open(path, reading)?.into_reader(),
+            reader: Lines::open(path, reading)?.into_reader()?,
             core: csv_core::ReaderBuilder::new().delimiter(delimiter).build(),
             delimiter,
             text: vec![0; 1 << 12],

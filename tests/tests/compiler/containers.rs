@@ -21,7 +21,9 @@ fn a_damaged_container_ends_the_run_with_5() {
     let gz = gzipped();
     let length = gz.len();
     let works = "works/part_0000.gz";
-    for at in [length / 2, length / 10, 20, length - 4, length - 8, length - 1, length - 9] {
+    // Of the first ten bytes nothing can be uncompressed, and nothing is no end either.
+    for at in [2, 3, 9, length / 2, length / 10, 20, length - 4, length - 8, length - 1, length - 9]
+    {
         let case = refused("gzip cut", vec![(works, cut(&gz, at))], 5, "truncated");
         check_refused(&place, &case);
     }
@@ -33,6 +35,8 @@ fn a_damaged_container_ends_the_run_with_5() {
         let what = format!("gzip byte {at} flipped");
         check_refused(&place, &refused(&what, vec![(works, flipped)], 5, "is damaged: "));
     }
+    let after_nothing = [gzip(b"").as_slice(), b"garbage", &gz].concat();
+    check_refused(&place, &refused("garbage", vec![(works, after_nothing)], 5, "is damaged: "));
     let garbage = [gz.as_slice(), b"garbage that is no gzip member"].concat();
     check_refused(&place, &refused("garbage after", vec![(works, garbage)], 5, "is damaged: "));
     let frame = zstd_frame(work(1).as_bytes());

@@ -31,6 +31,10 @@ fn inputs_that_are_missing_or_unknown_end_the_run_with_3_and_empty_ones_with_4()
     check("a file of nothing", "empty.txt", b"", &["empty.txt"], 3, unknown);
     check("a folder of pictures", "picture.png", &png, &["."], 3, "holds nothing to compile");
     check("a JSON array", "dump.json", &array, &["dump.json"], 3, "one object a line (`jq");
+    let lines = format!("[\n{},\n{}]\n", work(1).trim(), work(2)).into_bytes();
+    for (what, bytes) in [("an array in a folder", &array), ("an array of lines", &lines)] {
+        check(what, "works.jsonl", bytes, &["."], 3, "one object a line (`jq");
+    }
     check("empty works", "works.jsonl", b"", &["."], 4, "hold no record");
     check("blank lines", "works.jsonl", b"\n \r\n\n", &["."], 4, "hold no record");
     check("a BOM", "works.jsonl", b"\xef\xbb\xbf", &["."], 4, "hold no record");
@@ -162,4 +166,8 @@ fn names_of_any_bytes_are_read_and_shown_on_one_line() {
         assert!(list.contains(&json!(file).to_string()), "{shown}: {list}");
     }
     assert_eq!(list.lines().count(), 4);
+    // In a folder too.
+    let place = Place::new();
+    write_files(&place.input(), [(OsStr::from_bytes(b"works/part\xff.jsonl"), work(1))]);
+    assert_eq!(outputs(&published(&build(&[&place.input()], &place.out(), &[]))).len(), 1);
 }

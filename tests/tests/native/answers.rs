@@ -65,10 +65,16 @@ fn demand_same_lists(one: &Snapshot, other: &Snapshot) {
 
 /// Exports a snapshot of inputs, builds one of that, and exports it again.
 fn check(inputs: &[PathBuf]) {
+    check_part(inputs, &[]);
+}
+
+/// The same of a part of the inputs.
+fn check_part(inputs: &[PathBuf], wheres: &[&str]) {
     let place = tempfile::tempdir().unwrap();
     let beside = |name: &str| place.path().join(name);
     let open = |path: &Path| Snapshot::open(path).unwrap();
-    let first = pinakes_tests::build(inputs, &beside("first"), &["--quiet"]);
+    let options = [&["--quiet"], wheres].concat();
+    let first = pinakes_tests::build(inputs, &beside("first"), &options);
     pinakes_tests::export(&first, &beside("exported"), &[]);
     let second =
         pinakes_tests::build(&[beside("exported")], &beside("second"), &["--quiet", "--strict"]);
@@ -92,6 +98,11 @@ fn check(inputs: &[PathBuf]) {
 #[test]
 fn the_projects_own_sample_comes_back_as_it_was() {
     check(&[pinakes_tests::sample()]);
+}
+
+#[test]
+fn a_part_of_it_comes_back_with_the_sums_of_the_whole() {
+    check_part(&[pinakes_tests::sample()], &["--where", "outputs:year:>2000"]);
 }
 
 #[test]
