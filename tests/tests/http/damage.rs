@@ -13,6 +13,7 @@ use pinakes_format::{
 
 use crate::{
     client::{Response, error_body},
+    limits::{limited, numbers},
     server::{Server, Snapshots, command, make_writable},
 };
 
@@ -80,6 +81,17 @@ fn a_damaged_chunk_is_found_when_touched_and_nothing_more_is_answered() {
         drop(connection);
         server.end(&["cannot answer", "snapshot poisoned", "no other snapshot"]);
     }
+}
+
+#[test]
+fn what_cannot_be_answered_counts_and_says_so() {
+    let snapshots = Snapshots::of_sample();
+    let (touched, _) = damage(&snapshots.path().join("current").canonicalize().unwrap());
+    let server = limited(&snapshots, &[]);
+    let response = server.get(&touched);
+    check_unavailable(&response);
+    let [limit, remaining, ..] = numbers(&response);
+    assert_eq!((limit, remaining), (30, 29));
 }
 
 #[test]

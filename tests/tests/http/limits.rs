@@ -100,7 +100,33 @@ fn every_reply_tells_how_the_client_stands() {
         let [_, minute, _, _, daily] = numbers(&response);
         assert_eq!((response.status, (minute, daily)), (status, expected), "{method} {path}");
     }
-    let status = connection.get("/rate-limit").json();
+    // Refused before anything is looked up, and counted all the same.
+    let tag = connection.get(AUTHOR).header("etag").unwrap().to_owned();
+    expected.0 -= 1;
+    let long = format!("/authors/HX_A{}", "1".repeat(17_000));
+    let many: Vec<String> = (0..65).map(|at| format!("X-{at}: a")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let held = format!("If-None-Match: {tag}");
+    let refusals: [(&str, &str, &[&str], u16); 4] = [
+        ("GET", AUTHOR, &[&held], 304),
+        ("GET", &long, &[], 414),
+        ("POST", "/graphql", &[], 415),
+        ("GET", AUTHOR, &many, 431),
+    ];
+    for (method, path, headers, status) in refusals {
+        let response = server.connect().request(method, path, headers);
+        expected.0 -= 1;
+        let [_, minute, _, _, daily] = numbers(&response);
+        assert_eq!((response.status, (minute, daily)), (status, expected), "{method} {status}");
+    }
+    let response = connection.get("/rate-limit");
+    let status = response.json();
+    let [limit, remaining, reset, daily, left] = numbers(&response);
+    let minute =
+        serde_json::json!({"limit": limit, "remaining": remaining, "reset_seconds": reset});
+    assert_eq!(status["minute_rate_limit"], minute);
+    let list = &status["daily_quota"]["list_filter"];
+    assert_eq!((&list["limit"], &list["remaining"]), (&daily.into(), &left.into()));
     let search = &status["daily_quota"]["search"];
     assert_eq!((&search["limit"], &search["remaining"]), (&50.into(), &48.into()));
     assert_eq!(status["daily_quota"]["list_filter"]["remaining"], 3);
