@@ -1,5 +1,7 @@
 //! Why a part of a question was refused, in words that say what would be right.
 
+use rapidfuzz::distance::osa;
+
 use crate::{
     entity::Spelling,
     keys::{Bound, Key, Keys, Kind},
@@ -69,20 +71,20 @@ fn meant<'n>(name: &str, by_distance: &[(usize, &'n str)]) -> Option<&'n str> {
 fn by_distance<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<(usize, &'n str)> {
     let end = (0..=name.len().min(NAME_BYTES_MAX)).rev().find(|at| name.is_char_boundary(*at));
     let name = name[..end.unwrap_or(0)].to_lowercase();
+    // Read once: the names it is compared with are many, and so may wrong ones be in one request.
+    let letters = osa::BatchComparator::new(name.chars());
     let mut found: Vec<(usize, &str)> =
-        names.map(|known| (distance(known, &name), known)).collect();
+        names.map(|known| (distance(known, &name, &letters), known)).collect();
     found.sort_by_key(|(distance, _)| *distance);
     found
 }
 
 /// How far a name is from one there is: a first or last part alone is near to its path.
-fn distance(known: &str, name: &str) -> usize {
+fn distance(known: &str, name: &str, letters: &osa::BatchComparator<char>) -> usize {
     let is_end = |end: Option<(&str, &str)>| end.is_some_and(|(a, b)| a == name || b == name);
     match is_end(known.split_once('.')) || is_end(known.rsplit_once('.')) {
         true => 1,
-        // Of the distances that know swapped letters the one that needs no map of letters: the other
-        // takes twice as long.
-        false => strsim::osa_distance(known, name),
+        false => letters.distance(known.chars()),
     }
 }
 
