@@ -218,12 +218,13 @@ impl<S: AsyncRead + Unpin> Lenient<S> {
             let mut bytes = [0; READ_BYTES];
             let mut read = ReadBuf::new(&mut bytes);
             ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
+            let is_first = self.waiting.is_empty();
             self.escaping.push(read.filled(), &mut self.waiting);
             self.pulse.frame(self.escaping.two_lengths, self.escaping.coded);
             // Asked of the first bytes, which may be no HTTP at all, and where a line ends.
-            let is_asked =
-                self.waiting.len() == read.filled().len() || read.filled().contains(&b'\n');
-            self.is_kept &= !read.filled().is_empty()
+            let is_asked = is_first || read.filled().contains(&b'\n');
+            self.is_kept = self.is_kept
+                && !read.filled().is_empty()
                 && self.waiting.len() <= HEAD_BYTES_MAX
                 && (!is_asked || is_begun(&self.waiting));
             if !self.is_kept {
