@@ -58,9 +58,9 @@ pub enum Left {
 
 /// Puts a body into its request's head where the route takes one.
 pub fn take_along(head: &mut Parts, body: Incoming) -> Left {
-    let route = routes::find(head.uri.path());
-    let is_taken = matches!(route, Some(Route::Graphql(Place::Questions)));
-    if !is_taken || head.method != Method::POST {
+    let is_taken =
+        || matches!(routes::find(head.uri.path()), Some(Route::Graphql(Place::Questions)));
+    if head.method != Method::POST || !is_taken() {
         return Left::Body(body);
     }
     let posted = Posted { body: Mutex::new(Some(body)), ..Posted::default() };
