@@ -103,6 +103,12 @@ pub enum Error {
     /// Options that contradict one another or make no sense.
     #[error("{0}")]
     Usage(String),
+    /// The system has no more memory, or address space, to give.
+    #[error(
+        "out of memory at {0}; nothing was published. See `ulimit -v` and the memory of the \
+         machine; `--memory` and `--threads` bound what a run takes"
+    )]
+    OutOfMemory(String),
     /// A promise this program makes to itself does not hold.
     #[error("internal error: {0}; please report it")]
     Internal(String),
@@ -112,7 +118,7 @@ impl Error {
     /// The process's exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Internal(_) => 1,
+            Error::Internal(_) | Error::OutOfMemory(_) => 1,
             Error::Usage(_) => 2,
             Error::Input { .. } => 3,
             Error::TooManyBad { .. }
@@ -130,14 +136,36 @@ impl Error {
     /// An [`Error::Output`] at `path`.
     pub fn output(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
-        move |source| Error::Output { path, source }
+        move |source| match source.kind() {
+            io::ErrorKind::OutOfMemory => Error::OutOfMemory(shown(&path)),
+            _ => Error::Output { path, source },
+        }
     }
 
     /// An [`Error::Input`] at `path` with what the system said.
     pub fn input(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
-        move |source| Error::Input { path, reason: source.to_string() }
+        move |source| match source.kind() {
+            io::ErrorKind::OutOfMemory => Error::OutOfMemory(shown(&path)),
+            _ => Error::Input { path, reason: source.to_string() },
+        }
     }
+
+    /// An [`Error::SelfCheck`] with what a reader said of what was just written.
+    pub fn self_check(refused: impl std::error::Error + 'static) -> Error {
+        match is_for_memory(&refused) {
+            true => Error::OutOfMemory(refused.to_string()),
+            false => Error::SelfCheck(refused.to_string()),
+        }
+    }
+}
+
+/// Whether `error`, or what caused it, is that the system has no memory to give.
+fn is_for_memory(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::OutOfMemory)
 }
 
 /// The result of a step of a run.

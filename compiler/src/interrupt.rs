@@ -3,7 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -26,6 +26,8 @@ pub const NOTHING_PUBLISHED: &str = "nothing was published, finished objects are
 
 static STATE: Mutex<State> =
     Mutex::new(State { scratch: None, said: NOTHING_PUBLISHED, is_placed: false });
+/// The exit code of an abort.
+const INTERNAL: i32 = 1;
 /// How often it is looked whether a signal that came while the run ended was in time.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -65,15 +67,22 @@ pub fn give_way() {
     }
 }
 
-/// Ends the process with 130 or 143 on SIGINT or SIGTERM, unless what it makes is in its place already.
+/// Ends the process with 130 or 143 on SIGINT or SIGTERM, unless what it makes is in its place
+/// already; with 1 where it would abort, as it does without memory; a file that grows larger than
+/// it may is an error of writing, not a signal.
 ///
 /// # Errors
 ///
-/// Where the system refuses a handler.
+/// Where the system refuses a handler, or the thread that waits for it.
 pub fn handle_signals() -> std::io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::{
+        consts::{SIGABRT, SIGINT, SIGTERM, SIGXFSZ},
+        flag,
+    };
+    flag::register_conditional_shutdown(SIGABRT, INTERNAL, Arc::new(AtomicBool::new(true)))?;
+    flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         let Some(signal) = signals.forever().next() else { return };
         INTERRUPTED.store(true, Ordering::SeqCst);
         let state = state();
@@ -90,6 +99,6 @@ pub fn handle_signals() -> std::io::Result<()> {
         }
         eprintln!("interrupted; {}", state.said);
         std::process::exit(128 + signal);
-    });
+    })?;
     Ok(())
 }

@@ -4,6 +4,8 @@ use std::{
     fs::File,
     io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
+    sync::Arc,
+    thread::{self, JoinHandle},
 };
 
 use blake3::Hash;
@@ -217,7 +219,41 @@ pub struct Written {
     /// The values of the levels above 0, in order.
     pub above: Vec<u8>,
     /// Makes the file durable while the next is written; [`append_levels`] waits for it.
-    syncing: std::thread::JoinHandle<io::Result<()>>,
+    syncing: Syncing,
+}
+
+/// Stack of a thread that only waits for the disk, in bytes.
+const SYNCING_STACK_BYTES: usize = 64 << 10;
+
+/// A file on its way to the disk.
+#[derive(Debug)]
+enum Syncing {
+    /// Meanwhile other work goes on.
+    Beside(JoinHandle<io::Result<()>>),
+    /// Where the system has no thread to spare the writer waited itself.
+    Done(io::Result<()>),
+}
+
+impl Syncing {
+    fn begin(file: File) -> Syncing {
+        let file = Arc::new(file);
+        let beside = Arc::clone(&file);
+        let spawned =
+            thread::Builder::new().stack_size(SYNCING_STACK_BYTES).spawn(move || beside.sync_all());
+        match spawned {
+            Ok(thread) => Syncing::Beside(thread),
+            Err(_) => Syncing::Done(file.sync_all()),
+        }
+    }
+
+    fn wait(self) -> io::Result<()> {
+        match self {
+            Syncing::Beside(thread) => thread
+                .join()
+                .map_err(|_| io::Error::other("the thread that syncs a file panicked"))?,
+            Syncing::Done(synced) => synced,
+        }
+    }
 }
 
 /// Writes a file once, front to back, hashing it on the way.
@@ -273,8 +309,7 @@ impl FileWriter {
         if !self.chunk.is_empty() {
             self.close_chunk()?;
         }
-        let file = self.file;
-        let syncing = std::thread::spawn(move || file.sync_all());
+        let syncing = Syncing::begin(self.file);
         self.values.flush()?;
         let (root, above) = self.tree.finish(&self.chunk);
         let above = above.into_iter().flatten().flatten().collect();
@@ -312,8 +347,7 @@ impl Write for FileWriter {
 ///
 /// Where the system refuses; a failed fsync is final.
 pub fn append_levels(written: Written, hashes: &mut impl Write) -> io::Result<()> {
-    let synced = written.syncing.join();
-    synced.map_err(|_| io::Error::other("the thread that syncs a file panicked"))??;
+    written.syncing.wait()?;
     let values = File::open(&written.values_path)?;
     // One chunk needs no levels: the root is its hash.
     if written.size_bytes > CHUNK_BYTES as u64 {

@@ -21,7 +21,7 @@ use std::{
 };
 
 use pinakes_format::{
-    archive::{Archive, ArchiveError},
+    archive::Archive,
     autocomplete::Ranking,
     dictionary::Dictionary,
     entity::Entity,
@@ -30,7 +30,7 @@ use pinakes_format::{
     manifest::Counts,
     orders::OrdersFile,
     postings::CHUNK_ROWS,
-    snapshot::{Snapshot, archive_path, draft_archive},
+    snapshot::{OpenError, Snapshot, archive_path, draft_archive},
 };
 use rayon::prelude::*;
 
@@ -62,8 +62,7 @@ impl Linker<'_> {
         directory: &Path,
         counts: BTreeMap<String, Counts>,
     ) -> Result<Vec<WrittenFile>> {
-        let draft = Snapshot::open_draft(directory, counts)
-            .map_err(|error| Error::SelfCheck(error.to_string()))?;
+        let draft = Snapshot::open_draft(directory, counts).map_err(Error::self_check)?;
         let rows: u64 = Entity::all().map(|entity| u64::from(draft.count(entity))).sum();
         let bar = self.progress.begin("index", "records", rows, rows);
         let mut files = Vec::new();
@@ -125,9 +124,8 @@ impl Linker<'_> {
         names: NameRuns,
     ) -> Result<Vec<WrittenFile>> {
         let (rows, ids) = (out.draft.count(out.entity), out.draft.ids(out.entity));
-        let refused = |error: ArchiveError| Error::SelfCheck(error.to_string());
         let orders = OrdersFile::open(out.open(Kind::Orders)?, &keys.orders, rows as usize);
-        let orders = orders.map_err(refused)?;
+        let orders = orders.map_err(Error::self_check)?;
         let number = keys.order("cited_by_count").ok_or_else(broken)?;
         let cited = read(orders.order(number, &keys.orders[number], ids))?;
         let NameRuns { words, alternatives, .. } = names;
@@ -137,7 +135,7 @@ impl Linker<'_> {
             let words = out.keep(Kind::Words, |path| {
                 names::write_words(words, path, out.header(Kind::Words), &mut beginnings)
             })?;
-            let dictionary = Dictionary::open(out.open(Kind::Words)?).map_err(refused)?;
+            let dictionary = Dictionary::open(out.open(Kind::Words)?).map_err(Error::self_check)?;
             let prefixes = out.keep(Kind::Prefixes, |path| {
                 beginnings.write(&dictionary, rows, path, out.header(Kind::Prefixes))
             })?;
@@ -237,9 +235,10 @@ impl Directory<'_> {
 
     /// Opens a file that was written.
     fn open(&self, kind: Kind) -> Result<Archive> {
-        let path = self.path_of(kind);
-        draft_archive(&path, kind, Some(self.entity))
-            .map_err(|cause| Error::SelfCheck(format!("`{}`: {cause}", path.display())))
+        draft_archive(&self.path_of(kind), kind, Some(self.entity)).map_err(|cause| {
+            let file = archive_path(kind, Some(self.entity));
+            Error::self_check(OpenError { path: self.path.into(), file, cause })
+        })
     }
 }
 

@@ -486,8 +486,7 @@ impl Linker<'_> {
             File::open(&path)
                 .and_then(|mut file| io::Read::read_exact(&mut file, &mut bytes))
                 .map_err(Error::output(&path))?;
-            Header::decode(&bytes, kind, Some(entity))
-                .map_err(|error| Error::SelfCheck(error.to_string()))
+            Header::decode(&bytes, kind, Some(entity)).map_err(Error::self_check)
         };
         Entity::all()
             .map(|entity| {
@@ -595,8 +594,7 @@ fn write_hashes(
 
 /// Opens the finished snapshot as a server would, and renders records spread over every entity.
 fn self_check(directory: &Path) -> Result<()> {
-    let failed = |error: &dyn std::fmt::Display| Error::SelfCheck(error.to_string());
-    let snapshot = Snapshot::open(directory).map_err(|error| failed(&error))?;
+    let snapshot = Snapshot::open(directory).map_err(Error::self_check)?;
     let mut page = Page::new(&snapshot, Shape::Single);
     for entity in Entity::all() {
         let count = snapshot.count(entity);

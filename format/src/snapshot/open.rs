@@ -41,6 +41,7 @@ pub struct OpenError {
     /// The file at fault.
     pub file: String,
     /// What is wrong with it.
+    #[source]
     pub cause: Cause,
 }
 
