@@ -156,6 +156,21 @@ mod tests {
     }
 
     #[test]
+    fn all_addresses_of_a_64_are_one_client() {
+        let of = |address: u128| key(std::net::Ipv6Addr::from_bits(address).into());
+        let network = 0x2001_0db8_0001_0002_u128 << 64;
+        for low in 0..1 << 16 {
+            for address in [network | low, network | low << 48] {
+                assert_eq!(of(address), of(network), "{address:x}");
+            }
+        }
+        assert!(of(network + (1 << 64)) != of(network), "the next /64 is another's");
+        let four = |text: &str| key(text.parse().unwrap());
+        assert_eq!(four("::ffff:192.0.2.1"), four("192.0.2.1"));
+        assert!(four("192.0.2.1") != four("192.0.2.2"));
+    }
+
+    #[test]
     fn a_header_counts_where_a_trusted_proxy_wrote_it() {
         let check = |peer: &str, lines: &[&str], expected: &str| {
             let found = address(ForwardedBy::XForwardedFor, peer, X_FORWARDED_FOR, lines);

@@ -431,6 +431,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_counted_stops_at_the_largest_number() {
+        let limits =
+            Limits { minute: u32::MAX, daily: [u32::MAX; 2], pool: [u64::MAX; 2], ..LIMITS };
+        let (counters, _) = counters(limits);
+        counters.count(1, Some(Daily::List));
+        {
+            let mut state = counters.lock();
+            let (counts, _) = state.table.see(1);
+            (counts.minute, counts.of_day[Daily::List as usize]) = (u32::MAX - 1, u32::MAX - 1);
+        }
+        let last = counters.count(1, Some(Daily::List));
+        let remaining = |verdict: &Verdict| {
+            (verdict.standing.minute.remaining, verdict.standing.daily[0].remaining)
+        };
+        assert_eq!((last.refusal, remaining(&last)), (None, (0, 0)));
+        for _ in 0..2 {
+            let beyond = counters.count(1, Some(Daily::List));
+            assert_eq!((beyond.refusal, remaining(&beyond)), (Some(Refusal::Minute), (0, 0)));
+        }
+    }
+
+    #[test]
     fn a_time_is_told_in_two_units() {
         let check = |seconds, expected: &str| assert_eq!(in_words(seconds), expected);
         check(1, "1 second");
