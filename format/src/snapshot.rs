@@ -1,10 +1,12 @@
 //! A published snapshot: opened, checked as it is touched, and read by row or by id.
 
+mod hold;
 mod open;
 mod verify;
 
 use std::{
     collections::BTreeMap,
+    fs::File,
     ops::Range,
     path::{Path, PathBuf},
     sync::LazyLock,
@@ -30,6 +32,7 @@ use crate::{
     render::{Page, Render, RenderError},
 };
 
+pub use hold::{Seized, seize};
 use open::Opening;
 pub use open::{Cause, OpenError, draft_archive};
 
@@ -40,6 +43,8 @@ pub const STRINGS_PREFIX_BYTES: usize = (TABLE_NAMES.len() + 1) * 8;
 pub struct Snapshot {
     path: PathBuf,
     manifest: Manifest,
+    /// Its manifest, so that nobody removes it; `None` of a draft.
+    _held: Option<File>,
     stores: Vec<Store>,
     strings: Blobs,
 }
@@ -99,7 +104,7 @@ impl Snapshot {
     ///
     /// Checked here: the manifest, that the files are those it lists with the sizes it lists,
     /// every header, the report, and the last level of every hash tree. All else is checked when
-    /// first touched.
+    /// first touched. As long as it is open nobody can [`seize`] it.
     ///
     /// # Errors
     ///

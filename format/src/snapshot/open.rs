@@ -11,7 +11,7 @@ use std::{
 
 use blake3::Hash;
 
-use super::{STRINGS_PREFIX_BYTES, Snapshot, Store, archive_path, archives};
+use super::{STRINGS_PREFIX_BYTES, Snapshot, Store, archive_path, archives, hold::hold};
 use crate::{
     archive::{Archive, ArchiveError},
     blobs::Blobs,
@@ -74,6 +74,9 @@ pub enum Cause {
         /// What the bytes have.
         found: String,
     },
+    /// Somebody holds it exclusively.
+    #[error("the snapshot is being removed (`build --keep`); open another")]
+    Removed,
     /// The manifest was refused.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
@@ -145,6 +148,8 @@ pub(super) fn check_hash(entry: &FileEntry, found: Hash) -> Result<(), Cause> {
 pub(super) struct Opening<'p> {
     path: &'p Path,
     manifest: Manifest,
+    /// Open and held, so that nobody removes the snapshot; `None` of a draft.
+    held: Option<File>,
     hashes: Arc<Map>,
     /// Where each file's levels begin in the hashes.
     levels_from: BTreeMap<String, usize>,
@@ -167,6 +172,7 @@ impl<'p> Opening<'p> {
         Opening {
             path,
             manifest,
+            held: None,
             hashes: Arc::new(Map::empty()),
             levels_from: BTreeMap::new(),
             is_draft: true,
@@ -174,8 +180,9 @@ impl<'p> Opening<'p> {
     }
 
     pub(super) fn begin(path: &'p Path) -> Result<Opening<'p>, OpenError> {
-        let manifest =
+        let (manifest, held) =
             read_manifest(&path.join(MANIFEST)).map_err(|cause| refuse(path, MANIFEST, cause))?;
+        let held = Some(held);
         check_listing(&manifest).map_err(|(file, cause)| refuse(path, &file, cause))?;
         let mut levels_from = BTreeMap::new();
         let mut from = 0usize;
@@ -188,7 +195,7 @@ impl<'p> Opening<'p> {
                 .ok_or_else(|| refuse(path, &entry.path, Cause::Unexpected))?;
         }
         let hashes = Arc::new(Map::empty());
-        let empty = Opening { path, manifest, hashes, levels_from, is_draft: false };
+        let empty = Opening { path, manifest, held, hashes, levels_from, is_draft: false };
         let (hashes, entry) = empty.map(HASHES)?;
         if entry.size_bytes != from as u64 {
             let cause = Cause::Size { expected: from as u64, found: entry.size_bytes };
@@ -253,7 +260,8 @@ impl<'p> Opening<'p> {
         let codes = strings.header().rows;
         let strings = Blobs::open(strings, codes * 2, STRINGS_PREFIX_BYTES)
             .map_err(|error| refuse(self.path, "strings", error.into()))?;
-        Ok(Snapshot { path: self.path.to_path_buf(), manifest: self.manifest, stores, strings })
+        let Opening { path, manifest, held, .. } = self;
+        Ok(Snapshot { path: path.to_path_buf(), manifest, _held: held, stores, strings })
     }
 
     fn store(&self, entity: Entity) -> Result<Store, OpenError> {
@@ -346,15 +354,17 @@ impl<'p> Opening<'p> {
     }
 }
 
-fn read_manifest(path: &Path) -> Result<Manifest, Cause> {
-    let file = open_regular(path)?;
+/// Reads a manifest, once its snapshot is held.
+fn read_manifest(path: &Path) -> Result<(Manifest, File), Cause> {
+    let mut file = open_regular(path)?;
+    hold(&file)?;
     let found = file.metadata()?.len();
     if found > MANIFEST_BYTES_MAX {
         return Err(Cause::Size { expected: MANIFEST_BYTES_MAX, found });
     }
     let mut text = Vec::new();
-    file.take(MANIFEST_BYTES_MAX).read_to_end(&mut text)?;
-    Ok(Manifest::read(&text)?)
+    file.by_ref().take(MANIFEST_BYTES_MAX).read_to_end(&mut text)?;
+    Ok((Manifest::read(&text)?, file))
 }
 
 /// Demands that the manifest lists exactly the files a snapshot has, ascending.
