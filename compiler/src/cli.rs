@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 
 use self::{
     options::{BuildArgs, CompileArgs, LinkArgs},
-    snapshot::{open, show, verify},
+    snapshot::{open, roll_back_to, show, verify},
     work::{build, compile_only, link_only, use_threads},
 };
 use crate::{
@@ -51,6 +51,15 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Have `current` lead to the snapshot published before the one it leads to; servers follow.
+    Rollback {
+        /// Where snapshots are published.
+        #[arg(value_name = "SNAPSHOTS")]
+        snapshots: PathBuf,
+        /// The snapshot to lead to, in place of the one before.
+        #[arg(long, value_name = "ID")]
+        to: Option<String>,
+    },
     /// Write a snapshot's records as JSON lines, from which `build` makes the same answers again.
     Export(ExportArgs),
 }
@@ -67,6 +76,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Link(args) => link_only(args),
         Command::Verify { snapshot } => verify(&snapshot),
         Command::Inspect { snapshot, json } => show(&snapshot, json),
+        Command::Rollback { snapshots, to } => roll_back_to(&snapshots, to.as_deref()),
         Command::Export(args) => {
             use_threads(args.threads)?;
             export::run(&args, &open(&args.snapshot)?)

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::link::remove_tree;
+use crate::output::remove_tree;
 
 /// What a signal finds the run at.
 struct State {

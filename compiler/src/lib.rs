@@ -24,6 +24,7 @@ pub mod link;
 mod native;
 mod object;
 mod openalex;
+pub mod output;
 pub mod progress;
 pub mod reading;
 mod report;

@@ -34,7 +34,7 @@ use crate::{
     sort::Spill,
 };
 
-pub use publish::{OutputLock, Published, check_out, link, publish, refuse_shrinking, remove_tree};
+pub use publish::{Published, link, publish, refuse_shrinking};
 pub use side::SideTally;
 
 /// The code under which a topic is set aside whose parent no source names.

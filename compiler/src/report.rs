@@ -13,6 +13,7 @@ use crate::{
     error::{Error, Result},
     input::Inputs,
     link::{SideTally, Tally},
+    output::Pruned,
     shown::shown,
 };
 
@@ -43,6 +44,8 @@ pub struct RunReport {
     pub bad_records: BTreeMap<String, u64>,
     /// Where bad records are listed.
     pub quarantine: Quarantine,
+    /// What `--keep` removed; `null` without it.
+    pub pruned: Option<Pruned>,
     /// Seconds of the two stages together.
     pub seconds: f64,
 }

@@ -54,6 +54,8 @@ mod containers;
 mod faults;
 #[path = "compiler/inputs.rs"]
 mod inputs;
+#[path = "compiler/keep.rs"]
+mod keep;
 #[path = "compiler/large.rs"]
 mod large;
 #[path = "compiler/lines.rs"]

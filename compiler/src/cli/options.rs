@@ -1,6 +1,6 @@
 //! The options of the commands, and the values they take.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, builder::BoolishValueParser};
 
@@ -109,6 +109,11 @@ pub(super) struct PublishArgs {
     /// Publish even where an entity has less than four fifths of the records it had before.
     #[arg(long, env = "PINAKES_ALLOW_SHRINK", value_parser = flag())]
     pub(super) allow_shrink: bool,
+
+    /// Keep so many snapshots, the new one among them, and remove older ones that nobody has open; of
+    /// `build`'s objects those that a snapshot still there is made of. [default: remove nothing]
+    #[arg(long, value_name = "N", env = "PINAKES_KEEP")]
+    pub(super) keep: Option<NonZeroUsize>,
 }
 
 /// The values a flag takes from the environment.

@@ -1,12 +1,13 @@
-//! The commands that read a published snapshot.
+//! The commands that read a published snapshot, or go back to one.
 
-use std::path::Path;
+use std::{io::Write, os::unix::ffi::OsStrExt, path::Path};
 
 use pinakes_format::snapshot::Snapshot;
 
 use crate::{
     error::{Error, Result},
     inspect,
+    output::roll_back,
 };
 
 pub(super) fn open(path: &Path) -> Result<Snapshot> {
@@ -31,4 +32,19 @@ pub(super) fn show(path: &Path, json: bool) -> Result<()> {
         print!("{}", inspect::as_table(&snapshot));
     }
     Ok(())
+}
+
+pub(super) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
+    let back = roll_back(snapshots, id)?;
+    let name = back.path.file_name().unwrap_or_default().to_string_lossy();
+    let newest = back.newest_updated_date.as_deref().unwrap_or("none");
+    let led = match &back.from {
+        Some(from) if *from == name => "as it did".to_owned(),
+        Some(from) => format!("it led to {from}"),
+        None => "it led nowhere".to_owned(),
+    };
+    eprintln!("`current` leads to {name} ({led}); its newest updated_date is {newest}");
+    eprintln!("the next build publishes what its inputs give: stop it if those are at fault");
+    let line = [back.path.as_os_str().as_bytes(), b"\n"].concat();
+    std::io::stdout().write_all(&line).map_err(Error::output("standard output"))
 }

@@ -5,7 +5,7 @@ use std::{
     io::Write,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Instant, SystemTime},
 };
 
 use super::options::{BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, Share, WorkArgs};
@@ -14,8 +14,9 @@ use crate::{
     error::{Error, Result},
     input::{self, Inputs, PartKind},
     interrupt,
-    link::{self, OutputLock, Published, check_out},
+    link::{self, Published},
     object::Object,
+    output::{Objects, OutputLock, check_out, prune},
     progress::Progress,
     report::{
         RunReport,
@@ -48,6 +49,7 @@ pub(super) fn link_only(args: LinkArgs) -> Result<()> {
 /// A run under way.
 struct Run {
     begun: Instant,
+    begun_at: SystemTime,
     work: WorkArgs,
     /// What of the inputs is published; all of it where there is none.
     selection: Option<Selection>,
@@ -84,7 +86,14 @@ impl Run {
         }
         let progress = Progress::detect(work.quiet);
         let report = RunReport::default();
-        Ok(Run { begun: Instant::now(), work, selection, progress, report })
+        Ok(Run {
+            begun: Instant::now(),
+            begun_at: SystemTime::now(),
+            work,
+            selection,
+            progress,
+            report,
+        })
     }
 
     fn build(
@@ -98,8 +107,9 @@ impl Run {
         interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
         let objects = objects.unwrap_or_else(|| publish.out.join("objects"));
         let quarantine = publish.out.join("quarantine");
-        let objects = self.compile_inputs(inputs, input, &objects, quarantine.clone())?;
-        self.publish(&objects, publish, lock, quarantine)
+        let compiled = self.compile_inputs(inputs, input, &objects, quarantine.clone())?;
+        let objects = Objects { directory: &objects, begun: self.begun_at };
+        self.publish(&compiled, publish, lock, quarantine, Some(objects))
     }
 
     fn compile(&mut self, input: &InputArgs, objects: &Path) -> Result<()> {
@@ -113,7 +123,8 @@ impl Run {
         let lock = check_out(&publish.out)?;
         interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
         self.report.parts = objects.len() as u64;
-        self.publish(&objects, publish, lock, publish.out.join("quarantine"))
+        // The objects are inputs, and not this command's to remove.
+        self.publish(&objects, publish, lock, publish.out.join("quarantine"), None)
     }
 
     /// The first stage, and whether what it read will do.
@@ -195,6 +206,7 @@ impl Run {
         args: &PublishArgs,
         lock: OutputLock,
         quarantine: PathBuf,
+        kept_objects: Option<Objects<'_>>,
     ) -> Result<Option<PathBuf>> {
         let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
         let linked: Vec<&Object> = objects.iter().map(|shown| &shown.object).collect();
@@ -219,6 +231,7 @@ impl Run {
         }
         link::publish(&mut finished, &lock)?;
         self.report.snapshot = Some(shown(&finished.path));
+        self.report.pruned = args.keep.map(|keep| prune(&lock, keep, kept_objects));
         drop(lock);
         interrupt::end();
         Ok(Some(finished.path))

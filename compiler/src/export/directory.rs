@@ -9,7 +9,7 @@ use std::{
 use crate::{
     error::{Error, Result},
     interrupt,
-    link::remove_tree,
+    output::remove_tree,
 };
 
 /// What names of unfinished exports begin with.

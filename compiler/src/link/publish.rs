@@ -4,7 +4,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, BufWriter, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
 };
 
@@ -32,8 +31,8 @@ use crate::{
     error::{Error, Result},
     interrupt::publishing,
     object::Object,
+    output::{OutputLock, put_in_place},
     selection::Selection,
-    shown::shown,
 };
 
 /// Rows of each entity that the self-check renders.
@@ -89,102 +88,6 @@ struct Seen<'s> {
     orphans: &'s mut Orphans,
 }
 
-/// The output directory, held against other runs.
-pub struct OutputLock {
-    _file: File,
-    directory: PathBuf,
-    scratch: PathBuf,
-}
-
-/// Takes the output directory: made if it is not there, locked, cleared of dead runs' remains.
-///
-/// # Errors
-///
-/// Where it cannot be written, another run holds it, or others could swap what is in it.
-pub fn check_out(directory: &Path) -> Result<OutputLock> {
-    refuse_shared(directory)?;
-    // Whatever the umask: others may read snapshots and nobody else may write them.
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o755)
-        .create(directory)
-        .map_err(Error::output(directory))?;
-    let path = directory.join(".lock");
-    let mut file = File::options()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .open(&path)
-        .map_err(Error::output(&path))?;
-    let flock = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
-    if flock.is_err() {
-        let pid = fs::read_to_string(&path).unwrap_or_default().trim().to_string();
-        return Err(Error::Locked { path, pid });
-    }
-    let id = format!("{}\n", std::process::id());
-    file.set_len(0).and_then(|()| file.write_all(id.as_bytes())).map_err(Error::output(&path))?;
-    remove_remains(directory)?;
-    let scratch = directory.join(format!(".tmp-{}", std::process::id()));
-    fs::create_dir(&scratch).map_err(Error::output(&scratch))?;
-    Ok(OutputLock { _file: file, directory: directory.to_path_buf(), scratch })
-}
-
-/// Refuses a directory that is a symbolic link or that everybody may write: between two steps of a
-/// run somebody could lead it elsewhere.
-fn refuse_shared(directory: &Path) -> Result<()> {
-    let Ok(metadata) = fs::symlink_metadata(directory) else { return Ok(()) };
-    let reason = match () {
-        () if metadata.is_symlink() => "is a symbolic link; give the directory it leads to",
-        () if metadata.is_dir() && metadata.mode() & 0o002 != 0 => {
-            "may be written by everybody; give another, or make it yours (`chmod o-w`)"
-        }
-        () => return Ok(()),
-    };
-    Err(Error::Usage(format!("the output `{}` {reason}", shown(directory))))
-}
-
-/// Removes what runs that died left behind; the lock says none of them is alive.
-fn remove_remains(directory: &Path) -> Result<()> {
-    for entry in fs::read_dir(directory).map_err(Error::output(directory))? {
-        let entry = entry.map_err(Error::output(directory))?;
-        if entry.file_name().to_string_lossy().starts_with(".tmp-") {
-            remove_tree(&entry.path());
-        }
-    }
-    Ok(())
-}
-
-/// Removes a directory even where its folders are read-only already. Of a link, the link alone: what
-/// a run that died left may lead to a published snapshot.
-pub fn remove_tree(path: &Path) {
-    let is_directory = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
-    if let Some(entries) = is_directory.then(|| fs::read_dir(path).ok()).flatten() {
-        let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o755));
-        for entry in entries.flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                remove_tree(&entry.path());
-            }
-        }
-        let _ = fs::remove_dir_all(path);
-    } else {
-        let _ = fs::remove_file(path);
-    }
-}
-
-impl OutputLock {
-    /// Where the run may put what it will not keep.
-    pub fn scratch(&self) -> &Path {
-        &self.scratch
-    }
-}
-
-impl Drop for OutputLock {
-    fn drop(&mut self) {
-        remove_tree(&self.scratch);
-    }
-}
-
 /// Links objects, or the selected part of them, into a snapshot that is whole and checked, but not
 /// published yet.
 ///
@@ -199,7 +102,7 @@ pub fn link(
     progress: crate::progress::Progress,
 ) -> Result<Published> {
     let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
-    let directory = lock.scratch.join("snapshot");
+    let directory = lock.scratch().join("snapshot");
     fs::create_dir(&directory).map_err(Error::output(&directory))?;
     let finished = linker.write_snapshot(selection, &directory)?;
     self_check(&directory)?;
@@ -213,7 +116,7 @@ pub fn link(
 /// Where the system refuses; `current` is then what it was.
 pub fn publish(finished: &mut Published, lock: &OutputLock) -> Result<()> {
     let id = &finished.manifest.id;
-    finished.path = publishing(|| put_in_place(&finished.path, &lock.directory, id))?;
+    finished.path = publishing(|| put_in_place(&finished.path, lock.directory(), id))?;
     Ok(())
 }
 
@@ -606,43 +509,4 @@ fn self_check(directory: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Moves the finished directory to its name and makes it the current one.
-fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Result<PathBuf> {
-    let place = snapshots.join(id);
-    let refused = || Error::output(&place);
-    make_read_only(finished).map_err(refused())?;
-    if place.exists() {
-        // The same id is the same bytes.
-        remove_tree(finished);
-    } else {
-        fs::rename(finished, &place).map_err(refused())?;
-    }
-    sync_directory(snapshots).map_err(refused())?;
-    let current = snapshots.join("current");
-    let fresh = snapshots.join(format!(".tmp-current-{}", std::process::id()));
-    let swapped = symlink(id, &fresh).and_then(|()| fs::rename(&fresh, &current));
-    if swapped.is_err() {
-        remove_tree(&fresh);
-    }
-    swapped.and_then(|()| sync_directory(snapshots)).map_err(Error::output(&current))?;
-    Ok(place)
-}
-
-fn make_read_only(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            make_read_only(&path)?;
-        } else {
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o444))?;
-        }
-    }
-    sync_directory(directory)?;
-    fs::set_permissions(directory, fs::Permissions::from_mode(0o555))
-}
-
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
 }

@@ -401,6 +401,21 @@ impl Object {
     }
 }
 
+/// The BLAKE3 hash of the part that an object was compiled from, in hex, without a look at its other
+/// bytes; `None` where it says none, or cannot be read.
+pub fn part_of(path: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        part: String,
+    }
+    let map = Map::open(&File::open(path).ok()?).ok()?;
+    let (body, footer) = map.split_at_checked(map.len().checked_sub(FOOTER_BYTES)?)?;
+    let (from, version) = footer.split_first_chunk::<8>()?;
+    let from = usize::try_from(u64::from_le_bytes(*from)).ok()?;
+    let directory = body.get(from..).filter(|_| version.starts_with(&OBJECT_VERSION.to_le_bytes()));
+    serde_json::from_slice::<Named>(directory?).ok().map(|named| named.part)
+}
+
 fn read_directory(bytes: &[u8]) -> Option<Directory> {
     let (hashed, hash) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
     let (body, footer) = hashed.split_at_checked(hashed.len().checked_sub(FOOTER_BYTES - 32)?)?;

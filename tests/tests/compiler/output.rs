@@ -267,6 +267,43 @@ fn clock_zone_locale_umask_and_home_change_no_byte_and_no_mode() {
 }
 
 #[test]
+fn somebody_who_may_do_no_more_than_own_the_output_builds_and_builds_again() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let test = "somebody_who_may_do_no_more_than_own_the_output_builds_and_builds_again";
+    if !rustix::process::geteuid().is_root() {
+        // Then every other test is this one.
+        return;
+    }
+    const NOBODY: u32 = 65_534;
+    let place = Place::new();
+    fs::set_permissions(place.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let owned = place.0.path().join("owned");
+    fs::create_dir(&owned).unwrap();
+    chown(&owned, Some(NOBODY), Some(NOBODY)).unwrap();
+    let copy = place.0.path().join("pinakes-compiler");
+    fs::copy(program("pinakes-compiler"), &copy).unwrap();
+    for night in 0..3 {
+        let funder = TINY_DUMP[5].1.replace("Example Fund", &format!("Fund of night {night}"));
+        write_files(&place.input(), TINY_DUMP);
+        write_files(&place.input(), [("funders.jsonl", funder)]);
+        let output = Command::new("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .args([copy.as_os_str(), "build".as_ref(), place.input().as_os_str()])
+            .args(["--quiet", "--keep", "1", "--out"])
+            .arg(owned.join("out"))
+            .output();
+        let Ok(output) = output else {
+            return eprintln!("skipped: {test}: no `setpriv` here");
+        };
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "night {night}: {errors}");
+        demand_no_remains(&owned.join("out"), "a build by nobody");
+        // The snapshot, `current`, the lock, the history and the objects.
+        assert_eq!(fs::read_dir(owned.join("out")).unwrap().count(), 5, "night {night}");
+    }
+}
+
+#[test]
 fn a_fifth_fewer_records_than_before_end_the_run_with_4() {
     let place = Place::new();
     let works = |count: u64| {

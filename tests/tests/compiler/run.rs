@@ -86,7 +86,8 @@ impl Place {
 pub fn state(out: &Path) -> State {
     let mut files = files_below(out);
     files.retain(|name, _| {
-        !name.starts_with("objects/") && !name.starts_with("quarantine/") && name != ".lock"
+        let is_own = name == ".lock" || name == ".history";
+        !name.starts_with("objects/") && !name.starts_with("quarantine/") && !is_own
     });
     (fs::read_link(out.join("current")).unwrap(), files)
 }

@@ -128,3 +128,31 @@ fn a_bad_snapshot_is_refused_each_time_in_one_line_and_changes_nothing() {
     let log = server.end(&["the snapshot served before stays"]);
     assert!(log.contains("`hashes`: No such file"), "it does not say what is missing:\n{log}");
 }
+
+#[test]
+fn a_snapshot_that_is_served_is_not_removed_before_it_is_let_go() {
+    let (snapshots, [whole, part]) = two();
+    let served = Server::of_snapshots(&snapshots);
+    let fixed = Server::of_snapshot(&snapshots.path().join(&whole));
+    let build = |more: &[&str]| {
+        let input = pinakes_tests::sample().join("data/jsonl/topics");
+        let options = [&["--quiet", "--allow-shrink", "--keep", "1"], more].concat();
+        pinakes_tests::build(&[input], snapshots.path(), &options)
+    };
+    let third = build(&[]);
+    let third = third.file_name().unwrap().to_str().unwrap();
+    let is_there = |id: &str| snapshots.path().join(id).exists();
+    assert!(is_there(&whole), "one that is served for good is gone");
+    await_snapshot(&served, third);
+    await_snapshot(&fixed, &whole);
+    assert_eq!(fixed.get("/outputs?per_page=100").status, 200);
+    let begun = Instant::now();
+    while is_there(&part) {
+        assert!(begun.elapsed() < PATIENCE, "one that nobody serves any more is still there");
+        build(&[]);
+    }
+    fixed.end(&[]);
+    build(&[]);
+    assert!(!is_there(&whole) && is_there(third));
+    served.end(&[]);
+}

@@ -1,0 +1,121 @@
+//! Putting a finished snapshot in its place, and having `current` lead to it: both or neither.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::snapshot::seize;
+
+use super::{CURRENT, current, history, remove_tree, unfinished};
+use crate::error::{Error, Result};
+
+/// Moves the finished directory to its name and makes it the current one.
+///
+/// A link that leads to it is made before it has its name and becomes `current` by a rename. So what a
+/// run that died in between put there is known to the next, and removed.
+///
+/// # Errors
+///
+/// Where the system refuses; what was published before is then as it was.
+pub(crate) fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Result<PathBuf> {
+    let place = snapshots.join(id);
+    let before = current(snapshots);
+    history::note(snapshots, id)?;
+    // The same id is the same bytes.
+    let is_new = !place.exists();
+    let link = unfinished(snapshots, if is_new { "placed" } else { CURRENT });
+    let put = || {
+        symlink(id, &link).map_err(Error::output(&link))?;
+        if is_new {
+            settle(finished, snapshots, &place).map_err(Error::output(&place))?;
+        }
+        sync_directory(snapshots).map_err(Error::output(&place))?;
+        let path = snapshots.join(CURRENT);
+        fs::rename(&link, &path)
+            .and_then(|()| sync_directory(snapshots))
+            .map_err(Error::output(&path))
+    };
+    put().inspect_err(|_| {
+        if current(snapshots) != before {
+            take_back(snapshots, before.as_deref());
+        }
+        if is_new && current(snapshots).as_deref() != Some(id) {
+            let _ = discard(snapshots, id);
+        }
+        remove_tree(&link);
+    })?;
+    Ok(place)
+}
+
+/// Gives a finished directory its name, when nothing in it can be changed any more.
+///
+/// It is renamed beside its place first: to move what is read-only to another directory takes more
+/// than owning it.
+fn settle(finished: &Path, snapshots: &Path, place: &Path) -> io::Result<()> {
+    let beside = unfinished(snapshots, "finished");
+    fs::rename(finished, &beside)?;
+    let settled = make_read_only(&beside).and_then(|()| fs::rename(&beside, place));
+    settled.inspect_err(|_| remove_tree(&beside))
+}
+
+/// Has `current` lead to where it led, where it moved and the disk would not say that it is so for good.
+fn take_back(snapshots: &Path, before: Option<&str>) {
+    // Whatever fails here: the run ends with what failed first.
+    match before {
+        Some(id) => drop(point(snapshots, id)),
+        None => drop(fs::remove_file(snapshots.join(CURRENT))),
+    }
+}
+
+/// Has `current` lead to a snapshot beside it, at once and for good.
+///
+/// # Errors
+///
+/// Where the system refuses.
+pub(super) fn point(snapshots: &Path, id: &str) -> io::Result<()> {
+    let link = unfinished(snapshots, CURRENT);
+    let pointed = symlink(id, &link).and_then(|()| fs::rename(&link, snapshots.join(CURRENT)));
+    if pointed.is_err() {
+        remove_tree(&link);
+    }
+    pointed.and_then(|()| sync_directory(snapshots))
+}
+
+/// Removes a snapshot, unless somebody has it open; whether it is gone. First it loses its name, so
+/// that half of one never bears it.
+///
+/// # Errors
+///
+/// Where the system refuses.
+pub(super) fn discard(snapshots: &Path, id: &str) -> Result<bool> {
+    let place = snapshots.join(id);
+    let Some(_seized) = seize(&place).map_err(Error::output(&place))? else { return Ok(false) };
+    let gone = unfinished(snapshots, format!("gone-{id}"));
+    fs::rename(&place, &gone).map_err(Error::output(&place))?;
+    remove_tree(&gone);
+    if gone.exists() {
+        let error = io::Error::other("some of it cannot be removed; the next run tries again");
+        return Err(Error::output(&gone)(error));
+    }
+    Ok(true)
+}
+
+fn make_read_only(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            make_read_only(&path)?;
+        } else {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o444))?;
+        }
+    }
+    sync_directory(directory)?;
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o555))
+}
+
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}

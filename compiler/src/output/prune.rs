@@ -1,0 +1,103 @@
+//! Removing the snapshots that are beyond those to keep, and the objects that no snapshot is made of.
+
+use std::{collections::BTreeSet, fs, num::NonZeroUsize, path::Path, time::SystemTime};
+
+use pinakes_format::manifest::{MANIFEST, Manifest};
+use serde::Serialize;
+
+use super::{OutputLock, current, history, place::discard};
+use crate::{
+    error::{Error, Result},
+    object::file::part_of,
+};
+
+/// Where a run that just published keeps its objects.
+#[derive(Clone, Copy, Debug)]
+pub struct Objects<'d> {
+    /// The directory.
+    pub directory: &'d Path,
+    /// When the run began: what is younger may be another run's, which has not published yet.
+    pub begun: SystemTime,
+}
+
+/// What was removed, and what not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Pruned {
+    /// Snapshots removed, the oldest first.
+    pub snapshots: Vec<String>,
+    /// Snapshots beyond those to keep that somebody has open, the oldest first; the next run tries again.
+    pub in_use: Vec<String>,
+    /// Objects removed.
+    pub objects: u64,
+    /// Bytes of the objects removed.
+    pub object_bytes: u64,
+    /// What could not be looked at or removed.
+    pub failed: Vec<String>,
+}
+
+/// Keeps so many snapshots, the current one and those published last, and any that somebody has open;
+/// of the objects those that a snapshot still there is made of.
+///
+/// Whatever fails is in what it says, and nothing else: the snapshot is published already.
+pub fn prune(lock: &OutputLock, keep: NonZeroUsize, objects: Option<Objects<'_>>) -> Pruned {
+    let mut pruned = Pruned::default();
+    let snapshots = lock.directory();
+    match history::order(snapshots) {
+        Ok(ids) => prune_snapshots(snapshots, ids, keep, &mut pruned),
+        Err(error) => pruned.failed.push(error.to_string()),
+    }
+    if let Some(objects) = objects {
+        let outcome = prune_objects(snapshots, objects, &mut pruned);
+        pruned.failed.extend(outcome.err().map(|error| error.to_string()));
+    }
+    pruned
+}
+
+fn prune_snapshots(snapshots: &Path, ids: Vec<String>, keep: NonZeroUsize, pruned: &mut Pruned) {
+    let current = current(snapshots);
+    let is_current = |id: &String| Some(id) == current.as_ref();
+    // The current one is among those to keep, wherever it stands.
+    let others: Vec<String> = ids.into_iter().filter(|id| !is_current(id)).collect();
+    let beyond = others.len().saturating_sub(keep.get() - 1);
+    for id in others.into_iter().take(beyond) {
+        match discard(snapshots, &id) {
+            Ok(true) => pruned.snapshots.push(id),
+            Ok(false) => pruned.in_use.push(id),
+            Err(error) => pruned.failed.push(error.to_string()),
+        }
+    }
+}
+
+fn prune_objects(snapshots: &Path, objects: Objects<'_>, pruned: &mut Pruned) -> Result<()> {
+    let needed = parts_of_all(snapshots)?;
+    let directory = objects.directory;
+    for entry in fs::read_dir(directory).map_err(Error::output(directory))? {
+        let path = entry.map_err(Error::output(directory))?.path();
+        if path.extension().is_none_or(|extension| extension != "object") {
+            continue;
+        }
+        let metadata = fs::metadata(&path).map_err(Error::output(&path))?;
+        let is_older = metadata.modified().is_ok_and(|modified| modified < objects.begun);
+        // One that names no part is damaged or of another version: nobody can use it.
+        let is_needed = part_of(&path).is_some_and(|part| needed.contains(&part));
+        if is_older && !is_needed {
+            fs::remove_file(&path).map_err(Error::output(&path))?;
+            pruned.objects += 1;
+            pruned.object_bytes += metadata.len();
+        }
+    }
+    Ok(())
+}
+
+/// The hashes of the parts that the snapshots still there were made of. One whose manifest cannot be
+/// read needs none: it can be neither served nor made again as it is.
+fn parts_of_all(snapshots: &Path) -> Result<BTreeSet<String>> {
+    let mut parts = BTreeSet::new();
+    for id in history::order(snapshots)? {
+        let text = fs::read(snapshots.join(id).join(MANIFEST)).unwrap_or_default();
+        if let Ok(manifest) = Manifest::read(&text) {
+            parts.extend(manifest.source.parts);
+        }
+    }
+    Ok(parts)
+}

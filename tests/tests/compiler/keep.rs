@@ -1,0 +1,175 @@
+//! Night after night: what `--keep` removes and what it leaves, and going back.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::snapshot::Snapshot;
+use pinakes_tests::{TINY_DUMP, compiler, write_files};
+use serde_json::json;
+
+use crate::run::*;
+
+/// Builds the tiny dump with its funder named anew; the snapshot.
+fn build_night(place: &Place, night: u32, options: &[&str]) -> (Run, PathBuf) {
+    write_files(&place.input(), TINY_DUMP);
+    let funder = TINY_DUMP[5].1.replace("Example Fund", &format!("Fund of night {night}"));
+    write_files(&place.input(), [("funders.jsonl", funder)]);
+    let run = build(&[&place.input()], &place.out(), options);
+    let snapshot = published(&run);
+    (run, snapshot)
+}
+
+/// The name of a snapshot's directory.
+fn id(snapshot: &Path) -> String {
+    snapshot.file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+/// The snapshots that are there, by id.
+fn there(place: &Place) -> BTreeSet<String> {
+    let entries = fs::read_dir(place.out()).unwrap().map(|entry| entry.unwrap());
+    let names = entries.filter(|entry| entry.path().join("manifest.json").is_file());
+    let names = names.filter(|entry| entry.file_type().unwrap().is_dir());
+    names.map(|entry| entry.file_name().into_string().unwrap()).collect()
+}
+
+fn object_count(place: &Place) -> usize {
+    fs::read_dir(place.out().join("objects")).unwrap().count()
+}
+
+/// Where `current` leads.
+fn led_to(place: &Place) -> String {
+    fs::read_link(place.out().join("current")).unwrap().into_os_string().into_string().unwrap()
+}
+
+/// Runs `rollback`; its exit code and what it said.
+fn roll_back(place: &Place, more: &[&str]) -> (i32, String, String) {
+    let out = place.out();
+    let mut args = vec!["rollback".as_ref(), out.as_os_str()];
+    args.extend(more.iter().map(std::ffi::OsStr::new));
+    let output = compiler(&args);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn so_many_snapshots_are_kept_with_the_objects_they_are_made_of() {
+    let place = Place::new();
+    let parts = TINY_DUMP.len();
+    let (run, first) = build_night(&place, 1, &["--keep", "2"]);
+    let nothing = json!({
+        "snapshots": [], "in_use": [], "objects": 0, "object_bytes": 0, "failed": []
+    });
+    assert_eq!(run.report["pruned"], nothing);
+    let (run, second) = build_night(&place, 2, &[]);
+    assert_eq!(run.report["pruned"], json!(null));
+    let (run, third) = build_night(&place, 3, &["--keep", "2"]);
+    assert_eq!(run.report["pruned"]["snapshots"], json!([id(&first)]));
+    assert_eq!(run.report["pruned"]["objects"], json!(1));
+    assert_eq!(there(&place), BTreeSet::from([id(&second), id(&third)]));
+    assert_eq!(object_count(&place), parts + 1);
+    demand_no_remains(&place.out(), "keeping two");
+
+    // One that is open is left, with its objects, until it is not.
+    let open = Snapshot::open(&second).unwrap();
+    let (run, fourth) = build_night(&place, 4, &["--keep", "1"]);
+    assert_eq!(run.report["pruned"]["snapshots"], json!([id(&third)]));
+    assert_eq!(run.report["pruned"]["in_use"], json!([id(&second)]));
+    assert_eq!(there(&place), BTreeSet::from([id(&second), id(&fourth)]));
+    assert_eq!(object_count(&place), parts + 1);
+    open.verify().unwrap();
+    drop(open);
+    // Nothing is parsed of what the one kept is made of, nor published anew.
+    let (run, again) = build_night(&place, 4, &["--keep", "1"]);
+    assert_eq!((run.report["parts_parsed"].clone(), again), (json!(0), fourth.clone()));
+    assert_eq!(run.report["pruned"]["snapshots"], json!([id(&second)]));
+    assert_eq!(there(&place), BTreeSet::from([id(&fourth)]));
+    assert_eq!(object_count(&place), parts);
+    Snapshot::open(&fourth).unwrap().verify().unwrap();
+}
+
+#[test]
+fn link_removes_snapshots_but_no_object() {
+    let place = Place::new();
+    build_night(&place, 1, &[]);
+    let (_, second) = build_night(&place, 2, &[]);
+    let (objects, out) = (place.out().join("objects"), place.out());
+    let args = ["link".as_ref(), "--objects".as_ref(), objects.as_os_str(), "--out".as_ref()];
+    let linked = run(&[&args[..], &[out.as_os_str(), "--keep".as_ref(), "2".as_ref()]].concat());
+    let linked = published(&linked);
+    assert_eq!(there(&place), BTreeSet::from([id(&second), id(&linked)]));
+    assert_eq!(object_count(&place), TINY_DUMP.len() + 1);
+}
+
+#[test]
+fn rollback_leads_to_the_snapshot_before_and_writes_nothing_but_the_link() {
+    let place = Place::new();
+    let (_, first) = build_night(&place, 1, &[]);
+    let (code, stdout, stderr) = roll_back(&place, &[]);
+    assert_eq!((code, stdout), (3, String::new()), "{stderr}");
+    assert!(stderr.contains("no snapshot older than"), "{stderr}");
+    let (_, second) = build_night(&place, 2, &[]);
+    let (_, third) = build_night(&place, 3, &[]);
+    let before = state(&place.out());
+    let history = || fs::read_to_string(place.out().join(".history")).unwrap();
+    let listed = history();
+    let expected = [(&second, &third), (&first, &second)];
+    for (to, from) in expected {
+        let (code, stdout, stderr) = roll_back(&place, &[]);
+        assert_eq!((code, stdout), (0, format!("{}\n", to.display())), "{stderr}");
+        let says = format!("`current` leads to {} (it led to {})", id(to), id(from));
+        assert!(stderr.contains(&says), "{stderr}");
+        assert_eq!((led_to(&place), history()), (id(to), listed.clone()));
+        assert!(state(&place.out()).1 == before.1, "a snapshot changed");
+    }
+    assert_eq!(roll_back(&place, &[]).0, 3);
+    // Forward again, by name; a name that is none says which there are.
+    assert_eq!(roll_back(&place, &["--to", &id(&third)]).0, 0);
+    assert_eq!(led_to(&place), id(&third));
+    let (code, _, stderr) = roll_back(&place, &["--to", "0123456789abcdef"]);
+    let all = [&first, &second, &third].map(|snapshot| id(snapshot)).join(", ");
+    assert!(code == 3 && stderr.contains(&all), "{code}: {stderr}");
+    demand_no_remains(&place.out(), "rollback");
+    assert_eq!(led_to(&place), id(&third));
+}
+
+#[test]
+fn a_snapshot_rolled_back_to_is_not_removed_and_stands_before_the_next() {
+    let place = Place::new();
+    let (_, first) = build_night(&place, 1, &[]);
+    let (_, second) = build_night(&place, 2, &[]);
+    assert_eq!(roll_back(&place, &[]).0, 0);
+    let (run, third) = build_night(&place, 3, &["--keep", "2"]);
+    assert_eq!(run.report["pruned"]["snapshots"], json!([id(&second)]));
+    assert_eq!(there(&place), BTreeSet::from([id(&first), id(&third)]));
+    assert_eq!(roll_back(&place, &[]).0, 0);
+    assert_eq!(led_to(&place), id(&first));
+    // What was rolled back from is published where the inputs still give it.
+    let (_, again) = build_night(&place, 3, &["--keep", "1"]);
+    assert_eq!((again, led_to(&place)), (third.clone(), id(&third)));
+    assert_eq!(there(&place), BTreeSet::from([id(&third)]));
+}
+
+#[test]
+fn rollback_refuses_a_damaged_snapshot_and_a_place_without_any() {
+    let place = Place::new();
+    let (code, _, stderr) = roll_back(&place, &[]);
+    assert_eq!(code, 3, "{stderr}");
+    let (_, first) = build_night(&place, 1, &[]);
+    build_night(&place, 2, &[]);
+    let manifest = first.join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::remove_file(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"rows\": 1", "\"rows\": 2")).unwrap();
+    let before = state(&place.out());
+    let (code, stdout, stderr) = roll_back(&place, &[]);
+    assert_eq!((code, stdout), (8, String::new()), "{stderr}");
+    assert!(stderr.contains("root hash"), "{stderr}");
+    assert!(state(&place.out()) == before);
+    // Without `current` there is none before it, but there are those to name.
+    fs::remove_file(place.out().join("current")).unwrap();
+    let (code, _, stderr) = roll_back(&place, &[]);
+    assert!(code == 3 && stderr.contains("name one with `--to`"), "{code}: {stderr}");
+}
