@@ -133,6 +133,14 @@ impl Error {
         }
     }
 
+    /// What it says, without what that means for a run: where it came too late to stop one.
+    pub fn without_consequence(&self) -> String {
+        match self {
+            Error::Output { path, source } => format!("cannot write `{}`: {source}", shown(path)),
+            other => other.to_string(),
+        }
+    }
+
     /// An [`Error::Output`] at `path`.
     pub fn output(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();

@@ -19,13 +19,15 @@ struct State {
     said: &'static str,
     /// Whether what was made is in its place already.
     is_placed: bool,
+    /// Tells whoever asked of the end, with the exit code.
+    tell: Option<Box<dyn FnOnce(u8) + Send>>,
 }
 
 /// What is said before anything is begun, and while snapshots are made.
 pub const NOTHING_PUBLISHED: &str = "nothing was published, finished objects are kept";
 
 static STATE: Mutex<State> =
-    Mutex::new(State { scratch: None, said: NOTHING_PUBLISHED, is_placed: false });
+    Mutex::new(State { scratch: None, said: NOTHING_PUBLISHED, is_placed: false, tell: None });
 /// The exit code of an abort.
 const INTERNAL: i32 = 1;
 /// How often it is looked whether a signal that came while the run ended was in time.
@@ -41,6 +43,11 @@ pub fn begin(scratch: &Path, said: &'static str) {
     let mut state = state();
     state.scratch = Some(scratch.to_path_buf());
     state.said = said;
+}
+
+/// Has the end told of where a signal brings it about.
+pub(crate) fn tell(with: impl FnOnce(u8) + Send + 'static) {
+    state().tell = Some(Box::new(with));
 }
 
 /// There is nothing left to remove.
@@ -85,7 +92,7 @@ pub fn handle_signals() -> std::io::Result<()> {
     std::thread::Builder::new().spawn(move || {
         let Some(signal) = signals.forever().next() else { return };
         INTERRUPTED.store(true, Ordering::SeqCst);
-        let state = state();
+        let mut state = state();
         if state.is_placed {
             // Too late: what was to be made is there, and the run says so in a moment.
             INTERRUPTED.store(false, Ordering::SeqCst);
@@ -96,6 +103,9 @@ pub fn handle_signals() -> std::io::Result<()> {
             while scratch.exists() {
                 remove_tree(scratch);
             }
+        }
+        if let Some(tell) = state.tell.take() {
+            tell(if signal == SIGINT { 130 } else { 143 });
         }
         eprintln!("interrupted; {}", state.said);
         std::process::exit(128 + signal);

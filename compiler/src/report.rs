@@ -1,16 +1,17 @@
 //! What a run did: a table for people, JSON for programs, a line for each bad record.
 
 mod codes;
+pub mod course;
+pub mod file;
 pub mod quarantine;
 
-use std::{collections::BTreeMap, fmt::Write as _, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use serde::Serialize;
 
-use self::quarantine::Quarantine;
+use self::{course::Course, quarantine::Quarantine};
 use crate::{
     compile::Stage,
-    error::{Error, Result},
     input::Inputs,
     link::{SideTally, Tally},
     output::Pruned,
@@ -20,14 +21,23 @@ use crate::{
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
 /// A run's report, as `--report` writes it.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
+    /// How it went.
+    #[serde(flatten)]
+    pub course: Course,
     /// The published snapshot; `null` where none was.
     pub snapshot: Option<String>,
+    /// Its id.
+    pub snapshot_id: Option<String>,
+    /// The newest `updated_date` of what was linked.
+    pub newest_updated_date: Option<String>,
     /// Parts of the inputs.
     pub parts: u64,
     /// Of those, parsed in this run; the others' objects were there.
     pub parts_parsed: u64,
+    /// Which those are, by path.
+    pub parsed: Vec<String>,
     /// Uncompressed bytes parsed.
     pub parsed_bytes: u64,
     /// Bytes of the snapshot.
@@ -51,16 +61,39 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// What is known after the first stage.
-    pub fn begin(inputs: &Inputs, stage: &Stage) -> RunReport {
-        let mut report = RunReport {
-            parts: stage.parts.len() as u64,
-            parts_parsed: stage.parts.iter().filter(|part| !part.was_cached).count() as u64,
-            parsed_bytes: stage.parsed_bytes,
-            skipped_files: inputs.skipped.iter().map(|path| shown(path)).collect(),
-            warnings: inputs.warnings.clone(),
-            ..RunReport::default()
-        };
+    /// What is known of a run that begins.
+    pub fn begin(command: &'static str) -> RunReport {
+        RunReport {
+            course: Course::begin(command),
+            snapshot: None,
+            snapshot_id: None,
+            newest_updated_date: None,
+            parts: 0,
+            parts_parsed: 0,
+            parsed: Vec::new(),
+            parsed_bytes: 0,
+            snapshot_bytes: 0,
+            skipped_files: Vec::new(),
+            entities: BTreeMap::new(),
+            side_tables: BTreeMap::new(),
+            warnings: BTreeMap::new(),
+            bad_records: BTreeMap::new(),
+            quarantine: Quarantine::default(),
+            pruned: None,
+            seconds: 0.0,
+        }
+    }
+
+    /// Takes what is known after the first stage.
+    pub fn take_compiled(&mut self, inputs: &Inputs, stage: &Stage) {
+        let report = self;
+        let parsed = stage.parts.iter().filter(|part| !part.was_cached);
+        report.parsed = parsed.map(|part| shown(&part.part.path)).collect();
+        report.parts = stage.parts.len() as u64;
+        report.parts_parsed = report.parsed.len() as u64;
+        report.parsed_bytes = stage.parsed_bytes;
+        report.skipped_files = inputs.skipped.iter().map(|path| shown(path)).collect();
+        report.warnings = inputs.warnings.clone();
         let add = |sums: &mut BTreeMap<String, u64>, counts: &BTreeMap<String, u64>| {
             for (code, count) in counts {
                 *sums.entry(code.clone()).or_default() += count;
@@ -76,7 +109,41 @@ impl RunReport {
                 *report.warnings.entry("future_updated_date".into()).or_default() += 1;
             }
         }
-        report
+    }
+
+    /// The newest `updated_date`, in seconds since 1970.
+    pub fn newest_moment(&self) -> Option<i64> {
+        let text = self.newest_updated_date.as_deref()?;
+        Some(text.parse::<chrono::NaiveDateTime>().ok()?.and_utc().timestamp())
+    }
+
+    /// What came of a run that published, in a line or a few: what the mail of a cron ends with.
+    pub fn outcome(&self) -> String {
+        let mut text = String::new();
+        let Some(snapshot) = &self.snapshot else { return text };
+        let records: u64 = self.entities.values().map(Tally::published).sum();
+        let outputs = self.entities.get("outputs").map_or(0, Tally::published);
+        let newest = self.newest_updated_date.as_deref().unwrap_or("none");
+        let _ = writeln!(
+            text,
+            "{:>10} {snapshot}: {records} records, {outputs} outputs, newest updated_date {newest}; \
+             {} of {} parts parsed, {:.1} s",
+            "published", self.parts_parsed, self.parts, self.seconds
+        );
+        let Some(pruned) = &self.pruned else { return text };
+        if !pruned.snapshots.is_empty() || pruned.objects > 0 {
+            let ids = match pruned.snapshots.is_empty() {
+                true => "none".to_owned(),
+                false => pruned.snapshots.join(", "),
+            };
+            let objects = pruned.objects;
+            let _ = writeln!(text, "{:>10} snapshots: {ids}; objects: {objects}", "removed");
+        }
+        if !pruned.in_use.is_empty() {
+            let ids = pruned.in_use.join(", ");
+            let _ = writeln!(text, "{:>10} beyond --keep, since it is open: {ids}", "left");
+        }
+        text
     }
 
     /// The table shown at a run's end.
@@ -171,17 +238,5 @@ impl RunReport {
             let _ =
                 writeln!(text, "listed are {listed} of {counted}: of each part the first 10,000");
         }
-    }
-
-    /// Writes the report as JSON.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        let mut text =
-            serde_json::to_vec_pretty(self).map_err(|error| Error::Internal(error.to_string()))?;
-        text.push(b'\n');
-        std::fs::write(path, text).map_err(Error::output(path))
     }
 }

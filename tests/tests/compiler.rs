@@ -64,6 +64,8 @@ mod lines;
 mod manifests;
 #[path = "compiler/output.rs"]
 mod output;
+#[path = "compiler/reports.rs"]
+mod reports;
 #[path = "compiler/run.rs"]
 mod run;
 #[path = "compiler/same_bytes.rs"]

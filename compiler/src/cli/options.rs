@@ -136,9 +136,14 @@ pub(super) struct WorkArgs {
     #[arg(long, env = "PINAKES_QUIET", value_parser = flag())]
     pub(super) quiet: bool,
 
-    /// Write the run's report to this file, as JSON.
+    /// Write the run's report to this file, as JSON: as it begins, and what came of it as it ends.
     #[arg(long, value_name = "FILE", env = "PINAKES_REPORT")]
     pub(super) report: Option<PathBuf>,
+
+    /// Write what came of the run to this file, as the textfile collector of Prometheus' node_exporter
+    /// reads it.
+    #[arg(long, value_name = "FILE", env = "PINAKES_TEXTFILE")]
+    pub(super) textfile: Option<PathBuf>,
 
     /// Where bad records are listed and their lines kept. [default: `quarantine` in SNAPSHOTS, or in
     /// the objects' DIR where nothing is published]

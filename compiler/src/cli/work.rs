@@ -20,6 +20,7 @@ use crate::{
     progress::Progress,
     report::{
         RunReport,
+        file::ReportFiles,
         quarantine::{self, BadRecord},
     },
     selection::Selection,
@@ -28,23 +29,26 @@ use crate::{
 
 pub(super) fn build(args: BuildArgs) -> Result<()> {
     let selection = args.publish.selection.read(args.input.allow_empty)?;
-    let mut run = Run::begin(args.work, selection)?;
+    let mut run = Run::begin("build", args.work, selection)?;
     let outcome = run.build(&args.input, &args.publish, args.objects);
     run.end(outcome)
 }
 
 pub(super) fn compile_only(args: CompileArgs) -> Result<()> {
-    let mut run = Run::begin(args.work, None)?;
+    let mut run = Run::begin("compile", args.work, None)?;
     let outcome = run.compile(&args.input, &args.objects);
     run.end(outcome.map(|_| None))
 }
 
 pub(super) fn link_only(args: LinkArgs) -> Result<()> {
     let selection = args.publish.selection.read(false)?;
-    let mut run = Run::begin(args.work, selection)?;
+    let mut run = Run::begin("link", args.work, selection)?;
     let outcome = run.link(&args.objects, &args.publish);
     run.end(outcome)
 }
+
+/// Parts that are named where not all are parsed; the report names all.
+const PARSED_SHOWN_MAX: usize = 10;
 
 /// A run under way.
 struct Run {
@@ -55,6 +59,7 @@ struct Run {
     selection: Option<Selection>,
     progress: Progress,
     report: RunReport,
+    files: ReportFiles,
 }
 
 /// An object, and the part it was compiled from as it is shown.
@@ -72,28 +77,25 @@ pub(super) fn use_threads(threads: usize) -> Result<()> {
 }
 
 impl Run {
-    fn begin(work: WorkArgs, selection: Option<Selection>) -> Result<Run> {
+    fn begin(command: &'static str, work: WorkArgs, selection: Option<Selection>) -> Result<Run> {
         use_threads(work.threads)?;
-        // A report that cannot be written is better known before the work than after it.
-        if let Some(path) = &work.report {
-            let is_new = !path.exists();
-            std::fs::File::options()
-                .append(true)
-                .create(true)
-                .open(path)
-                .and_then(|_| if is_new { std::fs::remove_file(path) } else { Ok(()) })
-                .map_err(Error::output(path))?;
-        }
         let progress = Progress::detect(work.quiet);
-        let report = RunReport::default();
-        Ok(Run {
-            begun: Instant::now(),
-            begun_at: SystemTime::now(),
-            work,
-            selection,
-            progress,
-            report,
-        })
+        let report = RunReport::begin(command);
+        let files = ReportFiles { report: work.report.clone(), textfile: work.textfile.clone() };
+        let begun_at = SystemTime::now();
+        Ok(Run { begun: Instant::now(), begun_at, work, selection, progress, report, files })
+    }
+
+    /// Says that the run is under way, once no other can be in its way; a signal says that it ended.
+    fn say_begun(&self) -> Result<()> {
+        self.files.say_begun(&self.report)?;
+        let (files, mut report) = (self.files.clone(), self.report.clone());
+        interrupt::tell(move |code| {
+            report.course.end(code, Some("interrupted".into()));
+            // The process ends; there is nobody left to tell.
+            let _ = files.say_ended(&report);
+        });
+        Ok(())
     }
 
     fn build(
@@ -105,6 +107,7 @@ impl Run {
         let inputs = input::find(&input.inputs, input.demands())?;
         let lock = check_out(&publish.out)?;
         interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
+        self.say_begun()?;
         let objects = objects.unwrap_or_else(|| publish.out.join("objects"));
         let quarantine = publish.out.join("quarantine");
         let compiled = self.compile_inputs(inputs, input, &objects, quarantine.clone())?;
@@ -114,6 +117,7 @@ impl Run {
 
     fn compile(&mut self, input: &InputArgs, objects: &Path) -> Result<()> {
         let inputs = input::find(&input.inputs, input.demands())?;
+        self.say_begun()?;
         self.compile_inputs(inputs, input, objects, objects.join("quarantine"))?;
         Ok(())
     }
@@ -122,6 +126,7 @@ impl Run {
         let objects = open_all(&object_paths(objects)?)?;
         let lock = check_out(&publish.out)?;
         interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
+        self.say_begun()?;
         self.report.parts = objects.len() as u64;
         // The objects are inputs, and not this command's to remove.
         self.publish(&objects, publish, lock, publish.out.join("quarantine"), None)
@@ -137,7 +142,7 @@ impl Run {
     ) -> Result<Vec<ShownObject>> {
         let stage = compile(inputs.parts.clone(), objects, &args.reading(), self.progress)?;
         self.say_parsed(&stage);
-        self.report = RunReport::begin(&inputs, &stage);
+        self.report.take_compiled(&inputs, &stage);
         let emptied = emptied(&stage);
         let objects: Vec<ShownObject> = stage
             .parts
@@ -231,6 +236,7 @@ impl Run {
         }
         link::publish(&mut finished, &lock)?;
         self.report.snapshot = Some(shown(&finished.path));
+        self.report.snapshot_id = Some(finished.manifest.id.clone());
         self.report.pruned = args.keep.map(|keep| prune(&lock, keep, kept_objects));
         drop(lock);
         interrupt::end();
@@ -240,6 +246,7 @@ impl Run {
     fn take_finished(&mut self, finished: &Published) {
         let report = &mut self.report;
         report.snapshot_bytes = finished.manifest.files.iter().map(|file| file.size_bytes).sum();
+        report.newest_updated_date = finished.manifest.source.newest_updated_date.clone();
         report.entities = finished.tallies.clone();
         report.side_tables = finished.side_tallies.clone();
         for (code, count) in &finished.warnings {
@@ -253,30 +260,54 @@ impl Run {
         }
         let parsed = stage.parts.iter().filter(|part| !part.was_cached).count();
         let all = stage.parts.len();
-        match parsed {
-            0 => eprintln!("{:>10} nothing: the objects of all {all} parts are there", "parsed"),
-            _ => {
-                eprintln!("{:>10} {parsed} of {all} parts, {} bytes", "parsed", stage.parsed_bytes)
+        if parsed == 0 {
+            return eprintln!("{:>10} nothing: the objects of all {all} parts are there", "parsed");
+        }
+        let mut names = String::new();
+        if parsed < all {
+            let changed = stage.parts.iter().filter(|part| !part.was_cached);
+            let first = changed.take(PARSED_SHOWN_MAX).map(|part| shown(&part.part.path));
+            names = format!(": {}", first.collect::<Vec<_>>().join(", "));
+            if let Some(more) = parsed.checked_sub(PARSED_SHOWN_MAX).filter(|more| *more > 0) {
+                names.push_str(&format!(" and {more} more"));
             }
         }
+        eprintln!("{:>10} {parsed} of {all} parts, {} bytes{names}", "parsed", stage.parsed_bytes);
     }
 
     /// Says what came of the run; of one that failed too, once it had read its inputs.
     fn end(mut self, outcome: Result<Option<PathBuf>>) -> Result<()> {
         self.report.seconds = self.begun.elapsed().as_secs_f64();
+        let failed = outcome.as_ref().err();
+        let code = failed.map_or(0, Error::exit_code);
+        self.report.course.end(code, failed.map(Error::to_string));
         if self.progress != Progress::Quiet && self.report.parts > 0 {
-            eprint!("{}", self.report.table());
+            eprint!("{}{}", self.report.table(), self.report.outcome());
         }
-        let written = match &self.work.report {
-            Some(path) if self.report.parts > 0 => self.report.write(path),
-            _ => Ok(()),
-        };
-        // What stopped the run matters more than a report of it that cannot be written.
-        let published = outcome?;
-        written?;
-        let Some(path) = published else { return Ok(()) };
+        for failed in self.report.pruned.iter().flat_map(|pruned| &pruned.failed) {
+            eprintln!("published, but not all that is beyond --keep was removed: {failed}");
+        }
+        // What another run is doing there is that run's to report.
+        let is_locked = matches!(failed, Some(Error::Locked { .. }));
+        let written = if is_locked { Ok(()) } else { self.files.say_ended(&self.report) };
+        let Some(path) = outcome? else { return written };
         let line = [path.as_os_str().as_bytes(), b"\n"].concat();
-        std::io::stdout().write_all(&line).map_err(Error::output("standard output"))
+        let said = std::io::stdout().write_all(&line).map_err(Error::output("standard output"));
+        // It is published; any exit code but 0 would say that it is not.
+        for error in [written, said].into_iter().filter_map(Result::err) {
+            eprintln!("published all the same: {}", error.without_consequence());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Run {
+    /// A run that panics has an end, too.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.report.course.end(1, Some("a part of the compiler panicked".into()));
+            let _ = self.files.say_ended(&self.report);
+        }
     }
 }
 

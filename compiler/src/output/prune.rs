@@ -44,11 +44,11 @@ pub fn prune(lock: &OutputLock, keep: NonZeroUsize, objects: Option<Objects<'_>>
     let snapshots = lock.directory();
     match history::order(snapshots) {
         Ok(ids) => prune_snapshots(snapshots, ids, keep, &mut pruned),
-        Err(error) => pruned.failed.push(error.to_string()),
+        Err(error) => pruned.failed.push(error.without_consequence()),
     }
     if let Some(objects) = objects {
         let outcome = prune_objects(snapshots, objects, &mut pruned);
-        pruned.failed.extend(outcome.err().map(|error| error.to_string()));
+        pruned.failed.extend(outcome.err().map(|error| error.without_consequence()));
     }
     pruned
 }
@@ -63,7 +63,7 @@ fn prune_snapshots(snapshots: &Path, ids: Vec<String>, keep: NonZeroUsize, prune
         match discard(snapshots, &id) {
             Ok(true) => pruned.snapshots.push(id),
             Ok(false) => pruned.in_use.push(id),
-            Err(error) => pruned.failed.push(error.to_string()),
+            Err(error) => pruned.failed.push(error.without_consequence()),
         }
     }
 }

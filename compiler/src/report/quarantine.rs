@@ -49,7 +49,7 @@ struct Listed<'a> {
 }
 
 /// What was listed, and where.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Quarantine {
     /// The list: file, line, byte offset, code, id and excerpt of each; `null` where there is none.
     pub list: Option<PathBuf>,
