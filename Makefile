@@ -36,11 +36,13 @@ bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 
 	@target/release/pinakes-bench names --names $(NAMES)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 
-soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated requests, REQUESTS=10000000; Schemathesis
+soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated requests, REQUESTS=10000000; crashes; Schemathesis
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
 	@target/release/pinakes-compiler build data/sample --out $(SNAPSHOTS) --quiet
 	@target/release/pinakes-bench attack $(SNAPSHOTS)
 	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test mutated -- --nocapture
+	@PINAKES_CRASHES=all PINAKES_KILLS=1000 cargo test --release --locked -p pinakes-tests --test crashes -- --nocapture
+	@PINAKES_SWAPS=100 cargo test --release --locked -p pinakes-tests --test http swap -- --nocapture --test-threads 1
 	@PINAKES_SCHEMATHESIS_SECONDS=1800 PINAKES_SCHEMATHESIS_EXAMPLES=200 \
 		cargo test --release --locked -p pinakes-tests --test openapi schemathesis -- --nocapture
 

@@ -32,7 +32,7 @@
 //! | 52 | `output::bad_records_within_the_budget_…`, `lines::more_bad_records_than_allowed_…` |
 //! | 53 | `output::a_fifth_fewer_records_than_before_end_the_run_with_4` |
 //! | 54 | `output::a_full_disk_…`, `output::no_file_larger_than_allowed_…` |
-//! | 55, 57 | all of `faults`; `output::what_a_killed_run_left_is_removed_by_the_next` |
+//! | 55, 57 | all of the tests `crashes`; `output::what_a_killed_run_left_is_removed_by_the_next` |
 //! | 56 | `output::an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot` |
 //! | 58 | `output::an_output_held_by_another_run_ends_the_run_with_7_and_names_its_process` |
 //! | 59 | `output::little_address_space_ends_the_run_well_or_with_an_error_and_never_half` |
@@ -50,8 +50,6 @@
 mod accounting;
 #[path = "compiler/containers.rs"]
 mod containers;
-#[path = "compiler/faults.rs"]
-mod faults;
 #[path = "compiler/inputs.rs"]
 mod inputs;
 #[path = "compiler/keep.rs"]

@@ -68,12 +68,12 @@ struct ShownObject {
     object: Object,
 }
 
-/// Works with so many threads; 0 for as many as there are processors.
+/// Works with so many threads; 0 for as many as there are processors. One is this one, so that a run
+/// of one thread does the same things in the same order every time.
 pub(super) fn use_threads(threads: usize) -> Result<()> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build_global()
-        .map_err(|error| Error::Internal(format!("threads: {error}")))
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    let pool = if threads == 1 { pool.use_current_thread() } else { pool };
+    pool.build_global().map_err(|error| Error::Internal(format!("threads: {error}")))
 }
 
 impl Run {

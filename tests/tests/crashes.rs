@@ -1,0 +1,222 @@
+//! Disks that fail and processes that die, at any step: what is published is the old or the new
+//! snapshot, whole, and the next run leaves nothing behind of the one before.
+//!
+//! A sample of the steps, the same on every run; all of them with `PINAKES_CRASHES=all`, and more
+//! processes that die at any moment with `PINAKES_KILLS=1000`, as `make soak` has it.
+
+#![allow(clippy::unwrap_used, missing_docs, dead_code)]
+
+#[path = "compiler/run.rs"]
+mod run;
+#[path = "crashes/steps.rs"]
+mod steps;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::process::ExitStatusExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use pinakes_format::snapshot::Snapshot;
+use pinakes_tests::{Seeded, TINY_DUMP, files_below, program, sample, write_files};
+
+use crate::{run::*, steps::*};
+
+/// Steps of a sample beside the last of each call, which are those of publishing.
+const SAMPLED: usize = 12;
+/// Processes that die at any moment.
+const KILLS: usize = 20;
+
+/// A directory of the test's own, in memory where there is such: a sync there takes no time.
+fn directory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let in_memory = memory.is_dir().then(|| tempfile::tempdir_in(memory).ok()).flatten();
+    in_memory.unwrap_or_else(|| tempfile::tempdir().unwrap())
+}
+
+/// Where a snapshot is current and its objects are there, to be copied for every step; and a dump that
+/// differs in one part.
+struct Model {
+    directory: tempfile::TempDir,
+    /// Where `current` leads, and every file of that snapshot.
+    old: (String, BTreeMap<String, Vec<u8>>),
+    /// The id of the snapshot of the other dump.
+    new: String,
+}
+
+impl Model {
+    fn new() -> Model {
+        let directory = directory();
+        let (tiny, input) = (directory.path().join("tiny"), directory.path().join("input"));
+        write_files(&tiny, TINY_DUMP);
+        write_files(&input, TINY_DUMP);
+        write_files(&input, [("funders.jsonl", TINY_DUMP[5].1.replace("Fund", "Pound"))]);
+        let id = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let new = id(published(&build(&[&input], &directory.path().join("other"), &[])));
+        let model = directory.path().join("model");
+        let old = published(&build(&[&tiny], &model, &[]));
+        let files = files_below(&old);
+        Model { old: (id(old), files), new, directory }
+    }
+
+    fn input(&self) -> PathBuf {
+        self.directory.path().join("input")
+    }
+
+    /// A fresh copy of the place.
+    fn copy(&self) -> PathBuf {
+        let out = self.directory.path().join("out");
+        let script =
+            "if test -e \"$1\"; then chmod -R u+w \"$1\"; rm -rf \"$1\"; fi; cp -a \"$0\" \"$1\"";
+        let copy = Command::new("sh")
+            .args(["-c", script])
+            .args([&self.directory.path().join("model"), &out])
+            .status();
+        assert!(copy.unwrap().success());
+        out
+    }
+
+    /// Where `current` leads: to the old or the new snapshot, which verifies; the old one is as it was
+    /// as long as it is there.
+    fn current(&self, out: &Path, what: &str) -> String {
+        let led = fs::read_link(out.join("current")).unwrap().into_os_string();
+        let led = led.into_string().unwrap();
+        assert!([&self.old.0, &self.new].contains(&&led), "{what}: `current` leads to {led}");
+        let snapshot = Snapshot::open(&out.join(&led)).unwrap_or_else(|error| {
+            panic!("{what}: {error}");
+        });
+        snapshot.verify().unwrap_or_else(|error| panic!("{what}: {error}"));
+        if led == self.old.0 {
+            assert!(files_below(&out.join(&led)) == self.old.1, "{what}: the old one changed");
+        }
+        led
+    }
+
+    /// The next run, and that it leaves what a run that was never cut off leaves.
+    fn demand_recovery(&self, out: &Path, what: &str) {
+        let run = build(&[&self.input()], out, &["--quiet", "--keep", "1"]);
+        assert_eq!(run.code, 0, "{what}, the next run: {}", run.stderr);
+        assert_eq!(self.current(out, what), self.new, "{what}, the next run");
+        let left: BTreeSet<String> = names_in(out);
+        let expected = [".history", ".lock", "current", "objects", &self.new];
+        assert_eq!(left, expected.map(str::to_owned).into(), "{what}");
+        let objects = names_in(&out.join("objects"));
+        let is_object = |name: &String| name.ends_with(".object");
+        assert!(objects.iter().all(is_object), "{what}: {objects:?}");
+        assert_eq!(objects.len(), TINY_DUMP.len(), "{what}: {objects:?}");
+    }
+}
+
+fn names_in(directory: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Has a step of a build go wrong, and demands what must hold then.
+fn check(model: &Model, step: &Step, fault: Fault) {
+    let out = model.copy();
+    let what = format!("{step:?}, {fault:?}");
+    let output = step.build(&model.input(), &out, fault);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!errors.contains("panicked"), "{what}: {errors}");
+    let led = model.current(&out, &what);
+    match (fault, output.status.code()) {
+        (Fault::Kill, code) => {
+            assert_eq!((code, output.status.signal()), (None, Some(9)), "{what}: {errors}");
+        }
+        (_, Some(0)) => assert_eq!(led, model.new, "{what}: {errors}"),
+        (_, code) => {
+            assert_eq!(code, Some(6), "{what}: {errors}");
+            assert_eq!(led, model.old.0, "{what}: `current` moved: {errors}");
+            assert!(errors.contains("(os error "), "{what}: {errors}");
+        }
+    }
+    model.demand_recovery(&out, &what);
+}
+
+#[test]
+fn whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands() {
+    let test = "whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands";
+    if !has_strace() {
+        return eprintln!("skipped: {test}: no `strace` that may trace here");
+    }
+    let model = Model::new();
+    let steps = steps_of_a_build(&model.input(), &model.copy());
+    let calls: BTreeSet<&str> = steps.iter().map(Step::call).collect();
+    for call in ["openat", "write", "fsync", "rename", "mkdir", "unlink", "symlink", "chmod"] {
+        assert!(calls.contains(call), "no {call} in {steps:?}");
+    }
+    let chosen: Vec<(&Step, Fault)> = if std::env::var("PINAKES_CRASHES")
+        .is_ok_and(|of| of == "all")
+    {
+        FAULTS.into_iter().flat_map(|fault| steps.iter().map(move |step| (step, fault))).collect()
+    } else {
+        let last = |call| steps.iter().rfind(|step| step.call() == call).unwrap();
+        let mut seeded = Seeded(55);
+        let sampled = (0..SAMPLED).map(|_| &steps[seeded.below(steps.len())]);
+        let of_publishing = calls.iter().map(|call| last(*call));
+        of_publishing.chain(sampled).zip(FAULTS.into_iter().cycle()).collect()
+    };
+    println!("{} of {} faults", chosen.len(), steps.len() * FAULTS.len());
+    for (at, (step, fault)) in chosen.iter().enumerate() {
+        check(&model, step, *fault);
+        if at % 100 == 99 {
+            println!("{} faults, the last at {step:?}", at + 1);
+        }
+    }
+}
+
+#[test]
+fn a_run_killed_at_any_moment_leaves_the_old_or_the_new_snapshot_and_the_next_goes_on() {
+    let kills = std::env::var("PINAKES_KILLS").map_or(KILLS, |count| count.parse().unwrap());
+    let directory = directory();
+    let out = directory.path().join("out");
+    let tiny = directory.path().join("tiny");
+    write_files(&tiny, TINY_DUMP);
+    let dumps = [sample(), tiny];
+    let ids: Vec<PathBuf> = dumps
+        .iter()
+        .map(|dump| published(&build(&[dump], &out, &["--allow-shrink"])))
+        .map(|path| path.file_name().unwrap().into())
+        .collect();
+    let start = |dump: &Path| {
+        Command::new(program("pinakes-compiler"))
+            .args(["build".as_ref(), dump.as_os_str(), "--quiet".as_ref(), "--keep".as_ref()])
+            .args(["1", "--allow-shrink", "--out"])
+            .arg(&out)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let begun = Instant::now();
+    assert!(start(&dumps[0]).wait().unwrap().success());
+    let longest = begun.elapsed();
+    let mut seeded = Seeded(57);
+    let (mut killed, mut published_then) = (0, 0);
+    for at in 0..kills {
+        let mut child = start(&dumps[at % 2]);
+        let begun = Instant::now();
+        let moment = longest * u32::try_from(seeded.below(1_000)).unwrap() / 1_000;
+        while begun.elapsed() < moment && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let _ = child.kill();
+        killed += usize::from(child.wait().unwrap().signal() == Some(9));
+        let led = fs::read_link(out.join("current")).unwrap();
+        assert!(ids.contains(&led), "{at}: `current` leads to {}", led.display());
+        published_then += usize::from(led == ids[at % 2]);
+        let snapshot =
+            Snapshot::open(&out.join(&led)).unwrap_or_else(|error| panic!("{at}: {error}"));
+        snapshot.verify().unwrap_or_else(|error| panic!("{at}: {error}"));
+    }
+    println!("{killed} of {kills} killed, {published_then} of them published");
+    assert!(killed * 2 > kills, "{killed} of {kills} killed");
+    assert!(start(&dumps[1]).wait().unwrap().success());
+    let id = ids[1].to_str().unwrap();
+    let expected = [".history", ".lock", "current", "objects", id].map(str::to_owned);
+    assert_eq!(names_in(&out), expected.into());
+    assert_eq!(names_in(&out.join("objects")).len(), TINY_DUMP.len());
+}
