@@ -71,6 +71,26 @@ impl Archive {
         self.map.is_empty()
     }
 
+    /// How many chunks it has, and how many of them are verified. Cost: a look at each 64 of them.
+    pub fn progress(&self) -> (u64, u64) {
+        self.verifier.progress()
+    }
+
+    /// Its file, as the manifest names it.
+    pub fn file(&self) -> &str {
+        self.verifier.file()
+    }
+
+    /// Its bytes, whether they are checked or not.
+    pub(crate) fn map(&self) -> &Map {
+        &self.map
+    }
+
+    /// Has every chunk verified again when it is next touched.
+    pub(crate) fn forget(&self) {
+        self.verifier.forget();
+    }
+
     /// Demands that the archive is exactly as long as its counts call for.
     pub(crate) fn expect_length(&self, expected: u64) -> Result<(), ArchiveError> {
         let found = self.map.len() as u64;

@@ -87,6 +87,11 @@ impl Ids {
         Ok(Ids { archive, published: published as usize, rows: rows as usize })
     }
 
+    /// The archive beneath.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
     /// Rows with a record.
     pub fn published(&self) -> usize {
         self.published
@@ -185,6 +190,11 @@ impl Redirects {
         archive.expect_length(HEADER_BYTES as u64 + count * 16)?;
         // It fits: its columns are mapped.
         Ok(Redirects { archive, count: count as usize })
+    }
+
+    /// The archive beneath.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
     }
 
     /// How many ids were merged into others.

@@ -65,6 +65,43 @@ pub struct Damage {
     pub to: u64,
 }
 
+/// A file that is not what it was when it was opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// Its bytes are gone, so that the system could not give them.
+    #[error(
+        "`{file}` cannot be read at byte {at} any more: it was cut, or its disk fails; restore the \
+         snapshot or rebuild it"
+    )]
+    Unreadable {
+        /// The file, as the manifest names it.
+        file: String,
+        /// The byte.
+        at: u64,
+    },
+    /// It has another size.
+    #[error(
+        "`{file}` has {found} bytes and had {expected} when it was opened; restore the snapshot or \
+         rebuild it"
+    )]
+    Resized {
+        /// The file, as the manifest names it.
+        file: String,
+        /// What it had.
+        expected: u64,
+        /// What it has.
+        found: u64,
+    },
+}
+
+impl Fault {
+    /// The file, as the manifest names it.
+    pub fn file(&self) -> &str {
+        let (Fault::Unreadable { file, .. } | Fault::Resized { file, .. }) = self;
+        file
+    }
+}
+
 /// How many chunks a file has.
 pub fn chunk_count(size_bytes: u64) -> u64 {
     size_bytes.div_ceil(CHUNK_BYTES as u64)
@@ -179,8 +216,8 @@ pub fn levels_of(bytes: &[u8]) -> Vec<u8> {
     levels
 }
 
-/// What has been verified of one file: a bit for each value of each level, set once and never
-/// cleared.
+/// What has been verified of one file: a bit for each value of each level, set once and cleared
+/// only where the file may have changed.
 pub struct Verifier {
     file: String,
     size_bytes: u64,
@@ -238,6 +275,29 @@ impl Verifier {
             }
         }
         Ok(bytes)
+    }
+
+    /// The file, as the manifest names it.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// How many chunks the file has, and how many of them are verified.
+    ///
+    /// Cost: a look at each 64 of them.
+    pub fn progress(&self) -> (u64, u64) {
+        let words = self.verified[0].iter();
+        let verified: u64 =
+            words.map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum();
+        let chunks = chunk_count(self.size_bytes);
+        (chunks, verified.min(chunks))
+    }
+
+    /// Has every chunk, and every value above it, verified again when it is next touched.
+    pub fn forget(&self) {
+        for word in self.verified.iter().flat_map(|level| level.iter()) {
+            word.store(0, Ordering::Release);
+        }
     }
 
     fn is_verified(&self, level: usize, index: usize) -> bool {
@@ -385,6 +445,23 @@ mod tests {
         levels[5 * VALUE_BYTES..].copy_from_slice(&torn[5 * VALUE_BYTES..]);
         verifier.verify_top(&levels).unwrap();
         assert!(verifier.check(&bytes, &levels, 5 * CHUNK_BYTES, bytes.len()).is_err());
+    }
+
+    #[test]
+    fn what_is_forgotten_is_verified_again() {
+        let mut bytes: Vec<u8> = (0..3 * CHUNK_BYTES + 9).map(|at| at as u8).collect();
+        let (root, stored) = tree(&bytes);
+        let verifier = Verifier::new("f".into(), bytes.len() as u64, root, 0);
+        assert_eq!(verifier.progress(), (4, 0));
+        verifier.check(&bytes, &stored, CHUNK_BYTES, 3 * CHUNK_BYTES).unwrap();
+        assert_eq!(verifier.progress(), (4, 2));
+        bytes[CHUNK_BYTES] ^= 1;
+        verifier.check(&bytes, &stored, CHUNK_BYTES, CHUNK_BYTES + 1).unwrap();
+        verifier.forget();
+        assert_eq!(verifier.progress(), (4, 0));
+        let error = verifier.check(&bytes, &stored, CHUNK_BYTES, CHUNK_BYTES + 1).unwrap_err();
+        assert_eq!((error.file.as_str(), error.chunk), ("f", 1));
+        assert!(verifier.check(&bytes, &vec![0; stored.len()], 0, 1).is_err(), "its values too");
     }
 
     #[test]

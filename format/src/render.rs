@@ -6,7 +6,7 @@
 
 use crate::{
     entity::{Entity, NO_ID},
-    integrity::Damage,
+    integrity::{Damage, Fault},
     json,
     snapshot::Snapshot,
     time,
@@ -27,6 +27,9 @@ pub enum RenderError {
     /// Bytes that do not have the hash the manifest promises.
     #[error(transparent)]
     Damage(#[from] Damage),
+    /// A file that is not what it was.
+    #[error(transparent)]
+    Fault(#[from] Fault),
     /// Bytes with the right hash that are no record: the compiler that wrote them was at fault.
     #[error("an archived record does not validate; rebuild the snapshot")]
     Record,

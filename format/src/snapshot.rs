@@ -3,13 +3,14 @@
 mod hold;
 mod open;
 mod verify;
+mod watch;
 
 use std::{
     collections::BTreeMap,
     fs::File,
     ops::Range,
     path::{Path, PathBuf},
-    sync::LazyLock,
+    sync::{Arc, LazyLock},
 };
 
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
     keys::{Values, keys_of},
     lists::ListsFile,
     manifest::{Counts, Manifest},
+    map::{Hold, Map},
     orders::{Order, OrdersFile},
     prefixes::Prefixes,
     record::{
@@ -44,9 +46,11 @@ pub struct Snapshot {
     path: PathBuf,
     manifest: Manifest,
     /// Its manifest, so that nobody removes it; `None` of a draft.
-    _held: Option<File>,
+    _lock: Option<File>,
     stores: Vec<Store>,
     strings: Blobs,
+    /// What all is held against.
+    hashes: Arc<Map>,
 }
 
 /// One entity's archives.
@@ -110,7 +114,17 @@ impl Snapshot {
     ///
     /// Naming the file, what was expected and what was found.
     pub fn open(path: &Path) -> Result<Snapshot, OpenError> {
-        Opening::begin(path)?.finish()
+        Snapshot::open_held(path, Hold::Mapped)
+    }
+
+    /// The same, with its files mapped or copied into memory. To copy costs time and memory of the
+    /// snapshot's size.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::open`].
+    pub fn open_held(path: &Path, hold: Hold) -> Result<Snapshot, OpenError> {
+        Opening::begin(path, hold)?.finish()
     }
 
     /// Opens the archives of a snapshot that this process is writing: records, ids and names, and

@@ -26,7 +26,7 @@ use crate::{
         Counts, FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, ManifestError, REPORT,
         SourceParts,
     },
-    map::Map,
+    map::{Hold, Map},
     orders::OrdersFile,
     prefixes::Prefixes,
     render::RenderError,
@@ -149,7 +149,8 @@ pub(super) struct Opening<'p> {
     path: &'p Path,
     manifest: Manifest,
     /// Open and held, so that nobody removes the snapshot; `None` of a draft.
-    held: Option<File>,
+    lock: Option<File>,
+    hold: Hold,
     hashes: Arc<Map>,
     /// Where each file's levels begin in the hashes.
     levels_from: BTreeMap<String, usize>,
@@ -172,17 +173,18 @@ impl<'p> Opening<'p> {
         Opening {
             path,
             manifest,
-            held: None,
+            lock: None,
+            hold: Hold::Mapped,
             hashes: Arc::new(Map::empty()),
             levels_from: BTreeMap::new(),
             is_draft: true,
         }
     }
 
-    pub(super) fn begin(path: &'p Path) -> Result<Opening<'p>, OpenError> {
-        let (manifest, held) =
+    pub(super) fn begin(path: &'p Path, hold: Hold) -> Result<Opening<'p>, OpenError> {
+        let (manifest, lock) =
             read_manifest(&path.join(MANIFEST)).map_err(|cause| refuse(path, MANIFEST, cause))?;
-        let held = Some(held);
+        let lock = Some(lock);
         check_listing(&manifest).map_err(|(file, cause)| refuse(path, &file, cause))?;
         let mut levels_from = BTreeMap::new();
         let mut from = 0usize;
@@ -195,7 +197,8 @@ impl<'p> Opening<'p> {
                 .ok_or_else(|| refuse(path, &entry.path, Cause::Unexpected))?;
         }
         let hashes = Arc::new(Map::empty());
-        let empty = Opening { path, manifest, held, hashes, levels_from, is_draft: false };
+        let empty =
+            Opening { path, manifest, lock, hold, hashes, levels_from, is_draft: false };
         let (hashes, entry) = empty.map(HASHES)?;
         if entry.size_bytes != from as u64 {
             let cause = Cause::Size { expected: from as u64, found: entry.size_bytes };
@@ -204,7 +207,7 @@ impl<'p> Opening<'p> {
         Ok(Opening { hashes: Arc::new(hashes), ..empty })
     }
 
-    /// Maps a file of the size the manifest says.
+    /// Has a file of the size the manifest says.
     fn map(&self, name: &str) -> Result<(Map, &FileEntry), OpenError> {
         let in_file = |cause| refuse(self.path, name, cause);
         let entry = self
@@ -218,7 +221,7 @@ impl<'p> Opening<'p> {
         if found != entry.size_bytes {
             return Err(in_file(Cause::Size { expected: entry.size_bytes, found }));
         }
-        let map = Map::open(&file).map_err(|error| in_file(error.into()))?;
+        let map = Map::hold(&file, self.hold).map_err(|error| in_file(error.into()))?;
         Ok((map, entry))
     }
 
@@ -260,8 +263,9 @@ impl<'p> Opening<'p> {
         let codes = strings.header().rows;
         let strings = Blobs::open(strings, codes * 2, STRINGS_PREFIX_BYTES)
             .map_err(|error| refuse(self.path, "strings", error.into()))?;
-        let Opening { path, manifest, held, .. } = self;
-        Ok(Snapshot { path: path.to_path_buf(), manifest, _held: held, stores, strings })
+        let path = self.path.to_path_buf();
+        let Opening { manifest, lock, hashes, .. } = self;
+        Snapshot { path, manifest, _lock: lock, stores, strings, hashes }.unfaulted()
     }
 
     fn store(&self, entity: Entity) -> Result<Store, OpenError> {

@@ -48,7 +48,7 @@ impl Snapshot {
             self.verify_orders(entity, seen).map_err(|cause| in_file((Kind::Orders, cause)))?;
             self.verify_names(entity, seen).map_err(in_file)?;
         }
-        Ok(())
+        self.demand_unfaulted()
     }
 
     fn verify_records(&self, entity: Entity) -> Result<(), (Kind, Cause)> {
