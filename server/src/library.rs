@@ -13,6 +13,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use pinakes_format::{
+    map::Hold,
     render::RenderError,
     snapshot::{OpenError, Snapshot},
 };
@@ -25,6 +26,8 @@ pub struct Library {
     snapshots: Option<PathBuf>,
     /// Whether all of a snapshot is read before it is served.
     verify: bool,
+    /// How its bytes are had.
+    hold: Hold,
     /// Held by whoever puts another snapshot in its place: the link `current` was when it was last read.
     changing: Mutex<Option<Link>>,
     /// Ids of snapshots that proved damaged; none of them is served again.
@@ -101,6 +104,15 @@ impl Library {
     ///
     /// Naming the file, what was expected and what was found.
     pub fn open(place: &Place, verify: bool) -> Result<Library, LibraryError> {
+        Library::open_held(place, verify, Hold::Mapped)
+    }
+
+    /// The same, with its files mapped or copied into memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`Library::open`].
+    pub fn open_held(place: &Place, verify: bool, hold: Hold) -> Result<Library, LibraryError> {
         // Before it is followed: a link that is put in its place meanwhile is another one.
         let (link, path, snapshots) = match place {
             Place::Fixed(path) => (None, path.clone(), None),
@@ -108,9 +120,9 @@ impl Library {
                 (Link::of(snapshots), current(snapshots)?, Some(snapshots.clone()))
             }
         };
-        let served = ArcSwap::from_pointee(Served::new(open(&path, verify)?));
+        let served = ArcSwap::from_pointee(Served::new(open(&path, verify, hold)?));
         let (changing, poisoned) = (Mutex::new(link), Mutex::default());
-        Ok(Library { served, snapshots, verify, changing, poisoned })
+        Ok(Library { served, snapshots, verify, hold, changing, poisoned })
     }
 
     /// Serves the snapshot `current` leads to now, if another link stands there than when it was last
@@ -136,7 +148,7 @@ impl Library {
         let id = &served.snapshot.manifest().id;
         let found = current(snapshots).and_then(|path| {
             let is_served = path.file_name().is_some_and(|name| name == id.as_str());
-            if is_served { Ok(None) } else { open(&path, self.verify).map(Some) }
+            if is_served { Ok(None) } else { open(&path, self.verify, self.hold).map(Some) }
         });
         match found {
             Ok(None) => tracing::info!(snapshot = id, "`current` leads where it did"),
@@ -157,6 +169,26 @@ impl Library {
 
     fn poisoned(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.poisoned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks whether the files served are still what they were: one that was cut poisons the snapshot,
+    /// what was verified of one that was written to is verified again. Costs a system call a file.
+    pub fn look(&self) {
+        let served = self.served();
+        if served.is_poisoned() {
+            return;
+        }
+        match served.snapshot.look() {
+            Err(fault) => self.poison(&served, &fault.into()),
+            Ok(written) => written.into_iter().for_each(|file| {
+                let snapshot = &served.snapshot.manifest().id;
+                tracing::warn!(
+                    snapshot,
+                    file,
+                    "a published file was written to or touched; all of it is checked again"
+                );
+            }),
+        }
     }
 
     /// The snapshot to answer one request from, whole.
@@ -197,13 +229,23 @@ impl Library {
             let newest = |of: &Snapshot| of.manifest().source.newest_updated_date.clone();
             newest(a).cmp(&newest(b)).then_with(|| a.manifest().id.cmp(&b.manifest().id))
         });
-        found.pop()
+        while let Some(best) = found.pop() {
+            match self.hold {
+                Hold::Mapped => return Some(best),
+                // One alone is copied.
+                Hold::Pinned => match Snapshot::open_held(best.path(), Hold::Pinned) {
+                    Ok(pinned) => return Some(pinned),
+                    Err(error) => tracing::warn!(%error, "this one cannot be served instead"),
+                },
+            }
+        }
+        None
     }
 }
 
 /// Opens a snapshot; with `verify`, only after reading all of it.
-fn open(path: &Path, verify: bool) -> Result<Snapshot, LibraryError> {
-    let snapshot = Snapshot::open(path)?;
+fn open(path: &Path, verify: bool, hold: Hold) -> Result<Snapshot, LibraryError> {
+    let snapshot = Snapshot::open_held(path, hold)?;
     let manifest = snapshot.manifest();
     if verify {
         tracing::info!(snapshot = manifest.id, "verifying every byte and record");

@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use pinakes_format::map::survive_faults;
 use pinakes_server::{
     library::Library,
     options::{LogFormat, Options},
@@ -38,8 +39,11 @@ fn main() -> ExitCode {
 fn serve(options: &Options, lost: LostLines) -> Result<(), String> {
     let listening =
         options.connections.listening(options.listen).map_err(|error| error.to_string())?;
-    let library =
-        Library::open(&options.place(), options.verify).map_err(|error| error.to_string())?;
+    if let Err(error) = survive_faults() {
+        tracing::warn!(%error, "a published file that is cut will end the server");
+    }
+    let library = Library::open_held(&options.place(), options.verify, options.hold())
+        .map_err(|error| error.to_string())?;
     let service = Service::new(library, options.limits.gate(), options.bounds());
     serve::run(service, listening, lost).map_err(|error| {
         format!("cannot listen on {}: {error}; choose another with --listen", options.listen)

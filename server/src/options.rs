@@ -9,6 +9,7 @@ use std::{
 
 use clap::{Args, Parser, ValueEnum, builder::FalseyValueParser};
 use ipnet::IpNet;
+use pinakes_format::map::Hold;
 
 use crate::{
     client::{Clients, ForwardedBy},
@@ -40,6 +41,12 @@ pub struct Options {
     /// one; without it each part is checked when it is first touched.
     #[arg(long, env = "PINAKES_VERIFY", value_parser = FalseyValueParser::new())]
     pub verify: bool,
+
+    /// Copy the snapshot into memory and lock it there, as far as the system lets it (`ulimit -l`).
+    /// Whatever becomes of its files, disk or pages then changes nothing. Takes memory of the snapshot's
+    /// size, and of two while one follows another.
+    #[arg(long, env = "PINAKES_PIN", value_parser = FalseyValueParser::new())]
+    pub pin: bool,
 
     /// How long finding a page of a list, candidates of autocomplete, or an answer of GraphQL may take;
     /// what takes longer is answered 503.
@@ -254,6 +261,11 @@ impl Options {
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
         }
+    }
+
+    /// How the bytes of a snapshot are had.
+    pub fn hold(&self) -> Hold {
+        if self.pin { Hold::Pinned } else { Hold::Mapped }
     }
 
     /// Where the snapshot to serve is.

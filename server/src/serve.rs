@@ -33,8 +33,9 @@ const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 const ROUND_INTERVAL: Duration = Duration::from_secs(60);
 /// Bytes of a reply that the system holds for a connection; it takes twice that for its own needs.
 const SEND_BUFFER_BYTES: usize = 384 << 10;
-/// How often it is looked whether `current` leads to another snapshot.
-const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
+/// How often it is looked whether `current` leads to another snapshot, and whether the files of the one
+/// served are what they were.
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 /// Files that are kept for other things than connections.
 const FILES_KEPT: u64 = 64;
 
@@ -162,9 +163,12 @@ fn follow(service: Arc<Service>) -> Arc<Notify> {
                 _ = looks.tick() => false,
             };
             let service = Arc::clone(&service);
-            let look = move || match is_told {
-                true => service.library().reload(),
-                false => service.library().follow(),
+            let look = move || {
+                service.library().look();
+                match is_told {
+                    true => service.library().reload(),
+                    false => service.library().follow(),
+                }
             };
             // To open a snapshot reads files. A look that panics is in the log; the next is none of it.
             let _ = tokio::task::spawn_blocking(look).await;

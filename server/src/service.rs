@@ -14,6 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, request::Parts};
+use pinakes_format::render::RenderError;
 use tokio::task;
 
 use crate::{
@@ -166,20 +167,24 @@ impl Service {
         may_wait: bool,
     ) -> Option<http::Response<Bytes>> {
         let served = self.library.served();
+        let was_poisoned = served.is_poisoned();
         let request = Request::new(head, admission);
         let answered = guard(id, || match resolve(head, &request) {
             Err(reply) => Ok(Some(reply)),
             Ok(route) => routes::run(route, &request, &served, &self.bounds, may_wait)
                 .map(|reply| Some(reply?.coded(request.headers))),
         });
-        let reply = match answered {
-            Ok(Ok(reply)) => reply?,
-            Ok(Err(error)) => {
+        // Looked at last: what was read after a file was cut is zeros, whatever became of it.
+        let fault = if was_poisoned { None } else { served.snapshot.fault() };
+        let fault = fault.filter(|_| !matches!(routes::find(request.path), Some(Route::Health)));
+        let reply = match (fault.map(RenderError::Fault), answered) {
+            (Some(error), _) | (None, Ok(Err(error))) => {
                 tracing::error!(request = %id, path = ?request.path, %error, "cannot answer");
                 self.library.poison(&served, &error);
                 Reply::unavailable()
             }
-            Err(reply) => reply,
+            (None, Ok(Ok(reply))) => reply?,
+            (None, Err(reply)) => reply,
         };
         Some(reply.into_response(request.method, served.stamp()))
     }
