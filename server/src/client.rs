@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn all_addresses_of_a_64_are_one_client() {
-        let of = |address: u128| key(std::net::Ipv6Addr::from_bits(address).into());
+        let of = |address: u128| key(Ipv6Addr::from_bits(address).into());
         let network = 0x2001_0db8_0001_0002_u128 << 64;
         for low in 0..1 << 16 {
             for address in [network | low, network | low << 48] {

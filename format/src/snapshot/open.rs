@@ -197,8 +197,7 @@ impl<'p> Opening<'p> {
                 .ok_or_else(|| refuse(path, &entry.path, Cause::Unexpected))?;
         }
         let hashes = Arc::new(Map::empty());
-        let empty =
-            Opening { path, manifest, lock, hold, hashes, levels_from, is_draft: false };
+        let empty = Opening { path, manifest, lock, hold, hashes, levels_from, is_draft: false };
         let (hashes, entry) = empty.map(HASHES)?;
         if entry.size_bytes != from as u64 {
             let cause = Cause::Size { expected: from as u64, found: entry.size_bytes };
