@@ -6,9 +6,10 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Component, Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use arc_swap::ArcSwap;
@@ -32,6 +33,8 @@ pub struct Library {
     changing: Mutex<Option<Link>>,
     /// Ids of snapshots that proved damaged; none of them is served again.
     poisoned: Mutex<BTreeSet<String>>,
+    /// What was served before, as long as a request is answered from it.
+    before: Mutex<Weak<Served>>,
 }
 
 /// What tells a link from the one that takes its place, even where both lead to the same.
@@ -52,6 +55,10 @@ impl Link {
 
 /// The link that leads to the snapshot to serve.
 const CURRENT: &str = "current";
+/// How long requests may hold up the next snapshot but one.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often it is looked whether they still do.
+const RELEASE_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A snapshot, and whether it is still trusted.
 pub struct Served {
@@ -122,7 +129,8 @@ impl Library {
         };
         let served = ArcSwap::from_pointee(Served::new(open(&path, verify, hold)?));
         let (changing, poisoned) = (Mutex::new(link), Mutex::default());
-        Ok(Library { served, snapshots, verify, hold, changing, poisoned })
+        let before = Mutex::new(Weak::new());
+        Ok(Library { served, snapshots, verify, hold, changing, poisoned, before })
     }
 
     /// Serves the snapshot `current` leads to now, if another link stands there than when it was last
@@ -137,7 +145,8 @@ impl Library {
         }
     }
 
-    /// Serves the snapshot `current` leads to now; where that cannot be, what is served stays.
+    /// Serves the snapshot `current` leads to now; where that cannot be, what is served stays. Waits for
+    /// the last request to the snapshot served before this one, so that no three are mapped at a time.
     pub fn reload(&self) {
         let Some(snapshots) = &self.snapshots else {
             return tracing::info!("one snapshot is served for good, by --snapshot");
@@ -148,7 +157,11 @@ impl Library {
         let id = &served.snapshot.manifest().id;
         let found = current(snapshots).and_then(|path| {
             let is_served = path.file_name().is_some_and(|name| name == id.as_str());
-            if is_served { Ok(None) } else { open(&path, self.verify, self.hold).map(Some) }
+            if is_served {
+                return Ok(None);
+            }
+            self.await_release();
+            open(&path, self.verify, self.hold).map(Some)
         });
         match found {
             Ok(None) => tracing::info!(snapshot = id, "`current` leads where it did"),
@@ -160,10 +173,23 @@ impl Library {
                     "it proved damaged; the one served stays"
                 );
             }
-            Ok(Some(other)) => self.served.store(Arc::new(Served::new(other))),
+            Ok(Some(other)) => {
+                let before = self.served.swap(Arc::new(Served::new(other)));
+                *self.before.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Arc::downgrade(&before);
+            }
             Err(error) => {
                 tracing::error!(%error, snapshot = id, "the snapshot served before stays")
             }
+        }
+    }
+
+    /// Waits until no request is answered from the snapshot before the one served, but not forever.
+    fn await_release(&self) {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let begun = Instant::now();
+        while before.strong_count() > 0 && begun.elapsed() < RELEASE_TIMEOUT {
+            std::thread::sleep(RELEASE_INTERVAL);
         }
     }
 

@@ -13,8 +13,19 @@ use crate::{
     server::{Server, Snapshots},
 };
 
-/// Times another snapshot is put in place under load.
+/// Times another snapshot is put in place under load; `PINAKES_SWAPS` says how often in place of that,
+/// and has the slowest answer measured, too.
 const SWAPS: usize = 20;
+/// The slowest answer there may be meanwhile.
+const ANSWER_MAX: Duration = Duration::from_millis(250);
+/// Signals to look again, as fast as they can be sent.
+const HANG_UPS: usize = 1_000;
+
+/// How often snapshots are exchanged, and whether answers are measured.
+fn swaps() -> (usize, bool) {
+    let given = std::env::var("PINAKES_SWAPS").ok();
+    (given.as_ref().map_or(SWAPS, |count| count.parse().unwrap()), given.is_some())
+}
 
 /// Two snapshots that differ in all they answer with; their ids, the one `current` leads to last.
 fn two() -> (Snapshots, [String; 2]) {
@@ -49,6 +60,13 @@ fn is_mapped(process: u32, id: &str) -> bool {
     fs::read_to_string(format!("/proc/{process}/maps")).unwrap().contains(&format!("/{id}/"))
 }
 
+/// How many snapshots a process has open, each by its manifest.
+fn open_count(process: u32) -> usize {
+    let files = fs::read_dir(format!("/proc/{process}/fd")).unwrap().flatten();
+    let leads = files.filter_map(|file| fs::read_link(file.path()).ok());
+    leads.filter(|path| path.ends_with("manifest.json")).count()
+}
+
 #[test]
 fn a_snapshot_put_in_place_is_served_without_a_signal() {
     let (snapshots, [whole, part]) = two();
@@ -65,56 +83,104 @@ fn a_snapshot_put_in_place_is_served_without_a_signal() {
     assert_eq!(server.end(&[]).matches("snapshot opened").count(), 3);
 }
 
+/// Asks one answer after another, none of which may fail or be of two snapshots; how many, and the
+/// longest that one took.
+fn ask_until(server: &Server, is_done: &AtomicBool, whole: &str) -> (usize, Duration) {
+    let mut connection = server.connect();
+    let (mut asked, mut longest) = (0, Duration::ZERO);
+    while !is_done.load(Relaxed) {
+        let begun = Instant::now();
+        let index = connection.get("/");
+        longest = longest.max(begun.elapsed());
+        let id = index.header("x-snapshot-id").unwrap().to_owned();
+        assert_eq!(index.json()["snapshot_id"], id, "an answer of two snapshots");
+        let begun = Instant::now();
+        let list = connection.get("/outputs?per_page=10");
+        longest = longest.max(begun.elapsed());
+        let is_whole = list.header("x-snapshot-id") == Some(whole);
+        let count = list.json()["meta"]["count"].as_u64().unwrap();
+        assert_eq!((list.status, count > 0), (200, is_whole), "{}", list.text());
+        asked += 2;
+    }
+    (asked, longest)
+}
+
 #[test]
 fn no_answer_fails_or_mixes_snapshots_while_they_are_exchanged() {
     let (snapshots, ids) = two();
+    let (swaps, is_measured) = swaps();
     let server = Server::of_snapshots(&snapshots);
     let is_done = AtomicBool::new(false);
-    let asked: usize = std::thread::scope(|scope| {
-        let ask = || {
-            let mut connection = server.connect();
-            let mut asked = 0;
-            while !is_done.load(Relaxed) {
-                let index = connection.get("/");
-                let id = index.header("x-snapshot-id").unwrap().to_owned();
-                assert_eq!(index.json()["snapshot_id"], id, "an answer of two snapshots");
-                let list = connection.get("/outputs?per_page=10");
-                let is_whole = list.header("x-snapshot-id") == Some(&*ids[0]);
-                let count = list.json()["meta"]["count"].as_u64().unwrap();
-                assert_eq!((list.status, count > 0), (200, is_whole), "{}", list.text());
-                asked += 2;
-            }
-            asked
-        };
+    let (asked, longest) = std::thread::scope(|scope| {
+        let ask = || ask_until(&server, &is_done, &ids[0]);
         let asking = [scope.spawn(ask), scope.spawn(ask)];
-        for at in 0..SWAPS {
+        for at in 0..swaps {
             let id = &ids[at % 2];
             point(snapshots.path(), id);
             server.hang_up();
             await_snapshot(&server, id);
+            assert!(open_count(server.process()) <= 2, "{} open", open_count(server.process()));
         }
         is_done.store(true, Relaxed);
-        asking.into_iter().map(|asking| asking.join().unwrap()).sum()
+        let asked = asking.into_iter().map(|asking| asking.join().unwrap());
+        asked.fold((0, Duration::ZERO), |(sum, longest), (asked, its_longest)| {
+            (sum + asked, longest.max(its_longest))
+        })
     });
-    assert!(asked > 2 * SWAPS, "{asked} answers");
+    println!("{swaps} snapshots exchanged, {asked} answers, the slowest in {longest:?}");
+    assert!(asked > 2 * swaps, "{asked} answers");
+    assert!(!is_measured || longest <= ANSWER_MAX, "{longest:?}, ceiling {ANSWER_MAX:?}");
+    await_one_open(&server, &ids[(swaps - 1) % 2], &ids[swaps % 2]);
+    server.end(&[]);
+}
+
+/// Waits until one snapshot is open and mapped, and the other is neither.
+#[track_caller]
+fn await_one_open(server: &Server, id: &str, other: &str) {
     let begun = Instant::now();
-    while is_mapped(server.process(), &ids[0]) {
+    while is_mapped(server.process(), other) || open_count(server.process()) > 1 {
         assert!(begun.elapsed() < PATIENCE, "the snapshot of before is still mapped");
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(is_mapped(server.process(), &ids[1]));
-    server.end(&[]);
+    assert!(is_mapped(server.process(), id));
+}
+
+#[test]
+fn a_storm_of_signals_is_heeded_and_opens_no_more_than_two_snapshots() {
+    let (snapshots, ids) = two();
+    let server = Server::of_snapshots(&snapshots);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| ask_until(&server, &is_done, &ids[0]));
+        for at in 0..HANG_UPS {
+            if at % 50 == 0 {
+                point(snapshots.path(), &ids[at / 50 % 2]);
+            }
+            server.hang_up();
+            assert!(open_count(server.process()) <= 2, "{} open", open_count(server.process()));
+        }
+        let last = &ids[(HANG_UPS - 1) / 50 % 2];
+        await_snapshot(&server, last);
+        is_done.store(true, Relaxed);
+        assert!(asking.join().unwrap().0 > 0);
+    });
+    await_one_open(&server, &ids[1], &ids[0]);
+    let log = server.end(&[]);
+    let opened = log.matches("snapshot opened").count();
+    assert!(opened <= HANG_UPS / 50 + 1, "{opened} opened");
+    assert!(log.lines().count() <= HANG_UPS + 2 * opened + 100, "{} lines", log.lines().count());
 }
 
 #[test]
 fn a_bad_snapshot_is_refused_each_time_in_one_line_and_changes_nothing() {
     let (snapshots, [whole, part]) = two();
+    let swaps = swaps().0;
     let server = Server::of_snapshots(&snapshots);
     let manifest = fs::read_to_string(snapshots.path().join(&whole).join("manifest.json")).unwrap();
     let bad = snapshots.path().join("bad");
     fs::create_dir(&bad).unwrap();
     fs::write(bad.join("manifest.json"), manifest).unwrap();
-    for at in 1..=SWAPS {
+    for at in 1..=swaps {
         point(snapshots.path(), if at % 2 == 0 { "bad" } else { "absent" });
         let begun = Instant::now();
         let refused = || server.log().matches("the snapshot served before stays").count();
