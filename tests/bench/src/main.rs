@@ -8,6 +8,7 @@ mod get;
 mod limits;
 mod lists;
 mod names;
+mod nightly;
 mod process;
 mod serve;
 
@@ -70,6 +71,18 @@ enum What {
         #[arg(long, default_value = "2G")]
         memory: String,
     },
+    /// Build a dump, and again after one part in a hundred changed.
+    Nightly {
+        /// Outputs in the generated dump.
+        #[arg(long, default_value_t = 1_000_000)]
+        outputs: u64,
+        /// Where the dump and the snapshots are kept; a dump that is there is used again.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// What the compiler may use, as its own `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
     /// Code replies of a snapshot: microseconds, MB/s and ratio by coding and level, beside rendering.
     ///
     /// Of a snapshot of real records: generated words do not repeat themselves as real ones do.
@@ -98,6 +111,7 @@ fn main() -> ExitCode {
         What::Names { names, vocabulary, dir, memory } => {
             names::run(names, vocabulary, &dir, &memory)
         }
+        What::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
         What::Codings { snapshots } => codings::run(&snapshots),
         What::Limits => limits::run(),
         What::Attack { snapshots } => attack::run(&snapshots),
