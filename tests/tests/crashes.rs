@@ -1,8 +1,8 @@
 //! Disks that fail and processes that die, at any step: what is published is the old or the new
 //! snapshot, whole, and the next run leaves nothing behind of the one before.
 //!
-//! A sample of the steps, the same on every run; all of them with `PINAKES_CRASHES=all`, and more
-//! processes that die at any moment with `PINAKES_KILLS=1000`, as `make soak` has it.
+//! A sample of the steps, the same on every run: 12, or `PINAKES_CRASHES`, which may be `all`; and as many
+//! processes that die at any moment as `PINAKES_KILLS` says. `make soak` has all steps and 1,000.
 
 #![allow(clippy::unwrap_used, missing_docs, dead_code)]
 
@@ -25,7 +25,11 @@ use pinakes_tests::{Seeded, TINY_DUMP, files_below, program, sample, write_files
 
 use crate::{run::*, steps::*};
 
-/// Steps of a sample beside the last of each call, which are those of publishing.
+/// Calls the last of which publish and prune.
+const PUBLISHING: [&str; 3] = ["fsync", "rename", "symlink"];
+/// Calls of which one is always among those that fail.
+const OTHERS: [&str; 6] = ["chmod", "mkdir", "openat", "unlink", "unlinkat", "write"];
+/// Steps that fail beside those.
 const SAMPLED: usize = 12;
 /// Processes that die at any moment.
 const KILLS: usize = 20;
@@ -145,20 +149,20 @@ fn whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands() {
     }
     let model = Model::new();
     let steps = steps_of_a_build(&model.input(), &model.copy());
-    let calls: BTreeSet<&str> = steps.iter().map(Step::call).collect();
-    for call in ["openat", "write", "fsync", "rename", "mkdir", "unlink", "symlink", "chmod"] {
-        assert!(calls.contains(call), "no {call} in {steps:?}");
+    for call in PUBLISHING.into_iter().chain(OTHERS) {
+        assert!(steps.iter().any(|step| step.call() == call), "no {call} in {steps:?}");
     }
-    let chosen: Vec<(&Step, Fault)> = if std::env::var("PINAKES_CRASHES")
-        .is_ok_and(|of| of == "all")
-    {
+    let given = std::env::var("PINAKES_CRASHES").unwrap_or_else(|_| SAMPLED.to_string());
+    let chosen: Vec<(&Step, Fault)> = if given == "all" {
         FAULTS.into_iter().flat_map(|fault| steps.iter().map(move |step| (step, fault))).collect()
     } else {
-        let last = |call| steps.iter().rfind(|step| step.call() == call).unwrap();
+        let last = |call: &'static str| steps.iter().rev().filter(move |step| step.call() == call);
+        let of_publishing = PUBLISHING.into_iter().flat_map(|call| last(call).take(3));
+        let of_publishing = of_publishing.flat_map(|step| FAULTS.map(|fault| (step, fault)));
         let mut seeded = Seeded(55);
-        let sampled = (0..SAMPLED).map(|_| &steps[seeded.below(steps.len())]);
-        let of_publishing = calls.iter().map(|call| last(*call));
-        of_publishing.chain(sampled).zip(FAULTS.into_iter().cycle()).collect()
+        let sampled = (0..given.parse().unwrap()).map(|_| &steps[seeded.below(steps.len())]);
+        let others = OTHERS.into_iter().flat_map(|call| last(call).take(1)).chain(sampled);
+        of_publishing.chain(others.zip(FAULTS.into_iter().cycle())).collect()
     };
     println!("{} of {} faults", chosen.len(), steps.len() * FAULTS.len());
     for (at, (step, fault)) in chosen.iter().enumerate() {
