@@ -33,6 +33,7 @@ use crate::{
     body::{self, Left},
     gate::Peer,
     head::{HEADER_BYTES_MAX, HEADERS_MAX, TwoLengths},
+    metrics::tally::{LATE, Late},
     reply::{Reply, Stamp},
     service::{Answer, Service},
 };
@@ -143,6 +144,9 @@ impl Connections {
     /// Serves one connection, whose place this is, to its end.
     pub async fn serve(self: Arc<Self>, stream: impl Socket, peer: IpAddr, place: Place) {
         if let Err(error) = self.greet(stream, peer, place).await {
+            if is_late_head(&error) {
+                LATE.count(Late::Head);
+            }
             tracing::debug!(%peer, %error, "connection ended");
         }
     }
@@ -281,8 +285,10 @@ impl Connections {
                     Look::Well => {}
                     Look::Idle => connection.as_mut().graceful_shutdown(),
                     Look::Gone => {
+                        let is_behind = pulse.is_behind();
+                        LATE.count(if is_behind { Late::Reply } else { Late::Idle });
                         pulse.drop_client();
-                        return Err(io::ErrorKind::TimedOut.into());
+                        return Err(io::Error::other("its client took too long"));
                     }
                 },
                 () = &mut farewell, if !is_bid_farewell => {
@@ -292,6 +298,12 @@ impl Connections {
             }
         }
     }
+}
+
+/// Whether a connection ended since what was to come before a reply did not.
+fn is_late_head(error: &io::Error) -> bool {
+    let of_http = error.get_ref().and_then(|inner| inner.downcast_ref::<hyper::Error>());
+    error.kind() == io::ErrorKind::TimedOut || of_http.is_some_and(hyper::Error::is_timeout)
 }
 
 /// How long a client has kept another waiting, as far as that was looked at.

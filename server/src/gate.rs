@@ -10,8 +10,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
 
 use crate::{
     client::{Clients, key},
-    limits::{Counters, Daily, Standing, Verdict},
-    routes,
+    limits::{Counters, Daily, Standing, Usage, Verdict},
+    routes::{self, Route, template::Template},
 };
 
 /// The headers that tell a client how it stands, as CORS exposes them.
@@ -58,6 +58,8 @@ pub struct Gate {
 pub struct Admission {
     /// Who asks.
     pub client: IpAddr,
+    /// Where the request leads.
+    pub route: Template,
     /// How it stands; `None` where no limit is for it.
     pub standing: Option<Standing>,
     /// Why it is refused.
@@ -92,6 +94,11 @@ impl Gate {
         &self.clients
     }
 
+    /// How full the limits are; `None` where there are none.
+    pub fn usage(&self) -> Option<Usage> {
+        self.counters.as_ref().map(Counters::usage)
+    }
+
     /// Looks at a request, and counts it.
     pub fn admit(&self, head: &Parts) -> Admission {
         let client = match head.extensions.get() {
@@ -100,30 +107,32 @@ impl Gate {
             // Every request comes over a connection; one that did not has no address of its own.
             None => Ipv4Addr::UNSPECIFIED.into(),
         };
+        let found = routes::find(head.uri.path());
+        let route = Template::of(found);
         let counters = self.counters.as_ref().filter(|_| !self.clients.is_exempt(client));
         let Some(counters) = counters else {
-            return Admission { client, standing: None, refusal: None };
+            return Admission { client, route, standing: None, refusal: None };
         };
-        let daily = match charge(head) {
+        let daily = match charge(head, found) {
             Charge::Free => {
                 let standing = counters.look(key(client));
-                return Admission { client, standing: Some(standing), refusal: None };
+                return Admission { client, route, standing: Some(standing), refusal: None };
             }
             Charge::Minute => None,
             Charge::Daily(daily) => Some(daily),
         };
         let verdict = counters.count(key(client), daily);
         let refusal = verdict.refusal.is_some().then_some(verdict);
-        Admission { client, standing: Some(verdict.standing), refusal }
+        Admission { client, route, standing: Some(verdict.standing), refusal }
     }
 }
 
 /// What a request counts as, whatever becomes of it.
-fn charge(head: &Parts) -> Charge {
+fn charge(head: &Parts, route: Option<Route<'_>>) -> Charge {
     if head.method == Method::OPTIONS {
         return Charge::Free;
     }
-    routes::find(head.uri.path()).map_or(Charge::Minute, routes::Route::charge)
+    route.map_or(Charge::Minute, Route::charge)
 }
 
 impl Admission {

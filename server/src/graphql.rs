@@ -30,7 +30,13 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use pinakes_format::{render::RenderError, snapshot::Snapshot};
 
-use crate::{fixed::Fixed, library::Served, reply::Reply, routes::Bounds};
+use crate::{
+    fixed::Fixed,
+    library::Served,
+    metrics::tally::{ASKED, Asked, OVERLOADS, Overload},
+    reply::Reply,
+    routes::Bounds,
+};
 
 use answer::answer;
 use document::{Asking, Document};
@@ -94,14 +100,30 @@ pub fn schema_reply(headers: &HeaderMap) -> Reply {
 pub enum Outcome {
     /// It was answered.
     Answered(Bytes),
-    /// It is wrong, or asks for too much; nothing was begun.
+    /// It is wrong; nothing was begun.
     Refused(Bytes),
+    /// It asks for too much; nothing was begun.
+    Costly(Bytes),
     /// Its answer came to more than it may.
     Stopped(Bytes),
     /// Its answer took longer than it may.
     Timeout,
     /// Nobody waits for it.
     Gone,
+}
+
+impl Outcome {
+    /// What it is counted as.
+    fn tallied(&self) -> Asked {
+        match self {
+            Outcome::Answered(_) => Asked::Answered,
+            Outcome::Refused(_) => Asked::Invalid,
+            Outcome::Costly(_) => Asked::Costly,
+            Outcome::Stopped(_) => Asked::Stopped,
+            Outcome::Timeout => Asked::Timeout,
+            Outcome::Gone => Asked::Gone,
+        }
+    }
 }
 
 /// Answers what was posted, from one snapshot.
@@ -121,13 +143,17 @@ pub fn reply(
     let begun = Instant::now();
     let outcome = respond(asking, &served.snapshot, bounds, posting.is_gone)?;
     let micros = begun.elapsed().as_micros() as u64;
+    ASKED.count(outcome.tallied());
     let is_answered = matches!(outcome, Outcome::Answered(_));
     tracing::debug!(micros, is_answered, "a question of GraphQL");
     let media_type = posting.media_type;
     Ok(match outcome {
         Outcome::Answered(body) | Outcome::Stopped(body) => media_type.reply(StatusCode::OK, body),
-        Outcome::Refused(body) => media_type.reply(media_type.invalid_status(), body),
+        Outcome::Refused(body) | Outcome::Costly(body) => {
+            media_type.reply(media_type.invalid_status(), body)
+        }
         Outcome::Timeout => {
+            OVERLOADS.count(Overload::Deadline);
             let seconds = bounds.list_timeout.as_secs_f64();
             tracing::warn!(seconds, "a question took longer than it may; answering 503");
             Reply::unavailable()
@@ -155,6 +181,7 @@ pub fn respond(
             Ok(if is_short { Outcome::Answered(body) } else { stopped(Error::too_long(bytes_max)) })
         }
         Err(Refused::Invalid(errors)) => Ok(Outcome::Refused(body(None, &errors))),
+        Err(Refused::Costly(errors)) => Ok(Outcome::Costly(body(None, &errors))),
         Err(Refused::Halted(Halted::Exceeded(error))) => Ok(stopped(error)),
         Err(Refused::Halted(Halted::Damaged(error))) => Err(error),
         Err(Refused::Halted(Halted::Timeout)) => Ok(Outcome::Timeout),
@@ -169,8 +196,10 @@ fn stopped(error: Error) -> Outcome {
 /// Why a question has no answer.
 #[derive(Debug)]
 enum Refused {
-    /// It is wrong, or asks for too much; nothing was begun.
+    /// It is wrong; nothing was begun.
     Invalid(Vec<Error>),
+    /// It asks for too much; nothing was begun.
+    Costly(Vec<Error>),
     /// It came to no end.
     Halted(Halted),
 }
@@ -185,7 +214,7 @@ fn ask(
     let settings = &bounds.graphql;
     let document = Document::read(schema, asking).map_err(Refused::Invalid)?;
     let asked = document.asked().map_err(Refused::Invalid)?;
-    let plan = plan(types, &document, &asked, settings.records).map_err(Refused::Invalid)?;
+    let plan = plan(types, &document, &asked, settings.records).map_err(Refused::Costly)?;
     answer(&plan, snapshot, introspection, settings, patience).map_err(Refused::Halted)
 }
 

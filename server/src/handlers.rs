@@ -24,6 +24,7 @@ use crate::{
     gate::Admission,
     library::Served,
     limits::{Left, Standing},
+    metrics::tally::{OVERLOADS, Overload},
     parameters::Detail,
     path::{decode, echo},
     query,
@@ -62,7 +63,7 @@ fn json_reply(value: &serde_json::Value) -> Reply {
 }
 
 /// What the service is, which snapshot it answers from (and, of a part, what was chosen), and where to go.
-pub fn index(snapshot: &Snapshot) -> Reply {
+pub fn index(snapshot: &Snapshot, data_licence: &str) -> Reply {
     let manifest = snapshot.manifest();
     let counts: serde_json::Map<String, serde_json::Value> = CATALOG
         .iter()
@@ -78,6 +79,7 @@ pub fn index(snapshot: &Snapshot) -> Reply {
         "version": env!("CARGO_PKG_VERSION"),
         "snapshot_id": manifest.id,
         "newest_updated_date": manifest.source.newest_updated_date,
+        "data_licence": data_licence,
         "counts": counts,
         "links": links,
     });
@@ -87,9 +89,15 @@ pub fn index(snapshot: &Snapshot) -> Reply {
     json_reply(&index)
 }
 
-/// The process lives.
-pub fn health() -> Reply {
-    json_reply(&serde_json::json!({ "status": "ok" }))
+/// The process lives, and what it answers from.
+pub fn health(snapshot: &Snapshot, data_licence: &str) -> Reply {
+    let manifest = snapshot.manifest();
+    json_reply(&serde_json::json!({
+        "status": "ok",
+        "snapshot_id": manifest.id,
+        "newest_updated_date": manifest.source.newest_updated_date,
+        "data_licence": data_licence,
+    }))
 }
 
 /// There is a snapshot to answer from.
@@ -179,6 +187,7 @@ pub(crate) fn unanswered(error: AnswerError, request: &Request<'_>, timeout: Dur
     match error {
         AnswerError::Damaged(error) => Err(error),
         AnswerError::Deadline => {
+            OVERLOADS.count(Overload::Deadline);
             tracing::warn!(
                 path = ?request.path,
                 query = ?request.query,

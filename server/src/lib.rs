@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod admin;
 pub mod body;
 pub mod client;
 pub mod coding;
@@ -23,6 +24,7 @@ pub mod head;
 pub mod legacy;
 pub mod library;
 pub mod limits;
+pub mod metrics;
 pub mod openapi;
 pub mod options;
 pub mod page;

@@ -19,7 +19,11 @@ use pinakes_format::{
     snapshot::{OpenError, Snapshot},
 };
 
-use crate::{options::Place, reply::Stamp};
+use crate::{
+    metrics::tally::{LOADS, Load, POISONED, Poison},
+    options::Place,
+    reply::Stamp,
+};
 
 /// The snapshot being served, and where to look for another.
 pub struct Library {
@@ -174,11 +178,13 @@ impl Library {
                 );
             }
             Ok(Some(other)) => {
+                LOADS.count(Load::Opened);
                 let before = self.served.swap(Arc::new(Served::new(other)));
                 *self.before.lock().unwrap_or_else(PoisonError::into_inner) =
                     Arc::downgrade(&before);
             }
             Err(error) => {
+                LOADS.count(Load::Refused);
                 tracing::error!(%error, snapshot = id, "the snapshot served before stays")
             }
         }
@@ -227,6 +233,11 @@ impl Library {
         if served.poisoned.swap(true, Ordering::Relaxed) {
             return;
         }
+        POISONED.count(match error {
+            RenderError::Damage(_) => Poison::Damage,
+            RenderError::Fault(_) => Poison::Fault,
+            _ => Poison::Content,
+        });
         let id = &served.snapshot.manifest().id;
         tracing::error!(snapshot = id, %error, "snapshot poisoned: nothing more is answered from it");
         let mut poisoned = self.poisoned();

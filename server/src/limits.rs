@@ -164,6 +164,21 @@ fn in_words(seconds: u64) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
+/// How full the limits are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Clients that are known.
+    pub clients: u32,
+    /// Clients that may be.
+    pub clients_max: u32,
+    /// Clients forgotten for others, ever.
+    pub clients_forgotten: u64,
+    /// Lists and searches of today, of all clients together.
+    pub pool: [u64; 2],
+    /// How many there may be.
+    pub pool_max: [u64; 2],
+}
+
 /// Counts requests against limits.
 pub struct Counters {
     limits: Limits,
@@ -178,13 +193,15 @@ struct State {
     pool: [u64; 2],
     /// The day on which it was said last that clients are forgotten.
     told_on: Option<u32>,
+    /// Clients forgotten for others, ever.
+    forgotten: u64,
 }
 
 impl Counters {
     /// Nothing counted yet.
     pub fn new(limits: Limits, clock: Box<dyn Clock>) -> Counters {
         let table = Table::new(limits.clients_max);
-        let state = State { table, day: 0, pool: [0; 2], told_on: None };
+        let state = State { table, day: 0, pool: [0; 2], told_on: None, forgotten: 0 };
         Counters { limits, clock, state: Mutex::new(state) }
     }
 
@@ -196,8 +213,9 @@ impl Counters {
         // Within the lock, so that time does not go back from one request to the next.
         let at = self.clock.now();
         state.begin_day(at);
-        let State { table, day, pool, told_on } = &mut *state;
+        let State { table, day, pool, told_on, forgotten } = &mut *state;
         let (counts, has_forgotten) = table.see(client);
+        *forgotten += u64::from(has_forgotten);
         if has_forgotten && told_on.replace(*day) != Some(*day) {
             tracing::warn!(
                 clients_max = self.limits.clients_max,
@@ -227,6 +245,19 @@ impl Counters {
         let mut counts = state.table.peek(client);
         counts.refresh(state.day, at);
         self.standing(&counts, at)
+    }
+
+    /// How full they are.
+    pub fn usage(&self) -> Usage {
+        let mut state = self.lock();
+        state.begin_day(self.clock.now());
+        Usage {
+            clients: state.table.clients(),
+            clients_max: self.limits.clients_max,
+            clients_forgotten: state.forgotten,
+            pool: state.pool,
+            pool_max: self.limits.pool,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 use clap::Parser;
 use pinakes_format::map::survive_faults;
@@ -37,17 +37,14 @@ fn main() -> ExitCode {
 }
 
 fn serve(options: &Options, lost: LostLines) -> Result<(), String> {
-    let listening =
-        options.connections.listening(options.listen).map_err(|error| error.to_string())?;
+    let listening = options.listening().map_err(|error| error.to_string())?;
     if let Err(error) = survive_faults() {
         tracing::warn!(%error, "a published file that is cut will end the server");
     }
     let library = Library::open_held(&options.place(), options.verify, options.hold())
         .map_err(|error| error.to_string())?;
     let service = Service::new(library, options.limits.gate(), options.bounds());
-    serve::run(service, listening, lost).map_err(|error| {
-        format!("cannot listen on {}: {error}; choose another with --listen", options.listen)
-    })
+    serve::run(service, listening, lost).map_err(|error| error.to_string())
 }
 
 /// Sends all events, panics among them, to standard error; `PINAKES_LOG` says which.
@@ -73,5 +70,5 @@ fn log(format: LogFormat) -> (WorkerGuard, LostLines) {
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!(panic = %panic, "a thread panicked");
     }));
-    (guard, Box::new(move || lost.dropped_lines() as u64))
+    (guard, Arc::new(move || lost.dropped_lines() as u64))
 }

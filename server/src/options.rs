@@ -37,6 +37,11 @@ pub struct Options {
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", env = "PINAKES_LISTEN")]
     pub listen: SocketAddr,
 
+    /// Address and port for whoever runs the server: /metrics for Prometheus, /health and /ready, over
+    /// plain HTTP. Let nobody else reach it. Port 0 picks a free one.
+    #[arg(long, value_name = "ADDR", env = "PINAKES_ADMIN")]
+    pub admin: Option<SocketAddr>,
+
     /// Read every byte and every record of the snapshot before serving it. Takes a while on a large
     /// one; without it each part is checked when it is first touched.
     #[arg(long, env = "PINAKES_VERIFY", value_parser = FalseyValueParser::new())]
@@ -58,6 +63,11 @@ pub struct Options {
     /// PINAKES_LOG=info,access=off leaves those out.
     #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
     pub log_format: LogFormat,
+
+    /// What the data may be used under, as `/` and `/health` tell it; an SPDX identifier, or a few words.
+    /// OpenAlex, ROR and ORCID publish under CC0; tables of journals that were compiled in may not.
+    #[arg(long, value_name = "TEXT", default_value = "CC0-1.0", env = "PINAKES_DATA_LICENCE")]
+    pub data_licence: String,
 
     /// No page of documentation at /docs; /openapi.json is there all the same.
     #[arg(long, env = "PINAKES_NO_DOCS", value_parser = FalseyValueParser::new())]
@@ -176,12 +186,16 @@ pub struct ConnectionOptions {
 }
 
 impl ConnectionOptions {
-    /// Listening at an address as they say.
+    /// Listening at an address as they say, and at one for metrics.
     ///
     /// # Errors
     ///
     /// Where there is no such certificate.
-    pub fn listening(&self, address: SocketAddr) -> Result<Listening, TlsError> {
+    fn listening(
+        &self,
+        address: SocketAddr,
+        admin: Option<SocketAddr>,
+    ) -> Result<Listening, TlsError> {
         let certificate = match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(Arc::new(Certificate::open(certificate, key)?)),
             _ => None,
@@ -189,6 +203,7 @@ impl ConnectionOptions {
         let (head, write, idle) = (self.head_timeout, self.write_timeout, self.idle_timeout);
         Ok(Listening {
             address,
+            admin,
             connections: self.connections,
             client_connections: self.client_connections,
             timeouts: Timeouts { head, write, idle },
@@ -260,7 +275,17 @@ impl Options {
             list_timeout: self.list_timeout,
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
+            data_licence: self.data_licence.as_str().into(),
         }
+    }
+
+    /// How the server listens.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such certificate.
+    pub fn listening(&self) -> Result<Listening, TlsError> {
+        self.connections.listening(self.listen, self.admin)
     }
 
     /// How the bytes of a snapshot are had.

@@ -1,6 +1,8 @@
 //! The route table: every path there is, and what answers it.
 
-use std::time::Duration;
+pub mod template;
+
+use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, Method, StatusCode, request::Parts};
 use pinakes_format::{
@@ -33,7 +35,7 @@ pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
 const POST_METHODS: &str = "POST, OPTIONS";
 
 /// How far answers may go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Bounds {
     /// How long finding a page of a list, candidates, or an answer to GraphQL may take.
     pub list_timeout: Duration,
@@ -41,6 +43,8 @@ pub struct Bounds {
     pub graphql: Settings,
     /// Whether there is a page of documentation.
     pub has_docs: bool,
+    /// What the data may be used under, as `/` and `/health` tell it.
+    pub data_licence: Arc<str>,
 }
 
 /// A request, as far as routing and handlers look at it.
@@ -224,8 +228,8 @@ pub fn run(
         return Ok(Some(Reply::unavailable()));
     }
     Ok(Some(match route {
-        Route::Index => handlers::index(&served.snapshot),
-        Route::Health => handlers::health(),
+        Route::Index => handlers::index(&served.snapshot, &bounds.data_licence),
+        Route::Health => handlers::health(&served.snapshot, &bounds.data_licence),
         Route::Ready => handlers::ready(&served.snapshot),
         Route::RateLimit => handlers::rate_limit(request.admission),
         Route::Autocomplete(entity_type) => {
@@ -283,7 +287,7 @@ fn graphql_at(
 }
 
 /// The method as a message shows it: GET for HEAD, which asks for the same.
-fn method_word(method: &Method) -> &str {
+pub fn method_word(method: &Method) -> &str {
     if *method == Method::HEAD { "GET" } else { method.as_str() }
 }
 

@@ -19,7 +19,9 @@ use tokio::{
 };
 
 use crate::{
+    admin::{self, Admin},
     connection::{Certificate, Connections, Places, Preface, Timeouts},
+    metrics::Metrics,
     service::{Service, worker_count},
 };
 
@@ -51,19 +53,21 @@ pub struct Listening {
     pub timeouts: Timeouts,
     /// What is read before HTTP.
     pub preface: Preface,
+    /// Where metrics are; `None` where nobody wants them.
+    pub admin: Option<SocketAddr>,
     /// Shown to clients; without one there is no TLS.
     pub certificate: Option<Arc<Certificate>>,
 }
 
 /// Lines of the log that were lost, ever, since whoever reads it took too long.
-pub type LostLines = Box<dyn Fn() -> u64 + Send>;
+pub type LostLines = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Serves until SIGINT or SIGTERM. Whatever snapshot `current` comes to lead to is served; SIGHUP has
 /// it and the certificate looked at again at once.
 ///
 /// # Errors
 ///
-/// Where the address cannot be listened on.
+/// Where an address cannot be listened on, naming it and the option it is from.
 pub fn run(service: Service, listening: Listening, lost: LostLines) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(worker_count())
@@ -77,8 +81,13 @@ pub fn run(service: Service, listening: Listening, lost: LostLines) -> io::Resul
 }
 
 async fn accept(service: Arc<Service>, listening: Listening, lost: LostLines) -> io::Result<()> {
-    let Listening { address, timeouts, preface, certificate, .. } = listening;
-    let listener = TcpListener::bind(address).await?;
+    let Listening { address, admin, timeouts, preface, certificate, .. } = listening;
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.map_err(|error| cannot_listen(address, "--listen", &error))?;
+    let admin_listener = admin.map(|address| {
+        admin::listen(address).map_err(|error| cannot_listen(address, "--admin", &error))
+    });
+    let admin_listener = admin_listener.transpose()?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
@@ -89,9 +98,14 @@ async fn accept(service: Arc<Service>, listening: Listening, lost: LostLines) ->
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     let connections = Connections::new(Arc::clone(&service), timeouts, preface, acceptor);
     let connections = Arc::new(connections);
-    let mut rounds = Rounds::new(Arc::clone(&places), lost);
+    let mut rounds = Rounds::new(Arc::clone(&places), Arc::clone(&lost));
     let told = follow(Arc::clone(&service));
-    announce(scheme, listener.local_addr()?)?;
+    let admin_address =
+        admin_listener.as_ref().map(|listener| listener.local_addr()).transpose()?;
+    let metrics = Metrics::new(Arc::clone(&service), Arc::clone(&places), lost);
+    // Kept until the last public connection has ended.
+    let _admin = admin_listener.map(|listener| Admin::begin(listener, metrics)).transpose()?;
+    announce(scheme, listener.local_addr()?, admin_address)?;
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -122,6 +136,12 @@ async fn accept(service: Arc<Service>, listening: Listening, lost: LostLines) ->
         );
     }
     Ok(())
+}
+
+/// Why the server does not start, for whoever chose the address.
+fn cannot_listen(address: SocketAddr, option: &str, error: &io::Error) -> io::Error {
+    let message = format!("cannot listen on {address}: {error}; choose another with {option}");
+    io::Error::new(error.kind(), message)
 }
 
 /// Serves a connection, if there is a place for it.
@@ -190,9 +210,12 @@ fn files_for_connections() -> u32 {
 }
 
 /// Says where, on standard output, for whoever started the server on port 0.
-fn announce(scheme: &str, address: SocketAddr) -> io::Result<()> {
+fn announce(scheme: &str, address: SocketAddr, admin: Option<SocketAddr>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "listening on {scheme}://{address}")?;
+    if let Some(admin) = admin {
+        writeln!(out, "admin on http://{admin}")?;
+    }
     out.flush()
 }
 

@@ -23,6 +23,10 @@ use crate::{
     gate::{Admission, Gate},
     head,
     library::Library,
+    metrics::{
+        tally::{OVERLOADS, Overload},
+        traffic::Traffic,
+    },
     reply::Reply,
     room::capacity_of,
     routes::{self, Bounds, Request, Route},
@@ -56,6 +60,7 @@ pub struct Service {
     bounds: Bounds,
     turns: Arc<Turns>,
     requests: RequestIds,
+    traffic: Traffic,
 }
 
 /// A response, and its share of what all that are not sent yet may hold.
@@ -70,7 +75,8 @@ impl Service {
     /// A service that answers from a library, and gives up on a question beyond its bounds.
     pub fn new(library: Library, gate: Gate, bounds: Bounds) -> Service {
         let turns = Arc::new(Turns::new(cores() * LISTS_PER_CORE));
-        Service { library, gate, bounds, turns, requests: RequestIds::new() }
+        let (requests, traffic) = (RequestIds::new(), Traffic::new());
+        Service { library, gate, bounds, turns, requests, traffic }
     }
 
     /// What is served.
@@ -83,6 +89,21 @@ impl Service {
         &self.gate
     }
 
+    /// How far answers may go.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// What is counted of requests.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// Bytes of large replies that are held for clients to take.
+    pub fn held_bytes(&self) -> u64 {
+        self.turns.held_bytes()
+    }
+
     /// Whether so much is held for clients that do not take it that they are not to be waited for.
     pub fn is_pressed(&self) -> bool {
         self.turns.is_pressed()
@@ -90,6 +111,7 @@ impl Service {
 
     /// The response to what there is no room for, after which the connection ends.
     pub fn overloaded(&self) -> http::Response<Bytes> {
+        OVERLOADS.count(Overload::Head);
         self.small(Reply::unavailable().closing(), &Method::GET).response
     }
 
@@ -98,6 +120,10 @@ impl Service {
         let id = self.requests.next();
         let admission = self.gate.admit(&head);
         let line = access::Line::begin(Arc::clone(&head), admission.client, id);
+        let underway = self.traffic.begin(admission.route);
+        if let Some(refusal) = admission.refusal.and_then(|verdict| verdict.refusal) {
+            self.traffic.refuse(refusal);
+        }
         let mut answer = match admission.refusal {
             Some(verdict) => self.small(routes::refused(head.uri.path(), verdict), &head.method),
             None => Arc::clone(&self).find(head, admission, id).await,
@@ -108,6 +134,7 @@ impl Service {
         if is_ours && let Ok(id) = HeaderValue::try_from(id.to_string()) {
             headers.insert(X_REQUEST_ID, id);
         }
+        underway.end(&answer.response);
         line.end(&answer.response);
         answer
     }
@@ -133,12 +160,13 @@ impl Service {
         {
             return self.small(reply, &method);
         }
-        let overloaded = |what| {
+        let overloaded = |overload, what| {
+            OVERLOADS.count(overload);
             tracing::warn!(request = %id, "no {what} in time; answering 503");
             self.small(Reply::unavailable().closing(), &method)
         };
         let Some(turn) = self.turns.take(client).await else {
-            return overloaded("turn to make a reply");
+            return overloaded(Overload::Turn, "turn to make a reply");
         };
         let service = Arc::clone(&self);
         // The work holds its turn, not the request: a client that leaves frees none.
@@ -150,7 +178,7 @@ impl Service {
         let Some(bytes) = large(&response) else { return Answer { response, share: None } };
         match turn.share(bytes).await {
             Some(share) => Answer { response, share: Some(share) },
-            None => overloaded("room to hold a large reply"),
+            None => overloaded(Overload::Room, "room to hold a large reply"),
         }
     }
 

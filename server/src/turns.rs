@@ -74,6 +74,11 @@ impl Turns {
         self.room.available_permits() < HELD_KILOBYTES_MAX / 4
     }
 
+    /// Bytes of large replies that are held for clients to take.
+    pub fn held_bytes(&self) -> u64 {
+        (HELD_KILOBYTES_MAX.saturating_sub(self.room.available_permits()) as u64) << 10
+    }
+
     /// Waits for a client's turn; `None` where it does not come in time.
     pub async fn take(self: &Arc<Self>, client: IpAddr) -> Option<Turn> {
         let wait = async {

@@ -3,11 +3,17 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "outside/admin.rs"]
+mod admin;
+#[allow(dead_code, reason = "shared with the tests of the protocol")]
 #[path = "http/client.rs"]
-#[allow(dead_code)]
 mod client;
+#[path = "outside/dashboard.rs"]
+mod dashboard;
 #[path = "outside/faults.rs"]
 mod faults;
+#[path = "outside/metrics.rs"]
+mod metrics;
+#[allow(dead_code, reason = "shared with the tests of the protocol")]
 #[path = "http/server.rs"]
-#[allow(dead_code)]
 mod server;

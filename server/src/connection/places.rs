@@ -62,6 +62,13 @@ impl Places {
         [self.refused[0].load(Relaxed), self.refused[1].load(Relaxed)]
     }
 
+    /// Places that are taken, and how many there are.
+    pub fn taken(&self) -> (u32, u32) {
+        // Never more are free than there are.
+        let free = u32::try_from(self.total.available_permits()).unwrap_or(u32::MAX);
+        (self.total_max.saturating_sub(free), self.total_max)
+    }
+
     /// Waits until every place is free.
     pub async fn all_free(&self) {
         // It is never closed.

@@ -13,6 +13,9 @@ use super::{
 /// The chapter of GraphQL.
 pub const GRAPHQL: &str = "GraphQL";
 const SERVICE: &str = "service";
+/// What `/` and `/health` tell of the snapshot.
+const NEWEST: &str = "When the newest record changed.";
+const LICENCE: &str = "What the data may be used under, as whoever runs the server says.";
 
 /// An object of members: name, what it is, and its schema.
 fn object_of<const N: usize>(doc: &str, members: [(&str, &str, Value); N]) -> Value {
@@ -136,7 +139,12 @@ const SCHEMAS: [Named; 5] = [
     ("Health", || {
         object_of(
             "Whether the process lives.",
-            [("status", "That it does.", json!({ "type": "string", "const": "ok" }))],
+            [
+                ("status", "That it does.", json!({ "type": "string", "const": "ok" })),
+                ("snapshot_id", "What it answers from.", text()),
+                ("newest_updated_date", NEWEST, or_null(text())),
+                ("data_licence", LICENCE, text()),
+            ],
         )
     }),
     ("Ready", || {
@@ -191,7 +199,8 @@ fn index() -> Value {
             ("service", "Its name.", json!({ "type": "string", "const": "pinakes" })),
             ("version", "The version of its program.", text()),
             ("snapshot_id", "What it answers from.", text()),
-            ("newest_updated_date", "When the newest record changed.", or_null(text())),
+            ("newest_updated_date", NEWEST, or_null(text())),
+            ("data_licence", LICENCE, text()),
             ("counts", "How many records there are.", object("", plurals)),
             (
                 "links",

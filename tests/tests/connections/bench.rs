@@ -51,7 +51,12 @@ impl Bench {
         let clients = Clients { trusted, by: ForwardedBy::XForwardedFor, exempt: Vec::new() };
         let gate = Gate::new(clients, None, None);
         let list_timeout = Duration::from_secs(5);
-        let bounds = Bounds { list_timeout, graphql: Settings::default(), has_docs: true };
+        let bounds = Bounds {
+            list_timeout,
+            graphql: Settings::default(),
+            has_docs: true,
+            data_licence: "".into(),
+        };
         let service = Arc::new(Service::new(library, gate, bounds));
         let tls = certificate.map(|certificate| certificate.acceptor().unwrap());
         let connections = Connections::new(Arc::clone(&service), TIMEOUTS, preface, tls);

@@ -12,6 +12,13 @@ use crate::bench::{Bench, Client, PEER, get};
 
 const LARGE: &str = "/outputs?per_page=100";
 
+/// Demands the body of a server that lives; its other members are the protocol's tests' to look at.
+#[track_caller]
+fn check_alive(body: &str) {
+    let alive: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(alive["status"], "ok", "{body}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
     let bench = Bench::new(Preface::None);
@@ -32,7 +39,7 @@ async fn a_connection_without_requests_ends() {
     let mut client = bench.client(PEER, 1 << 10);
     for _ in 0..3 {
         client.send(get("/health").as_bytes()).await;
-        assert_eq!(client.reply().await.1, r#"{"status":"ok"}"#);
+        check_alive(&client.reply().await.1);
         // Each request has its own time.
         time::sleep(Duration::from_secs(6)).await;
     }
@@ -168,7 +175,7 @@ async fn long_heads_are_read_for_so_many_at_a_time_and_for_a_few_of_each_client(
     // Those of usual length are not refused, and a long one is answered where there is room for it.
     let mut usual = bench.client(PEER, 1 << 10);
     usual.send(get("/health").as_bytes()).await;
-    assert_eq!(usual.reply().await.1, r#"{"status":"ok"}"#);
+    check_alive(&usual.reply().await.1);
     clients[0].send(b"\r\n\r\n").await;
     assert!(clients[0].reply().await.0.starts_with("HTTP/1.1 431"));
     drop((clients, usual));
@@ -228,7 +235,7 @@ async fn a_server_that_ends_cuts_no_reply() {
     time::sleep(Duration::from_millis(100)).await;
     asking.send(get("/health").as_bytes()).await;
     let (head, body) = asking.reply().await;
-    assert_eq!(body, r#"{"status":"ok"}"#);
+    check_alive(&body);
     assert!(head.contains("connection: close\r\n"), "{head}");
     let (_, body) = reading.reply().await;
     assert!(body.ends_with("]}"));
@@ -257,7 +264,7 @@ async fn a_request_with_two_lengths_is_refused_and_those_before_it_are_not() {
     }
     let mut client = bench.client(PEER, 4 << 10);
     client.send(format!("{}{two}", get("/health")).as_bytes()).await;
-    assert_eq!(client.reply().await.1, r#"{"status":"ok"}"#);
+    check_alive(&client.reply().await.1);
     let (head, body) = client.reply().await;
     assert!(head.starts_with("HTTP/1.1 400") && head.contains("connection: close"), "{head}");
     assert!(body.contains("Bad Request - Invalid query parameters"), "{body}");

@@ -100,7 +100,7 @@ pub struct Server {
     pid: Pid,
     log: tempfile::NamedTempFile,
     child: Option<Child>,
-    _stdout: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
 }
 
 impl Server {
@@ -126,11 +126,21 @@ impl Server {
         });
         let (_, address) = address.trim_end().split_once("://").unwrap();
         let address = address.parse().unwrap();
-        Server { address, pid, log, child: Some(child), _stdout: stdout }
+        Server { address, pid, log, child: Some(child), stdout }
     }
 
     pub fn connect(&self) -> Connection {
         Connection::open(self.address)
+    }
+
+    /// Where its metrics are; to be asked once, of one that was started with `--admin`.
+    #[allow(dead_code, reason = "of the tests of what is seen from outside")]
+    #[track_caller]
+    pub fn admin(&mut self) -> SocketAddr {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        let address = line.trim_end().strip_prefix("admin on http://");
+        address.expect("it says where its metrics are").parse().unwrap()
     }
 
     pub fn address(&self) -> SocketAddr {

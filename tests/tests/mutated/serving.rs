@@ -84,8 +84,12 @@ impl Serving {
         let counters =
             limits.map(|limits| Counters::new(limits, Box::new(Steps(AtomicU64::new(0)))));
         let gate = Gate::new(clients, counters, None);
-        let bounds =
-            Bounds { list_timeout: LIST_TIMEOUT, graphql: Settings::default(), has_docs: true };
+        let bounds = Bounds {
+            list_timeout: LIST_TIMEOUT,
+            graphql: Settings::default(),
+            has_docs: true,
+            data_licence: "".into(),
+        };
         let service = Arc::new(Service::new(library, gate, bounds));
         let connections =
             Connections::new(Arc::clone(&service), TIMEOUTS, Preface::None, None).into();

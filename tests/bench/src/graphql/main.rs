@@ -236,7 +236,12 @@ fn bounds() -> Bounds {
         cpu: Duration::from_millis(100),
     };
     // Pages are read from disk at first; that is no cost of the question's.
-    Bounds { list_timeout: Duration::from_secs(600), graphql: settings, has_docs: false }
+    Bounds {
+        list_timeout: Duration::from_secs(600),
+        graphql: settings,
+        has_docs: false,
+        data_licence: "".into(),
+    }
 }
 
 /// Asks until the least time is known.
@@ -262,7 +267,7 @@ fn ask(snapshot: &Snapshot, question: &str) -> Result<(Fate, Cost)> {
     let (fate, body) = match outcome {
         Outcome::Answered(body) => (Fate::Answered, body),
         Outcome::Stopped(body) => (Fate::Stopped, body),
-        Outcome::Refused(body) => (Fate::Refused, body),
+        Outcome::Refused(body) | Outcome::Costly(body) => (Fate::Refused, body),
         other => return Err(format!("{other:?}: {question}").into()),
     };
     Ok((fate, Cost { millis, bytes: body.len() as f64, heap_bytes }))
