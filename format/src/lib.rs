@@ -7,6 +7,7 @@
 //! - [`entity`]: the catalog of the eleven kinds of record.
 //! - [`record`]: every record, declared once, with its JSON and its schema.
 //! - [`snapshot`]: opening, looking up, rendering.
+//! - [`suppression`]: lists of records to be withheld.
 //! - [`older`]: the older variant of two of them.
 //! - [`select`]: some members of a record, and the records they refer to.
 //! - [`query`], [`autocomplete`]: questions to lists and to names, and their answers.
@@ -43,5 +44,6 @@ pub mod render;
 pub mod select;
 pub mod shards;
 pub mod snapshot;
+pub mod suppression;
 pub mod time;
 mod verify;
