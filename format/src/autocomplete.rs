@@ -151,6 +151,10 @@ fn by_words(names: &Names<'_>, folded: &str) -> Result<(u64, Vec<(Tier, u32)>), 
 /// The same of one word.
 fn by_word(names: &Names<'_>, word: &str) -> Result<(u64, Vec<(Tier, u32)>), AnswerError> {
     let prefix = word.as_bytes();
+    let suppressed = names.snapshot.suppressed();
+    if let Some(answer) = suppressed.answer(names.entity, prefix) {
+        return Ok((answer.count.into(), answer.best.clone()));
+    }
     if let Some(answer) = names.snapshot.prefixes(names.entity)?.answer(prefix)? {
         return Ok((answer.count.into(), answer.best));
     }
@@ -165,11 +169,28 @@ fn by_word(names: &Names<'_>, word: &str) -> Result<(u64, Vec<(Tier, u32)>), Ans
     }
     found.sort_unstable();
     found.dedup_by_key(|(row, _)| *row);
+    found.retain(|(row, _)| !suppressed.has(names.entity, *row));
     let mut best = Best::default();
     for (row, tier) in &found {
         best.offer(&names.ranking, *tier, *row)?;
     }
     Ok((found.len() as u64, best.rows()))
+}
+
+/// The best of the records of an entity that have a word which begins so, but for those withheld; found
+/// by looking at all that do.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub(crate) fn answer_without(
+    snapshot: &Snapshot,
+    entity: Entity,
+    prefix: &str,
+) -> Result<Vec<(Tier, u32)>, AnswerError> {
+    let names = Names::new(snapshot, entity, Deadline::NEVER)?;
+    let set = rows_of_words(snapshot, entity, &[prefix.to_owned()], Deadline::NEVER)?;
+    Ok(names.best_of(&set, prefix)?.rows())
 }
 
 /// What several entities found.

@@ -18,6 +18,11 @@ pub trait Referents {
     /// How many records of an entity there are; rows from there on are strays.
     fn count(&self, entity: Entity) -> u32;
 
+    /// Whether a row's record is withheld, so that nothing but its id is known.
+    fn is_withheld(&self, _: Entity, _: u32) -> bool {
+        false
+    }
+
     /// The id of a row, stray or not; [`NO_ID`] where it has none.
     ///
     /// # Errors
@@ -106,7 +111,8 @@ pub fn folded_term(folded: &str) -> Option<Term> {
     (!folded.is_empty()).then(|| text_term(folded))
 }
 
-/// Whether a reference has what is asked of it: strays may lack an id or a name.
+/// Whether a reference has what is asked of it: strays may lack an id or a name, and what is withheld
+/// has none.
 fn shows(
     part: &Part,
     entity: Entity,
@@ -114,7 +120,7 @@ fn shows(
     referents: &impl Referents,
 ) -> Result<bool, RenderError> {
     Ok(match part {
-        _ if row < referents.count(entity) => true,
+        _ if row < referents.count(entity) && !referents.is_withheld(entity, row) => true,
         Part::Name => referents.row_name(entity, row)?.is_some(),
         _ => referents.row_id(entity, row)? != NO_ID,
     })

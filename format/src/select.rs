@@ -151,7 +151,7 @@ impl Answering<'_, '_> {
         selection: &Selection,
     ) -> Result<(), SelectError> {
         let snapshot = self.page.snapshot();
-        if row >= snapshot.count(entity) {
+        if row >= snapshot.count(entity) || snapshot.suppressed().has(entity, row) {
             self.page.null();
             return Ok(());
         }

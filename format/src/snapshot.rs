@@ -2,6 +2,7 @@
 
 mod hold;
 mod open;
+mod suppressed;
 mod verify;
 mod watch;
 
@@ -37,12 +38,20 @@ use crate::{
 pub use hold::{Seized, seize};
 use open::Opening;
 pub use open::{Cause, OpenError, draft_archive};
+pub use suppressed::Suppressed;
 
 /// Bytes before the texts of `strings`: where each table begins, and the end.
 pub const STRINGS_PREFIX_BYTES: usize = (TABLE_NAMES.len() + 1) * 8;
 
-/// A snapshot, mapped. Opening costs the same at any size: the manifest, and a page or two a file.
+/// A snapshot, mapped, but for the records of it that are withheld. Opening costs the same at any size:
+/// the manifest, and a page or two a file.
 pub struct Snapshot {
+    mapped: Arc<Mapped>,
+    suppressed: Suppressed,
+}
+
+/// What a snapshot consists of.
+struct Mapped {
     path: PathBuf,
     manifest: Manifest,
     /// Its manifest, so that nobody removes it; `None` of a draft.
@@ -142,30 +151,42 @@ impl Snapshot {
 
     /// Where it lies.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.mapped.path
     }
 
     /// Its manifest.
     pub fn manifest(&self) -> &Manifest {
-        &self.manifest
+        &self.mapped.manifest
     }
 
     fn store(&self, entity: Entity) -> &Store {
-        &self.stores[entity as usize]
+        &self.mapped.stores[entity as usize]
     }
 
-    /// How many records of an entity there are: its rows from 0.
+    /// How many records of an entity the files hold: its rows from 0, those withheld among them.
     pub fn count(&self, entity: Entity) -> u32 {
         // A header's counts are at most u32::MAX.
         self.store(entity).ids.published() as u32
     }
 
-    /// Where an identifier leads.
+    /// Where an identifier leads; to a record that is withheld, none does.
     ///
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(records) reads.
     pub fn find(&self, entity: Entity, id: u64) -> Result<Found, RenderError> {
+        Ok(match self.held(entity, id)? {
+            Found::Row(row) if self.suppressed.has(entity, row) => Found::Absent,
+            found => found,
+        })
+    }
+
+    /// Where an identifier leads in the files, to a record withheld or not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::find`].
+    pub(crate) fn held(&self, entity: Entity, id: u64) -> Result<Found, RenderError> {
         let store = self.store(entity);
         if let Some(row) = store.ids.row(id)? {
             return Ok(Found::Row(row));
@@ -182,19 +203,23 @@ impl Snapshot {
         self.store(entity).ids.id(row as usize)
     }
 
-    /// The name of a row, stray or not.
+    /// The name of a row, stray or not; what is withheld has none.
     ///
     /// # Errors
     ///
     /// As [`Snapshot::row_id`].
     pub fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, RenderError> {
+        if self.suppressed.has(entity, row) {
+            return Ok(None);
+        }
         match &self.store(entity).names {
             Some(names) => names.text(row as usize),
             None => Err(RenderError::Record),
         }
     }
 
-    /// The name of the record in a row, wherever it is kept.
+    /// The name of the record in a row, wherever it is kept; also of one that is withheld, for whoever
+    /// looks for a place in the order of names.
     ///
     /// # Errors
     ///
@@ -208,12 +233,13 @@ impl Snapshot {
             };
             Entity::all().map(tree_of).collect()
         });
-        if self.store(entity).names.is_some() {
-            return self.row_name(entity, row);
+        if let Some(names) = &self.store(entity).names {
+            return names.text(row as usize);
         }
         let mut name = None;
         crate::with_record!(entity, R => {
-            let record = self.archived::<R>(row)?.ok_or(RenderError::Record)?;
+            let (archived, _) = self.blob(entity, row)?;
+            let record = record::access::<R>(archived).ok_or(RenderError::Record)?;
             record.gather(&NAMES[entity as usize], &mut |_, value| {
                 if let Gathered::Text(text) = value {
                     name = Some(text);
@@ -306,7 +332,7 @@ impl Snapshot {
 
     /// How many codes there are, of all tables.
     pub fn codes(&self) -> u32 {
-        (self.strings.count() / 2) as u32
+        (self.mapped.strings.count() / 2) as u32
     }
 
     /// The rows of the strays with an id, one a spelling of the name.
@@ -329,7 +355,7 @@ impl Snapshot {
     ///
     /// Where there is no such code, or the bytes are damaged.
     pub fn code(&self, code: u32) -> Result<&str, RenderError> {
-        self.strings.text(code as usize * 2)?.ok_or(RenderError::Record)
+        self.mapped.strings.text(code as usize * 2)?.ok_or(RenderError::Record)
     }
 
     /// The name of a code.
@@ -338,7 +364,7 @@ impl Snapshot {
     ///
     /// As [`Snapshot::code`].
     pub fn code_name(&self, code: u32) -> Result<Option<&str>, RenderError> {
-        self.strings.text(code as usize * 2 + 1)
+        self.mapped.strings.text(code as usize * 2 + 1)
     }
 
     /// A record's bytes: its archived form, and the frame of its long texts.
@@ -357,13 +383,13 @@ impl Snapshot {
         Ok(blob.map_or(0, <[u8]>::len))
     }
 
-    /// The archived record in a row; `None` where the row is a stray's.
+    /// The archived record in a row; `None` where the row is a stray's, or withheld.
     ///
     /// # Errors
     ///
     /// Where the bytes are damaged, or are no record.
     pub fn archived<R: Record>(&self, row: u32) -> Result<Option<&R::Archived>, RenderError> {
-        if row >= self.count(R::ENTITY) {
+        if row >= self.count(R::ENTITY) || self.suppressed.has(R::ENTITY, row) {
             return Ok(None);
         }
         let (archived, _) = self.blob(R::ENTITY, row)?;

@@ -89,6 +89,7 @@ fn held(
     }
     rows.sort_unstable();
     rows.dedup();
+    rows.retain(|row| !snapshot.suppressed().has(entity, *row));
     Ok(rows)
 }
 

@@ -173,6 +173,11 @@ impl<'s> Names<'s> {
         Ok(Names { snapshot, entity, ranking, deadline })
     }
 
+    /// Whether a record is not to be shown.
+    fn is_withheld(&self, row: u32) -> bool {
+        self.snapshot.suppressed().has(self.entity, row)
+    }
+
     /// The best of some rows, which need not match the text.
     pub fn best_of_rows(&self, rows: &[u32], folded: &str) -> Result<Best, AnswerError> {
         let mut named = self.named(folded)?;
@@ -246,6 +251,7 @@ impl<'s> Names<'s> {
         }
         found.sort_unstable();
         found.dedup();
+        found.retain(|row| !self.is_withheld(*row));
         Ok(found)
     }
 
@@ -253,16 +259,23 @@ impl<'s> Names<'s> {
     fn by_name(&self, named: &Named<'s>, tier: Tier, best: &mut Best) -> Result<(), AnswerError> {
         let names = if tier == Tier::Equals { &named.equals } else { &named.begins };
         if names.ranks.len() > FEW_ROWS {
-            let is_one = |row| Ok(names.codes.contains(&named.by_name.code_of(row)?));
+            let is_one = |row| {
+                let is_named = names.codes.contains(&named.by_name.code_of(row)?);
+                Ok(is_named && !self.is_withheld(row))
+            };
             if self.most_cited(tier, names.ranks.len() as u64, is_one, best)? {
                 return Ok(());
             }
-            let set = rows_with_codes(named.by_name, names.codes.clone(), self.deadline)?;
+            let withheld = self.snapshot.suppressed().rows(self.entity);
+            let codes = names.codes.clone();
+            let set = rows_with_codes(named.by_name, codes, withheld, self.deadline)?;
             return self.first_of(&set, tier, best);
         }
         let mut outcome = Ok(());
         named.by_name.each_row(names.ranks.clone(), |row| {
-            outcome = best.offer(&self.ranking, tier, row);
+            if !self.is_withheld(row) {
+                outcome = best.offer(&self.ranking, tier, row);
+            }
             outcome.is_ok()
         })?;
         Ok(outcome?)

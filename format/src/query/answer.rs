@@ -71,7 +71,7 @@ impl Query {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Answer, AnswerError> {
-        let filter = Filter::new(self.sides(snapshot, deadline)?, snapshot.count(self.entity));
+        let filter = self.matches(snapshot, deadline)?;
         let keys: Result<Vec<Sort<'_>>, AnswerError> = self
             .orders()
             .into_iter()
@@ -93,7 +93,7 @@ impl Query {
             let sorter = Sorter { ids, by_id: snapshot.id_order(self.entity)?, deadline };
             let rows = sorter.page(&set, &keys, self.first(), self.per_page as usize)?;
             let ordering = match set {
-                Set::All(_) => "read from the order",
+                Set::All(_) | Set::AllBut(..) => "read from the order",
                 Set::Few(_) => "selected by their keys",
                 Set::Many(..) => "found by the order's ladder",
             };
@@ -113,11 +113,21 @@ impl Query {
         Ok(Answer { count, rows, plan })
     }
 
+    /// The rows that match, chunk by chunk.
+    pub(super) fn matches<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        deadline: Deadline<'s>,
+    ) -> Result<Filter<'s>, AnswerError> {
+        let filter = Filter::new(self.sides(snapshot, deadline)?, snapshot.count(self.entity));
+        Ok(filter.but(snapshot.suppressed().rows(self.entity)))
+    }
+
     /// The sets of every expression.
     ///
     /// Those beyond the first few that hold a bit for each row are intersected as they come, so
     /// that what is held does not grow with the number of expressions.
-    pub(super) fn sides<'s>(
+    fn sides<'s>(
         &self,
         snapshot: &'s Snapshot,
         deadline: Deadline<'s>,
@@ -158,11 +168,10 @@ impl Query {
         let first = self.first();
         let per_page = self.per_page as usize;
         if filter.sides().is_empty() {
-            let all = u64::from(filter.rows());
-            let from = first.min(all);
-            let to = (from + u64::from(self.per_page)).min(all);
-            // Both are at most the rows there are, a u32.
-            return Ok((all, (from as u32..to as u32).collect()));
+            let all = u64::from(filter.rows()) - filter.withheld().len() as u64;
+            // At most the rows there are, a u32.
+            let rows = rows_from(first.min(all) as u32, filter.rows(), filter.withheld());
+            return Ok((all, rows.take(per_page).collect()));
         }
         let counts = filter.counts(deadline)?;
         let count = counts.iter().map(|count| u64::from(*count)).sum();
@@ -184,5 +193,36 @@ impl Query {
             before = after;
         }
         Ok((count, page))
+    }
+}
+
+/// The rows from a place on among so many but those withheld, which ascend.
+fn rows_from(place: u32, rows: u32, withheld: &[u32]) -> impl Iterator<Item = u32> {
+    // So many of them stand before the row at the place: before the one of them with this number stand
+    // as many fewer of the others.
+    let (mut low, mut high) = (0, withheld.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if withheld[middle] - middle as u32 <= place { low = middle + 1 } else { high = middle }
+    }
+    let mut next = withheld[low..].iter().copied().peekable();
+    (place + low as u32..rows).filter(move |row| next.next_if_eq(row).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rows_from;
+
+    #[test]
+    fn a_place_among_all_rows_but_some_is_found_without_counting() {
+        for withheld in
+            [&[][..], &[0], &[0, 1, 2], &[3, 4, 9], &[9], &[0, 2, 4, 6, 8], &[5, 6, 7, 8, 9]]
+        {
+            let shown: Vec<u32> = (0..10).filter(|row| !withheld.contains(row)).collect();
+            for place in 0..=shown.len() {
+                let found: Vec<u32> = rows_from(place as u32, 10, withheld).collect();
+                assert_eq!(found, shown[place..], "{withheld:?} from {place}");
+            }
+        }
     }
 }

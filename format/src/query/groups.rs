@@ -5,11 +5,7 @@
 
 use std::cmp::Reverse;
 
-use super::{
-    AnswerError, Deadline, Query,
-    matches::{Chunk, Filter},
-    set::has_bit,
-};
+use super::{AnswerError, Deadline, Query, matches::Chunk, set::has_bit};
 use crate::{
     entity::{Entity, NO_ID},
     keys::{Index, Keys},
@@ -84,7 +80,7 @@ impl Query {
         snapshot: &Snapshot,
         deadline: Deadline,
     ) -> Result<Groups, AnswerError> {
-        let filter = Filter::new(self.sides(snapshot, deadline)?, snapshot.count(self.entity));
+        let filter = self.matches(snapshot, deadline)?;
         let mut counted = self.candidates(grouping, snapshot, deadline)?;
         for chunk in 0..filter.chunks() {
             deadline.check()?;

@@ -2,7 +2,7 @@
 
 use super::{
     AnswerError, Deadline,
-    side::{Side, fill, points_of},
+    side::{Side, clear, fill, points_of},
 };
 use crate::{
     postings::{ARRAY_ROWS_MAX, Bits, CHUNK_ROWS, NO_BITS, View, count_bits, each_bit},
@@ -19,6 +19,8 @@ pub(super) struct Filter<'s> {
     counts_max: Vec<u64>,
     /// Rows there are.
     rows: u32,
+    /// Those that match nothing, ascending.
+    withheld: &'s [u32],
 }
 
 /// The matching rows of one chunk.
@@ -56,7 +58,17 @@ impl<'s> Filter<'s> {
             sides.into_iter().map(|side| (side.count_max(rows), side)).collect();
         counted.sort_by_key(|(count_max, _)| *count_max);
         let (counts_max, sides) = counted.into_iter().unzip();
-        Filter { sides, counts_max, rows }
+        Filter { sides, counts_max, rows, withheld: &[] }
+    }
+
+    /// The same, but for rows that match nothing whatever the sides hold: ascending.
+    pub fn but(self, withheld: &'s [u32]) -> Filter<'s> {
+        Filter { withheld, ..self }
+    }
+
+    /// Rows that match nothing, ascending.
+    pub fn withheld(&self) -> &'s [u32] {
+        self.withheld
     }
 
     /// How many rows each side holds at most.
@@ -81,6 +93,21 @@ impl<'s> Filter<'s> {
 
     /// The matches of a chunk.
     pub fn chunk(&self, chunk: u32) -> Result<Chunk, RenderError> {
+        let mut found = self.held(chunk)?;
+        let withheld = points_of(self.withheld, chunk);
+        if !withheld.is_empty() {
+            match &mut found {
+                Chunk::Array(lows) => lows.retain(|low| {
+                    withheld.binary_search(&(chunk << 16 | u32::from(*low))).is_err()
+                }),
+                Chunk::Bits(bits) => clear(withheld, bits),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The rows of a chunk that every side holds.
+    fn held(&self, chunk: u32) -> Result<Chunk, RenderError> {
         let Some((first, others)) = self.sides.split_first() else {
             let mut bits = Box::new(NO_BITS);
             fill(&mut bits, self.rows, chunk);
@@ -178,7 +205,12 @@ impl<'s> Filter<'s> {
             && let ([super::side::Atom::List(list)], false) =
                 (side.atoms.as_slice(), side.is_negated)
         {
-            let counts = (0..self.chunks()).map(|chunk| Ok(list.view(chunk)?.count()));
+            let counts = (0..self.chunks()).map(|chunk| {
+                let view = list.view(chunk)?;
+                let withheld = points_of(self.withheld, chunk).iter();
+                let listed = withheld.filter(|row| view.contains(**row as u16)).count();
+                Ok(view.count() - listed as u32)
+            });
             return counts.collect();
         }
         let mut counts = Vec::with_capacity(self.chunks() as usize);

@@ -34,7 +34,8 @@ pub trait Library: Referents {
     /// Where the bytes are damaged.
     fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, RenderError>;
 
-    /// Shows `visit` each value at each end of a tree through the record in a row.
+    /// Shows `visit` each value at each end of a tree through the record in a row; of one that is
+    /// withheld, none.
     ///
     /// # Errors
     ///
@@ -53,6 +54,10 @@ impl Referents for Snapshot {
         Snapshot::count(self, entity)
     }
 
+    fn is_withheld(&self, entity: Entity, row: u32) -> bool {
+        self.suppressed().has(entity, row)
+    }
+
     fn row_id(&self, entity: Entity, row: u32) -> Result<u64, RenderError> {
         Snapshot::row_id(self, entity, row)
     }
@@ -68,14 +73,14 @@ impl Referents for Snapshot {
 
 impl Library for Snapshot {
     fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, RenderError> {
-        Ok(match self.find(entity, id)? {
+        Ok(match self.held(entity, id)? {
             Found::Merged(into) => into,
             Found::Row(_) | Found::Absent => id,
         })
     }
 
     fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, RenderError> {
-        match self.find(entity, id)? {
+        match self.held(entity, id)? {
             Found::Row(row) => Ok(row..row + 1),
             Found::Merged(_) | Found::Absent => self.strays(entity, id),
         }
@@ -88,6 +93,9 @@ impl Library for Snapshot {
         tree: &Tree,
         visit: &mut dyn FnMut(usize, Gathered<'_>),
     ) -> Result<(), RenderError> {
+        if self.suppressed().has(entity, row) {
+            return Ok(());
+        }
         with_record!(entity, R => {
             let record = self.archived::<R>(row)?.ok_or(RenderError::Record)?;
             record.gather(tree, visit);

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    AnswerError, Deadline, Expression, Operand,
+    AnswerError, Deadline, Expression, Operand, Predicate, Query,
+    matches::Filter,
     range::ValueRange,
     scanned,
     side::{Atom, Side},
@@ -42,7 +43,7 @@ pub(super) fn resolve<'s>(
     }
     for operand in &expression.operands {
         deadline.check()?;
-        resolving.operand(expression.index, operand)?;
+        resolving.operand(expression, operand)?;
     }
     Ok(resolving.into_side(expression))
 }
@@ -61,8 +62,8 @@ impl<'s> Resolving<'s> {
         Side { is_negated: expression.is_negated, atoms, text: expression.text.clone() }
     }
 
-    fn operand(&mut self, index: Index, operand: &Operand) -> Result<(), AnswerError> {
-        match (index, operand) {
+    fn operand(&mut self, expression: &Expression, operand: &Operand) -> Result<(), AnswerError> {
+        match (expression.index, operand) {
             (_, Operand::Nothing) | (Index::Ids, Operand::Null) => {}
             (Index::Ids, Operand::Record(entity, id)) => {
                 let published = self.snapshot.count(self.entity);
@@ -77,9 +78,10 @@ impl<'s> Resolving<'s> {
                     false => self.union.atom(Atom::Absent(presence)),
                 }
             }
-            (Index::Names { named, .. }, Operand::Null) => {
+            (Index::Names { entity, rows, named }, Operand::Null) => {
                 let presence = self.snapshot.lists(self.entity)?.presence(named)?;
                 self.union.atom(Atom::Absent(presence));
+                self.unnamed(entity, rows, expression)?;
             }
             (Index::Names { entity, rows, .. }, Operand::Term(name)) => {
                 self.by_name(entity, rows, *name)?;
@@ -95,10 +97,10 @@ impl<'s> Resolving<'s> {
     }
 
     /// The rows with an id: its record's, or those of strays. A merged id is the one it lives in,
-    /// as it is in references.
+    /// as it is in references, and what is withheld is still referred to.
     fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, RenderError> {
-        let (id, found) = match self.snapshot.find(entity, id)? {
-            Found::Merged(into) => (into, self.snapshot.find(entity, into)?),
+        let (id, found) = match self.snapshot.held(entity, id)? {
+            Found::Merged(into) => (into, self.snapshot.held(entity, into)?),
             found => (id, found),
         };
         match found {
@@ -155,14 +157,64 @@ impl<'s> Resolving<'s> {
         for lists_of_names in own.into_iter().chain(keys.stray_names) {
             let Some(named) = names.find(lists_of_names, name)? else { continue };
             let mut rows = Vec::with_capacity(named.count() as usize);
+            let suppressed = self.snapshot.suppressed();
             named.each(|row| {
-                rows.push(row);
+                if !suppressed.has(target, row) {
+                    rows.push(row);
+                }
                 true
             })?;
             for (at, row) in (0..).zip(rows) {
                 self.look_at_clock(at)?;
                 self.term(file, lists, Term::from(row))?;
             }
+        }
+        Ok(())
+    }
+
+    /// The rows that refer to what is withheld and to nothing that has a name.
+    ///
+    /// Cost: of each that refers to something withheld, a look at its record.
+    fn unnamed(
+        &mut self,
+        target: Entity,
+        lists: usize,
+        expression: &Expression,
+    ) -> Result<(), AnswerError> {
+        let withheld = self.snapshot.suppressed().rows_and_strays(target);
+        if withheld.is_empty() {
+            return Ok(());
+        }
+        let file = self.snapshot.lists(self.entity)?;
+        let mut referring = Union::new(self.union.rows());
+        for (at, row) in (0..).zip(withheld) {
+            self.look_at_clock(at)?;
+            if let Some(list) = file.find(lists, Term::from(*row))? {
+                referring.list(list)?;
+            }
+        }
+        let is_null =
+            Expression { is_negated: false, operands: vec![Operand::Null], ..expression.clone() };
+        let query = Query { filter: vec![is_null], ..Query::new(self.entity) };
+        let predicate = Predicate::new(&query, self.snapshot)?;
+        let atoms = referring.into_atoms();
+        let side = Side { is_negated: false, atoms, text: String::new() };
+        let filter = Filter::new(vec![side], self.union.rows());
+        for chunk in 0..filter.chunks() {
+            let mut outcome = Ok(());
+            let mut looked = 0;
+            filter.chunk(chunk)?.each(|low| {
+                let row = chunk << 16 | u32::from(low);
+                outcome = self.look_at_clock(looked).and_then(|()| {
+                    if predicate.holds(self.snapshot, row)? {
+                        self.union.row(row);
+                    }
+                    Ok(())
+                });
+                looked += 1;
+                outcome.is_ok()
+            });
+            outcome?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::{
     AnswerError, Deadline,
     matches::{Chunk, Filter},
     range::ValueRange,
-    side::{Atom, Side, add_points},
+    side::{Atom, Side, add_points, clear, points_of},
     walk::run_of,
 };
 use crate::{
@@ -22,6 +22,8 @@ pub(super) const CHUNK_WORDS: usize = CHUNK_ROWS / 64;
 pub(crate) enum Set {
     /// All of so many.
     All(u32),
+    /// All of so many but these, which are not many: ascending.
+    AllBut(u32, Box<[u32]>),
     /// These, ascending.
     Few(Vec<u32>),
     /// A bit for each row of whole chunks, and how many are set.
@@ -32,7 +34,10 @@ impl Set {
     /// The matches of a filter.
     pub(super) fn of(filter: &Filter<'_>, deadline: Deadline<'_>) -> Result<Set, AnswerError> {
         if filter.sides().is_empty() {
-            return Ok(Set::All(filter.rows()));
+            return Ok(match filter.withheld() {
+                [] => Set::All(filter.rows()),
+                withheld => Set::AllBut(filter.rows(), withheld.into()),
+            });
         }
         let mut building = SetBuilder::new(filter.chunks());
         for chunk in 0..filter.chunks() {
@@ -74,6 +79,10 @@ impl Set {
         let mut own = NO_BITS;
         match self {
             Set::All(_) => own.fill(u64::MAX),
+            Set::AllBut(_, others) => {
+                own.fill(u64::MAX);
+                clear(points_of(others, chunk), &mut own);
+            }
             Set::Many(words, _) => own.copy_from_slice(chunk_words(words, chunk)),
             Set::Few(few) => add_points(few, chunk, &mut own),
         }
@@ -84,18 +93,20 @@ impl Set {
 
     /// The set as a side of another filter.
     pub(super) fn into_side(self) -> Side<'static> {
-        let atom = match self {
-            Set::All(rows) => Atom::Rows(0..rows),
-            Set::Few(few) => Atom::Points(few),
-            Set::Many(words, _) => Atom::Bits(words),
+        let (is_negated, atom) = match self {
+            Set::All(rows) => (false, Atom::Rows(0..rows)),
+            Set::AllBut(_, others) => (true, Atom::Points(others.into_vec())),
+            Set::Few(few) => (false, Atom::Points(few)),
+            Set::Many(words, _) => (false, Atom::Bits(words)),
         };
-        Side { is_negated: false, atoms: vec![atom], text: String::new() }
+        Side { is_negated, atoms: vec![atom], text: String::new() }
     }
 
     /// How many rows.
     pub fn count(&self) -> u64 {
         match self {
             Set::All(rows) => u64::from(*rows),
+            Set::AllBut(rows, others) => u64::from(*rows) - others.len() as u64,
             Set::Few(few) => few.len() as u64,
             Set::Many(_, count) => *count,
         }
@@ -105,6 +116,7 @@ impl Set {
     pub fn contains(&self, row: u32) -> bool {
         match self {
             Set::All(_) => true,
+            Set::AllBut(_, others) => others.binary_search(&row).is_err(),
             Set::Few(few) => few.binary_search(&row).is_ok(),
             Set::Many(words, _) => has_bit(words, row),
         }

@@ -183,6 +183,13 @@ pub(super) fn points_of(points: &[u32], chunk: u32) -> &[u32] {
     &points[from..to]
 }
 
+/// Clears the bits of a chunk's rows.
+pub(super) fn clear(points: &[u32], bits: &mut Bits) {
+    for low in points.iter().map(|row| row & 0xffff) {
+        bits[low as usize / 64] &= !(1 << (low % 64));
+    }
+}
+
 /// Sets the bits of those of ascending rows that lie in a chunk.
 pub(super) fn add_points(points: &[u32], chunk: u32, bits: &mut Bits) {
     for low in points_of(points, chunk).iter().map(|row| row & 0xffff) {

@@ -45,15 +45,16 @@ pub(crate) fn first_of(
     Sorter { ids, by_id, deadline }.page(set, &keys, 0, count)
 }
 
-/// The rows whose values of an order have these codes.
+/// The rows whose values of an order have these codes, but for those withheld.
 pub(crate) fn rows_with_codes(
     order: Order<'_>,
     codes: Range<u64>,
+    withheld: &[u32],
     deadline: Deadline<'_>,
 ) -> Result<Set, AnswerError> {
     let atoms = vec![ValueRange::new(order, codes)?.into_atom()];
     let side = Side { is_negated: false, atoms, text: String::new() };
-    Set::of(&Filter::new(vec![side], order.rows()), deadline)
+    Set::of(&Filter::new(vec![side], order.rows()).but(withheld), deadline)
 }
 
 /// What sorting looks up.
@@ -125,7 +126,7 @@ impl<'s> Sorter<'s> {
         from: u64,
         count: usize,
     ) -> Result<Vec<u32>, AnswerError> {
-        let walk = Walk::new(set, key.order, self.deadline);
+        let walk = Walk::new(set, key.order, self.ids, self.deadline);
         if !key.is_reversed {
             return walk.take(from, count);
         }
@@ -154,7 +155,7 @@ impl<'s> Sorter<'s> {
         let (Some(first), Some(last)) = (codes.first().copied(), codes.last().copied()) else {
             return Ok(Vec::new());
         };
-        let walk = Walk::new(set, key.order, self.deadline);
+        let walk = Walk::new(set, key.order, self.ids, self.deadline);
         // How many matches come before the run of the page's first row.
         let ranks = key.order.ranks_of(run_of(key.order, first))?;
         let before = match key.is_reversed && first != key.order.no_code() {

@@ -1,12 +1,15 @@
 //! Walking an order: which rows of a set stand at which places of it, either way.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::HashMap,
+};
 
 use super::{
     AnswerError, Deadline,
     set::{CHUNK_WORDS, Set},
 };
-use crate::{orders::Order, postings::View, render::RenderError};
+use crate::{ids::Ids, orders::Order, postings::View, render::RenderError};
 
 /// Rows of an order read at a time.
 const STRETCH_ROWS: u32 = 4_096;
@@ -20,14 +23,25 @@ pub(super) fn run_of(order: Order<'_>, code: u64) -> std::ops::Range<u64> {
 pub(super) struct Walk<'a, 's> {
     set: &'a Set,
     order: Order<'s>,
+    /// What ties stand by.
+    ids: &'s Ids,
     deadline: Deadline<'s>,
     /// How many of the set stand before a step, once it was counted.
     counted: RefCell<HashMap<usize, u64>>,
+    /// Of a set that is all but some rows, the code and id of each of these, ascending, and so in the
+    /// order, once they were asked for.
+    others: OnceCell<Vec<(u64, u64)>>,
 }
 
 impl<'a, 's> Walk<'a, 's> {
-    pub fn new(set: &'a Set, order: Order<'s>, deadline: Deadline<'s>) -> Walk<'a, 's> {
-        Walk { set, order, deadline, counted: RefCell::default() }
+    pub fn new(
+        set: &'a Set,
+        order: Order<'s>,
+        ids: &'s Ids,
+        deadline: Deadline<'s>,
+    ) -> Walk<'a, 's> {
+        let (counted, others) = (RefCell::default(), OnceCell::new());
+        Walk { set, order, ids, deadline, counted, others }
     }
 
     /// How many of the set stand before a rank.
@@ -37,6 +51,9 @@ impl<'a, 's> Walk<'a, 's> {
         }
         if self.order.is_row_order() {
             return Ok(self.before_row(rank));
+        }
+        if let Set::AllBut(_, rows) = self.set {
+            return Ok(u64::from(rank) - self.others_before(rows, rank)?);
         }
         let steps = self.order.steps_below(rank.saturating_add(1))?;
         let (mut at, mut count) = (0, 0);
@@ -51,9 +68,48 @@ impl<'a, 's> Walk<'a, 's> {
         Ok(count)
     }
 
+    /// How many of the rows that the set lacks stand before a rank.
+    ///
+    /// Cost: the first time, a look at each of them.
+    fn others_before(&self, rows: &[u32], rank: u32) -> Result<u64, AnswerError> {
+        if rank >= self.order.rows() {
+            return Ok(rows.len() as u64);
+        }
+        let place_of = |row: u32| -> Result<(u64, u64), RenderError> {
+            Ok((self.order.code_of(row)?, self.ids.id(row as usize)?))
+        };
+        let others = match self.others.get() {
+            Some(others) => others,
+            None => {
+                let mut others: Vec<(u64, u64)> =
+                    rows.iter().map(|row| place_of(*row)).collect::<Result<_, _>>()?;
+                others.sort_unstable();
+                self.deadline.check()?;
+                self.others.get_or_init(|| others)
+            }
+        };
+        let place = place_of(self.order.row_at(rank)?)?;
+        Ok(others.partition_point(|other| *other < place) as u64)
+    }
+
+    /// The rank of the row at a place of a set that is all but some rows; beyond the last where there
+    /// is none.
+    fn rank_at(&self, place: u64) -> Result<u32, AnswerError> {
+        // The last rank before which no more of them stand is that of one of them.
+        let (mut low, mut high) = (0, self.order.rows());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.before(middle + 1)? <= place { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
     fn before_row(&self, row: u32) -> u64 {
         match self.set {
             Set::All(_) => u64::from(row),
+            Set::AllBut(_, others) => {
+                u64::from(row) - others.partition_point(|other| *other < row) as u64
+            }
             Set::Few(few) => few.partition_point(|few| *few < row) as u64,
             Set::Many(words, _) => {
                 let whole = &words[..row as usize / 64];
@@ -98,7 +154,10 @@ impl<'a, 's> Walk<'a, 's> {
             }
             return Ok(page);
         }
-        let (mut rank, mut skipped) = self.nearest(from)?;
+        let (mut rank, mut skipped) = match self.set {
+            Set::AllBut(..) => (self.rank_at(from)?, from),
+            _ => self.nearest(from)?,
+        };
         if self.order.is_row_order()
             && let Set::Many(words, _) = self.set
         {

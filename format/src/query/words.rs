@@ -11,7 +11,7 @@ const BEYOND: u8 = 0xff;
 /// Words that are met at a time: what each holds, at most a bit a row, is held for no more of them.
 const WORDS_MET: usize = 4;
 
-/// The rows whose names hold, for each of these, a word that begins so.
+/// The rows whose names hold, for each of these, a word that begins so; none of those withheld.
 pub(crate) fn rows_of_words(
     snapshot: &Snapshot,
     entity: Entity,
@@ -31,7 +31,8 @@ pub(crate) fn rows_of_words(
             }
             sides.push(Side { is_negated: false, atoms, text: String::new() });
         }
-        let set = Set::of(&Filter::new(sides, rows), deadline)?;
+        let filter = Filter::new(sides, rows).but(snapshot.suppressed().rows(entity));
+        let set = Set::of(&filter, deadline)?;
         if set.count() == 0 {
             return Ok(set);
         }
@@ -120,7 +121,7 @@ pub(super) fn add_words<'s>(
         Set::Few(rows) => rows.into_iter().for_each(|row| union.row(row)),
         Set::Many(bits, _) => union.bits(bits),
         // No filter without sides was asked.
-        Set::All(_) => return Err(RenderError::Record.into()),
+        Set::All(_) | Set::AllBut(..) => return Err(RenderError::Record.into()),
     }
     Ok(())
 }

@@ -11,7 +11,9 @@ use std::{
 
 use blake3::Hash;
 
-use super::{STRINGS_PREFIX_BYTES, Snapshot, Store, archive_path, archives, hold::hold};
+use super::{
+    Mapped, STRINGS_PREFIX_BYTES, Snapshot, Store, Suppressed, archive_path, archives, hold::hold,
+};
 use crate::{
     archive::{Archive, ArchiveError},
     blobs::Blobs,
@@ -264,7 +266,8 @@ impl<'p> Opening<'p> {
             .map_err(|error| refuse(self.path, "strings", error.into()))?;
         let path = self.path.to_path_buf();
         let Opening { manifest, lock, hashes, .. } = self;
-        Snapshot { path, manifest, _lock: lock, stores, strings, hashes }.unfaulted()
+        let mapped = Mapped { path, manifest, _lock: lock, stores, strings, hashes };
+        Snapshot { mapped: Arc::new(mapped), suppressed: Suppressed::default() }.unfaulted()
     }
 
     fn store(&self, entity: Entity) -> Result<Store, OpenError> {

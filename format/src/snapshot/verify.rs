@@ -32,15 +32,15 @@ impl Snapshot {
     ///
     /// The first promise broken.
     pub fn verify(&self) -> Result<(), OpenError> {
-        for entry in &self.manifest.files {
-            let refuse = |cause| refuse(&self.path, &entry.path, cause);
-            let file = open_regular(&self.path.join(&entry.path)).map_err(refuse)?;
+        for entry in &self.manifest().files {
+            let refuse = |cause| refuse(self.path(), &entry.path, cause);
+            let file = open_regular(&self.path().join(&entry.path)).map_err(refuse)?;
             let found = hash_file(file).map_err(|error| refuse(error.into()))?;
             check_hash(entry, found).map_err(refuse)?;
         }
         for entity in Entity::all() {
             let in_file =
-                |(kind, cause)| refuse(&self.path, &archive_path(kind, Some(entity)), cause);
+                |(kind, cause)| refuse(self.path(), &archive_path(kind, Some(entity)), cause);
             self.verify_records(entity).map_err(in_file)?;
             let mut sets = [0, 1].map(|_| RowSet::new(self.rows(entity)));
             self.verify_lists(entity, &mut sets).map_err(|cause| in_file((Kind::Lists, cause)))?;

@@ -17,7 +17,7 @@ use crate::{
 impl Snapshot {
     /// Every archive it has open.
     pub fn archives(&self) -> impl Iterator<Item = &Archive> {
-        let of_stores = self.stores.iter().flat_map(|store| {
+        let of_stores = self.mapped.stores.iter().flat_map(|store| {
             let optional = [
                 store.names.as_ref().map(Blobs::archive),
                 store.lists.as_ref().map(ListsFile::archive),
@@ -30,13 +30,13 @@ impl Snapshot {
                 .into_iter()
                 .chain(optional.into_iter().flatten())
         });
-        of_stores.chain([self.strings.archive()])
+        of_stores.chain([self.mapped.strings.archive()])
     }
 
     /// Its files, as the manifest names them, each mapped or held.
     fn files(&self) -> impl Iterator<Item = (&str, &Map)> {
         let archives = self.archives().map(|archive| (archive.file(), archive.map()));
-        archives.chain([(HASHES, &*self.hashes)])
+        archives.chain([(HASHES, &*self.mapped.hashes)])
     }
 
     /// The first of its files that could not be read since it was opened; `None` where all could. Nothing
@@ -63,7 +63,7 @@ impl Snapshot {
     pub(super) fn demand_unfaulted(&self) -> Result<(), OpenError> {
         let Some(fault) = self.fault() else { return Ok(()) };
         let file = fault.file().to_owned();
-        Err(OpenError { path: self.path.clone(), file, cause: Cause::Content(fault.into()) })
+        Err(OpenError { path: self.mapped.path.clone(), file, cause: Cause::Content(fault.into()) })
     }
 
     /// Looks whether its files are still what they were; those that were written to since the last look,
@@ -80,7 +80,7 @@ impl Snapshot {
         }
         let mut written = Vec::new();
         for (file, map) in self.files() {
-            match map.look(&self.path.join(file)) {
+            match map.look(&self.mapped.path.join(file)) {
                 Change::None => {}
                 Change::Written => written.push(file),
                 Change::Resized { expected, found } => {
