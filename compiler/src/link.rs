@@ -17,6 +17,7 @@ mod resolve;
 mod side;
 mod taxonomy;
 mod types;
+mod withheld;
 
 use std::{
     fs::File,
@@ -57,6 +58,8 @@ pub struct Tally {
     pub merged: u64,
     /// Not asked for by `--where`, nor by a record that is.
     pub excluded: u64,
+    /// Left out by `--suppress`.
+    pub suppressed: u64,
     /// Set aside as bad.
     pub quarantined: u64,
     /// Published without a line of its own.
@@ -79,6 +82,7 @@ impl Tally {
                 + self.superseded
                 + self.merged
                 + self.excluded
+                + self.suppressed
                 + self.quarantined
     }
 }

@@ -151,7 +151,7 @@ impl RunReport {
         let mut text = String::new();
         let _ = writeln!(
             text,
-            "{:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>12}{:>9}{:>12}",
+            "{:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>12}{:>12}{:>9}{:>12}",
             "entity",
             "read",
             "published",
@@ -159,6 +159,7 @@ impl RunReport {
             "superseded",
             "merged",
             "excluded",
+            "suppressed",
             "bad",
             "derived",
             "dangling"
@@ -166,13 +167,14 @@ impl RunReport {
         for (entity, tally) in &self.entities {
             let _ = writeln!(
                 text,
-                "{entity:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>12}{:>9}{:>12}",
+                "{entity:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>12}{:>12}{:>9}{:>12}",
                 tally.read,
                 tally.published(),
                 tally.duplicates,
                 tally.superseded,
                 tally.merged,
                 tally.excluded,
+                tally.suppressed,
                 tally.quarantined,
                 tally.derived,
                 tally.dangling

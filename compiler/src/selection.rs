@@ -1,12 +1,14 @@
-//! `--where`: which records a snapshot is made of, in the words of the lists' `filter`.
+//! Which records a snapshot is made of: `--where`, in the words of the lists' `filter`, and `--suppress`,
+//! by their ids.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
 use clap::Args;
 use pinakes_format::{
     entity::{CATALOG, Entity},
     manifest::Filters,
     query::{Query, Refusal, nearest},
+    suppression::Suppression,
 };
 
 use crate::error::{Error, Result};
@@ -21,12 +23,21 @@ pub struct SelectionArgs {
     /// entities each choose records of their own. Everything else is counted as excluded.
     #[arg(long = "where", value_name = "ENTITY:FILTER", env = "PINAKES_WHERE")]
     wheres: Vec<String>,
+
+    /// Leave out the records whose ids stand in this file, one a line, as if the inputs did not have
+    /// them: `HX_W12`, `W12`, `https://openalex.org/W12`, `fields/17`; what follows a `#` is a comment.
+    /// What refers to such a record keeps its id, without a name. An id that the inputs do not have is
+    /// counted and no error.
+    #[arg(long, value_name = "FILE", env = "PINAKES_SUPPRESS")]
+    suppress: Option<PathBuf>,
 }
 
-/// The records that are asked for; everything they refer to belongs to them.
+/// The records that are asked for, and everything they refer to; all, where nothing is asked for. But
+/// for those that are suppressed.
 #[derive(Debug)]
 pub struct Selection {
     queries: BTreeMap<Entity, Query>,
+    suppression: Suppression,
     /// Whether a snapshot is published even where nothing matches.
     allows_none: bool,
 }
@@ -39,7 +50,10 @@ impl SelectionArgs {
     ///
     /// A usage error that says of every part what is wrong with it, and what would be right.
     pub fn read(&self, allows_none: bool) -> Result<Option<Selection>> {
-        if self.wheres.is_empty() {
+        let suppression = self.suppress.as_deref().map(Suppression::read).transpose();
+        let suppression = suppression.map_err(|error| Error::Usage(error.to_string()))?;
+        let suppression = suppression.unwrap_or_default();
+        if self.wheres.is_empty() && suppression.is_empty() {
             return Ok(None);
         }
         let mut queries = BTreeMap::new();
@@ -50,7 +64,7 @@ impl SelectionArgs {
             }
         }
         if refusals.is_empty() {
-            return Ok(Some(Selection { queries, allows_none }));
+            return Ok(Some(Selection { queries, suppression, allows_none }));
         }
         let mut text = String::from("nothing was read, since what to publish is not understood");
         for (given, refused) in refusals {
@@ -98,6 +112,16 @@ impl Selection {
         self.allows_none
     }
 
+    /// What is left out, whatever is asked for.
+    pub fn suppression(&self) -> &Suppression {
+        &self.suppression
+    }
+
+    /// Whether something is asked for; all is, where nothing is.
+    pub fn has_queries(&self) -> bool {
+        !self.queries.is_empty()
+    }
+
     /// The question to each list.
     pub fn queries(&self) -> impl Iterator<Item = &Query> {
         self.queries.values()
@@ -125,7 +149,7 @@ mod tests {
 
     fn read(wheres: &[&str]) -> Result<Option<Selection>> {
         let wheres = wheres.iter().map(|text| (*text).to_owned()).collect();
-        SelectionArgs { wheres }.read(false)
+        SelectionArgs { wheres, suppress: None }.read(false)
     }
 
     #[test]

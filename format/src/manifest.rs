@@ -32,6 +32,9 @@ pub struct Manifest {
     /// What was chosen of that; not there where everything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
+    /// Records left out by a list of ids, of every entity that had any.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub suppressed: BTreeMap<String, u64>,
     /// Rows by entity.
     pub counts: BTreeMap<String, Counts>,
     /// Every other file, ascending by path.
@@ -173,6 +176,7 @@ mod tests {
                 parts: vec!["ab".into()],
             },
             selection: None,
+            suppressed: BTreeMap::new(),
             counts: BTreeMap::from([(
                 "outputs".into(),
                 Counts { published: 1, rows: 2, redirects: 0 },

@@ -72,6 +72,15 @@ impl Numbered {
         (word >> bit & 1 == 1).then(|| self.before[at] + below.count_ones())
     }
 
+    /// How many rows are marked before one.
+    pub fn before(&self, row: u32) -> u32 {
+        let (at, bit) = (row as usize / WORD_BITS, row as usize % WORD_BITS);
+        match (self.words.get(at), self.before.get(at)) {
+            (Some(word), Some(before)) => before + (word & ((1 << bit) - 1)).count_ones(),
+            _ => self.words.iter().map(|word| word.count_ones()).sum(),
+        }
+    }
+
     /// The old numbers, ascending.
     pub fn rows(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(at, word)| rows_of(at, *word))
@@ -94,7 +103,10 @@ mod tests {
             for row in 0..count as u32 {
                 let expected = rows.iter().position(|known| *known == row);
                 assert_eq!(numbered.of(row), expected.map(|at| at as u32), "{row} of {rows:?}");
+                let before = rows.iter().filter(|known| **known < row).count();
+                assert_eq!(numbered.before(row), before as u32, "{row} of {rows:?}");
             }
+            assert_eq!(numbered.before(u32::MAX), rows.len() as u32);
         };
         check(0, &[]);
         check(1, &[0]);

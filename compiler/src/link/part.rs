@@ -1,4 +1,5 @@
-//! A part of what objects hold: the records that `--where` asks for, and all they refer to.
+//! A part of what objects hold: the records that `--where` asks for, and all they refer to; or all, but
+//! for those that `--suppress` names.
 //!
 //! Everything is merged and resolved as if all were published. Then each record of an entity that
 //! is asked about is linked, in memory, and held to its filter; from those that match, references
@@ -9,6 +10,7 @@
 //! Held in memory is a bit for each row, and while they are numbered half a bit more.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     io::{self, BufWriter, Seek, Write},
     ops::Range,
 };
@@ -38,6 +40,7 @@ use super::{
     resolve::{Kept, Resolved, Stray, Strays},
     taxonomy::{LEVELS, relatives},
     types::TypeSums,
+    withheld::Withheld,
 };
 use crate::{
     error::{Error, Result},
@@ -55,37 +58,39 @@ struct Reached {
     codes: Marks,
 }
 
+/// A part that was found, and what to know of the whole to write it.
+pub(super) struct Part {
+    pub kept: Kept,
+    /// The sums of the whole's institutions by type, by the codes of the part.
+    pub type_sums: TypeSums,
+    /// The codes of the types of sources that are withheld, by the rows in place of them.
+    pub withheld_kinds: BTreeMap<u32, u32>,
+    /// How many ids to be withheld lead nowhere.
+    pub unknown_ids: u64,
+}
+
 impl Linker<'_> {
-    /// Finds what is asked for; the plan is that of the whole. With it come the sums of the whole's
-    /// institutions by type, by the codes of the part.
+    /// Finds what is asked for; the plan is that of the whole.
     ///
     /// # Errors
     ///
     /// Where nothing matches and that is not allowed, or an object makes no sense.
-    pub(super) fn reach(
-        &self,
-        selection: &Selection,
-        plan: &Plan<'_, '_>,
-    ) -> Result<(Kept, TypeSums)> {
-        let whole = Whole::new(plan)?;
-        let reached = Reached {
-            rows: plan
-                .rows
-                .iter()
-                .zip(Entity::all())
-                .map(|(rows, entity)| {
-                    Marks::none(rows.order.len() + plan.resolved.strays.of(entity as u8).len())
-                })
-                .collect(),
-            codes: Marks::none(whole.codes.len()),
-        };
-        let mut matches = 0;
-        for query in selection.queries() {
-            let predicate = Predicate::new(query, &whole).map_err(|_| broken())?;
-            matches += whole.mark_matches(query.entity, &predicate, &reached)?;
-        }
-        if matches == 0 && !selection.allows_none() {
-            return Err(Error::NoneMatch);
+    pub(super) fn reach(&self, selection: &Selection, plan: &Plan<'_, '_>) -> Result<Part> {
+        let mut whole = Whole::new(plan)?;
+        whole.withheld = Withheld::find(selection.suppression(), &whole).map_err(|_| broken())?;
+        let reached = Reached::nothing(&whole);
+        if selection.has_queries() {
+            let mut matches = 0;
+            for query in selection.queries() {
+                let predicate = Predicate::new(query, &whole).map_err(|_| broken())?;
+                matches += whole.mark_matches(query.entity, &predicate, &reached)?;
+            }
+            if matches == 0 && !selection.allows_none() {
+                return Err(Error::NoneMatch);
+            }
+            whole.follow(&reached)?;
+        } else {
+            whole.mark_all_others(&reached)?;
         }
         // The list of institution types is there whatever institutions are.
         let types = Entity::InstitutionType;
@@ -94,14 +99,23 @@ impl Linker<'_> {
             let code = plan.resolved.strays.code(Table::InstitutionType, fixed.code);
             reached.mark_code(code.ok_or_else(broken)?)?;
         }
-        whole.follow(&reached)?;
-        let kept = Kept {
-            rows: reached.rows.into_iter().map(Marks::numbered).collect(),
-            codes: reached.codes.numbered(),
-        };
-        let sums = plan.sums_of_types()?.into_iter();
-        let sums = sums.filter_map(|(code, sum)| Some((kept.codes.of(code)?, sum))).collect();
-        Ok((kept, sums))
+        let sources = whole.withheld.records(Entity::Source).iter();
+        let kind_of = |row: &u32| Some((*row, *plan.source_kinds.get(*row as usize)?));
+        let kinds: Vec<(u32, u32)> = sources.filter_map(kind_of).collect();
+        for (_, code) in kinds.iter().filter(|(_, code)| *code != NO_CODE) {
+            reached.mark_code(*code)?;
+        }
+        let unknown_ids = whole.withheld.unknown;
+        let kept = whole.kept(reached.rows, reached.codes);
+        let type_sums = plan.sums_of_types()?.into_iter();
+        let type_sums =
+            type_sums.filter_map(|(code, sum)| Some((kept.codes.of(code)?, sum))).collect();
+        let withheld_kinds = kinds.into_iter().filter_map(|(row, code)| {
+            let code = if code == NO_CODE { code } else { kept.codes.of(code)? };
+            Some((kept.row(Entity::Source, row)?, code))
+        });
+        let withheld_kinds = withheld_kinds.collect();
+        Ok(Part { kept, type_sums, withheld_kinds, unknown_ids })
     }
 
     /// What is left of rows and of what mentions stand for.
@@ -115,16 +129,28 @@ impl Linker<'_> {
         let strays = self.reduce_strays(&rows, &resolved.strays, &kept)?;
         let rows: Result<Vec<Rows>> = rows
             .into_iter()
-            .zip(&kept.rows)
+            .zip(Entity::all())
             .zip(segments)
-            .map(|((rows, kept), segments)| self.reduce_rows(rows, kept, segments))
+            .map(|((rows, entity), segments)| self.reduce_rows(rows, entity, &kept, segments))
             .collect();
         let rows = rows?;
         Ok((rows, resolved.reduced(strays, kept)))
     }
 
-    fn reduce_rows(&self, rows: Rows, kept: &Numbered, segments: &Segments<'_>) -> Result<Rows> {
+    fn reduce_rows(
+        &self,
+        rows: Rows,
+        entity: Entity,
+        kept: &Kept,
+        segments: &Segments<'_>,
+    ) -> Result<Rows> {
         let count = rows.order.len();
+        let mut suppressed = 0;
+        for row in kept.nameless[entity as usize].records() {
+            let (_, _, key) = rows.place(*row as usize, segments).ok_or_else(broken)?;
+            suppressed += u64::from(key.origin.is_read());
+        }
+        let kept = &kept.rows[entity as usize];
         let mut order =
             BufWriter::with_capacity(1 << 18, self.spilled(unnamed_file(&self.scratch))?);
         let (mut read, mut derived) = (0, 0);
@@ -136,21 +162,27 @@ impl Linker<'_> {
         }
         let by_id = self.spilled(reduce_ids(&rows.by_id, kept, &self.scratch))?;
         let mut tally = rows.tally;
-        tally.excluded = tally.published_from_input - read;
+        tally.suppressed = suppressed;
+        tally.excluded = tally.published_from_input - read - suppressed;
         (tally.published_from_input, tally.derived) = (read, derived);
         let order = self.spilled(column(order, 8))?;
         Ok(Rows { order, by_id, tally, ..rows })
     }
 
     fn reduce_strays(&self, rows: &[Rows], strays: &Strays, kept: &Kept) -> Result<Strays> {
+        let stray_at = |at: usize| {
+            let stray = strays.get(at).ok_or_else(|| io::Error::other("a stray cannot be read"))?;
+            Ok(Stray { kind: stray.kind, id: stray.id, name: stray.name.map(str::to_owned) })
+        };
         let of_entity = |entity: Entity| {
             let count = rows[entity as usize].order.len();
             let numbered = &kept.rows[entity as usize];
             let places = strays.of(entity as u8);
-            places.clone().filter(move |at| {
+            let places = places.clone().filter(move |at| {
                 let row = u32::try_from(count + (at - places.start)).ok();
                 row.is_some_and(|row| numbered.of(row).is_some())
-            })
+            });
+            kept.nameless[entity as usize].among(entity, places.map(stray_at))
         };
         let codes = strays.of(TABLE_FIRST).start..strays.of(LAST_TABLE).end;
         let first = codes.start;
@@ -158,11 +190,7 @@ impl Linker<'_> {
             let code = u32::try_from(at - first).ok();
             code.is_some_and(|code| kept.codes.of(code).is_some())
         });
-        let places = Entity::all().flat_map(of_entity).chain(codes);
-        let all = places.map(|at| {
-            let stray = strays.get(at).ok_or_else(|| io::Error::other("a stray cannot be read"))?;
-            Ok(Stray { kind: stray.kind, id: stray.id, name: stray.name.map(str::to_owned) })
-        });
+        let all = Entity::all().flat_map(of_entity).chain(codes.map(stray_at));
         self.spilled(self.write_strays(all))
     }
 }
@@ -190,6 +218,12 @@ fn column(file: BufWriter<std::fs::File>, width: usize) -> io::Result<Column> {
 }
 
 impl Reached {
+    fn nothing(whole: &Whole<'_, '_, '_>) -> Reached {
+        let of_entity = |entity| Marks::none(whole.all_rows(entity) as usize);
+        let rows = Entity::all().map(of_entity).collect();
+        Reached { rows, codes: Marks::none(whole.codes.len()) }
+    }
+
     fn mark_row(&self, entity: Entity, row: u32) -> Result<()> {
         self.rows[entity as usize].mark(row).then_some(()).ok_or_else(broken)
     }
@@ -204,6 +238,8 @@ struct Whole<'p, 'a, 'o> {
     plan: &'p Plan<'a, 'o>,
     /// By code, its term.
     codes: Vec<Term>,
+    /// What is not kept, whatever refers to it.
+    withheld: Withheld,
 }
 
 impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
@@ -214,7 +250,66 @@ impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
             Some(text_term(&text.to_ascii_lowercase()))
         });
         let codes = codes.collect::<Option<Vec<Term>>>().ok_or_else(broken)?;
-        Ok(Whole { plan, codes })
+        Ok(Whole { plan, codes, withheld: Withheld::default() })
+    }
+
+    /// How many rows an entity has, strays included.
+    fn all_rows(&self, entity: Entity) -> u32 {
+        // Rows are limited to u32 when they are written.
+        self.count(entity) + self.plan.resolved.strays.of(entity as u8).len() as u32
+    }
+
+    /// What is reached, numbered.
+    fn kept(&mut self, rows: Vec<Marks>, codes: Marks) -> Kept {
+        let rows: Vec<Numbered> = rows.into_iter().map(Marks::numbered).collect();
+        let withheld = std::mem::take(&mut self.withheld);
+        let nameless = withheld.nameless(&rows, |entity, id| self.strays_with(entity, id).start);
+        Kept { rows, codes: codes.numbered(), nameless }
+    }
+
+    /// The rows of the strays with an id; where there are none, between those with others.
+    fn strays_with(&self, entity: Entity, id: u64) -> Range<u32> {
+        let strays = &self.plan.resolved.strays;
+        let places = strays.with_id(entity as u8, id);
+        let before = strays.of(entity as u8).start;
+        let row = |at: usize| self.count(entity) + (at - before) as u32;
+        row(places.start)..row(places.end)
+    }
+
+    /// Marks a row; of one that is withheld, what is to stand in place of it.
+    fn mark(&self, entity: Entity, row: u32, reached: &Reached) -> Result<()> {
+        if self.withheld.mark(entity, row) { Ok(()) } else { reached.mark_row(entity, row) }
+    }
+
+    /// Marks whatever is not withheld, but for strays that nothing else refers to than what is.
+    fn mark_all_others(&self, reached: &Reached) -> Result<()> {
+        let mut orphaned: BTreeSet<(Entity, u32)> = BTreeSet::new();
+        for entity in Entity::all() {
+            let count = self.count(entity);
+            let others = (0..count).filter(|row| !self.withheld.has(entity, *row));
+            others.map(|row| reached.mark_row(entity, row)).collect::<Result<()>>()?;
+            for row in self.withheld.records(entity) {
+                self.each_target(entity, *row, |target, row| {
+                    let stray = target.filter(|target| row >= self.count(*target));
+                    orphaned.extend(stray.map(|target| (target, row)));
+                    Ok(())
+                })?;
+            }
+        }
+        // Read all of it only where that may find something.
+        if !orphaned.is_empty() {
+            self.follow(reached)?;
+        }
+        for entity in Entity::all() {
+            let strays = self.count(entity)..self.all_rows(entity);
+            let kept = strays.filter(|row| {
+                !self.withheld.has(entity, *row) && !orphaned.contains(&(entity, *row))
+            });
+            kept.map(|row| reached.mark_row(entity, row)).collect::<Result<()>>()?;
+        }
+        (0..self.codes.len() as u32).try_for_each(|code| reached.mark_code(code))?;
+        self.withheld.mark_all();
+        Ok(())
     }
 
     /// Marks the records that match; how many.
@@ -233,6 +328,9 @@ impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
                 let from = task as u32 * rows;
                 let mut matches = 0;
                 for row in from..from.saturating_add(rows).min(count) {
+                    if self.withheld.has(entity, row) {
+                        continue;
+                    }
                     if predicate.holds(self, row).map_err(|_| broken())? {
                         reached.mark_row(entity, row)?;
                         matches += 1;
@@ -290,18 +388,28 @@ impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
     }
 
     fn follow_row(&self, entity: Entity, row: u32, reached: &Reached) -> Result<()> {
+        self.each_target(entity, row, |target, number| match target {
+            Some(entity) => self.mark(entity, number, reached),
+            None => reached.mark_code(number),
+        })
+    }
+
+    /// Shows `visit` each row a record refers to, with its entity, and each code, with none.
+    fn each_target(
+        &self,
+        entity: Entity,
+        row: u32,
+        mut visit: impl FnMut(Option<Entity>, u32) -> Result<()>,
+    ) -> Result<()> {
         let Plan { segments, rows, resolved, .. } = self.plan;
         let place = rows[entity as usize].place(row as usize, &segments[entity as usize]);
         let (segment_at, segment, key) = place.ok_or_else(broken)?;
         let (archived, _) = segment.blob(&key).and_then(split_blob).ok_or_else(broken)?;
-        let mark = |mention: u32| {
+        let mut mark = |mention: u32| {
             let kind = segment.mentions.get(mention).ok_or_else(broken)?.kind;
             let number = resolved.number(entity, segment_at, segment, mention);
             let number = number.ok_or_else(broken)?;
-            match Entity::from_index(kind) {
-                Some(entity) => reached.mark_row(entity, number),
-                None => reached.mark_code(number),
-            }
+            visit(Entity::from_index(kind), number)
         };
         let mut outcome = Ok(());
         let mut marked = |mention: u32| {
@@ -325,7 +433,7 @@ impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
         if LEVELS.contains(&entity) {
             let blob = self.plan.link(entity, row as usize)?.blob;
             for (entity, row) in relatives(entity, &blob).ok_or_else(broken)? {
-                reached.mark_row(entity, row)?;
+                visit(Some(entity), row)?;
             }
         }
         Ok(())
@@ -338,6 +446,10 @@ impl Referents for Whole<'_, '_, '_> {
         self.plan.rows[entity as usize].order.len() as u32
     }
 
+    fn is_withheld(&self, entity: Entity, row: u32) -> bool {
+        self.withheld.has(entity, row)
+    }
+
     fn row_id(&self, entity: Entity, row: u32) -> std::result::Result<u64, RenderError> {
         let rows = &self.plan.rows[entity as usize];
         let id = match rows.place(row as usize, &self.plan.segments[entity as usize]) {
@@ -348,6 +460,9 @@ impl Referents for Whole<'_, '_, '_> {
     }
 
     fn row_name(&self, entity: Entity, row: u32) -> std::result::Result<Option<&str>, RenderError> {
+        if self.withheld.has(entity, row) {
+            return Ok(None);
+        }
         let rows = &self.plan.rows[entity as usize];
         let place = rows.place(row as usize, &self.plan.segments[entity as usize]);
         let Some((_, segment, key)) = place else {
@@ -377,13 +492,7 @@ impl Library for Whole<'_, '_, '_> {
             let row = row.map(u32::from_le_bytes).ok_or(RenderError::Record)?;
             return Ok(row..row + 1);
         }
-        let strays = &self.plan.resolved.strays;
-        let places = strays.with_id(entity as u8, id);
-        let row = |at: usize| {
-            u32::try_from(rows.order.len() + at - strays.of(entity as u8).start)
-                .map_err(|_| RenderError::Record)
-        };
-        Ok(row(places.start)?..row(places.end)?)
+        Ok(self.strays_with(entity, id))
     }
 
     fn gather(
@@ -393,6 +502,9 @@ impl Library for Whole<'_, '_, '_> {
         tree: &Tree,
         visit: &mut dyn FnMut(usize, Gathered<'_>),
     ) -> std::result::Result<(), RenderError> {
+        if self.withheld.has(entity, row) {
+            return Ok(());
+        }
         let linked = self.plan.link(entity, row as usize).map_err(|_| RenderError::Record)?;
         let (archived, _) = split_blob(&linked.blob).ok_or(RenderError::Record)?;
         with_record!(entity, R => {

@@ -24,6 +24,7 @@ use super::{
     Linker, SideTally, Tally, broken,
     merge::{Rows, Sums, has_mentioned_alone},
     orphans::{Above, Orphans},
+    part::Part,
     records::{Plan, WrittenFile, write_strings},
     taxonomy::{LEVELS, parent_id, sums_above},
 };
@@ -35,6 +36,8 @@ use crate::{
     selection::Selection,
 };
 
+/// The code of the warning that counts ids to be withheld which the dump does not have.
+const UNKNOWN_IDS: &str = "suppressed_unknown";
 /// Rows of each entity that the self-check renders.
 const CHECKED_ROWS: u32 = 1_000;
 
@@ -137,7 +140,11 @@ pub fn refuse_shrinking(snapshots: &Path, fresh: &Manifest) -> Result<()> {
     }
     for entity in Entity::all() {
         let name = entity.facts().plural;
-        let count = |of: &Manifest| of.counts.get(name).map_or(0, |counts| counts.published);
+        // What is suppressed is there, and left out.
+        let count = |of: &Manifest| {
+            let suppressed = of.suppressed.get(name).copied().unwrap_or_default();
+            of.counts.get(name).map_or(0, |counts| counts.published) + suppressed
+        };
         let (before, after) = (count(&current), count(fresh));
         if after * 5 < before * 4 {
             return Err(Error::Shrunk { entity: name, before, after });
@@ -157,15 +164,20 @@ impl Linker<'_> {
         let mut resolved = self.resolve(&segments, &rows, side.codes()?)?;
         bar.end();
 
-        let mut type_sums = BTreeMap::new();
+        let (mut type_sums, mut withheld_kinds) = (BTreeMap::new(), BTreeMap::new());
+        let (mut tree, mut unknown_ids) = (None, 0);
+        let mut suppressed = BTreeMap::new();
         if let Some(selection) = selection {
             let mut whole = Plan::new(&segments, &rows, &resolved, &side, &sums, newest);
             whole.read_tree()?;
             whole.read_source_kinds()?;
             let total: u64 = rows.iter().map(|rows| rows.order.len() as u64).sum();
             let bar = self.progress.begin("select", "records", total, total);
-            let (kept, sums) = self.reach(selection, &whole)?;
-            type_sums = sums;
+            let Part { kept, type_sums: sums, withheld_kinds: kinds, unknown_ids: unknown } =
+                self.reach(selection, &whole)?;
+            (type_sums, withheld_kinds, unknown_ids) = (sums, kinds, unknown);
+            suppressed = kept.suppressed();
+            tree = kept.has_nameless().then(|| whole.tree.in_part(&kept));
             (rows, resolved) = self.reduce(rows, resolved, kept, &segments)?;
             // What it knows of rows is of those before.
             side = self.side_tables(&segments, &rows)?;
@@ -176,8 +188,12 @@ impl Linker<'_> {
         let bar = self.progress.begin("write", "records", total, total);
         let mut plan = Plan::new(&segments, &rows, &resolved, &side, &sums, newest);
         plan.is_part = selection.is_some();
-        plan.type_sums = type_sums;
-        plan.read_tree()?;
+        (plan.type_sums, plan.withheld_kinds) = (type_sums, withheld_kinds);
+        match tree {
+            // What is withheld stands in it, though no record tells where.
+            Some(tree) => plan.tree = tree,
+            None => plan.read_tree()?,
+        }
         let mut files = Vec::new();
         // Venues show their source's type, and types sum up their institutions.
         let sources_first = std::iter::once(Entity::Source)
@@ -190,14 +206,19 @@ impl Linker<'_> {
         bar.end();
         let counts = self.counts(directory)?;
         files.extend(self.write_indexes(directory, counts.clone())?);
-        let (entities, warnings) = self.tallies(&rows, &dangling, &counts)?;
+        let (entities, mut warnings) = self.tallies(&rows, &dangling, &counts)?;
+        if unknown_ids > 0 {
+            warnings.insert(UNKNOWN_IDS.to_owned(), unknown_ids);
+        }
         let side_tables = side.tallies(self.objects)?;
-        let selection = selection.map(|selection| manifest::Selection {
+        let chosen = selection.filter(|selection| selection.has_queries());
+        let selection = chosen.map(|selection| manifest::Selection {
             filters: selection.filters(),
             excluded: entities.iter().map(|(name, tally)| (name.clone(), tally.excluded)).collect(),
         });
         let accounting = Accounting { entities, side_tables, warnings };
-        let mut finished = self.seal(directory, files, newest, counts, selection, accounting)?;
+        let left_out = (selection, suppressed);
+        let mut finished = self.seal(directory, files, newest, counts, left_out, accounting)?;
         finished.orphans = orphans;
         Ok(finished)
     }
@@ -329,7 +350,7 @@ impl Linker<'_> {
         mut files: Vec<WrittenFile>,
         newest: Option<i64>,
         counts: BTreeMap<String, Counts>,
-        selection: Option<manifest::Selection>,
+        (selection, suppressed): (Option<manifest::Selection>, BTreeMap<String, u64>),
         accounting: Accounting,
     ) -> Result<Published> {
         let mut text = serde_json::to_vec_pretty(&accounting)
@@ -361,6 +382,7 @@ impl Linker<'_> {
             root: String::new(),
             source: SourceParts { newest_updated_date: newest.and_then(moment_text), parts },
             selection,
+            suppressed,
             counts,
             files: entries,
         };

@@ -43,6 +43,8 @@ pub(super) struct Plan<'a, 'o> {
     pub tree: Tree,
     /// For each row of sources, the code of its type.
     pub source_kinds: Vec<u32>,
+    /// The same of rows in place of sources that are withheld: what refers to them says no less.
+    pub withheld_kinds: BTreeMap<u32, u32>,
     /// The sums of institutions by type: of those written so far, or of the whole.
     pub type_sums: TypeSums,
     /// Whether a part of all there is is written, whose sums are those of the whole.
@@ -91,6 +93,7 @@ impl<'a, 'o> Plan<'a, 'o> {
             sums,
             tree: Tree::default(),
             source_kinds: Vec::new(),
+            withheld_kinds: BTreeMap::new(),
             type_sums: BTreeMap::new(),
             is_part: false,
             newest_micros,
@@ -135,7 +138,7 @@ impl Plan<'_, '_> {
                 Slot::Copy(at) => replace(at, row_of(at.to_native())),
                 Slot::SourceType { source, code } => {
                     let row = row_of(source.to_native());
-                    let own = row.and_then(|row| self.source_kinds.get(row as usize).copied());
+                    let own = row.and_then(|row| self.source_kind(row));
                     let given = match code.to_native() {
                         NO_CODE => Some(NO_CODE),
                         given => row_of(given),
@@ -170,6 +173,12 @@ impl Plan<'_, '_> {
         let sums = self.sums.get(&entity).and_then(|sums| sums.get(&key.id));
         let sum = (key.origin != Origin::Own).then(|| sums.copied().unwrap_or_default());
         self.tree.complete(entity, row, blob, sum)
+    }
+
+    /// The code of a source's type, withheld or not.
+    fn source_kind(&self, row: u32) -> Option<u32> {
+        let own = self.source_kinds.get(row as usize);
+        own.or_else(|| self.withheld_kinds.get(&row)).copied()
     }
 
     fn is_dangling(&self, segment: &Segment<'_>, mention: u32, row: Option<u32>) -> bool {

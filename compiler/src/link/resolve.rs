@@ -5,7 +5,7 @@
 //! without ids, and their place among all codes is their number.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, BufWriter, Read, Seek, Write},
     sync::Mutex,
 };
@@ -18,7 +18,7 @@ use pinakes_format::{
 };
 use rayon::prelude::*;
 
-use super::{Column, Linker, Segments, broken, marks::Numbered, merge::Rows};
+use super::{Column, Linker, Segments, broken, marks::Numbered, merge::Rows, withheld::Nameless};
 use crate::{
     error::Result,
     institution_types::FIXED,
@@ -147,6 +147,29 @@ pub(super) struct Kept {
     /// By entity, strays after records.
     pub rows: Vec<Numbered>,
     pub codes: Numbered,
+    /// By entity, what stands in place of what is withheld.
+    pub nameless: Vec<Nameless>,
+}
+
+impl Kept {
+    /// Whether anything stands in place of what is withheld.
+    pub(super) fn has_nameless(&self) -> bool {
+        self.nameless.iter().any(|nameless| !nameless.is_empty())
+    }
+
+    /// How many records are withheld, of each entity that has any.
+    pub(super) fn suppressed(&self) -> BTreeMap<String, u64> {
+        Entity::all()
+            .zip(&self.nameless)
+            .map(|(entity, of)| (entity.facts().plural.to_owned(), of.records().len() as u64))
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    }
+
+    /// The number of an entity's row; `None` where nothing is left of it.
+    pub(super) fn row(&self, entity: Entity, row: u32) -> Option<u32> {
+        self.nameless[entity as usize].number(row, &self.rows[entity as usize])
+    }
 }
 
 impl Resolved {
@@ -167,7 +190,7 @@ impl Resolved {
         let number = self.rows[entity as usize].get(segment_at)?.u32(mention as usize)?;
         let Some(kept) = &self.kept else { return Some(number) };
         match Entity::from_index(segment.mentions.get(mention)?.kind) {
-            Some(entity) => kept.rows[entity as usize].of(number),
+            Some(entity) => kept.row(entity, number),
             None => kept.codes.of(number),
         }
     }

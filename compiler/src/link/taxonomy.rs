@@ -10,6 +10,7 @@ use pinakes_format::{
 use super::{
     broken,
     merge::{Sums, add_up},
+    resolve::Kept,
 };
 use crate::{error::Result, object::file::Segment};
 
@@ -188,6 +189,25 @@ impl Tree {
         }
         self.0.insert(entity, level);
         Ok(())
+    }
+
+    /// The same tree by the numbers that its rows have in a part; what has none is not in it.
+    pub(super) fn in_part(&self, kept: &Kept) -> Tree {
+        let of_level = |(entity, level): (&Entity, &LevelRows)| {
+            let of = |row: &u32| kept.row(*entity, *row);
+            let of_parent = |row: u32| kept.row(above(*entity)?, row);
+            let below = level.below.iter().filter_map(|(parent, rows)| {
+                Some((of_parent(*parent)?, rows.iter().filter_map(of).collect()))
+            });
+            // Those of records alone, which keep their order.
+            let parents = (0..).zip(&level.parents).filter_map(|(row, parent)| {
+                kept.rows[*entity as usize].of(row)?;
+                Some(parent.and_then(of_parent))
+            });
+            let (by_id, below) = (level.by_id.iter().filter_map(of).collect(), below.collect());
+            (*entity, LevelRows { by_id, below, parents: parents.collect() })
+        };
+        Tree(self.0.iter().map(of_level).collect())
     }
 
     fn siblings(&self, entity: Entity, row: u32) -> Vec<u32> {

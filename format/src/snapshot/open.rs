@@ -169,6 +169,7 @@ impl<'p> Opening<'p> {
             root: String::new(),
             source: SourceParts { newest_updated_date: None, parts: Vec::new() },
             selection: None,
+            suppressed: BTreeMap::new(),
             counts,
             files: Vec::new(),
         };

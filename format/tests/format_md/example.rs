@@ -248,6 +248,7 @@ pub fn write(directory: &Path) {
         root: String::new(),
         source: SourceParts { newest_updated_date: None, parts: Vec::new() },
         selection: None,
+        suppressed: BTreeMap::new(),
         counts,
         files: entries,
     };
