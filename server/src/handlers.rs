@@ -67,7 +67,7 @@ pub fn index(snapshot: &Snapshot, data_licence: &str) -> Reply {
     let manifest = snapshot.manifest();
     let counts: serde_json::Map<String, serde_json::Value> = CATALOG
         .iter()
-        .map(|facts| (facts.plural.to_owned(), snapshot.count(facts.entity).into()))
+        .map(|facts| (facts.plural.to_owned(), snapshot.shown(facts.entity).into()))
         .collect();
     let lists = CATALOG.iter().map(|facts| (facts.plural, format!("/{}", facts.route)));
     let links: serde_json::Map<String, serde_json::Value> = lists
@@ -85,6 +85,12 @@ pub fn index(snapshot: &Snapshot, data_licence: &str) -> Reply {
     });
     if let Some(selection) = &manifest.selection {
         index["selection"] = serde_json::json!(selection.filters);
+    }
+    // How many, and no more: whoever reads a list of names has found what was to be withheld.
+    let suppressed =
+        manifest.suppressed.values().sum::<u64>() + snapshot.suppressed().records() as u64;
+    if suppressed > 0 {
+        index["suppressed"] = suppressed.into();
     }
     json_reply(&index)
 }

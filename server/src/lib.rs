@@ -36,4 +36,5 @@ pub mod room;
 pub mod routes;
 pub mod serve;
 pub mod service;
+pub mod takedowns;
 pub mod turns;

@@ -23,22 +23,30 @@ use crate::{
     metrics::tally::{LOADS, Load, POISONED, Poison},
     options::Place,
     reply::Stamp,
+    takedowns::Takedowns,
 };
 
 /// The snapshot being served, and where to look for another.
 pub struct Library {
     served: ArcSwap<Served>,
     snapshots: Option<PathBuf>,
-    /// Whether all of a snapshot is read before it is served.
-    verify: bool,
-    /// How its bytes are had.
-    hold: Hold,
+    handling: Handling,
     /// Held by whoever puts another snapshot in its place: the link `current` was when it was last read.
     changing: Mutex<Option<Link>>,
     /// Ids of snapshots that proved damaged; none of them is served again.
     poisoned: Mutex<BTreeSet<String>>,
     /// What was served before, as long as a request is answered from it.
     before: Mutex<Weak<Served>>,
+}
+
+/// How whatever is served is opened.
+pub struct Handling {
+    /// Whether all of a snapshot is read before it is served.
+    pub verify: bool,
+    /// How its bytes are had.
+    pub hold: Hold,
+    /// What is withheld of it.
+    pub takedowns: Option<Takedowns>,
 }
 
 /// What tells a link from the one that takes its place, even where both lead to the same.
@@ -89,11 +97,19 @@ pub enum LibraryError {
     /// The snapshot was refused.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// It proved damaged where records to be withheld were looked up in it.
+    #[error("snapshot `{}`: {error}", path.display())]
+    Damaged {
+        /// The snapshot.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: RenderError,
+    },
 }
 
 impl Served {
     fn new(snapshot: Snapshot) -> Served {
-        let stamp = Stamp::new(&snapshot.manifest().id);
+        let stamp = Stamp::of(&snapshot.manifest().id, &snapshot.edition());
         Served { snapshot, stamp, poisoned: AtomicBool::new(false) }
     }
 
@@ -115,15 +131,16 @@ impl Library {
     ///
     /// Naming the file, what was expected and what was found.
     pub fn open(place: &Place, verify: bool) -> Result<Library, LibraryError> {
-        Library::open_held(place, verify, Hold::Mapped)
+        let handling = Handling { verify, hold: Hold::Mapped, takedowns: None };
+        Library::open_with(place, handling)
     }
 
-    /// The same, with its files mapped or copied into memory.
+    /// The same, with whatever is served handled in this way.
     ///
     /// # Errors
     ///
     /// As [`Library::open`].
-    pub fn open_held(place: &Place, verify: bool, hold: Hold) -> Result<Library, LibraryError> {
+    pub fn open_with(place: &Place, handling: Handling) -> Result<Library, LibraryError> {
         // Before it is followed: a link that is put in its place meanwhile is another one.
         let (link, path, snapshots) = match place {
             Place::Fixed(path) => (None, path.clone(), None),
@@ -131,27 +148,60 @@ impl Library {
                 (Link::of(snapshots), current(snapshots)?, Some(snapshots.clone()))
             }
         };
-        let served = ArcSwap::from_pointee(Served::new(open(&path, verify, hold)?));
+        let served = ArcSwap::from_pointee(Served::new(handling.open(&path)?));
         let (changing, poisoned) = (Mutex::new(link), Mutex::default());
         let before = Mutex::new(Weak::new());
-        Ok(Library { served, snapshots, verify, hold, changing, poisoned, before })
+        Ok(Library { served, snapshots, handling, changing, poisoned, before })
     }
 
     /// Serves the snapshot `current` leads to now, if another link stands there than when it was last
-    /// read. Costs one look at the link where none does.
+    /// read, and withholds what the list of takedowns holds now. Costs one look at each where neither
+    /// changed.
     pub fn follow(&self) {
+        self.withhold(false);
         let Some(snapshots) = &self.snapshots else { return };
         let link = Link::of(snapshots);
         let read = *self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         // Without one, what is served stays: it may be a moment between two.
         if link.is_some() && link != read {
-            self.reload();
+            self.reload_snapshot();
         }
     }
 
-    /// Serves the snapshot `current` leads to now; where that cannot be, what is served stays. Waits for
-    /// the last request to the snapshot served before this one, so that no three are mapped at a time.
+    /// Serves the snapshot `current` leads to now, and withholds what the list of takedowns holds now;
+    /// where one of them cannot be read, it stays as it was. Waits for the last request to the snapshot
+    /// served before this one, so that no three are mapped at a time.
     pub fn reload(&self) {
+        self.withhold(true);
+        self.reload_snapshot();
+    }
+
+    /// Withholds what the list holds now, where it was changed, or in any case where that is demanded.
+    fn withhold(&self, is_demanded: bool) {
+        let Some(takedowns) = &self.handling.takedowns else { return };
+        takedowns.follow(is_demanded);
+        let list = takedowns.list();
+        loop {
+            let served = self.served();
+            if served.snapshot.withholds(&list) {
+                return;
+            }
+            let fresh = match served.snapshot.without(&list) {
+                Ok(snapshot) => Served::new(snapshot),
+                // Nothing is shown that should be withheld: another snapshot is served, or none.
+                Err(error) if served.is_poisoned() => {
+                    return tracing::error!(%error, "no record can be withheld of what is not served");
+                }
+                Err(error) => return self.poison(&served, &error),
+            };
+            fresh.poisoned.store(served.is_poisoned(), Ordering::Relaxed);
+            tell_withheld(&fresh.snapshot);
+            // Where another took its place meanwhile, that one is looked at too.
+            self.served.compare_and_swap(&served, Arc::new(fresh));
+        }
+    }
+
+    fn reload_snapshot(&self) {
         let Some(snapshots) = &self.snapshots else {
             return tracing::info!("one snapshot is served for good, by --snapshot");
         };
@@ -165,7 +215,7 @@ impl Library {
                 return Ok(None);
             }
             self.await_release();
-            open(&path, self.verify, self.hold).map(Some)
+            self.handling.open(&path).map(Some)
         });
         match found {
             Ok(None) => tracing::info!(snapshot = id, "`current` leads where it did"),
@@ -242,11 +292,19 @@ impl Library {
         tracing::error!(snapshot = id, %error, "snapshot poisoned: nothing more is answered from it");
         let mut poisoned = self.poisoned();
         poisoned.insert(id.clone());
-        let Some(other) = self.newest_but(&poisoned) else {
-            tracing::error!(
-                "no other snapshot can be served; answering 503 until `current` leads to one"
-            );
-            return;
+        let other = loop {
+            let Some(other) = self.newest_but(&poisoned) else {
+                tracing::error!(
+                    "no other snapshot can be served; answering 503 until `current` leads to one"
+                );
+                return;
+            };
+            let id = other.manifest().id.clone();
+            match self.handling.withhold(other) {
+                Ok(other) => break other,
+                Err(error) => tracing::error!(snapshot = id, %error, "cannot be served instead"),
+            }
+            poisoned.insert(id);
         };
         tracing::warn!(snapshot = other.manifest().id, "serving another snapshot in its place");
         self.served.compare_and_swap(served, Arc::new(Served::new(other)));
@@ -267,7 +325,7 @@ impl Library {
             newest(a).cmp(&newest(b)).then_with(|| a.manifest().id.cmp(&b.manifest().id))
         });
         while let Some(best) = found.pop() {
-            match self.hold {
+            match self.handling.hold {
                 Hold::Mapped => return Some(best),
                 // One alone is copied.
                 Hold::Pinned => match Snapshot::open_held(best.path(), Hold::Pinned) {
@@ -280,21 +338,45 @@ impl Library {
     }
 }
 
-/// Opens a snapshot; with `verify`, only after reading all of it.
-fn open(path: &Path, verify: bool, hold: Hold) -> Result<Snapshot, LibraryError> {
-    let snapshot = Snapshot::open_held(path, hold)?;
-    let manifest = snapshot.manifest();
-    if verify {
-        tracing::info!(snapshot = manifest.id, "verifying every byte and record");
-        snapshot.verify()?;
+impl Handling {
+    /// Opens a snapshot; with `verify`, only after reading all of it.
+    fn open(&self, path: &Path) -> Result<Snapshot, LibraryError> {
+        let snapshot = Snapshot::open_held(path, self.hold)?;
+        let manifest = snapshot.manifest();
+        if self.verify {
+            tracing::info!(snapshot = manifest.id, "verifying every byte and record");
+            snapshot.verify()?;
+        }
+        tracing::info!(
+            snapshot = manifest.id,
+            path = %path.display(),
+            newest_updated_date = manifest.source.newest_updated_date,
+            "snapshot opened; parts are checked as they are first touched"
+        );
+        self.withhold(snapshot)
     }
+
+    /// A snapshot without the records that are withheld.
+    fn withhold(&self, snapshot: Snapshot) -> Result<Snapshot, LibraryError> {
+        let Some(takedowns) = &self.takedowns else { return Ok(snapshot) };
+        let path = snapshot.path().to_path_buf();
+        let rest = snapshot
+            .without(&takedowns.list())
+            .map_err(|error| LibraryError::Damaged { path, error })?;
+        tell_withheld(&rest);
+        Ok(rest)
+    }
+}
+
+/// Says how much is withheld: no ids, which a log would keep longer than the list does.
+fn tell_withheld(snapshot: &Snapshot) {
+    let suppressed = snapshot.suppressed();
     tracing::info!(
-        snapshot = manifest.id,
-        path = %path.display(),
-        newest_updated_date = manifest.source.newest_updated_date,
-        "snapshot opened; parts are checked as they are first touched"
+        snapshot = snapshot.manifest().id,
+        records = suppressed.records(),
+        unknown_ids = suppressed.unknown(),
+        "records are withheld by the list of takedowns"
     );
-    Ok(snapshot)
 }
 
 /// Where `current` leads: a plain name beside it, and nowhere else.

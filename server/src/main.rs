@@ -7,10 +7,11 @@ use std::{process::ExitCode, sync::Arc};
 use clap::Parser;
 use pinakes_format::map::survive_faults;
 use pinakes_server::{
-    library::Library,
+    library::{Handling, Library},
     options::{LogFormat, Options},
     serve::{self, LostLines},
     service::Service,
+    takedowns::Takedowns,
 };
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
@@ -29,22 +30,28 @@ fn main() -> ExitCode {
     drop(log);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+        Err((code, error)) => {
             eprintln!("error: {error}");
-            ExitCode::FAILURE
+            code
         }
     }
 }
 
-fn serve(options: &Options, lost: LostLines) -> Result<(), String> {
-    let listening = options.listening().map_err(|error| error.to_string())?;
+/// What options say that make no sense ends as what clap refuses does.
+const USAGE: u8 = 2;
+
+fn serve(options: &Options, lost: LostLines) -> Result<(), (ExitCode, String)> {
+    let failed = |error: &dyn std::error::Error| (ExitCode::FAILURE, error.to_string());
+    let takedowns = options.suppress.clone().map(Takedowns::open).transpose();
+    let takedowns = takedowns.map_err(|error| (ExitCode::from(USAGE), error.to_string()))?;
+    let listening = options.listening().map_err(|error| failed(&error))?;
     if let Err(error) = survive_faults() {
         tracing::warn!(%error, "a published file that is cut will end the server");
     }
-    let library = Library::open_held(&options.place(), options.verify, options.hold())
-        .map_err(|error| error.to_string())?;
+    let handling = Handling { verify: options.verify, hold: options.hold(), takedowns };
+    let library = Library::open_with(&options.place(), handling).map_err(|error| failed(&error))?;
     let service = Service::new(library, options.limits.gate(), options.bounds());
-    serve::run(service, listening, lost).map_err(|error| error.to_string())
+    serve::run(service, listening, lost).map_err(|error| failed(&error))
 }
 
 /// Sends all events, panics among them, to standard error; `PINAKES_LOG` says which.

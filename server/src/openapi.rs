@@ -53,10 +53,10 @@ is the same. Bodies come in `zstd`, `br` or `gzip` by `Accept-Encoding`.\n\n\
 Nobody has to register. Limits go by the client's address and are told in the headers of every reply; a \
 request past one is answered 429, with `Retry-After`.";
 
-/// The document that was made last, and of which snapshot.
+/// The document that was made last, and of which edition of a snapshot.
 static MADE: Mutex<Option<(String, Arc<Fixed>)>> = Mutex::new(None);
 
-/// The document, as a reply. It is made once for each snapshot, in some milliseconds.
+/// The document, as a reply. It is made once for each edition of a snapshot, in some milliseconds.
 ///
 /// # Errors
 ///
@@ -66,16 +66,16 @@ pub fn reply(snapshot: &Snapshot, headers: &HeaderMap) -> Result<Reply, RenderEr
 }
 
 fn made(snapshot: &Snapshot) -> Result<Arc<Fixed>, RenderError> {
-    let id = &snapshot.manifest().id;
+    let edition = snapshot.edition();
     // What is in it was whole when it was put there.
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, document)) = made.as_ref().filter(|(of, _)| of == id) {
+    if let Some((_, document)) = made.as_ref().filter(|(of, _)| *of == edition) {
         return Ok(Arc::clone(document));
     }
     // Maps of texts, numbers and nothing else: this is always JSON.
     let text = serde_json::to_vec(&document(snapshot)?).unwrap_or_default();
     let document = Arc::new(Fixed::plain("application/json", text));
-    *made = Some((id.clone(), Arc::clone(&document)));
+    *made = Some((edition, Arc::clone(&document)));
     Ok(document)
 }
 

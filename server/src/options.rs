@@ -53,6 +53,12 @@ pub struct Options {
     #[arg(long, env = "PINAKES_PIN", value_parser = FalseyValueParser::new())]
     pub pin: bool,
 
+    /// Records to be withheld, an id a line: they are answered 404 and stand in no list, count or
+    /// suggestion. Read again when the file changes and on SIGHUP; a list that is not understood is refused
+    /// at the start, and later changes nothing.
+    #[arg(long, value_name = "FILE", env = "PINAKES_SUPPRESS")]
+    pub suppress: Option<PathBuf>,
+
     /// How long finding a page of a list, candidates of autocomplete, or an answer of GraphQL may take;
     /// what takes longer is answered 503.
     #[arg(long, value_name = "SECONDS", default_value = "5", env = "PINAKES_LIST_TIMEOUT",

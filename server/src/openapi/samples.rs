@@ -27,11 +27,9 @@ impl Sample {
     ///
     /// Where the snapshot is damaged.
     pub fn of(snapshot: &Snapshot, entity: Entity, keys: &Keys) -> Result<Sample, RenderError> {
-        if snapshot.count(entity) == 0 {
-            return Ok(Sample::default());
-        }
-        let id = Some(snapshot.row_id(entity, 0)?).filter(|id| *id != NO_ID);
-        let folded = snapshot.name(entity, 0)?.map(fold).unwrap_or_default();
+        let Some(row) = snapshot.first_shown(entity) else { return Ok(Sample::default()) };
+        let id = Some(snapshot.row_id(entity, row)?).filter(|id| *id != NO_ID);
+        let folded = snapshot.name(entity, row)?.map(fold).unwrap_or_default();
         let word = folded.split(' ').next().filter(|word| !word.is_empty()).map(str::to_owned);
         let is_ordered = |order: usize| keys.orders[order].is_row_order;
         let ordered = keys.keys.iter().find(|key| key.sort.is_some_and(is_ordered));

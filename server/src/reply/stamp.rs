@@ -1,4 +1,5 @@
-//! What every reply from one snapshot bears: its id, and a strong tag for each coding.
+//! What every reply from one snapshot bears: its id, and a strong tag for each coding of the edition
+//! that is shown of it.
 
 use std::iter;
 
@@ -68,9 +69,14 @@ impl Tags {
 }
 
 impl Stamp {
-    /// The stamp of a snapshot.
+    /// The stamp of a snapshot all of whose records are shown.
     pub fn new(snapshot_id: &str) -> Stamp {
-        Stamp { snapshot_id: value(snapshot_id), tags: Tags::new(snapshot_id) }
+        Stamp::of(snapshot_id, snapshot_id)
+    }
+
+    /// The stamp of a snapshot in the edition that is shown of it: hex digits and hyphens.
+    pub fn of(snapshot_id: &str, edition: &str) -> Stamp {
+        Stamp { snapshot_id: value(snapshot_id), tags: Tags::new(edition) }
     }
 
     /// The snapshot's id.
