@@ -85,7 +85,7 @@ pub fn make_writable(path: &Path) {
 pub fn command<A: AsRef<OsStr>>(args: &[A]) -> Command {
     let mut command = Command::new(pinakes_tests::program("pinakes-server"));
     command.args(args).args(["--listen", "127.0.0.1:0"]);
-    for name in ["SNAPSHOTS", "SNAPSHOT", "LISTEN", "VERIFY", "LOG"] {
+    for name in ["SNAPSHOTS", "SNAPSHOT", "LISTEN", "VERIFY", "LOG", "SUPPRESS"] {
         command.env_remove(format!("PINAKES_{name}"));
     }
     // Tests ask more than any client may; those of limits say so.

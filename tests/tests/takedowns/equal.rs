@@ -1,0 +1,360 @@
+//! Two servers, of one snapshot with a list and of one linked with it: asked the same, they answer the
+//! same.
+
+use std::path::PathBuf;
+
+use pinakes_format::{entity::Entity, snapshot::Snapshot};
+use pinakes_oracle::{Lists, OLDER_ROUTES, Older};
+use pinakes_tests::Seeded;
+
+use crate::{
+    asking::{Asker, Covered, FilterKey},
+    client::{Connection, Response},
+    ids_of, kinds, listed_id,
+    post::post_body,
+    serve_but,
+    server::{Server, Snapshots, make_writable},
+    values::{chance, encoded, one},
+    write_list,
+};
+
+const MISMATCHES_SHOWN: usize = 20;
+/// Names whose beginnings are completed, of each kind of record.
+const NAMES: usize = 120;
+/// Bytes of a question and of answers to it that are shown.
+const SHOWN_BYTES: usize = 300;
+
+/// Both servers, and how they differed.
+struct Both<'s> {
+    servers: [&'s Server; 2],
+    served: Connection,
+    linked: Connection,
+    asked: usize,
+    found: usize,
+    mismatches: Vec<String>,
+}
+
+impl<'s> Both<'s> {
+    fn new(servers: [&'s Server; 2]) -> Both<'s> {
+        let [served, linked] = servers.map(Server::connect);
+        Both { servers, served, linked, asked: 0, found: 0, mismatches: Vec::new() }
+    }
+
+    /// Asks on by other connections: those that nothing is sent by for a while are closed.
+    fn connect(&mut self) {
+        [self.served, self.linked] = self.servers.map(Server::connect);
+    }
+
+    fn compare(&mut self, asked: &str, served: Response, linked: Response) {
+        self.asked += 1;
+        self.found += usize::from(served.status == 200);
+        let told = |response: &Response| {
+            let header = |name| response.header(name).map(str::to_owned);
+            let headers = ["location", "link", "x-total-count"].map(header);
+            (response.status, headers, response.text().to_owned())
+        };
+        let (served, linked) = (told(&served), told(&linked));
+        if served != linked {
+            let asked: String = asked.chars().take(SHOWN_BYTES).collect();
+            let [served, linked] = [served, linked].map(|told| format!("{told:?}"));
+            let same = served.bytes().zip(linked.bytes()).take_while(|(a, b)| a == b).count();
+            let from = same.saturating_sub(SHOWN_BYTES / 3);
+            let shown = |told: &str| {
+                let bytes = told.as_bytes();
+                String::from_utf8_lossy(&bytes[from..bytes.len().min(from + SHOWN_BYTES)])
+                    .into_owned()
+            };
+            let (served, linked) = (shown(&served), shown(&linked));
+            self.mismatches.push(format!("{asked}\n  served …{served}\n  linked …{linked}"));
+            let all = self.mismatches.join("\n");
+            assert!(self.mismatches.len() < MISMATCHES_SHOWN, "of {}:\n{all}", self.asked);
+        }
+    }
+
+    fn get(&mut self, target: &str) {
+        let (served, linked) = (self.served.get(target), self.linked.get(target));
+        self.compare(target, served, linked);
+    }
+
+    fn post(&mut self, question: &str) {
+        let body = serde_json::json!({ "query": question }).to_string();
+        let ask = |connection: &mut Connection| {
+            post_body(connection, &["Content-Type: application/json"], body.as_bytes())
+        };
+        let (served, linked) = (ask(&mut self.served), ask(&mut self.linked));
+        self.compare(question, served, linked);
+    }
+}
+
+/// What a comparison is made of.
+pub struct Case {
+    pub inputs: Vec<PathBuf>,
+    /// What is linked further.
+    pub more: &'static [&'static str],
+    /// The kinds of record that are withheld, and of how many records one is.
+    pub withheld: Vec<Entity>,
+    pub one_in: usize,
+    /// Random questions to lists.
+    pub queries: usize,
+}
+
+/// Filters by what a referring record takes from the one that is withheld: they tell the two apart, as is
+/// documented.
+const APART: [&str; 4] = [
+    "primary_topic.subfield",
+    "primary_topic.field",
+    "primary_topic.domain",
+    "host_organization_name",
+];
+
+/// Whether a query has such a filter, in whatever way it is encoded.
+fn is_apart(query: &str) -> bool {
+    let mut bytes = query.bytes();
+    let mut text = Vec::new();
+    while let Some(byte) = bytes.next() {
+        let digit = |byte: Option<u8>| char::from(byte.unwrap()).to_digit(16).unwrap() as u8;
+        text.push(if byte == b'%' { digit(bytes.next()) << 4 | digit(bytes.next()) } else { byte });
+    }
+    let text = String::from_utf8(text).unwrap();
+    APART.iter().any(|key| text.contains(key))
+}
+
+pub fn compare(case: &Case, seed: u64) {
+    let mut seeded = Seeded(seed);
+    let (whole, part) = (Snapshots::of(&case.inputs), tempfile::tempdir().unwrap());
+    let snapshot = whole.open();
+    let mut ids = vec!["# takedowns".to_owned(), "HX_A9999999999999".to_owned()];
+    for entity in case.withheld.iter().copied() {
+        let all = ids_of(&snapshot, entity);
+        let mut chosen: Vec<u64> =
+            all.iter().copied().filter(|_| seeded.below(case.one_in) == 0).collect();
+        // The first of a list stands in most answers.
+        chosen.extend(all.first());
+        chosen.sort_unstable();
+        chosen.dedup();
+        if all.len() == chosen.len() {
+            chosen.pop();
+        }
+        ids.extend(chosen.into_iter().map(|id| listed_id(entity, id)));
+        // So do references to what has no record.
+        for row in snapshot.count(entity)..snapshot.rows(entity) {
+            let id = snapshot.row_id(entity, row).unwrap();
+            if id != u64::MAX && seeded.below(case.one_in) == 0 {
+                ids.push(listed_id(entity, id));
+            }
+        }
+    }
+    let list = write_list(part.path(), &ids);
+    let list_text = list.to_str().unwrap().to_owned();
+    let options = [&["--quiet", "--suppress", &list_text], case.more].concat();
+    pinakes_tests::build(&case.inputs, &part.path().join("out"), &options);
+    let (served, linked) = (
+        serve_but(&whole, &list),
+        Server::of_snapshot(&part.path().join("out").join("current").canonicalize().unwrap()),
+    );
+    let mut both = Both::new([&served, &linked]);
+    index_alike(&mut both);
+    records(&mut both, &snapshot);
+    pages(&mut both, &case.inputs, case.queries, &mut seeded);
+    completions(&mut both, &snapshot, &mut seeded);
+    graphs(&mut both, &snapshot, &mut seeded);
+    older(&mut both, &case.inputs, case.queries / 4, &mut seeded);
+    let Both { asked, found, mismatches, .. } = both;
+    assert!(mismatches.is_empty(), "{} of {asked}:\n{}", mismatches.len(), mismatches.join("\n"));
+    assert!(found * 4 > asked, "of {asked} answers only {found} are any");
+    println!("{asked} questions are answered alike, {found} of them with 200");
+    served.end(&[]);
+    linked.end(&[]);
+    make_writable(part.path());
+}
+
+/// What the service says of itself, but for the snapshot it says it of.
+fn index_alike(both: &mut Both<'_>) {
+    let [served, linked] = [&mut both.served, &mut both.linked].map(|connection| {
+        let mut index = connection.get("/").json();
+        assert!(index["suppressed"].as_u64().unwrap() > 0, "{index}");
+        index["snapshot_id"].take();
+        index
+    });
+    assert_eq!(served, linked);
+}
+
+/// Each record by its id, withheld or not, and ids that were merged.
+fn records(both: &mut Both<'_>, snapshot: &Snapshot) {
+    for entity in kinds() {
+        let route = entity.facts().route;
+        let path = |id: u64| {
+            let mut text = Vec::new();
+            entity.write_id(id, &mut text);
+            format!("/{route}/{}", String::from_utf8(text).unwrap())
+        };
+        for row in 0..snapshot.rows(entity) {
+            both.get(&path(snapshot.row_id(entity, row).unwrap()));
+        }
+        for at in 0..snapshot.redirects(entity).count() {
+            both.get(&path(snapshot.redirects(entity).pair(at).unwrap().0));
+        }
+    }
+}
+
+/// Every page of every list in its own order, pages in every other, and questions at random.
+fn pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
+    let library = pinakes_oracle::read(inputs).unwrap();
+    let lists = Lists::of(&library);
+    let askers = Asker::all(&library, &lists);
+    let mut covered = Covered::default();
+    both.connect();
+    for asker in &askers {
+        let pages = library.entities.get(asker.route).map_or(1, Vec::len).div_ceil(10) + 1;
+        for page in 1..=pages {
+            both.get(&format!("/{}?per_page=10&page={page}", asker.route));
+        }
+        for sort in &asker.sorts {
+            for direction in ["asc", "desc"] {
+                for page in [1, 1 + seeded.below(pages), pages] {
+                    let query = format!("sort={sort}:{direction},id&per_page=25&page={page}");
+                    both.get(&format!("/{}?{}", asker.route, query.replace("id:asc,id", "id")));
+                    let query = format!("sort={sort}:{direction}&per_page=10&page={page}");
+                    both.get(&format!("/{}?{query}", asker.route));
+                }
+            }
+        }
+        for query in asker.each(seeded, &mut covered) {
+            if !is_apart(&query) {
+                both.get(&format!("/{}?{query}", asker.route));
+            }
+        }
+    }
+    for _ in 0..queries {
+        let asker = one(seeded, &askers);
+        let query = asker.query(seeded, &mut covered, &lists);
+        if !is_apart(&query) {
+            both.get(&format!("/{}?{query}", asker.route));
+        }
+    }
+}
+
+/// Beginnings of names and of the words in them, and identifiers.
+fn completions(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
+    for letter in 'a'..='z' {
+        both.get(&format!("/autocomplete?query={letter}"));
+        both.get(&format!("/autocomplete/authors?query={letter}"));
+    }
+    for entity in kinds() {
+        let route = entity.facts().route;
+        let of = if entity.facts().letter.is_some() { format!("/{route}") } else { String::new() };
+        let count = snapshot.count(entity);
+        for _ in 0..NAMES.min(count as usize * 3) {
+            let row = seeded.below(count as usize) as u32;
+            let Some(name) = snapshot.name(entity, row).unwrap() else { continue };
+            let name: String = name.chars().take(60).collect();
+            let words: Vec<&str> = name.split_whitespace().collect();
+            let word: Vec<char> = one(seeded, &words).chars().collect();
+            let beginning: String = word[..1 + seeded.below(word.len())].iter().collect();
+            for text in [name.as_str(), beginning.as_str()] {
+                let text = encoded(seeded, text);
+                both.get(&format!("/autocomplete{of}?query={text}"));
+                both.get(&format!("/autocomplete?query={text}"));
+            }
+            let mut id = Vec::new();
+            entity.write_id(snapshot.row_id(entity, row).unwrap(), &mut id);
+            both.get(&format!("/autocomplete{of}?query={}", String::from_utf8(id).unwrap()));
+        }
+    }
+    for target in ["authors?query=0000-0002-1825-0097", "outputs?query=10.5555%2F1"] {
+        both.get(&format!("/autocomplete/{target}"));
+    }
+}
+
+/// Records by their ids, the records they refer to, and the lists of what refers to them.
+fn graphs(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
+    for entity in kinds() {
+        let singular = entity.facts().singular;
+        for row in 0..snapshot.count(entity).min(40) {
+            let mut id = Vec::new();
+            entity.write_id(snapshot.row_id(entity, row).unwrap(), &mut id);
+            let id = String::from_utf8(id).unwrap();
+            both.post(&format!("{{ {singular}(id: \"{id}\") {{ id name }} }}"));
+        }
+    }
+    for page in 1..=8 {
+        both.post(&format!(
+            "{{ outputs(page: {page}, per_page: 10) {{ meta {{ count }} results {{ id authors {{ id name \
+             author {{ id name outputs(per_page: 10) {{ meta {{ count }} results {{ id name }} }} }} }} \
+             primary_venue {{ source {{ id name type source {{ id }} }} }} \
+             primary_topic {{ id name topic {{ id siblings {{ id name topic {{ id }} }} }} }} \
+             funders {{ id name funder {{ id }} }} }} }} }}"
+        ));
+        both.post(&format!(
+            "{{ institutions(page: {page}, per_page: 10) {{ results {{ id name outputs {{ meta {{ count }} \
+             results {{ id }} }} associated_institutions {{ id name institution {{ id }} }} }} }} \
+             sources(page: {page}, sort: \"name\") {{ results {{ id host_organization_name outputs {{ \
+             meta {{ count }} }} }} }} }}"
+        ));
+        both.post(&format!(
+            "{{ publishers(page: {page}, per_page: 10) {{ results {{ id parent_publisher {{ id name \
+             publisher {{ id }} }} lineage {{ id name }} }} }} subfields {{ results {{ id name topics {{ \
+             id name topic {{ id }} }} field {{ id name field {{ id }} }} }} }} \
+             autocomplete(query: \"{}\") {{ meta {{ count }} results {{ id name }} }} }}",
+            one(seeded, &["a", "university", "j", "nature of", "s"])
+        ));
+    }
+}
+
+/// The older variant: each record, pages, filters and groups.
+fn older(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
+    let library = pinakes_oracle::read(inputs).unwrap();
+    let older = Older::of(&library);
+    let mut covered = Covered::default();
+    both.connect();
+    for route in OLDER_ROUTES {
+        for (id, ..) in older.records(route) {
+            both.get(&format!("/legacy/{route}/{id}"));
+        }
+        let filter = |key: pinakes_oracle::Key| FilterKey::new(key, older.values(route, &key));
+        let asker = Asker::of(route, older.keys(route).into_iter().map(filter).collect());
+        for query in asker.each(seeded, &mut covered) {
+            both.get(&format!("/legacy/{route}?{query}"));
+        }
+        for grouping in older.groupings(route) {
+            both.get(&format!("/legacy/{route}?group_by={grouping}"));
+        }
+        for _ in 0..queries {
+            let mut query = format!("per_page={}", 1 + seeded.below(30));
+            if chance(seeded, 70) {
+                let expressions = asker.expressions(seeded, &mut covered);
+                query = format!("{query}&filter={}", encoded(seeded, &expressions));
+            }
+            match seeded.below(3) {
+                0 => query.push_str(&format!("&group_by={}", one(seeded, older.groupings(route)))),
+                1 => query.push_str(&format!("&page={}", 1 + seeded.below(4))),
+                _ => query.push_str("&sort=1"),
+            }
+            both.get(&format!("/legacy/{route}?{query}"));
+        }
+    }
+}
+
+#[test]
+fn a_list_given_to_the_server_is_as_one_given_to_the_linker() {
+    let people = [Entity::Output, Entity::Author, Entity::Source, Entity::Institution];
+    let others = [Entity::Publisher, Entity::Funder];
+    let case = Case {
+        inputs: vec![pinakes_tests::sample()],
+        more: &["--allow-shrink"],
+        withheld: people.into_iter().chain(others).collect(),
+        one_in: 6,
+        queries: 6_000,
+    };
+    compare(&case, 1);
+    compare(&Case { withheld: kinds().collect(), one_in: 12, queries: 3_000, ..case }, 2);
+}
+
+#[test]
+fn a_list_of_real_records_given_to_the_server_is_as_one_given_to_the_linker() {
+    let test = "a_list_of_real_records_given_to_the_server_is_as_one_given_to_the_linker";
+    let Some(sample) = pinakes_tests::shared("sample", test) else { return };
+    let inputs = vec![sample.join("openalex"), sample.join("taxonomy")];
+    let more: &[&str] = &["--allow-shrink"];
+    compare(&Case { inputs, more, withheld: kinds().collect(), one_in: 9, queries: 2_500 }, 3);
+}

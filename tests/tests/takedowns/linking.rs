@@ -1,0 +1,136 @@
+//! Lists given to the linker: what is counted, what is left in the files, and what is refused.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::{entity::Entity, snapshot::Snapshot};
+use pinakes_tests::{TINY_DUMP, build, compiler, files_below, write_files};
+use serde_json::Value;
+
+use crate::{ids_of, server::make_writable, write_list};
+
+/// A directory of the test's own, with the tiny dump and room for snapshots.
+struct Room(tempfile::TempDir);
+
+impl Room {
+    fn new() -> Room {
+        let room = Room(tempfile::tempdir().unwrap());
+        write_files(&room.dump(), TINY_DUMP);
+        room
+    }
+
+    fn dump(&self) -> PathBuf {
+        self.0.path().join("dump")
+    }
+
+    /// Builds the dump without what a list names, with more options; the snapshot, and its report.
+    fn build(&self, ids: &[&str], more: &[&str]) -> (PathBuf, Value) {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        let list = write_list(self.0.path(), &ids);
+        let options = [&["--quiet", "--suppress", list.to_str().unwrap()], more].concat();
+        let path = build(&[self.dump()], &self.0.path().join("out"), &options);
+        let report = fs::read(path.join("report.json")).unwrap();
+        (path, serde_json::from_slice(&report).unwrap())
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        make_writable(self.0.path());
+    }
+}
+
+/// Whether any file of a snapshot holds a text.
+fn holds(snapshot: &Path, text: &str) -> bool {
+    let is_in = |bytes: &Vec<u8>| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    files_below(snapshot).values().any(is_in)
+}
+
+#[test]
+fn what_is_listed_is_counted_and_not_in_the_snapshot() {
+    let room = Room::new();
+    let (whole, report) = room.build(&[], &[]);
+    assert!(holds(&whole, "Ada Example") && holds(&whole, "Nemo Missing"));
+    assert_eq!(report["entities"]["authors"]["suppressed"], 0);
+    let (part, report) = room.build(&["A1", "HX_F1", "W999", "HX_A12345 # nobody"], &[]);
+    assert!(!holds(&part, "Ada Example") && !holds(&part, "Example Fund"));
+    let tally = |entity: &str| {
+        let tally = &report["entities"][entity];
+        ["read", "published_from_input", "suppressed", "excluded"].map(|part| tally[part].clone())
+    };
+    assert_eq!(tally("authors"), [1, 0, 1, 0]);
+    assert_eq!(tally("funders"), [1, 0, 1, 0]);
+    assert_eq!(tally("outputs"), [2, 2, 0, 0]);
+    // Ids that nothing has are counted, and no error.
+    assert_eq!(report["warnings"]["suppressed_unknown"], 2);
+    let snapshot = Snapshot::open(&part).unwrap();
+    snapshot.verify().unwrap();
+    let manifest = snapshot.manifest();
+    let suppressed: Vec<(&str, u64)> =
+        manifest.suppressed.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    assert_eq!(suppressed, [("authors", 1), ("funders", 1)]);
+    assert!(manifest.selection.is_none());
+    assert_eq!(ids_of(&snapshot, Entity::Author), [0; 0]);
+    assert_eq!(snapshot.rows(Entity::Author), 2, "what outputs refer to");
+}
+
+#[test]
+fn names_that_only_what_is_listed_gave_go_with_it() {
+    let room = Room::new();
+    let (part, _) = room.build(&["W1"], &[]);
+    assert!(!holds(&part, "Nemo Missing"), "no record that is left refers to that author");
+    assert!(holds(&part, "Ada Example"), "her record is left");
+    // A reference to what has no record loses its name as any other does.
+    let (part, _) = room.build(&["A404"], &[]);
+    assert!(!holds(&part, "Nemo Missing") && holds(&part, "Ada Example"));
+}
+
+#[test]
+fn a_part_is_chosen_among_what_is_not_listed() {
+    let room = Room::new();
+    let filter = ["--where", "outputs:authors.id:HX_A1"];
+    let (part, _) = room.build(&[], &filter);
+    assert_eq!(ids_of(&Snapshot::open(&part).unwrap(), Entity::Output), [1, 2]);
+    let (part, report) = room.build(&["W2"], &filter);
+    assert_eq!(ids_of(&Snapshot::open(&part).unwrap(), Entity::Output), [1]);
+    let outputs = &report["entities"]["outputs"];
+    assert_eq!((&outputs["suppressed"], &outputs["excluded"]), (&1.into(), &0.into()));
+    // A name that is withheld finds nothing.
+    let by_name = ["--where", "outputs:authors.name:ada example", "--allow-empty"];
+    let (part, _) = room.build(&["A1"], &by_name);
+    assert_eq!(ids_of(&Snapshot::open(&part).unwrap(), Entity::Output), [0; 0]);
+}
+
+#[test]
+fn a_list_makes_the_same_bytes_in_whatever_way_it_is_written() {
+    let room = Room::new();
+    let ids = ["HX_A1", "HX_F1", "fields/17"];
+    let (one, _) = room.build(&ids, &["--threads", "1", "--allow-shrink"]);
+    let ids = ["# again", "https://openalex.org/fields/17\r", "F1", "", "A2", "A1 # twice"];
+    let (other, _) = room.build(&ids, &["--threads", "3", "--allow-shrink"]);
+    assert_eq!(one, other);
+    let (whole, _) = room.build(&[], &["--allow-shrink"]);
+    assert_ne!(one, whole);
+    let plain = room.0.path().join("plain");
+    let name = |path: &Path| path.file_name().unwrap().to_owned();
+    assert_eq!(name(&build(&[room.dump()], &plain, &["--quiet"])), name(&whole));
+}
+
+#[test]
+fn a_bad_list_is_refused_before_anything_is_read() {
+    let room = Room::new();
+    let list = write_list(room.0.path(), &["HX_A1".to_owned(), "Ada Example".to_owned()]);
+    let out = room.0.path().join("out");
+    let args = [OsStr::new("build"), room.dump().as_os_str()].map(OsStr::to_owned);
+    let more = [OsStr::new("--out"), out.as_os_str(), OsStr::new("--suppress"), list.as_os_str()];
+    let args: Vec<&OsStr> = args.iter().map(|arg| &**arg).chain(more).collect();
+    let output = compiler(&args);
+    let errors = String::from_utf8_lossy(&output.stderr).replace(list.to_str().unwrap(), "LIST");
+    let expected = "suppression list `LIST`, line 2: `Ada Example` is no id; write one a line";
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains(expected), "{errors}");
+    assert!(!out.exists());
+}

@@ -1,0 +1,180 @@
+//! Lists given to the server: what becomes of what they name, and of lists that change or are none.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use pinakes_tests::{TINY_DUMP, write_files};
+
+use crate::{
+    client::{Connection, PATIENCE},
+    post::data,
+    serve_but,
+    server::{Server, Snapshots, command},
+    write_list,
+};
+
+fn tiny() -> Snapshots {
+    let dump = tempfile::tempdir().unwrap();
+    write_files(dump.path(), TINY_DUMP);
+    Snapshots::of(&[dump.path().to_path_buf()])
+}
+
+/// Waits until an address answers with a status.
+#[track_caller]
+fn await_status(connection: &mut Connection, target: &str, status: u16) {
+    let begun = Instant::now();
+    while connection.get(target).status != status {
+        assert!(begun.elapsed() < PATIENCE, "{target} does not come to {status}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn what_is_listed_is_found_by_no_way_and_named_by_nothing() {
+    let (snapshots, own) = (tiny(), tempfile::tempdir().unwrap());
+    // By an id that was merged into it; and what is referred to and has no record.
+    let ids = ["A2 # the letter of 2026-02-03", "HX_A404"].map(str::to_owned);
+    let server = serve_but(&snapshots, &write_list(own.path(), &ids));
+    let mut connection = server.connect();
+    let mut check = |target: &str, status: u16, expected: &str| {
+        let found = connection.get(target);
+        assert_eq!((found.status, found.text()), (status, expected), "{target}");
+    };
+    let absent = |id: &str| {
+        format!(
+            r#"{{"statusCode":404,"error":"Not Found","message":"Author with ID {id} not found"}}"#
+        )
+    };
+    for id in ["HX_A1", "HX_A2", "HX_A404", "HX_A5"] {
+        check(&format!("/authors/{id}"), 404, &absent(id));
+    }
+    let empty = r#"{"meta":{"count":0,"page":1,"per_page":25},"results":[]}"#;
+    for target in [
+        "/authors",
+        "/authors?sort=name:desc",
+        "/authors?filter=id:HX_A1",
+        "/authors?search=ada",
+        "/outputs?filter=authors.name:ada%20example",
+        "/outputs?filter=authors.name:nemo%20missing",
+    ] {
+        check(target, 200, empty);
+    }
+    for target in [
+        "/autocomplete?query=a",
+        "/autocomplete/authors?query=ada%20ex",
+        "/autocomplete?query=HX_A1",
+        "/autocomplete?query=0000-0002-1825-0097",
+    ] {
+        check(target, 200, r#"{"meta":{"count":0},"results":[]}"#);
+    }
+    let mut names = |target: &str| -> Vec<[String; 2]> {
+        let output = connection.get(target).json();
+        let output = output.get("results").map_or(&output, |results| &results[0]);
+        let authors = output["authors"].as_array().unwrap();
+        authors
+            .iter()
+            .map(|author| [author["id"].to_string(), author["name"].to_string()])
+            .collect()
+    };
+    let nameless = ["HX_A1", "HX_A404"].map(|id| [format!("\"{id}\""), "null".to_owned()]);
+    assert_eq!(names("/outputs/HX_W1"), nameless);
+    assert_eq!(names("/outputs?filter=authors.id:HX_A2,authors.id:HX_A404"), nameless);
+    let question = "{ author(id: \"HX_A1\") { name } outputs(filter: \"id:HX_W1\") { results { \
+                    authors { id name author { name } } } } }";
+    let expected = serde_json::json!({
+        "author": null,
+        "outputs": { "results": [{ "authors": [
+            { "id": "HX_A1", "name": null, "author": null },
+            { "id": "HX_A404", "name": null, "author": null },
+        ] }] },
+    });
+    assert_eq!(data(&mut connection, question), expected);
+    let index = connection.get("/").json();
+    assert_eq!((&index["counts"]["authors"], &index["suppressed"]), (&0.into(), &1.into()));
+    let log = server.end(&[]);
+    assert!(log.contains("records=1 unknown_ids=0"), "{log}");
+    assert!(!log.contains("HX_A1 ") && !log.contains("Ada"), "the log tells who it is:\n{log}");
+}
+
+#[test]
+fn a_list_that_changes_is_in_force_at_once_and_changes_every_tag() {
+    let (snapshots, own) = (tiny(), tempfile::tempdir().unwrap());
+    let list = write_list(own.path(), &[]);
+    let server = serve_but(&snapshots, &list);
+    let plain = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    let tag = |connection: &mut Connection, target: &str| {
+        connection.get(target).header("etag").unwrap().to_owned()
+    };
+    // A list without ids is none.
+    let before = tag(&mut connection, "/outputs");
+    assert_eq!(before, tag(&mut plain.connect(), "/outputs"));
+    let put = |text: &str| {
+        let fresh = own.path().join("fresh");
+        fs::write(&fresh, text).unwrap();
+        fs::rename(&fresh, &list).unwrap();
+    };
+    put("HX_A1\n");
+    await_status(&mut connection, "/authors/HX_A1", 404);
+    let if_before = format!("If-None-Match: {before}");
+    let fresh = connection.request("GET", "/outputs", &[&if_before]);
+    assert_eq!(fresh.status, 200, "{fresh:?}");
+    let after = fresh.header("etag").unwrap();
+    assert_ne!(after, before);
+    let if_after = format!("If-None-Match: {after}");
+    assert_eq!(connection.request("GET", "/outputs", &[&if_after]).status, 304);
+    assert_eq!(fresh.header("x-snapshot-id"), connection.get("/").header("x-snapshot-id"));
+    // Written over, as an editor does.
+    fs::write(&list, "HX_W1\n").unwrap();
+    server.hang_up();
+    await_status(&mut connection, "/outputs/HX_W1", 404);
+    assert_eq!(connection.get("/authors/HX_A1").status, 200);
+    for bad in ["HX_W1\nAda Example\n", ""] {
+        if bad.is_empty() {
+            fs::remove_file(&list).unwrap();
+        } else {
+            put(bad);
+        }
+        let told = if bad.is_empty() { "No such file" } else { "line 2: `Ada Example` is no id" };
+        server.await_log(&["ERROR", told, "the list read before stays in force", "ids=1"]);
+        assert_eq!(connection.get("/outputs/HX_W1").status, 404);
+    }
+    // Of the next snapshot it withholds the same.
+    let dump = tempfile::tempdir().unwrap();
+    let without_topics = TINY_DUMP.into_iter().filter(|(name, _)| !name.starts_with("funders"));
+    write_files(dump.path(), without_topics);
+    snapshots.add(&[dump.path().to_path_buf()]);
+    await_status(&mut connection, "/funders/HX_F1", 404);
+    assert_eq!(connection.get("/outputs/HX_W1").status, 404);
+    put("\n");
+    await_status(&mut connection, "/outputs/HX_W1", 200);
+    server.end(&["the list read before stays in force"]);
+}
+
+#[test]
+fn a_bad_list_is_refused_at_the_start() {
+    let (snapshots, own) = (tiny(), tempfile::tempdir().unwrap());
+    let check = |list: &Path, expected: &str| {
+        let [option, suppress] = ["--snapshots", "--suppress"].map(std::ffi::OsStr::new);
+        let args = [option, snapshots.path().as_os_str(), suppress, list.as_os_str()];
+        let output = command(&args).output().unwrap();
+        let errors =
+            String::from_utf8_lossy(&output.stderr).replace(list.to_str().unwrap(), "LIST");
+        assert_eq!((output.status.code(), errors.as_str()), (Some(2), expected));
+        assert!(output.stdout.is_empty());
+    };
+    let list = write_list(own.path(), &["HX_A1".to_owned(), "HX_A".to_owned()]);
+    check(
+        &list,
+        "error: suppression list `LIST`, line 2: `HX_A` is no id; write one a line, as `HX_W12`, `W12`, \
+         `https://openalex.org/W12` or `fields/17`, and what else there is to say after a `#`\n",
+    );
+    check(
+        &own.path().join("none"),
+        "error: suppression list `LIST`: No such file or directory (os error 2)\n",
+    );
+    check(own.path(), "error: suppression list `LIST` is no regular file\n");
+}
