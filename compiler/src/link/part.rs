@@ -286,8 +286,8 @@ impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
         let mut orphaned: BTreeSet<(Entity, u32)> = BTreeSet::new();
         for entity in Entity::all() {
             let count = self.count(entity);
-            let others = (0..count).filter(|row| !self.withheld.has(entity, *row));
-            others.map(|row| reached.mark_row(entity, row)).collect::<Result<()>>()?;
+            let mut others = (0..count).filter(|row| !self.withheld.has(entity, *row));
+            others.try_for_each(|row| reached.mark_row(entity, row))?;
             for row in self.withheld.records(entity) {
                 self.each_target(entity, *row, |target, row| {
                     let stray = target.filter(|target| row >= self.count(*target));
@@ -302,10 +302,10 @@ impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
         }
         for entity in Entity::all() {
             let strays = self.count(entity)..self.all_rows(entity);
-            let kept = strays.filter(|row| {
+            let mut kept = strays.filter(|row| {
                 !self.withheld.has(entity, *row) && !orphaned.contains(&(entity, *row))
             });
-            kept.map(|row| reached.mark_row(entity, row)).collect::<Result<()>>()?;
+            kept.try_for_each(|row| reached.mark_row(entity, row))?;
         }
         (0..self.codes.len() as u32).try_for_each(|code| reached.mark_code(code))?;
         self.withheld.mark_all();
