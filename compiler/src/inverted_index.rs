@@ -9,7 +9,7 @@ use serde::{
 
 use crate::{
     lenient::{Key, Number, clean, drain, warn},
-    strict::Keys,
+    strict::{Keys, MANY},
 };
 
 /// An abstract, from its inverted index.
@@ -57,7 +57,7 @@ impl<'de> Visitor<'de> for WordsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Words<'de>, A::Error> {
         let mut words = Words::default();
-        let mut keys = Keys::default();
+        let mut keys = Keys::<MANY>::default();
         while let Some(word) = map.next_key::<Key<'de>>()? {
             keys.take(word.0.clone())?;
             match map.next_value::<Entry<'de>>()? {

@@ -30,19 +30,17 @@ pub fn from_str<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, serde_jso
     Ok(value)
 }
 
-/// Keys compared one by one; more than these are looked up.
-const KEYS_COMPARED_MAX: usize = 16;
-/// Room made at once when they are looked up: an abstract has some hundreds of words.
-const KEYS_EXPECTED: usize = 200;
+/// Room made at once when keys are looked up.
+const KEYS_EXPECTED: usize = 400;
 
-/// The keys of one object, each of which may stand there once.
+/// The keys of one object, each of which may stand there once. `WORDS` as in [`Places`].
 #[derive(Default)]
-pub(crate) struct Keys<'de> {
+pub(crate) struct Keys<'de, const WORDS: usize> {
     keys: Vec<Cow<'de, str>>,
-    places: Places,
+    places: Places<WORDS>,
 }
 
-impl<'de> Keys<'de> {
+impl<'de, const WORDS: usize> Keys<'de, WORDS> {
     /// Takes a key; an error where it was there already.
     pub(crate) fn take<E: serde::de::Error>(&mut self, key: Cow<'de, str>) -> Result<(), E> {
         if self.places.knows(&self.keys, &key) {
@@ -53,21 +51,42 @@ impl<'de> Keys<'de> {
     }
 }
 
-/// The places of keys by their hashes, once they are many.
-#[derive(Default)]
-struct Places {
+/// `WORDS` for an object of some tens of keys.
+pub(crate) const FEW: usize = 1;
+/// `WORDS` for an object of some hundreds: an abstract has a key a word.
+pub(crate) const MANY: usize = 32;
+
+/// Tells the keys of an object apart: a filter of `WORDS` times 64 bits knows of most that they are
+/// new, and others are compared with all before them; once they are too many for it, each is
+/// looked up in a table.
+struct Places<const WORDS: usize> {
+    filter: [u64; WORDS],
     table: HashTable<u32>,
+    /// Not the same twice, so that no dump can be made to fill one bucket.
     hasher: Option<foldhash::fast::RandomState>,
 }
 
-impl Places {
+impl<const WORDS: usize> Default for Places<WORDS> {
+    fn default() -> Self {
+        Places { filter: [0; WORDS], table: HashTable::new(), hasher: None }
+    }
+}
+
+impl<const WORDS: usize> Places<WORDS> {
+    const FILTERED_MAX: usize = 16 + 8 * WORDS;
+
     /// Whether a key is among those of its object; if not, it is to be put behind them.
     #[inline]
     fn knows(&mut self, keys: &[Cow<'_, str>], key: &str) -> bool {
-        match keys.len() {
-            0..KEYS_COMPARED_MAX => keys.iter().any(|known| known == key),
-            _ => self.finds(keys, key),
+        if keys.len() >= Self::FILTERED_MAX {
+            return self.finds(keys, key);
         }
+        let bit = bit_of(key);
+        let word = &mut self.filter[bit / 64 % WORDS];
+        let mask = 1 << (bit % 64);
+        let may_be_known = *word & mask != 0;
+        *word |= mask;
+        may_be_known && keys.iter().any(|known| known == key)
     }
 
     fn finds(&mut self, keys: &[Cow<'_, str>], key: &str) -> bool {
@@ -88,6 +107,20 @@ impl Places {
         table.insert_unique(hash, keys.len() as u32, hash_of);
         false
     }
+}
+
+/// A number below 2,048 that most keys do not share: of a key's length, beginning and end.
+#[inline]
+fn bit_of(key: &str) -> usize {
+    let bytes = key.as_bytes();
+    let ends = match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+        }
+        _ => bytes.iter().fold(0, |ends, byte| ends << 8 | u64::from(*byte)),
+    };
+    // Fibonacci hashing: the upper bits of a product with the golden ratio depend on all below.
+    ((ends ^ bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as usize
 }
 
 /// A value that nothing reads, taken strictly. The keys of the objects around it lie on one stack.
@@ -139,7 +172,7 @@ impl<'de> Visitor<'de> for Ignored<'_, 'de> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let from = self.0.len();
-        let mut places = Places::default();
+        let mut places = Places::<FEW>::default();
         while let Some(key) = map.next_key_seed(KeySeed)? {
             if places.knows(&self.0[from..], &key) {
                 return Err(A::Error::custom("duplicate key in an object"));
@@ -190,7 +223,7 @@ struct Value<'m, 'de, D> {
 #[derive(Default)]
 struct MemberKeys<'de> {
     current: Option<Cow<'de, str>>,
-    ignored: Keys<'de>,
+    ignored: Keys<'de, FEW>,
 }
 
 /// A visitor, seed or sequence whose values are [`Value`]s.

@@ -8,7 +8,7 @@ use serde::{
 };
 
 use super::{Text, drain, warn};
-use crate::strict::Keys;
+use crate::strict::{Keys, MANY};
 
 /// An object; null where there is none.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for PairsVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut pairs: Vec<(Cow<'de, str>, Text<'de>)> = Vec::new();
-        let mut keys = Keys::default();
+        let mut keys = Keys::<MANY>::default();
         while let Some((key, value)) = map.next_entry::<Key<'de>, Text<'de>>()? {
             keys.take(key.0.clone())?;
             pairs.push((key.0, value));

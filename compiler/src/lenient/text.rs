@@ -35,7 +35,7 @@ pub(crate) fn clean<'a>(text: Cow<'a, str>) -> Text<'a> {
         warn("text_too_long");
         return Text(None);
     }
-    if text.contains('\0') {
+    if memchr::memchr(0, text.as_bytes()).is_some() {
         warn("nul_removed");
         return clean(Cow::Owned(text.replace('\0', "")));
     }

@@ -19,6 +19,8 @@ use super::{
 /// Bytes of blobs and mentions at which a segment is closed. Fixed, so that an object is a
 /// function of its part alone and two threads stay far below the smallest `--memory`.
 pub const SEGMENT_BYTES: usize = 48 << 20;
+/// Bytes of blobs beyond which a segment has all the room it may take.
+const LARGE_BYTES: usize = 1 << 20;
 
 /// A segment being filled.
 pub struct SegmentBuilder {
@@ -152,6 +154,10 @@ impl SegmentBuilder {
         let deflated = self.deflate_pool();
         self.pool.clear();
         deflated?;
+        if from > LARGE_BYTES && self.blobs.capacity() < SEGMENT_BYTES {
+            // All there may be, at once: to grow by doubling copies it, and touches twice the pages.
+            self.blobs.reserve_exact(SEGMENT_BYTES + LARGE_BYTES - from);
+        }
         self.blobs.extend_from_slice(&[0; 4]);
         let blobs = std::mem::take(&mut self.blobs);
         let mut blobs =
