@@ -19,8 +19,9 @@ pub struct SelectionArgs {
     /// Publish a part: `ENTITY:FILTER`, as `outputs:year:>2020,is_oa:true`. ENTITY is a list of the
     /// interface, and FILTER what its `filter` takes. Kept are the records that match and every record
     /// they refer to, directly or through others; outputs, to which nothing refers, are kept only where
-    /// they match. May be given several times: filters of one entity must all hold, those of different
-    /// entities each choose records of their own. Everything else is counted as excluded.
+    /// they match. May be given several times, or several in one text with a line each, as in PINAKES_WHERE:
+    /// filters of one entity must all hold, those of different entities each choose records of their
+    /// own. Everything else is counted as excluded.
     #[arg(long = "where", value_name = "ENTITY:FILTER", env = "PINAKES_WHERE")]
     wheres: Vec<String>,
 
@@ -58,7 +59,7 @@ impl SelectionArgs {
         }
         let mut queries = BTreeMap::new();
         let mut refusals = Vec::new();
-        for given in &self.wheres {
+        for given in self.wheres.iter().flat_map(|given| lines_of(given)) {
             if let Err(refused) = take(&mut queries, given) {
                 refusals.push((given, refused));
             }
@@ -75,6 +76,13 @@ impl SelectionArgs {
         }
         Err(Error::Usage(text))
     }
+}
+
+/// The filters of one text, a line each; the text as it is where it has none.
+fn lines_of(given: &str) -> impl Iterator<Item = &str> {
+    let is_blank = given.trim().is_empty();
+    let lines = given.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.chain(is_blank.then_some(given))
 }
 
 /// Adds one filter to those of its entity.

@@ -308,6 +308,10 @@ fn a_part_is_the_same_bytes_for_any_threads_order_and_memory() {
     let backward: Vec<PathBuf> = folders.rev().collect();
     let more = ["--quiet", "--where", &given[0], "--where", &given[1]];
     assert_eq!(files_below(&build(&backward, out.path(), &more)), expected);
+
+    // A line each in one text, as the environment has them.
+    let lines = format!("\n{}\n\n {} \n", given[1], given[0]);
+    assert_eq!(files_below(&whole.link(&[lines], &[])), expected);
 }
 
 #[test]
