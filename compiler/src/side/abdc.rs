@@ -4,6 +4,7 @@ use pinakes_format::record::Abdc;
 
 use super::{
     SideTable,
+    cell::Cell,
     list::{Column, List, best_first, fill_members},
 };
 
@@ -40,11 +41,21 @@ pub static LIST: List<Abdc> = List {
                 "ABDC rating",
                 "rating",
             ],
-            take: |row, cell| row.value.rating = cell.text().map(|text| text.to_uppercase()),
+            take: |row, cell| row.value.rating = rating(cell),
         },
     ],
     notes: &[],
 };
+
+/// What stands in place of a rating where a journal has none, as letters alone.
+const UNRATED: [&str; 6] = ["NR", "NOTRANKED", "NOTRATED", "UNRANKED", "UNRATED", "REMOVED"];
+
+fn rating(cell: Cell<'_>) -> Option<String> {
+    let rating = cell.text()?.to_uppercase();
+    let letters: String = rating.chars().filter(|c| c.is_alphabetic()).collect();
+    let is_none = UNRATED.contains(&letters.as_str());
+    (!is_none).then_some(rating)
+}
 
 /// What all rows of one journal give together: the best rating, `A*` before `A` before `B`.
 pub fn combine(rows: Vec<Abdc>) -> Abdc {

@@ -33,15 +33,18 @@ impl<'a> Cell<'a> {
         clean(text.into()).to_owned()
     }
 
+    /// Its text without a percent sign; `None` where it is blank.
+    fn digits(self) -> Option<&'a str> {
+        let text = self.text.strip_suffix('%').unwrap_or(self.text).trim();
+        (!text.is_empty()).then_some(text)
+    }
+
     /// A number, with or without separators of thousands or a percent sign.
     fn any_number(self) -> Number {
-        let text = self.text.strip_suffix('%').unwrap_or(self.text).trim();
-        if text.is_empty() {
-            return Number::Null;
-        }
+        let Some(text) = self.digits() else { return Number::Null };
         let plain = match (self.has_decimal_comma, text.contains(',')) {
             (true, true) => text.replace('.', "").replace(',', "."),
-            (false, true) if has_thousands(text) => text.replace(',', ""),
+            (false, true) if has_thousands(text, ',') => text.replace(',', ""),
             _ => text.to_owned(),
         };
         Number::parse(&plain)
@@ -52,9 +55,17 @@ impl<'a> Cell<'a> {
         self.any_number().fraction()
     }
 
-    /// A count.
+    /// A count. It has no fraction, so that what stands before each three of its digits is a
+    /// separator of thousands: a comma, and a full stop where it is none of fractions.
     pub fn count(self) -> Option<i64> {
-        self.any_number().count().and_then(|count| i64::try_from(count).ok())
+        let separators = if self.has_decimal_comma { &[',', '.'][..] } else { &[','] };
+        let text = self.digits().unwrap_or_default();
+        let found = separators.iter().find(|of| text.contains(**of) && has_thousands(text, **of));
+        let number = match found {
+            Some(separator) => Number::parse(&text.replace(*separator, "")),
+            None => self.any_number(),
+        };
+        number.count().and_then(|count| i64::try_from(count).ok())
     }
 
     /// A year.
@@ -144,10 +155,11 @@ pub fn vintage_of(year: i64, month: u32, day: u32) -> i64 {
     year * 10_000 + i64::from(month * 100 + day)
 }
 
-/// Whether a number's commas stand where separators of thousands do.
-fn has_thousands(text: &str) -> bool {
-    let whole = text.split('.').next().unwrap_or_default();
-    let mut groups = whole.trim_start_matches('-').split(',');
+/// Whether a number's separators stand where those of thousands do.
+fn has_thousands(text: &str, separator: char) -> bool {
+    let fraction = if separator == ',' { '.' } else { ',' };
+    let whole = text.split(fraction).next().unwrap_or_default();
+    let mut groups = whole.trim_start_matches('-').split(separator);
     let first = groups.next().unwrap_or_default();
     (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3)
 }
@@ -184,9 +196,24 @@ mod tests {
             assert_eq!(cell(text, comma).number(), expected, "{text}");
             assert_eq!(take_warnings().values().sum::<u64>(), warnings, "{text}");
         }
-        for (text, expected) in [("12", Some(12)), ("12.0", Some(12)), ("12.5", None), ("-1", None)]
-        {
-            assert_eq!(cell(text, false).count(), expected, "{text}");
+        for (text, comma, expected) in [
+            ("12", false, Some(12)),
+            ("12.0", false, Some(12)),
+            ("12.5", false, None),
+            ("-1", false, None),
+            ("19,000", false, Some(19_000)),
+            ("1,019,000", false, Some(1_019_000)),
+            ("1,019.0", false, Some(1_019)),
+            ("19.000", false, Some(19)),
+            ("19.000", true, Some(19_000)),
+            ("1.019.000", true, Some(1_019_000)),
+            ("19,000", true, Some(19_000)),
+            ("19,0", true, Some(19)),
+            ("12.0", true, Some(12)),
+            ("1.9000", true, None),
+            ("", true, None),
+        ] {
+            assert_eq!(cell(text, comma).count(), expected, "{text}");
         }
         for (text, expected) in [("99.9%", Some(99)), ("100", Some(100)), ("101", None)] {
             assert_eq!(cell(text, false).percent(f64::floor), expected, "{text}");

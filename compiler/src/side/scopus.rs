@@ -104,7 +104,7 @@ pub static SCOPUS: List<Entry> = List {
         },
         Column {
             spellings: &["Source Type", "Type"],
-            take: |row, cell| row.value.scopus.kind = cell.text(),
+            take: |row, cell| row.value.scopus.kind = kind(cell),
         },
     ],
     notes: &[],
@@ -149,6 +149,22 @@ pub static SCIMAGO: List<Entry> = List {
     ],
     notes: &[],
 };
+
+/// The letters that the CiteScore table has for the types of sources, with the source list's words.
+const KINDS: [(&str, &str); 6] = [
+    ("j", "Journal"),
+    ("b", "Book"),
+    ("k", "Book Series"),
+    ("p", "Conference Proceedings"),
+    ("d", "Trade Journal"),
+    ("r", "Report"),
+];
+
+fn kind(cell: Cell<'_>) -> Option<String> {
+    let text = cell.text()?;
+    let known = KINDS.iter().find(|(letter, _)| text.eq_ignore_ascii_case(letter));
+    Some(known.map_or(text, |(_, word)| (*word).to_owned()))
+}
 
 fn issns(row: &mut Journal<Entry>, cell: Cell<'_>) {
     row.take_issns(cell);

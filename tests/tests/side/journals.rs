@@ -137,7 +137,7 @@ fn first_journal() -> Value {
         "scopus": {
             "active": true, "coverage": "1990-ongoing", "doc_count": 200, "percent": 99,
             "rank": "1/250", "citations": 1234, "snip": 2.25, "sjr": 3.5, "citescore": 12.5,
-            "percent_cited": 85, "quartile": "Q1", "subject_category": "Finance", "type": "j"
+            "percent_cited": 85, "quartile": "Q1", "subject_category": "Finance", "type": "Journal"
         },
         "web_of_science": {
             "issn": "1234-5679", "eissn": "2049-3630", "issues_per_year": 12, "start_year": 1987,
@@ -269,7 +269,7 @@ fn a_list_is_read_in_any_shape_its_publisher_gives_it() {
          T;12,5;\"99,0%\n1/404\nOncology\";1.234;100;84;1,5;2,5;1234-5679\n",
         &json!({
             "citescore": 12.5, "percent": 99, "rank": "1/404", "subject_category": "Oncology",
-            "citations": null, "doc_count": 100, "percent_cited": 84, "snip": 1.5, "sjr": 2.5
+            "citations": 1234, "doc_count": 100, "percent_cited": 84, "snip": 1.5, "sjr": 2.5
         }),
     );
     // A header that ends with one delimiter more than its rows.
@@ -282,6 +282,36 @@ fn a_list_is_read_in_any_shape_its_publisher_gives_it() {
         "\u{feff}SNIP\tsjr 2022\tSJR 2023\tE-issn\tcitescore\tscopus  SourceID\r\n1.5\t2\t3\t2049-3630\t4\t5",
         &json!({"snip": 1.5, "sjr": 3, "citescore": 4}),
     );
+}
+
+#[test]
+fn what_a_cell_means_is_told_by_its_column() {
+    let types = [("j", "Journal"), ("K", "Book Series"), ("p", "Conference Proceedings")];
+    let others = [("d", "Trade Journal"), ("b", "Book"), ("x", "x"), ("journal", "journal")];
+    for (given, expected) in types.into_iter().chain(others) {
+        check_scopus(
+            &format!("ISSN,CiteScore,Type\n1234-5679,2.5,{given}\n"),
+            &json!({"citescore": 2.5, "type": expected}),
+        );
+    }
+    check_scopus(
+        "ISSN;CiteScore;SJR;Citation Count;Scholarly Output\n1234-5679;19.000;1,5;19.000;1.019.000\n",
+        &json!({"citescore": 19, "sjr": 1.5, "citations": 19_000, "doc_count": 1_019_000}),
+    );
+    for (given, expected) in [
+        ("A*", json!({"rating": "A*"})),
+        ("c", json!({"rating": "C"})),
+        ("Not ranked", Value::Null),
+        ("not-ranked", Value::Null),
+        ("NR", Value::Null),
+        ("N/A", Value::Null),
+    ] {
+        let place = Place::new();
+        place.write("abdc.csv", format!("ISSN,rating\n1234-5679,{given}\n"));
+        let run = place.build(&["abdc.csv"]);
+        let metrics = run.source(1)["metrics"].clone();
+        assert_eq!(metrics.get("abdc").unwrap_or(&Value::Null), &expected, "{given}");
+    }
 }
 
 #[test]
