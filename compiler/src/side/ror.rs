@@ -13,7 +13,7 @@ use crate::{
 pub struct Organisation {
     /// Acronyms.
     pub acronyms: Vec<String>,
-    /// Labels and aliases other than the name it shows.
+    /// The name it shows, then its other labels and aliases.
     pub alternatives: Vec<String>,
     /// Labels by language, in the order of the record.
     pub labels: Vec<(String, String)>,
@@ -128,8 +128,13 @@ pub fn read(text: &str) -> Result<Keyed<Organisation>, BadRecord> {
 impl RawOrganisation<'_> {
     fn value(&self) -> Organisation {
         let mut organisation = Organisation::default();
+        let is_of = |name: &RawName<'_>, kind: &str| {
+            name.types.as_slice().iter().any(|of| of.as_str() == Some(kind))
+        };
+        let display = self.names.objects().find(|name| is_of(name, "ror_display"));
+        organisation.alternatives.extend(display.and_then(|name| name.value.to_owned()));
         for name in self.names.objects() {
-            let has = |kind: &str| name.types.as_slice().iter().any(|of| of.as_str() == Some(kind));
+            let has = |kind: &str| is_of(name, kind);
             let Some(value) = name.value.to_owned() else { continue };
             if let Some(language) = name.lang.to_owned().filter(|_| has("label")) {
                 let is_known = organisation.labels.iter().any(|(known, _)| *known == language);
@@ -139,7 +144,6 @@ impl RawOrganisation<'_> {
             }
             let list = match () {
                 () if has("acronym") => &mut organisation.acronyms,
-                () if has("ror_display") => continue,
                 () => &mut organisation.alternatives,
             };
             if !list.contains(&value) {

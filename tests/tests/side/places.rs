@@ -67,12 +67,12 @@ fn ror_speaks_where_the_dump_is_silent_and_nowhere_else() {
         assert_eq!(telling["name"], json!("Telling University"));
         assert_eq!(telling["country"], json!({"code": "GB", "name": "United Kingdom"}));
         assert_eq!(telling["display_name_acronyms"], json!(["TU"]));
-        assert_eq!(telling["display_name_alternatives"], json!(["Alias"]));
+        assert_eq!(telling["display_name_alternatives"], json!(["Other name", "Alias"]));
         assert_eq!(
             telling["geo"],
             json!({
-                "city": "Oxford", "geonames_city_id": "7", "region": null, "country_code": "FR",
-                "country": "France", "latitude": 51.75, "longitude": 2
+                "city": "Oxford", "geonames_city_id": null, "region": null, "country_code": null,
+                "country": null, "latitude": 51.75, "longitude": null
             })
         );
         assert_eq!(
@@ -82,6 +82,71 @@ fn ror_speaks_where_the_dump_is_silent_and_nowhere_else() {
         assert_eq!(telling["international"], json!({"display_name": {"en": "Telling University"}}));
         let unknown = institution(3);
         assert_eq!(unknown["geo"], Value::Null);
+    }
+}
+
+/// What the dump says of a place, what ROR says, and what is served.
+#[test]
+fn a_place_is_completed_only_by_what_is_said_of_the_same() {
+    let ror = |city: &str, country: &str| {
+        json!({"geonames_id": 7, "geonames_details": {"name": city, "country_code": country,
+            "country_name": "Country", "country_subdivision_name": "Region", "lat": 1.5, "lng": 2.5}})
+    };
+    let whole = json!({"city": "Bath", "geonames_city_id": "7", "region": "Region",
+        "country_code": "GB", "country": "Country", "latitude": 1.5, "longitude": 2.5});
+    let only = |members: Value| {
+        let mut geo = json!({"city": null, "geonames_city_id": null, "region": null,
+            "country_code": null, "country": null, "latitude": null, "longitude": null});
+        for (member, value) in members.as_object().unwrap() {
+            geo[member] = value.clone();
+        }
+        geo
+    };
+    let with = |members: Value| {
+        let mut geo = whole.clone();
+        for (member, value) in members.as_object().unwrap() {
+            geo[member] = value.clone();
+        }
+        geo
+    };
+    let cases = [
+        (json!({}), ror("Bath", "GB"), whole.clone()),
+        (json!({"city": "Bath"}), ror("Bath", "GB"), whole.clone()),
+        (json!({"city": "Bath"}), ror("Wells", "GB"), only(json!({"city": "Bath"}))),
+        (json!({"city": "Bath"}), ror("Bath", "US"), only(json!({"city": "Bath"}))),
+        (
+            json!({"city": "Aquae Sulis", "geonames_city_id": "7"}),
+            ror("Bath", "GB"),
+            with(json!({"city": "Aquae Sulis"})),
+        ),
+        (json!({"country": "Britain"}), ror("Bath", "GB"), with(json!({"country": "Britain"}))),
+        (
+            json!({"latitude": 3, "longitude": 4}),
+            ror("Bath", "GB"),
+            only(json!({"latitude": 3, "longitude": 4})),
+        ),
+        (
+            json!({"city": "Bath", "latitude": 3, "longitude": 4}),
+            ror("Bath", "GB"),
+            with(json!({"latitude": 3, "longitude": 4})),
+        ),
+        (json!({}), ror("Bath", "US"), Value::Null),
+    ];
+    let (mut lines, mut table) = (String::new(), String::new());
+    for ((geo, location, _), at) in cases.iter().zip(10..) {
+        let ror = format!("https://ror.org/0aaaaaa{at}");
+        let line = json!({"id": format!("I{at}"), "ror": ror, "display_name": "Named",
+            "country_code": "GB", "geo": geo});
+        lines.push_str(&format!("{line}\n"));
+        let line = json!({"id": ror, "names": [], "locations": [location]});
+        table.push_str(&format!("{line}\n"));
+    }
+    let place = Place::new();
+    place.write("dump/institutions.jsonl", lines).write("ror.jsonl", table);
+    let run = place.build(&["ror.jsonl"]);
+    for ((geo, location, expected), at) in cases.iter().zip(10..) {
+        let found = run.record(Entity::Institution, at, Shape::Single);
+        assert_eq!(found["geo"], *expected, "{geo} and {location}");
     }
 }
 

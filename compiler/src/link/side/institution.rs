@@ -39,8 +39,11 @@ impl Addition<'_> {
         if let Some(place) = &organisation.place {
             let country = place.country_code.as_deref().and_then(|code| self.country(code));
             institution.country = institution.country.or(country.map(Named));
+            let known = institution.country.map(|Named(code)| code);
             let geo = institution.geo.get_or_insert_default();
-            fill_geo(geo, place, country);
+            if is_same_place(geo, known, place, country) {
+                fill_geo(geo, place, country);
+            }
             if *geo == Geo::default() {
                 institution.geo = None;
             }
@@ -77,10 +80,27 @@ fn fill_list<T>(list: &mut Option<Vec<T>>, with: impl FnOnce() -> Vec<T>) {
     }
 }
 
+/// Whether what the dump says of a place may be completed by what ROR says of one: it says nothing,
+/// or names the same city. Else the city would be one's and the coordinates the other's.
+fn is_same_place(geo: &Geo, known: Option<u32>, place: &Place, country: Option<u32>) -> bool {
+    let own_country = geo.country_code.map(|Code(code)| code).or(known);
+    if own_country.zip(country).is_some_and(|(own, given)| own != given) {
+        return false;
+    }
+    let agree = |own: &Option<String>, given: &Option<String>| own.is_some() && own == given;
+    let is_silent = geo.city.is_none()
+        && geo.geonames_city_id.is_none()
+        && geo.region.is_none()
+        && geo.latitude.is_none()
+        && geo.longitude.is_none();
+    is_silent || agree(&geo.city, &place.city) || agree(&geo.geonames_city_id, &place.geonames_id)
+}
+
 fn fill_geo(geo: &mut Geo, place: &Place, country: Option<u32>) {
     geo.country_code = geo.country_code.or(country.map(Code));
-    geo.latitude = geo.latitude.or(place.latitude);
-    geo.longitude = geo.longitude.or(place.longitude);
+    if geo.latitude.is_none() && geo.longitude.is_none() {
+        (geo.latitude, geo.longitude) = (place.latitude, place.longitude);
+    }
     for (own, given) in [
         (&mut geo.city, &place.city),
         (&mut geo.geonames_city_id, &place.geonames_id),
