@@ -3,7 +3,6 @@
 mod part;
 
 use std::{
-    collections::BTreeMap,
     fs::{self, File},
     os::unix::fs::MetadataExt,
     path::Path,
@@ -23,6 +22,8 @@ use crate::{
     openalex,
     progress::Progress,
     reading::Reading,
+    report::Warnings,
+    shown::shown,
 };
 
 /// A part and its object.
@@ -41,8 +42,8 @@ pub struct Stage {
     pub parts: Vec<Compiled>,
     /// Bytes of uncompressed input that were parsed.
     pub parsed_bytes: u64,
-    /// What was odd about parts but stops nothing, by code.
-    pub warnings: BTreeMap<String, u64>,
+    /// What was odd about parts but stops nothing.
+    pub warnings: Warnings,
 }
 
 /// Compiles every part whose object is not in `objects` yet. Of parts that are the same bytes of
@@ -64,14 +65,14 @@ pub fn compile(
         .map(|part| name_part(part, reading))
         .collect::<Result<Vec<NamedPart>>>()?;
     named.sort_by(|a, b| (&a.name, &a.part.path).cmp(&(&b.name, &b.part.path)));
-    let all = named.len();
-    named.dedup_by(|a, b| a.name == b.name);
-    let mut warnings = BTreeMap::new();
-    let misnamed = named.iter().filter(|named| named.is_misnamed).count();
-    for (code, count) in [("same_parts", all - named.len()), ("misnamed_container", misnamed)] {
-        if count > 0 {
-            warnings.insert(code.to_string(), count as u64);
-        }
+    let mut warnings = Warnings::default();
+    named.dedup_by(|same, kept| {
+        let is_same = same.name == kept.name;
+        warnings.add("same_parts", is_same.into(), || shown(&same.part.path));
+        is_same
+    });
+    for named in &named {
+        warnings.add("misnamed_container", named.is_misnamed.into(), || shown(&named.part.path));
     }
 
     let parsed_bytes = AtomicU64::new(0);
@@ -204,7 +205,7 @@ pub fn parse_only(part: &Part) -> Result<u64> {
     let Some((front_end, entity)) = FrontEnd::of(part.kind) else { return Ok(0) };
     let mut lines = Lines::open(&part.path, &Reading::default())?;
     while let Some(line) = lines.next_line()? {
-        let text = std::str::from_utf8(line.bytes).unwrap_or_default();
+        let text = simdutf8::basic::from_utf8(line.bytes).unwrap_or_default();
         // A bad line costs what it costs; it is the compiler's to report.
         let _ = match front_end {
             FrontEnd::OpenAlex => openalex::parse_line(entity, text),

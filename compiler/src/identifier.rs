@@ -24,14 +24,23 @@ impl BadId {
     }
 }
 
-/// Reads `https://openalex.org/W1`, `W1`, `w1`, `HX_W1`; in the taxonomy a URL or plain digits.
+/// What identifiers of the interface begin with, where they are no bare numbers.
+const PREFIX: &str = "HX_";
+
+/// An identifier of the interface, in any case, without what it begins with; `None` where it is none.
+pub fn bare(text: &str) -> Option<&str> {
+    let (prefix, bare) = text.split_at_checked(PREFIX.len())?;
+    prefix.eq_ignore_ascii_case(PREFIX).then_some(bare)
+}
+
+/// Reads `https://openalex.org/W1`, `W1`, `w1`, `HX_W1`, `hx_w1`; in the taxonomy a URL or plain digits.
 ///
 /// # Errors
 ///
 /// What is wrong with it.
 pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
     let name = last_part(text);
-    let name = name.strip_prefix("HX_").unwrap_or(name);
+    let name = bare(name).unwrap_or(name);
     let Some(first) = name.bytes().next() else { return Err(BadId::Missing) };
     let digits = match entity.facts().letter {
         Some(letter) if first.to_ascii_uppercase() == letter => &name[1..],
@@ -82,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_spelling_of_an_id_is_one_id() {
-        for text in ["https://openalex.org/W12", "http://x/W12", "W12", "w12", "HX_W12"] {
+        for text in ["https://openalex.org/W12", "http://x/W12", "W12", "w12", "HX_W12", "hx_w12"] {
             assert_eq!(parse(Entity::Output, text), Ok(12), "{text}");
         }
         assert_eq!(parse(Entity::Field, "https://openalex.org/fields/17"), Ok(17));

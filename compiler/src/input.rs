@@ -4,7 +4,6 @@ mod manifest;
 mod recognise;
 
 use std::{
-    collections::BTreeMap,
     ffi::OsStr,
     fs,
     os::unix::ffi::OsStrExt,
@@ -20,6 +19,8 @@ use self::{
 };
 use crate::{
     error::{Error, Result},
+    report::Warnings,
+    shown::shown,
     side::{self, Recognised, SideTable},
 };
 
@@ -69,8 +70,8 @@ pub struct Inputs {
     pub parts: Vec<Part>,
     /// Files in directories that are nothing the compiler knows.
     pub skipped: Vec<PathBuf>,
-    /// What was odd but stops nothing, by code.
-    pub warnings: BTreeMap<String, u64>,
+    /// What was odd but stops nothing.
+    pub warnings: Warnings,
 }
 
 /// What an input may be given as, before its path and a colon.
@@ -179,7 +180,7 @@ fn walk(
             found.parts.push(Part { path, kind, size_bytes, listed_records: None });
         } else {
             if is_text(&name) && side::recognise(&path).is_ok_and(Recognised::is_ror_schema_1) {
-                *found.warnings.entry("ror_schema_1_skipped".into()).or_default() += 1;
+                found.warnings.add("ror_schema_1_skipped", 1, || shown(&path));
             }
             found.skipped.push(path);
         }

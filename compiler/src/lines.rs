@@ -10,7 +10,7 @@ use std::{
 pub use self::container::Container;
 use crate::{
     error::{Error, Result},
-    lenient::warn,
+    lenient::{self, warn},
     reading::Reading,
 };
 
@@ -24,7 +24,11 @@ pub const RAW_BYTES_MAX: usize = 64 << 10;
 pub struct Lines {
     path: PathBuf,
     reader: BufReader<Box<dyn Read + Send>>,
+    /// The line found last, but for one that is lent.
     buffer: Vec<u8>,
+    /// The bytes of the line found last, where it lies whole in the reader's own buffer: it is
+    /// taken from there when the next is looked for.
+    lent_bytes: Option<usize>,
     line: u64,
     offset_bytes: u64,
     line_bytes_max: usize,
@@ -71,6 +75,7 @@ impl Lines {
             path: path.to_path_buf(),
             reader: container::open(path, reading)?,
             buffer: Vec::new(),
+            lent_bytes: None,
             line: 0,
             offset_bytes: 0,
             line_bytes_max: reading.line_bytes_max,
@@ -98,6 +103,7 @@ impl Lines {
         while let Some(found) = self.find_line()? {
             let line = self.line(found);
             if line.is_too_long || !line.bytes.iter().all(u8::is_ascii_whitespace) {
+                lenient::at(line.number, line.byte_offset);
                 return Ok(Some(self.line(found)));
             }
         }
@@ -111,8 +117,7 @@ impl Lines {
     /// Where the part is cut short or damaged.
     pub fn next_raw_line(&mut self) -> Result<Option<Line<'_>>> {
         let Some(found) = self.find_line()? else { return Ok(None) };
-        let bytes = &self.buffer[self.text_from(found)..];
-        Ok(Some(Line { bytes, ..self.line(found) }))
+        Ok(Some(Line { bytes: self.text(found), ..self.line(found) }))
     }
 
     fn find_line(&mut self) -> Result<Option<Found>> {
@@ -131,14 +136,18 @@ impl Lines {
         Ok(Some(Found { byte_offset, is_too_long }))
     }
 
-    /// Where the text of the line in the buffer begins: behind a byte order mark.
-    fn text_from(&self, found: Found) -> usize {
-        let has_bom = found.byte_offset == 0 && self.buffer.starts_with(&BOM);
-        if has_bom { BOM.len() } else { 0 }
+    /// The line found, behind a byte order mark.
+    fn text(&self, found: Found) -> &[u8] {
+        let bytes = match self.lent_bytes {
+            Some(count) => &self.reader.buffer()[..count],
+            None => &self.buffer,
+        };
+        let has_bom = found.byte_offset == 0 && bytes.starts_with(&BOM);
+        if has_bom { &bytes[BOM.len()..] } else { bytes }
     }
 
     fn line(&self, found: Found) -> Line<'_> {
-        let text = &self.buffer[self.text_from(found)..];
+        let text = self.text(found);
         Line {
             number: self.line,
             byte_offset: found.byte_offset,
@@ -164,9 +173,12 @@ impl Lines {
         self.offset_bytes
     }
 
-    /// Fills the buffer with the next line; with its beginning where it is too long.
+    /// Finds the next line, lent or in the buffer; its beginning where it is too long.
     fn fill(&mut self) -> io::Result<Filled> {
         self.buffer.clear();
+        if let Some(count) = self.lent_bytes.take() {
+            self.reader.consume(count + 1);
+        }
         if let Some(error) = self.refused.take() {
             return Err(error);
         }
@@ -185,6 +197,11 @@ impl Lines {
             }
             let end = memchr::memchr(b'\n', available);
             let piece = &available[..end.unwrap_or(available.len())];
+            if seen == 0 && end.is_some() && piece.len() <= self.line_bytes_max {
+                self.lent_bytes = Some(piece.len());
+                self.offset_bytes += piece.len() as u64 + 1;
+                return Ok(Filled::Line);
+            }
             if !is_too_long && self.buffer.len() + piece.len() > self.line_bytes_max {
                 is_too_long = true;
                 let kept = piece.len().min(RAW_BYTES_MAX);

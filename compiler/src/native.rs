@@ -27,8 +27,6 @@ use value::{Members, Value};
 const NAME: &str = "name";
 /// The same of OpenAlex.
 const OPENALEX_NAME: &str = "display_name";
-/// What identifiers of the interface begin with, where they are no bare numbers.
-const PREFIX: &str = "HX_";
 
 /// Reads one line of an entity's part into the object under way.
 ///
@@ -92,7 +90,7 @@ pub fn tell(text: &str) -> Told {
         return Told::Other;
     }
     match members.get("id") {
-        Some(Value::Text(id)) if id.starts_with(PREFIX) => {
+        Some(Value::Text(id)) if identifier::bare(id).is_some() => {
             Told::Native(identifier::parse_any(id).map(|(entity, _)| entity))
         }
         // A bare number says nothing of what it numbers: the members must.
@@ -137,6 +135,7 @@ mod tests {
                 object: &mut object,
                 derived: &mut Derived::default(),
                 line_hash: Default::default(),
+                line: &line,
             };
             read_line(entity, &line, &mut reader).unwrap();
         }
@@ -146,6 +145,7 @@ mod tests {
     fn a_native_line_is_told_by_its_id_and_name() {
         let check = |line: &str, expected: Told| assert_eq!(tell(line), expected, "{line}");
         check(r#"{"id":"HX_A1","name":null}"#, Told::Native(Some(Entity::Author)));
+        check(r#"{"id":"hx_a1","name":null}"#, Told::Native(Some(Entity::Author)));
         check(r#"{"id":"HX_G1","name":"x"}"#, Told::Native(None));
         check(r#"{"id":3,"name":"x"}"#, Told::Native(None));
         check(r#"{"id":3,"name":"x","fields":[]}"#, Told::Native(Some(Entity::Domain)));

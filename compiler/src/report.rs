@@ -4,12 +4,14 @@ mod codes;
 pub mod course;
 pub mod file;
 pub mod quarantine;
+mod warnings;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use serde::Serialize;
 
-use self::{course::Course, quarantine::Quarantine};
+pub use self::warnings::Warnings;
+use self::{codes::Code, course::Course, quarantine::Quarantine};
 use crate::{
     compile::Stage,
     input::Inputs,
@@ -48,8 +50,10 @@ pub struct RunReport {
     pub entities: BTreeMap<String, Tally>,
     /// The accounting by side table, of those there were.
     pub side_tables: BTreeMap<String, SideTally>,
-    /// Warnings by code.
+    /// Warnings by code, all of them.
     pub warnings: BTreeMap<String, u64>,
+    /// Where the first of each code stands, as `file:line:byte_offset`, or its file.
+    pub first_warnings: BTreeMap<String, String>,
     /// Bad records by code, all of them.
     pub bad_records: BTreeMap<String, u64>,
     /// Where bad records are listed.
@@ -77,6 +81,7 @@ impl RunReport {
             entities: BTreeMap::new(),
             side_tables: BTreeMap::new(),
             warnings: BTreeMap::new(),
+            first_warnings: BTreeMap::new(),
             bad_records: BTreeMap::new(),
             quarantine: Quarantine::default(),
             pruned: None,
@@ -93,22 +98,24 @@ impl RunReport {
         report.parts_parsed = report.parsed.len() as u64;
         report.parsed_bytes = stage.parsed_bytes;
         report.skipped_files = inputs.skipped.iter().map(|path| shown(path)).collect();
-        report.warnings = inputs.warnings.clone();
-        let add = |sums: &mut BTreeMap<String, u64>, counts: &BTreeMap<String, u64>| {
-            for (code, count) in counts {
-                *sums.entry(code.clone()).or_default() += count;
-            }
-        };
-        add(&mut report.warnings, &stage.warnings);
+        let mut warnings = inputs.warnings.clone();
+        for (code, count) in &stage.warnings.counts {
+            let first = || stage.warnings.first.get(code).cloned().unwrap_or_default();
+            warnings.add(code, *count, first);
+        }
         let tomorrow = chrono::Utc::now().timestamp_micros() + DAY_MICROS;
         for part in &stage.parts {
             let of_part = part.object.report();
-            add(&mut report.bad_records, &of_part.bad_by_code);
-            // A warning of this run alone: what an object says does not depend on a clock.
-            if of_part.newest_updated_micros.is_some_and(|newest| newest > tomorrow) {
-                *report.warnings.entry("future_updated_date".into()).or_default() += 1;
+            for (code, count) in &of_part.bad_by_code {
+                *report.bad_records.entry(code.clone()).or_default() += count;
             }
+            let file = shown(&part.part.path);
+            warnings.take_places(&file, of_part);
+            // A warning of this run alone: what an object says does not depend on a clock.
+            let is_future = of_part.newest_updated_micros.is_some_and(|newest| newest > tomorrow);
+            warnings.add("future_updated_date", is_future.into(), || file);
         }
+        (report.warnings, report.first_warnings) = (warnings.counts, warnings.first);
     }
 
     /// The newest `updated_date`, in seconds since 1970.
@@ -194,11 +201,6 @@ impl RunReport {
                 tally.read, tally.joined, tally.unmatched, tally.quarantined
             );
         }
-        if !self.warnings.is_empty() {
-            let counts: Vec<String> =
-                self.warnings.iter().map(|(code, count)| format!("{code} {count}")).collect();
-            let _ = writeln!(text, "warnings: {}", counts.join(", "));
-        }
         if !self.skipped_files.is_empty() {
             let _ = writeln!(text, "skipped, being nothing the compiler knows:");
             for path in self.skipped_files.iter().take(10) {
@@ -208,22 +210,32 @@ impl RunReport {
                 let _ = writeln!(text, "  and {more} more");
             }
         }
+        self.say_warnings(&mut text);
         self.say_bad_records(&mut text);
         text
     }
 
-    /// Bad records by code: how many, where the first is, what the code means; and what to do.
+    /// Warnings by code.
+    fn say_warnings(&self, text: &mut String) {
+        if self.warnings.is_empty() {
+            return;
+        }
+        let _ = writeln!(text, "warnings, which cost no record");
+        for (code, count) in &self.warnings {
+            let first = self.first_warnings.get(code).map_or("", String::as_str);
+            say_code(text, code, *count, first, codes::warning(code));
+        }
+    }
+
+    /// Bad records by code, and where each is listed.
     fn say_bad_records(&self, text: &mut String) {
         if self.bad_records.is_empty() {
             return;
         }
-        let first = |code: &str| self.quarantine.first.get(code).map_or("", String::as_str);
-        let widest = self.bad_records.keys().map(|code| first(code).chars().count()).max();
-        let width = widest.unwrap_or_default().max("first at".len());
-        let _ = writeln!(text, "{:<16}{:>12}  {:<width$}  meaning", "bad records", "", "first at");
+        let _ = writeln!(text, "bad records, which are set aside");
         for (code, count) in &self.bad_records {
-            let (at, meaning) = (first(code), codes::meaning(code));
-            let _ = writeln!(text, "{code:<16}{count:>12}  {at:<width$}  {meaning}");
+            let first = self.quarantine.first.get(code).map_or("", String::as_str);
+            say_code(text, code, *count, first, codes::bad_record(code));
         }
         let Quarantine { list: Some(list), lines: Some(lines), listed, .. } = &self.quarantine
         else {
@@ -231,7 +243,7 @@ impl RunReport {
         };
         let _ = writeln!(
             text,
-            "each is listed in `{}`, its line is in `{}`; mend them in the dump, or leave them out",
+            "each is listed in `{}`, its line is in `{}`",
             shown(list),
             shown(lines)
         );
@@ -241,4 +253,11 @@ impl RunReport {
                 writeln!(text, "listed are {listed} of {counted}: of each part the first 10,000");
         }
     }
+}
+
+/// How many of a code there are and where the first is; below it what that means, and what to do.
+fn say_code(text: &mut String, name: &str, count: u64, first: &str, code: &Code) {
+    let at = if first.is_empty() { "" } else { "  first at " };
+    let _ = writeln!(text, "  {name:<24}{count:>12}{at}{first}");
+    let _ = writeln!(text, "      {}; {}", code.meaning, code.remedy);
 }

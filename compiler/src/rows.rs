@@ -1,23 +1,26 @@
 //! The rows of a table in a part: comma, semicolon or tab between cells, quoted cells over any number
 //! of lines, each row with its place and bounded like a line.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, path::Path};
 
 use csv::StringRecord;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use crate::{
     error::Result,
-    lenient::warn,
+    lenient::{self, warn},
     lines::{Line, Lines},
+    reading::Reading,
 };
 
-/// Reads a table row by row.
+/// Reads a table row by row. A quote that is never closed costs its line alone: the lines after it
+/// are read again.
 pub struct Rows {
     lines: Lines,
-    /// Lines to be read again: those after one whose quote is never closed.
+    /// Lines to be read before any others.
     held: VecDeque<HeldLine>,
     core: Reader,
+    delimiter: Option<u8>,
     width: Option<usize>,
     row_bytes_max: usize,
 }
@@ -30,16 +33,18 @@ pub struct Row {
     pub byte_offset: u64,
     /// Its bytes as they stand there; the first of them where it is too long.
     pub raw: Vec<u8>,
-    /// Its cells, as many as the header has; or the code under which it is set aside.
+    /// Its cells; or the code under which it is set aside.
     pub cells: std::result::Result<StringRecord, &'static str>,
 }
 
-#[derive(Clone)]
+/// A line, or what is left of one in which a row has ended.
 struct HeldLine {
     number: u64,
     byte_offset: u64,
     is_too_long: bool,
     bytes: Vec<u8>,
+    /// Where in `bytes` it begins.
+    from: usize,
 }
 
 /// The cells of a row under way, as the parser lays them down.
@@ -51,17 +56,63 @@ struct Cells {
     count: usize,
 }
 
+/// What came of a line.
+enum Fed {
+    /// The row ended with this many of its bytes.
+    Row(usize),
+    /// A quote in it is still open.
+    Open,
+    /// The row has more cells than any table.
+    TooMany,
+}
+
 /// What a held line takes beside its bytes, more or less.
 const HELD_LINE_BYTES: usize = 64;
+/// The most cells a row may have; tables have some tens.
+const CELLS_MAX: usize = 1 << 14;
 
 impl Rows {
-    /// The rows of an opened part. A row over `row_bytes_max` is set aside.
-    pub fn new(lines: Lines, row_bytes_max: usize) -> Rows {
-        Rows { lines, held: VecDeque::new(), core: Reader::new(), width: None, row_bytes_max }
+    /// The rows of a part. What stands between cells is told by the first row, where it is not
+    /// given; a row longer than a line may be is set aside.
+    ///
+    /// # Errors
+    ///
+    /// Where the part cannot be read.
+    pub fn open(path: &Path, delimiter: Option<u8>, reading: &Reading) -> Result<Rows> {
+        let core = Reader::new();
+        let lines = Lines::open(path, reading)?;
+        let (held, row_bytes_max) = (VecDeque::new(), reading.line_bytes_max);
+        let mut rows = Rows { lines, held, core, delimiter: None, width: None, row_bytes_max };
+        if let Some(delimiter) = delimiter {
+            rows.take_delimiter(delimiter);
+        }
+        Ok(rows)
     }
 
-    /// The next row that is not blank; the first is the header, which tells what stands between
-    /// cells and how many there are. `None` at the end.
+    fn take_delimiter(&mut self, delimiter: u8) {
+        self.core = ReaderBuilder::new().delimiter(delimiter).build();
+        self.delimiter = Some(delimiter);
+    }
+
+    /// The next row, as the header: rows after it have as many cells, or they are ragged. `None` at
+    /// the end.
+    ///
+    /// # Errors
+    ///
+    /// Where the part is cut short or damaged.
+    pub fn header(&mut self) -> Result<Option<Row>> {
+        let row = self.next_row()?;
+        if let Some(Row { cells: Ok(header), .. }) = &row {
+            self.width = Some(header.len());
+            let repeats = |(at, name): (usize, &str)| header.iter().take(at).any(|of| of == name);
+            if header.iter().enumerate().any(repeats) {
+                warn("duplicate_column");
+            }
+        }
+        Ok(row)
+    }
+
+    /// The next row that is not blank. `None` at the end.
     ///
     /// # Errors
     ///
@@ -69,17 +120,26 @@ impl Rows {
     pub fn next_row(&mut self) -> Result<Option<Row>> {
         loop {
             let Some(first) = self.next_held()? else { return Ok(None) };
+            lenient::at(first.number, first.byte_offset);
             if first.is_too_long {
-                return Ok(Some(row(&first, Err("line_too_long"))));
+                return Ok(Some(first.into_row("line_too_long")));
             }
-            if first.bytes.iter().all(u8::is_ascii_whitespace) {
+            if first.text().iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            if self.width.is_none() {
-                let delimiter = delimiter_of(&first.bytes);
-                self.core = ReaderBuilder::new().delimiter(delimiter).build();
+            if self.delimiter.is_none() {
+                self.take_delimiter(delimiter_of(first.text()));
             }
-            return self.finish_row(first).map(Some);
+            let mut row = self.finish_row(first)?;
+            if let Ok(cells) = &row.cells {
+                if cells.iter().all(|cell| cell.trim().is_empty()) {
+                    continue;
+                }
+                if self.width.is_some_and(|width| width != cells.len()) {
+                    row.cells = Err("ragged_row");
+                }
+            }
+            return Ok(Some(row));
         }
     }
 
@@ -87,49 +147,52 @@ impl Rows {
     fn finish_row(&mut self, first: HeldLine) -> Result<Row> {
         self.core.reset();
         let mut cells = Cells::default();
-        let mut bytes = first.bytes.len();
-        let mut taken = vec![first];
-        loop {
-            if taken.last().is_some_and(|line| cells.feed(&mut self.core, &line.bytes)) {
-                break;
+        let (number, byte_offset) = (first.number, first.byte_offset);
+        let mut bytes = 0;
+        let mut taken = Vec::new();
+        let mut line = first;
+        let used = loop {
+            let fed = cells.feed(&mut self.core, line.text());
+            if let Fed::Row(used) = fed {
+                break used;
             }
-            let next = match bytes <= self.row_bytes_max {
-                true => self.next_held()?.filter(|line| !line.is_too_long),
-                false => None,
-            };
-            let Some(next) = next else {
-                // The lines after it may be good rows: only its first is lost.
-                let mut taken = taken.into_iter();
-                let first = taken.next().map(|line| row(&line, Err("unclosed_quote")));
-                for line in taken.rev() {
-                    self.held.push_front(line);
+            bytes += line.text().len() + HELD_LINE_BYTES;
+            taken.push(line);
+            if matches!(fed, Fed::TooMany) {
+                return self.give_back(taken, "ragged_row");
+            }
+            let next = if bytes <= self.row_bytes_max { self.next_held()? } else { None };
+            match next {
+                Some(next) if !next.is_too_long => line = next,
+                too_long => {
+                    self.held.extend(too_long);
+                    return self.give_back(taken, "unclosed_quote");
                 }
-                return first
-                    .ok_or_else(|| crate::error::Error::Internal("a row of no line".into()));
-            };
-            bytes += next.bytes.len() + HELD_LINE_BYTES;
-            taken.push(next);
-        }
-        let cells = match cells.record() {
-            None => Err("not_utf8"),
-            Some(record) if self.width.is_some_and(|width| width != record.len()) => {
-                Err("ragged_row")
             }
-            Some(record) => Ok(record),
         };
-        if let (None, Ok(header)) = (self.width, &cells) {
-            self.width = Some(header.len());
-            let repeats = |(at, name): (usize, &str)| header.iter().take(at).any(|of| of == name);
-            if header.iter().enumerate().any(repeats) {
-                warn("duplicate_column");
-            }
+        let mut raw = Vec::new();
+        for line in &taken {
+            raw.extend_from_slice(line.text());
+            raw.push(b'\n');
         }
-        let mut whole = row(&taken[0], cells);
-        for line in &taken[1..] {
-            whole.raw.push(b'\n');
-            whole.raw.extend_from_slice(&line.bytes);
+        let last = &line.text()[..used];
+        raw.extend_from_slice(last.strip_suffix(b"\r").unwrap_or(last));
+        if used < line.text().len() {
+            // A carriage return alone ends a row too.
+            line.skip(used);
+            self.held.push_front(line);
         }
-        Ok(whole)
+        Ok(Row { number, byte_offset, raw, cells: cells.record().ok_or("not_utf8") })
+    }
+
+    /// Sets the first of these lines aside and holds the others, which may be good rows.
+    fn give_back(&mut self, lines: Vec<HeldLine>, code: &'static str) -> Result<Row> {
+        let mut lines = lines.into_iter();
+        let first = lines.next().map(|line| line.into_row(code));
+        for line in lines.rev() {
+            self.held.push_front(line);
+        }
+        first.ok_or_else(|| crate::error::Error::Internal("a row of no line".into()))
     }
 
     fn next_held(&mut self) -> Result<Option<HeldLine>> {
@@ -142,6 +205,7 @@ impl Rows {
             byte_offset,
             is_too_long,
             bytes: bytes.to_vec(),
+            from: 0,
         }))
     }
 
@@ -151,10 +215,21 @@ impl Rows {
     }
 }
 
-fn row(first: &HeldLine, cells: std::result::Result<StringRecord, &'static str>) -> Row {
-    let HeldLine { number, byte_offset, bytes, .. } = first;
-    let raw = bytes.strip_suffix(b"\r").unwrap_or(bytes).to_vec();
-    Row { number: *number, byte_offset: *byte_offset, raw, cells }
+impl HeldLine {
+    fn text(&self) -> &[u8] {
+        &self.bytes[self.from..]
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.from += count;
+        self.byte_offset += count as u64;
+    }
+
+    fn into_row(self, code: &'static str) -> Row {
+        let text = self.text();
+        let raw = text.strip_suffix(b"\r").unwrap_or(text).to_vec();
+        Row { number: self.number, byte_offset: self.byte_offset, raw, cells: Err(code) }
+    }
 }
 
 /// What stands between the cells of a header: of comma, semicolon and tab the one it has most of.
@@ -165,10 +240,14 @@ pub fn delimiter_of(header: &[u8]) -> u8 {
 }
 
 impl Cells {
-    /// Takes one more line; whether the row ends with it.
-    fn feed(&mut self, core: &mut Reader, line: &[u8]) -> bool {
+    /// Takes one more line.
+    fn feed(&mut self, core: &mut Reader, line: &[u8]) -> Fed {
         for mut input in [line, b"\n"] {
-            loop {
+            // To the parser an empty input is the end of the table.
+            while !input.is_empty() {
+                if self.count > CELLS_MAX {
+                    return Fed::TooMany;
+                }
                 self.text.resize(self.text.len().max(self.text_bytes + input.len() + 16), 0);
                 self.ends.resize(self.ends.len().max(self.count + 16), 0);
                 let (result, read, wrote, ended) = core.read_record(
@@ -179,14 +258,12 @@ impl Cells {
                 input = &input[read..];
                 self.text_bytes += wrote;
                 self.count += ended;
-                match result {
-                    ReadRecordResult::InputEmpty if input.is_empty() => break,
-                    ReadRecordResult::Record | ReadRecordResult::End => return true,
-                    _ => {}
+                if let ReadRecordResult::Record | ReadRecordResult::End = result {
+                    return Fed::Row(line.len().saturating_sub(input.len()));
                 }
             }
         }
-        false
+        Fed::Open
     }
 
     /// The row; `None` where it is not UTF-8.
@@ -210,21 +287,56 @@ mod tests {
     use super::*;
     use crate::{lenient::take_warnings, reading::Reading};
 
-    /// Each row's line, offset, and its cells or the code it is set aside under.
-    fn rows(text: &[u8], row_bytes_max: usize) -> Vec<(u64, u64, String)> {
+    /// Each row's line, offset, its cells or the code it is set aside under, and its bytes.
+    fn whole_rows(
+        text: &[u8],
+        delimiter: Option<u8>,
+        row_bytes_max: usize,
+    ) -> Vec<(u64, u64, String, String)> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text).unwrap();
-        let lines = Lines::open(file.path(), &Reading::default()).unwrap();
-        let mut rows = Rows::new(lines, row_bytes_max);
+        let reading = Reading { line_bytes_max: row_bytes_max, ..Reading::default() };
+        let mut rows = Rows::open(file.path(), delimiter, &reading).unwrap();
         let mut found = Vec::new();
-        while let Some(row) = rows.next_row().unwrap() {
+        let mut next = rows.header().unwrap();
+        while let Some(row) = next {
             let shown = match row.cells {
                 Ok(cells) => cells.iter().collect::<Vec<_>>().join("|"),
                 Err(code) => code.to_string(),
             };
-            found.push((row.number, row.byte_offset, shown));
+            let raw = String::from_utf8_lossy(&row.raw).into_owned();
+            found.push((row.number, row.byte_offset, shown, raw));
+            next = rows.next_row().unwrap();
         }
         found
+    }
+
+    fn rows(text: &[u8], row_bytes_max: usize) -> Vec<(u64, u64, String)> {
+        let rows = whole_rows(text, None, row_bytes_max).into_iter();
+        rows.map(|(line, at, shown, _)| (line, at, shown)).collect()
+    }
+
+    #[test]
+    fn a_row_keeps_its_bytes_whatever_ends_it() {
+        let check = |text: &[u8], delimiter: Option<u8>, expected: &[(u64, u64, &str, &str)]| {
+            let found = whole_rows(text, delimiter, 1_000);
+            let found: Vec<(u64, u64, &str, &str)> =
+                found.iter().map(|(line, at, cells, raw)| (*line, *at, &**cells, &**raw)).collect();
+            assert_eq!(found, expected, "{:?}", String::from_utf8_lossy(text));
+        };
+        let text = b"\xef\xbb\xbfa;b\r\n\r\n\"1;\"\"2\n\nx\" ; y\n;;\n ; \n3;4";
+        let quoted = "1;\"2\n\nx | y";
+        let expected =
+            [(1, 0, "a|b", "a;b"), (3, 10, quoted, "\"1;\"\"2\n\nx\" ; y"), (8, 32, "3|4", "3;4")];
+        check(text, None, &expected);
+        check(text, Some(b';'), &expected);
+        check(b"a;b\n1;2", Some(b','), &[(1, 0, "a;b", "a;b"), (2, 4, "1;2", "1;2")]);
+        let returns = b"a,b\r1,2\r\"3\r\",4";
+        let expected = [(1, 0, "a|b", "a,b"), (1, 4, "1|2", "1,2"), (1, 8, "3\r|4", "\"3\r\",4")];
+        check(returns, None, &expected);
+        check(b"\n\n,,\n", None, &[]);
+        let many = vec![b','; CELLS_MAX + 2];
+        assert_eq!(rows(&many, 1 << 20), [(1, 0, "ragged_row".to_string())]);
     }
 
     #[test]
@@ -267,5 +379,10 @@ mod tests {
         assert_eq!(read[1], (2, "unclosed_quote".to_string()));
         assert_eq!(read[2], (3, "ragged_row".to_string()));
         assert_eq!(read.last(), Some(&(1_003, "3|4".to_string())));
+        let mut swallowed = b"a,b\n1,\"open\n".to_vec();
+        swallowed.extend(std::iter::repeat_n(b'x', 101));
+        swallowed.extend(b"\n3,4\n");
+        let expected = [(1, "a|b"), (2, "unclosed_quote"), (3, "line_too_long"), (4, "3|4")];
+        assert_eq!(codes(&swallowed, 100), shown(&expected));
     }
 }

@@ -14,7 +14,6 @@ mod orcid;
 mod read;
 mod recognise;
 pub mod ror;
-mod rows;
 mod scopus;
 mod value;
 mod web_of_science;

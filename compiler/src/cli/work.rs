@@ -19,7 +19,7 @@ use crate::{
     output::{Objects, OutputLock, check_out, prune},
     progress::Progress,
     report::{
-        RunReport,
+        RunReport, Warnings,
         file::ReportFiles,
         quarantine::{self, BadRecord},
     },
@@ -128,6 +128,11 @@ impl Run {
         interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
         self.say_begun()?;
         self.report.parts = objects.len() as u64;
+        let mut warnings = Warnings::default();
+        for ShownObject { file, object } in &objects {
+            warnings.take_places(file, object.report());
+        }
+        self.report.first_warnings = warnings.first;
         // The objects are inputs, and not this command's to remove.
         self.publish(&objects, publish, lock, publish.out.join("quarantine"), None)
     }

@@ -47,10 +47,12 @@ pub(super) fn read_part(part: &Part, reading: &Reading, object: &mut ObjectWrite
     };
     derived.write(object)?;
     if FrontEnd::of(part.kind).is_some() && object.report.read.is_empty() {
+        lenient::at(0, 0);
         lenient::warn("empty_part");
     }
-    for (code, count) in lenient::take_warnings() {
-        *object.report.warnings.entry(code.to_string()).or_default() += count;
+    for (code, warned) in lenient::take_warned() {
+        object.report.warnings.insert(code.to_string(), warned.count);
+        object.report.first_warnings.insert(code.to_string(), warned.first);
     }
     Ok(bytes)
 }
@@ -89,8 +91,16 @@ fn read_records(
         object.report.count_read(entity.facts().plural);
         let mut line_hash = [0; 16];
         line_hash.copy_from_slice(&blake3::hash(line.bytes).as_bytes()[..16]);
-        let mut reader = Reader { object, derived, line_hash };
-        let outcome = read_line(&line, front_end, entity, &mut reader);
+        let outcome = match text_of(&line) {
+            Ok(text) => {
+                let mut reader = Reader { object, derived, line_hash, line: text };
+                match front_end {
+                    FrontEnd::OpenAlex => openalex::read_line(entity, text, &mut reader),
+                    FrontEnd::Native => native::read_line(entity, text, &mut reader),
+                }
+            }
+            Err(code) => Err(BadRecord::Quarantine { code, id: None }),
+        };
         take_note(outcome, &line, entity, line_hash, object)?;
     }
     Ok(lines.offset_bytes())
@@ -102,21 +112,11 @@ fn begins_array(line: &[u8]) -> bool {
     line == b"[" || line.starts_with(b"[{")
 }
 
-fn read_line(
-    line: &Line<'_>,
-    front_end: FrontEnd,
-    entity: Entity,
-    reader: &mut Reader<'_>,
-) -> std::result::Result<(), BadRecord> {
-    let quarantine = |code| BadRecord::Quarantine { code, id: None };
+fn text_of<'l>(line: &Line<'l>) -> std::result::Result<&'l str, &'static str> {
     if line.is_too_long {
-        return Err(quarantine("line_too_long"));
+        return Err("line_too_long");
     }
-    let text = std::str::from_utf8(line.bytes).map_err(|_| quarantine("not_utf8"))?;
-    match front_end {
-        FrontEnd::OpenAlex => openalex::read_line(entity, text, reader),
-        FrontEnd::Native => native::read_line(entity, text, reader),
-    }
+    simdutf8::basic::from_utf8(line.bytes).map_err(|_| "not_utf8")
 }
 
 /// Notes a line that was set aside, and the place of one that linking may set aside.
@@ -175,14 +175,14 @@ fn read_taxonomy(
     object: &mut ObjectWriter,
     derived: &mut Derived,
 ) -> Result<u64> {
-    let mut rows = Rows::new(Lines::open(&part.path, reading)?, reading.line_bytes_max);
-    let Some(header) = rows.next_row()? else { return Ok(rows.offset_bytes()) };
+    let mut rows = Rows::open(&part.path, None, reading)?;
+    let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
     let columns = taxonomy_table::columns(&header.cells.unwrap_or_default(), &part.path)?;
     while let Some(row) = rows.next_row()? {
         object.report.count_read(Entity::Topic.facts().plural);
         let line_hash = row.cells.as_ref().map(taxonomy_table::row_hash).unwrap_or_default();
         let outcome = match &row.cells {
-            Ok(cells) => columns.read(cells, &mut Reader { object, derived, line_hash }),
+            Ok(cells) => columns.read(cells, &mut Reader { object, derived, line_hash, line: "" }),
             Err(code) => Err(BadRecord::Quarantine { code, id: None }),
         };
         let Row { number, byte_offset, raw, .. } = &row;
@@ -232,8 +232,8 @@ fn read_merges(
     reading: &Reading,
     object: &mut ObjectWriter,
 ) -> Result<u64> {
-    let mut rows = Rows::new(Lines::open(&part.path, reading)?, reading.line_bytes_max);
-    let Some(header) = rows.next_row()? else { return Ok(rows.offset_bytes()) };
+    let mut rows = Rows::open(&part.path, None, reading)?;
+    let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
     let columns = MergeColumns::find(&header.cells.unwrap_or_default(), part)?;
     while let Some(row) = rows.next_row()? {
         match row.cells.ok().and_then(|cells| columns.read(entity, &cells)) {

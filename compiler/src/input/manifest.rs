@@ -54,7 +54,7 @@ pub(super) fn check_manifest(path: &Path, demands: Demands, found: &mut Inputs) 
         .map(|part| (part.path.clone(), part))
         .collect();
     let mut listed = BTreeSet::new();
-    let mut absent = 0;
+    let (mut absent, mut first_absent) = (0, None);
     let entries =
         manifest.entries.iter().chain(manifest.entities.iter().flat_map(|inner| &inner.entries));
     for entry in entries {
@@ -66,7 +66,10 @@ pub(super) fn check_manifest(path: &Path, demands: Demands, found: &mut Inputs) 
             None if demands.strict_manifest => {
                 return Err(damaged(format!("`{}`, which it lists, is not there", entry.url)));
             }
-            None => absent += 1,
+            None => {
+                absent += 1;
+                first_absent.get_or_insert_with(|| shown(&place));
+            }
             Some(part) => hold_part(part, &entry.meta, demands)?,
         }
         if !listed.insert(place) {
@@ -77,15 +80,13 @@ pub(super) fn check_manifest(path: &Path, demands: Demands, found: &mut Inputs) 
         matches!(part.kind, PartKind::Records(_)) && !listed.contains(&part.path)
     };
     let first_unlisted = below.values().find(is_unlisted).map(|part| shown(&part.path));
-    if let (true, Some(part)) = (demands.strict_manifest, first_unlisted) {
+    if let (true, Some(part)) = (demands.strict_manifest, &first_unlisted) {
         return Err(damaged(format!("`{part}` is there, and it does not list it")));
     }
     let unlisted = below.values().filter(is_unlisted).count() as u64;
-    for (code, count) in [("manifest_part_absent", absent), ("manifest_part_unlisted", unlisted)] {
-        if count > 0 {
-            *found.warnings.entry(code.into()).or_default() += count;
-        }
-    }
+    let first_absent = || first_absent.unwrap_or_default();
+    found.warnings.add("manifest_part_absent", absent, first_absent);
+    found.warnings.add("manifest_part_unlisted", unlisted, || first_unlisted.unwrap_or_default());
     Ok(())
 }
 

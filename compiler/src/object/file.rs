@@ -23,12 +23,13 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    lenient::Place,
     lines::RAW_BYTES_MAX,
     side::SideTable,
 };
 
 /// Raised whenever an object's bytes or their meaning change; another version is compiled anew.
-pub const OBJECT_VERSION: u64 = 3;
+pub const OBJECT_VERSION: u64 = 4;
 const FOOTER_BYTES: usize = 48;
 
 /// What became of one part's lines.
@@ -40,6 +41,8 @@ pub struct PartReport {
     pub quarantined: BTreeMap<String, u64>,
     /// What was bad but cost no record, by code.
     pub warnings: BTreeMap<String, u64>,
+    /// Where the first of each code stands.
+    pub first_warnings: BTreeMap<String, Place>,
     /// Lines set aside, by code.
     pub bad_by_code: BTreeMap<String, u64>,
     /// Of the lines set aside the first, up to [`BAD_LINES_MAX`].

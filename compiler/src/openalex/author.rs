@@ -47,7 +47,7 @@ impl<'a> RawLine<'a> for RawAuthor<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self;
         let updated_date = times::timestamp(&raw.updated_date);
-        let identity = Reader::identity(Entity::Author, &raw.id, updated_date)?;
+        let identity = reader.openalex_identity(Entity::Author, &raw.id, updated_date)?;
         Reader::require_name(&raw.id, &raw.display_name)?;
         reader.keep(identity, None, |segment| Author {
             id: Id(identity.id),

@@ -16,6 +16,7 @@ use crate::{
     identifier,
     institution_types::provisional_id,
     lenient::{IdText, List, Number, Object, Pairs, Text},
+    native::{self, Told},
     object::segment::SegmentBuilder,
     times,
 };
@@ -86,7 +87,7 @@ impl<'a> RawLine<'a> for RawInstitution<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self;
         let updated_date = times::timestamp(&raw.updated_date);
-        let identity = Reader::identity(Entity::Institution, &raw.id, updated_date)?;
+        let identity = reader.openalex_identity(Entity::Institution, &raw.id, updated_date)?;
         Reader::require_name(&raw.id, &raw.display_name)?;
         let ids = raw.ids.0.as_ref();
         let ids = InstitutionIds {
@@ -225,7 +226,7 @@ impl<'a> RawLine<'a> for RawPublisher<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self;
         let updated_date = times::timestamp(&raw.updated_date);
-        let identity = Reader::identity(Entity::Publisher, &raw.id, updated_date)?;
+        let identity = reader.openalex_identity(Entity::Publisher, &raw.id, updated_date)?;
         Reader::require_name(&raw.id, &raw.display_name)?;
         let ids = raw.ids.0.as_ref();
         let ids = PublisherIds {
@@ -300,7 +301,7 @@ impl<'a> RawLine<'a> for RawFunder<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self;
         let updated_date = times::timestamp(&raw.updated_date);
-        let identity = Reader::identity(Entity::Funder, &raw.id, updated_date)?;
+        let identity = reader.openalex_identity(Entity::Funder, &raw.id, updated_date)?;
         Reader::require_name(&raw.id, &raw.display_name)?;
         let ids = raw.ids.0.as_ref();
         let ids = FunderIds {
@@ -346,6 +347,9 @@ pub(super) struct RawInstitutionType<'a> {
 impl<'a> RawLine<'a> for RawInstitutionType<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self;
+        if native::tell(reader.line) != Told::Other {
+            return Err(BadRecord::Quarantine { code: "is_native", id: raw.id.0.to_owned() });
+        }
         let name = raw.id.0.as_str().map(identifier::last_part).unwrap_or_default();
         let number = pinakes_format::entity::parse_digits(name);
         let code = raw.code.as_str().or((number.is_none() && !name.is_empty()).then_some(name));

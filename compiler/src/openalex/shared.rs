@@ -14,6 +14,7 @@ use crate::{
     error::Error,
     identifier::{self, BadId},
     lenient::{IdText, List, Number, Object, Text, warn},
+    native::{self, Told},
     object::{
         ObjectWriter, Origin,
         segment::{Provenance, SegmentBuilder},
@@ -61,6 +62,8 @@ pub struct Reader<'r> {
     pub derived: &'r mut Derived,
     /// The first 16 bytes of the BLAKE3 hash of the line.
     pub line_hash: [u8; 16],
+    /// The line; nothing where it is a row.
+    pub line: &'r str,
 }
 
 /// A line's own id and date: what its record is chosen by.
@@ -73,6 +76,26 @@ pub struct Identity {
 }
 
 impl Reader<'_> {
+    /// Checks the own id of a line of OpenAlex.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::identity`], and where the line is native.
+    pub fn openalex_identity(
+        &self,
+        entity: Entity,
+        id: &IdText<'_>,
+        updated: Option<Timestamp>,
+    ) -> Result<Identity, BadRecord> {
+        // Only few lines have such ids, so few are read again to know.
+        let text = id.0.as_str().unwrap_or_default();
+        let may_be_native = identifier::bare(text).is_some() || entity.facts().letter.is_none();
+        if may_be_native && native::tell(self.line) != Told::Other {
+            return Err(BadRecord::Quarantine { code: "is_native", id: id.0.to_owned() });
+        }
+        Reader::identity(entity, id, updated)
+    }
+
     /// Checks a line's own id.
     ///
     /// # Errors

@@ -164,7 +164,7 @@ impl<'a> RawLine<'a> for RawSource<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self;
         let updated_date = times::timestamp(&raw.updated_date);
-        let identity = Reader::identity(Entity::Source, &raw.id, updated_date)?;
+        let identity = reader.openalex_identity(Entity::Source, &raw.id, updated_date)?;
         Reader::require_name(&raw.id, &raw.display_name)?;
         let ids = SourceIds {
             mag: raw.ids.0.as_ref().and_then(|ids| ids.mag.0.to_owned()),

@@ -126,7 +126,7 @@ impl Node<'_> {
     fn begin(&self, entity: Entity, reader: &mut Reader<'_>) -> Result<Identity, BadRecord> {
         let node = self;
         let updated = times::timestamp(&node.updated_date);
-        let identity = Reader::identity(entity, &node.id, updated)?;
+        let identity = reader.openalex_identity(entity, &node.id, updated)?;
         Reader::require_name(&node.id, &node.display_name)?;
         let above = [
             (Entity::Subfield, &node.subfield),

@@ -216,7 +216,7 @@ impl<'a> RawLine<'a> for Work<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let work = self;
         let updated = times::timestamp(&work.updated_date);
-        let identity = Reader::identity(Entity::Output, &work.id, updated)?;
+        let identity = reader.openalex_identity(Entity::Output, &work.id, updated)?;
         let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
         let topics = work.primary_topic.0.iter().chain(work.topics.objects());
         for topic in topics {

@@ -7,6 +7,7 @@ use std::{
 
 use crate::{
     error::{Error, Result},
+    lenient,
     lines::{Line, Lines, RAW_BYTES_MAX},
     reading::Reading,
 };
@@ -114,6 +115,7 @@ impl Array {
             Ok(Filled::Cut) => Err(self.damaged("its array does not end")),
             Ok(Filled::Element { number, byte_offset, is_kept }) => {
                 let (bytes, is_too_long) = (&*self.buffer, !is_kept);
+                lenient::at(number, byte_offset);
                 Ok(Some(Line { number, byte_offset, bytes, is_too_long }))
             }
         }

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::{SideTable, abdc, doaj, list::List, rows::Rows, scopus, web_of_science};
-use crate::{error::Result, reading::Reading};
+use super::{SideTable, abdc, doaj, list::List, scopus, web_of_science};
+use crate::{error::Result, reading::Reading, rows::Rows};
 
 /// Rows above the header that a list may have, such as a title or what it was filtered by.
 const ROWS_ABOVE_MAX: usize = 10;
@@ -95,7 +95,7 @@ pub struct Header {
 /// Where the file cannot be read.
 pub fn find(path: &Path, table: Option<SideTable>) -> Result<Option<Header>> {
     for delimiter in DELIMITERS {
-        let mut rows = Rows::open(path, delimiter, &Reading::to_recognise())?;
+        let mut rows = Rows::open(path, Some(delimiter), &Reading::to_recognise())?;
         for row in 0..ROWS_ABOVE_MAX {
             let Some(found) = rows.next_row()? else { break };
             let Ok(cells) = found.cells else { continue };

@@ -1,10 +1,11 @@
 //! A list of journals as data: how its columns are spelt, and which member each gives.
 
+use csv::StringRecord;
+
 use super::{
     SideTable,
     cell::{Cell, vintage_of},
     header::Heading,
-    rows::Cells,
 };
 use crate::lenient::warn;
 
@@ -73,7 +74,7 @@ pub struct Places<V: 'static> {
 impl<V> List<V> {
     /// Finds the columns in a header. Two of the same heading count as a warning, and the first
     /// is taken.
-    pub fn places(&self, header: Cells<'_>) -> Places<V> {
+    pub fn places(&self, header: &StringRecord) -> Places<V> {
         let headings: Vec<Heading> = header.iter().map(Heading::read).collect();
         let columns: Vec<(usize, &'static Column<V>)> = self
             .columns
@@ -88,11 +89,16 @@ impl<V> List<V> {
     }
 
     /// Whether a row is a note.
-    pub fn is_note(&self, cells: Cells<'_>) -> bool {
-        let first = cells.get(0);
+    pub fn is_note(&self, cells: &StringRecord) -> bool {
+        let first = text_at(cells, 0);
         self.notes.iter().any(|note| first.starts_with(note))
-            && cells.iter().skip(1).all(str::is_empty)
+            && (1..cells.len()).all(|at| text_at(cells, at).is_empty())
     }
+}
+
+/// The cell at a place, without the white space around it; blank where there is none.
+fn text_at(cells: &StringRecord, at: usize) -> &str {
+    cells.get(at).unwrap_or_default().trim()
 }
 
 impl<V> Column<V> {
@@ -117,11 +123,11 @@ impl<V: Default> Places<V> {
     /// The code of what is wrong with it.
     pub fn read(
         &self,
-        cells: Cells<'_>,
+        cells: &StringRecord,
         has_decimal_comma: bool,
     ) -> Result<Journal<V>, &'static str> {
-        let has_more = (self.count..cells.count()).any(|at| !cells.get(at).is_empty());
-        if cells.count() < self.count || has_more {
+        let has_more = (self.count..cells.len()).any(|at| !text_at(cells, at).is_empty());
+        if cells.len() < self.count || has_more {
             return Err("ragged_row");
         }
         let mut journal = Journal {
@@ -131,7 +137,7 @@ impl<V: Default> Places<V> {
             value: V::default(),
         };
         for (at, column) in &self.columns {
-            let cell = Cell { text: cells.get(*at), has_decimal_comma };
+            let cell = Cell { text: text_at(cells, *at), has_decimal_comma };
             if !cell.text.is_empty() {
                 (column.take)(&mut journal, cell);
             }

@@ -7,9 +7,7 @@ use super::{
     elements::Elements,
     header::{self, Header},
     list::{Journal, List},
-    orcid, ror,
-    rows::{Row, Rows},
-    scopus, web_of_science,
+    orcid, ror, scopus, web_of_science,
 };
 use crate::{
     compile::note_bad,
@@ -19,6 +17,7 @@ use crate::{
     object::ObjectWriter,
     openalex::BadRecord,
     reading::Reading,
+    rows::{Row, Rows},
 };
 
 /// What one row gives and which records it belongs to.
@@ -70,38 +69,35 @@ fn read_list<C: Default, V: SideValue>(
         let reason = format!("is no {} table; expected {}", table.name(), table.expected());
         return Err(Error::Input { path: part.path.clone(), reason });
     };
-    let mut rows = Rows::open(&part.path, delimiter, reading)?;
+    let mut rows = Rows::open(&part.path, Some(delimiter), reading)?;
     for _ in 0..header_at {
         rows.next_row()?;
     }
     let places = match rows.next_row()?.map(|row| row.cells) {
-        Some(Ok(header)) => list.places(header),
+        Some(Ok(header)) => list.places(&header),
         _ => return Err(Error::Internal("a header found once is not there again".into())),
     };
-    while let Some(Row { number, byte_offset, cells, excerpt }) = rows.next_row()? {
-        let mut excerpt = excerpt;
-        let outcome = match cells {
+    while let Some(Row { number, byte_offset, cells, raw }) = rows.next_row()? {
+        let outcome = match &cells {
             Ok(cells) if list.is_note(cells) => continue,
-            Ok(cells) => {
-                excerpt = cells.iter().collect::<Vec<_>>().join(",").into_bytes();
-                places.read(cells, delimiter == b';')
-            }
-            Err(code) => Err(code),
+            Ok(cells) => places.read(cells, delimiter == b';').map(|journal| (cells, journal)),
+            Err(code) => Err(*code),
         };
         object.report.count_read(table.name());
         match outcome {
-            Ok(journal) => {
+            Ok((cells, journal)) => {
                 let Journal { keys, vintage, value, .. } = settle(journal);
-                let hash = hash_of(&excerpt);
+                let joined = cells.iter().map(str::trim).collect::<Vec<_>>().join(",");
+                let hash = hash_of(joined.as_bytes());
                 object.side(table)?.push(&keys, vintage, hash, &value.encode());
             }
             Err(code) => {
-                let line = Line { number, byte_offset, bytes: &excerpt, is_too_long: false };
+                let line = Line { number, byte_offset, bytes: &raw, is_too_long: false };
                 note_bad(object, table.name(), &line, code, None)?;
             }
         }
     }
-    Ok(rows.bytes())
+    Ok(rows.offset_bytes())
 }
 
 /// Reads objects, one a line or all in one array.

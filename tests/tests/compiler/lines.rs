@@ -28,6 +28,28 @@ fn more_bad_records_than_allowed_end_the_run_with_4() {
     let run = build(&[&within.input()], &within.out(), &["--max-bad", "50%"]);
     assert_eq!(outputs(&published(&run)).len(), 2);
     assert_eq!(run.report["bad_records"], json!({"not_json": 1, "no_id": 1}));
+    let at = work(1).len();
+    let told = format!(
+        "bad records, which are set aside\n  {:<24}{:>12}  first at {file}:4:{}\n      no id, or one \
+         that is no text; mend the line, or leave it out\n  {:<24}{:>12}  first at {file}:2:{at}\n",
+        "no_id",
+        1,
+        at + "no JSON\n".len() + work(2).len(),
+        "not_json",
+        1,
+        file = within.input().join("works.jsonl").display(),
+    );
+    assert!(run.stderr.contains(&told), "{}", run.stderr);
+    // What was read by the run before is told again.
+    let again = build(&[&within.input()], &within.out(), &["--max-bad", "50%"]);
+    assert!(again.stderr.contains(&told), "{}", again.stderr);
+    assert_eq!(again.report["parts_parsed"], json!(0));
+    for name in ["bad_records", "quarantine"] {
+        assert_eq!(again.report[name], run.report[name], "{name}");
+    }
+    let listed = |name: &str| fs::read(within.out().join("quarantine").join(name)).unwrap();
+    assert_eq!(listed("bad-lines"), b"no JSON\n{}\n");
+    assert_eq!(listed("bad-records.jsonl").iter().filter(|byte| **byte == b'\n').count(), 2);
     assert_eq!(run.report["entities"]["outputs"]["quarantined"], json!(2));
 }
 
@@ -194,6 +216,23 @@ fn a_bad_optional_member_becomes_null_and_never_costs_its_record() {
     }
     assert_eq!(run.report["warnings"], json!(warnings));
     assert_eq!(run.report["bad_records"], json!({}));
+    // The first of each code, and what a person is told of one.
+    let file = place.input().join("works.jsonl").display().to_string();
+    let text = fs::read_to_string(&file).unwrap();
+    let place_of = |code: &str| {
+        let at = cases.iter().position(|(.., warning)| *warning == Some(code)).unwrap();
+        let before: usize = text.lines().take(at).map(|line| line.len() + 1).sum();
+        format!("{file}:{}:{before}", at + 1)
+    };
+    let first: BTreeMap<&str, String> =
+        warnings.keys().map(|code| (*code, place_of(code))).collect();
+    assert_eq!(run.report["first_warnings"], json!(first));
+    let told = format!(
+        "warnings, which cost no record\n  {:<24}{:>12}  first at {}\n      a count above 2^53 - 1; \
+         the member is null; mend it where it matters\n",
+        "count_too_large", 2, first["count_too_large"]
+    );
+    assert!(run.stderr.contains(&told), "{}", run.stderr);
 }
 
 #[test]

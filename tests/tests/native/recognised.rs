@@ -10,6 +10,14 @@ use crate::{build, opened, rendered};
 
 const AUTHOR: &str = r#"{"id":"HX_A1","name":"Native","outputs_count":1}"#;
 const OPENALEX_AUTHOR: &str = r#"{"id":"HX_A2","display_name":"Other","works_count":1}"#;
+const LOWER: &str = r#"{"id":"hx_a1","name":"Lower","outputs_count":1}"#;
+/// A line of OpenAlex, and a native one.
+const MIXED: &str = r#"{"id":"hx_a2","display_name":"Other","works_count":1}
+{"id":"hx_a1","name":"Native","outputs_count":1}"#;
+const MIXED_FIELDS: &str = r#"{"id":17,"display_name":"Named"}
+{"id":18,"name":"Computer Science","subfields":[],"outputs_count":3}"#;
+const MIXED_OUTPUTS: &str = r#"{"id":"W1","display_name":"Named"}
+{"title":"Native","name":"Native","id":"HX_W2"}"#;
 const FIELD: &str = r#"{"id":17,"name":"Computer Science","subfields":[],"outputs_count":3}"#;
 const NUMBER: &str = r#"{"id":17,"name":"Computer Science","outputs_count":3}"#;
 const TYPE: &str = r#"{"id":4,"code":"archive","name":"Archives"}"#;
@@ -39,8 +47,13 @@ const CASES: &[Case] = &[
     (&[("authors.jsonl", OPENALEX_AUTHOR)], "", "authors Other"),
     (&[("authors.jsonl", OPENALEX_AUTHOR)], "native:", "set aside not_native"),
     (&[("authors.jsonl", OPENALEX_AUTHOR)], "native:authors.jsonl", "set aside not_native"),
-    (&[("authors.jsonl", AUTHOR)], "openalex:", "set aside no_name"),
-    (&[("authors.jsonl", AUTHOR)], "openalex:authors.jsonl", "set aside no_name"),
+    (&[("authors.jsonl", AUTHOR)], "openalex:", "set aside is_native"),
+    (&[("authors.jsonl", AUTHOR)], "openalex:authors.jsonl", "set aside is_native"),
+    (&[("authors.jsonl", LOWER)], "", "authors Lower"),
+    (&[("authors.jsonl", MIXED)], "", "authors Other, set aside is_native"),
+    (&[("fields.jsonl", MIXED_FIELDS)], "", "fields Named, set aside is_native"),
+    (&[("works.jsonl", MIXED_OUTPUTS)], "", "outputs Named, set aside is_native"),
+    (&[("institution-types.jsonl", TYPE)], "openalex:", "set aside is_native"),
     (&[("authors.jsonl", AUTHOR)], "native:", "authors Native"),
     (&[("works.jsonl", AUTHOR)], "", "set aside wrong_type"),
     (&[("institutions.jsonl", r#"{"id":"https://ror.org/1","name":"x"}"#)], "", "set aside no_id"),

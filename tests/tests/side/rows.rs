@@ -21,10 +21,10 @@ fn a_bad_row_is_set_aside_and_listed_and_the_next_is_read() {
         Blank issn,,A\n\
         \"Quoted\nnewline\",1234-5679; nonsense,\"A*\",\n\
         =cmd()|' /C calc'!A0,0000-006X,=1+1\n\
-        \"Unclosed,1234-5679,A\nlost,1234-5679,B\n";
+        \"Unclosed,1234-5679,A\nnot lost,1234-5679,B\n";
     place.write("abdc.csv", table);
     let run = place.build(&["abdc.csv"]);
-    assert_eq!(run.tally("abdc"), [8, 2, 1, 5]);
+    assert_eq!(run.tally("abdc"), [9, 3, 1, 5]);
     assert_eq!(run.source(1)["metrics"]["abdc"], json!({"rating": "A*"}));
     assert_eq!(run.source(2)["metrics"]["abdc"], json!({"rating": "=1+1"}));
     assert_eq!(run.warnings(), &json!({"bad_issn": 1}));
@@ -40,18 +40,17 @@ fn a_bad_row_is_set_aside_and_listed_and_the_next_is_read() {
             listed(3, b"Ragged,1234-5679,A,more", "ragged_row", "Ragged,1234-5679,A,more"),
             listed(4, b"Bad \xff", "not_utf8", "Bad \u{fffd},1234-5679,A"),
             listed(5, b"No issn", "bad_issn", "No issn,not one,A"),
-            listed(
-                12,
-                b"\"Unclosed",
-                "unclosed_quote",
-                "Unclosed,1234-5679,A\nlost,1234-5679,B\n\n"
-            ),
+            listed(12, b"\"Unclosed", "unclosed_quote", "\"Unclosed,1234-5679,A"),
         ]
     );
     assert_eq!(
         run.report["bad_records"],
         json!({"bad_issn": 1, "not_utf8": 1, "ragged_row": 2, "unclosed_quote": 1})
     );
+    let kept = fs::read(run.out.path().join("quarantine/bad-lines")).unwrap();
+    let lines = ["Ragged,1234-5679", "Ragged,1234-5679,A,more", "Bad \u{fffd},1234-5679,A"];
+    let rest = ["No issn,not one,A", "\"Unclosed,1234-5679,A", ""];
+    assert_eq!(String::from_utf8_lossy(&kept), [&lines[..], &rest[..]].concat().join("\n"));
     // They count among all records read, and so may be too many.
     let refused = place.build_with(&["abdc.csv"], &[]);
     assert_eq!(refused.code, 4, "{}", refused.stderr);
