@@ -113,6 +113,12 @@ impl Served {
         Served { snapshot, stamp, poisoned: AtomicBool::new(false) }
     }
 
+    /// One that was opened just now, and is counted as such.
+    fn opened(snapshot: Snapshot) -> Served {
+        LOADS.count(Load::Opened);
+        Served::new(snapshot)
+    }
+
     /// What every reply from it bears.
     pub fn stamp(&self) -> &Stamp {
         &self.stamp
@@ -148,7 +154,7 @@ impl Library {
                 (Link::of(snapshots), current(snapshots)?, Some(snapshots.clone()))
             }
         };
-        let served = ArcSwap::from_pointee(Served::new(handling.open(&path)?));
+        let served = ArcSwap::from_pointee(Served::opened(handling.open(&path)?));
         let (changing, poisoned) = (Mutex::new(link), Mutex::default());
         let before = Mutex::new(Weak::new());
         Ok(Library { served, snapshots, handling, changing, poisoned, before })
@@ -220,6 +226,7 @@ impl Library {
         match found {
             Ok(None) => tracing::info!(snapshot = id, "`current` leads where it did"),
             Ok(Some(other)) if self.poisoned().contains(&other.manifest().id) => {
+                LOADS.count(Load::Refused);
                 let other = &other.manifest().id;
                 tracing::error!(
                     refused = other,
@@ -228,8 +235,7 @@ impl Library {
                 );
             }
             Ok(Some(other)) => {
-                LOADS.count(Load::Opened);
-                let before = self.served.swap(Arc::new(Served::new(other)));
+                let before = self.served.swap(Arc::new(Served::opened(other)));
                 *self.before.lock().unwrap_or_else(PoisonError::into_inner) =
                     Arc::downgrade(&before);
             }
@@ -307,7 +313,7 @@ impl Library {
             poisoned.insert(id);
         };
         tracing::warn!(snapshot = other.manifest().id, "serving another snapshot in its place");
-        self.served.compare_and_swap(served, Arc::new(Served::new(other)));
+        self.served.compare_and_swap(served, Arc::new(Served::opened(other)));
     }
 
     /// The snapshot with the newest data that can be opened and is none of the poisoned.

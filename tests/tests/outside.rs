@@ -10,6 +10,8 @@ mod admin;
 mod client;
 #[path = "outside/dashboard.rs"]
 mod dashboard;
+#[path = "outside/disk.rs"]
+mod disk;
 #[path = "outside/faults.rs"]
 mod faults;
 #[path = "outside/metrics.rs"]

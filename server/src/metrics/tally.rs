@@ -69,7 +69,7 @@ reasons! {
     }
     /// What became of a snapshot that was to be served.
     Load {
-        /// It was opened.
+        /// It is served.
         Opened = "opened",
         /// It was refused.
         Refused = "refused",

@@ -27,7 +27,7 @@ const CLIENTS: usize = 4;
 const ROUNDS_BEFORE: usize = 2;
 
 /// What reads files of every kind.
-fn targets(snapshot: &Snapshot) -> Vec<String> {
+pub fn targets(snapshot: &Snapshot) -> Vec<String> {
     let lists = CATALOG.iter().flat_map(|facts| {
         let queries =
             ["per_page=100", "sort=name:desc&filter=name:!x", "search=a", "sort=id&page=2"];
@@ -42,14 +42,14 @@ fn targets(snapshot: &Snapshot) -> Vec<String> {
 }
 
 /// Answers by the snapshot they are from and what was asked.
-type Answers = BTreeMap<(String, String), (u16, Vec<u8>)>;
+pub type Answers = BTreeMap<(String, String), (u16, Vec<u8>)>;
 
 fn id_of(response: &Response) -> String {
     response.header("x-snapshot-id").unwrap().to_owned()
 }
 
 /// What a snapshot answers while it is whole.
-fn answers(path: &Path, targets: &[String]) -> Answers {
+pub fn answers(path: &Path, targets: &[String]) -> Answers {
     let server = Server::of_snapshot(path);
     let mut connection = server.connect();
     let answers = targets.iter().map(|target| {
@@ -64,7 +64,7 @@ fn answers(path: &Path, targets: &[String]) -> Answers {
 
 /// Demands that an answer is right, or none; whether it is right.
 #[track_caller]
-fn judge(known: &Answers, target: &str, response: &Response) -> bool {
+pub fn judge(known: &Answers, target: &str, response: &Response) -> bool {
     let expected = &known[&(id_of(response), target.to_owned())];
     let is_right = (response.status, &response.body) == (expected.0, &expected.1);
     assert!(is_right || response.status == 503, "{target}: {response:?}");
