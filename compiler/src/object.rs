@@ -7,10 +7,12 @@
 //! linked.
 
 pub mod file;
+mod held;
 pub mod key;
 pub mod mentions;
 pub mod segment;
 pub mod side;
 
 pub use file::{Object, ObjectWriter};
+pub use held::gather;
 pub use key::{Key, Origin};

@@ -15,7 +15,7 @@ use crate::{
     input::{self, Inputs, PartKind},
     interrupt,
     link::{self, Published},
-    object::Object,
+    object::{Object, gather},
     output::{Objects, OutputLock, check_out, prune},
     progress::Progress,
     report::{
@@ -110,9 +110,9 @@ impl Run {
         self.say_begun()?;
         let objects = objects.unwrap_or_else(|| publish.out.join("objects"));
         let quarantine = publish.out.join("quarantine");
-        let compiled = self.compile_inputs(inputs, input, &objects, quarantine.clone())?;
+        let mut compiled = self.compile_inputs(inputs, input, &objects, quarantine.clone())?;
         let objects = Objects { directory: &objects, begun: self.begun_at };
-        self.publish(&compiled, publish, lock, quarantine, Some(objects))
+        self.publish(&mut compiled, publish, lock, quarantine, Some(objects))
     }
 
     fn compile(&mut self, input: &InputArgs, objects: &Path) -> Result<()> {
@@ -123,7 +123,7 @@ impl Run {
     }
 
     fn link(&mut self, objects: &Path, publish: &PublishArgs) -> Result<Option<PathBuf>> {
-        let objects = open_all(&object_paths(objects)?)?;
+        let mut objects = open_all(&object_paths(objects)?)?;
         let lock = check_out(&publish.out)?;
         interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
         self.say_begun()?;
@@ -134,7 +134,7 @@ impl Run {
         }
         self.report.first_warnings = warnings.first;
         // The objects are inputs, and not this command's to remove.
-        self.publish(&objects, publish, lock, publish.out.join("quarantine"), None)
+        self.publish(&mut objects, publish, lock, publish.out.join("quarantine"), None)
     }
 
     /// The first stage, and whether what it read will do.
@@ -212,12 +212,14 @@ impl Run {
     /// The second stage, and whether what it made will do in place of what was published before.
     fn publish(
         &mut self,
-        objects: &[ShownObject],
+        objects: &mut [ShownObject],
         args: &PublishArgs,
         lock: OutputLock,
         quarantine: PathBuf,
         kept_objects: Option<Objects<'_>>,
     ) -> Result<Option<PathBuf>> {
+        gather(objects.iter_mut().map(|shown| &mut shown.object), lock.scratch())?;
+        let objects = &*objects;
         let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
         let linked: Vec<&Object> = objects.iter().map(|shown| &shown.object).collect();
         let selection = self.selection.as_ref();

@@ -16,6 +16,7 @@ use pinakes_format::{entity::Entity, map::Map};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    held::{Held, MAPPED_MAX},
     key::{KEY_BYTES, Key},
     mentions::Mentions,
     segment::{SegmentBuilder, SegmentShape},
@@ -132,7 +133,7 @@ pub struct Merge {
     pub micros: i64,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 struct Directory {
     part: String,
     segments: Vec<SegmentShape>,
@@ -307,9 +308,9 @@ impl Drop for ObjectWriter {
     }
 }
 
-/// A written object, mapped.
+/// A written object.
 pub struct Object {
-    map: Map,
+    held: Held,
     directory: Directory,
 }
 
@@ -323,7 +324,8 @@ pub struct Segment<'a> {
 }
 
 impl Object {
-    /// Opens an object and checks every byte of it against its hash.
+    /// Opens an object and checks every byte of it against its hash. Where very many are open,
+    /// only its report can be read until it is gathered ([`super::gather`]).
     ///
     /// `None` where it is damaged, or of another version: it is to be compiled anew.
     ///
@@ -331,18 +333,30 @@ impl Object {
     ///
     /// Where the system refuses.
     pub fn open(path: &Path) -> io::Result<Option<Object>> {
+        Object::open_within(path, MAPPED_MAX)
+    }
+
+    /// Opens an object, unless so many are open, as one that is to be gathered.
+    pub(super) fn open_within(path: &Path, mapped_max: usize) -> io::Result<Option<Object>> {
         let map = match File::open(path) {
             Ok(file) => Map::open(&file)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let directory = read_directory(&map);
-        let object = directory.map(|directory| Object { map, directory });
-        let is_whole = |object: &Object| {
-            object.segments().all(|segment| segment.is_some())
-                && object.sides().all(|(_, side)| side.is_some())
-        };
-        Ok(object.filter(is_whole))
+        let directory = read_directory(&map).filter(|directory| is_whole(directory, &map));
+        let held = Held::hold(map, path, mapped_max);
+        Ok(directory.map(|directory| Object { held, directory }))
+    }
+
+    pub(super) fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// Takes the object's bytes from elsewhere; whether they are its own.
+    pub(super) fn take(&mut self, held: Held) -> bool {
+        let is_own = read_directory(&held).is_some_and(|directory| directory == self.directory);
+        self.held = held;
+        is_own
     }
 
     /// The BLAKE3 hash of the part it was compiled from, in hex.
@@ -356,13 +370,12 @@ impl Object {
     }
 
     /// The bytes of a line that were kept; none where there are none such.
-    pub fn raw(&self, raw: Raw) -> &[u8] {
-        let find = || {
+    pub fn raw(&self, raw: Raw) -> Vec<u8> {
+        let range = || {
             let from = usize::try_from(raw.from).ok()?;
-            let to = from.checked_add(usize::try_from(raw.bytes).ok()?)?;
-            self.map.get(from..to)
+            Some(from..from.checked_add(usize::try_from(raw.bytes).ok()?)?)
         };
-        find().unwrap_or_default()
+        range().map(|range| self.held.read(range)).unwrap_or_default()
     }
 
     /// Ids merged into others.
@@ -370,13 +383,9 @@ impl Object {
         &self.directory.merges
     }
 
-    fn segments(&self) -> impl Iterator<Item = Option<Segment<'_>>> {
-        self.directory.segments.iter().map(|shape| self.segment(shape))
-    }
-
     fn sides(&self) -> impl Iterator<Item = (u8, Option<SideSegment<'_>>)> {
         let sides = self.directory.sides.iter();
-        sides.map(|shape| (shape.table, SideSegment::read(&self.map, shape)))
+        sides.map(|shape| (shape.table, SideSegment::read(&self.held, shape)))
     }
 
     /// The segments of one side table.
@@ -390,18 +399,25 @@ impl Object {
             .segments
             .iter()
             .filter(move |shape| shape.entity == entity as u8)
-            .filter_map(|shape| self.segment(shape))
+            .filter_map(|shape| Segment::read(&self.held, shape))
     }
+}
 
-    fn segment(&self, shape: &SegmentShape) -> Option<Segment<'_>> {
-        let bytes = self.map.get(usize::try_from(shape.from).ok()?..)?;
-        let (blobs, rest) = bytes.split_at_checked(usize::try_from(shape.blobs_bytes).ok()?)?;
-        let keys_bytes = usize::try_from(shape.records).ok()?.checked_mul(KEY_BYTES)?;
-        let (keys, rest) = rest.split_at_checked(keys_bytes)?;
-        let mentions_bytes = usize::try_from(shape.mentions.bytes()?).ok()?;
-        let mentions = Mentions::read(rest.get(..mentions_bytes)?, shape.mentions)?;
-        Some(Segment { blobs, keys, mentions })
+/// Whether all that a directory lists is there.
+fn is_whole(directory: &Directory, object: &[u8]) -> bool {
+    directory.segments.iter().all(|shape| Segment::read(object, shape).is_some())
+        && directory.sides.iter().all(|shape| SideSegment::read(object, shape).is_some())
+}
+
+fn read_directory(bytes: &[u8]) -> Option<Directory> {
+    let (hashed, hash) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
+    let (body, footer) = hashed.split_at_checked(hashed.len().checked_sub(FOOTER_BYTES - 32)?)?;
+    let (from, version) = footer.split_first_chunk::<8>()?;
+    if *version != OBJECT_VERSION.to_le_bytes() || blake3::hash(hashed) != *hash {
+        return None;
     }
+    let from = usize::try_from(u64::from_le_bytes(*from)).ok()?;
+    serde_json::from_slice(body.get(from..)?).ok()
 }
 
 /// The BLAKE3 hash of the part that an object was compiled from, in hex, without a look at its other
@@ -419,18 +435,18 @@ pub fn part_of(path: &Path) -> Option<String> {
     serde_json::from_slice::<Named>(directory?).ok().map(|named| named.part)
 }
 
-fn read_directory(bytes: &[u8]) -> Option<Directory> {
-    let (hashed, hash) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
-    let (body, footer) = hashed.split_at_checked(hashed.len().checked_sub(FOOTER_BYTES - 32)?)?;
-    let (from, version) = footer.split_first_chunk::<8>()?;
-    if *version != OBJECT_VERSION.to_le_bytes() || blake3::hash(hashed) != *hash {
-        return None;
-    }
-    let from = usize::try_from(u64::from_le_bytes(*from)).ok()?;
-    serde_json::from_slice(body.get(from..)?).ok()
-}
-
 impl<'a> Segment<'a> {
+    /// Reads the segment of a given shape; `None` where the bytes are too few.
+    fn read(object: &'a [u8], shape: &SegmentShape) -> Option<Segment<'a>> {
+        let bytes = object.get(usize::try_from(shape.from).ok()?..)?;
+        let (blobs, rest) = bytes.split_at_checked(usize::try_from(shape.blobs_bytes).ok()?)?;
+        let keys_bytes = usize::try_from(shape.records).ok()?.checked_mul(KEY_BYTES)?;
+        let (keys, rest) = rest.split_at_checked(keys_bytes)?;
+        let mentions_bytes = usize::try_from(shape.mentions.bytes()?).ok()?;
+        let mentions = Mentions::read(rest.get(..mentions_bytes)?, shape.mentions)?;
+        Some(Segment { blobs, keys, mentions })
+    }
+
     /// How many records it has.
     pub fn count(&self) -> usize {
         self.keys.len() / KEY_BYTES

@@ -20,7 +20,7 @@ const LIST: &str = "bad-records.jsonl";
 const LINES: &str = "bad-lines";
 
 /// One record set aside.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BadRecord<'a> {
     /// The part it is in, as it is shown.
     pub file: &'a str,
@@ -33,7 +33,7 @@ pub struct BadRecord<'a> {
     /// The id it gives itself, where that much could be read.
     pub id: Option<&'a str>,
     /// The beginning of its line.
-    pub raw: &'a [u8],
+    pub raw: Vec<u8>,
 }
 
 /// A record as it is listed.
@@ -88,12 +88,12 @@ pub fn write<'a>(
     let mut quarantine = Quarantine::default();
     for record in records {
         let BadRecord { file, line, byte_offset, code, id, raw } = record;
-        let (id, excerpt) = (id.map(excerpt_of), String::from_utf8_lossy(raw));
+        let (id, excerpt) = (id.map(excerpt_of), String::from_utf8_lossy(&raw));
         let excerpt = excerpt_of(&excerpt);
         let text = serde_json::to_vec(&Listed { file, line, byte_offset, code, id, excerpt })
             .map_err(|error| Error::Internal(error.to_string()))?;
         listing.write_line(&text)?;
-        quarantined.write_line(raw)?;
+        quarantined.write_line(&raw)?;
         quarantine.listed += 1;
         if !quarantine.first.contains_key(code) {
             quarantine.first.insert(code.into(), format!("{file}:{line}:{byte_offset}"));
