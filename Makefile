@@ -37,7 +37,7 @@ bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 
 	@target/release/pinakes-bench names --names $(NAMES)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 
-soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated requests, REQUESTS=10000000; crashes; Schemathesis
+soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated requests, REQUESTS=10000000; crashes; Schemathesis; large dumps
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
 	@target/release/pinakes-compiler build data/sample --out $(SNAPSHOTS) --quiet
 	@target/release/pinakes-bench attack $(SNAPSHOTS)
@@ -46,6 +46,8 @@ soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated r
 	@PINAKES_SWAPS=100 cargo test --release --locked -p pinakes-tests --test http swap -- --nocapture --test-threads 1
 	@PINAKES_SCHEMATHESIS_SECONDS=1800 PINAKES_SCHEMATHESIS_EXAMPLES=200 \
 		cargo test --release --locked -p pinakes-tests --test openapi schemathesis -- --nocapture
+	@PINAKES_PARTS=100000 PINAKES_SAME_NAMES=1000000 cargo test --release --locked -p pinakes-tests \
+		--test compiler -- many_files_take_few names_that_are_hardly
 
 fuzz: ## Each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler
 	@cargo build --locked -p pinakes-compiler

@@ -12,6 +12,7 @@
 //! | 11 | `containers::a_bomb_takes_no_more_memory_than_a_line_may_have` |
 //! | 12 | `lines::a_line_of_17_megabytes_is_set_aside_and_the_next_is_read` |
 //! | 13 | `inputs::an_entity_whose_inputs_are_all_empty_ends_the_run_with_4` |
+//! | 14 | `inputs::an_input_that_may_not_be_read_ends_the_run_with_3` |
 //! | 14, 25 | `inputs::inputs_that_cannot_be_read_…`, `inputs_that_are_missing_or_unknown_…` |
 //! | 14, 51 | `inputs::a_part_that_changes_or_goes_while_it_is_read_ends_the_run_with_5_or_3` |
 //! | 16 | `containers::what_is_not_utf8_by_its_looks_ends_the_run_with_5` |
@@ -25,7 +26,7 @@
 //! | 36, 37 | `large::references_that_dangle_or_lead_in_circles_are_kept` |
 //! | 38 | `taxonomy::a_topic_whose_parent_no_source_names_…`, `more_than_a_hundredth_of_topics_…` |
 //! | 39, 40 | `taxonomy::ids_merged_in_chains_and_circles_lead_to_their_end_or_nowhere` |
-//! | 46 | `large::what_fits_a_line_is_kept_whole_unless_it_is_bounded` |
+//! | 46 | `large::what_fits_a_line_is_kept_whole_…`, `a_work_of_a_million_authors_is_kept_whole_within_memory` |
 //! | 47, 48 | `large::names_that_are_hardly_names_are_kept_and_found_apart` |
 //! | 49 | `taxonomy::a_row_that_is_none_costs_itself_alone`, and the compiler's `rows` |
 //! | 50 | all of `manifests` |

@@ -96,6 +96,67 @@ fn inputs_that_cannot_be_read_end_the_run_with_3() {
     }
 }
 
+/// Root may read whatever its mode is, so that root has somebody else try.
+#[test]
+fn an_input_that_may_not_be_read_ends_the_run_with_3() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    const NOBODY: u32 = 65_534;
+    let place = Place::new();
+    write_files(
+        &place.input(),
+        [
+            ("file/works.jsonl", work(1)),
+            ("file/authors.jsonl", "{\"id\":\"A1\",\"display_name\":\"A\"}\n".into()),
+            ("folder/works/part_0.jsonl", work(1)),
+        ],
+    );
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    mode(place.0.path(), 0o755).unwrap();
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let mut command = match is_root {
+        false => vec![program("pinakes-compiler").into_os_string()],
+        true => {
+            let id = |name: &str| format!("--{name}={NOBODY}").into();
+            vec!["setpriv".into(), id("reuid"), id("regid"), "--clear-groups".into()]
+        }
+    };
+    if is_root {
+        let found = Command::new("setpriv").arg("--version").output();
+        if found.is_err() {
+            return eprintln!("skipped: an_input_that_may_not_be_read…: setpriv is not there");
+        }
+        command.push(program("pinakes-compiler").into_os_string());
+    }
+    for (input, closed) in [
+        ("file", "file/works.jsonl"),
+        ("file/works.jsonl", "file/works.jsonl"),
+        ("folder", "folder/works"),
+        ("folder/works", "folder/works"),
+    ] {
+        let out = place.0.path().join("mine");
+        fs::create_dir(&out).unwrap();
+        if is_root {
+            chown(&out, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let closed = place.input().join(closed);
+        mode(&closed, 0).unwrap();
+        let output = Command::new(&command[0])
+            .args(&command[1..])
+            .args(["build".as_ref(), place.input().join(input).as_os_str()])
+            .args(["--out".as_ref(), out.as_os_str()])
+            .output()
+            .unwrap();
+        mode(&closed, 0o755).unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{input}: {errors}");
+        let error = errors.lines().find(|line| line.starts_with("error: ")).unwrap();
+        assert!(error.contains(&format!("`{}`", closed.display())), "{input}: {error}");
+        assert!(error.contains("Permission denied"), "{input}: {error}");
+        assert!(!out.join("current").exists(), "{input}");
+        fs::remove_dir_all(&out).unwrap();
+    }
+}
+
 #[test]
 fn a_part_that_changes_or_goes_while_it_is_read_ends_the_run_with_5_or_3() {
     let place = Place::with_tiny_published();

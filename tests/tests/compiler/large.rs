@@ -1,5 +1,7 @@
 //! Members that are very large, names that are hardly names, and references that lead in circles.
 
+use std::fs;
+
 use pinakes_format::entity::Entity;
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
@@ -44,6 +46,39 @@ fn what_fits_a_line_is_kept_whole_unless_it_is_bounded() {
     assert_eq!(read(&["--strict"]).0, whole);
 }
 
+/// A work of a million authors takes a gigabyte or so while it is read; `--memory` is 2G where none
+/// is given.
+#[test]
+fn a_work_of_a_million_authors_is_kept_whole_within_memory() {
+    const AUTHORS: usize = 1_000_000;
+    let mut line = String::from(r#"{"id":"W1","abstract_inverted_index":{"#);
+    for at in 0..80_000 {
+        line.push_str(&format!(r#""word{at}":[{at}],"#));
+    }
+    line.pop();
+    line.push_str(r#"},"keywords":["#);
+    for at in 0..100_000 {
+        line.push_str(&format!(r#"{{"display_name":"k{at}"}},"#));
+    }
+    line.pop();
+    line.push_str(r#"],"authorships":["#);
+    for at in 0..AUTHORS {
+        line.push_str(&format!(r#"{{"author":{{"id":"A{}"}}}},"#, at % 7 + 1));
+    }
+    line.pop();
+    line.push_str("]}\n");
+    let place = Place::new();
+    write_files(&place.input(), [("works.jsonl", line)]);
+    let peak = peak_bytes(&place.input(), &place.out(), &["--strict", "--max-line", "64M"]);
+    assert!(peak > 0 && peak < 2 << 30, "{peak} bytes");
+    let whole = outputs(&fs::canonicalize(place.out().join("current")).unwrap());
+    let whole = &whole["HX_W1"];
+    let length = |member: &str| whole[member].as_array().map(Vec::len);
+    assert_eq!((length("authors"), length("keywords")), (Some(AUTHORS), Some(100_000)));
+    let words: Vec<String> = (0..80_000).map(|at| format!("word{at}")).collect();
+    assert!(whole["abstract"] == words.join(" "));
+}
+
 #[test]
 fn names_that_are_hardly_names_are_kept_and_found_apart() {
     let names = [
@@ -60,7 +95,8 @@ fn names_that_are_hardly_names_are_kept_and_found_apart() {
         let line = json!({"id": format!("A{id}"), "display_name": name});
         lines.push_str(&format!("{line}\n"));
     }
-    for id in 100..5_100 {
+    let same = size("PINAKES_SAME_NAMES", 5_000);
+    for id in 100..100 + same {
         let line = json!({"id": format!("A{id}"), "display_name": "The Same Name"});
         lines.push_str(&format!("{line}\n"));
     }
@@ -68,7 +104,7 @@ fn names_that_are_hardly_names_are_kept_and_found_apart() {
     write_files(&place.input(), [("authors.jsonl", lines)]);
     let run = build(&[&place.input()], &place.out(), &["--strict"]);
     let authors = records(&published(&run), Entity::Author);
-    assert_eq!(authors.len(), names.len() + 5_000);
+    assert_eq!(authors.len() as u64, names.len() as u64 + same);
     for (name, id) in names.iter().zip(1..) {
         assert!(authors[&format!("HX_A{id}")]["name"] == json!(name), "A{id}");
     }

@@ -124,6 +124,11 @@ pub fn outputs(snapshot: &Path) -> BTreeMap<String, Value> {
     records(snapshot, Entity::Output)
 }
 
+/// How much a test takes: so much, or what `make soak` says.
+pub fn size(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).map_or(usual, |size| size.parse().unwrap())
+}
+
 pub fn work(id: u64) -> String {
     format!("{{\"id\":\"https://openalex.org/W{id}\",\"title\":\"Title {id}\"}}\n")
 }
@@ -270,10 +275,11 @@ pub fn utf16(text: &str) -> Vec<u8> {
 }
 
 /// The most memory a build held, in bytes, as the system last said it while it ran.
-pub fn peak_bytes(input: &Path, out: &Path) -> u64 {
+pub fn peak_bytes(input: &Path, out: &Path, more: &[&str]) -> u64 {
     let mut child = Command::new(program("pinakes-compiler"))
         .args(["build".as_ref(), input.as_os_str(), "--out".as_ref(), out.as_os_str()])
         .args(["--quiet", "--threads", "1"])
+        .args(more)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
