@@ -8,6 +8,7 @@ use std::{
 };
 
 use pinakes_tests::{TINY_DUMP, program, sample, write_files};
+use serde_json::{Value, json};
 
 use crate::run::*;
 
@@ -171,10 +172,12 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
         let what = format!("SIG{signal}");
         let objects = place.0.path().join(format!("objects of {signal}"));
+        let report = place.0.path().join("report.json");
         let child = Command::new(program("pinakes-compiler"))
             .args(["build".as_ref(), dump.path().as_os_str(), "--quiet".as_ref()])
             .args(["--out".as_ref(), place.out().as_os_str()])
             .args(["--objects".as_ref(), objects.as_os_str()])
+            .args(["--report".as_ref(), report.as_os_str()])
             .stderr(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
@@ -183,6 +186,11 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
             assert!(child.try_wait().unwrap().is_none(), "{what}: it ended before");
             std::thread::yield_now();
         }
+        let course = || -> Value {
+            let report: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+            ["state", "exit_code", "error"].into_iter().map(|name| report[name].clone()).collect()
+        };
+        assert_eq!(course(), json!(["running", null, null]), "{what}");
         let id = child.id().to_string();
         assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
         let output = child.wait_with_output().unwrap();
@@ -190,6 +198,7 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
         assert_eq!(output.status.signal(), None, "{what}: {errors}");
         assert_eq!(output.status.code(), Some(code), "{what}: {errors}");
         assert_eq!(output.stdout, b"", "{what}");
+        assert_eq!(course(), json!(["failed", code, "interrupted"]), "{what}");
         assert!(errors.contains("interrupted; nothing was published"), "{what}: {errors}");
         demand_no_remains(&place.out(), &what);
         assert!(state(&place.out()) == before, "{what}: something was published");
