@@ -9,6 +9,8 @@ mod asking;
 #[allow(dead_code, reason = "shared with the tests of the protocol")]
 #[path = "http/client.rs"]
 mod client;
+#[path = "autocomplete/crowd.rs"]
+mod crowd;
 #[path = "takedowns/equal.rs"]
 mod equal;
 #[path = "takedowns/linking.rs"]

@@ -3,14 +3,17 @@
 
 use std::path::PathBuf;
 
-use pinakes_format::{entity::Entity, snapshot::Snapshot};
+use pinakes_format::{
+    entity::{Entity, NO_ID},
+    snapshot::Snapshot,
+};
 use pinakes_oracle::{Lists, OLDER_ROUTES, Older};
 use pinakes_tests::Seeded;
 
 use crate::{
     asking::{Asker, Covered, FilterKey},
     client::{Connection, Response},
-    ids_of, kinds, listed_id,
+    crowd, ids_of, kinds, listed_id,
     post::post_body,
     serve_but,
     server::{Server, Snapshots, make_writable},
@@ -71,6 +74,14 @@ impl<'s> Both<'s> {
         }
     }
 
+    fn report(self) {
+        let Both { asked, found, mismatches, .. } = self;
+        let all = mismatches.join("\n");
+        assert!(mismatches.is_empty(), "{} of {asked}:\n{all}", mismatches.len());
+        assert!(found * 4 > asked, "of {asked} answers only {found} are any");
+        println!("{asked} questions are answered alike, {found} of them with 200");
+    }
+
     fn get(&mut self, target: &str) {
         let (served, linked) = (self.served.get(target), self.linked.get(target));
         self.compare(target, served, linked);
@@ -87,15 +98,15 @@ impl<'s> Both<'s> {
 }
 
 /// What a comparison is made of.
-pub struct Case {
-    pub inputs: Vec<PathBuf>,
-    /// What is linked further.
-    pub more: &'static [&'static str],
+struct Case {
+    inputs: Vec<PathBuf>,
+    /// How it is linked further.
+    more: &'static [&'static str],
     /// The kinds of record that are withheld, and of how many records one is.
-    pub withheld: Vec<Entity>,
-    pub one_in: usize,
+    withheld: Vec<Entity>,
+    one_in: usize,
     /// Random questions to lists.
-    pub queries: usize,
+    queries: usize,
 }
 
 /// Filters by what a referring record takes from the one that is withheld: they tell the two apart, as is
@@ -119,13 +130,37 @@ fn is_apart(query: &str) -> bool {
     APART.iter().any(|key| text.contains(key))
 }
 
-pub fn compare(case: &Case, seed: u64) {
-    let mut seeded = Seeded(seed);
-    let (whole, part) = (Snapshots::of(&case.inputs), tempfile::tempdir().unwrap());
-    let snapshot = whole.open();
+/// A server with a list, and one whose snapshot was linked with it.
+struct Pair {
+    whole: Snapshots,
+    own: tempfile::TempDir,
+    served: Server,
+    linked: Server,
+}
+
+impl Pair {
+    fn start(case: &Case, ids: impl FnOnce(&Snapshots) -> Vec<String>) -> Pair {
+        let (whole, own) = (Snapshots::of(&case.inputs), tempfile::tempdir().unwrap());
+        let list = write_list(own.path(), &ids(&whole));
+        let list_text = list.to_str().unwrap().to_owned();
+        let options = [&["--quiet", "--suppress", &list_text], case.more].concat();
+        let path = pinakes_tests::build(&case.inputs, &own.path().join("out"), &options);
+        let (served, linked) = (serve_but(&whole, &list), Server::of_snapshot(&path));
+        Pair { whole, own, served, linked }
+    }
+
+    fn end(self) {
+        self.served.end(&[]);
+        self.linked.end(&[]);
+        make_writable(self.own.path());
+    }
+}
+
+/// Ids of some records of each kind, and of some that are referred to and have none.
+fn chosen(case: &Case, snapshot: &Snapshot, seeded: &mut Seeded) -> Vec<String> {
     let mut ids = vec!["# takedowns".to_owned(), "HX_A9999999999999".to_owned()];
     for entity in case.withheld.iter().copied() {
-        let all = ids_of(&snapshot, entity);
+        let all = ids_of(snapshot, entity);
         let mut chosen: Vec<u64> =
             all.iter().copied().filter(|_| seeded.below(case.one_in) == 0).collect();
         // The first of a list stands in most answers.
@@ -136,36 +171,29 @@ pub fn compare(case: &Case, seed: u64) {
             chosen.pop();
         }
         ids.extend(chosen.into_iter().map(|id| listed_id(entity, id)));
-        // So do references to what has no record.
         for row in snapshot.count(entity)..snapshot.rows(entity) {
             let id = snapshot.row_id(entity, row).unwrap();
-            if id != u64::MAX && seeded.below(case.one_in) == 0 {
+            if id != NO_ID && seeded.below(case.one_in) == 0 {
                 ids.push(listed_id(entity, id));
             }
         }
     }
-    let list = write_list(part.path(), &ids);
-    let list_text = list.to_str().unwrap().to_owned();
-    let options = [&["--quiet", "--suppress", &list_text], case.more].concat();
-    pinakes_tests::build(&case.inputs, &part.path().join("out"), &options);
-    let (served, linked) = (
-        serve_but(&whole, &list),
-        Server::of_snapshot(&part.path().join("out").join("current").canonicalize().unwrap()),
-    );
-    let mut both = Both::new([&served, &linked]);
+    ids
+}
+
+fn compare(case: &Case, seed: u64) {
+    let mut seeded = Seeded(seed);
+    let pair = Pair::start(case, |whole| chosen(case, &whole.open(), &mut seeded));
+    let snapshot = pair.whole.open();
+    let mut both = Both::new([&pair.served, &pair.linked]);
     index_alike(&mut both);
     records(&mut both, &snapshot);
     pages(&mut both, &case.inputs, case.queries, &mut seeded);
     completions(&mut both, &snapshot, &mut seeded);
     graphs(&mut both, &snapshot, &mut seeded);
     older(&mut both, &case.inputs, case.queries / 4, &mut seeded);
-    let Both { asked, found, mismatches, .. } = both;
-    assert!(mismatches.is_empty(), "{} of {asked}:\n{}", mismatches.len(), mismatches.join("\n"));
-    assert!(found * 4 > asked, "of {asked} answers only {found} are any");
-    println!("{asked} questions are answered alike, {found} of them with 200");
-    served.end(&[]);
-    linked.end(&[]);
-    make_writable(part.path());
+    both.report();
+    pair.end();
 }
 
 /// What the service says of itself, but for the snapshot it says it of.
@@ -357,4 +385,54 @@ fn a_list_of_real_records_given_to_the_server_is_as_one_given_to_the_linker() {
     let inputs = vec![sample.join("openalex"), sample.join("taxonomy")];
     let more: &[&str] = &["--allow-shrink"];
     compare(&Case { inputs, more, withheld: kinds().collect(), one_in: 9, queries: 2_500 }, 3);
+}
+
+#[test]
+fn names_that_thousands_share_are_counted_and_completed_without_those_withheld() {
+    let dump = crowd::written();
+    let case = Case {
+        inputs: vec![dump.path().to_path_buf()],
+        more: &[],
+        withheld: vec![Entity::Author, Entity::Output],
+        one_in: 40,
+        queries: 0,
+    };
+    let letters =
+        ["a", "m", "s", "z", "李", "о", "w", "l", "j", "mari", "smith", "anna", "x", "王"];
+    let texts = [&letters[..], &["wei zhang", "anna s", "a a", "mx l", "li", "ana ana"]].concat();
+    let mut seeded = Seeded(5);
+    let pair = Pair::start(&case, |whole| {
+        let mut ids = chosen(&case, &whole.open(), &mut seeded);
+        // The best of each, which have to be found anew.
+        let server = Server::of_snapshots(whole);
+        let mut connection = server.connect();
+        for text in &texts {
+            let text = encoded(&mut seeded, text);
+            let found = connection.get(&format!("/autocomplete?query={text}")).json();
+            let best = found["results"].as_array().unwrap().iter();
+            ids.extend(best.step_by(2).map(|best| best["id"].as_str().unwrap().to_owned()));
+        }
+        server.end(&[]);
+        ids
+    });
+    let mut both = Both::new([&pair.served, &pair.linked]);
+    for text in &texts {
+        for from in text.char_indices().map(|(at, letter)| &text[..at + letter.len_utf8()]) {
+            let text = encoded(&mut seeded, from);
+            for of in ["", "/authors", "/outputs"] {
+                both.get(&format!("/autocomplete{of}?query={text}"));
+            }
+            both.get(&format!("/authors?search={text}&per_page=50"));
+            both.get(&format!("/authors?search={text}&sort=cited_by_count:desc&page=3"));
+        }
+    }
+    for query in
+        ["sort=name", "sort=name:desc", "sort=cited_by_count:desc,name", "sort=id:desc", ""]
+    {
+        for page in [1, 2, 300, 680, 684, 700] {
+            both.get(&format!("/authors?per_page=100&page={page}&{query}"));
+        }
+    }
+    both.report();
+    pair.end();
 }
