@@ -8,6 +8,7 @@
 
 use std::{
     cell::Cell,
+    io::{self, Read, Write},
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -204,16 +205,42 @@ impl TreeWriter {
 /// The levels above the chunks of a file held in memory, as they are stored.
 pub fn levels_of(bytes: &[u8]) -> Vec<u8> {
     let mut levels = Vec::new();
-    if bytes.len() <= CHUNK_BYTES {
-        return levels;
-    }
-    let mut writer = TreeWriter::default();
-    for chunk in bytes.chunks(CHUNK_BYTES) {
-        levels.extend_from_slice(&writer.chunk(chunk));
-    }
-    let (_, above) = writer.finish(&[]);
-    levels.extend(above.into_iter().flatten().flatten());
+    let read = read_levels(bytes, &mut levels);
+    read.expect("bytes in memory are read, and written, whole");
     levels
+}
+
+/// Reads a file to its end; its root and size. Appends the levels above its chunks, as they are stored,
+/// to `levels`.
+///
+/// # Errors
+///
+/// Where it cannot be read, or they cannot be written.
+pub fn read_levels(mut from: impl Read, mut levels: impl Write) -> io::Result<(Hash, u64)> {
+    let mut writer = TreeWriter::default();
+    let (mut chunk, mut next) = (Vec::new(), Vec::new());
+    let mut read = |room: &mut Vec<u8>| {
+        room.clear();
+        from.by_ref().take(CHUNK_BYTES as u64).read_to_end(room)
+    };
+    let mut size_bytes = read(&mut chunk)? as u64;
+    loop {
+        let more = read(&mut next)? as u64;
+        // An only chunk has no value: the root is its hash.
+        if more > 0 || size_bytes > CHUNK_BYTES as u64 {
+            levels.write_all(&writer.chunk(&chunk))?;
+        }
+        if more == 0 {
+            break;
+        }
+        size_bytes += more;
+        std::mem::swap(&mut chunk, &mut next);
+    }
+    let (root, above) = writer.finish(&chunk);
+    for value in above.into_iter().flatten() {
+        levels.write_all(&value)?;
+    }
+    Ok((root, size_bytes))
 }
 
 /// What has been verified of one file: a bit for each value of each level, set once and cleared
@@ -319,7 +346,17 @@ impl Verifier {
 
     fn verify_chunk(&self, map: &[u8], hashes: &[u8], chunk: usize) -> Result<(), Damage> {
         let from = chunk * CHUNK_BYTES;
-        let bytes = &map[from..map.len().min(from + CHUNK_BYTES)];
+        self.check_chunk(hashes, chunk, &map[from..map.len().min(from + CHUNK_BYTES)])
+    }
+
+    /// Checks one chunk that lies elsewhere than in a map of its file, and notes that it was right.
+    ///
+    /// Cost: a hash of it, and of the levels above it that were not yet checked.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`] where it, or a value above it, does not have its hash.
+    pub fn check_chunk(&self, hashes: &[u8], chunk: usize, bytes: &[u8]) -> Result<(), Damage> {
         let holds = if self.levels.is_empty() {
             blake3::hash(bytes) == self.root
         } else {
@@ -331,6 +368,21 @@ impl Verifier {
         }
         self.set_verified(0, chunk);
         Ok(())
+    }
+
+    /// Whether a chunk was checked, and right.
+    pub fn is_chunk_verified(&self, chunk: usize) -> bool {
+        self.is_verified(0, chunk)
+    }
+
+    /// What the levels promise of a chunk, not yet checked themselves: its value, or the root where the
+    /// file has no other chunk. `None` beyond the end.
+    pub fn promised(&self, hashes: &[u8], chunk: usize) -> Option<ChainingValue> {
+        match self.levels.first() {
+            Some((_, length)) if chunk as u64 >= *length => None,
+            Some(_) => self.value(hashes, 0, chunk),
+            None => (chunk == 0).then(|| *self.root.as_bytes()),
+        }
     }
 
     /// Checks that a value of a level is the one the root promises.

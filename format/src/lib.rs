@@ -13,6 +13,7 @@
 //! - [`query`], [`autocomplete`]: questions to lists and to names, and their answers.
 //! - [`file`](mod@file), [`blobs`], [`ids`], [`lists`], [`orders`], [`dictionary`], [`prefixes`],
 //!   [`manifest`]: the files, each with writer and reader.
+//! - [`publication`]: what a host says of a snapshot that others pull from it.
 //! - [`keys`]: what records are filtered and sorted by.
 //! - [`listed`]: what their values are in the indexes.
 //! - [`integrity`]: the hash tree that every byte is checked against before it is trusted.
@@ -38,6 +39,7 @@ pub mod older;
 pub mod orders;
 pub mod postings;
 pub mod prefixes;
+pub mod publication;
 pub mod query;
 pub mod record;
 pub mod render;

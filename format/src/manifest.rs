@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::file::FORMAT_VERSION;
+use crate::{file::FORMAT_VERSION, integrity::levels_bytes};
 
 /// The manifest's file name.
 pub const MANIFEST: &str = "manifest.json";
@@ -125,6 +125,18 @@ impl Manifest {
             .expect("a manifest has string keys alone, so it is always JSON");
         text.push(b'\n');
         text
+    }
+
+    /// Where the levels of each file begin in the hashes, and where the last of them end; `None` where
+    /// that is more than there can be.
+    pub fn levels_from(&self) -> Option<(BTreeMap<&str, usize>, usize)> {
+        let mut begins = BTreeMap::new();
+        let mut from = 0usize;
+        for entry in self.files.iter().filter(|entry| entry.path != HASHES) {
+            begins.insert(entry.path.as_str(), from);
+            from = from.checked_add(usize::try_from(levels_bytes(entry.size_bytes)).ok()?)?;
+        }
+        Some((begins, from))
     }
 
     /// Sets `root` and `id` from the rest.

@@ -21,7 +21,7 @@ use crate::{
     entity::Entity,
     file::{FORMAT_VERSION, Kind},
     ids::{Ids, Redirects},
-    integrity::{Verifier, levels_bytes},
+    integrity::Verifier,
     keys::{Terms, keys_of},
     lists::ListsFile,
     manifest::{
@@ -189,16 +189,9 @@ impl<'p> Opening<'p> {
             read_manifest(&path.join(MANIFEST)).map_err(|cause| refuse(path, MANIFEST, cause))?;
         let lock = Some(lock);
         check_listing(&manifest).map_err(|(file, cause)| refuse(path, &file, cause))?;
-        let mut levels_from = BTreeMap::new();
-        let mut from = 0usize;
-        for entry in manifest.files.iter().filter(|entry| entry.path != HASHES) {
-            levels_from.insert(entry.path.clone(), from);
-            // It fits, or the size of the hashes below does not match.
-            from = usize::try_from(levels_bytes(entry.size_bytes))
-                .ok()
-                .and_then(|bytes| from.checked_add(bytes))
-                .ok_or_else(|| refuse(path, &entry.path, Cause::Unexpected))?;
-        }
+        let (levels_from, from) =
+            manifest.levels_from().ok_or_else(|| refuse(path, HASHES, Cause::Unexpected))?;
+        let levels_from = levels_from.into_iter().map(|(name, at)| (name.to_owned(), at)).collect();
         let hashes = Arc::new(Map::empty());
         let empty = Opening { path, manifest, lock, hold, hashes, levels_from, is_draft: false };
         let (hashes, entry) = empty.map(HASHES)?;
@@ -375,7 +368,11 @@ fn read_manifest(path: &Path) -> Result<(Manifest, File), Cause> {
 }
 
 /// Demands that the manifest lists exactly the files a snapshot has, ascending.
-fn check_listing(manifest: &Manifest) -> Result<(), (String, Cause)> {
+///
+/// # Errors
+///
+/// The first file that is listed and should not be, or the other way round.
+pub fn check_listing(manifest: &Manifest) -> Result<(), (String, Cause)> {
     let mut expected: Vec<String> =
         archives().map(|(kind, entity)| archive_path(kind, entity)).collect();
     expected.extend([HASHES.to_string(), REPORT.to_string()]);

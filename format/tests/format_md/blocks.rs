@@ -9,6 +9,7 @@ use pinakes_format::{
     integrity::{CHUNK_BYTES, RUN_VALUES, VALUE_BYTES, level_lengths},
     layout::{describe, describe_keys, schema_hash},
     manifest::{ID_DIGITS, MANIFEST_BYTES_MAX},
+    publication::{PUBLICATION_VERSION, Publication, PublishedObjects, PublishedSnapshot},
     record::value::{NO_CODE, TABLE_FIRST, TABLE_NAMES, Table},
     snapshot::{STRINGS_PREFIX_BYTES, archives},
 };
@@ -30,9 +31,26 @@ pub fn generate(name: &str, document: &Document, directory: &Path) -> String {
             "tables" => tables(),
             "levels" => levels(),
             "keys" => Entity::all().map(describe_keys).collect(),
+            "publication" => publication(),
             _ => panic!("nothing makes the block `{name}`"),
         },
     }
+}
+
+fn publication() -> String {
+    let digits = |count: usize| "0123456789abcdef".repeat(count / 16);
+    let publication = Publication {
+        publication_version: PUBLICATION_VERSION,
+        snapshot: PublishedSnapshot { id: digits(16), root: digits(64), manifest_bytes: 16_812 },
+        version: "2026-02-01T23:55:45.819873Z".into(),
+        created: "2026-02-02T06:00:00Z".into(),
+        expires: "2026-04-03T06:00:00Z".into(),
+        licence: Some("CC0-1.0".into()),
+        objects: Some(PublishedObjects { list_bytes: 3_588, list_blake3: digits(64) }),
+    };
+    let text = publication.text();
+    assert_eq!(Publication::read(&text).unwrap(), publication);
+    String::from_utf8(text).unwrap()
 }
 
 fn numbers() -> String {
