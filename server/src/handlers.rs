@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use chrono::Utc;
 use http::StatusCode;
 use pinakes_format::{
     autocomplete::{self, Candidates, ENTITIES},
@@ -95,15 +96,20 @@ pub fn index(snapshot: &Snapshot, data_licence: &str) -> Reply {
     json_reply(&index)
 }
 
-/// The process lives, and what it answers from.
-pub fn health(snapshot: &Snapshot, data_licence: &str) -> Reply {
-    let manifest = snapshot.manifest();
-    json_reply(&serde_json::json!({
-        "status": "ok",
+/// The process lives, what it answers from, and whether that has expired where it was pulled from others.
+pub fn health(served: &Served, data_licence: &str) -> Reply {
+    let manifest = served.snapshot.manifest();
+    let expired = served.freshness.expired(Utc::now());
+    let mut health = serde_json::json!({
+        "status": if expired.is_some() { "stale" } else { "ok" },
         "snapshot_id": manifest.id,
         "newest_updated_date": manifest.source.newest_updated_date,
         "data_licence": data_licence,
-    }))
+    });
+    if let Some(expired) = expired {
+        health["expired"] = expired.into();
+    }
+    json_reply(&health)
 }
 
 /// There is a snapshot to answer from.

@@ -17,6 +17,7 @@ pub mod completion;
 pub mod connection;
 pub mod docs;
 pub mod fixed;
+pub mod freshness;
 pub mod gate;
 pub mod graphql;
 pub mod handlers;

@@ -20,6 +20,7 @@ use pinakes_format::{
 };
 
 use crate::{
+    freshness::Freshness,
     metrics::tally::{LOADS, Load, POISONED, Poison},
     options::Place,
     reply::Stamp,
@@ -76,6 +77,8 @@ const RELEASE_INTERVAL: Duration = Duration::from_millis(2);
 pub struct Served {
     /// The snapshot.
     pub snapshot: Snapshot,
+    /// Until when it is to be taken for the newest.
+    pub freshness: Freshness,
     stamp: Stamp,
     poisoned: AtomicBool,
 }
@@ -110,7 +113,8 @@ pub enum LibraryError {
 impl Served {
     fn new(snapshot: Snapshot) -> Served {
         let stamp = Stamp::of(&snapshot.manifest().id, &snapshot.edition());
-        Served { snapshot, stamp, poisoned: AtomicBool::new(false) }
+        let freshness = Freshness::of(&snapshot);
+        Served { snapshot, freshness, stamp, poisoned: AtomicBool::new(false) }
     }
 
     /// One that was opened just now, and is counted as such.
@@ -162,9 +166,11 @@ impl Library {
 
     /// Serves the snapshot `current` leads to now, if another link stands there than when it was last
     /// read, and withholds what the list of takedowns holds now. Costs one look at each where neither
-    /// changed.
+    /// changed. What has expired meanwhile is in the log.
     pub fn follow(&self) {
         self.withhold(false);
+        let served = self.served();
+        served.freshness.tell(&served.snapshot);
         let Some(snapshots) = &self.snapshots else { return };
         let link = Link::of(snapshots);
         let read = *self.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -224,7 +230,10 @@ impl Library {
             self.handling.open(&path).map(Some)
         });
         match found {
-            Ok(None) => tracing::info!(snapshot = id, "`current` leads where it did"),
+            Ok(None) => {
+                served.freshness.refresh(&served.snapshot);
+                tracing::info!(snapshot = id, "`current` leads where it did");
+            }
             Ok(Some(other)) if self.poisoned().contains(&other.manifest().id) => {
                 LOADS.count(Load::Refused);
                 let other = &other.manifest().id;

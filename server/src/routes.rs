@@ -229,7 +229,7 @@ pub fn run(
     }
     Ok(Some(match route {
         Route::Index => handlers::index(&served.snapshot, &bounds.data_licence),
-        Route::Health => handlers::health(&served.snapshot, &bounds.data_licence),
+        Route::Health => handlers::health(served, &bounds.data_licence),
         Route::Ready => handlers::ready(&served.snapshot),
         Route::RateLimit => handlers::rate_limit(request.admission),
         Route::Autocomplete(entity_type) => {

@@ -137,15 +137,21 @@ type Named = (&'static str, fn() -> Value);
 const SCHEMAS: [Named; 5] = [
     ("Index", index),
     ("Health", || {
-        object_of(
+        let stale = "`stale` where what is served was pulled from others and has expired.";
+        let states = json!({ "type": "string", "enum": ["ok", "stale"] });
+        let mut health = object_of(
             "Whether the process lives.",
             [
-                ("status", "That it does.", json!({ "type": "string", "const": "ok" })),
+                ("status", stale, states),
                 ("snapshot_id", "What it answers from.", text()),
                 ("newest_updated_date", NEWEST, or_null(text())),
                 ("data_licence", LICENCE, text()),
+                ("expired", "When it has, if so.", text()),
             ],
-        )
+        );
+        health["required"] =
+            json!(["status", "snapshot_id", "newest_updated_date", "data_licence"]);
+        health
     }),
     ("Ready", || {
         object_of(
