@@ -1,5 +1,6 @@
 //! The command line: what is asked, and doing it.
 
+mod mirror;
 mod options;
 mod snapshot;
 mod work;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use self::{
+    mirror::{KeygenArgs, PublishTreeArgs, PullArgs, keygen, publish_tree, pull},
     options::{BuildArgs, CompileArgs, LinkArgs},
     snapshot::{open, roll_back_to, show, verify},
     work::{build, compile_only, link_only, use_threads},
@@ -28,7 +30,8 @@ pub struct Cli {
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 internal error; 2 usage; 3 input missing or \
 unreadable; 4 too many bad records, none at all, or far fewer than before; 5 damaged input; 6 output cannot be written; \
-7 another run holds the output; 8 the finished snapshot failed its self-check; 130, 143 interrupted.";
+7 another run holds the output; 8 the finished snapshot failed its self-check; 9 what a mirror publishes is not \
+trusted; 130, 143 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -62,6 +65,12 @@ enum Command {
     },
     /// Write a snapshot's records as JSON lines, from which `build` makes the same answers again.
     Export(ExportArgs),
+    /// Write a snapshot as a tree of static files, signed, for others to pull.
+    Publish(PublishTreeArgs),
+    /// Fetch what is new of a published snapshot, verify every byte of it and publish it here.
+    Pull(PullArgs),
+    /// Make a pair of keys to sign publications with; those of `minisign -G` do as well.
+    Keygen(KeygenArgs),
 }
 
 /// Does what the command line asks.
@@ -81,5 +90,8 @@ pub fn run(cli: Cli) -> Result<()> {
             use_threads(args.threads)?;
             export::run(&args, &open(&args.snapshot)?)
         }
+        Command::Publish(args) => publish_tree(args),
+        Command::Pull(args) => pull(args),
+        Command::Keygen(args) => keygen(&args),
     }
 }

@@ -78,6 +78,22 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A host did not give what was asked of it.
+    #[error("`{url}`: {reason}")]
+    Fetch {
+        /// What was asked for.
+        url: String,
+        /// What came of it.
+        reason: String,
+    },
+    /// What a host publishes is not signed as it must be, or not as new.
+    #[error("`{url}` is not trusted: {reason}; nothing was published")]
+    Untrusted {
+        /// What was fetched.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Writing failed.
     #[error("cannot write `{}`: {source}; nothing was published", shown(path))]
     Output {
@@ -120,7 +136,7 @@ impl Error {
         match self {
             Error::Internal(_) | Error::OutOfMemory(_) => 1,
             Error::Usage(_) => 2,
-            Error::Input { .. } => 3,
+            Error::Input { .. } | Error::Fetch { .. } => 3,
             Error::TooManyBad { .. }
             | Error::Empty { .. }
             | Error::NoneMatch
@@ -130,6 +146,7 @@ impl Error {
             Error::Output { .. } => 6,
             Error::Locked { .. } => 7,
             Error::SelfCheck(_) | Error::Refused(_) => 8,
+            Error::Untrusted { .. } => 9,
         }
     }
 

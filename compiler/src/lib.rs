@@ -21,6 +21,7 @@ mod iso;
 mod lenient;
 mod lines;
 pub mod link;
+pub mod mirror;
 mod native;
 mod object;
 mod openalex;

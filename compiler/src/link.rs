@@ -35,7 +35,7 @@ use crate::{
     sort::Spill,
 };
 
-pub use publish::{Published, link, publish, refuse_shrinking};
+pub use publish::{Published, link, make_current, publish, publish_directory, refuse_shrinking};
 pub use side::SideTally;
 
 /// The code under which a topic is set aside whose parent no source names.

@@ -115,6 +115,25 @@ fn unknown_entity(name: &str) -> String {
 }
 
 impl Selection {
+    /// What a manifest says was selected. Whether anything matches is for its root hash to say.
+    ///
+    /// # Errors
+    ///
+    /// Where a filter is none that this program knows.
+    pub fn of(filters: &Filters) -> Result<Selection> {
+        let mut queries = BTreeMap::new();
+        for (entity, expressions) in filters {
+            for expression in expressions {
+                let given = format!("{entity}:{expression}");
+                take(&mut queries, &given).map_err(|_| {
+                    let reason = "is not understood by this program; update it";
+                    Error::Refused(format!("the selection `{given}` of the manifest {reason}"))
+                })?;
+            }
+        }
+        Ok(Selection { queries, suppression: Suppression::default(), allows_none: true })
+    }
+
     /// Whether a snapshot is published even where nothing matches.
     pub fn allows_none(&self) -> bool {
         self.allows_none

@@ -117,7 +117,7 @@ pub(super) struct PublishArgs {
 }
 
 /// The values a flag takes from the environment.
-fn flag() -> BoolishValueParser {
+pub(super) fn flag() -> BoolishValueParser {
     BoolishValueParser::new()
 }
 
@@ -202,7 +202,7 @@ fn parse_share(text: &str) -> Result<Share, String> {
 
 const MEMORY_BYTES_MIN: u64 = 256 << 20;
 
-fn parse_bytes(text: &str) -> Result<u64, String> {
+pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
     let upper = text.to_ascii_uppercase();
     let digits_end = upper.find(|c: char| !c.is_ascii_digit()).unwrap_or(upper.len());
     let (digits, unit) = upper.split_at(digits_end);
@@ -218,7 +218,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "is too large".into())
 }
 
-fn parse_memory(text: &str) -> Result<u64, String> {
+pub(super) fn parse_memory(text: &str) -> Result<u64, String> {
     let bytes = parse_bytes(text)?;
     if bytes < MEMORY_BYTES_MIN {
         return Err("expected at least 256M".into());

@@ -123,6 +123,27 @@ pub fn publish(finished: &mut Published, lock: &OutputLock) -> Result<()> {
     Ok(())
 }
 
+/// Checks a snapshot that lies whole in a directory beside where it belongs, and publishes it as
+/// [`publish`] does; its path.
+///
+/// # Errors
+///
+/// Where its own reader refuses it, or the system does; `current` is then what it was.
+pub fn publish_directory(directory: &Path, lock: &OutputLock, id: &str) -> Result<PathBuf> {
+    self_check(directory)?;
+    publishing(|| put_in_place(directory, lock.directory(), id))
+}
+
+/// Makes a snapshot that is in its place the current one; its path.
+///
+/// # Errors
+///
+/// Where the system refuses; `current` is then what it was.
+pub fn make_current(lock: &OutputLock, id: &str) -> Result<PathBuf> {
+    // What has its name already is not moved.
+    publishing(|| put_in_place(&lock.directory().join(id), lock.directory(), id))
+}
+
 /// Refuses a snapshot in which an entity has less than four fifths of the records it has in the
 /// current one: half a download looks like that. Where no snapshot is current, or one of another part
 /// of its dump, there is nothing to compare; nor is there where its manifest cannot be read, which a new

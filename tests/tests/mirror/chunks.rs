@@ -1,0 +1,168 @@
+//! Only the chunks that are not here are fetched, and what was fetched outlasts the run that fetched it.
+
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    host::{Does, Host},
+    place::{Edition, Place},
+    server::make_writable,
+};
+
+/// Bytes of all files of what is published but for the manifest.
+fn bytes_of(place: &Place) -> u64 {
+    crate::manifests::read(place).files.iter().map(|entry| entry.size_bytes).sum()
+}
+
+/// Requests that a snapshot takes: the publication, its signature, the manifest, and one for each 4 MiB
+/// of a file.
+fn asked_for(place: &Place) -> usize {
+    let files = crate::manifests::read(place).files;
+    3 + files.iter().map(|entry| entry.size_bytes.div_ceil(4 << 20) as usize).sum::<usize>()
+}
+
+/// Three numbers: fetched, fetched before, copied.
+fn gains(stderr: &str) -> [u64; 3] {
+    let line = stderr.lines().find(|line| line.trim_start().starts_with("fetched ")).unwrap();
+    let numbers: Vec<u64> = line.split([' ', ';']).filter_map(|word| word.parse().ok()).collect();
+    [numbers[0], numbers[2], numbers[3]]
+}
+
+/// Where files are fetched in the mirror's directory.
+fn fetched_in(place: &Place) -> PathBuf {
+    let entries = fs::read_dir(place.out()).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let is_it = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(".pull-");
+    paths.into_iter().find(is_it).unwrap()
+}
+
+#[test]
+fn of_a_snapshot_that_shares_most_of_its_chunks_the_others_are_fetched() {
+    let place = Place::with(Edition::Old);
+    let host = place.host();
+    let first = place.pull(&host.url(), &[]);
+    place.demand(Edition::Old, &first);
+    let all = bytes_of(&place);
+    assert_eq!(gains(&first.stderr)[1..], [0, 0]);
+    assert!(host.take_sent_bytes() > all);
+
+    place.publish(Edition::New, &[]);
+    let second = place.pull(&host.url(), &[]);
+    place.demand(Edition::New, &second);
+    let [fetched, kept, copied] = gains(&second.stderr);
+    let sent = host.take_sent_bytes();
+    assert_eq!((fetched, kept), (sent, 0));
+    let hashes = fs::metadata(place.out().join("current/hashes")).unwrap().len();
+    assert!(copied > bytes_of(&place) / 2, "{copied} copied, {fetched} fetched of {all}");
+    assert!(
+        fetched < all / 2 && fetched + copied >= all + hashes - 65_536,
+        "{fetched} {copied} {all}"
+    );
+
+    // And of one that is here nothing.
+    place.demand(Edition::New, &place.pull(&host.url(), &[]));
+    let asked: Vec<String> = host.asked().into_iter().map(|asked| asked.path).collect();
+    assert_eq!(asked, ["publication.json", "publication.json.minisig"]);
+}
+
+#[test]
+fn neighbours_are_fetched_together() {
+    let place = Place::with(Edition::Old);
+    let host = place.host();
+    place.demand(Edition::Old, &place.pull(&host.url(), &[]));
+    let asked = host.asked();
+    assert_eq!(asked.len(), asked_for(&place));
+    let mut ranges: Vec<(usize, usize)> = asked.iter().filter_map(|asked| asked.range).collect();
+    ranges.sort_unstable();
+    let files = crate::manifests::read(&place).files;
+    let largest = files.iter().map(|entry| entry.size_bytes).max().unwrap() as usize;
+    assert_eq!(ranges, [(0, (4 << 20) - 1), (4 << 20, largest - 1)]);
+}
+
+#[test]
+fn a_run_that_was_killed_is_gone_on_with() {
+    let place = Place::with(Edition::Old);
+    let largest = {
+        let manifest = crate::manifests::read(&place);
+        let entry = manifest.files.iter().max_by_key(|entry| entry.size_bytes).unwrap();
+        format!("snapshots/{}/{}", manifest.id, entry.path)
+    };
+    let all = bytes_of(&place);
+    // Of every part of the largest file one chunk and a half comes.
+    let stalling = Host::that(place.tree(), move |asked| {
+        if asked.path == largest { Does::Stalls(100_000) } else { Does::Serves }
+    });
+    let (pubkey, url) = (place.pubkey("ours"), stalling.url());
+    let mut pulling =
+        place.pull_command(&url, &["--pubkey", pubkey.to_str().unwrap()]).spawn().unwrap();
+    // Until every file was asked for, and nothing more comes.
+    let expected = asked_for(&place);
+    let begun = Instant::now();
+    let mut last = (0, Instant::now());
+    while stalling.asked().len() < expected || last.1.elapsed() < Duration::from_secs(1) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is fetched");
+        std::thread::sleep(Duration::from_millis(20));
+        if stalling.sent_bytes() != last.0 {
+            last = (stalling.sent_bytes(), Instant::now());
+        }
+    }
+    pulling.kill().unwrap();
+    pulling.wait().unwrap();
+    assert!(!place.out().join("current").exists());
+
+    // What lies there is not believed: one chunk of it is damaged meanwhile.
+    let records = fetched_in(&place).join("outputs/ids");
+    let mut bytes = fs::read(&records).unwrap();
+    assert!(bytes.iter().any(|byte| *byte != 0), "nothing of it was fetched");
+    bytes[100] ^= 1;
+    fs::write(&records, &bytes).unwrap();
+
+    let host = place.host();
+    let second = place.pull(&host.url(), &[]);
+    place.demand(Edition::Old, &second);
+    let [fetched, kept, copied] = gains(&second.stderr);
+    let beside: u64 = ["publication.json", "publication.json.minisig"]
+        .iter()
+        .map(|name| fs::metadata(place.tree().join(name)).unwrap().len())
+        .sum::<u64>()
+        + fs::metadata(place.out().join("current/manifest.json")).unwrap().len();
+    let hashes = fs::metadata(place.out().join("current/hashes")).unwrap().len();
+    assert_eq!((fetched, copied), (host.sent_bytes(), 0));
+    // The hashes are here, whole.
+    assert_eq!(fetched + kept, all - hashes + beside);
+    assert!(kept > 500_000, "{kept} bytes were kept of {all}");
+    let damaged =
+        host.asked().into_iter().filter(|asked| asked.path.ends_with("outputs/ids")).count();
+    assert_eq!(damaged, 1);
+}
+
+#[test]
+fn what_was_begun_in_vain_goes_once_another_is_there() {
+    let place = Place::with(Edition::Old);
+    let broken = Host::that(place.tree(), |asked| {
+        if asked.path.ends_with("outputs/records") { Does::Cuts(0) } else { Does::Serves }
+    });
+    assert_eq!(place.pull(&broken.url(), &["--tries", "1"]).code, Some(3));
+    fetched_in(&place);
+    place.publish(Edition::New, &[]);
+    place.demand(Edition::New, &place.pull(&place.host().url(), &[]));
+}
+
+#[test]
+fn a_snapshot_that_is_here_and_damaged_is_not_taken_for_it() {
+    let place = Place::with(Edition::Tiny);
+    let host = place.host();
+    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
+    let there = place.out().join(Edition::Tiny.id());
+    make_writable(&there);
+    fs::write(there.join("strings"), "x").unwrap();
+    let refused = place.pull(&host.url(), &["--quiet"]);
+    assert_eq!(refused.code, Some(8));
+    let end = format!("; remove `{}` and pull again\n", there.display());
+    assert!(refused.stderr.ends_with(&end), "{}", refused.stderr);
+    fs::remove_dir_all(&there).unwrap();
+    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
+}

@@ -1,0 +1,264 @@
+//! Hosts that send too much, too little, too slowly, something else, or nothing.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use pinakes_format::{manifest::FileEntry, publication::PUBLICATION};
+
+use crate::{
+    host::{Asked, Does, Host},
+    place::{Edition, Place},
+};
+
+/// What makes a host that does wrong be given up at once.
+const HASTY: [&str; 7] = ["--quiet", "--timeout", "1", "--min-speed", "1M", "--tries", "2"];
+
+/// A host that does something to one path, and serves all else.
+fn with(place: &Place, path: &str, does: Does) -> Host {
+    let path = path.to_owned();
+    Host::that(
+        place.tree(),
+        move |asked: &Asked| {
+            if asked.path == path { does.clone() } else { Does::Serves }
+        },
+    )
+}
+
+fn says(head: &str) -> Does {
+    Does::Says(head.to_owned(), Vec::new())
+}
+
+#[test]
+fn what_a_host_does_wrong_is_named_and_nothing_is_published() {
+    let place = Place::with(Edition::Old);
+    let id = Edition::Old.id();
+    let records = format!("snapshots/{id}/outputs/records");
+    let manifest = format!("snapshots/{id}/manifest.json");
+    let hashes = format!("snapshots/{id}/hashes");
+    let bytes = |path: &str| fs::read(place.tree().join(path)).unwrap();
+    // A file of some chunks, which one request asks for whole.
+    let files = crate::manifests::read(&place).files;
+    let is_some = |entry: &&FileEntry| (70_001..4 << 20).contains(&entry.size_bytes);
+    let some = files.iter().filter(|entry| entry.path != "hashes").find(is_some).unwrap();
+    let some = format!("snapshots/{id}/{}", some.path);
+    let size = bytes(&some).len();
+    let end = size.min(131_072);
+    let mut flipped = bytes(&some);
+    flipped[70_000] ^= 1;
+    let mut other_hashes = bytes(&hashes);
+    other_hashes[7] ^= 1;
+    let (found, expected) =
+        (blake3::hash(&other_hashes).to_hex(), blake3::hash(&bytes(&hashes)).to_hex());
+    let manifest_bytes = bytes(&manifest).len();
+    let longer = |path: &str| [bytes(path), vec![0]].concat();
+    let slow = "slower than 1048576 bytes a second (`--min-speed`), 2 times; run again to go on";
+    let silent = "no byte in 1 s (`--timeout`), 2 times; run again to go on";
+    let cases: Vec<(&str, Does, i32, String)> = vec![
+        (
+            PUBLICATION,
+            Does::Endless,
+            5,
+            "is damaged: goes on after the 65536 bytes that are expected".into(),
+        ),
+        (
+            PUBLICATION,
+            Does::ServesOther(vec![b' '; 65_537]),
+            5,
+            "is damaged: 65537 bytes, expected at most 65536".into(),
+        ),
+        (
+            "publication.json.minisig",
+            Does::Endless,
+            5,
+            "is damaged: goes on after the 4096 bytes that are expected".into(),
+        ),
+        (
+            &manifest,
+            Does::Endless,
+            5,
+            format!("is damaged: goes on after the {manifest_bytes} bytes that are expected"),
+        ),
+        (
+            &manifest,
+            Does::ServesOther(longer(&manifest)),
+            5,
+            format!("is damaged: {} bytes, expected {manifest_bytes}", manifest_bytes + 1),
+        ),
+        (
+            &hashes,
+            Does::ServesOther(other_hashes.clone()),
+            5,
+            format!("is damaged: hash {found}, expected {expected} as it was published"),
+        ),
+        (
+            &hashes,
+            Does::Endless,
+            5,
+            format!("is damaged: goes on after the {} bytes that are expected", other_hashes.len()),
+        ),
+        (
+            &some,
+            Does::Endless,
+            5,
+            format!("is damaged: goes on after the {size} bytes that are expected"),
+        ),
+        (
+            &some,
+            Does::ServesOther(longer(&some)),
+            5,
+            format!("is damaged: {} bytes, expected {size}", size + 1),
+        ),
+        (
+            &some,
+            Does::ServesOther(flipped),
+            5,
+            format!(
+                "is damaged: chunk 1 (bytes 65536 to {end}) does not have the hash that was published"
+            ),
+        ),
+        (&some, Does::Cuts(100), 3, ": io: Peer disconnected, 2 times; run again to go on".into()),
+        (&records, Does::Stalls(100), 3, format!(": {silent}")),
+        (&some, Does::Drips(Duration::from_millis(300)), 3, format!(": {slow}")),
+        (
+            &some,
+            says("HTTP/1.1 404 Not Found\r\nContent-Length: 0"),
+            3,
+            ": is not there; check the address, and run again if something was published meanwhile"
+                .into(),
+        ),
+        (&some, says("HTTP/1.1 403 Forbidden\r\nContent-Length: 0"), 3, ": 403 Forbidden".into()),
+        (
+            &some,
+            says("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0"),
+            3,
+            ": 503 Service Unavailable, 2 times; run again to go on".into(),
+        ),
+        (
+            &some,
+            says("HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0"),
+            3,
+            ": is not there; check the address, and run again if something was published meanwhile"
+                .into(),
+        ),
+        (
+            &some,
+            says(&format!("HTTP/1.1 302 Found\r\nLocation: /{some}\r\nContent-Length: 0")),
+            3,
+            ": more than 5 redirects".into(),
+        ),
+        (
+            &some,
+            says("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0"),
+            3,
+            ": comes coded as `gzip`; have the host send files as they are".into(),
+        ),
+        (&some, says("HTTP/1.1 204 No Content"), 3, ": 204 No Content".into()),
+        (PUBLICATION, says("nonsense"), 3, String::new()),
+    ];
+    for (path, does, code, reason) in cases {
+        let what = format!("{path} {does:?}").chars().take(100).collect::<String>();
+        let host = with(&place, path, does);
+        let begun = Instant::now();
+        let pulled = place.pull(&host.url(), &HASTY);
+        println!("{what}: {:?}: {}", begun.elapsed(), pulled.stderr);
+        if !reason.is_empty() {
+            let space = if reason.starts_with(':') { "" } else { " " };
+            let url = host.url();
+            place.demand_refusal(&pulled, code, &format!("`{url}/{path}`{space}{reason}"));
+        }
+        assert_eq!(pulled.code, Some(code), "{what}");
+        assert!(begun.elapsed() < Duration::from_secs(25), "{what}: {:?}", begun.elapsed());
+        // Each begins anew: what the one before fetched is not what this one is about.
+        let _ = fs::remove_dir_all(place.out());
+    }
+}
+
+#[test]
+fn parts_that_are_not_what_was_asked_for_are_refused() {
+    let place = Place::with(Edition::Old);
+    let manifest = crate::manifests::read(&place);
+    let entry = manifest.files.iter().max_by_key(|entry| entry.size_bytes).unwrap();
+    // More than one request asks for, so that parts are asked for.
+    assert!(entry.size_bytes > 4 << 20, "{entry:?}");
+    let path = format!("snapshots/{}/{}", manifest.id, entry.path);
+    let size = entry.size_bytes;
+    let first = 64 * 65_536;
+    let cases = [
+        (
+            format!("Content-Range: bytes 1-{first}/{size}"),
+            format!("sends `bytes 1-{first}/{size}`"),
+        ),
+        (
+            format!("Content-Range: bytes 0-{}/*", first - 1),
+            format!("sends `bytes 0-{}/*`", first - 1),
+        ),
+        ("X: y".into(), "sends ``".into()),
+    ];
+    for (head, found) in cases {
+        let head = format!("HTTP/1.1 206 Partial Content\r\n{head}\r\nContent-Length: 5");
+        let host = with(&place, &path, Does::Says(head, b"12345".to_vec()));
+        let pulled = place.pull(&host.url(), &[&HASTY[..], &["--connections", "1"]].concat());
+        let reason = format!("{found}, expected `bytes 0-{}/{size}`", first - 1);
+        place.demand_refusal(&pulled, 5, &format!("`{}/{path}` is damaged: {reason}", host.url()));
+    }
+}
+
+#[test]
+fn what_goes_wrong_now_and_then_is_asked_for_again() {
+    let place = Place::with(Edition::Old);
+    let wrongs = [
+        Does::Cuts(100_000),
+        says("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0"),
+        says("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0"),
+        says(""),
+    ];
+    for wrong in wrongs {
+        let text = format!("{wrong:?}");
+        let host = Host::that(place.tree(), move |asked| {
+            // Every file's first request, whatever it asks for.
+            if asked.before == 0 { wrong.clone() } else { Does::Serves }
+        });
+        let pulled = place.pull(&host.url(), &["--connections", "32"]);
+        println!("{text}");
+        place.demand(Edition::Old, &pulled);
+        crate::server::make_writable(&place.out());
+        fs::remove_dir_all(place.out()).unwrap();
+    }
+}
+
+#[test]
+fn a_host_that_sends_no_parts_does_as_well() {
+    let place = Place::with(Edition::Old);
+    let host = Host::that(place.tree(), |_| Does::ServesWhole);
+    let pulled = place.pull(&host.url(), &[]);
+    place.demand(Edition::Old, &pulled);
+    // The largest file is read whole once, beside what the requests for parts of it brought.
+    let largest = crate::manifests::read(&place).files.iter().map(|entry| entry.size_bytes).max();
+    let all: u64 = crate::manifests::read(&place).files.iter().map(|entry| entry.size_bytes).sum();
+    assert!(host.sent_bytes() < all + 10 * largest.unwrap(), "{}", host.sent_bytes());
+}
+
+#[test]
+fn files_of_another_snapshot_are_not_mixed_in() {
+    let place = Place::with(Edition::Old);
+    place.publish(Edition::New, &[]);
+    let (old, new) = (Edition::Old.id(), Edition::New.id());
+    let tree = place.tree();
+    // Of one byte more or less, or of as many.
+    for file in ["outputs/records", "outputs/ids", "report.json", "hashes", "manifest.json"] {
+        let path = format!("snapshots/{new}/{file}");
+        let bytes = fs::read(tree.join(format!("snapshots/{old}/{file}"))).unwrap();
+        if bytes == fs::read(tree.join(&path)).unwrap() {
+            continue;
+        }
+        let host = with(&place, &path, Does::ServesOther(bytes));
+        let pulled = place.pull(&host.url(), &HASTY);
+        let error = format!("error: `{}/{path}` is damaged: ", host.url());
+        assert_eq!(pulled.code, Some(5), "{file}");
+        assert!(pulled.stderr.starts_with(&error), "{}", pulled.stderr);
+        assert!(!place.out().join("current").exists());
+        fs::remove_dir_all(place.out()).unwrap();
+    }
+}

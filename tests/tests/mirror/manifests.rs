@@ -1,0 +1,150 @@
+//! Manifests and lists that whoever publishes them made to do harm.
+
+use std::fs;
+
+use pinakes_format::{
+    manifest::{FileEntry, MANIFEST, Manifest},
+    publication::{PUBLICATION, Publication},
+};
+use pinakes_tests::write_files;
+
+use crate::{
+    place::{Edition, Place},
+    server::make_writable,
+};
+
+/// The manifest that is published.
+pub fn read(place: &Place) -> Manifest {
+    let publication = fs::read(place.tree().join(PUBLICATION)).unwrap();
+    let id = Publication::read(&publication).unwrap().snapshot.id;
+    let text = fs::read(place.tree().join(format!("snapshots/{id}/{MANIFEST}"))).unwrap();
+    Manifest::read(&text).unwrap()
+}
+
+/// Publishes and signs another manifest, by its own root hash.
+fn publish(place: &Place, manifest: &mut Manifest) {
+    manifest.seal();
+    let text = manifest.text();
+    write_files(&place.tree(), [(format!("snapshots/{}/{MANIFEST}", manifest.id), &text)]);
+    place.edit(|publication| {
+        publication.snapshot.id = manifest.id.clone();
+        publication.snapshot.root = manifest.root.clone();
+        publication.snapshot.manifest_bytes = text.len() as u64;
+    });
+}
+
+#[test]
+fn a_manifest_names_the_files_of_a_snapshot_and_no_other() {
+    let place = Place::with(Edition::Tiny);
+    make_writable(&place.tree());
+    let host = place.host();
+    let manifest = read(&place);
+    let check = |change: &dyn Fn(&mut Vec<FileEntry>), reason: &str| {
+        let mut changed = manifest.clone();
+        change(&mut changed.files);
+        publish(&place, &mut changed);
+        let pulled = place.pull(&host.url(), &["--quiet"]);
+        let url = format!("{}/snapshots/{}/{MANIFEST}", host.url(), changed.id);
+        place.demand_refusal(&pulled, 5, &format!("`{url}` is damaged: {reason}"));
+    };
+    let none = "is listed by the manifest where a snapshot has no such file; rebuild the snapshot";
+    for (path, shown) in [
+        ("../../etc/x", "../../etc/x"),
+        ("/x", "/x"),
+        ("a//b", "a//b"),
+        (".", "."),
+        ("", ""),
+        ("a\0b", "a\\0b"),
+        ("outputs/records/../records", "outputs/records/../records"),
+        (&"x".repeat(4_097), &"x".repeat(64)),
+    ] {
+        check(&|files| files[3].path = path.into(), &format!("`{shown}` {none}"));
+    }
+    let last = manifest.files.last().unwrap().path.clone();
+    check(&|files| files.push(files[files.len() - 1].clone()), &format!("`{last}` {none}"));
+    let unlisted = "is not listed by the manifest; rebuild the snapshot";
+    let third = &manifest.files[3].path;
+    check(&|files| files[3] = files[2].clone(), &format!("`{third}` {unlisted}"));
+    check(&|files| files.clear(), &format!("`{}` {unlisted}", manifest.files[0].path));
+    check(
+        &|files| files[3].size_bytes = 0,
+        &format!("`{third}` is empty, which no file of a snapshot is"),
+    );
+    check(&|files| files[3].blake3 = "../..".into(), "lists what is no hash");
+    check(
+        &|files| files[3].size_bytes += 65_536,
+        "lists hashes of another size than its files have",
+    );
+}
+
+#[test]
+fn what_is_larger_than_there_is_room_for_is_not_begun() {
+    let place = Place::with(Edition::Tiny);
+    make_writable(&place.tree());
+    let host = place.host();
+    for size in [u64::MAX, 1 << 62] {
+        let mut manifest = read(&place);
+        for file in &mut manifest.files[3..5] {
+            file.size_bytes = size;
+        }
+        publish(&place, &mut manifest);
+        let pulled = place.pull(&host.url(), &["--quiet"]);
+        assert_eq!(pulled.code, Some(6), "{}", pulled.stderr);
+        assert!(
+            pulled.stderr.contains("bytes more are wanted, and there is room for"),
+            "{}",
+            pulled.stderr
+        );
+    }
+}
+
+#[test]
+fn texts_that_are_too_large_or_too_deep_are_refused() {
+    let place = Place::with(Edition::Tiny);
+    make_writable(&place.tree());
+    let host = place.host();
+    let mut manifest = read(&place);
+    let entry = manifest.files[3].clone();
+    manifest.files.extend(std::iter::repeat_n(entry, 10_000));
+    publish(&place, &mut manifest);
+    let (bytes, url) =
+        (manifest.text().len(), format!("{}/snapshots/{}/{MANIFEST}", host.url(), manifest.id));
+    let pulled = place.pull(&host.url(), &["--quiet"]);
+    let reason = format!("{bytes} bytes, at most 1048576 are taken (`--max-manifest`)");
+    place.demand_refusal(&pulled, 5, &format!("`{url}` is damaged: {reason}"));
+    // A gigabyte is not asked for.
+    place.edit(|publication| publication.snapshot.manifest_bytes = 1 << 30);
+    let pulled = place.pull(&host.url(), &["--quiet"]);
+    let reason = "1073741824 bytes, at most 1048576 are taken (`--max-manifest`)";
+    place.demand_refusal(&pulled, 5, &format!("`{url}` is damaged: {reason}"));
+    assert!(host.sent_bytes() < 100_000, "{}", host.sent_bytes());
+
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    for text in [deep.clone(), format!("{{\"publication_version\":1,\"snapshot\":{deep}}}")] {
+        place.sign(text.as_bytes());
+        let pulled = place.pull(&host.url(), &["--quiet"]);
+        assert_eq!(pulled.code, Some(5), "{}", pulled.stderr);
+        let error = format!("error: `{}/{PUBLICATION}` is damaged: no publication: ", host.url());
+        assert!(pulled.stderr.starts_with(&error), "{}", pulled.stderr);
+    }
+    let text = format!("{{\"format_version\":3,\"id\":{deep}}}");
+    write_files(&place.tree(), [(format!("snapshots/{}/{MANIFEST}", manifest.id), &text)]);
+    let publication = Publication {
+        snapshot: pinakes_format::publication::PublishedSnapshot {
+            id: manifest.id.clone(),
+            root: manifest.root.clone(),
+            manifest_bytes: text.len() as u64,
+        },
+        publication_version: 1,
+        version: "2026-01-10T00:00:00Z".into(),
+        created: "2026-01-10T00:00:00Z".into(),
+        expires: "2100-01-10T00:00:00Z".into(),
+        licence: None,
+        objects: None,
+    };
+    place.sign(&publication.text());
+    let _ = fs::remove_dir_all(place.out());
+    let pulled = place.pull(&host.url(), &["--quiet"]);
+    assert_eq!(pulled.code, Some(5), "{}", pulled.stderr);
+    assert!(pulled.stderr.contains("is damaged: no manifest: "), "{}", pulled.stderr);
+}

@@ -1,0 +1,120 @@
+//! A real nginx, over HTTP and HTTPS.
+
+use std::{
+    fs,
+    net::{TcpListener, TcpStream},
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use pinakes_format::publication::PUBLICATION;
+
+use crate::place::{Edition, Place};
+
+/// nginx, serving a tree; ended with the test.
+struct Nginx {
+    child: Child,
+    ports: [u16; 2],
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that nobody listened on a moment ago.
+fn port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// The program; `None`, said by name, where it is not installed.
+fn program(test: &str) -> Option<PathBuf> {
+    let places = ["nginx", "/usr/sbin/nginx"].map(PathBuf::from);
+    let found = places.into_iter().find(|nginx| {
+        let asked = Command::new(nginx).arg("-v").stderr(Stdio::null()).status();
+        asked.is_ok_and(|status| status.success())
+    });
+    if found.is_none() {
+        eprintln!("skipped: {test}: no nginx; .ci/run installs it");
+    }
+    found
+}
+
+impl Nginx {
+    fn start(place: &Place, test: &str) -> Option<Nginx> {
+        let nginx = program(test)?;
+        let at = |name: &str| place.path().join(name);
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        fs::write(at("tls.crt"), made.cert.pem()).unwrap();
+        fs::write(at("tls.key"), made.signing_key.serialize_pem()).unwrap();
+        // Its workers are another user's.
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let ports = [port(), port()];
+        let own = place.path().display();
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|name| format!("{name}_temp_path {own}/{name};"))
+            .join("\n");
+        let text = format!(
+            "daemon off;\nmaster_process off;\npid {own}/nginx.pid;\nerror_log {own}/nginx.log;\n\
+             events {{}}\nhttp {{\naccess_log off;\n{temporary}\nserver {{\nroot {own}/tree;\n\
+             listen 127.0.0.1:{};\nlisten 127.0.0.1:{} ssl;\nssl_certificate {own}/tls.crt;\n\
+             ssl_certificate_key {own}/tls.key;\n}}\n}}\n",
+            ports[0], ports[1]
+        );
+        fs::write(at("nginx.conf"), text).unwrap();
+        let child = Command::new(nginx)
+            .args(["-e".as_ref(), at("nginx.log").as_os_str()])
+            .args(["-c".as_ref(), at("nginx.conf").as_os_str()])
+            .spawn()
+            .unwrap();
+        let nginx = Nginx { child, ports };
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", nginx.ports[1])).is_err() {
+            let log = fs::read_to_string(at("nginx.log")).unwrap_or_default();
+            assert!(begun.elapsed() < Duration::from_secs(30), "nginx does not listen: {log}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(nginx)
+    }
+}
+
+#[test]
+fn nginx_serves_snapshots_and_objects() {
+    let place = Place::new();
+    let objects = Edition::Old.objects();
+    place.publish(Edition::Old, &["--objects", objects.to_str().unwrap()]);
+    let Some(nginx) = Nginx::start(&place, "nginx_serves_snapshots_and_objects") else { return };
+    let url = format!("http://127.0.0.1:{}/", nginx.ports[0]);
+    place.demand(Edition::Old, &place.pull(&url, &[]));
+    place.publish(Edition::New, &["--objects", Edition::New.objects().to_str().unwrap()]);
+    let fetched = place.path().join("fetched");
+    let pulled = place.pull(&url, &["--objects", fetched.to_str().unwrap()]);
+    place.demand(Edition::New, &pulled);
+    let older = place.try_publish(Edition::Tiny, &[]);
+    let warning = "warning: version 2026-01-10T08:15:30.123456Z is older than 2026-01-11T00:00:00Z, which was \
+                   published before; mirrors refuse it without `--allow-rollback`\n";
+    assert_eq!((older.code, older.stderr.as_str()), (Some(0), warning));
+    let refused = place.pull(&url, &["--quiet"]);
+    assert_eq!(refused.code, Some(9), "{}", refused.stderr);
+    place.demand(Edition::Tiny, &place.pull(&url, &["--allow-rollback"]));
+}
+
+#[test]
+fn https_is_trusted_by_its_certificate_alone() {
+    let place = Place::with(Edition::Old);
+    let Some(nginx) = Nginx::start(&place, "https_is_trusted_by_its_certificate_alone") else {
+        return;
+    };
+    let url = format!("https://localhost:{}", nginx.ports[1]);
+    let refused = place.pull(&url, &["--quiet"]);
+    let error = format!("error: `{url}/{PUBLICATION}`: invalid peer certificate: ");
+    assert_eq!(refused.code, Some(3));
+    assert!(refused.stderr.starts_with(&error), "{}", refused.stderr);
+    let certificate = place.path().join("tls.crt");
+    let pulled = place.pull(&url, &["--tls-ca", certificate.to_str().unwrap()]);
+    place.demand(Edition::Old, &pulled);
+}
