@@ -133,7 +133,8 @@ fn a_run_that_was_killed_is_gone_on_with() {
     assert_eq!((fetched, copied), (host.sent_bytes(), 0));
     // The hashes are here, whole.
     assert_eq!(fetched + kept, all - hashes + beside);
-    assert!(kept > 500_000, "{kept} bytes were kept of {all}");
+    // One chunk of either part of the largest file, and all of the others but one chunk.
+    assert!(kept >= 2 * 65_536, "{kept} bytes were kept of {all}");
     let damaged =
         host.asked().into_iter().filter(|asked| asked.path.ends_with("outputs/ids")).count();
     assert_eq!(damaged, 1);

@@ -13,7 +13,8 @@ use crate::{
 };
 
 /// What makes a host that does wrong be given up at once.
-const HASTY: [&str; 7] = ["--quiet", "--timeout", "1", "--min-speed", "1M", "--tries", "2"];
+const HASTY: [&str; 9] =
+    ["--quiet", "--timeout", "1", "--min-speed", "1M", "--tries", "2", "--connections", "1"];
 
 /// A host that does something to one path, and serves all else.
 fn with(place: &Place, path: &str, does: Does) -> Host {
@@ -199,7 +200,7 @@ fn parts_that_are_not_what_was_asked_for_are_refused() {
     for (head, found) in cases {
         let head = format!("HTTP/1.1 206 Partial Content\r\n{head}\r\nContent-Length: 5");
         let host = with(&place, &path, Does::Says(head, b"12345".to_vec()));
-        let pulled = place.pull(&host.url(), &[&HASTY[..], &["--connections", "1"]].concat());
+        let pulled = place.pull(&host.url(), &HASTY);
         let reason = format!("{found}, expected `bytes 0-{}/{size}`", first - 1);
         place.demand_refusal(&pulled, 5, &format!("`{}/{path}` is damaged: {reason}", host.url()));
     }

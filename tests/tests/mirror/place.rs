@@ -73,6 +73,15 @@ fn works(changed: Option<usize>) -> String {
     })
 }
 
+/// Authors enough for files of some chunks.
+fn authors() -> String {
+    let author = |id: u32| {
+        let name = format!("Author {id} of the {}", "very ".repeat(20));
+        format!("{{\"id\":\"https://openalex.org/A{id}\",\"display_name\":\"{name}\"}}\n")
+    };
+    (10_000..11_500).map(author).collect()
+}
+
 /// The snapshots that tests publish, built once.
 struct Built {
     _directory: tempfile::TempDir,
@@ -86,8 +95,10 @@ fn built() -> &'static Built {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         write_files(&at("tiny"), TINY_DUMP);
-        write_files(&at("old"), [("works/part_000.jsonl", works(None))]);
-        write_files(&at("new"), [("works/part_000.jsonl", works(Some(200)))]);
+        for (name, works) in [("old", works(None)), ("new", works(Some(200)))] {
+            let files = [("works/part_000.jsonl", works), ("authors/part_000.jsonl", authors())];
+            write_files(&at(name), files);
+        }
         let inputs = [vec![at("tiny")], vec![at("tiny"), at("old")], vec![at("tiny"), at("new")]];
         let build = |number: usize| {
             let objects = at(&format!("objects-{number}"));

@@ -66,7 +66,7 @@ fn a_snapshot_that_is_damaged_is_not_published() {
     ]);
     assert_eq!((published.code, published.stdout.as_str()), (Some(8), ""));
     assert!(published.stderr.contains("records` has hash "), "{}", published.stderr);
-    assert!(files_below(&tree) == before);
+    assert!(place.published() == before);
 }
 
 #[test]
