@@ -1,6 +1,6 @@
 //! The commands that publish snapshots to others and pull theirs.
 
-use std::{path::PathBuf, time::Duration};
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::Args;
 
@@ -111,6 +111,11 @@ pub(super) struct PullArgs {
     #[arg(long, env = "PINAKES_REQUIRE_FRESH", value_parser = flag())]
     require_fresh: bool,
 
+    /// Keep so many snapshots, the new one among them, and remove older ones that nobody has open.
+    /// [default: remove nothing]
+    #[arg(long, value_name = "N", env = "PINAKES_KEEP")]
+    keep: Option<NonZeroUsize>,
+
     /// Requests at a time.
     #[arg(long, value_name = "N", default_value_t = 8, env = "PINAKES_CONNECTIONS",
           value_parser = clap::value_parser!(u32).range(1..=128))]
@@ -185,6 +190,7 @@ pub(super) fn pull(args: PullArgs) -> Result<()> {
         objects: args.objects,
         allow_rollback: args.allow_rollback,
         require_fresh: args.require_fresh,
+        keep: args.keep,
         tls_ca: args.tls_ca,
     })
 }

@@ -83,6 +83,9 @@ pub fn publish(asked: &Publish) -> Result<()> {
     };
     let source = fs::canonicalize(&source).map_err(Error::input(&source))?;
     let snapshot = Snapshot::open(&source).map_err(|error| Error::Refused(error.to_string()))?;
+    if asked.objects.is_some() {
+        refuse_suppressed(snapshot.manifest())?;
+    }
     let now = Utc::now();
     let version = version_of(snapshot.manifest(), now)?;
     refuse_open(&asked.to)?;
@@ -120,6 +123,17 @@ pub fn publish(asked: &Publish) -> Result<()> {
     let place = asked.to.join(PUBLICATION);
     let line = [place.as_os_str().as_bytes(), b"\n"].concat();
     io::stdout().write_all(&line).map_err(Error::output("standard output"))
+}
+
+/// Refuses to publish the objects of a snapshot that records were withheld from: they hold them still.
+fn refuse_suppressed(manifest: &Manifest) -> Result<()> {
+    match manifest.suppressed.values().sum::<u64>() {
+        0 => Ok(()),
+        records => Err(Error::Usage(format!(
+            "`--suppress` left {records} records out of this snapshot, and its objects hold them still; \
+             publish it without `--objects`"
+        ))),
+    }
 }
 
 /// The version of a snapshot: its newest date, which no mirror takes before it has come.

@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::Write,
+    num::NonZeroUsize,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::atomic::Ordering,
@@ -29,7 +30,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     interrupt, link,
-    output::{OutputLock, check_out},
+    output::{OutputLock, check_out, prune},
     progress::Progress,
     shown::shown,
 };
@@ -56,6 +57,8 @@ pub struct Pull {
     pub connections: usize,
     /// How long the host is waited for.
     pub patience: Patience,
+    /// How many snapshots are kept here; all where nobody says.
+    pub keep: Option<NonZeroUsize>,
     /// The largest manifest or list of objects, in bytes.
     pub manifest_bytes_max: u64,
     /// Certificates to trust the host by.
@@ -95,10 +98,23 @@ pub fn pull(asked: &Pull) -> Result<()> {
     };
     snapshot::remove_remains(&asked.out);
     forget(&asked.out);
+    if let Some(keep) = asked.keep {
+        let pruned = prune(&lock, keep, None);
+        for id in &pruned.snapshots {
+            asked.say("removed", id);
+        }
+        for failed in &pruned.failed {
+            eprintln!("published, but not all that is beyond --keep was removed: {failed}");
+        }
+    }
     drop(lock);
     interrupt::end();
     let line = [path.as_os_str().as_bytes(), b"\n"].concat();
-    std::io::stdout().write_all(&line).map_err(Error::output("standard output"))
+    // It is published; any exit code but 0 would say that it is not.
+    if let Err(error) = std::io::stdout().write_all(&line) {
+        eprintln!("published all the same: cannot write `standard output`: {error}");
+    }
+    Ok(())
 }
 
 impl Pull {

@@ -199,7 +199,7 @@ const SCHEMAS: [Named; 5] = [
 fn index() -> Value {
     let plurals: Map<ByteString, Value> =
         CATALOG.iter().map(|facts| (facts.plural.into(), count())).collect();
-    object_of(
+    let mut index = object_of(
         "What the service is.",
         [
             ("service", "Its name.", json!({ "type": "string", "const": "pinakes" })),
@@ -208,11 +208,22 @@ fn index() -> Value {
             ("newest_updated_date", NEWEST, or_null(text())),
             ("data_licence", LICENCE, text()),
             ("counts", "How many records there are.", object("", plurals)),
+            ("suppressed", "How many are withheld; absent where none is.", count()),
+            (
+                "selection",
+                "The filters of the part that this is of a dump; absent where it is all of it.",
+                json!({ "type": "object" }),
+            ),
             (
                 "links",
                 "Where to go.",
                 json!({ "type": "object", "additionalProperties": { "type": "string" } }),
             ),
         ],
-    )
+    );
+    let required = index["required"].as_array_mut();
+    required
+        .into_iter()
+        .for_each(|names| names.retain(|name| name != "suppressed" && name != "selection"));
+    index
 }

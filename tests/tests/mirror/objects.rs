@@ -110,6 +110,29 @@ fn a_part_of_a_dump_is_linked_by_what_its_manifest_says_was_chosen() {
 }
 
 #[test]
+fn objects_that_hold_what_was_withheld_are_not_published() {
+    let place = Place::new();
+    let (objects, out) = (Edition::Tiny.objects(), place.path().join("withheld"));
+    write_files(place.path(), [("takedowns.txt", "HX_W2\n")]);
+    let [objects, out, list, tree] =
+        [objects, out, place.path().join("takedowns.txt"), place.tree()]
+            .map(|path| path.into_os_string().into_string().unwrap());
+    let linked =
+        run(&["link", "--objects", &objects, "--out", &out, "--suppress", &list, "--quiet"]);
+    assert_eq!(linked.code, Some(0), "{}", linked.stderr);
+    let published = run(&["publish", &out, "--to", &tree, "--objects", &objects, "--quiet"]);
+    assert_eq!(published.code, Some(2), "{}", published.stderr);
+    assert!(
+        published.stderr.contains("`--suppress` left 1 records out of this snapshot"),
+        "{}",
+        published.stderr
+    );
+    assert!(!Path::new(&tree).exists(), "something was published");
+    assert_eq!(run(&["publish", &out, "--to", &tree, "--quiet"]).code, Some(0));
+    make_writable(Path::new(&out));
+}
+
+#[test]
 fn objects_that_link_to_anything_else_publish_nothing() {
     let place = with_objects(Edition::Tiny);
     let host = place.host();

@@ -45,6 +45,28 @@ fn a_tree_holds_what_it_publishes_and_no_more_publications_than_are_kept() {
 }
 
 #[test]
+fn a_mirror_keeps_as_many_snapshots_as_it_is_asked_to() {
+    let place = Place::new();
+    let host = place.host();
+    let there = || {
+        [Edition::Tiny, Edition::Old, Edition::New]
+            .map(|edition| place.out().join(edition.id()).exists())
+    };
+    for (edition, more, expected) in [
+        (Edition::Tiny, &[][..], [true, false, false]),
+        (Edition::Old, &[], [true, true, false]),
+        (Edition::New, &["--keep", "2"], [false, true, true]),
+        // It is here already.
+        (Edition::New, &["--keep", "1"], [false, false, true]),
+    ] {
+        place.publish(edition, &[]);
+        let pulled = place.pull(&host.url(), more);
+        place.demand(edition, &pulled);
+        assert_eq!(there(), expected, "{edition:?} {more:?}");
+    }
+}
+
+#[test]
 fn a_snapshot_that_is_damaged_is_not_published() {
     let place = Place::with(Edition::Tiny);
     let before = place.published();
