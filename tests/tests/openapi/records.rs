@@ -12,7 +12,8 @@ use crate::{
 
 /// Why a value is none of a schema's; `None` where it is.
 ///
-/// Stricter than JSON Schema: an object has exactly the members that are told of.
+/// Stricter than JSON Schema: an object has the members that are told of and no others, unless it is told that
+/// some may be absent.
 fn wrong(document: &Value, schema: &Value, value: &Value, at: &str) -> Option<String> {
     let schema = resolved(document, schema);
     if let Some(choices) = schema["anyOf"].as_array() {
@@ -28,8 +29,15 @@ fn wrong(document: &Value, schema: &Value, value: &Value, at: &str) -> Option<St
             Some(known) => {
                 let (names, told): (BTreeSet<&String>, BTreeSet<&String>) =
                     (members.keys().collect(), known.keys().collect());
-                if names != told {
-                    return Some(format!("{at} has {names:?}, expected {told:?}"));
+                let due: BTreeSet<&str> = match schema["required"].as_array() {
+                    Some(required) => required.iter().filter_map(Value::as_str).collect(),
+                    None => told.iter().map(|name| name.as_str()).collect(),
+                };
+                let is_absent = |name: &&str| !members.contains_key(*name);
+                if !names.is_subset(&told) || due.iter().any(is_absent) {
+                    return Some(format!(
+                        "{at} has {names:?}, expected {told:?}, of which {due:?}"
+                    ));
                 }
                 members.iter().find_map(|(name, value)| {
                     wrong(document, &known[name], value, &format!("{at}.{name}"))
