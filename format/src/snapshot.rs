@@ -43,6 +43,9 @@ pub use suppressed::Suppressed;
 /// Bytes before the texts of `strings`: where each table begins, and the end.
 pub const STRINGS_PREFIX_BYTES: usize = (TABLE_NAMES.len() + 1) * 8;
 
+/// Beside snapshots: the ids of those that became the current one, a line each, the oldest first.
+pub const HISTORY: &str = ".history";
+
 /// A snapshot, mapped, but for the records of it that are withheld. Opening costs the same at any size:
 /// the manifest, and a page or two a file.
 pub struct Snapshot {

@@ -167,7 +167,7 @@ fn reply_to(method: &Method, path: &str, metrics: &Metrics) -> Reply {
         "/health" => |metrics| {
             let service = metrics.service();
             let served = service.library().served();
-            handlers::health(&served, &service.bounds().data_licence)
+            handlers::health(&served, service.bounds().data_licence.as_deref())
         },
         "/ready" => |metrics| {
             let served = metrics.service().library().served();

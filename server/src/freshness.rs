@@ -1,12 +1,16 @@
-//! Until when what is served is to be taken for the newest there is: as the publication says that it was
-//! pulled by. What was built here has none, and does not grow stale.
+//! Until when what is served is to be taken for the newest there is, and what it may be used under: as the
+//! publication says that it was pulled by. What was built here has none, and does not grow stale.
 
 use std::{
     fs::File,
     io::Read,
-    sync::atomic::{AtomicBool, AtomicI64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
 };
 
+use arc_swap::ArcSwapOption;
 use chrono::{DateTime, SecondsFormat, Utc};
 use pinakes_format::{
     publication::{PUBLICATION_BYTES_MAX, Publication, kept_path},
@@ -22,19 +26,39 @@ pub struct Freshness {
     /// Microseconds since 1970; [`NEVER`] where nobody says.
     expires_micros: AtomicI64,
     is_told: AtomicBool,
+    /// What it may be used under; `None` where nobody says.
+    licence: ArcSwapOption<String>,
 }
+
+/// What OpenAlex, ROR and ORCID publish under.
+const LICENCE: &str = "CC0-1.0";
 
 impl Freshness {
     /// What is known of a snapshot.
     pub fn of(snapshot: &Snapshot) -> Freshness {
-        let expires_micros = AtomicI64::new(read(snapshot));
-        Freshness { expires_micros, is_told: AtomicBool::new(false) }
+        let freshness = Freshness {
+            expires_micros: AtomicI64::new(NEVER),
+            is_told: AtomicBool::new(false),
+            licence: ArcSwapOption::empty(),
+        };
+        freshness.refresh(snapshot);
+        freshness
     }
 
     /// Reads again what is known: the same snapshot may have been published anew.
     pub fn refresh(&self, snapshot: &Snapshot) {
-        self.expires_micros.store(read(snapshot), Ordering::Relaxed);
+        let publication = read(snapshot);
+        let expires = publication.as_ref().map_or(NEVER, |of| of.expires_at().timestamp_micros());
+        self.expires_micros.store(expires, Ordering::Relaxed);
         self.is_told.store(false, Ordering::Relaxed);
+        self.licence.store(publication.and_then(|of| of.licence).map(Arc::new));
+    }
+
+    /// What the data may be used under: as whoever runs the server says, else whoever published it.
+    pub fn licence(&self, said: Option<&str>) -> String {
+        let published = self.licence.load();
+        let published = published.as_ref().map(|licence| licence.as_str());
+        said.or(published).unwrap_or(LICENCE).to_owned()
     }
 
     /// When it expired; `None` where it has not.
@@ -57,17 +81,16 @@ impl Freshness {
     }
 }
 
-/// When the publication that a snapshot was pulled by expires.
-fn read(snapshot: &Snapshot) -> i64 {
+/// The publication that a snapshot was pulled by.
+fn read(snapshot: &Snapshot) -> Option<Publication> {
     let manifest = snapshot.manifest();
-    let path = snapshot.path().parent().map(|snapshots| kept_path(snapshots, &manifest.id));
-    let Some(file) = path.and_then(|path| File::open(path).ok()) else { return NEVER };
+    // Of a path like `.` the parent is nobody's name.
+    let path = snapshot.path().canonicalize().ok()?;
+    let file = File::open(kept_path(path.parent()?, &manifest.id)).ok()?;
     let mut text = Vec::new();
-    let read = file.take(PUBLICATION_BYTES_MAX).read_to_end(&mut text);
-    let publication = read.ok().and_then(|_| Publication::read(&text).ok());
-    publication
-        .filter(|publication| publication.snapshot.root == manifest.root)
-        .map_or(NEVER, |publication| publication.expires_at().timestamp_micros())
+    file.take(PUBLICATION_BYTES_MAX).read_to_end(&mut text).ok()?;
+    let publication = Publication::read(&text).ok()?;
+    (publication.snapshot.root == manifest.root).then_some(publication)
 }
 
 #[cfg(test)]
@@ -78,7 +101,9 @@ mod tests {
     fn what_has_expired_says_when() {
         let check = |expires_micros: i64, now: i64, expected: Option<&str>| {
             let is_told = AtomicBool::new(false);
-            let freshness = Freshness { expires_micros: AtomicI64::new(expires_micros), is_told };
+            let licence = ArcSwapOption::empty();
+            let expires_micros = AtomicI64::new(expires_micros);
+            let freshness = Freshness { expires_micros, is_told, licence };
             let now = DateTime::from_timestamp_micros(now).unwrap_or_default();
             assert_eq!(freshness.expired(now).as_deref(), expected);
         };

@@ -64,7 +64,8 @@ fn json_reply(value: &serde_json::Value) -> Reply {
 }
 
 /// What the service is, which snapshot it answers from (and, of a part, what was chosen), and where to go.
-pub fn index(snapshot: &Snapshot, data_licence: &str) -> Reply {
+pub fn index(served: &Served, data_licence: Option<&str>) -> Reply {
+    let snapshot = &served.snapshot;
     let manifest = snapshot.manifest();
     let counts: serde_json::Map<String, serde_json::Value> = CATALOG
         .iter()
@@ -80,7 +81,7 @@ pub fn index(snapshot: &Snapshot, data_licence: &str) -> Reply {
         "version": env!("CARGO_PKG_VERSION"),
         "snapshot_id": manifest.id,
         "newest_updated_date": manifest.source.newest_updated_date,
-        "data_licence": data_licence,
+        "data_licence": served.freshness.licence(data_licence),
         "counts": counts,
         "links": links,
     });
@@ -97,14 +98,14 @@ pub fn index(snapshot: &Snapshot, data_licence: &str) -> Reply {
 }
 
 /// The process lives, what it answers from, and whether that has expired where it was pulled from others.
-pub fn health(served: &Served, data_licence: &str) -> Reply {
+pub fn health(served: &Served, data_licence: Option<&str>) -> Reply {
     let manifest = served.snapshot.manifest();
     let expired = served.freshness.expired(Utc::now());
     let mut health = serde_json::json!({
         "status": if expired.is_some() { "stale" } else { "ok" },
         "snapshot_id": manifest.id,
         "newest_updated_date": manifest.source.newest_updated_date,
-        "data_licence": data_licence,
+        "data_licence": served.freshness.licence(data_licence),
     });
     if let Some(expired) = expired {
         health["expired"] = expired.into();

@@ -14,9 +14,10 @@ use std::{
 
 use arc_swap::ArcSwap;
 use pinakes_format::{
+    manifest::Manifest,
     map::Hold,
     render::RenderError,
-    snapshot::{OpenError, Snapshot},
+    snapshot::{HISTORY, OpenError, Snapshot},
 };
 
 use crate::{
@@ -214,34 +215,27 @@ impl Library {
     }
 
     fn reload_snapshot(&self) {
-        let Some(snapshots) = &self.snapshots else {
-            return tracing::info!("one snapshot is served for good, by --snapshot");
-        };
         let mut changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        *changing = Link::of(snapshots);
         let served = self.served();
         let id = &served.snapshot.manifest().id;
-        let found = current(snapshots).and_then(|path| {
-            let is_served = path.file_name().is_some_and(|name| name == id.as_str());
-            if is_served {
+        let path = match &self.snapshots {
+            Some(snapshots) => {
+                *changing = Link::of(snapshots);
+                current(snapshots)
+            }
+            None => Ok(served.snapshot.path().to_path_buf()),
+        };
+        let found = path.and_then(|path| {
+            if path == served.snapshot.path() && !served.is_poisoned() {
                 return Ok(None);
             }
             self.await_release();
-            self.handling.open(&path).map(Some)
+            self.handling.open(&path).and_then(|other| self.pardon(other)).map(Some)
         });
         match found {
             Ok(None) => {
                 served.freshness.refresh(&served.snapshot);
-                tracing::info!(snapshot = id, "`current` leads where it did");
-            }
-            Ok(Some(other)) if self.poisoned().contains(&other.manifest().id) => {
-                LOADS.count(Load::Refused);
-                let other = &other.manifest().id;
-                tracing::error!(
-                    refused = other,
-                    snapshot = id,
-                    "it proved damaged; the one served stays"
-                );
+                tracing::info!(snapshot = id, "what is to be served is what is served");
             }
             Ok(Some(other)) => {
                 let before = self.served.swap(Arc::new(Served::opened(other)));
@@ -255,6 +249,19 @@ impl Library {
         }
     }
 
+    /// The same snapshot; one that proved damaged only if all of it is whole now.
+    fn pardon(&self, snapshot: Snapshot) -> Result<Snapshot, LibraryError> {
+        let id = snapshot.manifest().id.clone();
+        if !self.poisoned().contains(&id) {
+            return Ok(snapshot);
+        }
+        tracing::info!(snapshot = id, "it proved damaged before; verifying every byte and record");
+        snapshot.verify()?;
+        self.poisoned().remove(&id);
+        tracing::info!(snapshot = id, "it is whole again");
+        Ok(snapshot)
+    }
+
     /// Waits until no request is answered from the snapshot before the one served, but not forever.
     fn await_release(&self) {
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -262,6 +269,11 @@ impl Library {
         while before.strong_count() > 0 && begun.elapsed() < RELEASE_TIMEOUT {
             std::thread::sleep(RELEASE_INTERVAL);
         }
+    }
+
+    /// Whether the list of takedowns in force is an older one, since the file's is refused.
+    pub fn is_list_refused(&self) -> bool {
+        self.handling.takedowns.as_ref().is_some_and(Takedowns::is_refused)
     }
 
     fn poisoned(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -308,9 +320,10 @@ impl Library {
         let mut poisoned = self.poisoned();
         poisoned.insert(id.clone());
         let other = loop {
-            let Some(other) = self.newest_but(&poisoned) else {
+            let Some(other) = self.other_than(served, &poisoned) else {
                 tracing::error!(
-                    "no other snapshot can be served; answering 503 until `current` leads to one"
+                    "no other snapshot can be served; answering 503 until `current` is made anew, or \
+                     SIGHUP comes, and what it leads to is whole"
                 );
                 return;
             };
@@ -325,19 +338,35 @@ impl Library {
         self.served.compare_and_swap(served, Arc::new(Served::opened(other)));
     }
 
-    /// The snapshot with the newest data that can be opened and is none of the poisoned.
-    fn newest_but(&self, poisoned: &BTreeSet<String>) -> Option<Snapshot> {
-        let entries = fs::read_dir(self.snapshots.as_ref()?).ok()?;
-        let mut found: Vec<Snapshot> = entries
+    /// The snapshot published before the one that proved damaged, as near before as there is one whole.
+    /// Of those whose order is not known the one with the newest data; none that `current` was led
+    /// back from, and none that shows what was left out of the damaged one.
+    fn other_than(&self, served: &Served, poisoned: &BTreeSet<String>) -> Option<Snapshot> {
+        let snapshots = self.snapshots.as_ref()?;
+        let history = fs::read_to_string(snapshots.join(HISTORY)).unwrap_or_default();
+        let history: Vec<&str> = history.lines().collect();
+        let place_of = |id: &str| history.iter().rposition(|line| *line == id);
+        let damaged = served.snapshot.manifest();
+        let before = place_of(&damaged.id);
+        let mut found: Vec<Snapshot> = fs::read_dir(snapshots)
+            .ok()?
             .flatten()
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
             .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
             .filter_map(|entry| Snapshot::open(&entry.path()).ok())
-            .filter(|snapshot| !poisoned.contains(&snapshot.manifest().id))
+            .filter(|snapshot| {
+                let manifest = snapshot.manifest();
+                let withheld = |of: &Manifest| of.suppressed.values().sum::<u64>();
+                let is_later = before.is_some() && place_of(&manifest.id) > before;
+                !poisoned.contains(&manifest.id)
+                    && !is_later
+                    && withheld(manifest) >= withheld(damaged)
+            })
             .collect();
-        found.sort_by(|a, b| {
-            let newest = |of: &Snapshot| of.manifest().source.newest_updated_date.clone();
-            newest(a).cmp(&newest(b)).then_with(|| a.manifest().id.cmp(&b.manifest().id))
+        found.sort_by_key(|snapshot| {
+            let manifest = snapshot.manifest();
+            let newest = manifest.source.newest_updated_date.clone();
+            (place_of(&manifest.id), newest, manifest.id.clone())
         });
         while let Some(best) = found.pop() {
             match self.handling.hold {

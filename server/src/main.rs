@@ -8,7 +8,7 @@ use clap::Parser;
 use pinakes_format::map::survive_faults;
 use pinakes_server::{
     library::{Handling, Library},
-    options::{LogFormat, Options},
+    options::{LogFormat, Options, Place},
     serve::{self, LostLines},
     service::Service,
     takedowns::Takedowns,
@@ -49,7 +49,14 @@ fn serve(options: &Options, lost: LostLines) -> Result<(), (ExitCode, String)> {
         tracing::warn!(%error, "a published file that is cut will end the server");
     }
     let handling = Handling { verify: options.verify, hold: options.hold(), takedowns };
-    let library = Library::open_with(&options.place(), handling).map_err(|error| failed(&error))?;
+    let library = Library::open_with(&options.place(), handling).map_err(|error| {
+        let (code, mut text) = failed(&error);
+        if let Place::Current(snapshots) = options.place() {
+            let back = format!("`pinakes-compiler rollback {}`", snapshots.display());
+            text.push_str(&format!("\n{back} goes back to the snapshot before, if there is one"));
+        }
+        (code, text)
+    })?;
     let service = Service::new(library, options.limits.gate(), options.bounds());
     serve::run(service, listening, lost).map_err(|error| failed(&error))
 }

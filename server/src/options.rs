@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, Parser, ValueEnum, builder::FalseyValueParser};
+use clap::{
+    Args, Parser, ValueEnum,
+    builder::{FalseyValueParser, NonEmptyStringValueParser},
+};
 use ipnet::IpNet;
 use pinakes_format::map::Hold;
 
@@ -72,8 +75,10 @@ pub struct Options {
 
     /// What the data may be used under, as `/` and `/health` tell it; an SPDX identifier, or a few words.
     /// OpenAlex, ROR and ORCID publish under CC0; tables of journals that were compiled in may not.
-    #[arg(long, value_name = "TEXT", default_value = "CC0-1.0", env = "PINAKES_DATA_LICENCE")]
-    pub data_licence: String,
+    /// [default: what the publication says that it was pulled by, else CC0-1.0]
+    #[arg(long, value_name = "TEXT", env = "PINAKES_DATA_LICENCE",
+          value_parser = NonEmptyStringValueParser::new())]
+    pub data_licence: Option<String>,
 
     /// No page of documentation at /docs; /openapi.json is there all the same.
     #[arg(long, env = "PINAKES_NO_DOCS", value_parser = FalseyValueParser::new())]
@@ -281,7 +286,7 @@ impl Options {
             list_timeout: self.list_timeout,
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
-            data_licence: self.data_licence.as_str().into(),
+            data_licence: self.data_licence.as_deref().map(Arc::from),
         }
     }
 

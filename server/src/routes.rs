@@ -43,8 +43,8 @@ pub struct Bounds {
     pub graphql: Settings,
     /// Whether there is a page of documentation.
     pub has_docs: bool,
-    /// What the data may be used under, as `/` and `/health` tell it.
-    pub data_licence: Arc<str>,
+    /// What the data may be used under, as `/` and `/health` tell it; `None` for what the snapshot says.
+    pub data_licence: Option<Arc<str>>,
 }
 
 /// A request, as far as routing and handlers look at it.
@@ -228,8 +228,8 @@ pub fn run(
         return Ok(Some(Reply::unavailable()));
     }
     Ok(Some(match route {
-        Route::Index => handlers::index(&served.snapshot, &bounds.data_licence),
-        Route::Health => handlers::health(served, &bounds.data_licence),
+        Route::Index => handlers::index(served, bounds.data_licence.as_deref()),
+        Route::Health => handlers::health(served, bounds.data_licence.as_deref()),
         Route::Ready => handlers::ready(&served.snapshot),
         Route::RateLimit => handlers::rate_limit(request.admission),
         Route::Autocomplete(entity_type) => {

@@ -1,6 +1,7 @@
 //! The list of records to be withheld, and whether its file holds another by now.
 
 use std::{
+    collections::HashSet,
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -8,10 +9,25 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use pinakes_format::suppression::{Suppression, SuppressionError};
+use pinakes_format::{
+    entity::Entity,
+    suppression::{Suppression, SuppressionError},
+};
 
 /// How long after a change a file may change again without its times showing it, and far more.
 const UNSETTLED: Duration = Duration::from_secs(2);
+
+/// What is said of a file that is refused.
+const STAYS: &str = "the list read before stays in force";
+
+/// How many ids of one list another lacks.
+fn missing(list: &Suppression, other: &Suppression) -> usize {
+    let of_entity = |entity| {
+        let there: HashSet<u64> = other.ids(entity).collect();
+        list.ids(entity).filter(|id| !there.contains(id)).count()
+    };
+    Entity::all().map(of_entity).sum()
+}
 
 /// A list of ids in a file, read again when that changes.
 pub struct Takedowns {
@@ -24,6 +40,8 @@ struct Read {
     list: Arc<Suppression>,
     /// The file as it was just before; `None` where it may have changed since and look the same.
     seen: Option<Seen>,
+    /// Whether what the file held then was refused.
+    is_refused: bool,
 }
 
 /// What tells a file from what takes its place.
@@ -67,7 +85,7 @@ impl Takedowns {
         // Before it is read: what is put in its place meanwhile is another one.
         let (seen, is_settled) = Seen::of(&path);
         let list = Arc::new(Suppression::read(&path)?);
-        let read = Mutex::new(Read { list, seen: is_settled.then_some(seen) });
+        let read = Mutex::new(Read { list, seen: is_settled.then_some(seen), is_refused: false });
         Ok(Takedowns { path, read })
     }
 
@@ -76,24 +94,50 @@ impl Takedowns {
         Arc::clone(&self.read().list)
     }
 
+    /// Whether the list in force is an older one, since what the file holds is refused.
+    pub fn is_refused(&self) -> bool {
+        self.read().is_refused
+    }
+
     /// Reads the list again where its file changed, or in any case where that is demanded; one that
     /// cannot be read is logged once, and what was read before stays.
+    ///
+    /// A file that is being written lacks ids for a moment. So a list with fewer is taken once nobody has
+    /// written to it for two seconds, or where it is demanded; an empty file is no list that withholds
+    /// nothing, which has a comment.
     pub fn follow(&self, is_demanded: bool) {
         let mut read = self.read();
         let (seen, is_settled) = Seen::of(&self.path);
         if !is_demanded && read.seen.as_ref() == Some(&seen) {
             return;
         }
+        let is_emptied = matches!(seen, Seen::File { bytes: 0, .. }) && !read.list.is_empty();
         match Suppression::read(&self.path) {
+            Ok(_) if is_emptied => {
+                if !read.is_refused {
+                    let error =
+                        "the file is empty; write a comment into one that withholds nothing";
+                    tracing::error!(path = %self.path.display(), error, ids = read.list.len(), "{STAYS}");
+                }
+                (read.seen, read.is_refused) = (is_settled.then_some(seen), true);
+            }
             Ok(list) => {
+                let lacks = missing(&read.list, &list);
+                if lacks > 0 && !is_settled && !is_demanded {
+                    read.seen = None;
+                    return;
+                }
+                if lacks > 0 {
+                    tracing::warn!(ids = lacks, "no longer withheld: the list has them no more");
+                }
                 if list != *read.list {
                     read.list = Arc::new(list);
                 }
-                read.seen = is_settled.then_some(seen);
+                (read.seen, read.is_refused) = (is_settled.then_some(seen), false);
             }
             Err(error) => {
-                tracing::error!(%error, ids = read.list.len(), "the list read before stays in force");
-                read.seen = Some(seen);
+                tracing::error!(%error, ids = read.list.len(), "{STAYS}");
+                (read.seen, read.is_refused) = (Some(seen), true);
             }
         }
     }
@@ -120,17 +164,32 @@ mod tests {
             assert_eq!(takedowns.list().len(), expected);
         };
         check(1);
-        // As long as before, and within the same tick of the clock.
+        // As long as before, and within the same tick of the clock; it lacks one, so it must be demanded.
         fs::write(&path, "HX_A2").unwrap();
         takedowns.follow(false);
+        assert_eq!(*takedowns.list(), Suppression::parse(b"HX_A1").unwrap());
+        takedowns.follow(true);
         assert_eq!(*takedowns.list(), Suppression::parse(b"HX_A2").unwrap());
         fs::write(&path, "HX_A1\nHX_A2\n").unwrap();
         check(2);
+        let refused = || {
+            check(2);
+            assert!(takedowns.is_refused());
+        };
         fs::write(&path, "HX_A1\nnobody\n").unwrap();
-        check(2);
+        refused();
         fs::remove_file(&path).unwrap();
-        check(2);
+        refused();
+        fs::write(&path, "").unwrap();
+        refused();
+        takedowns.follow(true);
+        refused();
+        // Settled, fewer are taken by themselves.
         fs::write(&path, "# none\n").unwrap();
+        check(2);
+        let past = SystemTime::now() - 2 * UNSETTLED;
+        fs::File::options().write(true).open(&path).unwrap().set_modified(past).unwrap();
         check(0);
+        assert!(!takedowns.is_refused());
     }
 }

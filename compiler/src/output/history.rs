@@ -12,12 +12,10 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::manifest::ID_DIGITS;
+use pinakes_format::{manifest::ID_DIGITS, snapshot::HISTORY};
 
 use super::{current, unfinished};
 use crate::error::{Error, Result};
-
-const HISTORY: &str = ".history";
 
 /// Whether a name is one a snapshot may have.
 pub(super) fn is_id(name: &str) -> bool {

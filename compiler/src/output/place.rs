@@ -7,10 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::snapshot::seize;
+use pinakes_format::snapshot::{Snapshot, seize};
+use rayon::prelude::*;
 
 use super::{CURRENT, current, history, remove_tree, unfinished};
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    shown::shown,
+};
 
 /// Moves the finished directory to its name and makes it the current one.
 ///
@@ -24,7 +28,10 @@ pub(crate) fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Resul
     let place = snapshots.join(id);
     let before = current(snapshots);
     history::note(snapshots, id)?;
-    // The same id is the same bytes.
+    // The same id is the same bytes, unless a disk lost some.
+    if place.exists() && !is_whole(&place) {
+        set_aside(snapshots, &place, id).map_err(Error::output(&place))?;
+    }
     let is_new = !place.exists();
     let link = unfinished(snapshots, if is_new { "placed" } else { CURRENT });
     let put = || {
@@ -48,6 +55,28 @@ pub(crate) fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Resul
         remove_tree(&link);
     })?;
     Ok(place)
+}
+
+/// Whether every file of a snapshot has the hash that its manifest says. Cost: reads all of it.
+fn is_whole(place: &Path) -> bool {
+    let Ok(snapshot) = Snapshot::open(place) else { return false };
+    snapshot.manifest().files.par_iter().all(|entry| {
+        let mut hasher = blake3::Hasher::new();
+        let hashed = File::open(place.join(&entry.path)).and_then(|file| {
+            hasher.update_reader(file)?;
+            Ok(())
+        });
+        hashed.is_ok() && hasher.finalize().to_hex().as_str() == entry.blake3
+    })
+}
+
+/// Takes a damaged snapshot out of the way of the whole one, whoever has it open: they keep its files.
+fn set_aside(snapshots: &Path, place: &Path, id: &str) -> io::Result<()> {
+    eprintln!("`{}` was damaged; it is made anew", shown(place));
+    let aside = unfinished(snapshots, format!("damaged-{id}"));
+    fs::rename(place, &aside)?;
+    remove_tree(&aside);
+    Ok(())
 }
 
 /// Gives a finished directory its name, when nothing in it can be changed any more.

@@ -33,6 +33,16 @@ pub fn collect(library: &Library, families: &mut Families) {
     let records =
         CATALOG.iter().map(|facts| (facts.plural, f64::from(snapshot.count(facts.entity))));
     families.gauges("pinakes_snapshot_records", "Records, by entity.", "entity", records);
+    families.gauge(
+        "pinakes_suppressed_records",
+        "Records that the list of takedowns withholds.",
+        served.snapshot.suppressed().records() as f64,
+    );
+    families.gauge(
+        "pinakes_suppress_list_refused",
+        "1 where the list's file is refused, so that an older one is in force.",
+        f64::from(u8::from(library.is_list_refused())),
+    );
     chunks(snapshot, families);
 }
 

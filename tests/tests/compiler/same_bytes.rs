@@ -3,6 +3,7 @@
 use std::{
     ffi::OsStr,
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -93,6 +94,30 @@ fn a_second_build_parses_nothing_and_a_changed_part_is_parsed_alone() {
     let fourth = build(&[&place.input()], &place.out(), &[]);
     assert_eq!(fourth.report["parts_parsed"], json!(0));
     assert_eq!(published(&fourth), published(&first));
+}
+
+#[test]
+fn a_damaged_snapshot_is_made_again() {
+    let place = Place::new();
+    write_files(&place.input(), TINY_DUMP);
+    let first = published(&build(&[&place.input()], &place.out(), &[]));
+    let whole = files_below(&first);
+    let records = first.join("outputs/records");
+    let cut: fn(&mut Vec<u8>) = |bytes| bytes.truncate(10);
+    let flip: fn(&mut Vec<u8>) = |bytes| *bytes.last_mut().unwrap() ^= 1;
+    for damage in [cut, flip] {
+        let mut bytes = fs::read(&records).unwrap();
+        damage(&mut bytes);
+        fs::set_permissions(&records, fs::Permissions::from_mode(0o644)).unwrap();
+        fs::write(&records, bytes).unwrap();
+        let again = build(&[&place.input()], &place.out(), &[]);
+        assert_eq!(published(&again), first);
+        assert!(again.stderr.contains("was damaged; it is made anew"), "{}", again.stderr);
+        assert!(files_below(&first) == whole, "it is not what it was");
+        demand_no_remains(&place.out(), "made again");
+    }
+    let again = build(&[&place.input()], &place.out(), &[]);
+    assert!(!again.stderr.contains("was damaged"), "{}", again.stderr);
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl Bench {
             list_timeout,
             graphql: Settings::default(),
             has_docs: true,
-            data_licence: "".into(),
+            data_licence: None,
         };
         let service = Arc::new(Service::new(library, gate, bounds));
         let tls = certificate.map(|certificate| certificate.acceptor().unwrap());

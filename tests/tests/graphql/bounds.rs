@@ -129,7 +129,7 @@ fn work_that_nobody_waits_for_ends() {
     // Five million records: whoever goes on to the end is noticed.
     let far = Duration::from_secs(3_600);
     let graphql = Settings { has_page: false, records: u64::MAX, bytes: usize::MAX, cpu: far };
-    let bounds = Bounds { list_timeout: far, graphql, has_docs: false, data_licence: "".into() };
+    let bounds = Bounds { list_timeout: far, graphql, has_docs: false, data_licence: None };
     let is_gone = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let answering = scope.spawn(|| respond(asking, &snapshot, &bounds, &is_gone));

@@ -88,7 +88,7 @@ impl Serving {
             list_timeout: LIST_TIMEOUT,
             graphql: Settings::default(),
             has_docs: true,
-            data_licence: "".into(),
+            data_licence: None,
         };
         let service = Arc::new(Service::new(library, gate, bounds));
         let connections =

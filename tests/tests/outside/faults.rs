@@ -205,6 +205,58 @@ fn whichever_file_is_cut_the_server_lives_and_says_which() {
     }
 }
 
+/// Waits until there is a snapshot to answer from, 200, or none, 503.
+#[track_caller]
+fn await_status(server: &Server, status: u16) {
+    let begun = Instant::now();
+    while server.get("/ready").status != status {
+        assert!(begun.elapsed() < PATIENCE, "{}", server.log());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn what_proved_damaged_is_served_again_once_it_is_built_anew_or_mended() {
+    let snapshots = Snapshots::of_sample();
+    let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
+    let file = path.join("authors/records");
+    let whole = fs::read(&file).unwrap();
+    let server = Server::of_snapshots(&snapshots);
+    make_writable(&path);
+    cut(&file, 10);
+    await_status(&server, 503);
+    assert_eq!(snapshots.add(&[pinakes_tests::sample()]), path);
+    await_status(&server, 200);
+    assert_eq!(server.get("/authors?per_page=100").status, 200);
+
+    make_writable(&path);
+    cut(&file, 10);
+    await_status(&server, 503);
+    server.hang_up();
+    server.await_log(&["ERROR", "the snapshot served before stays", "authors/records"]);
+    fs::write(&file, whole).unwrap();
+    server.hang_up();
+    await_status(&server, 200);
+    end(server, &["snapshot poisoned", "no other snapshot", "the snapshot served before stays"]);
+}
+
+#[test]
+fn what_was_withheld_of_a_snapshot_is_not_shown_in_its_place() {
+    let snapshots = Snapshots::of_sample();
+    let list = snapshots.path().with_extension("takedowns");
+    fs::write(&list, "HX_A5900000001\n").unwrap();
+    let more = ["--quiet", "--suppress", list.to_str().unwrap()];
+    let less = pinakes_tests::build(&[pinakes_tests::sample()], snapshots.path(), &more);
+    fs::remove_file(&list).unwrap();
+    let server = Server::of_snapshots(&snapshots);
+    assert_eq!(server.get("/authors/HX_A5900000001").status, 404);
+    make_writable(&less);
+    cut(&less.join("authors/records"), 10);
+    await_status(&server, 503);
+    assert_eq!(server.get("/authors/HX_A5900000001").status, 503);
+    end(server, &["snapshot poisoned", "no other snapshot"]);
+}
+
 #[test]
 fn what_is_written_over_is_checked_again_even_where_it_was_checked() {
     let (snapshots, [older, newer]) = two();

@@ -240,7 +240,7 @@ fn bounds() -> Bounds {
         list_timeout: Duration::from_secs(600),
         graphql: settings,
         has_docs: false,
-        data_licence: "".into(),
+        data_licence: None,
     }
 }
 
