@@ -2,6 +2,7 @@
 //! signature with its trusted comment.
 
 use std::{
+    env::VarError,
     fs,
     io::{Cursor, IsTerminal, Write},
     os::unix::fs::OpenOptionsExt,
@@ -55,7 +56,7 @@ pub fn read_secret(path: &Path) -> Result<SecretKey> {
     if let Some(key) = unlocked.or_else(|| read_unsealed(&text)) {
         return Ok(key);
     }
-    let password = std::env::var(PASSWORD).ok();
+    let password = password()?;
     if password.is_none() && !std::io::stdin().is_terminal() {
         let reason = format!(
             "holds no secret key of minisign, or one with a password; give that in `{PASSWORD}`"
@@ -64,6 +65,17 @@ pub fn read_secret(path: &Path) -> Result<SecretKey> {
     }
     let unlocked = key().and_then(|key| key.into_secret_key(password));
     unlocked.map_err(|error| refused(format!("no secret key of minisign: {error}")))
+}
+
+/// The password in [`PASSWORD`]; `None` where that is not set.
+fn password() -> Result<Option<String>> {
+    match std::env::var(PASSWORD) {
+        Ok(password) => Ok(Some(password)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => {
+            Err(Error::Usage(format!("`{PASSWORD}` is not UTF-8; give a password that is")))
+        }
+    }
 }
 
 /// A secret key as `minisign -G -W` writes it: without a password, and with zeros for its checksum, which
@@ -92,9 +104,9 @@ fn read_unsealed(text: &str) -> Option<SecretKey> {
 /// Where a file is there already or cannot be written.
 pub fn make_keys(secret: &Path, public: &Path) -> Result<()> {
     let internal = |error: minisign::PError| Error::Internal(format!("a pair of keys: {error}"));
-    let pair = match std::env::var(PASSWORD) {
-        Ok(password) => KeyPair::generate_encrypted_keypair(Some(password)),
-        Err(_) => KeyPair::generate_unencrypted_keypair(),
+    let pair = match password()? {
+        Some(password) => KeyPair::generate_encrypted_keypair(Some(password)),
+        None => KeyPair::generate_unencrypted_keypair(),
     };
     let pair = pair.map_err(internal)?;
     let comment = format!("minisign secret key {}", shown(pair.pk.keynum()));

@@ -1,7 +1,9 @@
 //! minisign's own program: what it signs is taken, and it takes what is signed here.
 
 use std::{
+    ffi::OsStr,
     fs,
+    os::unix::ffi::OsStrExt,
     path::Path,
     process::{Command, Output, Stdio},
 };
@@ -82,6 +84,17 @@ fn keys_with_a_password_sign_with_it_alone() {
         pubkey.as_os_str(),
     ];
     demand(&command(&args).env(word, "a word").output().unwrap());
+    // Nothing is made without the password that was meant.
+    let (unmade, unread) = (place.path().join("unmade.key"), OsStr::from_bytes(b"a\xff"));
+    let made = command(&["keygen"])
+        .args([OsStr::new("--key"), unmade.as_os_str(), "--pubkey".as_ref()])
+        .arg(place.path().join("unmade.pub"))
+        .env(word, unread)
+        .output()
+        .unwrap();
+    let error = "error: `PINAKES_KEY_PASSWORD` is not UTF-8; give a password that is\n";
+    assert_eq!((made.status.code(), &*String::from_utf8_lossy(&made.stderr)), (Some(2), error));
+    assert!(!unmade.exists(), "a key was made");
     let again = command(&args).env(word, "a word").output().unwrap();
     assert_eq!(again.status.code(), Some(6), "a key was written over");
     let (tree, snapshot) = (place.tree(), Edition::Tiny.snapshot());
