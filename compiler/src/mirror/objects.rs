@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
@@ -19,7 +20,7 @@ use super::{
     levels,
     list::{ListedObject, ObjectList},
     object_path,
-    place::{demand_room, make_directory, open_regular},
+    place::{demand_room, make_directory, open_regular, refuse_open},
 };
 use crate::{
     error::{Error, Result},
@@ -28,6 +29,7 @@ use crate::{
     output::OutputLock,
     progress::Progress,
     selection::Selection,
+    shown::shown,
 };
 
 /// Where objects are fetched, in their directory; it outlasts the run.
@@ -41,6 +43,22 @@ pub struct Objects {
     pub gains: Gains,
     /// How many were not there.
     pub fetched: usize,
+}
+
+/// Refuses a directory of objects that others may write, and one where something else stands where
+/// objects are fetched: a link there would lead what is fetched, and removed, elsewhere.
+///
+/// # Errors
+///
+/// A usage error naming what is refused.
+pub fn refuse_place(directory: &Path) -> Result<()> {
+    refuse_open(directory)?;
+    let scratch = directory.join(FETCHED);
+    if fs::symlink_metadata(&scratch).is_ok_and(|metadata| !metadata.is_dir()) {
+        let place = shown(&scratch);
+        return Err(Error::Usage(format!("`{place}` is no directory; remove it and pull again")));
+    }
+    Ok(())
 }
 
 /// Fetches the objects of a publication that are not in a directory.
@@ -57,7 +75,9 @@ pub fn fetch(
     progress: Progress,
 ) -> Result<Objects> {
     let list = fetch_list(host, published, bytes_max)?;
-    fs::create_dir_all(directory).map_err(Error::output(directory))?;
+    // Whatever the umask: a directory that others may write is refused by the next run.
+    let mut made = fs::DirBuilder::new();
+    made.recursive(true).mode(0o755).create(directory).map_err(Error::output(directory))?;
     let scratch = directory.join(FETCHED);
     make_directory(&scratch)?;
     let _alone = lock(&scratch)?;

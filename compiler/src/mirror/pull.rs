@@ -79,6 +79,9 @@ pub fn pull(asked: &Pull) -> Result<()> {
         asked.pubkeys.iter().map(|path| read_public(path)).collect::<Result<_>>()?;
     let host = Host::new(&asked.url, asked.patience, asked.tls_ca.as_deref())?;
     refuse_open(&asked.out)?;
+    if let Some(objects) = &asked.objects {
+        objects::refuse_place(objects)?;
+    }
     let lock = check_out(&asked.out)?;
     interrupt::begin(lock.scratch(), FETCHED_IS_KEPT);
     let fetched = trust::fetch(&host, &keys)?;
@@ -92,11 +95,13 @@ pub fn pull(asked: &Pull) -> Result<()> {
         link::make_current(&lock, &publication.snapshot.id)?
     } else {
         let manifest = snapshot::fetch_manifest(&host, publication, asked.manifest_bytes_max)?;
+        // What was begun of others would only take the room of this one.
+        snapshot::remove_remains(&asked.out, Some(&manifest));
         let finished = asked.fetch(&host, publication, &manifest, &lock)?;
         keep(asked, &fetched)?;
         link::publish_directory(&finished, &lock, &manifest.id)?
     };
-    snapshot::remove_remains(&asked.out);
+    snapshot::remove_remains(&asked.out, None);
     forget(&asked.out);
     if let Some(keep) = asked.keep {
         let pruned = prune(&lock, keep, None);

@@ -88,7 +88,7 @@ pub fn fetch(
     connections: usize,
     progress: Progress,
 ) -> Result<(PathBuf, Gains)> {
-    let directory = snapshots.join(format!("{FETCHED}{}", &manifest.root[..32]));
+    let directory = snapshots.join(fetched_name(manifest));
     make_place(&directory)?;
     for entity in Entity::all() {
         make_directory(&directory.join(entity.facts().plural))?;
@@ -146,10 +146,17 @@ fn make_place(directory: &Path) -> Result<()> {
     fs::set_permissions(directory, mode).map_err(Error::output(directory))
 }
 
-/// Removes what was fetched of snapshots that came to nothing, once another is in its place.
-pub fn remove_remains(snapshots: &Path) {
+/// The name of the directory in which a snapshot is fetched.
+fn fetched_name(manifest: &Manifest) -> String {
+    format!("{FETCHED}{}", &manifest.root[..32])
+}
+
+/// Removes what was fetched of snapshots that came to nothing, but for the one that is fetched next.
+pub fn remove_remains(snapshots: &Path, next: Option<&Manifest>) {
+    let next = next.map(fetched_name);
     for entry in fs::read_dir(snapshots).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(FETCHED) {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(FETCHED) && Some(&name) != next.as_ref() {
             remove_tree(&entry.path());
         }
     }
