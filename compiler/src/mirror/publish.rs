@@ -15,10 +15,10 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use minisign::SecretKey;
 use pinakes_format::{
     integrity::read_levels,
-    manifest::{MANIFEST, Manifest},
+    manifest::{FileEntry, ID_DIGITS, MANIFEST, Manifest},
     publication::{
         PUBLICATION, PUBLICATION_VERSION, PUBLICATIONS, Publication, PublishedObjects,
-        PublishedSnapshot, moment,
+        PublishedSnapshot, is_hash, moment,
     },
     snapshot::Snapshot,
 };
@@ -87,35 +87,21 @@ pub fn publish(asked: &Publish) -> Result<()> {
         refuse_suppressed(snapshot.manifest())?;
     }
     let now = Utc::now();
-    let version = version_of(snapshot.manifest(), now)?;
+    refuse_snapshots(asked, &source)?;
     refuse_open(&asked.to)?;
+    let mut publication = publication_of(asked, snapshot.manifest(), now)?;
     let lock = check_out(&asked.to)?;
     interrupt::begin(lock.scratch(), NOTHING_PUBLISHED);
     for directory in [SNAPSHOTS, OBJECTS, PUBLICATIONS] {
         make_directory(&asked.to.join(directory))?;
     }
     let tree = Tree { asked, lock: &lock, manifest: snapshot.manifest() };
+    tree.clear();
+    if let Some(directory) = &asked.objects {
+        publication.objects = Some(tree.put_objects(directory)?);
+    }
     tree.put_snapshot(&source)?;
-    let objects = match &asked.objects {
-        Some(directory) => Some(tree.put_objects(directory)?),
-        None => None,
-    };
-    let published = PublishedSnapshot {
-        id: tree.manifest.id.clone(),
-        root: tree.manifest.root.clone(),
-        manifest_bytes: tree.manifest.text().len() as u64,
-    };
-    tree.warn_large(MANIFEST, published.manifest_bytes);
-    let publication = Publication {
-        publication_version: PUBLICATION_VERSION,
-        snapshot: published,
-        version,
-        created: text_of(now),
-        expires: text_of(now + TimeDelta::days(i64::from(asked.valid_days))),
-        licence: asked.licence.clone(),
-        objects,
-    };
-    Publication::read(&publication.text()).map_err(|error| Error::Usage(error.to_string()))?;
+    tree.warn_large(MANIFEST, publication.snapshot.manifest_bytes);
     interrupt::publishing(|| tree.exchange(&publication, key.as_ref()))?;
     tree.prune()?;
     drop(lock);
@@ -123,6 +109,40 @@ pub fn publish(asked: &Publish) -> Result<()> {
     let place = asked.to.join(PUBLICATION);
     let line = [place.as_os_str().as_bytes(), b"\n"].concat();
     io::stdout().write_all(&line).map_err(Error::output("standard output"))
+}
+
+/// Refuses to publish into a directory of snapshots: what a tree does not need is removed from it.
+fn refuse_snapshots(asked: &Publish, source: &Path) -> Result<()> {
+    let is_there = |name: &str| fs::symlink_metadata(asked.to.join(name)).is_ok();
+    let to = fs::canonicalize(&asked.to).ok();
+    let given = fs::canonicalize(&asked.snapshots).ok();
+    let is_given = to.is_some_and(|to| to.starts_with(source) || Some(to) == given);
+    if !is_given && !is_there("current") && !is_there(".history") {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "`{}` holds snapshots, and a tree is no place for them; give `--to` a directory of its own",
+        shown(&asked.to)
+    )))
+}
+
+/// What is published, but for the objects; nothing is written that could not be.
+fn publication_of(asked: &Publish, manifest: &Manifest, now: DateTime<Utc>) -> Result<Publication> {
+    let publication = Publication {
+        publication_version: PUBLICATION_VERSION,
+        snapshot: PublishedSnapshot {
+            id: manifest.id.clone(),
+            root: manifest.root.clone(),
+            manifest_bytes: manifest.text().len() as u64,
+        },
+        version: version_of(manifest, now)?,
+        created: text_of(now),
+        expires: text_of(now + TimeDelta::days(i64::from(asked.valid_days))),
+        licence: asked.licence.clone(),
+        objects: None,
+    };
+    Publication::read(&publication.text()).map_err(|error| Error::Usage(error.to_string()))?;
+    Ok(publication)
 }
 
 /// Refuses to publish the objects of a snapshot that records were withheld from: they hold them still.
@@ -185,7 +205,8 @@ impl Tree<'_> {
     /// Puts the snapshot's files into the tree, each verified as it is put there.
     fn put_snapshot(&self, source: &Path) -> Result<()> {
         let place = self.at(&format!("{SNAPSHOTS}/{}", self.manifest.id));
-        if place.exists() {
+        let is_there = fs::symlink_metadata(&place).is_ok();
+        if is_there && self.is_whole(&place) {
             return Ok(());
         }
         let fresh = self.lock.scratch().join("tree");
@@ -213,8 +234,29 @@ impl Tree<'_> {
         })?;
         bar.end();
         put(&fresh.join(MANIFEST), &self.manifest.text())?;
+        for directory in files.iter().filter_map(|entry| entry.path.split_once('/')) {
+            let directory = fresh.join(directory.0);
+            sync_directory(&directory).map_err(Error::output(&directory))?;
+        }
+        if is_there {
+            // It goes with the run; whom it failed asks again.
+            let damaged = self.lock.scratch().join("damaged");
+            fs::rename(&place, damaged).map_err(Error::output(&place))?;
+            self.say("mended", &format!("snapshot {}", self.manifest.id));
+        }
         let placed = fs::rename(&fresh, &place).and_then(|()| sync_directory(&self.at(SNAPSHOTS)));
         placed.map_err(Error::output(&place))
+    }
+
+    /// Whether a snapshot in the tree is the one its manifest lists, byte for byte.
+    fn is_whole(&self, place: &Path) -> bool {
+        let is_listed = |entry: &FileEntry| -> io::Result<bool> {
+            let file = open_regular(&place.join(&entry.path))?;
+            let is_sized = file.metadata()?.len() == entry.size_bytes;
+            Ok(is_sized && hash_of(&file)? == entry.blake3)
+        };
+        fs::read(place.join(MANIFEST)).is_ok_and(|text| text == self.manifest.text())
+            && self.manifest.files.par_iter().all(|entry| is_listed(entry).unwrap_or(false))
     }
 
     /// Puts the objects that the snapshot was linked from into the tree, after linking them once more:
@@ -235,7 +277,7 @@ impl Tree<'_> {
             let blake3 = root.to_hex().to_string();
             let name = place.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let to = self.at(&object_path(&blake3, "object"));
-            if !to.exists() {
+            if fs::symlink_metadata(&to).map(|found| found.len()).ok() != Some(size_bytes) {
                 take(file, &to, &blake3)?;
             }
             listed.push(ListedObject { name, size_bytes, blake3 });
@@ -331,18 +373,36 @@ impl Tree<'_> {
         }
     }
 
-    /// Removes all but the newest publications, and what only they needed.
+    /// Removes what runs that died left half written; the lock says none of them is alive.
+    fn clear(&self) {
+        for (directory, is_ours) in [
+            ("", (|name| [PUBLICATION, SIGNATURE].contains(&name)) as fn(&str) -> bool),
+            (PUBLICATIONS, |name| id_of(name).is_some()),
+            (OBJECTS, is_objects),
+        ] {
+            for name in names_in(&self.at(directory)) {
+                if unfinished(&name).is_some_and(is_ours) {
+                    let _ = fs::remove_file(self.at(directory).join(name));
+                }
+            }
+        }
+    }
+
+    /// Removes all but the newest publications, and what only they needed. What has another name than a
+    /// tree's files have is not its to remove.
     fn prune(&self) -> Result<()> {
-        let directory = self.at(PUBLICATIONS);
-        let entries = fs::read_dir(&directory).map_err(Error::output(&directory))?;
-        let mut known: Vec<(DateTime<Utc>, PathBuf, Publication)> = entries
-            .flatten()
-            .filter_map(|entry| {
-                let read = fs::read(entry.path()).ok()?;
-                let publication = Publication::read(&read).ok()?;
-                Some((publication.created_at(), entry.path(), publication))
-            })
-            .collect();
+        // Of one that cannot be read, as of a newer program, the snapshot stays.
+        let mut kept: BTreeSet<String> = BTreeSet::new();
+        let mut known: Vec<(DateTime<Utc>, PathBuf, Publication)> = Vec::new();
+        for name in names_in(&self.at(PUBLICATIONS)) {
+            let Some(id) = id_of(&name) else { continue };
+            kept.insert(id.to_owned());
+            let path = self.at(PUBLICATIONS).join(&name);
+            let read = fs::read(&path).ok().and_then(|text| Publication::read(&text).ok());
+            if let Some(publication) = read.filter(|publication| publication.snapshot.id == id) {
+                known.push((publication.created_at(), path, publication));
+            }
+        }
         // Of two of the same second the one that is published now is the newer.
         known.sort_by_key(|(created, _, of)| (of.snapshot.id == self.manifest.id, *created));
         let old = known.len().saturating_sub(self.asked.keep);
@@ -351,17 +411,25 @@ impl Tree<'_> {
             self.add_objects(publication, &mut kept_objects);
         }
         for (_, path, publication) in &known[..old] {
-            let place = self.at(&format!("{SNAPSHOTS}/{}", publication.snapshot.id));
             fs::remove_file(path).map_err(Error::output(path))?;
-            remove_tree(&place);
-            self.say("removed", &format!("snapshot {}", publication.snapshot.id));
+            kept.remove(&publication.snapshot.id);
         }
-        for entry in fs::read_dir(self.at(OBJECTS)).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if !kept_objects.contains(&name) {
-                let _ = fs::remove_file(path);
+        for id in names_in(&self.at(SNAPSHOTS)) {
+            if is_id(&id) && !kept.contains(&id) {
+                remove_tree(&self.at(SNAPSHOTS).join(&id));
+                self.say("removed", &format!("snapshot {id}"));
             }
+        }
+        for name in names_in(&self.at(OBJECTS)) {
+            if is_objects(&name) && !kept_objects.contains(&name) {
+                let _ = fs::remove_file(self.at(OBJECTS).join(name));
+            }
+        }
+        if kept.len() > 1 && self.manifest.suppressed.values().any(|records| *records > 0) {
+            eprintln!(
+                "warning: older publications in the tree may hold what `--suppress` left out; `--keep 1` \
+                 removes them"
+            );
         }
         Ok(())
     }
@@ -380,6 +448,35 @@ impl Tree<'_> {
             list.objects.iter().for_each(|object| keep(object_path(&object.blake3, "object")));
         }
     }
+}
+
+/// The names in a directory; none where it cannot be read.
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// The name that a file was to have once it is whole; `None` where [`put`] and [`take`] write under no
+/// such name.
+fn unfinished(name: &str) -> Option<&str> {
+    let (name, run) = name.rsplit_once(".tmp")?;
+    let is_run = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    (run.is_empty() || run.strip_prefix('-').is_some_and(is_run)).then_some(name)
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() == ID_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The snapshot's id in the name of a publication that is kept.
+fn id_of(name: &str) -> Option<&str> {
+    name.strip_suffix(".json").filter(|id| is_id(id))
+}
+
+/// Whether a name is one that a tree gives to what belongs to objects.
+fn is_objects(name: &str) -> bool {
+    let kinds = ["json", "hashes", "object"];
+    name.split_once('.').is_some_and(|(blake3, kind)| is_hash(blake3) && kinds.contains(&kind))
 }
 
 fn hash_of(file: &File) -> io::Result<String> {

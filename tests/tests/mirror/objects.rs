@@ -128,7 +128,16 @@ fn objects_that_hold_what_was_withheld_are_not_published() {
         published.stderr
     );
     assert!(!Path::new(&tree).exists(), "something was published");
-    assert_eq!(run(&["publish", &out, "--to", &tree, "--quiet"]).code, Some(0));
+    // What is published beside an older publication, that holds it still.
+    place.publish(Edition::Old, &[]);
+    let warning = "warning: older publications in the tree may hold what `--suppress` left out; `--keep 1` \
+                   removes them\n";
+    for (keep, expected) in [("2", warning), ("1", "")] {
+        let published = run(&["publish", &out, "--to", &tree, "--keep", keep, "--quiet"]);
+        assert_eq!(published.code, Some(0), "{}", published.stderr);
+        assert_eq!(published.stderr.contains("older publications"), !expected.is_empty());
+        assert!(published.stderr.ends_with(expected), "{}", published.stderr);
+    }
     make_writable(Path::new(&out));
 }
 

@@ -1,13 +1,14 @@
 //! Trees: what they hold, who may write them, and that readers find a whole publication at any time.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use pinakes_tests::files_below;
+use pinakes_tests::{files_below, write_files};
 
 use crate::{
     place::{Edition, Place, run},
@@ -45,6 +46,79 @@ fn a_tree_holds_what_it_publishes_and_no_more_publications_than_are_kept() {
 }
 
 #[test]
+fn what_a_killed_run_left_is_removed_and_what_is_anothers_is_not() {
+    let place = Place::with(Edition::Tiny);
+    let tree = place.tree();
+    let expected = place.published();
+    let id = Edition::Tiny.id();
+    let kept = fs::read(tree.join(format!("publications/{id}.json"))).unwrap();
+    let hash = "0f".repeat(32);
+    let left = [
+        format!("publications/{id}.json.tmp-7"),
+        "publication.json.tmp-7".into(),
+        "publication.json.minisig.tmp-7".into(),
+        format!("objects/{hash}.object.tmp"),
+        format!("objects/{hash}.json.tmp-7"),
+        format!("objects/{hash}.object"),
+        // No publication names it.
+        "snapshots/0123456789abcdef/strings".into(),
+    ];
+    write_files(&tree, left.iter().map(|name| (name.clone(), &kept)));
+    let others =
+        ["objects/thesis.pdf", "objects/0f.object", "publications/notes", "snapshots/mine"];
+    write_files(&tree, others.map(|name| (name, "another's")));
+    place.publish(Edition::Tiny, &["--keep", "1"]);
+    let mut found = place.published();
+    for name in others {
+        assert_eq!(found.remove(name).as_deref(), Some(&b"another's"[..]), "{name}");
+    }
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&expected));
+    place.demand(Edition::Tiny, &place.pull(&place.host().url(), &[]));
+}
+
+#[test]
+fn a_tree_is_not_put_where_snapshots_are() {
+    let place = Place::new();
+    let snapshot = Edition::Tiny.snapshot();
+    let snapshots = snapshot.parent().unwrap();
+    for (given, to) in [(snapshots, snapshots), (&*snapshot, snapshots), (&*snapshot, &*snapshot)] {
+        let published =
+            run(&["publish".as_ref(), given.as_os_str(), "--to".as_ref(), to.as_os_str()]);
+        let error = format!(
+            "error: `{}` holds snapshots, and a tree is no place for them; give `--to` a directory of \
+             its own\n",
+            to.display()
+        );
+        assert_eq!((published.code, published.stderr), (Some(2), error));
+    }
+    let refused = place.try_publish(Edition::Tiny, &["--licence", "a\nb"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(!place.tree().exists(), "something was published");
+}
+
+#[test]
+fn a_tree_that_is_damaged_is_mended() {
+    let place = Place::new();
+    let objects = Edition::Tiny.objects();
+    place.publish(Edition::Tiny, &["--objects", objects.to_str().unwrap()]);
+    let expected = place.published();
+    let there = place.tree().join("snapshots").join(Edition::Tiny.id()).join("outputs/records");
+    let object = expected.keys().find(|name| name.ends_with(".object")).unwrap();
+    for damaged in [there, place.tree().join(object)] {
+        // The file may be the source's too, by another name.
+        fs::remove_file(&damaged).unwrap();
+        fs::write(&damaged, "x").unwrap();
+    }
+    place.publish(Edition::Tiny, &["--objects", objects.to_str().unwrap()]);
+    let changes = ["publication.json", "publications/"];
+    for (name, bytes) in place.published() {
+        let is_same = changes.iter().any(|of| name.starts_with(of)) || expected[&name] == bytes;
+        assert!(is_same, "{name}");
+    }
+}
+
+#[test]
 fn a_mirror_keeps_as_many_snapshots_as_it_is_asked_to() {
     let place = Place::new();
     let host = place.host();
@@ -71,7 +145,7 @@ fn a_snapshot_that_is_damaged_is_not_published() {
     let place = Place::with(Edition::Tiny);
     let before = place.published();
     let copy = place.path().join("copy");
-    pinakes_tests::write_files(&copy, files_below(&Edition::Old.snapshot()));
+    write_files(&copy, files_below(&Edition::Old.snapshot()));
     let records = copy.join("outputs/records");
     let mut bytes = fs::read(&records).unwrap();
     bytes[100_000] ^= 1;
@@ -120,6 +194,23 @@ fn directories_that_others_may_write_are_refused() {
     let out = shared(0o1777).join("below");
     let pulled = run(&["pull", &host.url(), "--out", out.to_str().unwrap(), "--quiet"]);
     assert_eq!(pulled.code, Some(0), "{}", pulled.stderr);
+    // Nor may others write objects, or lead elsewhere what is fetched of them.
+    let objects = shared(0o770);
+    let mirror = place.path().join("mirror");
+    let pull = |objects: &Path| {
+        let [out, objects] = [&*mirror, objects].map(|path| path.to_str().unwrap());
+        run(&["pull", &host.url(), "--out", out, "--objects", objects, "--quiet"])
+    };
+    let refused = pull(&objects);
+    let error = format!("error: `{}` {may}\n", objects.display());
+    assert_eq!((refused.code, refused.stderr), (Some(2), error));
+    fs::set_permissions(&objects, fs::Permissions::from_mode(0o755)).unwrap();
+    symlink(place.path(), objects.join(".pull")).unwrap();
+    let refused = pull(&objects);
+    let place_of = objects.join(".pull");
+    let error =
+        format!("error: `{}` is no directory; remove it and pull again\n", place_of.display());
+    assert_eq!((refused.code, refused.stderr), (Some(2), error));
     // What a link leads to is not written.
     let link = place.path().join("link");
     symlink(&out, &link).unwrap();
