@@ -43,10 +43,15 @@ pub struct OutputLock {
 pub fn check_out(directory: &Path) -> Result<OutputLock> {
     refuse_shared(directory)?;
     // Whatever the umask: others may read snapshots and nobody else may write them.
+    let is_new = !directory.exists();
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o755)
         .create(directory)
+        .and_then(|()| match is_new {
+            true => fs::set_permissions(directory, fs::Permissions::from_mode(0o755)),
+            false => Ok(()),
+        })
         .map_err(Error::output(directory))?;
     let path = directory.join(".lock");
     let mut file = File::options()

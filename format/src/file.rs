@@ -4,7 +4,10 @@ use std::{
     fs::File,
     io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread::{self, JoinHandle},
 };
 
@@ -225,24 +228,41 @@ pub struct Written {
 /// Stack of a thread that only waits for the disk, in bytes.
 const SYNCING_STACK_BYTES: usize = 64 << 10;
 
+/// Files that are synced beside other work at a time; each is open, and has a thread.
+const SYNCING_MAX: usize = 8;
+
+/// How many are.
+static SYNCING: AtomicUsize = AtomicUsize::new(0);
+
 /// A file on its way to the disk.
 #[derive(Debug)]
 enum Syncing {
     /// Meanwhile other work goes on.
     Beside(JoinHandle<io::Result<()>>),
-    /// Where the system has no thread to spare the writer waited itself.
+    /// Where enough are waited for, or the system has no thread to spare, the writer waited itself.
     Done(io::Result<()>),
 }
 
 impl Syncing {
     fn begin(file: File) -> Syncing {
+        if SYNCING.fetch_add(1, Ordering::Relaxed) >= SYNCING_MAX {
+            SYNCING.fetch_sub(1, Ordering::Relaxed);
+            return Syncing::Done(file.sync_all());
+        }
         let file = Arc::new(file);
         let beside = Arc::clone(&file);
-        let spawned =
-            thread::Builder::new().stack_size(SYNCING_STACK_BYTES).spawn(move || beside.sync_all());
-        match spawned {
+        let sync = move || {
+            let synced = beside.sync_all();
+            drop(beside);
+            SYNCING.fetch_sub(1, Ordering::Relaxed);
+            synced
+        };
+        match thread::Builder::new().stack_size(SYNCING_STACK_BYTES).spawn(sync) {
             Ok(thread) => Syncing::Beside(thread),
-            Err(_) => Syncing::Done(file.sync_all()),
+            Err(_) => {
+                SYNCING.fetch_sub(1, Ordering::Relaxed);
+                Syncing::Done(file.sync_all())
+            }
         }
     }
 

@@ -44,7 +44,7 @@ pub(super) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
         None => "it led nowhere".to_owned(),
     };
     eprintln!("`current` leads to {name} ({led}); its newest updated_date is {newest}");
-    eprintln!("the next build publishes what its inputs give: stop it if those are at fault");
+    eprintln!("the next build or pull publishes what it is given: stop it if that is at fault");
     let line = [back.path.as_os_str().as_bytes(), b"\n"].concat();
     std::io::stdout().write_all(&line).map_err(Error::output("standard output"))
 }
