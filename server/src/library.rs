@@ -235,7 +235,7 @@ impl Library {
         match found {
             Ok(None) => {
                 served.freshness.refresh(&served.snapshot);
-                tracing::info!(snapshot = id, "what is to be served is what is served");
+                tracing::info!(snapshot = id, "`current` leads where it did");
             }
             Ok(Some(other)) => {
                 let before = self.served.swap(Arc::new(Served::opened(other)));

@@ -168,7 +168,9 @@ fn a_storm_of_signals_is_heeded_and_opens_no_more_than_two_snapshots() {
     let log = server.end(&[]);
     let opened = log.matches("snapshot opened").count();
     assert!(opened <= HANG_UPS / 50 + 1, "{opened} opened");
-    assert!(log.lines().count() <= HANG_UPS + 2 * opened + 100, "{} lines", log.lines().count());
+    // But for those of requests, of which there are as many as the machine is quick.
+    let lines = log.lines().filter(|line| !line.contains(" access: ")).count();
+    assert!(lines <= HANG_UPS + 2 * opened + 100, "{lines} lines");
 }
 
 #[test]
