@@ -267,6 +267,13 @@ pub struct Keys {
 }
 
 impl Keys {
+    /// Whether something that the texts of an end feed asks them folded.
+    pub fn is_folded(&self, end: &End) -> bool {
+        let is_listed = |lists: usize| self.lists[lists].terms == Terms::Texts;
+        let is_ordered = |order: usize| self.orders[order].values == Values::Texts;
+        end.names.is_some() || end.lists.is_some_and(is_listed) || end.order.is_some_and(is_ordered)
+    }
+
     /// The key of this name that filters.
     pub fn filter(&self, name: &str) -> Option<(&Key, Index)> {
         let key = self.keys.iter().find(|key| key.name == name)?;

@@ -53,7 +53,7 @@ impl Above {
         let topic = record::access::<Topic>(archived).ok_or_else(broken)?;
         let stands = |level: &Level, mention: Option<u32>| {
             let Some(mention) = mention else { return Ok(true) };
-            let id = segment.mentions.get(mention).ok_or_else(broken)?.id;
+            let (_, id) = segment.mentions.subject(mention).ok_or_else(broken)?;
             Ok(id == NO_ID || level.has(id))
         };
         let subfield = topic.subfield.as_ref().map(|parent| parent.0.to_native());

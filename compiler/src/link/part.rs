@@ -406,7 +406,7 @@ impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
         let (segment_at, segment, key) = place.ok_or_else(broken)?;
         let (archived, _) = segment.blob(&key).and_then(split_blob).ok_or_else(broken)?;
         let mut mark = |mention: u32| {
-            let kind = segment.mentions.get(mention).ok_or_else(broken)?.kind;
+            let (kind, _) = segment.mentions.subject(mention).ok_or_else(broken)?;
             let number = resolved.number(entity, segment_at, segment, mention);
             let number = number.ok_or_else(broken)?;
             visit(Entity::from_index(kind), number)

@@ -182,9 +182,9 @@ impl Plan<'_, '_> {
     }
 
     fn is_dangling(&self, segment: &Segment<'_>, mention: u32, row: Option<u32>) -> bool {
-        let Some(mention) = segment.mentions.get(mention) else { return false };
-        let Some(rows) = self.rows.get(usize::from(mention.kind)) else { return false };
-        mention.id != NO_ID && row.is_some_and(|row| row as usize >= rows.order.len())
+        let Some((kind, id)) = segment.mentions.subject(mention) else { return false };
+        let Some(rows) = self.rows.get(usize::from(kind)) else { return false };
+        id != NO_ID && row.is_some_and(|row| row as usize >= rows.order.len())
     }
 
     /// Reads the taxonomy's linked records, so that relatives can be filled in.

@@ -189,7 +189,7 @@ impl Resolved {
     ) -> Option<u32> {
         let number = self.rows[entity as usize].get(segment_at)?.u32(mention as usize)?;
         let Some(kept) = &self.kept else { return Some(number) };
-        match Entity::from_index(segment.mentions.get(mention)?.kind) {
+        match Entity::from_index(segment.mentions.subject(mention)?.0) {
             Some(entity) => kept.row(entity, number),
             None => kept.codes.of(number),
         }

@@ -124,7 +124,7 @@ where
 /// The id of the node above, as a blob not yet linked mentions it.
 pub(super) fn parent_id(entity: Entity, blob: &[u8], segment: &Segment<'_>) -> Option<u64> {
     let mention = with_level!(entity, L => read::<L>(blob)?.parent(), None)?;
-    Some(segment.mentions.get(mention)?.id).filter(|id| *id != NO_ID)
+    Some(segment.mentions.subject(mention)?.1).filter(|id| *id != NO_ID)
 }
 
 /// The siblings and children in a blob that is linked and complete, which may be the tree's rather

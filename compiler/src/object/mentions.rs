@@ -156,21 +156,34 @@ impl<'a> Mentions<'a> {
 
     /// The mention with this number; `None` where there is none.
     pub fn get(&self, number: u32) -> Option<Mention<'a>> {
+        let entry = self.entry(number)?;
+        let name = if entry.name_bytes == NO_NAME {
+            None
+        } else {
+            let from = entry.name_from as usize;
+            let bytes = self.names.get(from..from.checked_add(entry.name_bytes as usize)?)?;
+            Some(std::str::from_utf8(bytes).ok()?)
+        };
+        Some(Mention { kind: entry.kind, id: entry.id, name })
+    }
+
+    /// The kind and the id of a mention, whose name is not read; `None` where there is none.
+    pub fn subject(&self, number: u32) -> Option<(u8, u64)> {
+        self.entry(number).map(|entry| (entry.kind, entry.id))
+    }
+
+    fn entry(&self, number: u32) -> Option<Entry> {
         let from = (number as usize).checked_mul(ENTRY_BYTES)?;
         let entry = self.entries.get(from..from.checked_add(ENTRY_BYTES)?)?;
         let u32_at = |at: usize| {
             entry.get(at..at + 4).and_then(|field| field.try_into().ok()).map(u32::from_le_bytes)
         };
-        let id = u64::from_le_bytes(entry.get(..8)?.try_into().ok()?);
-        let (name_from, name_bytes) = (u32_at(8)? as usize, u32_at(12)?);
-        let kind = u8::try_from(u32_at(16)?).ok()?;
-        let name = if name_bytes == NO_NAME {
-            None
-        } else {
-            let bytes = self.names.get(name_from..name_from.checked_add(name_bytes as usize)?)?;
-            Some(std::str::from_utf8(bytes).ok()?)
-        };
-        Some(Mention { kind, id, name })
+        Some(Entry {
+            id: u64::from_le_bytes(entry.get(..8)?.try_into().ok()?),
+            name_from: u32_at(8)?,
+            name_bytes: u32_at(12)?,
+            kind: u8::try_from(u32_at(16)?).ok()?,
+        })
     }
 
     /// The numbers, ascending by mention.

@@ -14,7 +14,7 @@ use pinakes_format::{
     with_record,
 };
 
-use super::{names::Names, read};
+use super::{names::Names, rank::Text, read};
 use crate::error::Result;
 
 /// What an order sorts a row by.
@@ -22,8 +22,8 @@ use crate::error::Result;
 pub(super) enum Value {
     /// A number that ascends with the value.
     Number(u64),
-    /// A text: folded, and as it is.
-    Text(String, String),
+    /// A text.
+    Text(Text),
 }
 
 /// What rows one after another gave.
@@ -209,9 +209,9 @@ impl Taking<'_, '_> {
             };
         }
         let Some(value) = shown(value, self.from)? else { return Ok(()) };
-        // Folded once for lists and order.
+        // Folded once for all that it feeds.
         let folded = match value {
-            Gathered::Text(text) => Some(fold(text)),
+            Gathered::Text(text) if self.from.keys.is_folded(end) => Some(fold(text)),
             _ => None,
         };
         if let (Some(names), Some(folded)) = (end.names, &folded) {
@@ -221,7 +221,7 @@ impl Taking<'_, '_> {
             self.list(lists, &end.part, value, folded.as_deref())?;
         }
         if let Some(order) = end.order {
-            let value = self.value(order, value, folded);
+            let value = self.value(order, value, folded.as_deref());
             if let Some(slot) = self.into.values[order].get_mut(self.at) {
                 *slot = value;
             }
@@ -259,12 +259,12 @@ impl Taking<'_, '_> {
     }
 
     /// The value of an order, as a number that ascends with the order.
-    fn value(&self, order: usize, value: Gathered<'_>, folded: Option<String>) -> Option<Value> {
+    fn value(&self, order: usize, value: Gathered<'_>, folded: Option<&str>) -> Option<Value> {
         let spec = &self.from.keys.orders[order];
         let number = match (spec.values, value) {
             (Values::Codes, Gathered::Code(code)) => self.from.codes.get(code as usize)?.1,
             (Values::Texts, Gathered::Text(text)) => {
-                return Some(Value::Text(folded.unwrap_or_default(), text.to_owned()));
+                return Some(Value::Text(Text::new(folded.unwrap_or_default(), text)));
             }
             (values, value) => ordered(values, value)?,
         };

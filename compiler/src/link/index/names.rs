@@ -2,6 +2,7 @@
 //! text by text into dictionaries.
 
 use std::{
+    cmp::Ordering,
     io::{self, Write},
     path::Path,
 };
@@ -17,7 +18,7 @@ use pinakes_format::{
 };
 use rayon::slice::ParallelSliceMut;
 
-use super::{beginnings::Beginnings, invert::merge};
+use super::{beginnings::Beginnings, invert::merge, rank::head};
 
 /// Texts, each with the low half of a row whose names hold it.
 #[derive(Default)]
@@ -30,6 +31,8 @@ pub(super) struct Texts {
 /// A text and what is said of it.
 #[derive(Clone, Copy)]
 struct Place {
+    /// What it begins with.
+    head: u64,
     from: usize,
     length: u32,
     low: u16,
@@ -46,6 +49,18 @@ impl Texts {
         let from = self.names.len();
         self.names.push_str(name);
         from
+    }
+
+    fn compare(&self, a: &Place, b: &Place) -> Ordering {
+        a.head.cmp(&b.head).then_with(|| match a.length.max(b.length) {
+            // The heads are all there is.
+            0..=8 => Ordering::Equal,
+            _ => self.text(a).cmp(self.text(b)),
+        })
+    }
+
+    fn is_same(&self, a: &Place, b: &Place) -> bool {
+        self.compare(a, b).is_eq()
     }
 
     fn text(&self, place: &Place) -> &str {
@@ -80,7 +95,8 @@ impl Names {
             let name = cut(folded, ALTERNATIVE_BYTES_MAX);
             let from = self.alternatives.name(name);
             // A text in memory is shorter than 4 GiB: so are the lines of dumps.
-            let place = Place { from, length: name.len() as u32, low, mark: 0 };
+            let length = name.len() as u32;
+            let place = Place { head: head(name.as_bytes()), from, length, low, mark: 0 };
             self.alternatives.places.push(place);
         }
         let from = self.words.name(folded);
@@ -94,7 +110,8 @@ impl Names {
             // Words are parts of the name, and of unspaced scripts overlap: none is copied.
             let within = word.as_ptr() as usize - folded.as_ptr() as usize;
             let length = word.len() as u32;
-            self.row.push(Place { from: from + within, length, low, mark: part as u8 });
+            let head = head(word.as_bytes());
+            self.row.push(Place { head, from: from + within, length, low, mark: part as u8 });
         }
     }
 
@@ -104,13 +121,14 @@ impl Names {
     /// as many as it has such pairs, and one. So the rows of a prefix are its postings less those.
     pub fn end_row(&mut self) {
         let Names { words, row, .. } = self;
-        row.sort_unstable_by(|a, b| (words.text(a), a.mark).cmp(&(words.text(b), b.mark)));
-        row.dedup_by(|next, first| words.text(next) == words.text(first));
+        row.sort_unstable_by(|a, b| words.compare(a, b).then(a.mark.cmp(&b.mark)));
+        row.dedup_by(|next, first| words.is_same(next, first));
         let mut shared = Vec::new();
         for [first, next] in row.array_windows() {
             let length = shared_bytes(words.text(first), words.text(next)) as u32;
             if length > 0 {
-                shared.push(Place { length, mark: SHARED, ..*next });
+                let head = head(&words.text(next).as_bytes()[..length as usize]);
+                shared.push(Place { head, length, mark: SHARED, ..*next });
             }
         }
         words.places.append(&mut shared);
@@ -178,12 +196,10 @@ impl TextRuns {
     pub fn push(&mut self, mut texts: Texts, chunk: u32) -> io::Result<()> {
         let mut places = std::mem::take(&mut texts.places);
         let key = |place: &Place| (place.low, place.mark);
-        places.par_sort_unstable_by(|a, b| {
-            texts.text(a).cmp(texts.text(b)).then_with(|| key(a).cmp(&key(b)))
-        });
+        places.par_sort_unstable_by(|a, b| texts.compare(a, b).then_with(|| key(a).cmp(&key(b))));
         let from = self.position;
         let mut entry = Vec::new();
-        for group in places.chunk_by(|a, b| texts.text(a) == texts.text(b)) {
+        for group in places.chunk_by(|a, b| texts.is_same(a, b)) {
             let text = texts.text(&group[0]);
             entry.clear();
             entry.extend_from_slice(&(text.len() as u32).to_le_bytes());
