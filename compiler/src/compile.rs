@@ -11,7 +11,6 @@ use std::{
 
 use rayon::prelude::*;
 
-pub(crate) use self::part::note_bad;
 use self::part::{FrontEnd, read_part};
 use crate::{
     error::{Error, Result},

@@ -6,6 +6,7 @@
 //! asked for, it is found in between.
 
 mod index;
+mod levels;
 mod marks;
 mod merge;
 mod orphans;
@@ -14,10 +15,13 @@ mod publish;
 mod records;
 mod redirects;
 mod resolve;
+mod seal;
 mod side;
+mod strays;
 mod taxonomy;
 mod types;
 mod withheld;
+mod write;
 
 use std::{
     fs::File,

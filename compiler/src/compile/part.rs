@@ -13,7 +13,7 @@ use crate::{
     native,
     object::{
         ObjectWriter,
-        file::{BAD_LINES_MAX, BadLine, KeptLine, Merge},
+        file::{KeptLine, Merge},
     },
     openalex::{self, BadRecord, Reader},
     reading::Reading,
@@ -139,34 +139,7 @@ fn take_note(
         Err(BadRecord::Fatal(error)) => return Err(error),
         Err(BadRecord::Quarantine { code, id }) => (code, id),
     };
-    note_bad(object, entity.facts().plural, line, code, id)
-}
-
-/// Counts and lists a line or row that is set aside, of an entity by its plural or of a side table
-/// by its name.
-///
-/// # Errors
-///
-/// Where the object cannot be written.
-pub(crate) fn note_bad(
-    object: &mut ObjectWriter,
-    of: &str,
-    line: &Line<'_>,
-    code: &str,
-    id: Option<String>,
-) -> Result<()> {
-    object.report.count_quarantined(of, code);
-    if object.report.bad_lines.len() < BAD_LINES_MAX {
-        let raw = object.keep_raw(line.bytes)?;
-        object.report.bad_lines.push(BadLine {
-            line: line.number,
-            byte_offset: line.byte_offset,
-            code: code.to_string(),
-            id,
-            raw,
-        });
-    }
-    Ok(())
+    object.set_aside(entity.facts().plural, line, code, id)
 }
 
 fn read_taxonomy(

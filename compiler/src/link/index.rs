@@ -12,6 +12,8 @@ mod extract;
 mod invert;
 mod names;
 mod rank;
+mod runs;
+mod value;
 
 use std::{
     collections::BTreeMap,

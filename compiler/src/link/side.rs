@@ -26,7 +26,7 @@ use pinakes_format::{
 use serde::Serialize;
 
 use self::joinable::Joinable;
-use super::{Column, IdRow, Linker, Segments, broken, merge::Rows, resolve::Strays};
+use super::{Column, IdRow, Linker, Segments, broken, merge::Rows, strays::Strays};
 use crate::{
     error::{Error, Result},
     object::side::SideSegment,

@@ -11,7 +11,7 @@ use pinakes_format::{
     snapshot::split_blob,
 };
 
-use super::{broken, merge::add_up, resolve::Strays, taxonomy::frame};
+use super::{broken, merge::add_up, strays::Strays, taxonomy::frame};
 use crate::{
     error::Result,
     institution_types::{FIXED, PROVISIONAL_FROM, capitalised},

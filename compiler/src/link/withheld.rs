@@ -11,7 +11,7 @@ use pinakes_format::{
 
 use super::{
     marks::{Marks, Numbered},
-    resolve::Stray,
+    strays::Stray,
 };
 
 /// What is withheld, by entity; nothing, to begin with.

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     lenient::Place,
-    lines::RAW_BYTES_MAX,
+    lines::{Line, RAW_BYTES_MAX},
     side::SideTable,
 };
 
@@ -227,6 +227,33 @@ impl ObjectWriter {
         self.file.write_all(&line[..kept]).map_err(Error::output(&self.temporary))?;
         self.raw_bytes += raw.bytes;
         Ok(raw)
+    }
+
+    /// Counts and lists a line or row that is set aside, of an entity by its plural or of a side table
+    /// by its name.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn set_aside(
+        &mut self,
+        of: &str,
+        line: &Line<'_>,
+        code: &str,
+        id: Option<String>,
+    ) -> Result<()> {
+        self.report.count_quarantined(of, code);
+        if self.report.bad_lines.len() < BAD_LINES_MAX {
+            let raw = self.keep_raw(line.bytes)?;
+            self.report.bad_lines.push(BadLine {
+                line: line.number,
+                byte_offset: line.byte_offset,
+                code: code.to_string(),
+                id,
+                raw,
+            });
+        }
+        Ok(())
     }
 
     /// Where in the object the next byte goes.

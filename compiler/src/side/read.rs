@@ -10,7 +10,6 @@ use super::{
     orcid, ror, scopus, web_of_science,
 };
 use crate::{
-    compile::note_bad,
     error::{Error, Result},
     input::Part,
     lines::Line,
@@ -93,7 +92,7 @@ fn read_list<C: Default, V: SideValue>(
             }
             Err(code) => {
                 let line = Line { number, byte_offset, bytes: &raw, is_too_long: false };
-                note_bad(object, table.name(), &line, code, None)?;
+                object.set_aside(table.name(), &line, code, None)?;
             }
         }
     }
@@ -120,7 +119,7 @@ fn read_elements<V: SideValue>(
             }
             Err(BadRecord::Fatal(error)) => return Err(error),
             Err(BadRecord::Quarantine { code, id }) => {
-                note_bad(object, table.name(), &line, code, id)?;
+                object.set_aside(table.name(), &line, code, id)?;
             }
         }
     }

@@ -14,17 +14,12 @@ use pinakes_format::{
     with_record,
 };
 
-use super::{names::Names, rank::Text, read};
+use super::{
+    names::Names,
+    read,
+    value::{Text, Value},
+};
 use crate::error::Result;
-
-/// What an order sorts a row by.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
-    /// A number that ascends with the value.
-    Number(u64),
-    /// A text.
-    Text(Text),
-}
 
 /// What rows one after another gave.
 pub(super) struct Extracted {

@@ -4,8 +4,6 @@
 //! posting lists hold it. Merging runs is then concatenating containers.
 
 use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, binary_heap::PeekMut},
     io::{self, Write},
     path::Path,
 };
@@ -20,7 +18,7 @@ use pinakes_format::{
 };
 use rayon::prelude::*;
 
-use super::extract::Extracted;
+use super::{extract::Extracted, runs::merge};
 
 /// Where a run of some lists lies.
 #[derive(Clone, Copy, Debug)]
@@ -173,45 +171,6 @@ fn push_entry<'b>(list: &mut PostingsBuilder, chunk: u32, bytes: &'b [u8]) -> io
     let (container, rest) = rest.split_at_checked(container_bytes(count)).ok_or_else(cut)?;
     list.push_view(chunk, View::of(container, count));
     Ok(rest)
-}
-
-/// The next key of a run, ordered by key and then by run, which is by row.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Cursor<'b, K> {
-    key: K,
-    run: usize,
-    chunk: u32,
-    rest: &'b [u8],
-}
-
-/// Merges runs key by key. `split` takes the key off the bytes of an entry, `take` the rest of it,
-/// into a state; `finish` gets each key once all its entries are taken.
-pub(super) fn merge<'b, K: Ord + Copy, S>(
-    runs: impl Iterator<Item = (u32, &'b [u8])>,
-    split: impl Fn(&'b [u8]) -> Option<(K, &'b [u8])>,
-    state: &mut S,
-    mut take: impl FnMut(&mut S, u32, &'b [u8]) -> io::Result<&'b [u8]>,
-    mut finish: impl FnMut(&mut S, K) -> io::Result<()>,
-) -> io::Result<()> {
-    let cursor = |run, chunk, bytes| {
-        split(bytes).map(|(key, rest)| Reverse(Cursor { key, run, chunk, rest }))
-    };
-    let mut heap: BinaryHeap<Reverse<Cursor<'b, K>>> =
-        runs.enumerate().filter_map(|(run, (chunk, bytes))| cursor(run, chunk, bytes)).collect();
-    let mut last = None;
-    while let Some(mut top) = heap.peek_mut() {
-        let Reverse(Cursor { key, run, chunk, rest }) = *top;
-        if let Some(last) = last.filter(|last| *last != key) {
-            finish(state, last)?;
-        }
-        last = Some(key);
-        let rest = take(state, chunk, rest)?;
-        match cursor(run, chunk, rest) {
-            Some(next) => *top = next,
-            None => drop(PeekMut::pop(top)),
-        }
-    }
-    last.map_or(Ok(()), |last| finish(state, last))
 }
 
 /// Takes a term of so many bytes off an entry.

@@ -18,7 +18,7 @@ use pinakes_format::{
 };
 use rayon::slice::ParallelSliceMut;
 
-use super::{beginnings::Beginnings, invert::merge, rank::head};
+use super::{beginnings::Beginnings, runs::merge, value::head};
 
 /// Texts, each with the low half of a row whose names hold it.
 #[derive(Default)]

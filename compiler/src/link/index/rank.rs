@@ -15,7 +15,10 @@ use pinakes_format::{
     snapshot::Snapshot,
 };
 
-use super::extract::{Extracted, Value};
+use super::{
+    extract::Extracted,
+    value::{Text, Value, Waiting, read_number, read_row},
+};
 use crate::sort::{Sorter, Spill, read_array};
 
 /// Stands before a value that is there; a row without one has zero alone.
@@ -173,29 +176,6 @@ impl<T: Ord> Ord for Placed<T> {
     }
 }
 
-/// What orders sort rows by, as it waits on disk.
-trait Waiting: Ord + Send + Sized {
-    fn write(&self, out: &mut impl Write) -> io::Result<()>;
-
-    fn read(input: &mut impl Read) -> io::Result<Self>;
-
-    fn heap_bytes(&self) -> usize;
-}
-
-impl Waiting for u64 {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&self.to_le_bytes())
-    }
-
-    fn read(input: &mut impl Read) -> io::Result<u64> {
-        read_number(input)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        0
-    }
-}
-
 impl<T: Waiting> Spill for Placed<T> {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         match &self.value.0 {
@@ -218,76 +198,6 @@ impl<T: Waiting> Spill for Placed<T> {
     fn heap_bytes(&self) -> usize {
         self.value.0.as_ref().map_or(0, Waiting::heap_bytes)
     }
-}
-
-/// A text as it is sorted: folded, and among those that fold alike as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Text {
-    /// What the folded text begins with: most texts differ there, and no memory is asked for more.
-    head: u64,
-    /// The folded text, then the text.
-    both: Box<[u8]>,
-    folded_bytes: u32,
-}
-
-impl Text {
-    pub fn new(folded: &str, text: &str) -> Text {
-        // A text in memory is shorter than 4 GiB: so are the lines of dumps.
-        let both = [folded.as_bytes(), text.as_bytes()].concat();
-        Text::of(both.into_boxed_slice(), folded.len() as u32)
-    }
-
-    fn of(both: Box<[u8]>, folded_bytes: u32) -> Text {
-        let head = head(&both[..folded_bytes as usize]);
-        Text { head, both, folded_bytes }
-    }
-
-    fn halves(&self) -> (&[u8], &[u8]) {
-        self.both.split_at(self.folded_bytes as usize)
-    }
-}
-
-impl PartialOrd for Text {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Text {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.head.cmp(&other.head).then_with(|| self.halves().cmp(&other.halves()))
-    }
-}
-
-impl Waiting for Text {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&(self.both.len() as u64).to_le_bytes())?;
-        out.write_all(&self.folded_bytes.to_le_bytes())?;
-        out.write_all(&self.both)
-    }
-
-    fn read(input: &mut impl Read) -> io::Result<Text> {
-        let mut both = vec![0; read_number(input)? as usize];
-        let folded_bytes = read_row(input)?;
-        input.read_exact(&mut both)?;
-        if folded_bytes as usize > both.len() {
-            return Err(io::Error::other("a text is longer than what holds it"));
-        }
-        Ok(Text::of(both.into_boxed_slice(), folded_bytes))
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.both.len()
-    }
-}
-
-/// The first eight bytes of a text, as a number that sorts as they do. A text is none with a zero byte
-/// in it: it is folded.
-pub(super) fn head(folded: &[u8]) -> u64 {
-    let mut head = [0; 8];
-    let length = folded.len().min(8);
-    head[..length].copy_from_slice(&folded[..length]);
-    u64::from_be_bytes(head)
 }
 
 /// Sorted rows as an order takes them: where the value is the last one's, it is not told again.
@@ -324,16 +234,4 @@ fn read_there<R: Read, T>(
     let mut there = [0];
     input.read_exact(&mut there)?;
     if there == [THERE] { read(input).map(Some) } else { Ok(None) }
-}
-
-fn read_number(input: &mut impl Read) -> io::Result<u64> {
-    let mut bytes = [0; 8];
-    input.read_exact(&mut bytes)?;
-    Ok(u64::from_le_bytes(bytes))
-}
-
-fn read_row(input: &mut impl Read) -> io::Result<u32> {
-    let mut bytes = [0; 4];
-    input.read_exact(&mut bytes)?;
-    Ok(u32::from_le_bytes(bytes))
 }

@@ -10,7 +10,7 @@ use pinakes_format::{
 
 use super::SideTables;
 use crate::{
-    link::resolve::Strays,
+    link::strays::Strays,
     side::ror::{Organisation, Place},
 };
 

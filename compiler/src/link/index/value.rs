@@ -1,0 +1,117 @@
+//! What rows are sorted by.
+
+use std::io::{self, Read, Write};
+
+/// What an order sorts a row by.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    /// A number that ascends with the value.
+    Number(u64),
+    /// A text.
+    Text(Text),
+}
+
+/// A text as it is sorted: folded, and among those that fold alike as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    /// What the folded text begins with: most texts differ there, and no memory is asked for more.
+    head: u64,
+    /// The folded text, then the text.
+    both: Box<[u8]>,
+    folded_bytes: u32,
+}
+
+impl Text {
+    pub fn new(folded: &str, text: &str) -> Text {
+        // A text in memory is shorter than 4 GiB: so are the lines of dumps.
+        let both = [folded.as_bytes(), text.as_bytes()].concat();
+        Text::of(both.into_boxed_slice(), folded.len() as u32)
+    }
+
+    fn of(both: Box<[u8]>, folded_bytes: u32) -> Text {
+        let head = head(&both[..folded_bytes as usize]);
+        Text { head, both, folded_bytes }
+    }
+
+    fn halves(&self) -> (&[u8], &[u8]) {
+        self.both.split_at(self.folded_bytes as usize)
+    }
+}
+
+impl PartialOrd for Text {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.head.cmp(&other.head).then_with(|| self.halves().cmp(&other.halves()))
+    }
+}
+
+/// What orders sort rows by, as it waits on disk.
+pub(super) trait Waiting: Ord + Send + Sized {
+    fn write(&self, out: &mut impl Write) -> io::Result<()>;
+
+    fn read(input: &mut impl Read) -> io::Result<Self>;
+
+    fn heap_bytes(&self) -> usize;
+}
+
+impl Waiting for u64 {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.to_le_bytes())
+    }
+
+    fn read(input: &mut impl Read) -> io::Result<u64> {
+        read_number(input)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Waiting for Text {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&(self.both.len() as u64).to_le_bytes())?;
+        out.write_all(&self.folded_bytes.to_le_bytes())?;
+        out.write_all(&self.both)
+    }
+
+    fn read(input: &mut impl Read) -> io::Result<Text> {
+        let mut both = vec![0; read_number(input)? as usize];
+        let folded_bytes = read_row(input)?;
+        input.read_exact(&mut both)?;
+        if folded_bytes as usize > both.len() {
+            return Err(io::Error::other("a text is longer than what holds it"));
+        }
+        Ok(Text::of(both.into_boxed_slice(), folded_bytes))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.both.len()
+    }
+}
+
+/// The first eight bytes of a text, as a number that sorts as they do. A text is none with a zero byte
+/// in it: it is folded.
+pub(super) fn head(folded: &[u8]) -> u64 {
+    let mut head = [0; 8];
+    let length = folded.len().min(8);
+    head[..length].copy_from_slice(&folded[..length]);
+    u64::from_be_bytes(head)
+}
+
+pub(super) fn read_number(input: &mut impl Read) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    input.read_exact(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+pub(super) fn read_row(input: &mut impl Read) -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    input.read_exact(&mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}
