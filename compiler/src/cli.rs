@@ -31,7 +31,7 @@ pub struct Cli {
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 internal error; 2 usage; 3 input missing or \
 unreadable; 4 too many bad records, none at all, or far fewer than before; 5 damaged input; 6 output cannot be written; \
 7 another run holds the output; 8 the finished snapshot failed its self-check; 9 what a mirror publishes is not \
-trusted; 130, 143 interrupted.";
+trusted; 129, 130, 143 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

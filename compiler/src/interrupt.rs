@@ -74,7 +74,15 @@ pub fn give_way() {
     }
 }
 
-/// Ends the process with 130 or 143 on SIGINT or SIGTERM, unless what it makes is in its place
+/// Whether whoever started the process had it ignore a signal, as `nohup` does of SIGHUP.
+fn ignores(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
+/// Ends the process with 129, 130 or 143 on SIGHUP, SIGINT or SIGTERM, unless what it makes is in its place
 /// already; with 1 where it would abort, as it does without memory; a file that grows larger than
 /// it may is an error of writing, not a signal.
 ///
@@ -83,12 +91,15 @@ pub fn give_way() {
 /// Where the system refuses a handler, or the thread that waits for it.
 pub fn handle_signals() -> std::io::Result<()> {
     use signal_hook::{
-        consts::{SIGABRT, SIGINT, SIGTERM, SIGXFSZ},
+        consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
         flag,
     };
     flag::register_conditional_shutdown(SIGABRT, INTERNAL, Arc::new(AtomicBool::new(true)))?;
     flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    if !ignores(SIGHUP) {
+        signals.add_signal(SIGHUP)?;
+    }
     std::thread::Builder::new().spawn(move || {
         let Some(signal) = signals.forever().next() else { return };
         INTERRUPTED.store(true, Ordering::SeqCst);
@@ -105,7 +116,7 @@ pub fn handle_signals() -> std::io::Result<()> {
             }
         }
         if let Some(tell) = state.tell.take() {
-            tell(if signal == SIGINT { 130 } else { 143 });
+            tell(u8::try_from(128 + signal).unwrap_or(u8::MAX));
         }
         eprintln!("interrupted; {}", state.said);
         std::process::exit(128 + signal);
