@@ -54,7 +54,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Have `current` lead to the snapshot published before the one it leads to; servers follow.
+    /// Have `current` lead to the snapshot published before the one it leads to; servers follow, and no run
+    /// makes current again what was rolled back from.
     Rollback {
         /// Where snapshots are published.
         #[arg(value_name = "SNAPSHOTS")]

@@ -4,6 +4,7 @@ mod history;
 mod place;
 mod prune;
 mod rollback;
+mod withdrawn;
 
 use std::{
     ffi::OsStr,
@@ -21,6 +22,7 @@ use crate::{
 pub(crate) use place::put_in_place;
 pub use prune::{Objects, Pruned, prune};
 pub use rollback::{RolledBack, roll_back};
+pub use withdrawn::{HeldBack, held_back};
 
 /// The link to the snapshot in use.
 const CURRENT: &str = "current";

@@ -58,6 +58,8 @@ pub struct RunReport {
     pub bad_records: BTreeMap<String, u64>,
     /// Where bad records are listed.
     pub quarantine: Quarantine,
+    /// The id of the snapshot that was made but not published, since it was rolled back from; `null` of others.
+    pub held_back: Option<String>,
     /// What `--keep` removed; `null` without it.
     pub pruned: Option<Pruned>,
     /// Seconds of the two stages together.
@@ -84,6 +86,7 @@ impl RunReport {
             first_warnings: BTreeMap::new(),
             bad_records: BTreeMap::new(),
             quarantine: Quarantine::default(),
+            held_back: None,
             pruned: None,
             seconds: 0.0,
         }

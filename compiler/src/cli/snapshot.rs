@@ -8,6 +8,7 @@ use crate::{
     error::{Error, Result},
     inspect,
     output::roll_back,
+    shown::shown,
 };
 
 pub(super) fn open(path: &Path) -> Result<Snapshot> {
@@ -44,7 +45,12 @@ pub(super) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
         None => "it led nowhere".to_owned(),
     };
     eprintln!("`current` leads to {name} ({led}); its newest updated_date is {newest}");
-    eprintln!("the next build or pull publishes what it is given: stop it if that is at fault");
+    if let Some(from) = back.from.filter(|_| back.is_held_back) {
+        let place = shown(snapshots);
+        eprintln!(
+            "no build or pull leads to {from} again unless it is asked for: `rollback {place} --to {from}`"
+        );
+    }
     let line = [back.path.as_os_str().as_bytes(), b"\n"].concat();
     std::io::stdout().write_all(&line).map_err(Error::output("standard output"))
 }

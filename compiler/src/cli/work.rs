@@ -16,7 +16,7 @@ use crate::{
     interrupt,
     link::{self, Published},
     object::{Object, gather},
-    output::{Objects, OutputLock, check_out, prune},
+    output::{HeldBack, Objects, OutputLock, check_out, held_back, prune},
     progress::Progress,
     report::{
         RunReport, Warnings,
@@ -60,6 +60,8 @@ struct Run {
     progress: Progress,
     report: RunReport,
     files: ReportFiles,
+    /// What was made and is not published, since it was rolled back from.
+    held: Option<HeldBack>,
 }
 
 /// An object, and the part it was compiled from as it is shown.
@@ -83,7 +85,9 @@ impl Run {
         let report = RunReport::begin(command);
         let files = ReportFiles { report: work.report.clone(), textfile: work.textfile.clone() };
         let begun_at = SystemTime::now();
-        Ok(Run { begun: Instant::now(), begun_at, work, selection, progress, report, files })
+        let held = None;
+        let begun = Instant::now();
+        Ok(Run { begun, begun_at, work, selection, progress, report, files, held })
     }
 
     /// Says that the run is under way, once no other can be in its way; a signal says that it ended.
@@ -238,6 +242,14 @@ impl Run {
                 });
             }
         }
+        if let Some(held) = held_back(&args.out, &finished.manifest.id)? {
+            self.report.held_back = Some(held.id.clone());
+            drop(lock);
+            interrupt::end();
+            let path = held.path.clone();
+            self.held = Some(held);
+            return Ok(Some(path));
+        }
         if !args.allow_shrink {
             link::refuse_shrinking(&args.out, &finished.manifest)?;
         }
@@ -290,6 +302,9 @@ impl Run {
         self.report.course.end(code, failed.map(Error::to_string));
         if self.progress != Progress::Quiet && self.report.parts > 0 {
             eprint!("{}{}", self.report.table(), self.report.outcome());
+        }
+        if let Some(held) = &self.held {
+            eprintln!("warning: {}", held.text());
         }
         for failed in self.report.pruned.iter().flat_map(|pruned| &pruned.failed) {
             eprintln!("published, but not all that is beyond --keep was removed: {failed}");

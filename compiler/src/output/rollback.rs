@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pinakes_format::snapshot::Snapshot;
 
-use super::{CURRENT, current, history, place::point, refuse_shared};
+use super::{CURRENT, current, history, place::point, refuse_shared, withdrawn};
 use crate::error::{Error, Result};
 
 /// Where `current` led and leads.
@@ -12,6 +12,8 @@ use crate::error::{Error, Result};
 pub struct RolledBack {
     /// The id of the snapshot that was in use; `None` where `current` led nowhere.
     pub from: Option<String>,
+    /// Whether that one is held back from now on.
+    pub is_held_back: bool,
     /// The snapshot in use now.
     pub path: PathBuf,
     /// Its newest record, as its manifest says it.
@@ -19,8 +21,8 @@ pub struct RolledBack {
 }
 
 /// Has `current` lead to the snapshot that was published before the one it leads to, or to the one
-/// named. Nothing but the link is written, and nobody is waited for: a run under way goes on, and
-/// publishes when it is done.
+/// named, and notes which it goes back from: no run makes them current again. Beside that nothing but the
+/// link is written, and nobody is waited for: a run under way goes on, and publishes when it is done.
 ///
 /// # Errors
 ///
@@ -34,11 +36,13 @@ pub fn roll_back(snapshots: &Path, id: Option<&str>) -> Result<RolledBack> {
     let path = snapshots.join(id);
     // As long as it is open nobody removes it.
     let snapshot = Snapshot::open(&path).map_err(|error| Error::Refused(error.to_string()))?;
+    let held = withdrawn::note(snapshots, &ids, from.as_deref(), id)?;
+    let is_held_back = from.as_ref().is_some_and(|from| held.contains(from));
     if from.as_deref() != Some(id) {
         point(snapshots, id).map_err(Error::output(snapshots.join(CURRENT)))?;
     }
     let newest_updated_date = snapshot.manifest().source.newest_updated_date.clone();
-    Ok(RolledBack { from, path, newest_updated_date })
+    Ok(RolledBack { from, is_held_back, path, newest_updated_date })
 }
 
 /// The one named, or the one before the current one.

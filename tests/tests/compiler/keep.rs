@@ -104,7 +104,7 @@ fn link_removes_snapshots_but_no_object() {
 }
 
 #[test]
-fn rollback_leads_to_the_snapshot_before_and_writes_nothing_but_the_link() {
+fn rollback_leads_to_the_snapshot_before_and_changes_none() {
     let place = Place::new();
     let (_, first) = build_night(&place, 1, &[]);
     let (code, stdout, stderr) = roll_back(&place, &[]);
@@ -121,12 +121,15 @@ fn rollback_leads_to_the_snapshot_before_and_writes_nothing_but_the_link() {
         assert_eq!((code, stdout), (0, format!("{}\n", to.display())), "{stderr}");
         let says = format!("`current` leads to {} (it led to {})", id(to), id(from));
         assert!(stderr.contains(&says), "{stderr}");
+        let again = format!("leads to {} again unless it is asked for: ", id(from));
+        assert!(stderr.contains(&again), "{stderr}");
         assert_eq!((led_to(&place), history()), (id(to), listed.clone()));
         assert!(state(&place.out()).1 == before.1, "a snapshot changed");
     }
     assert_eq!(roll_back(&place, &[]).0, 3);
     // Forward again, by name; a name that is none says which there are.
-    assert_eq!(roll_back(&place, &["--to", &id(&third)]).0, 0);
+    let (code, _, stderr) = roll_back(&place, &["--to", &id(&third)]);
+    assert!(code == 0 && stderr.lines().count() == 1, "{code}: {stderr}");
     assert_eq!(led_to(&place), id(&third));
     let (code, _, stderr) = roll_back(&place, &["--to", "0123456789abcdef"]);
     let all = [&first, &second, &third].map(|snapshot| id(snapshot)).join(", ");
@@ -146,7 +149,23 @@ fn a_snapshot_rolled_back_to_is_not_removed_and_stands_before_the_next() {
     assert_eq!(there(&place), BTreeSet::from([id(&first), id(&third)]));
     assert_eq!(roll_back(&place, &[]).0, 0);
     assert_eq!(led_to(&place), id(&first));
-    // What was rolled back from is published where the inputs still give it.
+    // What was rolled back from is not made current again where the inputs still give it.
+    let before = state(&place.out());
+    let (run, held) = build_night(&place, 3, &["--keep", "1"]);
+    assert_eq!(held, first);
+    let warning = format!(
+        "warning: nothing was published: {} was rolled back from, and `current` leads to {} still; to take it \
+         again: `pinakes-compiler rollback {} --to {0}`\n",
+        id(&third),
+        id(&first),
+        place.out().display()
+    );
+    assert!(run.stderr.ends_with(&warning), "{}", run.stderr);
+    let said = ["exit_code", "held_back", "snapshot", "pruned"].map(|name| &run.report[name]);
+    assert_eq!(said, [&json!(0), &json!(id(&third)), &json!(null), &json!(null)]);
+    assert!(state(&place.out()) == before, "something was published");
+    // Until it is asked for.
+    assert_eq!(roll_back(&place, &["--to", &id(&third)]).0, 0);
     let (_, again) = build_night(&place, 3, &["--keep", "1"]);
     assert_eq!((again, led_to(&place)), (third.clone(), id(&third)));
     assert_eq!(there(&place), BTreeSet::from([id(&third)]));

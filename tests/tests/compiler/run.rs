@@ -86,7 +86,7 @@ impl Place {
 pub fn state(out: &Path) -> State {
     let mut files = files_below(out);
     files.retain(|name, _| {
-        let is_own = name == ".lock" || name == ".history";
+        let is_own = [".lock", ".history", ".rolled-back"].contains(&&**name);
         !name.starts_with("objects/") && !name.starts_with("quarantine/") && !is_own
     });
     (fs::read_link(out.join("current")).unwrap(), files)
