@@ -31,7 +31,7 @@ pub mod reading;
 mod report;
 mod rows;
 pub mod selection;
-mod shown;
+pub mod shown;
 mod side;
 mod sort;
 mod strict;

@@ -9,6 +9,7 @@ use pinakes_compiler::{
     cli::{Cli, run},
     error::Error,
     interrupt::{give_way, handle_signals},
+    shown::shown_message,
 };
 
 #[global_allocator]
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", shown_message(&error.to_string()));
             ExitCode::from(error.exit_code())
         }
     }
