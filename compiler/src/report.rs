@@ -140,19 +140,7 @@ impl RunReport {
              {} of {} parts parsed, {:.1} s",
             "published", self.parts_parsed, self.parts, self.seconds
         );
-        let Some(pruned) = &self.pruned else { return text };
-        if !pruned.snapshots.is_empty() || pruned.objects > 0 {
-            let ids = match pruned.snapshots.is_empty() {
-                true => "none".to_owned(),
-                false => pruned.snapshots.join(", "),
-            };
-            let objects = pruned.objects;
-            let _ = writeln!(text, "{:>10} snapshots: {ids}; objects: {objects}", "removed");
-        }
-        if !pruned.in_use.is_empty() {
-            let ids = pruned.in_use.join(", ");
-            let _ = writeln!(text, "{:>10} beyond --keep, since it is open: {ids}", "left");
-        }
+        text.extend(self.pruned.as_ref().map(Pruned::outcome));
         text
     }
 

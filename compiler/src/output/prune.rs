@@ -1,6 +1,6 @@
 //! Removing the snapshots that are beyond those to keep, and the objects that no snapshot is made of.
 
-use std::{collections::BTreeSet, fs, num::NonZeroUsize, path::Path, time::SystemTime};
+use std::{collections::BTreeSet, fmt::Write, fs, num::NonZeroUsize, path::Path, time::SystemTime};
 
 use pinakes_format::manifest::{MANIFEST, Manifest};
 use serde::Serialize;
@@ -33,6 +33,26 @@ pub struct Pruned {
     pub object_bytes: u64,
     /// What could not be looked at or removed.
     pub failed: Vec<String>,
+}
+
+impl Pruned {
+    /// What is said of it at a run's end: a line of what was removed, one of what was not.
+    pub fn outcome(&self) -> String {
+        let mut text = String::new();
+        if !self.snapshots.is_empty() || self.objects > 0 {
+            let ids = match self.snapshots.is_empty() {
+                true => "none".to_owned(),
+                false => self.snapshots.join(", "),
+            };
+            let objects = self.objects;
+            let _ = writeln!(text, "{:>10} snapshots: {ids}; objects: {objects}", "removed");
+        }
+        if !self.in_use.is_empty() {
+            let ids = self.in_use.join(", ");
+            let _ = writeln!(text, "{:>10} beyond --keep, since it is open: {ids}", "left");
+        }
+        text
+    }
 }
 
 /// Keeps so many snapshots, the current one and those published last, and any that somebody has open;

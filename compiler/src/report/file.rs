@@ -7,8 +7,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::Serialize;
+
 use super::RunReport;
 use crate::error::{Error, Result};
+
+/// What a run says of itself to programs.
+pub trait Report: Serialize {
+    /// What it says as Prometheus reads it.
+    fn textfile(&self) -> String;
+}
 
 /// The files that a run was told to write.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +33,7 @@ impl ReportFiles {
     /// # Errors
     ///
     /// Where a file cannot be written.
-    pub fn say_begun(&self, report: &RunReport) -> Result<()> {
+    pub fn say_begun(&self, report: &impl Report) -> Result<()> {
         match &self.report {
             Some(path) => write_report(path, report),
             None => Ok(()),
@@ -37,16 +45,16 @@ impl ReportFiles {
     /// # Errors
     ///
     /// Where a file cannot be written.
-    pub fn say_ended(&self, report: &RunReport) -> Result<()> {
+    pub fn say_ended(&self, report: &impl Report) -> Result<()> {
         self.say_begun(report)?;
         match &self.textfile {
-            Some(path) => replace(path, text(report).as_bytes()),
+            Some(path) => replace(path, report.textfile().as_bytes()),
             None => Ok(()),
         }
     }
 }
 
-fn write_report(path: &Path, report: &RunReport) -> Result<()> {
+fn write_report(path: &Path, report: &impl Report) -> Result<()> {
     let text = serde_json::to_vec_pretty(report);
     let mut text = text.map_err(|error| Error::Internal(error.to_string()))?;
     text.push(b'\n');
@@ -77,8 +85,14 @@ fn replace(path: &Path, text: &[u8]) -> Result<()> {
     })
 }
 
+impl Report for RunReport {
+    fn textfile(&self) -> String {
+        text(self)
+    }
+}
+
 /// One family of samples; none where there is no sample.
-fn family<V: Display>(
+pub(super) fn family<V: Display>(
     text: &mut String,
     name: &str,
     help: &str,
