@@ -12,6 +12,7 @@
 //! Everything but the first two has the hash of what it holds in its name and never changes, so that
 //! whoever has read `publication.json` finds one publication, whole, whatever is published meanwhile.
 
+pub mod address;
 pub mod fetch;
 pub mod host;
 pub mod levels;
@@ -20,9 +21,11 @@ pub mod objects;
 pub mod place;
 pub mod publish;
 pub mod pull;
+pub mod run;
 pub mod seen;
 pub mod signature;
 pub mod snapshot;
+mod tree;
 pub mod trust;
 
 /// The signature's file name at the root of a tree.

@@ -19,7 +19,7 @@ use crate::{
     shown::shown,
 };
 
-pub(crate) use place::put_in_place;
+pub(crate) use place::{is_whole, lead_to, put_in_place};
 pub use prune::{Objects, Pruned, prune};
 pub use rollback::{RolledBack, roll_back};
 pub use withdrawn::{HeldBack, held_back};

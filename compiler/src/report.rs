@@ -3,6 +3,7 @@
 mod codes;
 pub mod course;
 pub mod file;
+pub mod mirror;
 pub mod quarantine;
 mod warnings;
 

@@ -9,6 +9,8 @@ mod chunks;
 #[path = "http/client.rs"]
 #[allow(dead_code)]
 mod client;
+#[path = "mirror/held.rs"]
+mod held;
 #[path = "mirror/host.rs"]
 mod host;
 #[path = "mirror/hostile.rs"]
@@ -23,6 +25,10 @@ mod nginx;
 mod objects;
 #[path = "mirror/place.rs"]
 mod place;
+#[path = "mirror/race.rs"]
+mod race;
+#[path = "mirror/runs.rs"]
+mod runs;
 #[path = "http/server.rs"]
 #[allow(dead_code)]
 mod server;

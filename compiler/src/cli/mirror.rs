@@ -14,9 +14,11 @@ use crate::{
         host::Patience,
         publish::{self, Publish},
         pull::{self, Pull},
+        run::MirrorRun,
         signature,
     },
     progress::Progress,
+    report::file::ReportFiles,
 };
 
 /// Options of both.
@@ -38,11 +40,25 @@ struct MirrorArgs {
     /// Show nothing but errors, warnings and the result.
     #[arg(long, env = "PINAKES_QUIET", value_parser = flag())]
     quiet: bool,
+
+    /// Write the run's report to this file, as JSON: as it begins, and what came of it as it ends.
+    #[arg(long, value_name = "FILE", env = "PINAKES_REPORT")]
+    report: Option<PathBuf>,
+
+    /// Write what came of the run to this file, as the textfile collector of Prometheus' node_exporter
+    /// reads it.
+    #[arg(long, value_name = "FILE", env = "PINAKES_TEXTFILE")]
+    textfile: Option<PathBuf>,
 }
 
 impl MirrorArgs {
     fn memory_bytes(&self) -> usize {
         usize::try_from(self.memory).unwrap_or(usize::MAX)
+    }
+
+    fn begin(&self, command: &'static str) -> MirrorRun {
+        let files = ReportFiles { report: self.report.clone(), textfile: self.textfile.clone() };
+        MirrorRun::begin(command, files, Progress::detect(self.quiet))
     }
 }
 
@@ -121,7 +137,8 @@ pub(super) struct PullArgs {
           value_parser = clap::value_parser!(u32).range(1..=128))]
     connections: u32,
 
-    /// Seconds to wait for a connection, a reply, or its next byte.
+    /// Seconds to wait for a connection, a reply, or its next byte; for a publication and a signature that
+    /// belong together; and at most, each time, where the host says `Retry-After`.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, env = "PINAKES_TIMEOUT",
           value_parser = clap::value_parser!(u64).range(1..=3_600))]
     timeout: u64,
@@ -158,7 +175,8 @@ pub(super) struct KeygenArgs {
 
 pub(super) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
     use_threads(args.mirror.threads)?;
-    publish::publish(&Publish {
+    let mut run = args.mirror.begin("publish");
+    let asked = Publish {
         memory_bytes: args.mirror.memory_bytes(),
         progress: Progress::detect(args.mirror.quiet),
         manifest_bytes_max: args.mirror.max_manifest,
@@ -169,12 +187,15 @@ pub(super) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
         valid_days: args.valid_days,
         licence: args.licence,
         keep: args.keep as usize,
-    })
+    };
+    let outcome = publish::publish(&asked, &mut run);
+    run.end(outcome)
 }
 
 pub(super) fn pull(args: PullArgs) -> Result<()> {
     use_threads(args.mirror.threads)?;
-    pull::pull(&Pull {
+    let mut run = args.mirror.begin("pull");
+    let asked = Pull {
         memory_bytes: args.mirror.memory_bytes(),
         progress: Progress::detect(args.mirror.quiet),
         manifest_bytes_max: args.mirror.max_manifest,
@@ -192,7 +213,9 @@ pub(super) fn pull(args: PullArgs) -> Result<()> {
         require_fresh: args.require_fresh,
         keep: args.keep,
         tls_ca: args.tls_ca,
-    })
+    };
+    let outcome = pull::pull(&asked, &mut run);
+    run.end(outcome)
 }
 
 pub(super) fn keygen(args: &KeygenArgs) -> Result<()> {

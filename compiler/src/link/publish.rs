@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Result},
     interrupt::publishing,
     object::Object,
-    output::{OutputLock, put_in_place},
+    output::{OutputLock, lead_to, put_in_place},
     selection::Selection,
 };
 
@@ -85,14 +85,13 @@ pub fn publish_directory(directory: &Path, lock: &OutputLock, id: &str) -> Resul
     publishing(|| put_in_place(directory, lock.directory(), id))
 }
 
-/// Makes a snapshot that is in its place the current one; its path.
+/// Makes a snapshot that is in its place, and whole, the current one; its path.
 ///
 /// # Errors
 ///
 /// Where the system refuses; `current` is then what it was.
 pub fn make_current(lock: &OutputLock, id: &str) -> Result<PathBuf> {
-    // What has its name already is not moved.
-    publishing(|| put_in_place(&lock.directory().join(id), lock.directory(), id))
+    publishing(|| lead_to(lock.directory(), id))
 }
 
 /// Refuses a snapshot in which an entity has less than four fifths of the records it has in the

@@ -10,14 +10,18 @@ use std::{
     time::Duration,
 };
 
-use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
+use chrono::{DateTime, Utc};
 use ureq::{
     Agent, BodyReader, Error as Refusal,
     http::{HeaderMap, Response, StatusCode, header},
-    tls::{PemItem, RootCerts, TlsConfig, parse_pem},
+    tls::TlsConfig,
 };
 
-use crate::error::{Error, Result};
+use super::address::{Address, read_roots};
+use crate::{
+    error::{Error, Result},
+    shown::shown_text,
+};
 
 /// Redirects that are followed.
 const REDIRECTS_MAX: u32 = 5;
@@ -27,8 +31,6 @@ const HEAD_BYTES_MAX: usize = 16 << 10;
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(8);
-/// How long a signed address of a bucket is good for.
-const SIGNED_FOR: Duration = Duration::from_secs(3_600);
 
 /// How long a host is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -44,19 +46,11 @@ pub struct Patience {
 /// A host, and what was taken from it so far.
 pub struct Host {
     agent: Agent,
-    place: Place,
+    address: Address,
     patience: Patience,
     ignores_ranges: AtomicBool,
     fetched_bytes: AtomicU64,
     requests: AtomicU64,
-}
-
-/// Where the tree is.
-enum Place {
-    /// Below an address.
-    Below(String),
-    /// Below a prefix in a bucket, which ends in `/` where it is not empty.
-    Bucket { bucket: Box<Bucket>, credentials: Option<Credentials>, prefix: String },
 }
 
 /// What is asked for.
@@ -75,6 +69,8 @@ pub enum Part {
 pub enum Fault {
     /// Another may not.
     Again(String),
+    /// Another may not, after so long as the host asks for.
+    Later(String, Duration),
     /// The host has no such file.
     Absent,
     /// Others will too.
@@ -101,7 +97,7 @@ impl Host {
     ///
     /// Where the address is none, or the certificates cannot be read.
     pub fn new(url: &str, patience: Patience, tls_ca: Option<&Path>) -> Result<Host> {
-        let place = Place::of(url)?;
+        let address = Address::of(url)?;
         let mut tls = TlsConfig::builder();
         if let Some(path) = tls_ca {
             tls = tls.root_certs(read_roots(path)?);
@@ -110,7 +106,7 @@ impl Host {
         let agent = Agent::config_builder()
             .tls_config(tls.build())
             // An address that says `https` is not led to one that does not.
-            .https_only(place.address("").starts_with("https:"))
+            .https_only(address.to_ask("").starts_with("https:"))
             .http_status_as_error(false)
             .max_redirects(REDIRECTS_MAX)
             .max_response_header_size(HEAD_BYTES_MAX)
@@ -127,7 +123,7 @@ impl Host {
             .new_agent();
         Ok(Host {
             agent,
-            place,
+            address,
             patience,
             ignores_ranges: AtomicBool::new(false),
             fetched_bytes: AtomicU64::new(0),
@@ -137,17 +133,17 @@ impl Host {
 
     /// The address of a path as it is shown: never with what signs it.
     pub fn shown(&self, path: &str) -> String {
-        match &self.place {
-            Place::Below(base) => format!("{base}/{path}"),
-            Place::Bucket { bucket, prefix, .. } => {
-                format!("s3://{}/{prefix}{path}", bucket.name())
-            }
-        }
+        self.address.shown(path)
     }
 
     /// Bytes of bodies that came, and how many requests there were.
     pub fn fetched(&self) -> (u64, u64) {
         (self.fetched_bytes.load(Ordering::Relaxed), self.requests.load(Ordering::Relaxed))
+    }
+
+    /// How long it is waited for.
+    pub fn timeout(&self) -> Duration {
+        self.patience.timeout
     }
 
     /// Whether it once sent a whole file where a part was asked for.
@@ -195,6 +191,7 @@ impl Host {
         let found = answer.headers().get(header::CONTENT_RANGE);
         let found = found.and_then(|value| value.to_str().ok()).unwrap_or_default();
         if found != expected {
+            let found = shown_text(found);
             return Err(Fault::Wrong(format!("sends `{found}`, expected `{expected}`")));
         }
         if let Some(declared) = length(answer.headers()).filter(|declared| *declared != bytes) {
@@ -215,7 +212,7 @@ impl Host {
         let body_time = timeout + Duration::from_secs(bytes / speed_bytes_min.max(1));
         let request = self
             .agent
-            .get(self.place.address(path))
+            .get(self.address.to_ask(path))
             .config()
             .timeout_recv_body(Some(body_time))
             .build()
@@ -231,16 +228,22 @@ impl Host {
         match status {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
             StatusCode::NOT_FOUND | StatusCode::GONE => return Err(Fault::Absent),
-            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
-                return Err(Fault::Again(status.to_string()));
+            _ if status.is_server_error()
+                || status == StatusCode::REQUEST_TIMEOUT
+                || status == StatusCode::TOO_MANY_REQUESTS =>
+            {
+                let reason = status.to_string();
+                return Err(match retry_after(answer.headers(), Utc::now()) {
+                    Some(pause) => Fault::Later(reason, pause),
+                    None => Fault::Again(reason),
+                });
             }
-            _ if status.is_server_error() => return Err(Fault::Again(status.to_string())),
             _ => return Err(Fault::Refused(status.to_string())),
         }
         if let Some(coding) = answer.headers().get(header::CONTENT_ENCODING)
             && coding != "identity"
         {
-            let coding = coding.to_str().unwrap_or("?");
+            let coding = shown_text(coding.to_str().unwrap_or("?"));
             let reason = format!("comes coded as `{coding}`; have the host send files as they are");
             return Err(Fault::Refused(reason));
         }
@@ -262,13 +265,13 @@ impl Host {
             }
             // Certificates that are not trusted are not trusted the next time either.
             Refusal::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Fault::Refused(error.to_string())
+                Fault::Refused(shown_text(&error.to_string()))
             }
             Refusal::Io(_)
             | Refusal::HostNotFound
             | Refusal::ConnectionFailed
-            | Refusal::Protocol(_) => Fault::Again(error.to_string()),
-            _ => Fault::Refused(error.to_string()),
+            | Refusal::Protocol(_) => Fault::Again(shown_text(&error.to_string())),
+            _ => Fault::Refused(shown_text(&error.to_string())),
         }
     }
 
@@ -284,8 +287,12 @@ impl Host {
         let mut pause = PAUSE_FIRST;
         for _ in 1..self.patience.tries {
             match attempt() {
-                Err(Fault::Again(_)) => {
-                    thread::sleep(pause);
+                Err(fault @ (Fault::Again(_) | Fault::Later(..))) => {
+                    let asked = match fault {
+                        Fault::Later(_, asked) => asked.min(self.patience.timeout),
+                        _ => Duration::ZERO,
+                    };
+                    thread::sleep(pause.max(asked));
                     pause = (pause * 2).min(PAUSE_MAX);
                 }
                 outcome => return outcome,
@@ -369,7 +376,7 @@ impl Host {
     pub fn error(&self, path: &str, fault: Fault) -> Error {
         let url = self.shown(path);
         match fault {
-            Fault::Again(reason) => {
+            Fault::Again(reason) | Fault::Later(reason, _) => {
                 let tries = self.patience.tries;
                 Error::Fetch { url, reason: format!("{reason}, {tries} times; run again to go on") }
             }
@@ -391,6 +398,16 @@ impl Answer {
     }
 }
 
+/// How long a host asks to be left alone: seconds, or until a moment.
+fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
+    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let moment = DateTime::parse_from_rfc2822(text).ok()?;
+    Some(moment.signed_duration_since(now).to_std().unwrap_or_default())
+}
+
 fn cut(bytes: u64) -> String {
     format!("the reply ends after {bytes} bytes")
 }
@@ -403,118 +420,26 @@ fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-impl Place {
-    fn of(url: &str) -> Result<Place> {
-        let refused = |reason: &str| Error::Usage(format!("the address `{url}` {reason}"));
-        if url.contains(|c: char| c.is_whitespace() || c.is_control() || "?#\\".contains(c)) {
-            return Err(refused("holds what the address of a directory has none of"));
-        }
-        let url = url.trim_end_matches('/');
-        if let Some(rest) = url.strip_prefix("s3://") {
-            let (name, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-            return Place::bucket(name, prefix).map_err(|reason| refused(&reason));
-        }
-        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-        let authority = rest.and_then(|rest| rest.split('/').next()).unwrap_or_default();
-        match authority {
-            "" => Err(refused("is none of a mirror; expected `http://…`, `https://…` or `s3://…`")),
-            _ if authority.contains('@') => {
-                Err(refused("holds a user name, which would stand in logs; ask without one"))
-            }
-            _ => Ok(Place::Below(url.to_owned())),
-        }
-    }
-
-    /// A bucket, by the environment variables that other clients of buckets go by.
-    fn bucket(name: &str, prefix: &str) -> std::result::Result<Place, String> {
-        let given = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-        let region = given("AWS_REGION").or_else(|| given("AWS_DEFAULT_REGION"));
-        let region = region.unwrap_or_else(|| "us-east-1".to_owned());
-        let endpoint = given("AWS_ENDPOINT_URL_S3").or_else(|| given("AWS_ENDPOINT_URL"));
-        let (endpoint, style) = match endpoint {
-            Some(endpoint) => (endpoint, UrlStyle::Path),
-            // A dot in its name fits no certificate of a host named by it.
-            None if name.contains('.') => {
-                (format!("https://s3.{region}.amazonaws.com"), UrlStyle::Path)
-            }
-            None => (format!("https://s3.{region}.amazonaws.com"), UrlStyle::VirtualHost),
-        };
-        let url = endpoint.parse().map_err(|error| format!("asks `{endpoint}`: {error}"))?;
-        let bucket = Bucket::new(url, style, name.to_owned(), region)
-            .map_err(|error| format!("is none of a bucket: {error}"))?;
-        if prefix.split('/').any(|part| matches!(part, "." | "..")) {
-            return Err("leads out of itself".into());
-        }
-        let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-        Ok(Place::Bucket { bucket: Box::new(bucket), credentials: Credentials::from_env(), prefix })
-    }
-
-    /// The address to ask.
-    fn address(&self, path: &str) -> String {
-        match self {
-            Place::Below(base) => format!("{base}/{path}"),
-            Place::Bucket { bucket, credentials, prefix } => {
-                let key = format!("{prefix}{path}");
-                bucket.get_object(credentials.as_ref(), &key).sign(SIGNED_FOR).into()
-            }
-        }
-    }
-}
-
-fn read_roots(path: &Path) -> Result<RootCerts> {
-    let text = std::fs::read(path).map_err(Error::input(path))?;
-    let mut roots = Vec::new();
-    for item in parse_pem(&text) {
-        match item {
-            Ok(PemItem::Certificate(certificate)) => roots.push(certificate),
-            Ok(_) => {}
-            Err(error) => {
-                return Err(Error::Input { path: path.into(), reason: error.to_string() });
-            }
-        }
-    }
-    if roots.is_empty() {
-        let reason = "holds no certificate; expected PEM".into();
-        return Err(Error::Input { path: path.into(), reason });
-    }
-    Ok(RootCerts::new_with_certs(&roots))
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
-    fn addresses_that_are_none_of_a_mirror_are_refused() {
-        let check = |url: &str, expected: &str| {
-            let error = Place::of(url).err().unwrap();
-            assert_eq!(error.exit_code(), 2, "{url}");
-            assert_eq!(error.to_string(), format!("the address `{url}` {expected}"));
-        };
-        let none = "is none of a mirror; expected `http://…`, `https://…` or `s3://…`";
-        for url in
-            ["", "mirror", "ftp://a/b", "/srv/mirror", "file:///srv", "http://", "https:///a"]
-        {
-            check(url, none);
+    fn a_host_asks_to_be_left_alone_in_seconds_or_until_a_moment() {
+        let now = DateTime::parse_from_rfc3339("2026-02-03T10:00:00Z").unwrap().to_utc();
+        for (text, expected) in [
+            ("7", Some(7)),
+            ("0", Some(0)),
+            ("Tue, 03 Feb 2026 10:01:30 GMT", Some(90)),
+            ("Tue, 03 Feb 2026 09:00:00 GMT", Some(0)),
+            ("-1", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            let headers = HeaderMap::from_iter([(header::RETRY_AFTER, text.parse().unwrap())]);
+            let found = retry_after(&headers, now);
+            assert_eq!(found, expected.map(Duration::from_secs), "{text}");
         }
-        let more = "holds what the address of a directory has none of";
-        for url in
-            ["http://a/b?c=d", "http://a/#b", "http://a /b", "http://a\r\nX: y", "http://a\\b"]
-        {
-            check(url, more);
-        }
-        check(
-            "https://user:word@a/b",
-            "holds a user name, which would stand in logs; ask without one",
-        );
-        check("s3://bucket/../other", "leads out of itself");
-    }
-
-    #[test]
-    fn paths_are_asked_for_below_the_address() {
-        let address = |url: &str| Place::of(url).unwrap().address("publication.json");
-        assert_eq!(address("http://a/b//"), "http://a/b/publication.json");
-        assert_eq!(address("https://a:8443"), "https://a:8443/publication.json");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pinakes_format::{integrity::levels_bytes, publication::is_hash};
 use serde::{Deserialize, Serialize};
 
-use crate::object::file::OBJECT_VERSION;
+use crate::{object::file::OBJECT_VERSION, shown::shown_text};
 
 /// Hex digits of an object's name.
 const NAME_DIGITS: usize = 32;
@@ -52,16 +52,14 @@ impl ObjectList {
         struct Version {
             object_version: u64,
         }
-        let Version { object_version } =
-            serde_json::from_slice(text).map_err(|error| format!("no list of objects: {error}"))?;
+        let Version { object_version } = serde_json::from_slice(text).map_err(no_list)?;
         if object_version != OBJECT_VERSION {
             return Err(format!(
                 "objects of version {object_version}, this program links {OBJECT_VERSION}; pull the \
                  snapshot itself, without `--objects`"
             ));
         }
-        let list: ObjectList =
-            serde_json::from_slice(text).map_err(|error| format!("no list of objects: {error}"))?;
+        let list: ObjectList = serde_json::from_slice(text).map_err(no_list)?;
         list.check()?;
         Ok(list)
     }
@@ -75,7 +73,7 @@ impl ObjectList {
             let ListedObject { name, size_bytes, blake3 } = object;
             let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
             if name.len() != NAME_DIGITS || !name.bytes().all(is_hex) {
-                let name: String = name.chars().take(64).collect();
+                let name = shown_text(name);
                 return Err(format!("`{name}` is no object's name; expected 32 hex digits"));
             }
             if !is_hash(blake3) {
@@ -100,6 +98,10 @@ impl ObjectList {
         sizes().try_fold(0u64, |sum, size| sum.checked_add(size).filter(|sum| *sum < 1 << 60))?;
         Some(sizes().map(levels_bytes).sum())
     }
+}
+
+fn no_list(error: serde_json::Error) -> String {
+    format!("no list of objects: {}", shown_text(&error.to_string()))
 }
 
 #[cfg(test)]
@@ -139,7 +141,7 @@ mod tests {
             ),
         );
         for path in ["../../etc/passwd", "/x", "a//b", ".", "a\0b", &"x".repeat(4_097)] {
-            let shown: String = path.chars().take(64).collect();
+            let shown = shown_text(path);
             check(
                 &|list| list.objects[0].name = path.into(),
                 &format!("`{shown}` is no object's name; expected 32 hex digits"),

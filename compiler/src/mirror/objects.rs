@@ -9,7 +9,7 @@ use std::{
 use blake3::Hash;
 use pinakes_format::{
     integrity::{Verifier, levels_bytes},
-    manifest::Manifest,
+    manifest::{MANIFEST, Manifest},
     publication::PublishedObjects,
 };
 use rayon::prelude::*;
@@ -20,7 +20,7 @@ use super::{
     levels,
     list::{ListedObject, ObjectList},
     object_path,
-    place::{demand_room, make_directory, open_regular, refuse_open},
+    place::{demand_room, make_directory, open_regular, refuse_open, refuse_open_inside},
 };
 use crate::{
     error::{Error, Result},
@@ -29,7 +29,7 @@ use crate::{
     output::OutputLock,
     progress::Progress,
     selection::Selection,
-    shown::shown,
+    shown::shown_text,
 };
 
 /// Where objects are fetched, in their directory; it outlasts the run.
@@ -53,12 +53,7 @@ pub struct Objects {
 /// A usage error naming what is refused.
 pub fn refuse_place(directory: &Path) -> Result<()> {
     refuse_open(directory)?;
-    let scratch = directory.join(FETCHED);
-    if fs::symlink_metadata(&scratch).is_ok_and(|metadata| !metadata.is_dir()) {
-        let place = shown(&scratch);
-        return Err(Error::Usage(format!("`{place}` is no directory; remove it and pull again")));
-    }
-    Ok(())
+    refuse_open_inside(directory, &[FETCHED])
 }
 
 /// Fetches the objects of a publication that are not in a directory.
@@ -188,7 +183,11 @@ pub fn link(
     progress: Progress,
 ) -> Result<Published> {
     let selection = match &manifest.selection {
-        Some(selection) => Some(Selection::of(&selection.filters)?),
+        // Whose filters these are, a mirror's terminal is not theirs.
+        Some(selection) => Some(Selection::of(&selection.filters).map_err(|error| {
+            let reason = format!("`selection`: {}", shown_text(error.to_string().trim()));
+            Error::Damaged { path: MANIFEST.into(), reason }
+        })?),
         None => None,
     };
     let linked: Vec<&Object> = objects.iter().collect();

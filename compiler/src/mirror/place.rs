@@ -16,31 +16,54 @@ use crate::{
 const STICKY: u32 = 0o1000;
 
 /// Refuses a directory that others than its owner may write, or that stands in one where others may
-/// put another in its place: what is verified could be exchanged before it counts.
+/// put another in its place: what is verified could be exchanged before it counts. Of a link both what it
+/// leads to and where it stands are looked at.
 ///
 /// # Errors
 ///
 /// A usage error naming the directory; one that cannot be read.
 pub fn refuse_open(directory: &Path) -> Result<()> {
     let absolute = std::path::absolute(directory).map_err(Error::output(directory))?;
-    let parent = absolute.parent().map(Path::to_owned);
-    for (place, is_parent) in [(Some(absolute), false), (parent, true)] {
-        let Some(metadata) = place.as_ref().and_then(|place| fs::symlink_metadata(place).ok())
-        else {
-            continue;
-        };
-        let mode = metadata.mode();
-        let is_open = metadata.is_dir() && mode & 0o022 != 0;
-        if is_open && !(is_parent && mode & STICKY != 0) {
-            let place = place.unwrap_or_default();
-            return Err(Error::Usage(format!(
-                "`{}` may be written by others than its owner, who could exchange what was verified; \
-                 give another, or make it yours (`chmod go-w`)",
-                shown(&place)
-            )));
+    let led_to = fs::canonicalize(&absolute).ok();
+    for place in led_to.iter().chain([&absolute]) {
+        refuse_written(place, false)?;
+        if let Some(parent) = place.parent() {
+            refuse_written(parent, true)?;
         }
     }
     Ok(())
+}
+
+/// Refuses what stands in a directory in place of directories of its own, and those that others may write.
+///
+/// # Errors
+///
+/// As [`refuse_open`].
+pub fn refuse_open_inside(directory: &Path, names: &[&str]) -> Result<()> {
+    for place in names.iter().map(|name| directory.join(name)) {
+        if fs::symlink_metadata(&place).is_ok_and(|metadata| !metadata.is_dir()) {
+            let place = shown(&place);
+            return Err(Error::Usage(format!(
+                "`{place}` is no directory; remove it and run again"
+            )));
+        }
+        refuse_written(&place, false)?;
+    }
+    Ok(())
+}
+
+fn refuse_written(place: &Path, is_parent: bool) -> Result<()> {
+    let Ok(metadata) = fs::symlink_metadata(place) else { return Ok(()) };
+    let mode = metadata.mode();
+    let is_open = metadata.is_dir() && mode & 0o022 != 0;
+    if !is_open || is_parent && mode & STICKY != 0 {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "`{}` may be written by others than its owner, who could exchange what was verified; give another, \
+         or make it yours (`chmod go-w`)",
+        shown(place)
+    )))
 }
 
 /// Refuses what a directory's disk has no room for. Of the files that are to be filled, what they take

@@ -2,9 +2,7 @@
 
 use std::{
     fs,
-    io::Write,
     num::NonZeroUsize,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::atomic::Ordering,
 };
@@ -12,7 +10,7 @@ use std::{
 use chrono::Utc;
 use minisign::PublicKey;
 use pinakes_format::{
-    manifest::Manifest,
+    manifest::{MANIFEST, Manifest},
     publication::{PUBLICATION, PUBLICATIONS, Publication, kept_path},
     snapshot::Snapshot,
 };
@@ -21,7 +19,8 @@ use super::{
     fetch::Gains,
     host::{Host, Patience},
     objects,
-    place::{make_directory, put, refuse_open},
+    place::{make_directory, put, refuse_open, refuse_open_inside},
+    run::MirrorRun,
     seen::Seen,
     signature::read_public,
     snapshot,
@@ -30,7 +29,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     interrupt, link,
-    output::{OutputLock, check_out, prune},
+    output::{OutputLock, check_out, held_back, is_whole, prune},
     progress::Progress,
     shown::shown,
 };
@@ -69,64 +68,71 @@ pub struct Pull {
     pub progress: Progress,
 }
 
-/// Pulls what a host publishes.
+/// Pulls what a host publishes; the snapshot that is current then.
 ///
 /// # Errors
 ///
 /// Whatever stopped it: nothing is published then, and `current` is what it was.
-pub fn pull(asked: &Pull) -> Result<()> {
+pub fn pull(asked: &Pull, run: &mut MirrorRun) -> Result<PathBuf> {
     let keys: Vec<PublicKey> =
         asked.pubkeys.iter().map(|path| read_public(path)).collect::<Result<_>>()?;
     let host = Host::new(&asked.url, asked.patience, asked.tls_ca.as_deref())?;
     refuse_open(&asked.out)?;
+    refuse_open_inside(&asked.out, &[PUBLICATIONS])?;
     if let Some(objects) = &asked.objects {
         objects::refuse_place(objects)?;
     }
     let lock = check_out(&asked.out)?;
     interrupt::begin(lock.scratch(), FETCHED_IS_KEPT);
-    let fetched = trust::fetch(&host, &keys)?;
-    accept(asked, &host, &fetched)?;
-    let publication = &fetched.publication;
-    let place = asked.out.join(&publication.snapshot.id);
-    let path = if fs::symlink_metadata(&place).is_ok() {
-        check_there(&place, publication)?;
-        asked.say("is here", &publication.snapshot.id);
-        keep(asked, &fetched)?;
-        link::make_current(&lock, &publication.snapshot.id)?
-    } else {
-        let manifest = snapshot::fetch_manifest(&host, publication, asked.manifest_bytes_max)?;
-        // What was begun of others would only take the room of this one.
-        snapshot::remove_remains(&asked.out, Some(&manifest));
-        let finished = asked.fetch(&host, publication, &manifest, &lock)?;
-        keep(asked, &fetched)?;
-        link::publish_directory(&finished, &lock, &manifest.id)?
-    };
-    snapshot::remove_remains(&asked.out, None);
-    forget(&asked.out);
-    if let Some(keep) = asked.keep {
-        let pruned = prune(&lock, keep, None);
-        for id in &pruned.snapshots {
-            asked.say("removed", id);
-        }
-        for failed in &pruned.failed {
-            eprintln!("published, but not all that is beyond --keep was removed: {failed}");
-        }
+    run.say_begun()?;
+    let outcome = asked.take(&host, &keys, &lock, run);
+    (run.report.fetched_bytes, run.report.requests) = host.fetched();
+    let path = outcome?;
+    if let Some(keep) = asked.keep.filter(|_| run.report.held_back.is_none()) {
+        run.report.pruned = Some(prune(&lock, keep, None));
     }
     drop(lock);
     interrupt::end();
-    let line = [path.as_os_str().as_bytes(), b"\n"].concat();
-    // It is published; any exit code but 0 would say that it is not.
-    if let Err(error) = std::io::stdout().write_all(&line) {
-        eprintln!("published all the same: cannot write `standard output`: {error}");
-    }
-    Ok(())
+    Ok(path)
 }
 
 impl Pull {
-    fn say(&self, what: &str, of: &str) {
-        if self.progress != Progress::Quiet {
-            eprintln!("{what:>10} {of}");
+    /// Takes what the host publishes, unless it is held back; the snapshot that is current then.
+    fn take(
+        &self,
+        host: &Host,
+        keys: &[PublicKey],
+        lock: &OutputLock,
+        run: &mut MirrorRun,
+    ) -> Result<PathBuf> {
+        let fetched = trust::fetch(host, keys)?;
+        let publication = &fetched.publication;
+        run.report.take_publication(publication);
+        run.report.signer = fetched.signer.clone();
+        run.report.is_stale = accept(self, host, &fetched, run)?;
+        let id = &publication.snapshot.id;
+        if let Some(held) = held_back(&self.out, id)? {
+            eprintln!("warning: {}", held.text());
+            run.report.held_back = Some(held.id);
+            return Ok(held.path);
         }
+        let place = self.out.join(id);
+        let is_here = fs::symlink_metadata(&place).is_ok();
+        let path = if is_here && is_whole_there(&place, publication, self.progress)? {
+            run.report.was_here = true;
+            keep(self, &fetched)?;
+            link::make_current(lock, id)?
+        } else {
+            let manifest = snapshot::fetch_manifest(host, publication, self.manifest_bytes_max)?;
+            // What was begun of others would only take the room of this one.
+            snapshot::remove_remains(&self.out, Some(&manifest));
+            let finished = self.fetch(host, publication, &manifest, lock, run)?;
+            keep(self, &fetched)?;
+            link::publish_directory(&finished, lock, id)?
+        };
+        snapshot::remove_remains(&self.out, None);
+        forget(&self.out);
+        Ok(path)
     }
 
     /// Brings a snapshot into a directory under the one of snapshots, whole.
@@ -136,11 +142,12 @@ impl Pull {
         publication: &Publication,
         manifest: &Manifest,
         lock: &OutputLock,
+        run: &mut MirrorRun,
     ) -> Result<PathBuf> {
         let (connections, progress) = (self.connections, self.progress);
         let Some(directory) = &self.objects else {
             let fetched = snapshot::fetch(host, manifest, &self.out, connections, progress)?;
-            self.say_gains(host, &fetched.1);
+            take_gains(host, &fetched.1, run);
             return Ok(fetched.0);
         };
         let Some(published) = &publication.objects else {
@@ -153,28 +160,28 @@ impl Pull {
         let bytes_max = self.manifest_bytes_max;
         let fetched = objects::fetch(host, published, directory, bytes_max, connections, progress)?;
         let (all, new) = (fetched.places.len(), fetched.fetched);
-        self.say("objects", &format!("{new} of {all} were not here"));
-        self.say_gains(host, &fetched.gains);
+        run.say("objects", &format!("{new} of {all} were not here"));
+        take_gains(host, &fetched.gains, run);
         let opened = objects::open_all(&fetched.places)?;
         Ok(objects::link(&opened, manifest, lock, self.memory_bytes, progress)?.path)
     }
-
-    fn say_gains(&self, host: &Host, gains: &Gains) {
-        let (bytes, requests) = host.fetched();
-        let kept = gains.kept_bytes.load(Ordering::Relaxed);
-        let copied = gains.copied_bytes.load(Ordering::Relaxed);
-        self.say(
-            "fetched",
-            &format!(
-                "{bytes} bytes in {requests} requests; {kept} were fetched before, {copied} copied from \
-                 snapshots here"
-            ),
-        );
-    }
 }
 
-/// Decides whether a publication is taken, and remembers it if so.
-fn accept(asked: &Pull, host: &Host, fetched: &Fetched) -> Result<()> {
+/// Says what came from the host, and what did not have to.
+fn take_gains(host: &Host, gains: &Gains, run: &mut MirrorRun) {
+    let (bytes, requests) = host.fetched();
+    let kept = gains.kept_bytes.load(Ordering::Relaxed);
+    let copied = gains.copied_bytes.load(Ordering::Relaxed);
+    (run.report.kept_bytes, run.report.copied_bytes) = (kept, copied);
+    let line = format!(
+        "{bytes} bytes in {requests} requests; {kept} were fetched before, {copied} copied from snapshots \
+         here"
+    );
+    run.say("fetched", &line);
+}
+
+/// Decides whether a publication is taken, and remembers it if so; whether it has expired.
+fn accept(asked: &Pull, host: &Host, fetched: &Fetched, run: &MirrorRun) -> Result<bool> {
     let Fetched { publication, signer, .. } = fetched;
     let url = host.shown(PUBLICATION);
     let is_stale = check_age(publication, &url, Utc::now(), asked.require_fresh)?;
@@ -189,7 +196,7 @@ fn accept(asked: &Pull, host: &Host, fetched: &Fetched) -> Result<()> {
     }
     seen.remember(&asked.out, &names, publication)?;
     match signer {
-        Some(signer) => asked.say("signed", &format!("by key {signer}")),
+        Some(signer) => run.say("signed", &format!("by key {signer}")),
         // Not an answer of a quiet run, but what it does not promise.
         None => eprintln!(
             "warning: without `--pubkey` nothing says who published this: what is fetched has the hashes \
@@ -202,20 +209,32 @@ fn accept(asked: &Pull, host: &Host, fetched: &Fetched) -> Result<()> {
             publication.expires
         );
     }
-    Ok(())
+    Ok(is_stale)
 }
 
-/// Demands that a snapshot that is here already is the one that was published.
-fn check_there(place: &Path, publication: &Publication) -> Result<()> {
-    let refused = |reason: String| {
-        Error::Refused(format!("{reason}; remove `{}` and pull again", shown(place)))
+/// Whether the snapshot that is here already is the one that was published, byte for byte. Cost: reads all
+/// of it, as a build that comes to the same snapshot does.
+///
+/// # Errors
+///
+/// Where another stands in its place.
+fn is_whole_there(place: &Path, publication: &Publication, progress: Progress) -> Result<bool> {
+    let manifest = fs::read(place.join(MANIFEST)).ok();
+    let Some(manifest) = manifest.and_then(|text| Manifest::read(&text).ok()) else {
+        return Ok(false);
     };
-    let snapshot = Snapshot::open(place).map_err(|error| refused(error.to_string()))?;
-    let (found, expected) = (&snapshot.manifest().root, &publication.snapshot.root);
-    if found == expected {
-        return Ok(());
+    let (found, expected) = (&manifest.root, &publication.snapshot.root);
+    if found != expected {
+        let place = shown(place);
+        return Err(Error::Refused(format!(
+            "`{place}` has root hash {found}, expected {expected}; remove `{place}` and pull again"
+        )));
     }
-    Err(refused(format!("`{}` has root hash {found}, expected {expected}", shown(place))))
+    let total_bytes = manifest.files.iter().map(|entry| entry.size_bytes).sum();
+    let bar = progress.begin("verify", "files", manifest.files.len() as u64, total_bytes);
+    let is_whole = is_whole(place, &manifest, |bytes| bar.advance(bytes));
+    bar.end();
+    Ok(is_whole && Snapshot::open(place).is_ok())
 }
 
 /// Keeps the publication beside the snapshots, for those that serve them, before they see the snapshot.

@@ -4,7 +4,7 @@
 use std::{
     env::VarError,
     fs,
-    io::{Cursor, IsTerminal, Write},
+    io::{self, Cursor, ErrorKind, IsTerminal, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
 };
@@ -57,7 +57,7 @@ pub fn read_secret(path: &Path) -> Result<SecretKey> {
         return Ok(key);
     }
     let password = password()?;
-    if password.is_none() && !std::io::stdin().is_terminal() {
+    if password.is_none() && !io::stdin().is_terminal() {
         let reason = format!(
             "holds no secret key of minisign, or one with a password; give that in `{PASSWORD}`"
         );
@@ -103,6 +103,13 @@ fn read_unsealed(text: &str) -> Option<SecretKey> {
 ///
 /// Where a file is there already or cannot be written.
 pub fn make_keys(secret: &Path, public: &Path) -> Result<()> {
+    for path in [secret, public] {
+        if fs::symlink_metadata(path).is_ok() {
+            let reason = "it is there already, and a key that is replaced is lost; give another, or move \
+                          it away";
+            return Err(Error::output(path)(io::Error::new(ErrorKind::AlreadyExists, reason)));
+        }
+    }
     let internal = |error: minisign::PError| Error::Internal(format!("a pair of keys: {error}"));
     let pair = match password()? {
         Some(password) => KeyPair::generate_encrypted_keypair(Some(password)),
@@ -114,16 +121,20 @@ pub fn make_keys(secret: &Path, public: &Path) -> Result<()> {
         pair.sk.to_box(Some(&comment)).map_err(internal)?.to_bytes(),
         pair.pk.to_box().map_err(internal)?.to_bytes(),
     );
-    for (path, mode, text) in [(secret, 0o600, &texts.0), (public, 0o644, &texts.1)] {
+    let write = |path: &Path, mode: u32, text: &[u8]| {
         fs::File::options()
             .write(true)
             .create_new(true)
             .mode(mode)
             .open(path)
             .and_then(|mut file| file.write_all(text).and_then(|()| file.sync_all()))
-            .map_err(Error::output(path))?;
-    }
-    Ok(())
+            .map_err(Error::output(path))
+    };
+    write(secret, 0o600, &texts.0)?;
+    write(public, 0o644, &texts.1).inspect_err(|_| {
+        // Half a pair is of no use, and would stand in the way of the next.
+        let _ = fs::remove_file(secret);
+    })
 }
 
 /// Signs a text; the comment is signed with it.
@@ -138,26 +149,37 @@ pub fn sign(key: &SecretKey, text: &[u8], comment: &str) -> Result<Vec<u8>> {
         .map_err(|error| Error::Internal(format!("a signature: {error}")))
 }
 
+/// Why a text is not signed by one of the keys, in words.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unsigned {
+    /// Another key signed it.
+    ByAnother(String),
+    /// The signature is none, or none of this text: one of the two may be older than the other.
+    Apart(String),
+}
+
 /// Demands that a signature is one of the text by one of the keys, its comment included; the key's id.
 ///
 /// # Errors
 ///
-/// Why it is none, in words.
+/// Why it is none.
 pub fn verify(
     keys: &[PublicKey],
     text: &[u8],
     signature: &[u8],
-) -> std::result::Result<String, String> {
+) -> std::result::Result<String, Unsigned> {
     let signature = std::str::from_utf8(signature).ok().filter(|text| has_its_lines(text));
     let signature = signature.and_then(|text| SignatureBox::from_string(text).ok());
-    let signature = signature.ok_or("its signature is none of minisign's")?;
+    let none = || Unsigned::Apart("its signature is none of minisign's".into());
+    let signature = signature.ok_or_else(none)?;
     let signer = shown(signature.keynum());
     let Some(key) = keys.iter().find(|key| key.keynum() == signature.keynum()) else {
         let known: Vec<String> = keys.iter().map(|key| shown(key.keynum())).collect();
-        return Err(format!("signed by key {signer}, expected {}", known.join(" or ")));
+        let known = known.join(" or ");
+        return Err(Unsigned::ByAnother(format!("signed by key {signer}, expected {known}")));
     };
     minisign::verify(key, &signature, Cursor::new(text), true, false, false)
-        .map_err(|error| format!("key {signer} did not sign this: {error}"))?;
+        .map_err(|error| Unsigned::Apart(format!("key {signer} did not sign this: {error}")))?;
     Ok(signer)
 }
 
@@ -207,7 +229,7 @@ mod tests {
         let (found, expected) = (shown(other.pk.keynum()), shown(ours.pk.keynum()));
         assert_eq!(
             verify(std::slice::from_ref(&ours.pk), b"text", &signature),
-            Err(format!("signed by key {found}, expected {expected}"))
+            Err(Unsigned::ByAnother(format!("signed by key {found}, expected {expected}")))
         );
     }
 }

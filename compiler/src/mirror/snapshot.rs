@@ -28,6 +28,7 @@ use crate::{
     error::{Error, Result},
     output::remove_tree,
     progress::Progress,
+    shown::shown_text,
 };
 
 /// What the names of directories begin with in which snapshots are fetched; they outlast the run.
@@ -58,7 +59,8 @@ pub fn fetch_manifest(host: &Host, publication: &Publication, bytes_max: u64) ->
     let text = host
         .whole(&path, &Part::Whole(published.manifest_bytes))
         .map_err(|fault| host.error(&path, fault))?;
-    let manifest = Manifest::read(&text).map_err(|error| damaged(error.to_string()))?;
+    let manifest =
+        Manifest::read(&text).map_err(|error| damaged(shown_text(&error.to_string())))?;
     if manifest.root != published.root {
         let (found, expected) = (&manifest.root, &published.root);
         return Err(damaged(format!("root hash {found}, expected {expected} as it was published")));

@@ -9,15 +9,17 @@ use pinakes_format::publication::{PUBLICATION, PUBLICATION_BYTES_MAX, Publicatio
 use super::{
     SIGNATURE,
     host::{Fault, Host, Part},
-    signature::{SIGNATURE_BYTES_MAX, verify},
+    signature::{SIGNATURE_BYTES_MAX, Unsigned, verify},
 };
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    shown::shown_text,
+};
 
-/// How often a publication and its signature are asked for until they belong together: a host may be
-/// between exchanging the one and the other.
-const TRIES: u32 = 4;
 /// The first pause between two tries; each is twice the one before.
 const PAUSE_FIRST: Duration = Duration::from_millis(500);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_secs(8);
 /// How far in the future a publication may be, in days: clocks differ.
 const AHEAD_DAYS_MAX: i64 = 1;
 
@@ -31,7 +33,9 @@ pub struct Fetched {
     pub signer: Option<String>,
 }
 
-/// Fetches the publication of a host. With keys it must be signed by one of them.
+/// Fetches the publication of a host. With keys it must be signed by one of them. A publication and a
+/// signature that do not belong together are asked for again until the host's patience is over: one of them
+/// may be uploaded, and the other not yet.
 ///
 /// # Errors
 ///
@@ -39,9 +43,9 @@ pub struct Fetched {
 pub fn fetch(host: &Host, keys: &[PublicKey]) -> Result<Fetched> {
     let untrusted = |reason: String| Error::Untrusted { url: host.shown(PUBLICATION), reason };
     let whole = |path, bytes_max| host.whole(path, &Part::UpTo(bytes_max));
-    let mut pause = PAUSE_FIRST;
-    let mut last: Option<(Vec<u8>, Vec<u8>, String)> = None;
-    for _ in 0..TRIES {
+    let patience = host.timeout();
+    let (mut pause, mut waited) = (PAUSE_FIRST, Duration::ZERO);
+    loop {
         let text = whole(PUBLICATION, PUBLICATION_BYTES_MAX)
             .map_err(|fault| host.error(PUBLICATION, fault))?;
         if keys.is_empty() {
@@ -58,28 +62,26 @@ pub fn fetch(host: &Host, keys: &[PublicKey]) -> Result<Fetched> {
             Ok(signer) => {
                 return Ok(Fetched { publication: read(host, &text)?, text, signer: Some(signer) });
             }
-            Err(reason) => {
-                let is_same = last.is_some_and(|(before, signed, _)| {
-                    (before, signed) == (text.clone(), signature.clone())
-                });
-                last = Some((text, signature, reason));
-                // Twice the same two: they are not being exchanged.
-                if is_same {
-                    break;
-                }
+            Err(Unsigned::ByAnother(reason)) => return Err(untrusted(reason)),
+            Err(Unsigned::Apart(reason)) if waited >= patience => {
+                let seconds = patience.as_secs();
+                return Err(untrusted(format!(
+                    "{reason}, asked for {seconds} s; or an upload is under way: run again when it is done"
+                )));
             }
+            Err(Unsigned::Apart(_)) => {}
         }
-        thread::sleep(pause);
-        pause *= 2;
+        let next = pause.min(patience - waited);
+        thread::sleep(next);
+        waited += next;
+        pause = (pause * 2).min(PAUSE_MAX);
     }
-    let reason = last.map(|(_, _, reason)| reason).unwrap_or_default();
-    Err(untrusted(reason))
 }
 
 fn read(host: &Host, text: &[u8]) -> Result<Publication> {
     Publication::read(text).map_err(|error| Error::Damaged {
         path: host.shown(PUBLICATION).into(),
-        reason: error.to_string(),
+        reason: shown_text(&error.to_string()),
     })
 }
 

@@ -7,12 +7,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::snapshot::{Snapshot, seize};
+use pinakes_format::{
+    manifest::{FileEntry, MANIFEST, Manifest},
+    snapshot::seize,
+};
 use rayon::prelude::*;
 
 use super::{CURRENT, current, history, remove_tree, unfinished};
 use crate::{
     error::{Error, Result},
+    mirror::place::open_regular,
     shown::shown,
 };
 
@@ -29,7 +33,7 @@ pub(crate) fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Resul
     let before = current(snapshots);
     history::note(snapshots, id)?;
     // The same id is the same bytes, unless a disk lost some.
-    if place.exists() && !is_whole(&place) {
+    if place.exists() && !is_as(finished, &place) {
         set_aside(snapshots, &place, id).map_err(Error::output(&place))?;
     }
     let is_new = !place.exists();
@@ -57,17 +61,46 @@ pub(crate) fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Resul
     Ok(place)
 }
 
-/// Whether every file of a snapshot has the hash that its manifest says. Cost: reads all of it.
-fn is_whole(place: &Path) -> bool {
-    let Ok(snapshot) = Snapshot::open(place) else { return false };
-    snapshot.manifest().files.par_iter().all(|entry| {
+/// Whether a snapshot that is in its place is whole, by the manifest of one that is finished.
+fn is_as(finished: &Path, place: &Path) -> bool {
+    let manifest = fs::read(finished.join(MANIFEST)).ok();
+    let manifest = manifest.and_then(|text| Manifest::read(&text).ok());
+    manifest.is_some_and(|manifest| is_whole(place, &manifest, |_| ()))
+}
+
+/// Has `current` lead to a snapshot that is in its place, and whole; its path.
+///
+/// # Errors
+///
+/// Where the system refuses; `current` is then what it was.
+pub(crate) fn lead_to(snapshots: &Path, id: &str) -> Result<PathBuf> {
+    let before = current(snapshots);
+    history::note(snapshots, id)?;
+    // Where it leads there already, too: by a link that is another servers know that there is news of it.
+    point(snapshots, id).map_err(|error| {
+        if current(snapshots) != before {
+            take_back(snapshots, before.as_deref());
+        }
+        Error::output(snapshots.join(CURRENT))(error)
+    })?;
+    Ok(snapshots.join(id))
+}
+
+/// Whether what lies in a snapshot's place is what a manifest lists, byte for byte. Cost: reads all of it;
+/// `look` is told of the bytes as they are read.
+pub(crate) fn is_whole(place: &Path, manifest: &Manifest, look: impl Fn(u64) + Sync) -> bool {
+    let has_hash = |entry: &FileEntry| -> io::Result<bool> {
+        let file = open_regular(&place.join(&entry.path))?;
+        if file.metadata()?.len() != entry.size_bytes {
+            return Ok(false);
+        }
         let mut hasher = blake3::Hasher::new();
-        let hashed = File::open(place.join(&entry.path)).and_then(|file| {
-            hasher.update_reader(file)?;
-            Ok(())
-        });
-        hashed.is_ok() && hasher.finalize().to_hex().as_str() == entry.blake3
-    })
+        hasher.update_reader(file)?;
+        look(entry.size_bytes);
+        Ok(hasher.finalize().to_hex().as_str() == entry.blake3)
+    };
+    fs::read(place.join(MANIFEST)).is_ok_and(|text| text == manifest.text())
+        && manifest.files.par_iter().all(|entry| has_hash(entry).unwrap_or(false))
 }
 
 /// Takes a damaged snapshot out of the way of the whole one, whoever has it open: they keep its files.

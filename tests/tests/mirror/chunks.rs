@@ -153,17 +153,60 @@ fn what_was_begun_in_vain_goes_once_another_is_there() {
 }
 
 #[test]
-fn a_snapshot_that_is_here_and_damaged_is_not_taken_for_it() {
-    let place = Place::with(Edition::Tiny);
+fn a_snapshot_that_is_here_and_damaged_is_mended_chunk_by_chunk() {
+    let place = Place::with(Edition::Old);
     let host = place.host();
-    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
-    let there = place.out().join(Edition::Tiny.id());
+    place.demand(Edition::Old, &place.pull(&host.url(), &[]));
+    let there = place.out().join(Edition::Old.id());
+    let paths = ["outputs/records", "outputs/ids", "strings"].map(|path| there.join(path));
+    let flip = |path: &PathBuf, at: usize| {
+        let mut bytes = fs::read(path).unwrap();
+        bytes[at] ^= 1;
+        fs::write(path, bytes).unwrap();
+    };
+    let chunk = 65_536;
+    let beside = ["publication.json", "publication.json.minisig"]
+        .map(|name| fs::metadata(place.tree().join(name)).unwrap().len());
+    let beside: u64 =
+        beside.iter().sum::<u64>() + fs::metadata(there.join("manifest.json")).unwrap().len();
+    let cases: [(&str, &dyn Fn(), u64); 5] = [
+        ("one chunk", &|| flip(&paths[0], 3 * chunk + 7), chunk as u64),
+        ("two", &|| (flip(&paths[0], 0), flip(&paths[0], 2 * chunk)).0, 2 * chunk as u64),
+        (
+            "cut short",
+            &|| fs::write(&paths[1], "x").unwrap(),
+            fs::metadata(&paths[1]).unwrap().len(),
+        ),
+        ("gone", &|| fs::remove_file(&paths[2]).unwrap(), fs::metadata(&paths[2]).unwrap().len()),
+        ("no manifest", &|| fs::write(there.join("manifest.json"), "{}").unwrap(), u64::MAX),
+    ];
+    for (what, damage, fetched_bytes) in cases {
+        make_writable(&there);
+        damage();
+        host.take_sent_bytes();
+        let pulled = place.pull(&host.url(), &[]);
+        place.demand(Edition::Old, &pulled);
+        let says = format!("`{}` was damaged; it is made anew\n", there.display());
+        assert!(pulled.stderr.contains(&says), "{what}: {}", pulled.stderr);
+        let levels = fs::metadata(there.join("hashes")).unwrap().len();
+        if fetched_bytes < u64::MAX {
+            assert_eq!(host.sent_bytes(), fetched_bytes + levels + beside, "{what}");
+        }
+        pinakes_format::snapshot::Snapshot::open(&there).unwrap().verify().unwrap();
+    }
+    // Another snapshot in its place is somebody's to look at.
+    let manifest = fs::read_to_string(there.join("manifest.json")).unwrap();
     make_writable(&there);
-    fs::write(there.join("strings"), "x").unwrap();
+    let mut other: pinakes_format::manifest::Manifest = serde_json::from_str(&manifest).unwrap();
+    other.files[0].size_bytes += 1;
+    other.seal();
+    fs::write(there.join("manifest.json"), other.text()).unwrap();
     let refused = place.pull(&host.url(), &["--quiet"]);
-    assert_eq!(refused.code, Some(8));
-    let end = format!("; remove `{}` and pull again\n", there.display());
-    assert!(refused.stderr.ends_with(&end), "{}", refused.stderr);
-    fs::remove_dir_all(&there).unwrap();
-    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
+    let error = format!(
+        "error: `{0}` has root hash {1}, expected {2}; remove `{0}` and pull again\n",
+        there.display(),
+        other.root,
+        crate::manifests::read(&place).root
+    );
+    assert_eq!((refused.code, refused.stderr), (Some(8), error));
 }

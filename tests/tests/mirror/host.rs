@@ -37,6 +37,8 @@ pub enum Does {
     Cuts(usize),
     /// So many bytes of the body are sent, and then nothing for good.
     Stalls(usize),
+    /// The connection is closed without a reply.
+    Leaves,
     /// A byte, and another after so long, for good.
     Drips(Duration),
     /// The body, and zeros for good, in chunks of HTTP's.
@@ -129,6 +131,10 @@ fn answer(stream: &TcpStream, tree: &std::path::Path, rule: &Rule, log: &Log) ->
     if let Does::Says(head, body) = &does {
         out.head(head)?;
         return out.body(body);
+    }
+    if matches!(does, Does::Leaves) {
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+        return None;
     }
     let read = match &does {
         Does::ServesOther(bytes) => Ok(bytes.clone()),

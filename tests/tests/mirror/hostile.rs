@@ -9,7 +9,7 @@ use pinakes_format::{manifest::FileEntry, publication::PUBLICATION};
 
 use crate::{
     host::{Asked, Does, Host},
-    place::{Edition, Place},
+    place::{Edition, Place, Run},
 };
 
 /// What makes a host that does wrong be given up at once.
@@ -158,22 +158,35 @@ fn what_a_host_does_wrong_is_named_and_nothing_is_published() {
         (&some, says("HTTP/1.1 204 No Content"), 3, ": 204 No Content".into()),
         (PUBLICATION, says("nonsense"), 3, String::new()),
     ];
-    for (path, does, code, reason) in cases {
-        let what = format!("{path} {does:?}").chars().take(100).collect::<String>();
-        let host = with(&place, path, does);
-        let begun = Instant::now();
-        let pulled = place.pull(&host.url(), &HASTY);
-        println!("{what}: {:?}: {}", begun.elapsed(), pulled.stderr);
-        if !reason.is_empty() {
-            let space = if reason.starts_with(':') { "" } else { " " };
-            let url = host.url();
-            place.demand_refusal(&pulled, code, &format!("`{url}/{path}`{space}{reason}"));
+    // Side by side, each with a mirror of its own: what takes time is waiting.
+    std::thread::scope(|scope| {
+        for (path, does, code, reason) in cases {
+            let (tree, pubkey) = (place.tree(), place.pubkey("ours"));
+            scope.spawn(move || {
+                let mirror = Place::new();
+                std::os::unix::fs::symlink(tree, mirror.tree()).unwrap();
+                fs::copy(pubkey, mirror.pubkey("ours")).unwrap();
+                demand_given_up(&mirror, path, does, code, &reason);
+            });
         }
-        assert_eq!(pulled.code, Some(code), "{what}");
-        assert!(begun.elapsed() < Duration::from_secs(25), "{what}: {:?}", begun.elapsed());
-        // Each begins anew: what the one before fetched is not what this one is about.
-        let _ = fs::remove_dir_all(place.out());
+    });
+}
+
+/// Demands that a host that does something to one path is given up, soon, for a reason; for any where it is
+/// empty.
+fn demand_given_up(mirror: &Place, path: &str, does: Does, code: i32, reason: &str) {
+    let what = format!("{path} {does:?}").chars().take(100).collect::<String>();
+    let host = with(mirror, path, does);
+    let begun = Instant::now();
+    let pulled = mirror.pull(&host.url(), &HASTY);
+    println!("{what}: {:?}: {}", begun.elapsed(), pulled.stderr);
+    if !reason.is_empty() {
+        let space = if reason.starts_with(':') { "" } else { " " };
+        let url = host.url();
+        mirror.demand_refusal(&pulled, code, &format!("`{url}/{path}`{space}{reason}"));
     }
+    assert_eq!(pulled.code, Some(code), "{what}");
+    assert!(begun.elapsed() < Duration::from_secs(25), "{what}: {:?}", begun.elapsed());
 }
 
 #[test]
@@ -196,6 +209,7 @@ fn parts_that_are_not_what_was_asked_for_are_refused() {
             format!("sends `bytes 0-{}/*`", first - 1),
         ),
         ("X: y".into(), "sends ``".into()),
+        (format!("Content-Range: {}", "A".repeat(9_000)), format!("sends `{}…`", "A".repeat(200))),
     ];
     for (head, found) in cases {
         let head = format!("HTTP/1.1 206 Partial Content\r\n{head}\r\nContent-Length: 5");
@@ -208,24 +222,139 @@ fn parts_that_are_not_what_was_asked_for_are_refused() {
 
 #[test]
 fn what_goes_wrong_now_and_then_is_asked_for_again() {
-    let place = Place::with(Edition::Old);
     let wrongs = [
         Does::Cuts(100_000),
+        Does::Leaves,
         says("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0"),
-        says("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0"),
+        says("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\nContent-Length: 0"),
+        // Half a head, after which nothing comes.
         says(""),
     ];
-    for wrong in wrongs {
-        let text = format!("{wrong:?}");
-        let host = Host::that(place.tree(), move |asked| {
-            // Every file's first request, whatever it asks for.
-            if asked.before == 0 { wrong.clone() } else { Does::Serves }
+    // Side by side: all that takes time is waiting.
+    std::thread::scope(|scope| {
+        for wrong in wrongs {
+            scope.spawn(move || {
+                let place = Place::with(Edition::Old);
+                let text = format!("{wrong:?}");
+                let host = Host::that(place.tree(), move |asked| {
+                    // Every file's first request, whatever it asks for.
+                    if asked.before == 0 { wrong.clone() } else { Does::Serves }
+                });
+                let more = ["--connections", "128", "--timeout", "1"];
+                let pulled = place.pull(&host.url(), &more);
+                println!("{text}");
+                place.demand(Edition::Old, &pulled);
+            });
+        }
+    });
+}
+
+#[test]
+fn a_host_is_left_alone_for_as_long_as_it_asks_for_within_bounds() {
+    let place = Place::with(Edition::Tiny);
+    // What it asks for, what is waited for at most, and how long a pull that succeeds takes at least.
+    for (asked, timeout, least) in [("1", "30", 1), ("99999", "1", 1)] {
+        let head = format!("HTTP/1.1 503 Busy\r\nRetry-After: {asked}\r\nContent-Length: 0");
+        let host = Host::that(place.tree(), move |asked| match asked.before {
+            0 if asked.path == PUBLICATION => says(&head),
+            _ => Does::Serves,
         });
-        let pulled = place.pull(&host.url(), &["--connections", "32"]);
-        println!("{text}");
-        place.demand(Edition::Old, &pulled);
+        let begun = Instant::now();
+        place.demand(Edition::Tiny, &place.pull(&host.url(), &["--timeout", timeout]));
+        let took = begun.elapsed();
+        assert!(took >= Duration::from_secs(least), "{asked}: {took:?}");
+        assert!(took < Duration::from_secs(25), "{asked}: {took:?}");
         crate::server::make_writable(&place.out());
         fs::remove_dir_all(place.out()).unwrap();
+    }
+}
+
+/// Demands that a terminal is told nothing but text, on lines of which none is the host's, and little.
+#[track_caller]
+fn demand_text(pulled: &Run, what: &str) {
+    let orders = |character: &char| character.is_control() && *character != '\n';
+    let Run { stderr, .. } = pulled;
+    assert_eq!(stderr.chars().find(orders), None, "{what}: {stderr:?}");
+    assert!(stderr.len() < 1_000 && stderr.lines().count() == 1, "{what}: {stderr:?}");
+    assert!(stderr.starts_with("error: "), "{what}: {stderr:?}");
+}
+
+#[test]
+fn what_a_host_says_orders_no_terminal_and_fills_none() {
+    let place = Place::with(Edition::Tiny);
+    let id = Edition::Tiny.id();
+    let evil =
+        format!("\u{1b}]0;pwned\u{7}\u{9b}31m\r\nerror: all is well\u{202e}{}", "A".repeat(9_000));
+    let member = serde_json::to_string(&evil).unwrap();
+    let tree = place.tree();
+    let read = |path: &str| fs::read_to_string(tree.join(path)).unwrap();
+    let text = read(PUBLICATION);
+    let manifest = format!("snapshots/{id}/manifest.json");
+    let other = |from: &str, to: &str| text.replacen(from, to, 1);
+    let root = |text: &str| {
+        let (_, rest) = text.split_once("\"root\": \"").unwrap();
+        rest[..64].to_owned()
+    };
+    // In publications that our key signs.
+    for (what, text) in [
+        ("a member that none has", other("{", &format!("{{{member}: 1,"))),
+        ("a value", other(&format!("\"{}\"", root(&text)), &member)),
+        (
+            "a value of another type",
+            other("\"publication_version\": 1", &format!("\"publication_version\": {member}")),
+        ),
+        ("a moment", other("\"expires\": \"", &format!("\"licence\": {member},\"expires\": \""))),
+        ("no JSON", evil.clone()),
+    ] {
+        place.sign(text.as_bytes());
+        let pulled = place.pull(&place.host().url(), &HASTY);
+        demand_text(&pulled, what);
+        assert_eq!(pulled.code, Some(5), "{what}");
+    }
+    place.sign(text.as_bytes());
+    // In what is named by it, or in the head of a reply.
+    let manifest_bytes = read(&manifest).len();
+    let mut padded = format!("{{{member}: 1").into_bytes();
+    padded.resize(manifest_bytes - 1, b' ');
+    padded.push(b'}');
+    let raw = "\u{1b}[2J\u{9b}31m";
+    let long = "A".repeat(9_000);
+    for (path, what, does) in [
+        (&*manifest, "a manifest", Does::ServesOther(padded)),
+        (PUBLICATION, "a reason", says(&format!("HTTP/1.1 403 {raw}{long}\r\nContent-Length: 0"))),
+        (PUBLICATION, "a status", says(&format!("{raw} 200 OK\r\nContent-Length: 0"))),
+        (
+            PUBLICATION,
+            "a redirect",
+            says(&format!(
+                "HTTP/1.1 302 Found\r\nLocation: http://{raw}{long}/\r\nContent-Length: 0"
+            )),
+        ),
+        (
+            PUBLICATION,
+            "a redirect elsewhere",
+            says(&format!("HTTP/1.1 302 Found\r\nLocation: gopher://{long}/\r\nContent-Length: 0")),
+        ),
+        (
+            PUBLICATION,
+            "a coding",
+            says(&format!("HTTP/1.1 200 OK\r\nContent-Encoding: {raw}{long}\r\nContent-Length: 0")),
+        ),
+        (
+            PUBLICATION,
+            "a visible coding",
+            says(&format!("HTTP/1.1 200 OK\r\nContent-Encoding: {long}\r\nContent-Length: 0")),
+        ),
+        (PUBLICATION, "a length", says(&format!("HTTP/1.1 200 OK\r\nContent-Length: {raw}"))),
+        (
+            "publication.json.minisig",
+            "a signature",
+            Does::ServesOther(evil.as_bytes()[..3_000].to_vec()),
+        ),
+    ] {
+        let pulled = place.pull(&with(&place, path, does).url(), &HASTY);
+        demand_text(&pulled, what);
+        assert!(!pulled.stdout.contains('/'), "{what} was taken");
     }
 }
 

@@ -209,13 +209,61 @@ fn directories_that_others_may_write_are_refused() {
     let refused = pull(&objects);
     let place_of = objects.join(".pull");
     let error =
-        format!("error: `{}` is no directory; remove it and pull again\n", place_of.display());
+        format!("error: `{}` is no directory; remove it and run again\n", place_of.display());
+    assert_eq!((refused.code, refused.stderr), (Some(2), error));
+    // By a link to them neither.
+    fs::remove_file(objects.join(".pull")).unwrap();
+    let led_to = place.path().join("led-to");
+    symlink(&objects, &led_to).unwrap();
+    fs::set_permissions(&objects, fs::Permissions::from_mode(0o770)).unwrap();
+    let refused = pull(&led_to);
+    let error = format!("error: `{}` {may}\n", objects.display());
     assert_eq!((refused.code, refused.stderr), (Some(2), error));
     // What a link leads to is not written.
     let link = place.path().join("link");
     symlink(&out, &link).unwrap();
     let pulled = run(&["pull", &host.url(), "--out", link.to_str().unwrap(), "--quiet"]);
     assert_eq!(pulled.code, Some(2), "{}", pulled.stderr);
+}
+
+#[test]
+fn directories_within_that_others_may_write_or_lead_elsewhere_are_refused() {
+    let place = Place::with(Edition::Tiny);
+    let host = place.host();
+    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
+    let outside = place.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    let [tree, out] = [place.tree(), place.out()];
+    for (directory, name) in
+        [(&out, "publications"), (&tree, "publications"), (&tree, "snapshots"), (&tree, "objects")]
+    {
+        let within = directory.join(name);
+        let refuse = |reason: &str| {
+            let refused = match directory == &out {
+                true => place.pull(&host.url(), &["--quiet"]),
+                false => place.try_publish(Edition::Tiny, &[]),
+            };
+            let error = format!("error: `{}` {reason}\n", within.display());
+            assert_eq!((refused.code, refused.stderr), (Some(2), error));
+        };
+        for mode in [0o775, 0o757, 0o1777] {
+            fs::set_permissions(&within, fs::Permissions::from_mode(mode)).unwrap();
+            refuse(
+                "may be written by others than its owner, who could exchange what was verified; give \
+                 another, or make it yours (`chmod go-w`)",
+            );
+        }
+        let aside = place.path().join("aside");
+        fs::rename(&within, &aside).unwrap();
+        symlink(&outside, &within).unwrap();
+        refuse("is no directory; remove it and run again");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+        fs::remove_file(&within).unwrap();
+        fs::rename(&aside, &within).unwrap();
+        fs::set_permissions(&within, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    place.publish(Edition::Tiny, &[]);
+    place.demand(Edition::Tiny, &place.pull(&host.url(), &["--quiet"]));
 }
 
 #[test]

@@ -5,7 +5,10 @@ use std::fs;
 use pinakes_format::publication::PUBLICATION;
 use pinakes_tests::write_files;
 
-use crate::place::{Edition, Place};
+use crate::{
+    host::{Does, Host},
+    place::{Edition, Place},
+};
 
 const SIGNATURE: &str = "publication.json.minisig";
 
@@ -39,13 +42,17 @@ fn what_we_did_not_sign_is_refused() {
         signed.unwrap().to_string()
     };
     let (ours, other) = (id_of(&place, "ours"), id_of(&place, "other"));
-    let not_this = format!("key {ours} did not sign this: Signature verification failed");
+    // What may be an upload under way is asked for again until the host's time is over.
+    let apart = |reason: &str| {
+        format!("{reason}, asked for 1 s; or an upload is under way: run again when it is done")
+    };
+    let not_this = apart(&format!("key {ours} did not sign this: Signature verification failed"));
     let cut = |line: usize, digits: usize| {
         let lines: Vec<&str> = signature.lines().collect();
         let last = &lines[line][..lines[line].len() - digits];
         signature.replace(lines[line], last)
     };
-    let none = "its signature is none of minisign's";
+    let none = apart("its signature is none of minisign's");
     let cases = [
         (
             "another's",
@@ -60,18 +67,27 @@ fn what_we_did_not_sign_is_refused() {
             "with another comment",
             text.clone(),
             changed(&signature, 2),
-            format!("key {ours} did not sign this: Comment signature verification failed"),
+            apart(&format!("key {ours} did not sign this: Comment signature verification failed")),
         ),
-        ("with half a global signature", text.clone(), cut(3, 44), none.into()),
-        ("without its lines", text.clone(), signature.replace('\n', " "), none.into()),
-        ("that is empty", text.clone(), String::new(), none.into()),
+        ("with half a global signature", text.clone(), cut(3, 44), none.clone()),
+        ("without its lines", text.clone(), signature.replace('\n', " "), none.clone()),
+        ("that is empty", text.clone(), String::new(), none),
     ];
-    for (what, text, signature, reason) in cases {
-        write_files(&place.tree(), [(PUBLICATION, text), (SIGNATURE, signature)]);
-        let pulled = place.pull(&host.url(), &["--quiet"]);
-        println!("{what}");
-        place.demand_refusal(&pulled, 9, &untrusted(&host.url(), &reason));
-    }
+    // Side by side: most of them are waited for.
+    std::thread::scope(|scope| {
+        for (what, text, signature, reason) in cases {
+            let pubkey = place.pubkey("ours");
+            scope.spawn(move || {
+                let mirror = Place::new();
+                fs::copy(pubkey, mirror.pubkey("ours")).unwrap();
+                write_files(&mirror.tree(), [(PUBLICATION, text), (SIGNATURE, signature)]);
+                let host = mirror.host();
+                let pulled = mirror.pull(&host.url(), &["--quiet", "--timeout", "1"]);
+                println!("{what}");
+                mirror.demand_refusal(&pulled, 9, &untrusted(&host.url(), &reason));
+            });
+        }
+    });
     fs::remove_file(place.tree().join(SIGNATURE)).unwrap();
     let pulled = place.pull(&host.url(), &["--quiet"]);
     let reason = format!("it is not signed: there is no `{SIGNATURE}`");
@@ -87,6 +103,19 @@ fn what_we_did_not_sign_is_refused() {
             host.url()
         )
     );
+}
+
+#[test]
+fn an_upload_under_way_is_waited_for() {
+    let place = Place::with(Edition::Tiny);
+    let before = fs::read(place.tree().join(SIGNATURE)).unwrap();
+    place.publish(Edition::Old, &[]);
+    let host = Host::that(place.tree(), move |asked| match asked.before {
+        0 | 1 if asked.path == SIGNATURE => Does::ServesOther(before.clone()),
+        _ => Does::Serves,
+    });
+    place.demand(Edition::Old, &place.pull(&host.url(), &["--quiet"]));
+    assert_eq!(host.asked().iter().filter(|asked| asked.path == SIGNATURE).count(), 3);
 }
 
 #[test]

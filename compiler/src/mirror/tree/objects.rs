@@ -1,0 +1,104 @@
+//! The objects that a tree publishes: chosen by the snapshot's parts, and linked once more before.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::{integrity::read_levels, publication::PublishedObjects};
+use rayon::prelude::*;
+
+use super::{
+    super::{
+        list::{ListedObject, ObjectList},
+        object_path, objects,
+        place::{open_regular, put},
+    },
+    Tree, take,
+};
+use crate::{
+    error::{Error, Result},
+    object::{Object, file::OBJECT_VERSION},
+};
+
+impl Tree<'_> {
+    /// Puts the objects that the snapshot was linked from into the tree, after linking them once more:
+    /// only what links to the same root hash is of use to a mirror.
+    ///
+    /// # Errors
+    ///
+    /// Where they link to anything else, or cannot be put there.
+    pub fn put_objects(&self, directory: &Path) -> Result<PublishedObjects> {
+        let chosen = self.choose(directory)?;
+        let (places, opened): (Vec<PathBuf>, Vec<Object>) = chosen.into_iter().unzip();
+        let progress = self.asked.progress;
+        objects::link(&opened, self.manifest, self.lock, self.asked.memory_bytes, progress)?;
+        drop(opened);
+
+        let mut hashes = Vec::new();
+        let mut listed = Vec::new();
+        for place in &places {
+            let file = open_regular(place).map_err(Error::input(place))?;
+            let (root, size_bytes) =
+                read_levels(&file, &mut hashes).map_err(Error::input(place))?;
+            let blake3 = root.to_hex().to_string();
+            let name = place.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let to = self.at(&object_path(&blake3, "object"));
+            if fs::symlink_metadata(&to).map(|found| found.len()).ok() != Some(size_bytes) {
+                take(file, &to, &blake3)?;
+            }
+            listed.push(ListedObject { name, size_bytes, blake3 });
+        }
+        let hashes_blake3 = blake3::hash(&hashes).to_hex().to_string();
+        put(&self.at(&object_path(&hashes_blake3, "hashes")), &hashes)?;
+        let list = ObjectList { object_version: OBJECT_VERSION, hashes_blake3, objects: listed };
+        let text = list.text();
+        ObjectList::read(&text)
+            .map_err(|reason| Error::Input { path: directory.into(), reason })?;
+        let list_blake3 = blake3::hash(&text).to_hex().to_string();
+        put(&self.at(&object_path(&list_blake3, "json")), &text)?;
+        self.say("objects", &format!("{} link to the same root hash", list.objects.len()));
+        let list_bytes = text.len() as u64;
+        self.warn_large("the list of objects", list_bytes);
+        Ok(PublishedObjects { list_bytes, list_blake3 })
+    }
+
+    /// The objects of the snapshot's parts, ascending by name.
+    fn choose(&self, directory: &Path) -> Result<Vec<(PathBuf, Object)>> {
+        let refused = |reason: String| Error::Input { path: directory.to_owned(), reason };
+        let mut places: Vec<PathBuf> = fs::read_dir(directory)
+            .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>())
+            .map_err(Error::input(directory))?;
+        places.retain(|place| place.extension().is_some_and(|extension| extension == "object"));
+        places.sort();
+        let wanted: BTreeSet<&str> =
+            self.manifest.source.parts.iter().map(String::as_str).collect();
+        let opened: Vec<Option<Object>> = places
+            .par_iter()
+            .map(|place| Object::open(place).map_err(Error::input(place)))
+            .collect::<Result<_>>()?;
+        let chosen: Vec<(PathBuf, Object)> = places
+            .into_iter()
+            .zip(opened)
+            .filter_map(|(place, object)| Some((place, object?)))
+            .filter(|(_, object)| wanted.contains(object.part()))
+            .collect();
+        let mut found = BTreeSet::new();
+        for (_, object) in &chosen {
+            if !found.insert(object.part()) {
+                return Err(refused(format!(
+                    "holds two objects of part {}, compiled with different options; compile into a \
+                     directory of its own",
+                    object.part()
+                )));
+            }
+        }
+        match wanted.iter().find(|part| !found.contains(*part)) {
+            Some(part) => Err(refused(format!(
+                "holds no object of part {part}, of which the snapshot was linked"
+            ))),
+            None => Ok(chosen),
+        }
+    }
+}

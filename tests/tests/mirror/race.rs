@@ -1,0 +1,85 @@
+//! Directories that are exchanged for others while they are read: what comes of it is one of them, or
+//! nothing.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+use pinakes_format::{
+    publication::{PUBLICATION, Publication},
+    snapshot::Snapshot,
+};
+use pinakes_tests::{files_below, write_files};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use crate::place::{Edition, Place, run};
+
+/// Has two names change places, for as long as something is done.
+fn exchanging<T>(one: &Path, other: &Path, work: impl FnOnce() -> T) -> T {
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Relaxed) {
+                renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
+                std::thread::yield_now();
+            }
+        });
+        let worked = work();
+        is_done.store(true, Relaxed);
+        worked
+    })
+}
+
+/// Two snapshots in directories of the same length of name, and a link to the second.
+fn copies(place: &Place) -> [PathBuf; 3] {
+    let [old, new, link] = ["old", "new", "link"].map(|name| place.path().join(name));
+    write_files(&old, files_below(&Edition::Old.snapshot()));
+    write_files(&new, files_below(&Edition::New.snapshot()));
+    symlink(&new, &link).unwrap();
+    [old, new, link]
+}
+
+#[test]
+fn a_snapshot_exchanged_while_it_is_opened_is_one_of_the_two_or_refused() {
+    let place = Place::new();
+    let [old, new, link] = copies(&place);
+    let roots = [&old, &new].map(|path| Snapshot::open(path).unwrap().manifest().root.clone());
+    for other in [&new, &link] {
+        let whole = exchanging(&old, other, || {
+            let mut whole = 0;
+            for _ in 0..100 {
+                let Ok(snapshot) = Snapshot::open(&old) else { continue };
+                assert!(roots.contains(&snapshot.manifest().root));
+                // Every byte of it is the manifest's, or it is found out.
+                whole += usize::from(snapshot.verify().is_ok());
+            }
+            whole
+        });
+        println!("{whole} of 100 were whole");
+    }
+}
+
+#[test]
+fn a_snapshot_exchanged_while_it_is_published_is_published_whole_or_not_at_all() {
+    let place = Place::new();
+    let [old, new, link] = copies(&place);
+    let (tree, mut published) = (place.tree(), 0);
+    for other in [&new, &link] {
+        for _ in 0..10 {
+            let args = ["publish".as_ref(), old.as_os_str(), "--to".as_ref(), tree.as_os_str()];
+            let ran = exchanging(&old, other, || run(&[&args[..], &["--quiet".as_ref()]].concat()));
+            assert!(matches!(ran.code, Some(0 | 3 | 8)), "{:?}: {}", ran.code, ran.stderr);
+            published += usize::from(ran.code == Some(0));
+            let Ok(text) = fs::read(tree.join(PUBLICATION)) else { continue };
+            let id = Publication::read(&text).unwrap().snapshot.id;
+            let is_it = |edition: &Edition| edition.id() == id;
+            let edition = [Edition::Old, Edition::New].into_iter().find(is_it).unwrap();
+            let found = files_below(&tree.join("snapshots").join(&id));
+            assert!(found == files_below(&edition.snapshot()), "{id} is mixed");
+        }
+    }
+    println!("{published} of 20 were published");
+}

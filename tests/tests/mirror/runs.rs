@@ -1,0 +1,239 @@
+//! Runs as whoever starts them sees them: reports, signals, umasks, keys, and what is said of them.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use pinakes_tests::program;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::{
+    host::{Does, Host},
+    place::{Edition, Place, run},
+};
+
+/// What a report says of a run, but for what differs from run to run.
+fn said(report: &Value) -> Value {
+    let names = [
+        "state",
+        "command",
+        "exit_code",
+        "error",
+        "snapshot",
+        "snapshot_id",
+        "version",
+        "was_here",
+        "is_stale",
+        "held_back",
+        "kept_bytes",
+        "copied_bytes",
+    ];
+    names.map(|name| (name.to_owned(), report[name].clone())).into_iter().collect()
+}
+
+#[test]
+fn reports_say_what_was_published_pulled_and_refused() {
+    let place = Place::new();
+    let at = |name: &str| place.path().join(name).into_os_string().into_string().unwrap();
+    let (report, textfile) = (at("report.json"), at("pinakes.prom"));
+    let files = ["--report", &report, "--textfile", &textfile];
+    let read = || -> (Value, String) {
+        let text = fs::read_to_string(&textfile).unwrap();
+        (serde_json::from_slice(&fs::read(&report).unwrap()).unwrap(), text)
+    };
+    let (id, version) = (Edition::Tiny.id(), "2026-01-10T08:15:30.123456Z");
+    let expected = |command: &str, snapshot: &str, was_here: bool| {
+        json!({
+            "state": "done", "command": command, "exit_code": 0, "error": null, "snapshot": snapshot,
+            "snapshot_id": id, "version": version, "was_here": was_here, "is_stale": false,
+            "held_back": null, "kept_bytes": 0, "copied_bytes": 0,
+        })
+    };
+    place.publish(Edition::Tiny, &files);
+    let (published, text) = read();
+    let tree = place.tree().join("publication.json");
+    assert_eq!(said(&published), expected("publish", tree.to_str().unwrap(), false));
+    for line in
+        ["pinakes_publish_exit_code 0\n", "pinakes_publish_version_timestamp_seconds 1768032930\n"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+    let host = place.host();
+    let out = place.out().join(&id);
+    for was_here in [false, true] {
+        host.take_sent_bytes();
+        let pulled = place.pull(&host.url(), &files);
+        place.demand(Edition::Tiny, &pulled);
+        let (report, text) = read();
+        assert_eq!(said(&report), expected("pull", out.to_str().unwrap(), was_here));
+        assert_eq!(report["fetched_bytes"], json!(host.sent_bytes()));
+        assert_eq!(report["requests"], json!(host.asked().len()));
+        assert_eq!(report["signer"].as_str().map(str::len), Some(16));
+        for line in [
+            "pinakes_pull_exit_code 0\n".to_owned(),
+            "pinakes_pull_held_back 0\n".to_owned(),
+            format!("pinakes_pull_fetched_bytes {}\n", host.sent_bytes()),
+        ] {
+            assert!(text.contains(&line), "{text}");
+        }
+        let last = pulled.stderr.lines().last().unwrap();
+        let what = if was_here { "   is here" } else { " published" };
+        let begins = format!("{what} {}: version {version}, expires ", out.display());
+        assert!(last.starts_with(&begins), "{}", pulled.stderr);
+    }
+    fs::write(place.tree().join("publication.json"), "{").unwrap();
+    let refused = place.pull(&host.url(), &[&files[..], &["--timeout", "1", "--quiet"]].concat());
+    let (report, text) = read();
+    let error = refused.stderr.strip_prefix("error: ").unwrap().trim_end();
+    assert_eq!((&report["state"], &report["error"]), (&json!("failed"), &json!(error)));
+    assert_eq!((&report["exit_code"], &report["snapshot"]), (&json!(9), &Value::Null));
+    assert!(text.contains("pinakes_pull_exit_code 9\n"), "{text}");
+}
+
+#[test]
+fn what_keep_leaves_and_removes_is_said() {
+    let place = Place::with(Edition::Tiny);
+    let host = place.host();
+    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
+    let open =
+        pinakes_format::snapshot::Snapshot::open(&place.out().join(Edition::Tiny.id())).unwrap();
+    place.publish(Edition::Old, &[]);
+    let last = |pulled: &crate::place::Run| pulled.stderr.lines().last().unwrap().to_owned();
+    let pulled = place.pull(&host.url(), &["--keep", "1"]);
+    let left = format!("      left beyond --keep, since it is open: {}", Edition::Tiny.id());
+    assert_eq!((pulled.code, last(&pulled)), (Some(0), left));
+    drop(open);
+    let pulled = place.pull(&host.url(), &["--keep", "1"]);
+    let removed = format!("   removed snapshots: {}; objects: 0", Edition::Tiny.id());
+    assert_eq!((pulled.code, last(&pulled)), (Some(0), removed));
+}
+
+#[test]
+fn a_signal_ends_a_pull_and_what_was_fetched_is_kept() {
+    let place = Place::with(Edition::Old);
+    let records = format!("snapshots/{}/outputs/records", Edition::Old.id());
+    let pubkey = place.pubkey("ours").into_os_string().into_string().unwrap();
+    let report = place.path().join("report.json");
+    let more = ["--quiet", "--pubkey", &pubkey, "--report", report.to_str().unwrap()];
+    for (signal, code) in [(Signal::HUP, 129), (Signal::INT, 130), (Signal::TERM, 143)] {
+        let path = records.clone();
+        let host = Host::that(place.tree(), move |asked| {
+            if asked.path == path { Does::Stalls(100_000) } else { Does::Serves }
+        });
+        let mut command = place.pull_command(&host.url(), &more);
+        let pulling = command.stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while !host.asked().iter().any(|asked| asked.path == records) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "nothing is fetched");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        kill_process(Pid::from_child(&pulling), signal).unwrap();
+        let ended = pulling.wait_with_output().unwrap();
+        let says =
+            "interrupted; nothing was published; what was fetched is kept, run again to go on\n";
+        assert_eq!(
+            (ended.status.code(), &*String::from_utf8_lossy(&ended.stderr)),
+            (Some(code), says)
+        );
+        let said: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+        assert_eq!((&said["exit_code"], &said["error"]), (&json!(code), &json!("interrupted")));
+        let left: Vec<String> = fs::read_dir(place.out())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with(".tmp-") || name == "current")
+            .collect();
+        assert_eq!(left, [""; 0]);
+    }
+    let pulled = place.pull(&place.host().url(), &[]);
+    place.demand(Edition::Old, &pulled);
+    assert!(!pulled.stderr.contains(" 0 were fetched before"), "{}", pulled.stderr);
+}
+
+#[test]
+fn a_hangup_that_is_ignored_ends_nothing() {
+    let place = Place::with(Edition::Tiny);
+    let silent = Host::that(place.tree(), |asked| match asked.before {
+        0 if asked.path == "publication.json" => Does::Stalls(0),
+        _ => Does::Serves,
+    });
+    let (url, out) = (silent.url(), place.out());
+    let pulling = Command::new("sh")
+        .args(["-c", "trap '' HUP; exec \"$@\"", "sh"])
+        .arg(program("pinakes-compiler"))
+        .args(["pull", &url, "--quiet", "--timeout", "1", "--out"])
+        .args([out.as_os_str(), "--pubkey".as_ref(), place.pubkey("ours").as_os_str()])
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while silent.asked().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is asked for");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill_process(Pid::from_child(&pulling), Signal::HUP).unwrap();
+    assert_eq!(pulling.wait_with_output().unwrap().status.code(), Some(0));
+}
+
+#[test]
+fn a_host_may_read_what_is_published_whatever_the_umask() {
+    let place = Place::new();
+    let (snapshot, tree, objects) =
+        (Edition::Tiny.snapshot(), place.tree(), Edition::Tiny.objects());
+    for umask in ["077", "000"] {
+        let published = Command::new("sh")
+            .args(["-c", &format!("umask {umask}; exec \"$@\""), "sh"])
+            .arg(program("pinakes-compiler"))
+            .args(["publish".as_ref(), snapshot.as_os_str(), "--to".as_ref(), tree.as_os_str()])
+            .args(["--objects".as_ref(), objects.as_os_str(), "--quiet".as_ref()])
+            .status()
+            .unwrap();
+        assert!(published.success());
+        let mut directories = vec![tree.clone()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(&directory).unwrap().map(Result::unwrap) {
+                let metadata = entry.metadata().unwrap();
+                let path = entry.path();
+                let mode = metadata.permissions().mode() & 0o777;
+                match metadata.is_dir() {
+                    true => {
+                        assert_eq!(mode, 0o755, "{}", path.display());
+                        directories.push(path);
+                    }
+                    // The run's own is nobody else's.
+                    false if entry.file_name() == ".lock" => assert_eq!(mode, 0o600),
+                    false => {
+                        assert!([0o444, 0o644].contains(&mode), "{}: {mode:o}", path.display());
+                    }
+                }
+            }
+        }
+        crate::server::make_writable(&tree);
+        fs::remove_dir_all(&tree).unwrap();
+    }
+}
+
+#[test]
+fn half_a_pair_of_keys_is_never_made() {
+    let place = Place::new();
+    let at = |name: &str| place.path().join(name).into_os_string().into_string().unwrap();
+    fs::write(at("there"), "another's").unwrap();
+    let there =
+        "it is there already, and a key that is replaced is lost; give another, or move it away";
+    let missing = "No such file or directory (os error 2)";
+    for (key, pubkey, refused, reason) in [
+        ("new", "there", "there", there),
+        ("there", "new", "there", there),
+        ("new", "new", "new", "File exists (os error 17)"),
+        ("new", "nowhere/new", "nowhere/new", missing),
+    ] {
+        let made = run(&["keygen", "--key", &at(key), "--pubkey", &at(pubkey)]);
+        let error =
+            format!("error: cannot write `{}`: {reason}; nothing was published\n", at(refused));
+        assert_eq!((made.code, made.stderr), (Some(6), error));
+        assert!(!place.path().join("new").exists(), "{key} {pubkey}: half a pair was made");
+        assert_eq!(fs::read_to_string(at("there")).unwrap(), "another's");
+    }
+}
