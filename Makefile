@@ -22,7 +22,7 @@ run: ## Build both programs, compile the sample and serve it
 
 test: ## Every test
 	@cargo build --locked --workspace
-	@cargo test --locked --workspace
+	@tests/scratch cargo test --locked --workspace
 
 lint: ## Formatting and lints
 	@cargo fmt --all --check
