@@ -5,6 +5,10 @@ use std::{
     process::{Command, Output},
 };
 
+mod fixtures;
+
+pub use fixtures::{library, make_writable, publish, republish, shared_directory};
+
 /// The project's root.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -87,12 +91,10 @@ pub fn export(snapshot: &Path, out: &Path, more: &[&str]) {
 /// # Panics
 ///
 /// Where either build or the export fails, with what it printed.
-pub fn rebuild(inputs: &[PathBuf]) -> tempfile::TempDir {
-    let own = || tempfile::tempdir().expect("a test has a directory of its own");
-    let (out, exported) = (own(), own());
-    export(&build(inputs, out.path(), &["--quiet"]), exported.path(), &["--compress", "none"]);
-    build(&[exported.path().to_path_buf()], out.path(), &["--quiet"]);
-    out
+pub fn rebuild(inputs: &[PathBuf], out: &Path) {
+    let exported = tempfile::tempdir().expect("a test has a directory of its own");
+    export(&build(inputs, out, &["--quiet"]), exported.path(), &["--compress", "none"]);
+    build(&[exported.path().to_path_buf()], out, &["--quiet"]);
 }
 
 /// Every file below a directory with its bytes, by its path there; links are not followed.

@@ -33,7 +33,7 @@ mod values;
 use std::path::PathBuf;
 
 use pinakes_oracle::{Autocomplete, Library};
-use pinakes_tests::{Seeded, rebuild};
+use pinakes_tests::Seeded;
 
 use asking::{Asker, WRONG};
 use client::Connection;
@@ -43,7 +43,7 @@ const MISMATCHES_SHOWN: usize = 20;
 
 /// A server of a snapshot of some inputs, and the oracle's reading of the same.
 struct Both {
-    library: Library,
+    library: &'static Library,
     server: Server,
     _snapshots: Snapshots,
 }
@@ -55,7 +55,7 @@ impl Both {
 
     fn of_snapshots(snapshots: Snapshots, inputs: &[PathBuf]) -> Both {
         let server = Server::of_snapshots(&snapshots);
-        Both { library: pinakes_oracle::read(inputs).unwrap(), server, _snapshots: snapshots }
+        Both { library: pinakes_tests::library(inputs), server, _snapshots: snapshots }
     }
 }
 
@@ -128,8 +128,8 @@ fn check_both(both: Both, queries: usize, seed: u64) {
 }
 
 fn compare(both: &Both, queries: usize, seed: u64) {
-    let autocomplete = Autocomplete::of(&both.library);
-    let askers = Asker::all(&both.library, &autocomplete);
+    let autocomplete = Autocomplete::of(both.library);
+    let askers = Asker::all(both.library, &autocomplete);
     let mut seeded = Seeded(seed);
     let mut comparison = Comparison {
         autocomplete: &autocomplete,
@@ -185,7 +185,7 @@ fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
 #[test]
 fn a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does() {
     let check_rebuilt = |inputs: &[PathBuf], queries, seed| {
-        check_both(Both::of_snapshots(rebuild(inputs).into(), inputs), queries, seed);
+        check_both(Both::of_snapshots(Snapshots::of_export(inputs), inputs), queries, seed);
     };
     check_rebuilt(&[pinakes_tests::sample()], 3_000, 7);
     check_rebuilt(&[edges::written().path().to_path_buf()], 1_500, 8);

@@ -23,7 +23,7 @@ use pinakes_format::{
     render::{Page, Shape},
     snapshot::{Found, OpenError, Snapshot},
 };
-use pinakes_tests::{Seeded, TINY_DUMP, build, files_below, sample, write_files};
+use pinakes_tests::{Seeded, TINY_DUMP, build, files_below, publish, sample, write_files};
 
 const SHAPES: [Shape; 2] = [Shape::Single, Shape::List];
 const TINY_BYTES_MAX: usize = 64 << 10;
@@ -219,7 +219,7 @@ fn every_single_byte_flip_of_every_file_is_refused_or_never_served() {
 #[test]
 fn flips_all_over_the_sample_are_refused_or_never_served() {
     let out = tempfile::tempdir().unwrap();
-    let files = files_below(&build(&[sample()], out.path(), &["--quiet"]));
+    let files = files_below(&publish(&[sample()], out.path(), &["--quiet"]));
     let total: usize = files.values().map(Vec::len).sum();
     let mut seeded = Seeded(20_260_201);
     let flips: Vec<_> = (0..SAMPLE_FLIPS)
@@ -245,7 +245,7 @@ fn flips_all_over_the_sample_are_refused_or_never_served() {
 #[test]
 fn damage_after_opening_is_found_at_the_first_touch_and_names_file_and_chunk() {
     let out = tempfile::tempdir().unwrap();
-    let files = files_below(&build(&[sample()], out.path(), &["--quiet"]));
+    let files = files_below(&publish(&[sample()], out.path(), &["--quiet"]));
     let copy = Copy::of(&files);
     let truth = Truth::of(&copy.open().unwrap());
     let snapshot = copy.open().unwrap();
@@ -340,7 +340,7 @@ fn a_file_cut_to_any_length_or_grown_is_refused_by_name() {
 #[test]
 fn a_file_of_the_sample_cut_at_many_lengths_is_refused_by_name() {
     let out = tempfile::tempdir().unwrap();
-    let files = files_below(&build(&[sample()], out.path(), &["--quiet"]));
+    let files = files_below(&publish(&[sample()], out.path(), &["--quiet"]));
     let copy = Copy::of(&files);
     for name in ["hashes", "outputs/records", "authors/records"] {
         for length in cuts(files[name].len()) {

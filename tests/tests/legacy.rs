@@ -206,8 +206,7 @@ fn walk(connection: &mut Connection, first: &str, expected: usize) -> Value {
 /// Asks the server of a snapshot of these inputs for everything, and this many questions.
 fn compare(inputs: &[PathBuf], questions: usize, seed: u64) {
     let snapshots = Snapshots::of(inputs);
-    let library = pinakes_oracle::read(inputs).unwrap();
-    let older = Older::of(&library);
+    let older = Older::of(pinakes_tests::library(inputs));
     let askers = askers(&older);
     let (mut seeded, mut covered) = (Seeded(seed), Covered::default());
     let server = Server::of_snapshots(&snapshots);
@@ -250,8 +249,8 @@ fn compare(inputs: &[PathBuf], questions: usize, seed: u64) {
 fn the_older_variant_of_odd_references_is_as_the_oracle_has_it() {
     let dump = edges();
     let inputs = [dump.path().to_owned()];
-    let library = pinakes_oracle::read(&inputs).unwrap();
-    let all = Older::of(&library).answer("topics", "group_by=subfield").unwrap();
+    let all =
+        Older::of(pinakes_tests::library(&inputs)).answer("topics", "group_by=subfield").unwrap();
     assert!(all.total > 200 && all.body.as_array().unwrap().len() == 200, "{}", all.total);
     compare(&inputs, 3_000, 14);
 }

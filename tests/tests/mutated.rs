@@ -221,9 +221,9 @@ fn whatever_is_sent_the_reply_is_one_there_should_be() {
     }));
     let snapshots = Snapshots::of_sample();
     let snapshot = snapshots.path().join("current");
-    let library = pinakes_oracle::read(&[pinakes_tests::sample()]).unwrap();
+    let library = pinakes_tests::library(&[pinakes_tests::sample()]);
     let snapshot_id = snapshots.open().manifest().id.clone();
-    let grammar = Grammar::of(&library, format!("\"{snapshot_id}.1\""));
+    let grammar = Grammar::of(library, format!("\"{snapshot_id}.1\""));
     let only = number("PINAKES_MUTATED_ROUND");
     let requests = number("PINAKES_MUTATED").unwrap_or(REQUESTS);
     let all = 0..requests.div_ceil((WHOLE + BROKEN) as u64);

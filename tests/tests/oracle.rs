@@ -48,7 +48,8 @@ fn compare_lists(snapshot: &Snapshot, library: &Library, differences: &mut Vec<S
 
 fn compare(inputs: &[PathBuf]) {
     let out = tempfile::tempdir().unwrap();
-    let snapshot = Snapshot::open(&pinakes_tests::build(inputs, out.path(), &["--quiet"])).unwrap();
+    let snapshot =
+        Snapshot::open(&pinakes_tests::publish(inputs, out.path(), &["--quiet"])).unwrap();
     snapshot.verify().unwrap();
     let library = pinakes_oracle::read(inputs).unwrap();
     let mut differences = Vec::new();

@@ -23,8 +23,8 @@ mod wrong;
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use pinakes_oracle::{Library, Lists};
-use pinakes_tests::{Seeded, rebuild};
+use pinakes_oracle::Lists;
+use pinakes_tests::{Seeded, library};
 
 use asking::{Asker, Covered};
 use client::Connection;
@@ -98,9 +98,9 @@ fn compare(inputs: &[PathBuf], queries: usize, seed: u64) {
 
 /// The same of a snapshot that was made of these inputs, by whatever way.
 fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, seed: u64) {
-    let library = pinakes_oracle::read(inputs).unwrap();
-    let lists = Lists::of(&library);
-    let askers = Asker::all(&library, &lists);
+    let library = library(inputs);
+    let lists = Lists::of(library);
+    let askers = Asker::all(library, &lists);
     let (mut seeded, mut covered) = (Seeded(seed), Covered::default());
     let server = Server::of_snapshots(snapshots);
     let connection = server.connect();
@@ -188,11 +188,11 @@ fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
 #[test]
 fn a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does() {
     let sample = [pinakes_tests::sample()];
-    compare_snapshot(&Snapshots::from(rebuild(&sample)), &sample, 10_000, 4);
+    compare_snapshot(&Snapshots::of_export(&sample), &sample, 10_000, 4);
     let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
     let Some(large) = pinakes_tests::shared("large", test) else { return };
     let every = [large.join("openalex"), large.join("openalex-snapshot-2023")];
-    compare_snapshot(&Snapshots::from(rebuild(&every)), &every, 6_000, 5);
+    compare_snapshot(&Snapshots::of_export(&every), &every, 6_000, 5);
 }
 
 /// Filters under which all pages are walked.
@@ -212,8 +212,7 @@ const WALKED: &[(&str, &str)] = &[
 #[test]
 fn all_pages_of_a_filtered_and_sorted_list_hold_each_record_once() {
     let snapshots = Snapshots::of_sample();
-    let library: Library = pinakes_oracle::read(&[pinakes_tests::sample()]).unwrap();
-    let lists = Lists::of(&library);
+    let lists = Lists::of(library(&[pinakes_tests::sample()]));
     let server = Server::of_snapshots(&snapshots);
     let mut connection = server.connect();
     for (route, filter) in WALKED {

@@ -28,7 +28,9 @@ use pinakes_format::{
     snapshot::{Found, Snapshot},
 };
 use pinakes_oracle::{Library, Lists};
-use pinakes_tests::{Seeded, TINY_DUMP, build, compiler, files_below, sample, shared, write_files};
+use pinakes_tests::{
+    Seeded, TINY_DUMP, build, compiler, files_below, publish, sample, shared, write_files,
+};
 use serde_json::Value;
 
 use asking::{Asker, Covered};
@@ -68,10 +70,10 @@ fn random_filters(library: &Library, count: usize, seed: u64) -> Vec<(Entity, St
 
 fn check_predicates(inputs: &[PathBuf], count: usize, seed: u64) {
     let out = tempfile::tempdir().unwrap();
-    let snapshot = Snapshot::open(&build(inputs, out.path(), &["--quiet"])).unwrap();
-    let library = pinakes_oracle::read(inputs).unwrap();
+    let snapshot = Snapshot::open(&publish(inputs, out.path(), &["--quiet"])).unwrap();
+    let library = pinakes_tests::library(inputs);
     let mut matched = 0;
-    for (entity, filter) in random_filters(&library, count, seed) {
+    for (entity, filter) in random_filters(library, count, seed) {
         let query = query(entity, &filter);
         let predicate = Predicate::new(&query, &snapshot).unwrap();
         let rows = 0..snapshot.count(entity);
@@ -117,7 +119,7 @@ fn read_json(path: &Path) -> Value {
 impl Whole {
     fn of(inputs: &[PathBuf]) -> Whole {
         let place = tempfile::tempdir().unwrap();
-        let path = build(inputs, place.path(), &["--quiet"]);
+        let path = publish(inputs, place.path(), &["--quiet"]);
         let snapshot = Snapshot::open(&path).unwrap();
         let places = Places::of(&snapshot);
         Whole { place, snapshot, places, report: read_json(&path.join("report.json")) }
@@ -257,9 +259,9 @@ fn rendered(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Stri
 /// Links as many parts as that, of one filter or of two.
 fn check_parts(inputs: &[PathBuf], count: usize, seed: u64) {
     let whole = Whole::of(inputs);
-    let library = pinakes_oracle::read(inputs).unwrap();
+    let library = pinakes_tests::library(inputs);
     // A part of nothing is refused.
-    let matching = random_filters(&library, count * 3, seed)
+    let matching = random_filters(library, count * 3, seed)
         .into_iter()
         .filter(|(entity, filter)| !rows_of(&whole.snapshot, &query(*entity, filter)).is_empty());
     let filters: Vec<(Entity, String)> = matching.take(count).collect();

@@ -11,8 +11,7 @@ use pinakes_generate::{Entity, Error, Plan, record, write_dump};
 use serde_json::Value;
 
 /// A dump of 500 outputs, written once.
-static DUMP: LazyLock<(tempfile::TempDir, BTreeMap<PathBuf, Vec<u8>>)> =
-    LazyLock::new(|| written(1, 1));
+static DUMP: LazyLock<BTreeMap<PathBuf, Vec<u8>>> = LazyLock::new(|| written(1, 1).1);
 
 fn plan(seed: u64) -> Plan {
     Plan::new(500, seed).with_part_records(100)
@@ -47,7 +46,7 @@ fn unzipped(bytes: &[u8]) -> String {
 /// The part files of an entity, with the day of their partition.
 fn parts(entity: Entity) -> impl Iterator<Item = (String, String)> {
     let prefix = format!("data/jsonl/{}/updated_date=", entity.folder());
-    DUMP.1.iter().filter_map(move |(path, bytes)| {
+    DUMP.iter().filter_map(move |(path, bytes)| {
         let day = path.to_str()?.strip_prefix(&prefix)?.split('/').next()?.to_owned();
         Some((day, unzipped(bytes)))
     })
@@ -102,8 +101,8 @@ fn an_older_copy_has_an_older_date_and_other_citations() {
 
 #[test]
 fn the_number_of_threads_changes_no_byte() {
-    assert!(written(1, 2).1 == DUMP.1);
-    assert!(written(2, 2).1 != DUMP.1);
+    assert!(written(1, 2).1 == *DUMP);
+    assert!(written(2, 2).1 != *DUMP);
 }
 
 #[test]
@@ -186,12 +185,12 @@ fn abstracts_give_each_position_once() {
 fn manifests_list_the_parts_with_their_sizes() {
     for entity in Entity::ALL {
         let path = format!("data/jsonl/{}/manifest.json", entity.folder());
-        let manifest: Value = serde_json::from_slice(&DUMP.1[Path::new(&path)]).unwrap();
+        let manifest: Value = serde_json::from_slice(&DUMP[Path::new(&path)]).unwrap();
         let entries = manifest["entries"].as_array().unwrap();
         assert_eq!(entries.len(), parts(entity).count());
         let mut total = (0, 0);
         for entry in entries {
-            let file = &DUMP.1
+            let file = &DUMP
                 [Path::new(entry["url"].as_str().unwrap().strip_prefix("s3://openalex/").unwrap())];
             let lines = unzipped(file).lines().count();
             assert_eq!(entry["meta"]["content_length"], file.len());
@@ -205,7 +204,7 @@ fn manifests_list_the_parts_with_their_sizes() {
 
 #[test]
 fn merged_authors_have_no_record_and_their_targets_do() {
-    let csv = unzipped(&DUMP.1[Path::new("data/merged_ids/authors/2026-01-15.csv.gz")]);
+    let csv = unzipped(&DUMP[Path::new("data/merged_ids/authors/2026-01-15.csv.gz")]);
     let ids: HashSet<String> = records(Entity::Authors)
         .iter()
         .map(|author| author["id"].as_str().unwrap()[21..].to_owned())
@@ -220,7 +219,7 @@ fn merged_authors_have_no_record_and_their_targets_do() {
 
 #[test]
 fn a_directory_with_a_dump_is_refused() {
-    let error = write_dump(&plan(1), DUMP.0.path(), 1).unwrap_err();
+    let error = write_dump(&plan(1), written(1, 1).0.path(), 1).unwrap_err();
     assert!(matches!(error, Error::Exists(_)));
     assert!(error.to_string().ends_with("already exists; name another directory or remove it"));
 }

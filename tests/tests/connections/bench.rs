@@ -44,7 +44,7 @@ impl Bench {
     /// The same over TLS.
     pub fn with(preface: Preface, certificate: Option<Arc<Certificate>>) -> Bench {
         let snapshots = tempfile::tempdir().unwrap();
-        pinakes_tests::build(&[pinakes_tests::sample()], snapshots.path(), &["--quiet"]);
+        pinakes_tests::publish(&[pinakes_tests::sample()], snapshots.path(), &["--quiet"]);
         let place = Place::Current(snapshots.path().to_owned());
         let library = Library::open(&place, false).unwrap();
         let trusted = vec!["10.0.0.0/8".parse().unwrap()];

@@ -69,9 +69,9 @@ fn question(list: &str, variables: &Map<String, Value>, members: &str) -> String
 #[test]
 fn random_questions_to_lists_are_answered_and_refused_as_rests() {
     let snapshots = Snapshots::of_sample();
-    let library = pinakes_oracle::read(&[pinakes_tests::sample()]).unwrap();
-    let lists = Lists::of(&library);
-    let askers = Asker::all(&library, &lists);
+    let library = pinakes_tests::library(&[pinakes_tests::sample()]);
+    let lists = Lists::of(library);
+    let askers = Asker::all(library, &lists);
     let (mut seeded, mut covered) = (Seeded(11), Covered::default());
     let server = Server::of_snapshots(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());

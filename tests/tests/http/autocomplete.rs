@@ -221,8 +221,8 @@ fn what_is_wrong_with_a_query_is_said_as_lists_say_it() {
 #[test]
 fn odd_text_is_text_and_finds_what_its_folded_form_finds() {
     let snapshots = Snapshots::of_sample();
-    let library = pinakes_oracle::read(&[pinakes_tests::sample()]).unwrap();
-    let autocomplete = Autocomplete::of(&library);
+    let library = pinakes_tests::library(&[pinakes_tests::sample()]);
+    let autocomplete = Autocomplete::of(library);
     let server = Server::of_snapshots(&snapshots);
     let mut connection = server.connect();
     let marked = format!("a{}", "%CC%81".repeat(64));

@@ -5,7 +5,6 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     net::SocketAddr,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     sync::mpsc,
@@ -13,6 +12,7 @@ use std::{
 };
 
 use pinakes_format::snapshot::Snapshot;
+pub use pinakes_tests::make_writable;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::{Connection, PATIENCE, Response};
@@ -32,7 +32,15 @@ impl Snapshots {
     /// One snapshot, of these inputs.
     pub fn of(inputs: &[PathBuf]) -> Snapshots {
         let snapshots = Snapshots(tempfile::tempdir().unwrap());
-        snapshots.add(inputs);
+        pinakes_tests::publish(inputs, snapshots.path(), &["--quiet", "--allow-shrink"]);
+        snapshots
+    }
+
+    /// A snapshot of these inputs, and another, which is current, of what that one exports.
+    #[allow(dead_code, reason = "of the tests that ask for all that an export has")]
+    pub fn of_export(inputs: &[PathBuf]) -> Snapshots {
+        let snapshots = Snapshots(tempfile::tempdir().unwrap());
+        pinakes_tests::republish(inputs, snapshots.path());
         snapshots
     }
 
@@ -50,13 +58,6 @@ impl Snapshots {
     }
 }
 
-/// Whatever is published in a directory.
-impl From<tempfile::TempDir> for Snapshots {
-    fn from(directory: tempfile::TempDir) -> Snapshots {
-        Snapshots(directory)
-    }
-}
-
 impl Drop for Snapshots {
     fn drop(&mut self) {
         make_writable(self.path());
@@ -66,19 +67,6 @@ impl Drop for Snapshots {
 /// Whether a line of the log is an error's, whatever a request's target holds.
 fn is_error(line: &str) -> bool {
     line.split_ascii_whitespace().nth(1) == Some("ERROR")
-}
-
-/// Lets the owner change everything beneath a directory: snapshots are published read-only.
-pub fn make_writable(path: &Path) {
-    let Ok(metadata) = fs::symlink_metadata(path) else { return };
-    if metadata.is_symlink() {
-        return;
-    }
-    let mode = if metadata.is_dir() { 0o755 } else { 0o644 };
-    let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode));
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        make_writable(&entry.path());
-    }
 }
 
 /// The server with arguments, and nothing of the environment's.

@@ -7,12 +7,11 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
-    sync::OnceLock,
 };
 
 use minisign::{SecretKey, SecretKeyBox};
 use pinakes_format::publication::{PUBLICATION, Publication};
-use pinakes_tests::{Seeded, TINY_DUMP, files_below, program, write_files};
+use pinakes_tests::{Seeded, TINY_DUMP, files_below, program, shared_directory, write_files};
 
 use crate::{host::Host, server::make_writable};
 
@@ -82,32 +81,24 @@ fn authors() -> String {
     (10_000..11_500).map(author).collect()
 }
 
-/// The snapshots that tests publish, built once.
-struct Built {
-    _directory: tempfile::TempDir,
-    snapshots: [PathBuf; 3],
-    objects: [PathBuf; 3],
-}
-
-fn built() -> &'static Built {
-    static BUILT: OnceLock<Built> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
+/// The snapshots that tests publish, each with its objects, in a directory that all tests share.
+fn built() -> PathBuf {
+    let made_of = [program("pinakes-compiler"), std::env::current_exe().unwrap()];
+    let name = format!("editions of {}", made_of[0].display());
+    shared_directory(&name, &made_of, |directory| {
+        let dumps = tempfile::tempdir().unwrap();
+        let at = |name: &str| dumps.path().join(name);
         write_files(&at("tiny"), TINY_DUMP);
         for (name, works) in [("old", works(None)), ("new", works(Some(200)))] {
             let files = [("works/part_000.jsonl", works), ("authors/part_000.jsonl", authors())];
             write_files(&at(name), files);
         }
         let inputs = [vec![at("tiny")], vec![at("tiny"), at("old")], vec![at("tiny"), at("new")]];
-        let build = |number: usize| {
-            let objects = at(&format!("objects-{number}"));
+        for (number, inputs) in inputs.iter().enumerate() {
+            let objects = directory.join(format!("objects-{number}"));
             let more = ["--quiet", "--objects", objects.to_str().unwrap()];
-            pinakes_tests::build(&inputs[number], &at(&format!("snapshots-{number}")), &more)
-        };
-        let snapshots = [0, 1, 2].map(build);
-        let objects = [0, 1, 2].map(|number| at(&format!("objects-{number}")));
-        Built { _directory: directory, snapshots, objects }
+            pinakes_tests::build(inputs, &directory.join(format!("snapshots-{number}")), &more);
+        }
     })
 }
 
@@ -124,11 +115,12 @@ pub enum Edition {
 
 impl Edition {
     pub fn snapshot(self) -> PathBuf {
-        built().snapshots[self as usize].clone()
+        let snapshots = built().join(format!("snapshots-{}", self as usize));
+        snapshots.join(fs::read_link(snapshots.join("current")).unwrap())
     }
 
     pub fn objects(self) -> PathBuf {
-        built().objects[self as usize].clone()
+        built().join(format!("objects-{}", self as usize))
     }
 
     pub fn id(self) -> String {

@@ -227,9 +227,9 @@ fn records(both: &mut Both<'_>, snapshot: &Snapshot) {
 
 /// Every page of every list in its own order, pages in every other, and questions at random.
 fn pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
-    let library = pinakes_oracle::read(inputs).unwrap();
-    let lists = Lists::of(&library);
-    let askers = Asker::all(&library, &lists);
+    let library = pinakes_tests::library(inputs);
+    let lists = Lists::of(library);
+    let askers = Asker::all(library, &lists);
     let mut covered = Covered::default();
     both.connect();
     for asker in &askers {
@@ -331,8 +331,7 @@ fn graphs(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
 
 /// The older variant: each record, pages, filters and groups.
 fn older(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
-    let library = pinakes_oracle::read(inputs).unwrap();
-    let older = Older::of(&library);
+    let older = Older::of(pinakes_tests::library(inputs));
     let mut covered = Covered::default();
     both.connect();
     for route in OLDER_ROUTES {
