@@ -16,6 +16,7 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::entity::{CATALOG, Entity, parse_digits};
@@ -34,10 +35,18 @@ const OWN_PREFIX: &str = "HX_";
 const MARK: &str = "\u{feff}";
 
 /// Ids of records to be withheld.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
     /// Ascending, each once.
     ids: Vec<(Entity, u64)>,
+    /// What tells the list from others; found once, since it is asked for at every look.
+    digits: Arc<str>,
+}
+
+impl Default for Suppression {
+    fn default() -> Suppression {
+        Suppression::of(Vec::new())
+    }
 }
 
 /// Why a list was refused.
@@ -124,9 +133,19 @@ impl Suppression {
             }
             ids.push(parse_id(text).ok_or_else(|| (line, refusal(text)))?);
         }
+        Ok(Suppression::of(ids))
+    }
+
+    fn of(mut ids: Vec<(Entity, u64)>) -> Suppression {
         ids.sort_unstable();
         ids.dedup();
-        Ok(Suppression { ids })
+        let mut hasher = blake3::Hasher::new();
+        for (entity, id) in &ids {
+            hasher.update(&[*entity as u8]);
+            hasher.update(&id.to_le_bytes());
+        }
+        let digits = Arc::from(&hasher.finalize().to_hex()[..crate::manifest::ID_DIGITS]);
+        Suppression { ids, digits }
     }
 
     /// How many ids it holds, each counted once.
@@ -146,13 +165,8 @@ impl Suppression {
     }
 
     /// Hex digits that are those of no other list in practice, whatever its comments and order.
-    pub fn digits(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        for (entity, id) in &self.ids {
-            hasher.update(&[*entity as u8]);
-            hasher.update(&id.to_le_bytes());
-        }
-        hasher.finalize().to_hex()[..crate::manifest::ID_DIGITS].to_owned()
+    pub fn digits(&self) -> &Arc<str> {
+        &self.digits
     }
 }
 
@@ -239,7 +253,7 @@ mod tests {
         let check = |text: &[u8], expected: &[(Entity, u64)]| {
             let list = Suppression::parse(text).unwrap();
             assert_eq!(list.ids, expected, "{}", String::from_utf8_lossy(text));
-            assert_eq!(list.digits(), Suppression { ids: expected.to_vec() }.digits());
+            assert_eq!(list.digits(), Suppression::of(expected.to_vec()).digits());
             for entity in Entity::all() {
                 let of: Vec<u64> =
                     expected.iter().filter(|(of, _)| *of == entity).map(|(_, id)| *id).collect();

@@ -97,7 +97,7 @@ impl Snapshot {
         for entity in Entity::all() {
             of.push(whole.withheld(entity, list, &mut unknown)?);
         }
-        let digits = Some(Arc::from(list.digits()));
+        let digits = Some(Arc::clone(list.digits()));
         let suppressed = Suppressed { of: Arc::new(of), digits: digits.clone(), unknown };
         let rows = Snapshot { mapped: Arc::clone(&self.mapped), suppressed };
         let answers: Result<Vec<_>, RenderError> =
@@ -122,7 +122,7 @@ impl Snapshot {
     /// Whether what is withheld of it is what a list holds.
     pub fn withholds(&self, list: &Suppression) -> bool {
         match &self.suppressed.digits {
-            Some(digits) => **digits == *list.digits(),
+            Some(digits) => digits == list.digits(),
             None => list.is_empty(),
         }
     }
