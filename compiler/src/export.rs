@@ -17,7 +17,7 @@ use pinakes_format::{entity::Entity, render::RenderError, snapshot::Snapshot};
 
 use crate::{
     error::{Error, Result},
-    progress::Progress,
+    progress::{Bar, Progress},
     reading::LINE_BYTES_MAX,
 };
 use directory::ExportDirectory;
@@ -102,24 +102,12 @@ pub fn run(args: &ExportArgs, snapshot: &Snapshot) -> Result<()> {
     let entities: Vec<Entity> = Entity::all().filter(is_chosen).collect();
     let total = entities.iter().map(|entity| u64::from(snapshot.count(*entity))).sum();
     let bar = progress.begin("export", "records", total, total);
-    let mut exported = Vec::new();
-    let mut long_lines = 0;
-    for entity in &entities {
-        if snapshot.count(*entity) > 0 {
-            let name = format!("{entity}.jsonl{}", args.compress.extension());
-            let file = directory.create(&name)?;
-            let written = lines::write(snapshot, *entity, args.compress, file, &bar);
-            let written = written.map_err(|error| error.at(directory.path_of(&name)))?;
-            long_lines += written.long_lines;
-            let records = u64::from(snapshot.count(*entity));
-            exported.push(Exported { name, records, bytes: written.bytes });
-        }
-    }
-    for entity in &entities {
-        if snapshot.redirects(*entity).count() > 0 {
-            exported.push(write_merges(snapshot, *entity, &directory)?);
-        }
-    }
+    let written = write_entities(&entities, args.compress, snapshot, &directory, &bar);
+    // Looked at first: what could not be read is why the rest made no sense.
+    snapshot
+        .demand_unfaulted()
+        .map_err(|error| Error::Refused(format!("{error}; {NOTHING_EXPORTED}")))?;
+    let (exported, long_lines) = written?;
     directory.finish(exported.iter().map(|file| file.name.as_str()))?;
     bar.end();
     if progress != Progress::Quiet {
@@ -135,6 +123,36 @@ pub fn run(args: &ExportArgs, snapshot: &Snapshot) -> Result<()> {
     }
     println!("{}", args.out.display());
     Ok(())
+}
+
+/// Writes the records of some entities and the ids that were merged into them; the files, and how many
+/// lines are longer than a build reads.
+fn write_entities(
+    entities: &[Entity],
+    compression: Compression,
+    snapshot: &Snapshot,
+    directory: &ExportDirectory,
+    bar: &Bar,
+) -> Result<(Vec<Exported>, u64)> {
+    let mut exported = Vec::new();
+    let mut long_lines = 0;
+    for entity in entities {
+        if snapshot.count(*entity) > 0 {
+            let name = format!("{entity}.jsonl{}", compression.extension());
+            let file = directory.create(&name)?;
+            let written = lines::write(snapshot, *entity, compression, file, bar);
+            let written = written.map_err(|error| error.at(directory.path_of(&name)))?;
+            long_lines += written.long_lines;
+            let records = u64::from(snapshot.count(*entity));
+            exported.push(Exported { name, records, bytes: written.bytes });
+        }
+    }
+    for entity in entities {
+        if snapshot.redirects(*entity).count() > 0 {
+            exported.push(write_merges(snapshot, *entity, directory)?);
+        }
+    }
+    Ok((exported, long_lines))
 }
 
 /// Writes which ids of an entity were merged into which.

@@ -1,6 +1,6 @@
 //! What is inside a snapshot, as a table or as JSON.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use pinakes_format::{
     entity::Entity, file::Kind, keys::keys_of, manifest::Selection, snapshot::Snapshot,
@@ -39,6 +39,7 @@ pub fn as_json(snapshot: &Snapshot) -> Value {
         "newest_updated_date": manifest.source.newest_updated_date,
         "parts": manifest.source.parts.len(),
         "selection": manifest.selection,
+        "suppressed": manifest.suppressed,
         "bytes": manifest.files.iter().map(|file| file.size_bytes).sum::<u64>(),
         "entities": entities,
     })
@@ -108,12 +109,16 @@ fn selection_lines(selection: &Selection) -> String {
     for (entity, expressions) in &selection.filters {
         let _ = writeln!(text, "where {entity}:{}", expressions.join(","));
     }
-    let excluded = selection.excluded.iter().filter(|(_, count)| **count > 0);
-    let excluded: Vec<String> =
-        excluded.map(|(entity, count)| format!("{count} {entity}")).collect();
-    let excluded = if excluded.is_empty() { "nothing".to_owned() } else { excluded.join(", ") };
+    let excluded = counted(&selection.excluded);
+    let excluded = if excluded.is_empty() { "nothing".to_owned() } else { excluded };
     let _ = writeln!(text, "excluded {excluded}");
     text
+}
+
+/// How many of which entities, of those that there are any of.
+fn counted(counts: &BTreeMap<String, u64>) -> String {
+    let counts = counts.iter().filter(|(_, count)| **count > 0);
+    counts.map(|(entity, count)| format!("{count} {entity}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The snapshot's contents as a table.
@@ -125,6 +130,9 @@ pub fn as_table(snapshot: &Snapshot) -> String {
     let _ = writeln!(text, "newest updated_date {newest}, {} parts", manifest.source.parts.len());
     if let Some(selection) = &manifest.selection {
         text.push_str(&selection_lines(selection));
+    }
+    if !manifest.suppressed.is_empty() {
+        let _ = writeln!(text, "suppressed {}", counted(&manifest.suppressed));
     }
     let _ = writeln!(
         text,

@@ -2,7 +2,7 @@
 
 use std::{io::Write, os::unix::ffi::OsStrExt, path::Path};
 
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::{map::survive_faults, snapshot::Snapshot};
 
 use crate::{
     error::{Error, Result},
@@ -11,7 +11,10 @@ use crate::{
     shown::shown,
 };
 
+/// Opens a snapshot to be read and no more: a file of it that is cut or fails under this process does not
+/// end it, and whoever has read asks whether one was ([`Snapshot::demand_unfaulted`]).
 pub(super) fn open(path: &Path) -> Result<Snapshot> {
+    survive_faults().map_err(|error| Error::Internal(format!("signals: {error}")))?;
     let place = std::fs::canonicalize(path).map_err(Error::input(path))?;
     Snapshot::open(&place).map_err(|error| Error::Refused(error.to_string()))
 }
@@ -25,13 +28,15 @@ pub(super) fn verify(path: &Path) -> Result<()> {
 
 pub(super) fn show(path: &Path, json: bool) -> Result<()> {
     let snapshot = open(path)?;
-    if json {
+    let text = if json {
         let text = serde_json::to_string_pretty(&inspect::as_json(&snapshot))
             .map_err(|error| Error::Internal(error.to_string()))?;
-        println!("{text}");
+        text + "\n"
     } else {
-        print!("{}", inspect::as_table(&snapshot));
-    }
+        inspect::as_table(&snapshot)
+    };
+    snapshot.demand_unfaulted().map_err(|error| Error::Refused(error.to_string()))?;
+    print!("{text}");
     Ok(())
 }
 

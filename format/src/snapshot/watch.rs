@@ -59,8 +59,12 @@ impl Snapshot {
         self.demand_unfaulted().map(|()| self)
     }
 
-    /// Demands that all that was read of it could be.
-    pub(super) fn demand_unfaulted(&self) -> Result<(), OpenError> {
+    /// Demands that all that was read of it could be, as [`Snapshot::fault`] knows.
+    ///
+    /// # Errors
+    ///
+    /// Naming the file that could not.
+    pub fn demand_unfaulted(&self) -> Result<(), OpenError> {
         let Some(fault) = self.fault() else { return Ok(()) };
         let file = fault.file().to_owned();
         Err(OpenError { path: self.mapped.path.clone(), file, cause: Cause::Content(fault.into()) })

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
     time::Duration,
 };
@@ -29,6 +29,13 @@ const LASTING: Duration = Duration::from_secs(3_600);
 struct Failing {
     paths: Arc<Mutex<Vec<PathBuf>>>,
     is_failing: Arc<AtomicBool>,
+    reads: Arc<Reads>,
+}
+
+/// How often it was read, and how often it may be before reads of it fail.
+struct Reads {
+    count: AtomicUsize,
+    max: AtomicUsize,
 }
 
 /// A disk, mounted for as long as this lives.
@@ -37,6 +44,7 @@ struct Disk {
     mounted: tempfile::TempDir,
     paths: Arc<Mutex<Vec<PathBuf>>>,
     is_failing: Arc<AtomicBool>,
+    reads: Arc<Reads>,
 }
 
 impl Disk {
@@ -45,11 +53,23 @@ impl Disk {
         let mounted = tempfile::tempdir().unwrap();
         let paths = Arc::new(Mutex::new(vec![directory.to_owned()]));
         let is_failing = Arc::new(AtomicBool::new(false));
-        let failing = Failing { paths: Arc::clone(&paths), is_failing: Arc::clone(&is_failing) };
+        let reads = Reads { count: AtomicUsize::new(0), max: AtomicUsize::new(usize::MAX) };
+        let reads = Arc::new(reads);
+        let failing = Failing {
+            paths: Arc::clone(&paths),
+            is_failing: Arc::clone(&is_failing),
+            reads: Arc::clone(&reads),
+        };
         let mut config = Config::default();
         config.mount_options = vec![MountOption::RO, MountOption::FSName("failing".into())];
         let session = fuser::spawn_mount(failing, mounted.path(), &config).ok()?;
-        Some(Disk { session, mounted, paths, is_failing })
+        Some(Disk { session, mounted, paths, is_failing, reads })
+    }
+
+    /// From now on it can be read so many times, and then no more; how often it was read until now.
+    fn fail_after(&self, reads: usize) -> usize {
+        self.reads.max.store(reads, SeqCst);
+        self.reads.count.swap(0, SeqCst)
     }
 
     /// From now on nothing of it can be read, and what was is forgotten.
@@ -130,7 +150,8 @@ impl Filesystem for Failing {
         reply: ReplyData,
     ) {
         let file = self.path(number).and_then(|path| File::open(path).ok());
-        let Some(file) = file.filter(|_| !self.is_failing.load(SeqCst)) else {
+        let is_past = self.reads.count.fetch_add(1, SeqCst) >= self.reads.max.load(SeqCst);
+        let Some(file) = file.filter(|_| !is_past && !self.is_failing.load(SeqCst)) else {
             return reply.error(Errno::EIO);
         };
         let mut bytes = vec![0; size as usize];
@@ -170,6 +191,53 @@ fn a_disk_that_fails_costs_no_wrong_answer_and_does_not_end_the_server() {
     server.await_log(&["ERROR", "snapshot poisoned", "cannot be read at byte"]);
     drop(connection);
     server.end(&["cannot answer", "snapshot poisoned", "no other snapshot"]);
+    let Disk { session, mounted, .. } = disk;
+    session.umount_and_join().unwrap();
+    drop(mounted);
+}
+
+#[test]
+fn a_disk_that_fails_under_the_compiler_is_an_error_of_it_and_no_signal() {
+    let snapshots = Snapshots::of_sample();
+    let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
+    let Some(disk) = Disk::of(&path) else {
+        eprintln!(
+            "skipped: a_disk_that_fails_under_the_compiler_is_an_error_of_it_and_no_signal: nobody may \
+             mount a file system here"
+        );
+        return;
+    };
+    let own = tempfile::tempdir().unwrap();
+    let out = own.path().join("export");
+    let snapshot = disk.mounted.path().as_os_str();
+    let export =
+        ["export".as_ref(), snapshot, "--quiet".as_ref(), "--out".as_ref(), out.as_os_str()];
+    let commands: [&[&OsStr]; 3] =
+        [&["verify".as_ref(), snapshot], &["inspect".as_ref(), snapshot], &export];
+    for command in commands {
+        disk.fail_after(usize::MAX);
+        let whole = pinakes_tests::compiler(command);
+        assert!(whole.status.success(), "{whole:?}");
+        let _ = fs::remove_dir_all(&out);
+        let reads = disk.fail_after(usize::MAX);
+        assert!(reads > 4, "{command:?} reads {reads} times");
+        for max in [0, reads / 4, reads / 2, reads * 3 / 4, reads - 1] {
+            disk.fail_after(max);
+            let failed = pinakes_tests::compiler(command);
+            let errors = String::from_utf8_lossy(&failed.stderr);
+            let what = format!("{command:?}, {max} of {reads} reads: {errors}");
+            assert_eq!(failed.status.code(), Some(8), "{what}");
+            assert!(failed.stdout.is_empty(), "{what}");
+            // What fails while it is being opened is zeros, which have another hash.
+            let causes = ["cannot be read at byte", "Input/output error", "is damaged: chunk "];
+            let is_told = |line: &str| {
+                let names = line.starts_with("error: snapshot `");
+                names && causes.iter().any(|cause| line.contains(cause))
+            };
+            assert!(errors.lines().any(is_told), "{what}");
+            assert!(!out.exists() || fs::read_dir(&out).unwrap().next().is_none(), "{what}");
+        }
+    }
     let Disk { session, mounted, .. } = disk;
     session.umount_and_join().unwrap();
     drop(mounted);

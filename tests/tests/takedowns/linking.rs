@@ -73,6 +73,15 @@ fn what_is_listed_is_counted_and_not_in_the_snapshot() {
         manifest.suppressed.iter().map(|(name, count)| (name.as_str(), *count)).collect();
     assert_eq!(suppressed, [("authors", 1), ("funders", 1)]);
     assert!(manifest.selection.is_none());
+    let inspect = |more: &[&str]| {
+        let args = [&["inspect"][..], more].concat();
+        let args: Vec<&OsStr> = args.iter().map(OsStr::new).chain([part.as_os_str()]).collect();
+        String::from_utf8(compiler(&args).stdout).unwrap()
+    };
+    let json: Value = serde_json::from_str(&inspect(&["--json"])).unwrap();
+    assert_eq!(json["suppressed"], serde_json::json!({ "authors": 1, "funders": 1 }));
+    let table = inspect(&[]);
+    assert!(table.lines().any(|line| line == "suppressed 1 authors, 1 funders"), "{table}");
     assert_eq!(ids_of(&snapshot, Entity::Author), [0; 0]);
     assert_eq!(snapshot.rows(Entity::Author), 2, "what outputs refer to");
 }
