@@ -1,9 +1,19 @@
 //! The admin address: metrics, and whether the server lives, for whoever runs it.
 //!
 //! It has a thread, connections and times of its own, so that it answers also where the public ones are
-//! all taken or wait for a disk. Each connection is of one request and ends after it.
+//! all taken or wait for a disk. Each connection is of one request and ends after it. Those that ask
+//! nothing keep nobody out: the newest callers have room.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, thread, time::Duration};
+mod callers;
+
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
@@ -17,13 +27,11 @@ use tokio::{
 };
 
 use crate::{
-    connection::{Place, Places},
-    handlers,
-    metrics::Metrics,
-    path::echo_path,
-    reply::Reply,
+    connection::Place, handlers, metrics::Metrics, path::echo_path, reply::Reply,
     routes::method_word,
 };
+
+use callers::{Callers, Silence};
 
 /// Connections at a time, of all and of each client.
 const CONNECTIONS_MAX: u32 = 64;
@@ -102,14 +110,14 @@ async fn accept(
     mut ended: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
-    let places = Arc::new(Places::new(CONNECTIONS_MAX, CLIENT_CONNECTIONS_MAX));
+    let callers = Arc::new(Callers::new(CONNECTIONS_MAX, CLIENT_CONNECTIONS_MAX));
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    let place = places.take();
-                    if let Some(place) = place.and_then(|place| place.of_client(peer.ip())) {
-                        tokio::spawn(serve(stream, place, Arc::clone(&metrics)));
+                    if let Some(place) = callers.place(peer.ip()).await {
+                        let metrics = Arc::clone(&metrics);
+                        callers.serve(peer.ip(), |silence| serve(stream, place, silence, metrics));
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -123,13 +131,15 @@ async fn accept(
         }
     }
     drop(listener);
-    let _ = time::timeout(DRAIN_TIMEOUT, places.all_free()).await;
+    let _ = time::timeout(DRAIN_TIMEOUT, callers.all_gone()).await;
     Ok(())
 }
 
 /// Serves one connection, whose place this is, to its end.
-async fn serve(stream: TcpStream, place: Place, metrics: Arc<Metrics>) {
+async fn serve(stream: TcpStream, place: Place, silence: Silence, metrics: Arc<Metrics>) {
+    let silence = Mutex::new(Some(silence));
     let answering = service_fn(|request: Request<Incoming>| {
+        silence.lock().unwrap_or_else(PoisonError::into_inner).take();
         let response = answer(request.method(), request.uri().path(), &metrics).map(Full::new);
         async move { Ok::<_, Infallible>(response) }
     });

@@ -67,18 +67,36 @@ fn it_answers_where_every_public_connection_is_taken_and_takes_none_of_them() {
 }
 
 #[test]
-fn whoever_holds_on_to_it_is_let_go_and_keeps_nobody_from_ending() {
+fn whoever_asks_nothing_keeps_nobody_out_and_keeps_nobody_from_ending() {
     let snapshots = Snapshots::of_sample();
     let (server, admin) = watched(&snapshots, &[]);
-    // More than there are places for: those beyond are closed at once.
-    let mut holding: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(admin).unwrap()).collect();
-    let mut beyond = holding.pop().unwrap();
-    assert_eq!(beyond.read(&mut [0; 1]).unwrap_or(0), 0);
-    for stream in &mut holding {
-        let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\n");
+    // As many as there are places for; some have said half of what they ask.
+    let begin = |at: usize| {
+        let mut stream = TcpStream::connect(admin).unwrap();
+        if at < 16 {
+            stream.write_all(b"GET /metrics HTTP/1.1\r\n").unwrap();
+        }
+        stream
+    };
+    let mut holding: Vec<TcpStream> = (0..32).map(begin).collect();
+    // Each takes the place of the one that has been there longest.
+    for (at, oldest) in holding.iter_mut().take(8).enumerate() {
+        let begun = std::time::Instant::now();
+        assert_eq!(Connection::open(admin).get("/ready").status, 200);
+        assert!(begun.elapsed() < HEAD_TIMEOUT, "{:?}", begun.elapsed());
+        assert_eq!(oldest.read(&mut [0; 1]).unwrap_or(0), 0, "number {at} is closed");
+        // Its place is free again.
+        let mut held = TcpStream::connect(admin).unwrap();
+        held.write_all(b"GET /").unwrap();
+        *oldest = held;
     }
-    server.end(&[]);
+    server.await_log(&["WARN", "closed=1 client=127.0.0.1", "closed for newer ones"]);
+    let log = server.end(&[]);
+    assert_eq!(log.matches("closed for newer ones").count(), 1, "{log}");
 }
+
+/// How long the admin address waits for a head.
+const HEAD_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
 #[test]
 fn it_says_whom_it_may_be_reached_by_and_where_it_cannot_listen() {
