@@ -37,7 +37,7 @@ use crate::{
 
 pub use hold::{Seized, seize};
 use open::Opening;
-pub use open::{Cause, OpenError, check_listing, draft_archive};
+pub use open::{Cause, OpenError, check_listing, draft_archive, manifest_of};
 pub use suppressed::Suppressed;
 
 /// Bytes before the texts of `strings`: where each table begins, and the end.

@@ -32,6 +32,7 @@ use crate::{
     reply::Reply,
     room::Room,
     routes::Request,
+    trouble::Trouble,
 };
 
 /// Room made for a record before it is rendered; most fit.
@@ -97,17 +98,19 @@ pub fn index(served: &Served, data_licence: Option<&str>) -> Reply {
     json_reply(&index)
 }
 
-/// The process lives, what it answers from, and whether that has expired where it was pulled from others.
+/// The process lives, what it answers from, and what is not as it should be: the gravest as its status.
 pub fn health(served: &Served, data_licence: Option<&str>) -> Reply {
     let manifest = served.snapshot.manifest();
-    let expired = served.freshness.expired(Utc::now());
+    let now = Utc::now();
+    let troubles: Vec<&str> = served.troubles(now).into_iter().map(Trouble::name).collect();
     let mut health = serde_json::json!({
-        "status": if expired.is_some() { "stale" } else { "ok" },
+        "status": troubles.first().unwrap_or(&"ok"),
+        "troubles": troubles,
         "snapshot_id": manifest.id,
         "newest_updated_date": manifest.source.newest_updated_date,
         "data_licence": served.freshness.licence(data_licence),
     });
-    if let Some(expired) = expired {
+    if let Some(expired) = served.freshness.expired(now) {
         health["expired"] = expired.into();
     }
     json_reply(&health)

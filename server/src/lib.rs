@@ -38,4 +38,5 @@ pub mod routes;
 pub mod serve;
 pub mod service;
 pub mod takedowns;
+pub mod trouble;
 pub mod turns;

@@ -1,5 +1,7 @@
 //! The snapshot being served: opened, poisoned when it proves damaged, replaced by an older one.
 
+mod instead;
+
 use std::{
     collections::BTreeSet,
     fs, io,
@@ -13,11 +15,11 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use chrono::{DateTime, Utc};
 use pinakes_format::{
-    manifest::Manifest,
     map::Hold,
     render::RenderError,
-    snapshot::{HISTORY, OpenError, Snapshot},
+    snapshot::{OpenError, Snapshot, manifest_of},
 };
 
 use crate::{
@@ -26,6 +28,7 @@ use crate::{
     options::Place,
     reply::Stamp,
     takedowns::Takedowns,
+    trouble::{self, Reminder, Signs, Trouble},
 };
 
 /// The snapshot being served, and where to look for another.
@@ -39,6 +42,8 @@ pub struct Library {
     poisoned: Mutex<BTreeSet<String>>,
     /// What was served before, as long as a request is answered from it.
     before: Mutex<Weak<Served>>,
+    signs: Arc<Signs>,
+    reminder: Mutex<Reminder>,
 }
 
 /// How whatever is served is opened.
@@ -82,6 +87,7 @@ pub struct Served {
     pub freshness: Freshness,
     stamp: Stamp,
     poisoned: AtomicBool,
+    signs: Arc<Signs>,
 }
 
 /// Why no snapshot could be served.
@@ -112,16 +118,17 @@ pub enum LibraryError {
 }
 
 impl Served {
-    fn new(snapshot: Snapshot) -> Served {
+    fn new(snapshot: Snapshot, signs: &Arc<Signs>) -> Served {
         let stamp = Stamp::of(&snapshot.manifest().id, &snapshot.edition());
         let freshness = Freshness::of(&snapshot);
-        Served { snapshot, freshness, stamp, poisoned: AtomicBool::new(false) }
+        let (poisoned, signs) = (AtomicBool::new(false), Arc::clone(signs));
+        Served { snapshot, freshness, stamp, poisoned, signs }
     }
 
     /// One that was opened just now, and is counted as such.
-    fn opened(snapshot: Snapshot) -> Served {
+    fn opened(snapshot: Snapshot, signs: &Arc<Signs>) -> Served {
         LOADS.count(Load::Opened);
-        Served::new(snapshot)
+        Served::new(snapshot, signs)
     }
 
     /// What every reply from it bears.
@@ -132,6 +139,17 @@ impl Served {
     /// Whether it proved damaged, so that nothing more is answered from it.
     pub fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Relaxed)
+    }
+
+    /// What is not as it should be, the gravest first.
+    pub fn troubles(&self, now: DateTime<Utc>) -> Vec<Trouble> {
+        let has = |trouble: &Trouble| match trouble {
+            Trouble::Unavailable => self.is_poisoned(),
+            Trouble::Fallback => !self.is_poisoned() && self.signs.is_fallback(),
+            Trouble::TakedownsRefused => self.signs.is_list_refused(),
+            Trouble::Stale => self.freshness.expired(now).is_some(),
+        };
+        Trouble::ALL.into_iter().filter(has).collect()
     }
 }
 
@@ -146,11 +164,13 @@ impl Library {
         Library::open_with(place, handling)
     }
 
-    /// The same, with whatever is served handled in this way.
+    /// The same, with whatever is served handled in this way. Where what `current` leads to is damaged, the
+    /// snapshot that would take its place in a server that runs is served, and the log says so: whatever
+    /// damaged it may well have started the server anew.
     ///
     /// # Errors
     ///
-    /// As [`Library::open`].
+    /// As [`Library::open`]; of what `current` leads to, where there is no other either.
     pub fn open_with(place: &Place, handling: Handling) -> Result<Library, LibraryError> {
         // Before it is followed: a link that is put in its place meanwhile is another one.
         let (link, path, snapshots) = match place {
@@ -159,10 +179,25 @@ impl Library {
                 (Link::of(snapshots), current(snapshots)?, Some(snapshots.clone()))
             }
         };
-        let served = ArcSwap::from_pointee(Served::opened(handling.open(&path)?));
-        let (changing, poisoned) = (Mutex::new(link), Mutex::default());
-        let before = Mutex::new(Weak::new());
-        Ok(Library { served, snapshots, handling, changing, poisoned, before })
+        let (signs, mut poisoned) = (Arc::new(Signs::default()), BTreeSet::new());
+        let opened = match (handling.open(&path), &snapshots) {
+            (Err(error), Some(snapshots)) => {
+                signs.set_fallback(true);
+                handling.open_instead(snapshots, &path, error, &mut poisoned)?
+            }
+            (opened, _) => opened?,
+        };
+        let served = ArcSwap::from_pointee(Served::opened(opened, &signs));
+        Ok(Library {
+            served,
+            snapshots,
+            handling,
+            changing: Mutex::new(link),
+            poisoned: Mutex::new(poisoned),
+            before: Mutex::new(Weak::new()),
+            signs,
+            reminder: Mutex::default(),
+        })
     }
 
     /// Serves the snapshot `current` leads to now, if another link stands there than when it was last
@@ -172,12 +207,22 @@ impl Library {
         self.withhold(false);
         let served = self.served();
         served.freshness.tell(&served.snapshot);
+        self.remind(&served);
         let Some(snapshots) = &self.snapshots else { return };
         let link = Link::of(snapshots);
         let read = *self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         // Without one, what is served stays: it may be a moment between two.
         if link.is_some() && link != read {
             self.reload_snapshot();
+        }
+    }
+
+    /// Says again what has not been put right for long.
+    fn remind(&self, served: &Served) {
+        let troubles = served.troubles(Utc::now());
+        let mut reminder = self.reminder.lock().unwrap_or_else(PoisonError::into_inner);
+        if reminder.is_due(!troubles.is_empty(), Instant::now()) {
+            troubles.into_iter().for_each(|of| trouble::remind(&served.snapshot.manifest().id, of));
         }
     }
 
@@ -193,6 +238,7 @@ impl Library {
     fn withhold(&self, is_demanded: bool) {
         let Some(takedowns) = &self.handling.takedowns else { return };
         takedowns.follow(is_demanded);
+        self.signs.set_list_refused(takedowns.is_refused());
         let list = takedowns.list();
         loop {
             let served = self.served();
@@ -200,7 +246,7 @@ impl Library {
                 return;
             }
             let fresh = match served.snapshot.without(&list) {
-                Ok(snapshot) => Served::new(snapshot),
+                Ok(snapshot) => Served::new(snapshot, &self.signs),
                 // Nothing is shown that should be withheld: another snapshot is served, or none.
                 Err(error) if served.is_poisoned() => {
                     return tracing::error!(%error, "no record can be withheld of what is not served");
@@ -234,16 +280,19 @@ impl Library {
         });
         match found {
             Ok(None) => {
+                self.signs.set_fallback(false);
                 served.freshness.refresh(&served.snapshot);
                 tracing::info!(snapshot = id, "`current` leads where it did");
             }
             Ok(Some(other)) => {
-                let before = self.served.swap(Arc::new(Served::opened(other)));
+                self.signs.set_fallback(false);
+                let before = self.served.swap(Arc::new(Served::opened(other, &self.signs)));
                 *self.before.lock().unwrap_or_else(PoisonError::into_inner) =
                     Arc::downgrade(&before);
             }
             Err(error) => {
                 LOADS.count(Load::Refused);
+                self.signs.set_fallback(true);
                 tracing::error!(%error, snapshot = id, "the snapshot served before stays")
             }
         }
@@ -269,11 +318,6 @@ impl Library {
         while before.strong_count() > 0 && begun.elapsed() < RELEASE_TIMEOUT {
             std::thread::sleep(RELEASE_INTERVAL);
         }
-    }
-
-    /// Whether the list of takedowns in force is an older one, since the file's is refused.
-    pub fn is_list_refused(&self) -> bool {
-        self.handling.takedowns.as_ref().is_some_and(Takedowns::is_refused)
     }
 
     fn poisoned(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -335,39 +379,17 @@ impl Library {
             poisoned.insert(id);
         };
         tracing::warn!(snapshot = other.manifest().id, "serving another snapshot in its place");
-        self.served.compare_and_swap(served, Arc::new(Served::opened(other)));
+        let other = Arc::new(Served::opened(other, &self.signs));
+        // Where `current` was made anew meanwhile, that is served already.
+        if Arc::ptr_eq(&self.served.compare_and_swap(served, other), served) {
+            self.signs.set_fallback(true);
+        }
     }
 
-    /// The snapshot published before the one that proved damaged, as near before as there is one whole.
-    /// Of those whose order is not known the one with the newest data; none that `current` was led
-    /// back from, and none that shows what was left out of the damaged one.
+    /// The best of those that may be served in place of a snapshot.
     fn other_than(&self, served: &Served, poisoned: &BTreeSet<String>) -> Option<Snapshot> {
         let snapshots = self.snapshots.as_ref()?;
-        let history = fs::read_to_string(snapshots.join(HISTORY)).unwrap_or_default();
-        let history: Vec<&str> = history.lines().collect();
-        let place_of = |id: &str| history.iter().rposition(|line| *line == id);
-        let damaged = served.snapshot.manifest();
-        let before = place_of(&damaged.id);
-        let mut found: Vec<Snapshot> = fs::read_dir(snapshots)
-            .ok()?
-            .flatten()
-            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-            .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
-            .filter_map(|entry| Snapshot::open(&entry.path()).ok())
-            .filter(|snapshot| {
-                let manifest = snapshot.manifest();
-                let withheld = |of: &Manifest| of.suppressed.values().sum::<u64>();
-                let is_later = before.is_some() && place_of(&manifest.id) > before;
-                !poisoned.contains(&manifest.id)
-                    && !is_later
-                    && withheld(manifest) >= withheld(damaged)
-            })
-            .collect();
-        found.sort_by_key(|snapshot| {
-            let manifest = snapshot.manifest();
-            let newest = manifest.source.newest_updated_date.clone();
-            (place_of(&manifest.id), newest, manifest.id.clone())
-        });
+        let mut found = instead::candidates(snapshots, served.snapshot.manifest(), poisoned);
         while let Some(best) = found.pop() {
             match self.handling.hold {
                 Hold::Mapped => return Some(best),
@@ -398,6 +420,38 @@ impl Handling {
             "snapshot opened; parts are checked as they are first touched"
         );
         self.withhold(snapshot)
+    }
+
+    /// Opens the best that may be served in place of a snapshot that was refused, which is noted among
+    /// those that proved damaged: it is read whole before it is served again.
+    ///
+    /// # Errors
+    ///
+    /// Why that was refused, where there is none. It is so where its manifest cannot be read: nobody
+    /// knows what was left out of it, and others may show that.
+    fn open_instead(
+        &self,
+        snapshots: &Path,
+        path: &Path,
+        error: LibraryError,
+        poisoned: &mut BTreeSet<String>,
+    ) -> Result<Snapshot, LibraryError> {
+        let Ok(lost) = manifest_of(path) else { return Err(error) };
+        poisoned.insert(lost.id.clone());
+        let mut found = instead::candidates(snapshots, &lost, poisoned);
+        while let Some(best) = found.pop() {
+            match self.open(best.path()) {
+                Ok(other) => {
+                    LOADS.count(Load::Refused);
+                    tracing::error!(%error, snapshot = lost.id, "what `current` leads to is refused");
+                    let snapshot = &other.manifest().id;
+                    tracing::warn!(snapshot, "serving another snapshot in its place");
+                    return Ok(other);
+                }
+                Err(error) => tracing::error!(%error, "cannot be served instead"),
+            }
+        }
+        Err(error)
     }
 
     /// A snapshot without the records that are withheld.

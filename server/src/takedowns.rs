@@ -100,7 +100,7 @@ impl Takedowns {
     }
 
     /// Reads the list again where its file changed, or in any case where that is demanded; one that
-    /// cannot be read is logged once, and what was read before stays.
+    /// cannot be read is logged, once and whenever it is demanded, and what was read before stays.
     ///
     /// A file that is being written lacks ids for a moment. So a list with fewer is taken once nobody has
     /// written to it for two seconds, or where it is demanded; an empty file is no list that withholds
@@ -114,7 +114,7 @@ impl Takedowns {
         let is_emptied = matches!(seen, Seen::File { bytes: 0, .. }) && !read.list.is_empty();
         match Suppression::read(&self.path) {
             Ok(_) if is_emptied => {
-                if !read.is_refused {
+                if !read.is_refused || is_demanded {
                     let error =
                         "the file is empty; write a comment into one that withholds nothing";
                     tracing::error!(path = %self.path.display(), error, ids = read.list.len(), "{STAYS}");

@@ -19,3 +19,5 @@ mod metrics;
 #[allow(dead_code, reason = "shared with the tests of the protocol")]
 #[path = "http/server.rs"]
 mod server;
+#[path = "outside/troubles.rs"]
+mod troubles;

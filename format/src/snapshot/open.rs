@@ -367,6 +367,16 @@ fn read_manifest(path: &Path) -> Result<(Manifest, File), Cause> {
     Ok((Manifest::read(&text)?, file))
 }
 
+/// The manifest of a snapshot of which the rest may be damaged.
+///
+/// # Errors
+///
+/// Where that is no manifest whose text has its root hash.
+pub fn manifest_of(path: &Path) -> Result<Manifest, OpenError> {
+    let read = read_manifest(&path.join(MANIFEST));
+    read.map(|(manifest, _)| manifest).map_err(|cause| refuse(path, MANIFEST, cause))
+}
+
 /// Demands that the manifest lists exactly the files a snapshot has, ascending.
 ///
 /// # Errors

@@ -12,12 +12,19 @@ use pinakes_format::{
 };
 
 use super::family::{Families, Kind};
-use crate::library::Library;
+use crate::{library::Library, trouble::Trouble};
 
 /// All of it.
 pub fn collect(library: &Library, families: &mut Families) {
     let served = library.served();
     let snapshot = &served.snapshot;
+    let troubles = served.troubles(Utc::now());
+    families.gauges(
+        "pinakes_trouble",
+        "What is not as it should be, as /health tells it: 1 where it is so.",
+        "kind",
+        Trouble::ALL.map(|of| (of.name(), f64::from(u8::from(troubles.contains(&of))))),
+    );
     families.gauge(
         "pinakes_ready",
         "Whether there is a snapshot to answer from: 0 where the one served proved damaged.",
@@ -41,7 +48,7 @@ pub fn collect(library: &Library, families: &mut Families) {
     families.gauge(
         "pinakes_suppress_list_refused",
         "1 where the list's file is refused, so that an older one is in force.",
-        f64::from(u8::from(library.is_list_refused())),
+        f64::from(u8::from(troubles.contains(&Trouble::TakedownsRefused))),
     );
     chunks(snapshot, families);
 }

@@ -9,6 +9,7 @@ use super::{
     responses::KEPT,
     schemas::{Schemas, described, object, or_null, schema_at},
 };
+use crate::trouble::Trouble;
 
 /// The chapter of GraphQL.
 pub const GRAPHQL: &str = "GraphQL";
@@ -131,18 +132,28 @@ pub fn readings(schemas: &mut Schemas) -> Vec<(&'static str, Reading)> {
     ]
 }
 
+/// What `/health` tells of what is not as it should be.
+const TROUBLES: &str = "What is not as it should be, the gravest first. `unavailable`: there is nothing \
+                        to answer from. `fallback`: another snapshot is served than the one that should be, \
+                        which is damaged or refused. `takedowns_refused`: the list of what to withhold \
+                        is not understood, and the one of before is in force. `stale`: what is served was \
+                        pulled from others, and has expired.";
+
 /// A schema's name, and what makes it.
 type Named = (&'static str, fn() -> Value);
 
 const SCHEMAS: [Named; 5] = [
     ("Index", index),
     ("Health", || {
-        let stale = "`stale` where what is served was pulled from others and has expired.";
-        let states = json!({ "type": "string", "enum": ["ok", "stale"] });
+        let names = Trouble::ALL.map(Trouble::name).to_vec();
+        let states: Vec<&str> = ["ok"].into_iter().chain(names.iter().copied()).collect();
+        let states = json!({ "type": "string", "enum": states });
+        let troubles = json!({ "type": "array", "items": { "type": "string", "enum": names } });
         let mut health = object_of(
             "Whether the process lives.",
             [
-                ("status", stale, states),
+                ("status", "`ok`, or the gravest of the troubles.", states),
+                ("troubles", TROUBLES, troubles),
                 ("snapshot_id", "What it answers from.", text()),
                 ("newest_updated_date", NEWEST, or_null(text())),
                 ("data_licence", LICENCE, text()),
@@ -150,7 +161,7 @@ const SCHEMAS: [Named; 5] = [
             ],
         );
         health["required"] =
-            json!(["status", "snapshot_id", "newest_updated_date", "data_licence"]);
+            json!(["status", "troubles", "snapshot_id", "newest_updated_date", "data_licence"]);
         health
     }),
     ("Ready", || {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    client::PATIENCE,
+    client::{Connection, PATIENCE},
     place::{Edition, Place},
     server::{Server, command},
 };
@@ -21,9 +21,21 @@ fn the_server_says_what_has_expired_until_it_is_published_anew() {
     let expires = "2026-02-01T00:00:00Z";
     place.edit(|publication| publication.expires = expires.into());
     place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
-    let server = Server::start(&mut command(&["--snapshots".as_ref(), place.out().as_os_str()]));
+    let args = ["--admin".as_ref(), "127.0.0.1:0".as_ref(), "--snapshots".as_ref()];
+    let out = place.out();
+    let args = [&args[..], &[out.as_os_str()]].concat();
+    let mut server = Server::start(&mut command(&args));
+    let admin = server.admin();
+    let metric = || {
+        let response = Connection::open(admin).get("/metrics");
+        let told = response.text();
+        let metric = told.lines().find(|line| line.starts_with("pinakes_trouble{kind=\"stale\"}"));
+        metric.map(|line| line.rsplit_once(' ').unwrap().1.to_owned())
+    };
     assert_eq!(server.get("/health").status, 200);
     assert_eq!(health(&server), [json!("stale"), json!(expires)]);
+    assert_eq!(server.get("/health").json()["troubles"], json!(["stale"]));
+    assert_eq!(metric().as_deref(), Some("1"));
     assert_eq!(server.get("/ready").status, 200);
     server.await_log(&["WARN", "stale", expires]);
 
@@ -35,6 +47,7 @@ fn the_server_says_what_has_expired_until_it_is_published_anew() {
         assert!(begun.elapsed() < PATIENCE, "{}", server.log());
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
+    assert_eq!(metric().as_deref(), Some("0"));
     let log = server.end(&[]);
     assert_eq!(log.matches("stale").count(), 1, "{log}");
 
