@@ -125,7 +125,7 @@ fn check_alive(response: &Response, what: &str) {
         "data_licence": "CC0-1.0",
         "newest_updated_date": alive["newest_updated_date"].as_str().unwrap(),
         "snapshot_id": response.header("x-snapshot-id").unwrap(),
-        "status": "ok",
+        "status": "ok", "troubles": [],
     });
     assert_eq!((response.status, alive), (200, expected), "{what}");
 }
