@@ -25,6 +25,7 @@ pub mod head;
 pub mod legacy;
 pub mod library;
 pub mod limits;
+pub mod log;
 pub mod metrics;
 pub mod openapi;
 pub mod options;
