@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
 use crate::{
     client::{Clients, key},
     limits::{Counters, Daily, Standing, Usage, Verdict},
-    routes::{self, Route, template::Template},
+    routes::{self, Route},
 };
 
 /// The headers that tell a client how it stands, as CORS exposes them.
@@ -58,8 +58,8 @@ pub struct Gate {
 pub struct Admission {
     /// Who asks.
     pub client: IpAddr,
-    /// Where the request leads.
-    pub route: Template,
+    /// Where the request leads; `None` where it leads nowhere.
+    pub route: Option<Route>,
     /// How it stands; `None` where no limit is for it.
     pub standing: Option<Standing>,
     /// Why it is refused.
@@ -107,13 +107,12 @@ impl Gate {
             // Every request comes over a connection; one that did not has no address of its own.
             None => Ipv4Addr::UNSPECIFIED.into(),
         };
-        let found = routes::find(head.uri.path());
-        let route = Template::of(found);
+        let route = routes::find(head.uri.path());
         let counters = self.counters.as_ref().filter(|_| !self.clients.is_exempt(client));
         let Some(counters) = counters else {
             return Admission { client, route, standing: None, refusal: None };
         };
-        let daily = match charge(head, found) {
+        let daily = match charge(head, route) {
             Charge::Free => {
                 let standing = counters.look(key(client));
                 return Admission { client, route, standing: Some(standing), refusal: None };
@@ -128,7 +127,7 @@ impl Gate {
 }
 
 /// What a request counts as, whatever becomes of it.
-fn charge(head: &Parts, route: Option<Route<'_>>) -> Charge {
+fn charge(head: &Parts, route: Option<Route>) -> Charge {
     if head.method == Method::OPTIONS {
         return Charge::Free;
     }

@@ -34,6 +34,7 @@ use crate::{
     fixed::Fixed,
     library::Served,
     metrics::tally::{ASKED, Asked, OVERLOADS, Overload},
+    path::Segment,
     reply::Reply,
     routes::Bounds,
 };
@@ -49,13 +50,13 @@ use types::Types;
 
 /// What lies at a route of GraphQL.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum Place {
     /// Questions are posted here.
     Questions,
     /// The schema's text.
     Schema,
     /// The page to ask from, or a part of it by its name.
-    Page(Option<&'a str>),
+    Page(Option<Segment>),
 }
 
 /// The schema in every form it is needed in, made once.

@@ -1,30 +1,71 @@
 //! Paths as they were sent: split, decoded once, never normalised.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Deref};
 
 use percent_encoding::percent_decode_str;
 
 /// Bytes of a URI that are read; longer ones are refused.
 pub const URI_BYTES_MAX: usize = 16_384;
 /// Parts of a path that are looked at; no route has more.
-const SEGMENTS_MAX: usize = 4;
+pub const SEGMENTS_MAX: usize = 4;
 /// Bytes of an identifier that are shown in a message.
 const ECHO_BYTES_MAX: usize = 64;
 /// Bytes of a path that are shown in a message.
 const PATH_ECHO_BYTES_MAX: usize = 256;
 
+/// The parts of a path between its slashes, without what lies beyond them.
+#[derive(Clone, Copy, Debug)]
+pub struct Segments<'a> {
+    parts: [&'a str; SEGMENTS_MAX],
+    count: usize,
+}
+
+impl<'a> Deref for Segments<'a> {
+    type Target = [&'a str];
+
+    fn deref(&self) -> &[&'a str] {
+        &self.parts[..self.count]
+    }
+}
+
+/// A part of a path, by where it stands: for as long as the path itself is elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    from: usize,
+    to: usize,
+}
+
+impl Segment {
+    /// The last part of a path; empty where it has none.
+    pub fn last_of(path: &str) -> Segment {
+        let to = path.strip_suffix('/').unwrap_or(path).len();
+        Segment { from: path[..to].rfind('/').map_or(to, |slash| slash + 1), to }
+    }
+
+    /// Its text in the path that it is of.
+    pub fn of(self, path: &str) -> &str {
+        path.get(self.from..self.to).unwrap_or_default()
+    }
+}
+
 /// The parts of a path between its slashes; one slash at the end is the same as none.
 ///
 /// `None` where a part is empty or there are more than any route has: such a path leads nowhere.
-pub fn segments(path: &str) -> Option<Vec<&str>> {
+pub fn segments(path: &str) -> Option<Segments<'_>> {
+    let mut segments = Segments { parts: [""; SEGMENTS_MAX], count: 0 };
     let inner = path.strip_prefix('/')?;
     let inner = inner.strip_suffix('/').unwrap_or(inner);
     if inner.is_empty() {
-        return (path == "/").then(Vec::new);
+        return (path == "/").then_some(segments);
     }
-    let segments: Vec<&str> = inner.split('/').take(SEGMENTS_MAX + 1).collect();
-    let is_good = segments.len() <= SEGMENTS_MAX && !segments.contains(&"");
-    is_good.then_some(segments)
+    for part in inner.split('/') {
+        if part.is_empty() {
+            return None;
+        }
+        *segments.parts.get_mut(segments.count)? = part;
+        segments.count += 1;
+    }
+    Some(segments)
 }
 
 /// A part percent-decoded once; `None` where an escape is broken or the bytes are no UTF-8.
@@ -84,7 +125,13 @@ mod tests {
     #[test]
     fn a_path_is_split_and_never_normalised() {
         let check = |path: &str, expected: Option<Vec<&str>>| {
-            assert_eq!(segments(path), expected, "{path}");
+            let found = segments(path);
+            assert_eq!(found.map(|found| found.to_vec()), expected, "{path}");
+            let last = expected.and_then(|parts| parts.last().copied());
+            // Of what leads nowhere nobody asks.
+            if found.is_some() {
+                assert_eq!(Segment::last_of(path).of(path), last.unwrap_or_default(), "{path}");
+            }
         };
         check("/", Some(vec![]));
         check("/authors", Some(vec!["authors"]));

@@ -2,7 +2,7 @@
 
 pub mod template;
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use http::{HeaderMap, Method, StatusCode, request::Parts};
 use pinakes_format::{
@@ -25,7 +25,7 @@ use crate::{
     library::Served,
     limits::{Daily, Refusal, Verdict},
     openapi,
-    path::{URI_BYTES_MAX, decode, echo_path, segments},
+    path::{SEGMENTS_MAX, Segment, URI_BYTES_MAX, decode, echo_path, segments},
     reply::Reply,
 };
 
@@ -84,7 +84,7 @@ impl<'a> Request<'a> {
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug)]
-pub enum Route<'a> {
+pub enum Route {
     /// What the service is.
     Index,
     /// Whether the process lives.
@@ -94,24 +94,24 @@ pub enum Route<'a> {
     /// How the caller stands with the limits.
     RateLimit,
     /// Candidates of all entities, or of the one whose name was sent.
-    Autocomplete(Option<&'a str>),
+    Autocomplete(Option<Segment>),
     /// The description of the interface.
     Openapi,
     /// The same as a page, or a part of that by its name.
-    Docs(Option<&'a str>),
+    Docs(Option<Segment>),
     /// A place of GraphQL.
-    Graphql(Place<'a>),
+    Graphql(Place),
     /// A list.
     List(&'static Facts),
     /// A record by its identifier, as it was sent.
-    Record(&'static Facts, &'a str),
+    Record(&'static Facts, Segment),
     /// A list of the older variant.
     OlderList(&'static Older),
     /// A record of the older variant, by its identifier as it was sent.
-    OlderRecord(&'static Older, &'a str),
+    OlderRecord(&'static Older, Segment),
 }
 
-impl Route<'_> {
+impl Route {
     /// What a request for it counts as.
     pub fn charge(self) -> Charge {
         match self {
@@ -135,11 +135,17 @@ impl Route<'_> {
 }
 
 /// The route of a path; `None` where it leads nowhere.
-pub fn find(path: &str) -> Option<Route<'_>> {
+///
+/// Cost: nothing is allocated, unless an escape is decoded. Asked once of each request, by whoever admits it.
+pub fn find(path: &str) -> Option<Route> {
     let segments = segments(path)?;
-    let names: Vec<_> =
-        segments.iter().map(|segment| decode(segment).unwrap_or_default()).collect();
-    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    let mut names: [Cow<'_, str>; SEGMENTS_MAX] = Default::default();
+    for (name, segment) in names.iter_mut().zip(segments.iter()) {
+        *name = decode(segment).unwrap_or_default();
+    }
+    let names = names.each_ref().map(|name| &**name);
+    let names = &names[..segments.len()];
+    let last = || Segment::last_of(path);
     // Compared part by part: an escaped slash separates nothing.
     let of_list = |names: &[&str]| {
         CATALOG.iter().find(|facts| facts.route.split('/').eq(names.iter().copied()))
@@ -147,20 +153,20 @@ pub fn find(path: &str) -> Option<Route<'_>> {
     let older_list = |names: &[&str]| {
         OLDER.iter().find(|older| older.route.split('/').eq(names.iter().copied()))
     };
-    match names.as_slice() {
+    match names {
         [] => Some(Route::Index),
         ["health"] => Some(Route::Health),
         ["ready"] => Some(Route::Ready),
         ["rate-limit"] => Some(Route::RateLimit),
         ["autocomplete"] => Some(Route::Autocomplete(None)),
-        ["autocomplete", _] => Some(Route::Autocomplete(segments.last().copied())),
+        ["autocomplete", _] => Some(Route::Autocomplete(Some(last()))),
         ["openapi.json"] => Some(Route::Openapi),
         ["docs"] => Some(Route::Docs(None)),
-        ["docs", _] => Some(Route::Docs(segments.last().copied())),
+        ["docs", _] => Some(Route::Docs(Some(last()))),
         ["graphql"] => Some(Route::Graphql(Place::Questions)),
         ["graphql", "schema"] => Some(Route::Graphql(Place::Schema)),
         ["graphiql"] => Some(Route::Graphql(Place::Page(None))),
-        ["graphiql", _] => Some(Route::Graphql(Place::Page(segments.last().copied()))),
+        ["graphiql", _] => Some(Route::Graphql(Place::Page(Some(last())))),
         names => {
             if let Some(facts) = of_list(names) {
                 return Some(Route::List(facts));
@@ -170,10 +176,10 @@ pub fn find(path: &str) -> Option<Route<'_>> {
             }
             let (_, list) = names.split_last()?;
             if let Some(older) = older_list(list) {
-                return Some(Route::OlderRecord(older, segments.last()?));
+                return Some(Route::OlderRecord(older, last()));
             }
             let facts = of_list(list).filter(|facts| facts.has_single)?;
-            Some(Route::Record(facts, segments.last()?))
+            Some(Route::Record(facts, last()))
         }
     }
 }
@@ -183,12 +189,12 @@ pub fn find(path: &str) -> Option<Route<'_>> {
 /// # Errors
 ///
 /// The reply to a request that no handler answers.
-pub fn resolve<'a>(request: &Request<'a>) -> Result<Route<'a>, Reply> {
+pub fn resolve(request: &Request<'_>) -> Result<Route, Reply> {
     if request.uri_bytes > URI_BYTES_MAX {
         let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
         return Err(Reply::error(StatusCode::URI_TOO_LONG, message));
     }
-    let route = find(request.path).ok_or_else(|| nowhere(request))?;
+    let route = request.admission.route.ok_or_else(|| nowhere(request))?;
     let allow = route.methods();
     match *request.method {
         Method::OPTIONS => Err(Reply::Options { allow }),
@@ -198,8 +204,8 @@ pub fn resolve<'a>(request: &Request<'a>) -> Result<Route<'a>, Reply> {
 }
 
 /// The reply to a request that a limit refused. Lists of the older variant say so in few words.
-pub fn refused(path: &str, verdict: Verdict) -> Reply {
-    match (verdict.refusal, find(path)) {
+pub fn refused(route: Option<Route>, verdict: Verdict) -> Reply {
+    match (verdict.refusal, route) {
         (Some(Refusal::Minute), Some(Route::OlderList(_))) => Reply::TooManyBriefly(verdict),
         _ => Reply::TooMany(verdict),
     }
@@ -218,7 +224,7 @@ fn nowhere(request: &Request<'_>) -> Reply {
 ///
 /// Where the snapshot proved damaged.
 pub fn run(
-    route: Route<'_>,
+    route: Route,
     request: &Request<'_>,
     served: &Served,
     bounds: &Bounds,
@@ -227,6 +233,7 @@ pub fn run(
     if served.is_poisoned() && !matches!(route, Route::Health) {
         return Ok(Some(Reply::unavailable()));
     }
+    let text = |segment: Segment| segment.of(request.path);
     Ok(Some(match route {
         Route::Index => handlers::index(served, bounds.data_licence.as_deref()),
         Route::Health => handlers::health(served, bounds.data_licence.as_deref()),
@@ -234,7 +241,7 @@ pub fn run(
         Route::RateLimit => handlers::rate_limit(request.admission),
         Route::Autocomplete(entity_type) => {
             return handlers::autocomplete(
-                entity_type,
+                entity_type.map(text),
                 request,
                 served,
                 bounds.list_timeout,
@@ -243,26 +250,26 @@ pub fn run(
         }
         Route::Openapi => openapi::reply(&served.snapshot, request.headers)?,
         Route::Docs(name) if bounds.has_docs => {
-            docs::PAGE.reply(name, request.headers).unwrap_or_else(|| nowhere(request))
+            docs::PAGE.reply(name.map(text), request.headers).unwrap_or_else(|| nowhere(request))
         }
         Route::Docs(_) => nowhere(request),
         Route::Graphql(place) => return graphql_at(place, request, served, bounds, may_wait),
         Route::List(_) | Route::OlderList(_) if !may_wait => return Ok(None),
         Route::List(facts) => handlers::list(facts, request, served, bounds.list_timeout)?,
         Route::Record(facts, id) => {
-            handlers::record(&handlers::CURRENT, facts, id, request, served)?
+            handlers::record(&handlers::CURRENT, facts, text(id), request, served)?
         }
         Route::OlderList(older) => legacy::list(older, request, served, bounds.list_timeout)?,
         Route::OlderRecord(older, id) => {
             let facts = older.entity.facts();
-            handlers::record(&legacy::VARIANT, facts, id, request, served)?
+            handlers::record(&legacy::VARIANT, facts, text(id), request, served)?
         }
     }))
 }
 
 /// The same of a place of GraphQL.
 fn graphql_at(
-    place: Place<'_>,
+    place: Place,
     request: &Request<'_>,
     served: &Served,
     bounds: &Bounds,
@@ -270,9 +277,9 @@ fn graphql_at(
 ) -> Result<Option<Reply>, RenderError> {
     Ok(Some(match (place, request.posted) {
         (Place::Schema, _) => graphql::schema_reply(request.headers),
-        (Place::Page(name), _) if bounds.graphql.has_page => {
-            page::PAGE.reply(name, request.headers).unwrap_or_else(|| nowhere(request))
-        }
+        (Place::Page(name), _) if bounds.graphql.has_page => page::PAGE
+            .reply(name.map(|name| name.of(request.path)), request.headers)
+            .unwrap_or_else(|| nowhere(request)),
         (Place::Page(_), _) => nowhere(request),
         (Place::Questions, Some(posted)) if may_wait => {
             let posting = Posting {
@@ -301,9 +308,15 @@ mod tests {
             let found = match find(path) {
                 None => "nowhere".to_owned(),
                 Some(Route::List(facts)) => format!("list {}", facts.plural),
-                Some(Route::Record(facts, id)) => format!("{} {id}", facts.singular),
+                Some(Route::Record(facts, id)) => format!("{} {}", facts.singular, id.of(path)),
                 Some(Route::OlderList(older)) => format!("older list {}", older.entity),
-                Some(Route::OlderRecord(older, id)) => format!("older {} {id}", older.entity),
+                Some(Route::OlderRecord(older, id)) => {
+                    format!("older {} {}", older.entity, id.of(path))
+                }
+                Some(Route::Docs(Some(part))) => format!("Docs {}", part.of(path)),
+                Some(Route::Graphql(Place::Page(Some(part)))) => {
+                    format!("Graphql page {}", part.of(path))
+                }
                 Some(other) => format!("{other:?}"),
             };
             assert_eq!(found, expected, "{path}");
@@ -312,11 +325,11 @@ mod tests {
         check("/health", "Health");
         check("/openapi.json", "Openapi");
         check("/docs/", "Docs(None)");
-        check("/docs/page.js", "Docs(Some(\"page.js\"))");
+        check("/docs/page.js", "Docs page.js");
         check("/graphql/", "Graphql(Questions)");
         check("/graphql/schema", "Graphql(Schema)");
         check("/graphiql", "Graphql(Page(None))");
-        check("/graphiql/page.js", "Graphql(Page(Some(\"page.js\")))");
+        check("/graphiql/page.js", "Graphql page page.js");
         for facts in &CATALOG {
             check(&format!("/{}", facts.route), &format!("list {}", facts.plural));
         }

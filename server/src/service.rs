@@ -29,7 +29,7 @@ use crate::{
     },
     reply::Reply,
     room::capacity_of,
-    routes::{self, Bounds, Request, Route},
+    routes::{self, Bounds, Request, Route, template::Template},
     turns::{Share, Turns},
 };
 
@@ -120,12 +120,12 @@ impl Service {
         let id = self.requests.next();
         let admission = self.gate.admit(&head);
         let line = access::Line::begin(Arc::clone(&head), admission.client, id);
-        let underway = self.traffic.begin(admission.route);
+        let underway = self.traffic.begin(Template::of(admission.route));
         if let Some(refusal) = admission.refusal.and_then(|verdict| verdict.refusal) {
             self.traffic.refuse(refusal);
         }
         let mut answer = match admission.refusal {
-            Some(verdict) => self.small(routes::refused(head.uri.path(), verdict), &head.method),
+            Some(verdict) => self.small(routes::refused(admission.route, verdict), &head.method),
             None => Arc::clone(&self).find(head, admission, id).await,
         };
         let is_ours = answer.response.status().is_server_error();
@@ -204,7 +204,7 @@ impl Service {
         });
         // Looked at last: what was read after a file was cut is zeros, whatever became of it.
         let fault = if was_poisoned { None } else { served.snapshot.fault() };
-        let fault = fault.filter(|_| !matches!(routes::find(request.path), Some(Route::Health)));
+        let fault = fault.filter(|_| !matches!(admission.route, Some(Route::Health)));
         let reply = match (fault.map(RenderError::Fault), answered) {
             (Some(error), _) | (None, Ok(Err(error))) => {
                 tracing::error!(request = %id, path = ?request.path, %error, "cannot answer");
@@ -234,7 +234,7 @@ fn large(response: &http::Response<Bytes>) -> Option<usize> {
 }
 
 /// What HTTP demands of a request comes before where it leads.
-fn resolve<'a>(head: &Parts, request: &Request<'a>) -> Result<Route<'a>, Reply> {
+fn resolve(head: &Parts, request: &Request<'_>) -> Result<Route, Reply> {
     match head::refusal(head) {
         None => routes::resolve(request),
         Some(reply) => Err(reply),

@@ -56,7 +56,7 @@ impl Template {
     pub const COUNT: usize = FIXED.len() + OF_ENTITY * CATALOG.len();
 
     /// That of a route, or of what leads nowhere.
-    pub fn of(route: Option<Route<'_>>) -> Template {
+    pub fn of(route: Option<Route>) -> Template {
         let Some(route) = route else { return Template(0) };
         Template(match route {
             Route::Index => 1,

@@ -24,7 +24,7 @@ fuzz_target!(|path: &str| {
     assert!(segments.iter().all(|segment| !segment.is_empty()));
     segments.iter().for_each(|segment| check_text(segment));
     if let Some(Route::Record(_, id)) = find(path) {
-        assert_eq!(Some(&id), segments.last());
+        assert_eq!(Some(&id.of(path)), segments.last());
     }
     let name = |path: &str| format!("{:?}", find(path));
     if !path.ends_with('/') {
