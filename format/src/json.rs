@@ -1,20 +1,34 @@
 //! Writing JSON text: the few pieces rendering needs, byte for byte as `serde_json` writes them.
 
+/// Bytes that are looked at together, which compilers do at once.
+const BLOCK_BYTES: usize = 16;
+
+/// Whether a byte of a text is written as itself.
+fn is_plain(byte: u8) -> bool {
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
+}
+
 /// Appends `text` as a JSON string.
 pub fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    let bytes = text.as_bytes();
-    let mut plain_from = 0;
-    for (at, &byte) in bytes.iter().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.extend_from_slice(&bytes[plain_from..at]);
-        escape(out, byte);
-        plain_from = at + 1;
+    let mut rest = text.as_bytes();
+    loop {
+        let plain = plain_bytes(rest);
+        out.extend_from_slice(&rest[..plain]);
+        let Some(byte) = rest.get(plain) else { break };
+        escape(out, *byte);
+        rest = &rest[plain + 1..];
     }
-    out.extend_from_slice(&bytes[plain_from..]);
     out.push(b'"');
+}
+
+/// How many bytes from the first on are written as themselves.
+fn plain_bytes(bytes: &[u8]) -> usize {
+    let blocks = bytes.chunks_exact(BLOCK_BYTES);
+    // Without a way out in the midst of a block, or it is looked at byte by byte.
+    let is_block_plain = |block: &&[u8]| block.iter().fold(true, |all, byte| all & is_plain(*byte));
+    let from = blocks.take_while(is_block_plain).count() * BLOCK_BYTES;
+    from + bytes[from..].iter().take_while(|byte| is_plain(**byte)).count()
 }
 
 fn escape(out: &mut Vec<u8>, byte: u8) {
@@ -73,6 +87,17 @@ mod tests {
             let mut out = Vec::new();
             string(&mut out, text);
             assert_eq!(out, serde_json::to_vec(text).unwrap());
+        }
+        // What is escaped stands anywhere among blocks, and next to others.
+        for escaped in ["\"", "\\", "\n", "\u{0}\u{1f}", "\"\u{1f}\u{7f}é\\"] {
+            for before in 0..3 * BLOCK_BYTES {
+                for after in [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, 2 * BLOCK_BYTES + 1] {
+                    let text = format!("{}{escaped}{}", "a".repeat(before), "b".repeat(after));
+                    let mut out = Vec::new();
+                    string(&mut out, &text);
+                    assert_eq!(out, serde_json::to_vec(&text).unwrap(), "{text}");
+                }
+            }
         }
     }
 
