@@ -7,6 +7,8 @@ LIST_OUTPUTS ?= 10000000
 NAMES ?= 5000000
 REQUESTS ?= 10000000
 SECONDS ?= 60
+# Most tests wait for programs rather than compute.
+TEST_THREADS ?= $(shell expr 4 \* $$(nproc))
 FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container manifest
 FUZZ := target/fuzz
 
@@ -22,7 +24,7 @@ run: ## Build both programs, compile the sample and serve it
 
 test: ## Every test
 	@cargo build --locked --workspace
-	@tests/scratch cargo test --locked --workspace
+	@tests/scratch cargo test --locked --workspace -- --test-threads $(TEST_THREADS)
 
 lint: ## Formatting and lints
 	@cargo fmt --all --check

@@ -16,7 +16,8 @@ use std::{
     fs,
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
@@ -33,6 +34,8 @@ const OTHERS: [&str; 6] = ["chmod", "mkdir", "openat", "unlink", "unlinkat", "wr
 const SAMPLED: usize = 12;
 /// Processes that die at any moment.
 const KILLS: usize = 20;
+/// Runs of a step until its call is made.
+const ATTEMPTS: usize = 5;
 
 /// A directory of the test's own, in memory where there is such: a sync there takes no time.
 fn directory() -> tempfile::TempDir {
@@ -70,9 +73,9 @@ impl Model {
         self.directory.path().join("input")
     }
 
-    /// A fresh copy of the place.
-    fn copy(&self) -> PathBuf {
-        let out = self.directory.path().join("out");
+    /// A fresh copy of the place, one for each worker.
+    fn copy(&self, worker: usize) -> PathBuf {
+        let out = self.directory.path().join(format!("out-{worker}"));
         let script =
             "if test -e \"$1\"; then chmod -R u+w \"$1\"; rm -rf \"$1\"; fi; cp -a \"$0\" \"$1\"";
         let copy = Command::new("sh")
@@ -120,10 +123,19 @@ fn names_in(directory: &Path) -> BTreeSet<String> {
 }
 
 /// Has a step of a build go wrong, and demands what must hold then.
-fn check(model: &Model, step: &Step, fault: Fault) {
-    let out = model.copy();
+fn check(model: &Model, worker: usize, step: &Step, fault: Fault) {
     let what = format!("{step:?}, {fault:?}");
-    let output = step.build(&model.input(), &out, fault);
+    let attempt = || {
+        let out = model.copy(worker);
+        let output = step.build(&model.input(), &out, fault);
+        (out, output)
+    };
+    // Which thread syncs a file depends on how many wait, so that a call may not be made as it was.
+    let missed = |output: &Output| fault == Fault::Kill && output.status.success();
+    let (out, output) = std::iter::repeat_with(attempt)
+        .take(ATTEMPTS)
+        .find(|(_, output)| !missed(output))
+        .unwrap_or_else(|| panic!("{what}: the call was not made in {ATTEMPTS} runs"));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!errors.contains("panicked"), "{what}: {errors}");
     let led = model.current(&out, &what);
@@ -148,7 +160,7 @@ fn whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands() {
         return eprintln!("skipped: {test}: no `strace` that may trace here");
     }
     let model = Model::new();
-    let steps = steps_of_a_build(&model.input(), &model.copy());
+    let steps = steps_of_a_build(&model.input(), &model.copy(0));
     for call in PUBLISHING.into_iter().chain(OTHERS) {
         assert!(steps.iter().any(|step| step.call() == call), "no {call} in {steps:?}");
     }
@@ -165,12 +177,22 @@ fn whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands() {
         of_publishing.chain(others.zip(FAULTS.into_iter().cycle())).collect()
     };
     println!("{} of {} faults", chosen.len(), steps.len() * FAULTS.len());
-    for (at, (step, fault)) in chosen.iter().enumerate() {
-        check(&model, step, *fault);
-        if at % 100 == 99 {
-            println!("{} faults, the last at {step:?}", at + 1);
+    let next = AtomicUsize::new(0);
+    let work = |worker: usize| {
+        while let Some((at, (step, fault))) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, chosen.get(at)?)))
+        {
+            check(&model, worker, step, *fault);
+            if at % 100 == 99 {
+                println!("{} faults, the last at {step:?}", at + 1);
+            }
         }
-    }
+    };
+    // Most of the time is waited for strace.
+    let workers = 2 * std::thread::available_parallelism().unwrap().get();
+    std::thread::scope(|scope| {
+        (0..workers).for_each(|worker| drop(scope.spawn(move || work(worker))))
+    });
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The README's table of keys is the one the programs go by.
+//! The table of keys of server/API.md is the one the programs go by.
 //!
 //! `make bless` records it anew.
 
@@ -50,5 +50,8 @@ fn the_table_of_keys_is_that_of_the_catalog() {
         fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).expect("it can be written");
         return;
     }
-    assert!(recorded == table, "the README's table of keys is not the catalog's; run `make bless`");
+    assert!(
+        recorded == table,
+        "the table of keys of server/API.md is not the catalog's; run `make bless`"
+    );
 }
