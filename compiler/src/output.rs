@@ -79,6 +79,8 @@ pub fn check_out(directory: &Path) -> Result<OutputLock> {
 /// Refuses a directory that is a symbolic link or that everybody may write: between two steps of a
 /// run somebody could lead it elsewhere.
 fn refuse_shared(directory: &Path) -> Result<()> {
+    // Without a slash at its end, which would have a link followed.
+    let directory: &Path = &directory.components().collect::<PathBuf>();
     let Ok(metadata) = fs::symlink_metadata(directory) else { return Ok(()) };
     let reason = match () {
         () if metadata.is_symlink() => "is a symbolic link; give the directory it leads to",

@@ -17,7 +17,7 @@ use crate::{
     compile::Stage,
     input::Inputs,
     link::{SideTally, Tally},
-    output::Pruned,
+    output::{HeldBack, Pruned},
     shown::shown,
 };
 
@@ -29,11 +29,12 @@ pub struct RunReport {
     /// How it went.
     #[serde(flatten)]
     pub course: Course,
-    /// The published snapshot; `null` where none was.
+    /// The published snapshot, or the one in use still where what was made is held back; `null` where there
+    /// is none.
     pub snapshot: Option<String>,
     /// Its id.
     pub snapshot_id: Option<String>,
-    /// The newest `updated_date` of what was linked.
+    /// The newest `updated_date` of what was published.
     pub newest_updated_date: Option<String>,
     /// Parts of the inputs.
     pub parts: u64,
@@ -120,6 +121,16 @@ impl RunReport {
             warnings.add("future_updated_date", is_future.into(), || file);
         }
         (report.warnings, report.first_warnings) = (warnings.counts, warnings.first);
+    }
+
+    /// Takes that what was made is not published: nothing that tells how new or large what is published is
+    /// may speak of it.
+    pub fn take_held(&mut self, held: &HeldBack) {
+        self.held_back = Some(held.id.clone());
+        self.snapshot = Some(shown(&held.path));
+        self.snapshot_id = held.path.file_name().map(|id| id.to_string_lossy().into_owned());
+        self.newest_updated_date = None;
+        self.snapshot_bytes = 0;
     }
 
     /// The newest `updated_date`, in seconds since 1970.

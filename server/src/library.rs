@@ -36,8 +36,8 @@ pub struct Library {
     served: ArcSwap<Served>,
     snapshots: Option<PathBuf>,
     handling: Handling,
-    /// Held by whoever puts another snapshot in its place: the link `current` was when it was last read.
-    changing: Mutex<Option<Link>>,
+    /// Held by whoever puts another snapshot in its place.
+    changing: Mutex<Read>,
     /// Ids of snapshots that proved damaged; none of them is served again.
     poisoned: Mutex<BTreeSet<String>>,
     /// What was served before, as long as a request is answered from it.
@@ -54,6 +54,17 @@ pub struct Handling {
     pub hold: Hold,
     /// What is withheld of it.
     pub takedowns: Option<Takedowns>,
+}
+
+/// What was read of `current` last.
+#[derive(Debug, Default)]
+struct Read {
+    /// The link it was.
+    link: Option<Link>,
+    /// Since when it leads nowhere, as far as was looked.
+    astray: Option<Instant>,
+    /// Why what it led to was refused, and when.
+    refused: Option<(String, Instant)>,
 }
 
 /// What tells a link from the one that takes its place, even where both lead to the same.
@@ -74,6 +85,11 @@ impl Link {
 
 /// The link that leads to the snapshot to serve.
 const CURRENT: &str = "current";
+/// How long `current` may lead nowhere: whoever exchanges it may take two steps to it.
+const ASTRAY_TIMEOUT: Duration = Duration::from_secs(2);
+/// Within what time a snapshot that is refused again for the same reason is no news: its link and a SIGHUP
+/// tell of it one after another.
+const SAME_REFUSAL: Duration = Duration::from_secs(1);
 /// How long requests may hold up the next snapshot but one.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often it is looked whether they still do.
@@ -192,7 +208,7 @@ impl Library {
             served,
             snapshots,
             handling,
-            changing: Mutex::new(link),
+            changing: Mutex::new(Read { link, ..Read::default() }),
             poisoned: Mutex::new(poisoned),
             before: Mutex::new(Weak::new()),
             signs,
@@ -210,9 +226,19 @@ impl Library {
         self.remind(&served);
         let Some(snapshots) = &self.snapshots else { return };
         let link = Link::of(snapshots);
-        let read = *self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without one, what is served stays: it may be a moment between two.
-        if link.is_some() && link != read {
+        let mut read = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_other = link.is_some() && link != read.link;
+        let is_told = self.signs.is_fallback();
+        let is_news = if fs::metadata(snapshots.join(CURRENT)).is_ok() {
+            read.astray.take().is_some() && is_told
+        } else {
+            // What is served stays for a moment that may be one between two links; then that is said once.
+            let now = Instant::now();
+            let since = *read.astray.get_or_insert(now);
+            now.duration_since(since) >= ASTRAY_TIMEOUT && !is_told
+        };
+        drop(read);
+        if is_other || is_news {
             self.reload_snapshot();
         }
     }
@@ -266,7 +292,11 @@ impl Library {
         let id = &served.snapshot.manifest().id;
         let path = match &self.snapshots {
             Some(snapshots) => {
-                *changing = Link::of(snapshots);
+                let link = Link::of(snapshots);
+                if link != changing.link {
+                    changing.refused = None;
+                }
+                changing.link = link;
                 current(snapshots)
             }
             None => Ok(served.snapshot.path().to_path_buf()),
@@ -291,9 +321,16 @@ impl Library {
                     Arc::downgrade(&before);
             }
             Err(error) => {
-                LOADS.count(Load::Refused);
                 self.signs.set_fallback(true);
-                tracing::error!(%error, snapshot = id, "the snapshot served before stays")
+                let (text, now) = (error.to_string(), Instant::now());
+                let is_same = |(before, at): &(String, Instant)| {
+                    *before == text && now.duration_since(*at) < SAME_REFUSAL
+                };
+                if !changing.refused.as_ref().is_some_and(is_same) {
+                    LOADS.count(Load::Refused);
+                    tracing::error!(%error, snapshot = id, "the snapshot served before stays");
+                    changing.refused = Some((text, now));
+                }
             }
         }
     }

@@ -55,7 +55,10 @@ fn serve(options: &Options, lost: LostLines) -> Result<(), (ExitCode, String)> {
         let (code, mut text) = failed(&error);
         if let Place::Current(snapshots) = options.place() {
             let back = format!("`pinakes-compiler rollback {}`", snapshots.display());
-            text.push_str(&format!("\n{back} goes back to the snapshot before, if there is one"));
+            text.push_str(&format!(
+                "\nbuild or pull it again, or restore it; {back} goes back to the snapshot before, if there is \
+                 one, and to what that shows"
+            ));
         }
         (code, text)
     })?;

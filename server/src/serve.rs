@@ -59,6 +59,9 @@ pub struct Listening {
     pub certificate: Option<Arc<Certificate>>,
 }
 
+/// What helps where files are short.
+const FILES_ADVICE: &str = "raise the limit of open files (`ulimit -n`, or LimitNOFILE= of a unit)";
+
 /// Lines of the log that were lost, ever, since whoever reads it took too long.
 pub type LostLines = Arc<dyn Fn() -> u64 + Send + Sync>;
 
@@ -72,9 +75,11 @@ pub fn run(service: Service, listening: Listening, lost: LostLines) -> io::Resul
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(worker_count())
         .enable_all()
-        .build()?;
+        .build()
+        .map_err(with_advice)?;
     let service = Arc::new(service);
     let outcome = runtime.block_on(accept(Arc::clone(&service), listening, lost));
+    let outcome = outcome.map_err(with_advice);
     runtime.shutdown_timeout(ABANDON_TIMEOUT);
     service.gate().save();
     outcome
@@ -140,8 +145,25 @@ async fn accept(service: Arc<Service>, listening: Listening, lost: LostLines) ->
 
 /// Why the server does not start, for whoever chose the address.
 fn cannot_listen(address: SocketAddr, option: &str, error: &io::Error) -> io::Error {
-    let message = format!("cannot listen on {address}: {error}; choose another with {option}");
-    io::Error::new(error.kind(), message)
+    let advice = match error.raw_os_error() {
+        Some(code) if is_shortage(code) => FILES_ADVICE.to_owned(),
+        _ => format!("choose another with {option}"),
+    };
+    io::Error::new(error.kind(), format!("cannot listen on {address}: {error}; {advice}"))
+}
+
+/// Says what helps where files are short, which is all the system says of it.
+fn with_advice(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(code) if is_shortage(code) => {
+            io::Error::new(error.kind(), format!("{error}; {FILES_ADVICE}"))
+        }
+        _ => error,
+    }
+}
+
+fn is_shortage(code: i32) -> bool {
+    [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(|of| of.raw_os_error()).contains(&code)
 }
 
 /// Serves a connection, if there is a place for it.
@@ -211,12 +233,15 @@ fn files_for_connections() -> u32 {
 
 /// Says where, on standard output, for whoever started the server on port 0.
 fn announce(scheme: &str, address: SocketAddr, admin: Option<SocketAddr>) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "listening on {scheme}://{address}")?;
+    let mut text = format!("listening on {scheme}://{address}\n");
     if let Some(admin) = admin {
-        writeln!(out, "admin on http://{admin}")?;
+        text.push_str(&format!("admin on http://{admin}\n"));
     }
-    out.flush()
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| {
+        let message = format!("cannot say on standard output where it listens: {error}");
+        io::Error::new(error.kind(), message)
+    })
 }
 
 /// What is done every so often.

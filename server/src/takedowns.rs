@@ -42,6 +42,8 @@ struct Read {
     seen: Option<Seen>,
     /// Whether what the file held then was refused.
     is_refused: bool,
+    /// Whether the log says that the file is empty, and nothing else since.
+    is_emptiness_told: bool,
 }
 
 /// What tells a file from what takes its place.
@@ -85,7 +87,8 @@ impl Takedowns {
         // Before it is read: what is put in its place meanwhile is another one.
         let (seen, is_settled) = Seen::of(&path);
         let list = Arc::new(Suppression::read(&path)?);
-        let read = Mutex::new(Read { list, seen: is_settled.then_some(seen), is_refused: false });
+        let seen = is_settled.then_some(seen);
+        let read = Mutex::new(Read { list, seen, is_refused: false, is_emptiness_told: false });
         Ok(Takedowns { path, read })
     }
 
@@ -112,9 +115,11 @@ impl Takedowns {
             return;
         }
         let is_emptied = matches!(seen, Seen::File { bytes: 0, .. }) && !read.list.is_empty();
+        let is_told = std::mem::take(&mut read.is_emptiness_told);
         match Suppression::read(&self.path) {
             Ok(_) if is_emptied => {
-                if !read.is_refused || is_demanded {
+                read.is_emptiness_told = true;
+                if !is_told || is_demanded {
                     let error =
                         "the file is empty; write a comment into one that withholds nothing";
                     tracing::error!(path = %self.path.display(), error, ids = read.list.len(), "{STAYS}");

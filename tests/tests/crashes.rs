@@ -14,7 +14,7 @@ mod steps;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    os::unix::process::ExitStatusExt,
+    os::unix::{fs::PermissionsExt, process::ExitStatusExt},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
@@ -193,6 +193,49 @@ fn whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands() {
     std::thread::scope(|scope| {
         (0..workers).for_each(|worker| drop(scope.spawn(move || work(worker))))
     });
+}
+
+#[test]
+fn whenever_the_run_dies_a_damaged_snapshot_or_the_whole_one_is_in_its_place() {
+    let test = "whenever_the_run_dies_a_damaged_snapshot_or_the_whole_one_is_in_its_place";
+    if !has_strace() {
+        return eprintln!("skipped: {test}: no `strace` that may trace here");
+    }
+    let model = Model::new();
+    let tiny = model.directory.path().join("tiny");
+    let mut died = 0;
+    for (call, when) in
+        ["rename", "renameat2"].iter().flat_map(|call| (1..=6).map(move |at| (call, at)))
+    {
+        let out = model.copy(0);
+        let place = out.join(&model.old.0);
+        let file = place.join("strings");
+        for path in [&place, &file] {
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(path, mode).unwrap();
+        }
+        let mut bytes = fs::read(&file).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&file, bytes).unwrap();
+        let output = Command::new("strace")
+            .args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}")])
+            .args(["-e", &format!("inject={call}:signal=KILL:when={when}")])
+            .arg(program("pinakes-compiler"))
+            .args(["build".as_ref(), tiny.as_os_str(), "--quiet".as_ref(), "--out".as_ref()])
+            .arg(&out)
+            .output()
+            .unwrap();
+        died += usize::from(!output.status.success());
+        let led = fs::read_link(out.join("current")).unwrap();
+        let files = files_below(&out.join(led)).len();
+        assert_eq!(files, model.old.1.len(), "{call} {when}: not all of it is there");
+        let run = build(&[&tiny], &out, &["--quiet", "--keep", "1"]);
+        assert_eq!(run.code, 0, "{call} {when}, the next run: {}", run.stderr);
+        model.current(&out, &format!("{call} {when}, the next run"));
+        let expected = [".history", ".lock", "current", "objects", &model.old.0];
+        assert_eq!(names_in(&out), expected.map(str::to_owned).into(), "{call} {when}");
+    }
+    assert!(died > 3, "{died} runs died");
 }
 
 #[test]

@@ -50,6 +50,13 @@ pub(super) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
         None => "it led nowhere".to_owned(),
     };
     eprintln!("`current` leads to {name} ({led}); its newest updated_date is {newest}");
+    if back.shown_again > 0 {
+        eprintln!(
+            "warning: it shows {} records more that `--suppress` left out of the one before; withhold them by \
+             `pinakes-server --suppress`, or build again",
+            back.shown_again
+        );
+    }
     if let Some(from) = back.from.filter(|_| back.is_held_back) {
         let place = shown(snapshots);
         eprintln!(

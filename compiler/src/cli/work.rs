@@ -243,7 +243,7 @@ impl Run {
             }
         }
         if let Some(held) = held_back(&args.out, &finished.manifest.id)? {
-            self.report.held_back = Some(held.id.clone());
+            self.report.take_held(&held);
             drop(lock);
             interrupt::end();
             let path = held.path.clone();

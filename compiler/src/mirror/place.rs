@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::{
@@ -12,6 +12,8 @@ use crate::{
     shown::shown,
 };
 
+/// What stands between the name of a file and the number of the process that writes it.
+const UNFINISHED: &str = ".tmp-";
 /// The bit by which only its owner may rename and remove what is in a directory.
 const STICKY: u32 = 0o1000;
 
@@ -24,10 +26,13 @@ const STICKY: u32 = 0o1000;
 /// A usage error naming the directory; one that cannot be read.
 pub fn refuse_open(directory: &Path) -> Result<()> {
     let absolute = std::path::absolute(directory).map_err(Error::output(directory))?;
+    // Without a slash at its end, which would have a link followed.
+    let absolute: PathBuf = absolute.components().collect();
     let led_to = fs::canonicalize(&absolute).ok();
     for place in led_to.iter().chain([&absolute]) {
         refuse_written(place, false)?;
-        if let Some(parent) = place.parent() {
+        // Of what is yet to be made the first that is there may let others in.
+        if let Some(parent) = place.ancestors().skip(1).find(|parent| parent.exists()) {
             refuse_written(parent, true)?;
         }
     }
@@ -111,7 +116,7 @@ pub fn make_directory(path: &Path) -> Result<()> {
 /// Where the system refuses; what stood there stands.
 pub fn put(path: &Path, text: &[u8]) -> Result<()> {
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".tmp-{}", std::process::id()));
+    name.push(format!("{UNFINISHED}{}", std::process::id()));
     let fresh = Path::new(&name);
     let write = || -> io::Result<()> {
         // What a run that died left under this name; a link there is removed, not followed.
@@ -128,6 +133,12 @@ pub fn put(path: &Path, text: &[u8]) -> Result<()> {
         let _ = fs::remove_file(fresh);
     }
     written.map_err(Error::output(path))
+}
+
+/// Whether a name is one that [`put`] gives a file until it is whole.
+pub fn is_unfinished(name: &str) -> bool {
+    let process = name.rsplit_once(UNFINISHED).map_or("", |(_, process)| process);
+    !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Makes what was renamed within a directory durable.

@@ -19,7 +19,7 @@ use super::{
     fetch::Gains,
     host::{Host, Patience},
     objects,
-    place::{make_directory, put, refuse_open, refuse_open_inside},
+    place::{is_unfinished, make_directory, put, refuse_open, refuse_open_inside},
     run::MirrorRun,
     seen::Seen,
     signature::read_public,
@@ -111,10 +111,8 @@ impl Pull {
         run.report.signer = fetched.signer.clone();
         run.report.is_stale = accept(self, host, &fetched, run)?;
         let id = &publication.snapshot.id;
-        if let Some(held) = held_back(&self.out, id)? {
-            eprintln!("warning: {}", held.text());
-            run.report.held_back = Some(held.id);
-            return Ok(held.path);
+        if let Some(path) = self.held_back(id, run)? {
+            return Ok(path);
         }
         let place = self.out.join(id);
         let is_here = fs::symlink_metadata(&place).is_ok();
@@ -127,12 +125,25 @@ impl Pull {
             // What was begun of others would only take the room of this one.
             snapshot::remove_remains(&self.out, Some(&manifest));
             let finished = self.fetch(host, publication, &manifest, lock, run)?;
+            // Fetching takes long enough for somebody to go back meanwhile.
+            if let Some(path) = self.held_back(id, run)? {
+                return Ok(path);
+            }
             keep(self, &fetched)?;
             link::publish_directory(&finished, lock, id)?
         };
         snapshot::remove_remains(&self.out, None);
         forget(&self.out);
         Ok(path)
+    }
+
+    /// Where a snapshot is held back, says so; the one that is current then.
+    fn held_back(&self, id: &str, run: &mut MirrorRun) -> Result<Option<PathBuf>> {
+        let Some(held) = held_back(&self.out, id)? else { return Ok(None) };
+        eprintln!("warning: {}", held.text());
+        run.report.snapshot_id = held.path.file_name().map(|id| id.to_string_lossy().into_owned());
+        run.report.held_back = Some(held.id);
+        Ok(Some(held.path))
     }
 
     /// Brings a snapshot into a directory under the one of snapshots, whole.
@@ -243,13 +254,13 @@ fn keep(asked: &Pull, fetched: &Fetched) -> Result<()> {
     put(&kept_path(&asked.out, &fetched.publication.snapshot.id), &fetched.text)
 }
 
-/// Removes the publications of snapshots that are gone.
+/// Removes the publications of snapshots that are gone, and what runs that died left of others.
 fn forget(snapshots: &Path) {
     let entries = fs::read_dir(snapshots.join(PUBLICATIONS)).into_iter().flatten().flatten();
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
         let id = name.strip_suffix(".json").filter(|id| id.len() == 16);
-        if id.is_some_and(|id| !snapshots.join(id).is_dir()) {
+        if is_unfinished(&name) || id.is_some_and(|id| !snapshots.join(id).is_dir()) {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -92,6 +92,7 @@ pub fn fetch(
 ) -> Result<(PathBuf, Gains)> {
     let directory = snapshots.join(fetched_name(manifest));
     make_place(&directory)?;
+    remove_strays(&directory, manifest);
     for entity in Entity::all() {
         make_directory(&directory.join(entity.facts().plural))?;
     }
@@ -146,6 +147,20 @@ fn make_place(directory: &Path) -> Result<()> {
     // A run that died while it published may have left it read-only.
     let mode = fs::Permissions::from_mode(0o755);
     fs::set_permissions(directory, mode).map_err(Error::output(directory))
+}
+
+/// Removes what a run that died left there beside the snapshot's own files.
+fn remove_strays(directory: &Path, manifest: &Manifest) {
+    let is_own = |name: &str| {
+        name == MANIFEST
+            || manifest.files.iter().any(|entry| entry.path == name)
+            || Entity::all().any(|entity| entity.facts().plural == name)
+    };
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_none_or(|name| !is_own(name)) {
+            remove_tree(&entry.path());
+        }
+    }
 }
 
 /// The name of the directory in which a snapshot is fetched.

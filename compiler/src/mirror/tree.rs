@@ -143,12 +143,12 @@ impl Tree<'_> {
     fn warn_older(&self, publication: &Publication) {
         let before = fs::read(self.at(PUBLICATION)).ok();
         let before = before.and_then(|text| Publication::read(&text).ok());
-        let is_older = |before: &Publication| before.version_at() > publication.version_at();
-        if let Some(before) = before.filter(is_older) {
+        let age = |of: &Publication| (of.version_at(), of.created_at());
+        if let Some(before) = before.filter(|before| age(before) > age(publication)) {
             eprintln!(
-                "warning: version {} is older than {}, which was published before; mirrors refuse it \
-                 without `--allow-rollback`",
-                publication.version, before.version
+                "warning: version {} created {} is older than version {} created {}, which was published \
+                 before; mirrors refuse it without `--allow-rollback`",
+                publication.version, publication.created, before.version, before.created
             );
         }
     }

@@ -12,6 +12,10 @@ use pinakes_format::{
     snapshot::seize,
 };
 use rayon::prelude::*;
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with},
+    io::Errno,
+};
 
 use super::{CURRENT, current, history, remove_tree, unfinished};
 use crate::{
@@ -33,14 +37,15 @@ pub(crate) fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Resul
     let before = current(snapshots);
     history::note(snapshots, id)?;
     // The same id is the same bytes, unless a disk lost some.
-    if place.exists() && !is_as(finished, &place) {
-        set_aside(snapshots, &place, id).map_err(Error::output(&place))?;
+    let is_new = fs::symlink_metadata(&place).is_err();
+    let is_damaged = !is_new && !is_as(finished, &place);
+    if is_damaged {
+        eprintln!("`{}` was damaged; it is made anew", shown(&place));
     }
-    let is_new = !place.exists();
     let link = unfinished(snapshots, if is_new { "placed" } else { CURRENT });
     let put = || {
         symlink(id, &link).map_err(Error::output(&link))?;
-        if is_new {
+        if is_new || is_damaged {
             settle(finished, snapshots, &place).map_err(Error::output(&place))?;
         }
         sync_directory(snapshots).map_err(Error::output(&place))?;
@@ -103,15 +108,6 @@ pub(crate) fn is_whole(place: &Path, manifest: &Manifest, look: impl Fn(u64) + S
         && manifest.files.par_iter().all(|entry| has_hash(entry).unwrap_or(false))
 }
 
-/// Takes a damaged snapshot out of the way of the whole one, whoever has it open: they keep its files.
-fn set_aside(snapshots: &Path, place: &Path, id: &str) -> io::Result<()> {
-    eprintln!("`{}` was damaged; it is made anew", shown(place));
-    let aside = unfinished(snapshots, format!("damaged-{id}"));
-    fs::rename(place, &aside)?;
-    remove_tree(&aside);
-    Ok(())
-}
-
 /// Gives a finished directory its name, when nothing in it can be changed any more.
 ///
 /// It is renamed beside its place first: to move what is read-only to another directory takes more
@@ -119,8 +115,30 @@ fn set_aside(snapshots: &Path, place: &Path, id: &str) -> io::Result<()> {
 fn settle(finished: &Path, snapshots: &Path, place: &Path) -> io::Result<()> {
     let beside = unfinished(snapshots, "finished");
     fs::rename(finished, &beside)?;
-    let settled = make_read_only(&beside).and_then(|()| fs::rename(&beside, place));
-    settled.inspect_err(|_| remove_tree(&beside))
+    let settled = make_read_only(&beside).and_then(|()| take_place(&beside, place));
+    // What stood there before, or what did not come to stand there; who has it open keeps its files.
+    remove_tree(&beside);
+    settled
+}
+
+/// Moves a directory to its place, in one step also where a damaged one stands there: somebody may
+/// follow `current` to it at any moment. The other is where it came from then.
+fn take_place(beside: &Path, place: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(place).is_err() {
+        return fs::rename(beside, place);
+    }
+    let exchanged = renameat_with(CWD, beside, CWD, place, RenameFlags::EXCHANGE);
+    match exchanged {
+        // Not every file system can.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            let aside = beside.with_extension("damaged");
+            fs::rename(place, &aside)?;
+            let placed = fs::rename(beside, place);
+            remove_tree(&aside);
+            placed
+        }
+        exchanged => Ok(exchanged?),
+    }
 }
 
 /// Has `current` lead to where it led, where it moved and the disk would not say that it is so for good.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write, fs, num::NonZeroUsize, path::Path, 
 use pinakes_format::manifest::{MANIFEST, Manifest};
 use serde::Serialize;
 
-use super::{OutputLock, current, history, place::discard};
+use super::{OutputLock, current, history, place::discard, withdrawn};
 use crate::{
     error::{Error, Result},
     object::file::part_of,
@@ -62,8 +62,13 @@ impl Pruned {
 pub fn prune(lock: &OutputLock, keep: NonZeroUsize, objects: Option<Objects<'_>>) -> Pruned {
     let mut pruned = Pruned::default();
     let snapshots = lock.directory();
-    match history::order(snapshots) {
-        Ok(ids) => prune_snapshots(snapshots, ids, keep, &mut pruned),
+    match history::order(snapshots).and_then(|ids| Ok((ids, withdrawn::read(snapshots)?))) {
+        Ok((ids, held)) => {
+            // What was rolled back from goes before what was served longer ago.
+            let (held, served): (Vec<_>, Vec<_>) =
+                ids.into_iter().partition(|id| held.contains(id));
+            prune_snapshots(snapshots, [held, served].concat(), keep, &mut pruned);
+        }
         Err(error) => pruned.failed.push(error.without_consequence()),
     }
     if let Some(objects) = objects {

@@ -1,8 +1,14 @@
 //! Going back to a snapshot that was published before.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
-use pinakes_format::snapshot::Snapshot;
+use pinakes_format::{
+    manifest::Manifest,
+    snapshot::{Snapshot, manifest_of},
+};
 
 use super::{CURRENT, current, history, place::point, refuse_shared, withdrawn};
 use crate::error::{Error, Result};
@@ -18,6 +24,8 @@ pub struct RolledBack {
     pub path: PathBuf,
     /// Its newest record, as its manifest says it.
     pub newest_updated_date: Option<String>,
+    /// Records that `--suppress` left out of the one that was in use, beyond those left out of this one.
+    pub shown_again: u64,
 }
 
 /// Has `current` lead to the snapshot that was published before the one it leads to, or to the one
@@ -31,7 +39,8 @@ pub fn roll_back(snapshots: &Path, id: Option<&str>) -> Result<RolledBack> {
     refuse_shared(snapshots)?;
     let ids = history::order(snapshots)?;
     let from = current(snapshots);
-    let id = find(&ids, from.as_deref(), id)
+    let held = withdrawn::read(snapshots)?;
+    let id = find(&ids, &held, from.as_deref(), id)
         .map_err(|reason| Error::Input { path: snapshots.to_path_buf(), reason })?;
     let path = snapshots.join(id);
     // As long as it is open nobody removes it.
@@ -41,13 +50,18 @@ pub fn roll_back(snapshots: &Path, id: Option<&str>) -> Result<RolledBack> {
     if from.as_deref() != Some(id) {
         point(snapshots, id).map_err(Error::output(snapshots.join(CURRENT)))?;
     }
+    let suppressed = |of: &Manifest| of.suppressed.values().sum::<u64>();
+    let before = from.as_ref().and_then(|from| manifest_of(&snapshots.join(from)).ok());
+    let before = before.as_ref().map_or(0, suppressed);
+    let shown_again = before.saturating_sub(suppressed(snapshot.manifest()));
     let newest_updated_date = snapshot.manifest().source.newest_updated_date.clone();
-    Ok(RolledBack { from, is_held_back, path, newest_updated_date })
+    Ok(RolledBack { from, is_held_back, path, newest_updated_date, shown_again })
 }
 
-/// The one named, or the one before the current one.
+/// The one named, or the last one before the current one that was not rolled back from.
 fn find<'i>(
     ids: &'i [String],
+    held: &BTreeSet<String>,
     from: Option<&str>,
     id: Option<&str>,
 ) -> std::result::Result<&'i str, String> {
@@ -66,12 +80,13 @@ fn find<'i>(
         return Err(format!("{reason}; name one with `--to`: there are {there}, the oldest first"));
     };
     let at = ids.iter().position(|other| other == from);
-    let before = at.and_then(|at| at.checked_sub(1)).and_then(|before| ids.get(before));
+    let older = at.and_then(|at| ids.get(..at)).unwrap_or_default();
+    let before = older.iter().rev().find(|id| !held.contains(*id));
     before.map(String::as_str).ok_or_else(|| {
         let newer = if ids.len() > 1 { "; `--to` leads to another: " } else { "" };
         let others: Vec<&str> = ids.iter().map(String::as_str).filter(|id| *id != from).collect();
         format!(
-            "holds no snapshot older than `{from}`, the current one{newer}{}",
+            "holds no snapshot older than `{from}`, the current one, that was not rolled back from{newer}{}",
             others.join(", ")
         )
     })

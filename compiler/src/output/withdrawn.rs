@@ -100,7 +100,12 @@ pub(super) fn note(
     Ok(now)
 }
 
-fn read(snapshots: &Path) -> Result<BTreeSet<String>> {
+/// The ids of those that were rolled back from.
+///
+/// # Errors
+///
+/// Where it cannot be read which were.
+pub(super) fn read(snapshots: &Path) -> Result<BTreeSet<String>> {
     let path = snapshots.join(ROLLED_BACK);
     match fs::read(&path) {
         Ok(text) => {

@@ -4,6 +4,7 @@ use std::{
     fmt::{Display, Write as _},
     fs,
     io::{self, Write as _},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -34,10 +35,19 @@ impl ReportFiles {
     ///
     /// Where a file cannot be written.
     pub fn say_begun(&self, report: &impl Report) -> Result<()> {
-        match &self.report {
-            Some(path) => write_report(path, report),
-            None => Ok(()),
+        if let Some(path) = &self.textfile {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            fs::metadata(folder.unwrap_or(Path::new("."))).map_err(Error::output(path))?;
         }
+        self.write_report(report)
+    }
+
+    fn write_report(&self, report: &impl Report) -> Result<()> {
+        let Some(path) = &self.report else { return Ok(()) };
+        let text = serde_json::to_vec_pretty(report);
+        let mut text = text.map_err(|error| Error::Internal(error.to_string()))?;
+        text.push(b'\n');
+        replace(path, &text)
     }
 
     /// Says what came of it.
@@ -46,19 +56,12 @@ impl ReportFiles {
     ///
     /// Where a file cannot be written.
     pub fn say_ended(&self, report: &impl Report) -> Result<()> {
-        self.say_begun(report)?;
+        self.write_report(report)?;
         match &self.textfile {
             Some(path) => replace(path, report.textfile().as_bytes()),
             None => Ok(()),
         }
     }
-}
-
-fn write_report(path: &Path, report: &impl Report) -> Result<()> {
-    let text = serde_json::to_vec_pretty(report);
-    let mut text = text.map_err(|error| Error::Internal(error.to_string()))?;
-    text.push(b'\n');
-    replace(path, &text)
 }
 
 /// Puts a text in the place of a file, in one step: who reads it finds the old or the new one.
@@ -75,6 +78,8 @@ fn replace(path: &Path, text: &[u8]) -> Result<()> {
             return fs::File::options().append(true).open(&place)?.write_all(text);
         }
         fs::write(&beside, text)?;
+        // Whoever runs the monitor is to read it, whatever the umask.
+        fs::set_permissions(&beside, fs::Permissions::from_mode(0o644))?;
         fs::rename(&beside, &place)
     };
     write().map_err(|error| {
@@ -124,7 +129,13 @@ fn text(report: &RunReport) -> String {
     if let Some(bytes) = course.peak_memory_bytes {
         one("peak_memory_bytes", "The most memory in use.", bytes as f64);
     }
-    if report.snapshot.is_some() {
+    let is_held = report.held_back.is_some();
+    one(
+        "held_back",
+        "1 where what it made was rolled back from, so that nothing was published.",
+        f64::from(u8::from(is_held)),
+    );
+    if report.snapshot.is_some() && !is_held {
         one("snapshot_bytes", "Bytes of what it published.", report.snapshot_bytes as f64);
     }
     if let Some(moment) = report.newest_moment() {

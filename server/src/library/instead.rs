@@ -28,7 +28,16 @@ pub fn candidates(snapshots: &Path, lost: &Manifest, poisoned: &BTreeSet<String>
         .filter(|snapshot| {
             let manifest = snapshot.manifest();
             let is_later = before.is_some() && place_of(&manifest.id) > before;
-            !poisoned.contains(&manifest.id) && !is_later && withheld(manifest) >= withheld(lost)
+            let shows_more = withheld(manifest) < withheld(lost);
+            let may_be = !poisoned.contains(&manifest.id) && !is_later;
+            if may_be && shows_more {
+                tracing::warn!(
+                    snapshot = manifest.id,
+                    "not served instead: it shows records that `--suppress` left out of the one that is lost; \
+                     build that one again, or restore it"
+                );
+            }
+            may_be && !shows_more
         })
         .collect();
     found.sort_by_key(|snapshot| {

@@ -161,14 +161,56 @@ fn a_snapshot_rolled_back_to_is_not_removed_and_stands_before_the_next() {
         place.out().display()
     );
     assert!(run.stderr.ends_with(&warning), "{}", run.stderr);
-    let said = ["exit_code", "held_back", "snapshot", "pruned"].map(|name| &run.report[name]);
-    assert_eq!(said, [&json!(0), &json!(id(&third)), &json!(null), &json!(null)]);
+    let said =
+        ["exit_code", "held_back", "snapshot", "snapshot_id", "newest_updated_date", "pruned"];
+    let said = said.map(|name| &run.report[name]);
+    let null = json!(null);
+    let (made, used, used_id) = (json!(id(&third)), json!(first), json!(id(&first)));
+    assert_eq!(said, [&json!(0), &made, &used, &used_id, &null, &null]);
     assert!(state(&place.out()) == before, "something was published");
     // Until it is asked for.
     assert_eq!(roll_back(&place, &["--to", &id(&third)]).0, 0);
     let (_, again) = build_night(&place, 3, &["--keep", "1"]);
     assert_eq!((again, led_to(&place)), (third.clone(), id(&third)));
     assert_eq!(there(&place), BTreeSet::from([id(&third)]));
+}
+
+#[test]
+fn what_was_rolled_back_from_is_not_gone_back_to_and_is_removed_before_what_was_served() {
+    let place = Place::new();
+    let [first, second, third] = [1, 2, 3].map(|night| id(&build_night(&place, night, &[]).1));
+    let back = || {
+        assert_eq!(roll_back(&place, &[]).0, 0);
+        led_to(&place)
+    };
+    assert_eq!(back(), second);
+    let fourth = id(&build_night(&place, 4, &[]).1);
+    assert_eq!(led_to(&place), fourth);
+    assert_eq!(back(), second);
+    assert_eq!(back(), first, "not to the third, from which it was gone back before");
+    assert_eq!(roll_back(&place, &["--to", &second]).0, 0);
+    let (run, again) = build_night(&place, 2, &["--keep", "2"]);
+    assert_eq!(id(&again), second);
+    let pruned = run.report["pruned"]["snapshots"].as_array().unwrap().iter();
+    let pruned: BTreeSet<&str> = pruned.map(|id| id.as_str().unwrap()).collect();
+    assert_eq!(pruned, BTreeSet::from([third.as_str(), fourth.as_str()]));
+    assert_eq!(there(&place), BTreeSet::from([first.clone(), second]));
+    assert_eq!(back(), first);
+}
+
+#[test]
+fn going_back_to_what_was_taken_down_is_warned_of() {
+    let place = Place::new();
+    build_night(&place, 1, &[]);
+    let list = place.input().with_extension("takedowns");
+    fs::write(&list, "HX_W1\nHX_A1\n").unwrap();
+    let (run, _) = build_night(&place, 1, &["--suppress", list.to_str().unwrap()]);
+    let suppressed = run.report["entities"].as_object().unwrap().values();
+    let suppressed: u64 = suppressed.map(|of| of["suppressed"].as_u64().unwrap()).sum();
+    assert!(suppressed > 0, "{}", run.report);
+    let (code, _, stderr) = roll_back(&place, &[]);
+    let warning = format!("warning: it shows {suppressed} records more that `--suppress` left out");
+    assert!(code == 0 && stderr.contains(&warning), "{code}: {stderr}");
 }
 
 #[test]

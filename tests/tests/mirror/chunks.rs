@@ -120,9 +120,18 @@ fn a_run_that_was_killed_is_gone_on_with() {
     bytes[100] ^= 1;
     fs::write(&records, &bytes).unwrap();
 
+    // Nor is anything else that was begun there.
+    let begun = [
+        fetched_in(&place).join("manifest.json.tmp-77"),
+        place.out().join("publications/seen.json.tmp-77"),
+    ];
+    begun.iter().for_each(|path| fs::write(path, "half").unwrap());
+
     let host = place.host();
     let second = place.pull(&host.url(), &[]);
     place.demand(Edition::Old, &second);
+    let files = pinakes_tests::files_below(&place.out());
+    assert!(files.keys().all(|path| !path.contains(".tmp-")), "{:?}", files.keys());
     let [fetched, kept, copied] = gains(&second.stderr);
     let beside: u64 = ["publication.json", "publication.json.minisig"]
         .iter()

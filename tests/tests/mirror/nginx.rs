@@ -10,6 +10,7 @@ use std::{
 };
 
 use pinakes_format::publication::PUBLICATION;
+use serde_json::Value;
 
 use crate::place::{Edition, Place};
 
@@ -94,10 +95,20 @@ fn nginx_serves_snapshots_and_objects() {
     let fetched = place.path().join("fetched");
     let pulled = place.pull(&url, &["--objects", fetched.to_str().unwrap()]);
     place.demand(Edition::New, &pulled);
+    let created = || {
+        let text = fs::read(place.tree().join("publication.json")).unwrap();
+        let publication: Value = serde_json::from_slice(&text).unwrap();
+        publication["created"].as_str().unwrap().to_owned()
+    };
+    let before = created();
     let older = place.try_publish(Edition::Tiny, &[]);
-    let warning = "warning: version 2026-01-10T08:15:30.123456Z is older than 2026-01-11T00:00:00Z, which was \
-                   published before; mirrors refuse it without `--allow-rollback`\n";
-    assert_eq!((older.code, older.stderr.as_str()), (Some(0), warning));
+    let warning = format!(
+        "warning: version 2026-01-10T08:15:30.123456Z created {} is older than version \
+         2026-01-11T00:00:00Z created {before}, which was published before; mirrors refuse it without \
+         `--allow-rollback`\n",
+        created()
+    );
+    assert_eq!((older.code, older.stderr), (Some(0), warning));
     let refused = place.pull(&url, &["--quiet"]);
     assert_eq!(refused.code, Some(9), "{}", refused.stderr);
     place.demand(Edition::Tiny, &place.pull(&url, &["--allow-rollback"]));
