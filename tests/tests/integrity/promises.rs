@@ -12,16 +12,11 @@ use pinakes_format::{
     snapshot::archive_path,
 };
 
-use crate::{Copy, reseal, tiny_files};
+use crate::{Copy, forged::forge, tiny_files};
 
 /// Replaces a file by another of that hash; what verification says.
 fn verify_with(copy: &Copy<'_>, name: &str, bytes: &[u8]) -> String {
-    copy.write(name, bytes);
-    reseal(copy, |manifest| {
-        let entry = manifest.files.iter_mut().find(|entry| entry.path == name).unwrap();
-        entry.blake3 = blake3::hash(bytes).to_hex().to_string();
-        entry.size_bytes = bytes.len() as u64;
-    });
+    forge(copy, name, bytes);
     let refused = copy.open().and_then(|snapshot| snapshot.verify());
     copy.restore(name);
     copy.restore(MANIFEST);

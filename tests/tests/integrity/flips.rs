@@ -1,0 +1,173 @@
+//! Bytes flipped, before opening and after: refused at opening, or at the first touch of their chunk.
+
+use std::{collections::BTreeSet, sync::Mutex};
+
+use pinakes_format::{
+    autocomplete::autocomplete,
+    entity::Entity,
+    query::Deadline,
+    render::{Page, Shape},
+    snapshot::Snapshot,
+};
+use pinakes_tests::Seeded;
+
+use crate::{Copy, Files, THREADS, files_of, sample_files, tiny_files, truth::Truth};
+
+const TINY_BYTES_MAX: usize = 64 << 10;
+const SAMPLE_FLIPS: usize = 2_000;
+
+/// What a set of flips came to.
+#[derive(Debug, Default)]
+struct Outcome {
+    refused_at_open: usize,
+    refused_at_touch: usize,
+    untouched: usize,
+}
+
+/// Flips one byte after another and holds every answer against the truth.
+fn check_flips(files: &Files, flips: &[(&str, usize, u8)], of_file: bool) -> Outcome {
+    let truth = Truth::of(&Copy::of(files).open().unwrap());
+    let outcome = Mutex::new(Outcome::default());
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (truth, outcome) = (&truth, &outcome);
+            scope.spawn(move || {
+                let copy = Copy::of(files);
+                for (name, at, mask) in flips.iter().skip(thread).step_by(THREADS) {
+                    copy.flip(name, *at, *mask);
+                    let what = format!("`{name}` byte {at} xor {mask:#04x}");
+                    check_flip(&copy, name, &what, truth, of_file, outcome);
+                    copy.flip(name, *at, 0);
+                }
+                copy.open().unwrap().verify().unwrap();
+            });
+        }
+    });
+    outcome.into_inner().unwrap()
+}
+
+fn check_flip(
+    copy: &Copy<'_>,
+    name: &str,
+    what: &str,
+    truth: &Truth,
+    of_file: bool,
+    outcome: &Mutex<Outcome>,
+) {
+    let snapshot = match copy.open() {
+        Err(error) => {
+            // A damaged level of the tree is found in the file it belongs to.
+            assert!(error.file == name || name == "hashes", "{what}: {error}");
+            outcome.lock().unwrap().refused_at_open += 1;
+            return;
+        }
+        Ok(snapshot) => snapshot,
+    };
+    let own = Entity::all().filter(|entity| name.starts_with(entity.facts().plural));
+    let asked: BTreeSet<Entity> = if of_file { own.collect() } else { Entity::all().collect() };
+    let asked = if asked.is_empty() { Entity::all().collect() } else { asked };
+    let refused = truth.ask(&snapshot, &asked, what);
+    let error = snapshot.verify().expect_err(what);
+    assert!(error.to_string().contains(&format!("`{name}`")), "{what}: {error}");
+    let mut outcome = outcome.lock().unwrap();
+    if refused > 0 { outcome.refused_at_touch += 1 } else { outcome.untouched += 1 }
+}
+
+#[test]
+fn every_single_byte_flip_of_every_file_is_refused_or_never_served() {
+    let files = tiny_files();
+    let bytes: usize = files.values().map(Vec::len).sum();
+    assert!(bytes <= TINY_BYTES_MAX, "{bytes} bytes");
+    let flips: Vec<_> = files
+        .iter()
+        .flat_map(|(name, bytes)| (0..bytes.len()).map(move |at| (name.as_str(), at)))
+        .map(|(name, at)| (name, at, 1u8 << (at % 8)))
+        .collect();
+    assert_eq!(flips.len(), bytes);
+    let outcome = check_flips(&files, &flips, false);
+    // Each of these files is one chunk, which opening checks.
+    assert_eq!(outcome.refused_at_open, bytes, "{outcome:?}");
+}
+
+#[test]
+fn flips_all_over_the_sample_are_refused_or_never_served() {
+    let files = sample_files();
+    let total: usize = files.values().map(Vec::len).sum();
+    let mut seeded = Seeded(20_260_201);
+    let flips: Vec<_> = (0..SAMPLE_FLIPS)
+        .map(|_| {
+            let mut at = seeded.below(total);
+            let (name, _) = files
+                .iter()
+                .find(|(_, bytes)| {
+                    let is_here = at < bytes.len();
+                    at -= if is_here { 0 } else { bytes.len() };
+                    is_here
+                })
+                .unwrap();
+            (name.as_str(), at, 1 + seeded.below(255) as u8)
+        })
+        .collect();
+    let outcome = check_flips(&files, &flips, true);
+    assert!(outcome.refused_at_open > 100, "{outcome:?}");
+    assert!(outcome.refused_at_touch > 100, "{outcome:?}");
+    assert_eq!(outcome.untouched, 0, "every chunk is touched: {outcome:?}");
+}
+
+#[test]
+fn damage_after_opening_is_found_at_the_first_touch_and_names_file_and_chunk() {
+    let files = sample_files();
+    let copy = Copy::of(&files);
+    let truth = Truth::of(&copy.open().unwrap());
+    let snapshot = copy.open().unwrap();
+    copy.flip("outputs/records", 70_000, 0xff);
+    let asked = BTreeSet::from([Entity::Output]);
+    assert!(truth.ask(&snapshot, &asked, "flipped while open") > 0);
+    let error = snapshot.verify().unwrap_err().to_string();
+    assert!(error.contains("`outputs/records`"), "{error}");
+    let mut page = Page::new(&snapshot, Shape::Single);
+    let refused = (0..snapshot.count(Entity::Output))
+        .find_map(|row| snapshot.render(Entity::Output, row, &mut page).err());
+    let message = refused.unwrap().to_string();
+    assert!(message.starts_with("`outputs/records` is damaged: chunk 1 "), "{message}");
+}
+
+#[test]
+fn damage_in_the_middle_of_words_is_found_when_they_are_searched() {
+    let mut seeded = Seeded(77);
+    let mut word = || (0..10).map(|_| char::from(b'a' + seeded.below(26) as u8)).collect();
+    let words: Vec<String> = (0..40_000).map(|_| word()).collect();
+    let names = words.chunks(100).map(|names| format!("\"{}\"", names.join(" ")));
+    let names = names.collect::<Vec<_>>().join(",");
+    let source = format!(
+        "{{\"id\":\"https://openalex.org/S1\",\"display_name\":\"J\",\"works_count\":1,\
+         \"issn_l\":null,\"alternate_titles\":[{names}],\"updated_date\":\"2026-01-10\"}}\n"
+    );
+    let files = files_of(&[("sources.jsonl", &source)]);
+    let name = "sources/words";
+    // Opening checks the chunk of the header and that of the directory.
+    assert!(files[name].len() > 3 * 65_536, "{} bytes", files[name].len());
+    let copy = Copy::of(&files);
+    let ask = |snapshot: &Snapshot, word: &str| {
+        autocomplete(snapshot, &[Entity::Source], word, Deadline::NEVER)
+    };
+    let whole = copy.open().unwrap();
+    assert!(words.iter().all(|word| ask(&whole, word).unwrap().count == 1));
+    for at in [65_536, 100_000, 131_072] {
+        copy.flip(name, at, 1);
+        let snapshot = copy.open().unwrap();
+        let mut refused = 0;
+        for word in &words {
+            match ask(&snapshot, word) {
+                Ok(found) => assert_eq!(found.count, 1, "{word}"),
+                Err(error) => {
+                    let expected = format!("`{name}` is damaged: chunk {} ", at / 65_536);
+                    assert!(error.to_string().starts_with(&expected), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > 1_000, "{refused} of {} words are in the chunk", words.len());
+        copy.flip(name, at, 0);
+    }
+}

@@ -1,0 +1,148 @@
+//! Manifests sealed again over what was forged: all hashes agree, and opening refuses all the same.
+
+use pinakes_format::{
+    entity::Entity,
+    file::FORMAT_VERSION,
+    manifest::{MANIFEST, Manifest},
+};
+
+use crate::{Copy, Files, tiny_files};
+
+/// Changes the manifest and seals it again, as a forger would.
+fn reseal(copy: &Copy<'_>, change: impl FnOnce(&mut Manifest)) {
+    let mut manifest = Manifest::read(&copy.files[MANIFEST]).unwrap();
+    change(&mut manifest);
+    manifest.seal();
+    copy.write(MANIFEST, &manifest.text());
+}
+
+/// Replaces a file, and seals the manifest again with its size and hash.
+pub fn forge(copy: &Copy<'_>, name: &str, bytes: &[u8]) {
+    copy.write(name, bytes);
+    reseal(copy, |manifest| {
+        let entry = manifest.files.iter_mut().find(|entry| entry.path == name).unwrap();
+        entry.blake3 = blake3::hash(bytes).to_hex().to_string();
+        entry.size_bytes = bytes.len() as u64;
+    });
+}
+
+/// The names of the files that begin with a header.
+fn archives(files: &Files) -> impl Iterator<Item = &String> {
+    files.keys().filter(|name| !["hashes", MANIFEST, "report.json"].contains(&name.as_str()))
+}
+
+#[test]
+fn another_format_version_is_refused_with_both_versions_named() {
+    let files = tiny_files();
+    let copy = Copy::of(&files);
+    for version in [0, FORMAT_VERSION - 1, FORMAT_VERSION + 1, u32::MAX] {
+        reseal(&copy, |manifest| manifest.format_version = version);
+        let message = copy.demand_refusal(MANIFEST, "of another version");
+        let expected =
+            format!("format version {version}, this program reads {FORMAT_VERSION}; recompile");
+        assert!(message.contains(&expected), "{message}");
+    }
+    copy.restore(MANIFEST);
+    copy.open().unwrap();
+}
+
+#[test]
+fn a_header_of_another_version_layout_schema_or_place_is_refused_though_all_hashes_agree() {
+    let files = tiny_files();
+    let copy = Copy::of(&files);
+    let reads = format!("this program reads {FORMAT_VERSION}; recompile");
+    let cases: [(usize, &[u8], &str); 7] = [
+        (0, b"SEKANIP", "no Pinakes archive"),
+        (8, &[9], &format!("format version 9, {reads}")),
+        (8, &[0], &format!("format version 0, {reads}")),
+        (12, &[0b101], "archive layout 0b101, this program reads 0b111"),
+        (16, &[0; 8], "record schema 0000000000000000, this program reads "),
+        (24, &[99], "header field `kind` is 99, expected "),
+        (28, &[77], "header field `entity` is "),
+    ];
+    for name in archives(&files) {
+        for (at, field, expected) in cases {
+            let mut bytes = files[name].clone();
+            bytes[at..at + field.len()].copy_from_slice(field);
+            forge(&copy, name, &bytes);
+            let message = copy.demand_refusal(name, expected);
+            assert!(message.contains(expected), "{message}");
+        }
+        copy.restore(name);
+    }
+    copy.restore(MANIFEST);
+    copy.open().unwrap();
+}
+
+#[test]
+fn a_resealed_manifest_may_list_no_other_file_and_miss_none() {
+    let files = tiny_files();
+    let copy = Copy::of(&files);
+    for path in ["../../etc/passwd", "/etc/passwd", "outputs/../strings", "strings\0", "", "x"] {
+        reseal(&copy, |manifest| manifest.files[0].path = path.to_string());
+        assert!(copy.open().is_err(), "{path:?}");
+    }
+    reseal(&copy, |manifest| manifest.files.swap(0, 1));
+    assert!(copy.open().is_err(), "out of order");
+    reseal(&copy, |manifest| manifest.files.insert(0, manifest.files[0].clone()));
+    assert!(copy.open().is_err(), "one twice");
+    for at in 0..files.len() - 1 {
+        reseal(&copy, |manifest| drop(manifest.files.remove(at)));
+        assert!(copy.open().is_err(), "without entry {at}");
+        let own = Manifest::read(&files[MANIFEST]).unwrap().files[at].size_bytes;
+        for size_bytes in [0, own + 1, u64::MAX, u64::MAX / 2, 1 << 40] {
+            if size_bytes == own {
+                continue;
+            }
+            reseal(&copy, |manifest| manifest.files[at].size_bytes = size_bytes);
+            assert!(copy.open().is_err(), "entry {at} of {size_bytes} bytes");
+        }
+    }
+    for count in [0, 1 << 20, u64::from(u32::MAX), 1 << 33, 1 << 50] {
+        for entity in Entity::all().map(|entity| entity.facts().plural) {
+            reseal(&copy, |manifest| {
+                let counts = manifest.counts.get_mut(entity).unwrap();
+                counts.published = if counts.published == count { count + 1 } else { count };
+            });
+            assert!(copy.open().is_err(), "{count} published {entity}");
+            reseal(&copy, |manifest| {
+                let counts = manifest.counts.get_mut(entity).unwrap();
+                counts.rows = if counts.rows == count { count + 1 } else { count };
+            });
+            assert!(copy.open().is_err(), "{count} rows of {entity}");
+        }
+    }
+    copy.restore(MANIFEST);
+    copy.open().unwrap();
+}
+
+#[test]
+fn forged_counts_in_a_header_are_refused_or_lead_to_errors_but_to_no_panic() {
+    let files = tiny_files();
+    let copy = Copy::of(&files);
+    for name in archives(&files) {
+        for (published, rows) in [
+            (0, 0),
+            (0, u64::from(u32::MAX)),
+            (u64::from(u32::MAX), u64::from(u32::MAX)),
+            (1, 0),
+            (0, u64::MAX),
+            (u64::MAX, u64::MAX),
+            (1 << 20, 1 << 20),
+            (3, 3),
+        ] {
+            let mut bytes = files[name].clone();
+            bytes[32..40].copy_from_slice(&published.to_le_bytes());
+            bytes[40..48].copy_from_slice(&rows.to_le_bytes());
+            forge(&copy, name, &bytes);
+            if rows > u64::from(u32::MAX) || published > rows {
+                copy.demand_refusal(name, "with impossible counts");
+            } else if let Ok(snapshot) = copy.open() {
+                let _ = snapshot.verify();
+            }
+        }
+        copy.restore(name);
+    }
+    copy.restore(MANIFEST);
+    copy.open().unwrap();
+}

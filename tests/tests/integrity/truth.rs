@@ -1,0 +1,66 @@
+//! Every answer of an undamaged snapshot, that those of a damaged one are held against.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pinakes_format::{
+    entity::Entity,
+    render::{Page, Shape},
+    snapshot::{Found, Snapshot},
+};
+
+const SHAPES: [Shape; 2] = [Shape::Single, Shape::List];
+
+fn render(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Option<Vec<u8>> {
+    let mut page = Page::new(snapshot, shape);
+    snapshot.render(entity, row, &mut page).ok().map(|()| page.out)
+}
+
+/// Every answer of an undamaged snapshot.
+pub struct Truth {
+    records: BTreeMap<(Entity, u32), [Vec<u8>; 2]>,
+    found: BTreeMap<(Entity, u64), Found>,
+}
+
+impl Truth {
+    pub fn of(snapshot: &Snapshot) -> Truth {
+        let mut truth = Truth { records: BTreeMap::new(), found: BTreeMap::new() };
+        for entity in Entity::all() {
+            for row in 0..snapshot.count(entity) {
+                let shapes = SHAPES.map(|shape| render(snapshot, entity, row, shape).unwrap());
+                truth.records.insert((entity, row), shapes);
+                let id = snapshot.row_id(entity, row).unwrap();
+                truth.found.insert((entity, id), Found::Row(row));
+            }
+            for id in [2, 404, 2_900_009_001, 2_900_009_002, 5_900_009_001] {
+                truth.found.insert((entity, id), snapshot.find(entity, id).unwrap());
+            }
+        }
+        truth
+    }
+
+    /// Asks everything of the entities; how many answers were refused. None may differ.
+    pub fn ask(&self, snapshot: &Snapshot, asked: &BTreeSet<Entity>, what: &str) -> usize {
+        let mut refused = 0;
+        for ((entity, row), expected) in &self.records {
+            if !asked.contains(entity) {
+                continue;
+            }
+            for (shape, expected) in SHAPES.into_iter().zip(expected) {
+                match render(snapshot, *entity, *row, shape) {
+                    None => refused += 1,
+                    Some(text) => assert!(text == *expected, "{what}: {entity} row {row} differs"),
+                }
+            }
+        }
+        for ((entity, id), expected) in &self.found {
+            if !asked.contains(entity) {
+                continue;
+            }
+            match snapshot.find(*entity, *id) {
+                Err(_) => refused += 1,
+                Ok(found) => assert_eq!(found, *expected, "{what}: {entity} id {id}"),
+            }
+        }
+        refused
+    }
+}
