@@ -47,9 +47,9 @@ impl<'a> Renderer<'a> {
             Entity::Publishers => self.publisher(number, id, dump),
             Entity::Funders => self.funder(number, id, dump),
             Entity::Topics => self.topic(number, id, record),
-            Entity::Domains => self.domain(number, id, record),
-            Entity::Fields => self.field(number, id, record),
-            Entity::Subfields => self.subfield(number, id, record),
+            Entity::Domains | Entity::Fields | Entity::Subfields => {
+                self.level(entity, number, id, record)
+            }
         }
     }
 

@@ -38,77 +38,38 @@ impl Renderer<'_> {
         ])
     }
 
-    pub(crate) fn subfield(&self, number: u64, id: Value, record: &Record) -> Value {
+    /// A domain, field or subfield.
+    pub(crate) fn level(&self, level: Entity, number: u64, id: Value, record: &Record) -> Value {
+        let (above, below): (&[Entity], Entity) = match level {
+            Entity::Subfields => (&[Entity::Fields, Entity::Domains], Entity::Topics),
+            Entity::Fields => (&[Entity::Domains], Entity::Subfields),
+            _ => (&[], Entity::Fields),
+        };
         let dump = &record.object;
-        let (outputs_count, cited_by_count) =
-            self.taxonomy_counts(Entity::Subfields, number, record);
-        object([
+        let (outputs_count, cited_by_count) = self.taxonomy_counts(level, number, record);
+        let mut members = vec![
             ("id", id),
             ("name", text(&dump["display_name"])),
             ("description", text(&dump["description"])),
             ("ids", taxonomy_ids(dump)),
             ("display_name_alternatives", texts(&dump["display_name_alternatives"])),
-            ("field", self.parent(Entity::Fields, &dump["field"])),
-            ("domain", self.parent(Entity::Domains, &dump["domain"])),
-            (
-                "topics",
-                either(self.references(Entity::Topics, &dump["topics"]), || {
-                    self.children(Entity::Topics, Entity::Subfields, number)
-                }),
-            ),
-            ("siblings", self.siblings(Entity::Subfields, number, dump)),
+        ];
+        for parent in above {
+            let member = parent_member(*parent);
+            members.push((member, self.parent(*parent, &dump[member])));
+        }
+        let children = either(self.references(below, &dump[below.route()]), || {
+            self.children(below, level, number)
+        });
+        members.extend([
+            (below.route(), children),
+            ("siblings", self.siblings(level, number, dump)),
             ("outputs_count", outputs_count),
             ("cited_by_count", cited_by_count),
             ("updated_date", timestamp(&dump["updated_date"])),
             ("created_date", timestamp(&dump["created_date"])),
-        ])
-    }
-
-    pub(crate) fn field(&self, number: u64, id: Value, record: &Record) -> Value {
-        let dump = &record.object;
-        let (outputs_count, cited_by_count) = self.taxonomy_counts(Entity::Fields, number, record);
-        object([
-            ("id", id),
-            ("name", text(&dump["display_name"])),
-            ("description", text(&dump["description"])),
-            ("ids", taxonomy_ids(dump)),
-            ("display_name_alternatives", texts(&dump["display_name_alternatives"])),
-            ("domain", self.parent(Entity::Domains, &dump["domain"])),
-            (
-                "subfields",
-                either(self.references(Entity::Subfields, &dump["subfields"]), || {
-                    self.children(Entity::Subfields, Entity::Fields, number)
-                }),
-            ),
-            ("siblings", self.siblings(Entity::Fields, number, dump)),
-            ("outputs_count", outputs_count),
-            ("cited_by_count", cited_by_count),
-            ("updated_date", timestamp(&dump["updated_date"])),
-            ("created_date", timestamp(&dump["created_date"])),
-        ])
-    }
-
-    pub(crate) fn domain(&self, number: u64, id: Value, record: &Record) -> Value {
-        let dump = &record.object;
-        let (outputs_count, cited_by_count) = self.taxonomy_counts(Entity::Domains, number, record);
-        object([
-            ("id", id),
-            ("name", text(&dump["display_name"])),
-            ("description", text(&dump["description"])),
-            ("ids", taxonomy_ids(dump)),
-            ("display_name_alternatives", texts(&dump["display_name_alternatives"])),
-            (
-                "fields",
-                either(self.references(Entity::Fields, &dump["fields"]), || {
-                    self.children(Entity::Fields, Entity::Domains, number)
-                }),
-            ),
-            ("siblings", self.siblings(Entity::Domains, number, dump)),
-            ("outputs_count", outputs_count),
-            ("cited_by_count", cited_by_count),
-            ("updated_date", timestamp(&dump["updated_date"])),
-            ("created_date", timestamp(&dump["created_date"])),
-        ])
+        ]);
+        object(members)
     }
 
     fn taxonomy_counts(&self, entity: Entity, number: u64, record: &Record) -> (Value, Value) {

@@ -14,8 +14,8 @@ pub const COUNT_MAX: u64 = (1 << 53) - 1;
 pub const ANY_NAME: &str = "*";
 
 /// An object of these members, in this order.
-pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    let members = members.map(|(key, value)| (key.to_owned(), value));
+pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
     Value::Object(Map::from_iter(members))
 }
 
