@@ -43,6 +43,17 @@ pub fn shared(path: &str, test: &str) -> Option<PathBuf> {
     None
 }
 
+/// The inputs that hold the real sample and its taxonomy; `None` as of [`shared`].
+pub fn real_sample(test: &str) -> Option<[PathBuf; 2]> {
+    shared("sample", test).map(|sample| ["openalex", "taxonomy"].map(|input| sample.join(input)))
+}
+
+/// The inputs that hold real records of every vintage; `None` as of [`shared`].
+pub fn every_vintage(test: &str) -> Option<[PathBuf; 2]> {
+    let inputs = ["openalex", "openalex-snapshot-2023"];
+    shared("large", test).map(|large| inputs.map(|input| large.join(input)))
+}
+
 /// Runs the compiler.
 ///
 /// # Panics

@@ -171,15 +171,15 @@ fn random_queries_of_the_projects_own_sample_are_answered_as_the_oracle_does() {
 #[test]
 fn random_queries_of_the_real_sample_are_answered_as_the_oracle_does() {
     let test = "random_queries_of_the_real_sample_are_answered_as_the_oracle_does";
-    let Some(sample) = pinakes_tests::shared("sample", test) else { return };
-    check(&[sample.join("openalex"), sample.join("taxonomy")], 3_000, 2);
+    let Some(sample) = pinakes_tests::real_sample(test) else { return };
+    check(&sample, 3_000, 2);
 }
 
 #[test]
 fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
     let test = "random_queries_of_every_vintage_are_answered_as_the_oracle_does";
-    let Some(large) = pinakes_tests::shared("large", test) else { return };
-    check(&[large.join("openalex"), large.join("openalex-snapshot-2023")], 3_000, 3);
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    check(&every, 3_000, 3);
 }
 
 #[test]
@@ -191,8 +191,7 @@ fn a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does
     check_rebuilt(&[edges::written().path().to_path_buf()], 1_500, 8);
     check_rebuilt(&[dump::written().path().to_path_buf()], 2_000, 9);
     let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
-    let Some(large) = pinakes_tests::shared("large", test) else { return };
-    let every = [large.join("openalex"), large.join("openalex-snapshot-2023")];
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
     check_rebuilt(&every, 2_000, 10);
 }
 

@@ -282,13 +282,13 @@ fn the_older_variant_of_the_projects_own_sample_is_as_the_oracle_has_it() {
 #[test]
 fn the_older_variant_of_the_whole_taxonomy_is_as_the_oracle_has_it() {
     let test = "the_older_variant_of_the_whole_taxonomy_is_as_the_oracle_has_it";
-    let Some(sample) = pinakes_tests::shared("sample", test) else { return };
-    compare(&[sample.join("openalex"), sample.join("taxonomy")], 2_000, 12);
+    let Some(sample) = pinakes_tests::real_sample(test) else { return };
+    compare(&sample, 2_000, 12);
 }
 
 #[test]
 fn the_older_variant_of_every_vintage_is_as_the_oracle_has_it() {
     let test = "the_older_variant_of_every_vintage_is_as_the_oracle_has_it";
-    let Some(large) = pinakes_tests::shared("large", test) else { return };
-    compare(&[large.join("openalex"), large.join("openalex-snapshot-2023")], 5_000, 13);
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    compare(&every, 5_000, 13);
 }

@@ -84,13 +84,13 @@ fn the_projects_own_sample_is_read_as_the_oracle_reads_it() {
 #[test]
 fn the_real_sample_with_its_taxonomy_is_read_as_the_oracle_reads_it() {
     let test = "the_real_sample_with_its_taxonomy_is_read_as_the_oracle_reads_it";
-    let Some(sample) = pinakes_tests::shared("sample", test) else { return };
-    compare(&[sample.join("openalex"), sample.join("taxonomy")]);
+    let Some(sample) = pinakes_tests::real_sample(test) else { return };
+    compare(&sample);
 }
 
 #[test]
 fn every_vintage_of_real_records_is_read_as_the_oracle_reads_it() {
     let test = "every_vintage_of_real_records_is_read_as_the_oracle_reads_it";
-    let Some(large) = pinakes_tests::shared("large", test) else { return };
-    compare(&[large.join("openalex"), large.join("openalex-snapshot-2023")]);
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    compare(&every);
 }

@@ -174,15 +174,15 @@ fn random_queries_of_the_projects_own_sample_are_answered_as_the_oracle_does() {
 #[test]
 fn random_queries_of_the_real_sample_are_answered_as_the_oracle_does() {
     let test = "random_queries_of_the_real_sample_are_answered_as_the_oracle_does";
-    let Some(sample) = pinakes_tests::shared("sample", test) else { return };
-    compare(&[sample.join("openalex"), sample.join("taxonomy")], 8_000, 2);
+    let Some(sample) = pinakes_tests::real_sample(test) else { return };
+    compare(&sample, 8_000, 2);
 }
 
 #[test]
 fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
     let test = "random_queries_of_every_vintage_are_answered_as_the_oracle_does";
-    let Some(large) = pinakes_tests::shared("large", test) else { return };
-    compare(&[large.join("openalex"), large.join("openalex-snapshot-2023")], 12_000, 3);
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    compare(&every, 12_000, 3);
 }
 
 #[test]
@@ -190,8 +190,7 @@ fn a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does
     let sample = [pinakes_tests::sample()];
     compare_snapshot(&Snapshots::of_export(&sample), &sample, 10_000, 4);
     let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
-    let Some(large) = pinakes_tests::shared("large", test) else { return };
-    let every = [large.join("openalex"), large.join("openalex-snapshot-2023")];
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
     compare_snapshot(&Snapshots::of_export(&every), &every, 6_000, 5);
 }
 

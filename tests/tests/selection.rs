@@ -29,7 +29,8 @@ use pinakes_format::{
 };
 use pinakes_oracle::{Library, Lists};
 use pinakes_tests::{
-    Seeded, TINY_DUMP, build, compiler, files_below, publish, sample, shared, write_files,
+    Seeded, TINY_DUMP, build, compiler, every_vintage, files_below, publish, real_sample, sample,
+    write_files,
 };
 use serde_json::Value;
 
@@ -93,8 +94,8 @@ fn a_record_by_itself_matches_where_its_list_has_it() {
 #[test]
 fn a_real_record_by_itself_matches_where_its_list_has_it() {
     let test = "a_real_record_by_itself_matches_where_its_list_has_it";
-    let Some(large) = shared("large", test) else { return };
-    check_predicates(&[large.join("openalex"), large.join("openalex-snapshot-2023")], 1_500, 12);
+    let Some(every) = every_vintage(test) else { return };
+    check_predicates(&every, 1_500, 12);
 }
 
 /// A whole and the objects that parts of it are linked from.
@@ -283,15 +284,15 @@ fn a_part_holds_what_matches_and_what_that_refers_to_and_nothing_else() {
 #[test]
 fn a_part_of_the_real_sample_holds_what_matches_and_what_that_refers_to() {
     let test = "a_part_of_the_real_sample_holds_what_matches_and_what_that_refers_to";
-    let Some(sample) = shared("sample", test) else { return };
-    check_parts(&[sample.join("openalex"), sample.join("taxonomy")], 9, 22);
+    let Some(sample) = real_sample(test) else { return };
+    check_parts(&sample, 9, 22);
 }
 
 #[test]
 fn a_part_of_every_vintage_holds_what_matches_and_what_that_refers_to() {
     let test = "a_part_of_every_vintage_holds_what_matches_and_what_that_refers_to";
-    let Some(large) = shared("large", test) else { return };
-    check_parts(&[large.join("openalex"), large.join("openalex-snapshot-2023")], 9, 23);
+    let Some(every) = every_vintage(test) else { return };
+    check_parts(&every, 9, 23);
 }
 
 #[test]

@@ -108,15 +108,15 @@ fn a_part_of_it_comes_back_with_the_sums_of_the_whole() {
 #[test]
 fn the_real_sample_with_its_taxonomy_comes_back_as_it_was() {
     let test = "the_real_sample_with_its_taxonomy_comes_back_as_it_was";
-    let Some(sample) = pinakes_tests::shared("sample", test) else { return };
-    check(&[sample.join("openalex"), sample.join("taxonomy")]);
+    let Some(sample) = pinakes_tests::real_sample(test) else { return };
+    check(&sample);
 }
 
 #[test]
 fn every_vintage_of_real_records_comes_back_as_it_was() {
     let test = "every_vintage_of_real_records_comes_back_as_it_was";
-    let Some(large) = pinakes_tests::shared("large", test) else { return };
-    check(&[large.join("openalex"), large.join("openalex-snapshot-2023")]);
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    check(&every);
 }
 
 #[test]

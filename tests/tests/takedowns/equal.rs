@@ -380,8 +380,8 @@ fn a_list_given_to_the_server_is_as_one_given_to_the_linker() {
 #[test]
 fn a_list_of_real_records_given_to_the_server_is_as_one_given_to_the_linker() {
     let test = "a_list_of_real_records_given_to_the_server_is_as_one_given_to_the_linker";
-    let Some(sample) = pinakes_tests::shared("sample", test) else { return };
-    let inputs = vec![sample.join("openalex"), sample.join("taxonomy")];
+    let Some(sample) = pinakes_tests::real_sample(test) else { return };
+    let inputs = sample.to_vec();
     let more: &[&str] = &["--allow-shrink"];
     compare(&Case { inputs, more, withheld: kinds().collect(), one_in: 9, queries: 2_500 }, 3);
 }
