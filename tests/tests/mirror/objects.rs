@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     host::Host,
-    place::{Edition, Place, run},
+    place::{Edition, Place, Run, run},
     server::make_writable,
 };
 
@@ -19,7 +19,7 @@ fn with_objects(edition: Edition) -> Place {
     place
 }
 
-fn pull(place: &Place, host: &Host, more: &[&str]) -> crate::place::Run {
+fn pull(place: &Place, host: &Host, more: &[&str]) -> Run {
     let objects = place.path().join("objects");
     place.pull(&host.url(), &[&["--objects", objects.to_str().unwrap()], more].concat())
 }
@@ -28,6 +28,12 @@ fn pull(place: &Place, host: &Host, more: &[&str]) -> crate::place::Run {
 fn asked(host: &Host) -> usize {
     let asked = host.asked().into_iter().map(|asked| asked.path);
     asked.filter(|path| path.ends_with(".object")).collect::<BTreeSet<_>>().len()
+}
+
+/// Demands that a pull says how many objects it had to fetch.
+fn demand_fetched(pulled: &Run, fetched: usize, all: usize) {
+    let expected = format!("objects {fetched} of {all} were not here");
+    assert!(pulled.stderr.contains(&expected), "{}", pulled.stderr);
 }
 
 #[test]
@@ -39,18 +45,14 @@ fn objects_link_to_what_was_published_and_only_new_ones_are_fetched() {
     let objects = place.path().join("objects");
     assert!(files_below(&objects) == files_below(&Edition::Old.objects()), "other objects");
     let all = files_below(&objects).len();
-    assert!(pulled.stderr.contains(&format!("objects {all} of {all} were not here")));
+    demand_fetched(&pulled, all, all);
     assert_eq!(asked(&host), all);
     host.take_sent_bytes();
 
     place.publish(Edition::New, &["--objects", Edition::New.objects().to_str().unwrap()]);
     let pulled = pull(&place, &host, &[]);
     place.demand(Edition::New, &pulled);
-    assert!(
-        pulled.stderr.contains(&format!("objects 1 of {all} were not here")),
-        "{}",
-        pulled.stderr
-    );
+    demand_fetched(&pulled, 1, all);
 
     // One that is damaged here is fetched again.
     let damaged = files_below(&objects).into_keys().next().unwrap();
@@ -61,11 +63,7 @@ fn objects_link_to_what_was_published_and_only_new_ones_are_fetched() {
     fs::remove_dir_all(place.out()).unwrap();
     let pulled = pull(&place, &host, &[]);
     place.demand(Edition::New, &pulled);
-    assert!(
-        pulled.stderr.contains(&format!("objects 1 of {all} were not here")),
-        "{}",
-        pulled.stderr
-    );
+    demand_fetched(&pulled, 1, all);
 }
 
 #[test]

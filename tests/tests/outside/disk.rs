@@ -48,8 +48,8 @@ struct Disk {
 }
 
 impl Disk {
-    /// A disk that holds a directory; `None` where this machine lets nobody mount one.
-    fn of(directory: &Path) -> Option<Disk> {
+    /// A disk that holds a directory; `None`, said by name, where this machine lets nobody mount one.
+    fn of(directory: &Path, test: &str) -> Option<Disk> {
         let mounted = tempfile::tempdir().unwrap();
         let paths = Arc::new(Mutex::new(vec![directory.to_owned()]));
         let is_failing = Arc::new(AtomicBool::new(false));
@@ -62,7 +62,10 @@ impl Disk {
         };
         let mut config = Config::default();
         config.mount_options = vec![MountOption::RO, MountOption::FSName("failing".into())];
-        let session = fuser::spawn_mount(failing, mounted.path(), &config).ok()?;
+        let Ok(session) = fuser::spawn_mount(failing, mounted.path(), &config) else {
+            eprintln!("skipped: {test}: nobody may mount a file system here");
+            return None;
+        };
         Some(Disk { session, mounted, paths, is_failing, reads })
     }
 
@@ -70,6 +73,10 @@ impl Disk {
     fn fail_after(&self, reads: usize) -> usize {
         self.reads.max.store(reads, SeqCst);
         self.reads.count.swap(0, SeqCst)
+    }
+
+    fn unmount(self) {
+        self.session.umount_and_join().unwrap();
     }
 
     /// From now on nothing of it can be read, and what was is forgotten.
@@ -167,13 +174,8 @@ impl Filesystem for Failing {
 fn a_disk_that_fails_costs_no_wrong_answer_and_does_not_end_the_server() {
     let snapshots = Snapshots::of_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
-    let Some(disk) = Disk::of(&path) else {
-        eprintln!(
-            "skipped: a_disk_that_fails_costs_no_wrong_answer_and_does_not_end_the_server: nobody may \
-             mount a file system here"
-        );
-        return;
-    };
+    let test = "a_disk_that_fails_costs_no_wrong_answer_and_does_not_end_the_server";
+    let Some(disk) = Disk::of(&path, test) else { return };
     let targets = targets(&snapshots.open());
     let known = answers(&path, &targets);
     let server = Server::of_snapshot(disk.mounted.path());
@@ -191,22 +193,15 @@ fn a_disk_that_fails_costs_no_wrong_answer_and_does_not_end_the_server() {
     server.await_log(&["ERROR", "snapshot poisoned", "cannot be read at byte"]);
     drop(connection);
     server.end(&["cannot answer", "snapshot poisoned", "no other snapshot"]);
-    let Disk { session, mounted, .. } = disk;
-    session.umount_and_join().unwrap();
-    drop(mounted);
+    disk.unmount();
 }
 
 #[test]
 fn a_disk_that_fails_under_the_compiler_is_an_error_of_it_and_no_signal() {
     let snapshots = Snapshots::of_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
-    let Some(disk) = Disk::of(&path) else {
-        eprintln!(
-            "skipped: a_disk_that_fails_under_the_compiler_is_an_error_of_it_and_no_signal: nobody may \
-             mount a file system here"
-        );
-        return;
-    };
+    let test = "a_disk_that_fails_under_the_compiler_is_an_error_of_it_and_no_signal";
+    let Some(disk) = Disk::of(&path, test) else { return };
     let own = tempfile::tempdir().unwrap();
     let out = own.path().join("export");
     let snapshot = disk.mounted.path().as_os_str();
@@ -238,7 +233,5 @@ fn a_disk_that_fails_under_the_compiler_is_an_error_of_it_and_no_signal() {
             assert!(!out.exists() || fs::read_dir(&out).unwrap().next().is_none(), "{what}");
         }
     }
-    let Disk { session, mounted, .. } = disk;
-    session.umount_and_join().unwrap();
-    drop(mounted);
+    disk.unmount();
 }
