@@ -10,7 +10,8 @@ use pinakes_compiler::{
     compile::compile as compile_parts,
     error::Error,
     input::{self, Demands},
-    link::{check_out, link, publish, remove_tree},
+    link::{link, publish},
+    output::{check_out, remove_tree},
     progress::Progress,
     reading::Reading,
 };
