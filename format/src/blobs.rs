@@ -9,16 +9,21 @@
 use std::{
     fs::File,
     io::{self, BufWriter, Seek, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
+
+use tempfile::{SpooledTempFile, spooled_tempfile_in};
 
 use crate::{
     archive::{Archive, ArchiveError},
     file::{FileWriter, HEADER_BYTES, Header, Written},
+    map::Map,
     render::RenderError,
 };
 
 const NULL: u64 = 1 << 63;
+/// Bytes that a spool keeps in memory, and as many on their way.
+const SPOOLED_BYTES: usize = 1 << 16;
 
 /// Writes a table of blobs; its offsets wait in an unnamed file until the blobs are done.
 pub struct BlobsWriter {
@@ -37,7 +42,7 @@ impl BlobsWriter {
         file.write_all(&header.encode())?;
         file.write_all(prefix)?;
         let directory = path.parent().unwrap_or(Path::new("."));
-        Ok(BlobsWriter { file, offsets: Spool::new(directory)? })
+        Ok(BlobsWriter { file, offsets: Spool::new(directory) })
     }
 
     /// Appends a blob.
@@ -78,21 +83,20 @@ impl BlobsWriter {
     }
 }
 
-/// Bytes that wait beside a file under way until their place in it comes.
+/// Bytes that wait beside a file under way until their place in it comes: few in memory, more in an
+/// unnamed file. Most are few, and file systems make each file the dearer the more were just removed.
 pub struct Spool {
-    directory: std::path::PathBuf,
-    file: BufWriter<File>,
+    directory: PathBuf,
+    file: BufWriter<SpooledTempFile>,
 }
 
+/// Bytes that waited, to be read from their beginning.
+pub type Spooled = SpooledTempFile;
+
 impl Spool {
-    /// Nothing, to be kept in `directory`.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
-    pub fn new(directory: &Path) -> io::Result<Spool> {
-        let file = BufWriter::with_capacity(1 << 16, unnamed_file(directory)?);
-        Ok(Spool { directory: directory.to_path_buf(), file })
+    /// Nothing, to be kept in `directory` where it becomes much.
+    pub fn new(directory: &Path) -> Spool {
+        Spool { directory: directory.to_path_buf(), file: fresh(directory) }
     }
 
     /// Appends everything to `out`, and is empty again.
@@ -101,24 +105,38 @@ impl Spool {
     ///
     /// Where the system refuses.
     pub fn move_to(&mut self, out: &mut impl Write) -> io::Result<()> {
-        let file = self.take_file()?;
-        io::copy(&mut io::BufReader::with_capacity(1 << 18, file), out)?;
-        Ok(())
+        self.file.flush()?;
+        let file = self.file.get_mut();
+        file.rewind()?;
+        io::copy(&mut io::BufReader::with_capacity(1 << 18, &mut *file), out)?;
+        file.set_len(0)?;
+        file.rewind()
     }
 
-    /// The file with all that was written, to be read; it is empty again.
+    /// All that was written; it is empty again.
     ///
     /// # Errors
     ///
     /// Where the system refuses.
-    pub fn take_file(&mut self) -> io::Result<File> {
-        let fresh = BufWriter::with_capacity(1 << 16, unnamed_file(&self.directory)?);
-        let mut file = std::mem::replace(&mut self.file, fresh)
-            .into_inner()
-            .map_err(|error| error.into_error())?;
+    pub fn take(&mut self) -> io::Result<Spooled> {
+        let file = std::mem::replace(&mut self.file, fresh(&self.directory));
+        let mut file = file.into_inner().map_err(|error| error.into_error())?;
         file.rewind()?;
         Ok(file)
     }
+
+    /// All that was written, mapped; it is empty again.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn take_map(&mut self) -> io::Result<Map> {
+        Map::open(&self.take()?.into_file()?)
+    }
+}
+
+fn fresh(directory: &Path) -> BufWriter<SpooledTempFile> {
+    BufWriter::with_capacity(SPOOLED_BYTES, spooled_tempfile_in(SPOOLED_BYTES, directory))
 }
 
 impl Write for Spool {

@@ -36,7 +36,7 @@ impl ColumnsWriter {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
         let directory = path.parent().unwrap_or(Path::new("."));
-        Ok(ColumnsWriter { file, seconds: Spool::new(directory)? })
+        Ok(ColumnsWriter { file, seconds: Spool::new(directory) })
     }
 
     /// Appends to the first column.

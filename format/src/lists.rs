@@ -91,8 +91,8 @@ impl ListsWriter {
         Ok(ListsWriter {
             file,
             directory: Vec::new(),
-            terms: Spool::new(directory)?,
-            places: Spool::new(directory)?,
+            terms: Spool::new(directory),
+            places: Spool::new(directory),
             count: 0,
             width: 0,
             list: Vec::new(),

@@ -119,7 +119,7 @@ impl PrefixesWriter {
             of_answers: ShardsWriter::new(directory)?,
             sets: 0,
             of_sets: ShardsWriter::new(directory)?,
-            places: Spool::new(directory)?,
+            places: Spool::new(directory),
             list: Vec::new(),
         })
     }

@@ -67,7 +67,7 @@ impl ShardsWriter {
 
     fn with_shards_of(shard_bytes: u64, directory: &Path) -> io::Result<ShardsWriter> {
         Ok(ShardsWriter {
-            spool: Spool::new(directory)?,
+            spool: Spool::new(directory),
             shard_bytes,
             shard: MapBuilder::new(Vec::new()).map_err(other)?,
             is_empty: true,

@@ -87,9 +87,9 @@ impl Linker<'_> {
     ) -> Result<Vec<WrittenFile>> {
         let Directory { draft, entity, .. } = *out;
         let extractor = Extractor::new(draft, entity, keys)?;
-        let mut inverter = self.spilled(Inverter::new(keys, &self.scratch))?;
-        let mut columns = self.spilled(Columns::new(keys, &self.scratch))?;
-        let mut names = self.spilled(NameRuns::new(&self.scratch))?;
+        let mut inverter = Inverter::new(keys, &self.scratch);
+        let mut columns = Columns::new(keys, &self.scratch);
+        let mut names = NameRuns::new(&self.scratch);
         let mut indexes =
             Indexes { inverter: &mut inverter, columns: &mut columns, names: &mut names };
         self.extract(&extractor, draft, &mut indexes, bar)?;

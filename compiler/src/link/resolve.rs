@@ -5,8 +5,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs::File,
     io::{self, BufWriter, Write},
-    sync::Mutex,
+    ops::Range,
+    path::Path,
+    sync::{Mutex, PoisonError},
 };
 
 use pinakes_format::{
@@ -30,7 +33,9 @@ const UNRESOLVED: u32 = u32::MAX;
 /// For each entity and each of its segments, the row of each mention.
 pub(super) struct Resolved {
     /// By entity, then by segment.
-    rows: Vec<Vec<Column>>,
+    rows: Vec<Vec<Range<usize>>>,
+    /// The rows of all segments.
+    found: Column,
     /// What is not there.
     pub strays: Strays,
     /// What is kept of the whole, where that is a part.
@@ -82,7 +87,8 @@ impl Resolved {
         segment: &crate::object::file::Segment<'_>,
         mention: u32,
     ) -> Option<u32> {
-        let number = self.rows[entity as usize].get(segment_at)?.u32(mention as usize)?;
+        let mut rows = self.rows[entity as usize].get(segment_at)?.clone();
+        let number = self.found.u32(rows.nth(mention as usize)?)?;
         let Some(kept) = &self.kept else { return Some(number) };
         match Entity::from_index(segment.mentions.subject(mention)?.0) {
             Some(entity) => kept.row(entity, number),
@@ -102,7 +108,7 @@ impl<'o> Linker<'o> {
     ) -> Result<Resolved> {
         let sorter = Mutex::new(Sorter::new(&self.scratch, self.sorter_bytes()));
         let push = |strays: Vec<Stray>| {
-            let mut sorter = sorter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut sorter = sorter.lock().unwrap_or_else(PoisonError::into_inner);
             strays.into_iter().try_for_each(|stray| self.spilled(sorter.push(stray)))
         };
         let fixed = FIXED.iter().map(|fixed| Stray {
@@ -114,34 +120,56 @@ impl<'o> Linker<'o> {
         let codes = codes.into_iter();
         push(codes.map(|(kind, code)| Stray { kind, id: NO_ID, name: Some(code) }).collect())?;
         let all: Vec<_> = segments.iter().flatten().collect();
+        let first_rows = self.spilled(RowsFile::new(&self.scratch))?;
         let first_pass = all
             .par_iter()
             .map(|segment| {
                 let (found, strays) = find_all(segment, rows)?;
                 push(strays)?;
-                self.spilled(self.write_rows(&found))
+                self.spilled(first_rows.push(&found))
             })
-            .collect::<Result<Vec<Column>>>()?;
-        let sorter = sorter.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            .collect::<Result<Vec<_>>>()?;
+        let first_rows = self.spilled(first_rows.finish())?;
+        let sorter = sorter.into_inner().unwrap_or_else(PoisonError::into_inner);
         let strays = self.spilled(sorter.finish().and_then(|strays| self.write_strays(strays)))?;
+        let second_rows = self.spilled(RowsFile::new(&self.scratch))?;
         let second_pass = all
             .par_iter()
-            .zip(&first_pass)
+            .zip(first_pass)
             .map(|(segment, found)| {
+                let found = found.map(|at| first_rows.u32(at));
                 let found = place_strays(segment, found, rows, &strays)?;
-                self.spilled(self.write_rows(&found))
+                self.spilled(second_rows.push(&found))
             })
-            .collect::<Result<Vec<Column>>>()?;
-        let mut columns = second_pass.into_iter();
-        let rows = segments.iter().map(|of| columns.by_ref().take(of.len()).collect()).collect();
-        Ok(Resolved { rows, strays, kept: None })
+            .collect::<Result<Vec<_>>>()?;
+        let found = self.spilled(second_rows.finish())?;
+        let mut ranges = second_pass.into_iter();
+        let rows = segments.iter().map(|of| ranges.by_ref().take(of.len()).collect()).collect();
+        Ok(Resolved { rows, found, strays, kept: None })
+    }
+}
+
+/// The rows of segment after segment, as they come, in one file: segments are thousands.
+struct RowsFile(Mutex<(BufWriter<File>, usize)>);
+
+impl RowsFile {
+    fn new(scratch: &Path) -> io::Result<RowsFile> {
+        let file = BufWriter::with_capacity(1 << 18, unnamed_file(scratch)?);
+        Ok(RowsFile(Mutex::new((file, 0))))
     }
 
-    fn write_rows(&self, rows: &[u32]) -> io::Result<Column> {
-        let mut file = BufWriter::with_capacity(1 << 16, unnamed_file(&self.scratch)?);
-        for row in rows {
-            file.write_all(&row.to_le_bytes())?;
-        }
+    /// Appends the rows of a segment; where they stand.
+    fn push(&self, rows: &[u32]) -> io::Result<Range<usize>> {
+        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (file, count) = &mut *guard;
+        rows.iter().try_for_each(|row| file.write_all(&row.to_le_bytes()))?;
+        let from = *count;
+        *count += rows.len();
+        Ok(from..*count)
+    }
+
+    fn finish(self) -> io::Result<Column> {
+        let (file, _) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         Column::new(file.into_inner().map_err(|error| error.into_error())?, 4)
     }
 }
@@ -184,15 +212,15 @@ fn find_all(
     Ok((found, strays))
 }
 
-/// The rows of a segment's mentions, those of strays filled in.
+/// The rows of a segment's mentions, those of strays filled in where they were not `found`.
 fn place_strays(
     segment: &crate::object::file::Segment<'_>,
-    found: &Column,
+    found: impl Iterator<Item = Option<u32>>,
     rows: &[Rows],
     strays: &Strays,
 ) -> Result<Vec<u32>> {
-    let row_of = |number: usize| {
-        let row = found.u32(number)?;
+    let row_of = |(number, row): (usize, Option<u32>)| {
+        let row = row?;
         if row != UNRESOLVED {
             return Some(row);
         }
@@ -206,5 +234,5 @@ fn place_strays(
             None => Some(strays.code_number(place)),
         }
     };
-    (0..segment.mentions.count()).map(|number| row_of(number).ok_or_else(broken)).collect()
+    found.enumerate().map(|found| row_of(found).ok_or_else(broken)).collect()
 }

@@ -69,9 +69,9 @@ impl DictionaryWriter {
         let directory = path.parent().unwrap_or(Path::new("."));
         Ok(DictionaryWriter {
             file,
-            postings: Spool::new(directory)?,
+            postings: Spool::new(directory),
             postings_bytes: 0,
-            places: Spool::new(directory)?,
+            places: Spool::new(directory),
             shards: ShardsWriter::new(directory)?,
             block: Vec::new(),
             last: Vec::new(),

@@ -1,14 +1,13 @@
 //! Writing `orders`: each from its rows in order, out of core.
 
 use std::{
-    fs::File,
     io::{self, BufReader, Read, Seek, Write},
     path::Path,
 };
 
 use super::{FIELDS, Place, STEP_ROWS_MIN, STEPS};
 use crate::{
-    blobs::Spool,
+    blobs::{Spool, Spooled},
     file::{FileWriter, Header, Written},
     postings::{CHUNK_ROWS, NO_BITS, each_bit, write_container},
 };
@@ -58,7 +57,7 @@ pub struct OrdersWriter {
 
 /// What the first pass over an order finds.
 struct Pass {
-    rows: File,
+    rows: Spooled,
     values: Spool,
     distinct: u64,
     valued: u64,
@@ -113,7 +112,7 @@ impl OrdersWriter {
             _ => 4,
         };
         let steps = if parts == Parts::RowOrder { Vec::new() } else { steps(&pass) };
-        let mut ladder = Ladder::new(&self.scratch, steps.len())?;
+        let mut ladder = Ladder::new(&self.scratch, steps.len());
         for first in (0..pass.count).step_by(self.window_rows) {
             self.window(&mut pass, first, &steps, place.width, &mut ladder)?;
         }
@@ -139,8 +138,8 @@ impl OrdersWriter {
     }
 
     fn first_pass(&self, ranked: impl Iterator<Item = io::Result<Ranked>>) -> io::Result<Pass> {
-        let mut rows = Spool::new(&self.scratch)?;
-        let mut values = Spool::new(&self.scratch)?;
+        let mut rows = Spool::new(&self.scratch);
+        let mut values = Spool::new(&self.scratch);
         let (mut distinct, mut valued, mut count) = (0u64, 0u64, 0usize);
         let mut begins = Vec::new();
         for ranked in ranked {
@@ -164,7 +163,7 @@ impl OrdersWriter {
             }
             count += 1;
         }
-        Ok(Pass { rows: rows.take_file()?, values, distinct, valued, begins, count })
+        Ok(Pass { rows: rows.take()?, values, distinct, valued, begins, count })
     }
 
     /// Puts the codes of the rows from `first` on in place, and their rungs of the ladder.
@@ -290,8 +289,8 @@ struct Ladder {
 }
 
 impl Ladder {
-    fn new(scratch: &Path, steps: usize) -> io::Result<Ladder> {
-        Ok(Ladder { containers: Spool::new(scratch)?, places: Vec::new(), position: 0, steps })
+    fn new(scratch: &Path, steps: usize) -> Ladder {
+        Ladder { containers: Spool::new(scratch), places: Vec::new(), position: 0, steps }
     }
 
     /// Takes a chunk: of each of its rows, how many steps stand at its rank or before.

@@ -13,7 +13,6 @@ use pinakes_format::{
     file::{Header, Written},
     keys::Keys,
     lists::{ListsWriter, Term},
-    map::Map,
     postings::{PostingsBuilder, View, container_bytes, write_container},
 };
 use rayon::prelude::*;
@@ -41,16 +40,16 @@ pub(super) struct Inverter<'a> {
 }
 
 impl<'a> Inverter<'a> {
-    pub fn new(keys: &'a Keys, scratch: &Path) -> io::Result<Inverter<'a>> {
+    pub fn new(keys: &'a Keys, scratch: &Path) -> Inverter<'a> {
         let lists = keys.lists.len();
-        Ok(Inverter {
+        Inverter {
             keys,
-            spool: Spool::new(scratch)?,
+            spool: Spool::new(scratch),
             position: 0,
             runs: Vec::new(),
             postings: vec![Vec::new(); lists],
             presence: vec![Vec::new(); lists],
-        })
+        }
     }
 
     /// Takes rows that come after those before.
@@ -116,7 +115,7 @@ impl<'a> Inverter<'a> {
 
     /// Merges the runs into the finished file.
     pub fn write(&mut self, path: &Path, header: Header) -> io::Result<Written> {
-        let spool = Map::open(&self.spool.take_file()?)?;
+        let spool = self.spool.take_map()?;
         let mut writer = ListsWriter::create(path, header)?;
         let mut list = PostingsBuilder::default();
         for (number, lists) in self.keys.lists.iter().enumerate() {

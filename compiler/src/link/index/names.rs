@@ -14,7 +14,6 @@ use pinakes_format::{
     file::{Header, Written},
     fold::{cut, shared_bytes, words},
     keys,
-    map::Map,
 };
 use rayon::slice::ParallelSliceMut;
 
@@ -155,9 +154,9 @@ pub(super) struct NameRuns {
 }
 
 impl NameRuns {
-    pub fn new(scratch: &Path) -> io::Result<NameRuns> {
-        let (words, alternatives) = (TextRuns::new(scratch)?, TextRuns::new(scratch)?);
-        Ok(NameRuns { held: Names::default(), words, alternatives })
+    pub fn new(scratch: &Path) -> NameRuns {
+        let (words, alternatives) = (TextRuns::new(scratch), TextRuns::new(scratch));
+        NameRuns { held: Names::default(), words, alternatives }
     }
 
     /// Takes the names of rows that come after those before.
@@ -188,8 +187,8 @@ pub(super) struct TextRuns {
 }
 
 impl TextRuns {
-    pub fn new(scratch: &Path) -> io::Result<TextRuns> {
-        Ok(TextRuns { spool: Spool::new(scratch)?, position: 0, runs: Vec::new() })
+    pub fn new(scratch: &Path) -> TextRuns {
+        TextRuns { spool: Spool::new(scratch), position: 0, runs: Vec::new() }
     }
 
     /// Writes the texts of rows of one chunk as a run.
@@ -235,7 +234,7 @@ impl TextRuns {
         mut row: impl FnMut(&mut S, u32, u8) -> io::Result<()>,
         mut end: impl FnMut(&mut S, &[u8], u64) -> io::Result<()>,
     ) -> io::Result<()> {
-        let spool = Map::open(&self.spool.take_file()?)?;
+        let spool = self.spool.take_map()?;
         let runs = self.runs.iter().map(|(chunk, from, to)| (*chunk, &spool[*from..*to]));
         merge(
             runs,

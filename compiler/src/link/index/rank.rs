@@ -1,13 +1,12 @@
 //! Ranking: each order's values, spilled as a column, sorted and written.
 
 use std::{
-    fs::File,
     io::{self, BufReader, Read, Write},
     path::Path,
 };
 
 use pinakes_format::{
-    blobs::Spool,
+    blobs::{Spool, Spooled},
     entity::Entity,
     file::{Header, Written},
     keys::{Keys, Order, Values},
@@ -39,9 +38,8 @@ pub(super) struct Writing<'a> {
 }
 
 impl<'a> Columns<'a> {
-    pub fn new(keys: &'a Keys, scratch: &Path) -> io::Result<Columns<'a>> {
-        let spools = keys.orders.iter().map(|_| Spool::new(scratch)).collect::<io::Result<_>>()?;
-        Ok(Columns { keys, spools })
+    pub fn new(keys: &'a Keys, scratch: &Path) -> Columns<'a> {
+        Columns { keys, spools: keys.orders.iter().map(|_| Spool::new(scratch)).collect() }
     }
 
     /// Takes the values of rows that come after those before.
@@ -73,14 +71,14 @@ impl<'a> Columns<'a> {
     ) -> io::Result<Written> {
         let mut writer = OrdersWriter::create(path, header, writing.memory_bytes)?;
         for (order, spool) in self.keys.orders.iter().zip(&mut self.spools) {
-            writing.order(order, spool.take_file()?, &mut writer)?;
+            writing.order(order, spool.take()?, &mut writer)?;
         }
         writer.finish()
     }
 }
 
 impl Writing<'_> {
-    fn order(&self, order: &Order, column: File, writer: &mut OrdersWriter) -> io::Result<()> {
+    fn order(&self, order: &Order, column: Spooled, writer: &mut OrdersWriter) -> io::Result<()> {
         let rows = 0..self.draft.count(self.entity);
         let mut column = BufReader::with_capacity(1 << 18, column);
         let id_of = |row| self.draft.row_id(self.entity, row).map_err(io::Error::other);
