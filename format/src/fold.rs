@@ -4,7 +4,7 @@
 //! categories, scripts); they differ in characters assigned after Unicode 16 alone. FORMAT.md names
 //! them, since hashes of folded texts are written in files.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::RangeInclusive, sync::LazyLock};
 
 use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
@@ -25,6 +25,9 @@ const LETTERS: [(char, &str); 12] = [
     ('ŧ', "t"),
     ('ŋ', "n"),
 ];
+
+/// From the first character beyond ASCII to the end of the Cyrillic Supplement.
+const COMMON: RangeInclusive<char> = '\u{80}'..='\u{52f}';
 
 /// Dropped where other punctuation parts words: `O'Brien` is one word.
 const APOSTROPHES: [char; 4] = ['\'', '’', 'ʼ', '‘'];
@@ -52,6 +55,32 @@ pub fn fold(text: &str) -> String {
 /// A text up to the first byte of a kind, which begins a character, and from there on.
 fn split_where(text: &str, is_sought: impl Fn(&u8) -> bool) -> (&str, &str) {
     text.split_at(text.bytes().position(|byte| is_sought(&byte)).unwrap_or(text.len()))
+}
+
+/// What is left of a text that is not ASCII: letters and digits, and `None` for each character that parts
+/// words.
+fn letters(text: &str) -> impl Iterator<Item = Option<char>> {
+    let is_kept = |c: &char| c.general_category() != GeneralCategory::NonspacingMark;
+    let compatible = text.nfkd().filter(is_kept).default_case_fold();
+    let letters = compatible.nfkd().filter(is_kept).flat_map(by_letter);
+    // One of the apostrophes counts as alphabetic.
+    let letters = letters.filter(|c| !APOSTROPHES.contains(c));
+    letters.map(|c| (c.is_alphabetic() || c.is_numeric()).then_some(c))
+}
+
+/// What is left of a character of the Latin, Greek and Cyrillic blocks, which most texts beyond ASCII
+/// are of; `None` of others, and of marks: those are put in order with what stands beside them.
+fn common(c: char) -> Option<&'static [Option<char>]> {
+    static LEFT: LazyLock<Vec<Option<Box<[Option<char>]>>>> = LazyLock::new(|| {
+        let is_mark = |c: char| {
+            use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
+            matches!(c.general_category(), EnclosingMark | NonspacingMark | SpacingMark)
+        };
+        let left = |c: char| (!is_mark(c)).then(|| letters(c.encode_utf8(&mut [0; 4])).collect());
+        COMMON.map(left).collect()
+    });
+    let at = u32::from(c).checked_sub(u32::from(*COMMON.start()))?;
+    LEFT.get(at as usize)?.as_deref()
 }
 
 /// What a letter is compared as.
@@ -126,22 +155,21 @@ impl Words {
 
     /// Takes what is not ASCII.
     fn push_other(&mut self, text: &str) {
-        let is_kept = |c: &char| c.general_category() != GeneralCategory::NonspacingMark;
-        let compatible = text.nfkd().filter(is_kept).default_case_fold();
-        let letters = compatible.nfkd().filter(is_kept).flat_map(by_letter);
-        letters.for_each(|c| self.push(c));
+        if text.chars().all(|c| common(c).is_some()) {
+            text.chars().filter_map(common).flatten().for_each(|letter| self.push(*letter));
+        } else {
+            letters(text).for_each(|letter| self.push(letter));
+        }
     }
 
-    fn push(&mut self, c: char) {
-        // One of them counts as alphabetic.
-        if APOSTROPHES.contains(&c) {
-            return;
-        }
-        if c.is_alphabetic() || c.is_numeric() {
-            self.begin();
-            self.text.push(c);
-        } else {
-            self.between = true;
+    /// Takes a letter, or what parts words.
+    fn push(&mut self, letter: Option<char>) {
+        match letter {
+            Some(letter) => {
+                self.begin();
+                self.text.push(letter);
+            }
+            None => self.between = true,
         }
     }
 
@@ -224,7 +252,10 @@ mod tests {
         let is_kept = |c: &char| c.general_category() != GeneralCategory::NonspacingMark;
         let compatible = text.nfkd().filter(is_kept).default_case_fold();
         let mut words = Words::default();
-        compatible.nfkd().filter(is_kept).flat_map(by_letter).for_each(|c| words.push(c));
+        let kept = compatible.nfkd().filter(is_kept).flat_map(by_letter);
+        for c in kept.filter(|c| !APOSTROPHES.contains(c)) {
+            words.push((c.is_alphabetic() || c.is_numeric()).then_some(c));
+        }
         words.text.nfc().collect()
     }
 
@@ -233,7 +264,8 @@ mod tests {
         let pieces = [
             "a", "Z", "7", " ", "-", "'", "<i>", "é", "E\u{301}", "\u{301}", "\u{20dd}", "’", "ß",
             "İ", "ﬁ", "½", "東", "한", "\u{1112}", "\u{1161}", "\u{11ab}", "\u{9c7}", "\u{9be}",
-            "ΐ", "Ǆ", "ŀ",
+            "ΐ", "Ǆ", "ŀ", "ʼ", "ё", "Й", "ϔ", "\u{37a}", "\u{345}", "\u{483}", "\u{488}",
+            "\u{85}",
         ];
         let mut state = 1u64;
         for _ in 0..20_000 {
@@ -243,6 +275,15 @@ mod tests {
                 text.push_str(pieces[(state >> 33) as usize % pieces.len()]);
             }
             assert_eq!(fold(&text), fold_by_rule(&text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn each_common_character_folds_as_any_other() {
+        for c in COMMON {
+            for text in [format!("a{c}b"), format!("{c}\u{301}{c}"), format!("{c}{c}東")] {
+                assert_eq!(fold(&text), fold_by_rule(&text), "{text:?}");
+            }
         }
     }
 
