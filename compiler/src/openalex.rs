@@ -5,6 +5,7 @@
 
 mod author;
 mod organisation;
+mod parent;
 mod shared;
 mod source;
 mod taxonomy;

@@ -215,8 +215,8 @@ pub fn parse_digits(digits: &str) -> Option<u64> {
     digits.parse().ok().filter(|id| *id <= ID_MAX)
 }
 
-/// The largest number an identifier may have: nineteen nines' worth of room, below [`NO_ID`].
-pub const ID_MAX: u64 = i64::MAX as u64;
+/// The largest number an identifier may have: nineteen nines, which is below [`NO_ID`].
+pub const ID_MAX: u64 = 9_999_999_999_999_999_999;
 
 /// Stands where a reference has a name but no identifier.
 pub const NO_ID: u64 = u64::MAX;

@@ -29,6 +29,9 @@ const LETTERS: [(char, &str); 12] = [
 /// From the first character beyond ASCII to the end of the Cyrillic Supplement.
 const COMMON: RangeInclusive<char> = '\u{80}'..='\u{52f}';
 
+/// What is left of a character: letters and digits, and `None` for what parts words.
+type Left = Box<[Option<char>]>;
+
 /// Dropped where other punctuation parts words: `O'Brien` is one word.
 const APOSTROPHES: [char; 4] = ['\'', '’', 'ʼ', '‘'];
 
@@ -71,7 +74,7 @@ fn letters(text: &str) -> impl Iterator<Item = Option<char>> {
 /// What is left of a character of the Latin, Greek and Cyrillic blocks, which most texts beyond ASCII
 /// are of; `None` of others, and of marks: those are put in order with what stands beside them.
 fn common(c: char) -> Option<&'static [Option<char>]> {
-    static LEFT: LazyLock<Vec<Option<Box<[Option<char>]>>>> = LazyLock::new(|| {
+    static LEFT: LazyLock<Vec<Option<Left>>> = LazyLock::new(|| {
         let is_mark = |c: char| {
             use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
             matches!(c.general_category(), EnclosingMark | NonspacingMark | SpacingMark)

@@ -61,6 +61,8 @@ mod large;
 mod lines;
 #[path = "compiler/manifests.rs"]
 mod manifests;
+#[path = "compiler/mapping.rs"]
+mod mapping;
 #[path = "compiler/output.rs"]
 mod output;
 #[path = "compiler/reports.rs"]

@@ -14,8 +14,9 @@ use pinakes_format::{
 
 use super::{
     Linker, Segments, broken,
-    merge::{Rows, Sums, has_mentioned_alone},
+    merge::{Rows, Sums, add_up, each_winner, has_mentioned_alone},
     orphans::{Above, Orphans},
+    redirects::Redirects,
     taxonomy::{LEVELS, parent_id, sums_above},
 };
 use crate::error::Result;
@@ -38,6 +39,16 @@ struct Seen<'s> {
     mentioned: &'s mut Option<BTreeSet<u64>>,
     newest: &'s mut Option<i64>,
     orphans: &'s mut Orphans,
+}
+
+/// Sums by the ids that merged ones lead to.
+fn followed(sums: Option<&Sums>, redirects: &Redirects) -> Sums {
+    let mut followed = Sums::new();
+    for (id, of_node) in sums.into_iter().flatten() {
+        let sum = followed.entry(redirects.end(*id)).or_default();
+        *sum = add_up(*sum, *of_node);
+    }
+    followed
 }
 
 impl Linker<'_> {
@@ -83,11 +94,21 @@ impl Linker<'_> {
         seen: &mut Seen<'_>,
     ) -> Result<Rows> {
         let Seen { sums, mentioned, newest, orphans } = seen;
-        let own = sums.get(&entity).cloned().unwrap_or_default();
         let mut by_group = Sums::new();
         let mut parents = BTreeMap::new();
         let of_entity = &segments[entity as usize];
         let is_level = LEVELS.contains(&entity);
+        let mut own = Sums::new();
+        if is_level {
+            // What lies below names nodes as they were before they were merged.
+            let redirects = self.settled_redirects(entity, of_entity, mentioned.as_ref())?;
+            own = followed(sums.get(&entity), &redirects);
+            sums.insert(entity, own.clone());
+            if let Some(named) = mentioned {
+                let ends: Vec<u64> = named.iter().map(|id| redirects.end(*id)).collect();
+                named.extend(ends);
+            }
+        }
         let named = mentioned.as_ref().filter(|_| is_level);
         let rows = self.merge(entity, of_entity, &own, named, |key, segment| {
             if is_level {
@@ -126,6 +147,20 @@ impl Linker<'_> {
             _ => {}
         }
         Ok(rows)
+    }
+
+    /// The merges of a level of the taxonomy, once it is known which of its records outlive theirs.
+    fn settled_redirects(
+        &self,
+        entity: Entity,
+        segments: &Segments<'_>,
+        named: Option<&BTreeSet<u64>>,
+    ) -> Result<Redirects> {
+        let mut redirects = self.redirects(entity)?;
+        if !redirects.is_empty() {
+            each_winner(segments, named, |key| _ = redirects.takes(key.id, key.updated_micros))?;
+        }
+        Ok(redirects)
     }
 
     /// The topics that published outputs name, where an object may name others.

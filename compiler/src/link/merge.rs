@@ -130,8 +130,7 @@ impl<'o> Linker<'o> {
         let mut heap = Heap::new(segments)?;
         while heap.take_copies(segments, &mut copies)? {
             let winner = tally_copies(&copies, &mut tally);
-            let is_named = || mentioned.is_none_or(|ids| ids.contains(&winner.key.id));
-            if winner.key.origin == Origin::Mentioned && !is_named() {
+            if !is_named(&winner.key, mentioned) {
                 continue;
             }
             if redirects.takes(winner.key.id, winner.key.updated_micros) {
@@ -196,6 +195,28 @@ impl<'o> Linker<'o> {
             *sum = add_up(*sum, (1, citations));
         }
     }
+}
+
+/// Whether a node of the taxonomy that outputs alone may name is named by one of those published.
+fn is_named(key: &Key, mentioned: Option<&BTreeSet<u64>>) -> bool {
+    key.origin != Origin::Mentioned || mentioned.is_none_or(|ids| ids.contains(&key.id))
+}
+
+/// Shows `visit` the copy of each record that stands, but for nodes that nothing published names.
+pub(super) fn each_winner(
+    segments: &Segments<'_>,
+    mentioned: Option<&BTreeSet<u64>>,
+    mut visit: impl FnMut(&Key),
+) -> Result<()> {
+    let mut copies = Vec::new();
+    let mut heap = Heap::new(segments)?;
+    while heap.take_copies(segments, &mut copies)? {
+        let winner = tally_copies(&copies, &mut Tally::default());
+        if is_named(&winner.key, mentioned) {
+            visit(&winner.key);
+        }
+    }
+    Ok(())
 }
 
 /// Whether any record would stand on nothing but being named in an output's topics.

@@ -84,6 +84,11 @@ impl Linker<'_> {
 }
 
 impl Redirects {
+    /// Whether nothing was merged.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.len() == 0
+    }
+
     /// Whether a record with this id and date is gone; one newer than its merge is kept.
     pub(super) fn takes(&mut self, id: u64, updated_micros: i64) -> bool {
         let Some(at) = self.rows.find(id) else { return false };
@@ -97,7 +102,7 @@ impl Redirects {
     }
 
     fn next(&self, id: u64) -> Option<u64> {
-        if self.rows.len() == 0 || self.alive.contains(&id) {
+        if self.is_empty() || self.alive.contains(&id) {
             return None;
         }
         let row = self.rows.get(self.rows.find(id)?)?;

@@ -11,11 +11,11 @@ use pinakes_format::{
 };
 use serde::Deserialize;
 
-use super::{RawLine, shared::*};
+use super::{RawLine, parent::Parent, shared::*};
 use crate::{
     identifier,
     institution_types::provisional_id,
-    lenient::{IdText, List, Number, Object, Pairs, Text},
+    lenient::{IdText, List, Number, Object, Pairs, Text, warn},
     native::{self, Told},
     object::segment::SegmentBuilder,
     times,
@@ -185,7 +185,7 @@ pub(super) struct RawPublisher<'a> {
     display_name: Text<'a>,
     alternate_titles: List<Text<'a>>,
     hierarchy_level: Number,
-    parent_publisher: RawParent<'a>,
+    parent_publisher: Parent<'a>,
     lineage: List<IdText<'a>>,
     country_codes: List<Text<'a>>,
     homepage_url: Text<'a>,
@@ -199,20 +199,6 @@ pub(super) struct RawPublisher<'a> {
     roles: List<Object<RawRole<'a>>>,
     updated_date: Text<'a>,
     created_date: Text<'a>,
-}
-
-/// A parent publisher: an object, or its id alone.
-#[derive(Deserialize)]
-#[serde(untagged, bound(deserialize = "'de: 'a"))]
-enum RawParent<'a> {
-    Object(RawReference<'a>),
-    Id(IdText<'a>),
-}
-
-impl Default for RawParent<'_> {
-    fn default() -> Self {
-        RawParent::Id(IdText::default())
-    }
 }
 
 #[derive(Default, Deserialize)]
@@ -234,21 +220,24 @@ impl<'a> RawLine<'a> for RawPublisher<'a> {
             ror: ids.and_then(|ids| ids.ror.0.to_owned()),
             wikidata: ids.and_then(|ids| ids.wikidata.0.to_owned()),
         };
+        if raw.parent_publisher.is_other {
+            warn("not_an_object");
+        }
+        let parent = raw.parent_publisher.reference.0.as_ref();
+        let parent =
+            parent.map(|parent| (parent.number(Entity::Publisher), parent.display_name.as_str()));
+        let parent = parent.filter(|parent| *parent != (None, None));
         reader.keep(identity, None, |segment| Publisher {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
             alternate_titles: texts(&raw.alternate_titles),
             hierarchy_level: raw.hierarchy_level.integer(),
-            parent_publisher: match &raw.parent_publisher {
-                RawParent::Object(parent) => Some(parent.link(Entity::Publisher, segment)),
-                RawParent::Id(id) => {
-                    let id = reference_number(Entity::Publisher, id);
-                    id.map(|id| segment.reference(Some(id), None))
-                }
-            },
+            parent_publisher: parent.as_ref().map(|(id, name)| segment.reference(*id, *name)),
             lineage: raw.lineage.filter_map(|id| {
                 let id = reference_number(Entity::Publisher, id)?;
-                Some(segment.reference(Some(id), None))
+                // Of those above, the line names the next.
+                let named = parent.filter(|(parent, _)| *parent == Some(id));
+                Some(segment.reference(Some(id), named.and_then(|(_, name)| name)))
             }),
             countries: raw.country_codes.filter_map(|country| segment.named(country.as_str())),
             homepage_url: raw.homepage_url.to_owned(),

@@ -1,7 +1,5 @@
 //! Topics, subfields, fields and domains.
 
-use std::{borrow::Cow, fmt};
-
 use pinakes_format::{
     entity::Entity,
     record::{
@@ -9,14 +7,10 @@ use pinakes_format::{
         value::{Id, ParentRef, Ref, Timestamp},
     },
 };
-use serde::{
-    Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
-};
+use serde::Deserialize;
 
-use super::{RawLine, shared::*};
+use super::{RawLine, parent::Parent, shared::*};
 use crate::{
-    identifier,
     lenient::{IdText, List, Number, Object, Text},
     link::NO_PARENT,
     object::{Origin, segment::SegmentBuilder},
@@ -53,74 +47,6 @@ struct Ids<'a> {
     wikipedia: IdText<'a>,
 }
 
-/// The node above another, as its line names it: an object, or its id alone.
-#[derive(Default)]
-struct Parent<'a> {
-    node: Object<RawReference<'a>>,
-    /// Whether something else stands there.
-    is_other: bool,
-}
-
-impl Parent<'_> {
-    /// Whether it is named and is no node of `entity`.
-    fn is_misplaced(&self, entity: Entity) -> bool {
-        let id = self.node.0.as_ref().and_then(|node| node.id.0.as_str());
-        self.is_other || id.is_some_and(|id| identifier::parse(entity, id).is_err())
-    }
-}
-
-struct ParentVisitor;
-
-impl<'de> Visitor<'de> for ParentVisitor {
-    type Value = Parent<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a node of the taxonomy")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        let node = RawReference::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Parent { node: Object(Some(node)), is_other: false })
-    }
-
-    fn visit_str<E>(self, id: &str) -> Result<Self::Value, E> {
-        let id = IdText(Text(Some(Cow::Owned(id.to_owned()))));
-        let node = RawReference { id, display_name: Text(None) };
-        Ok(Parent { node: Object(Some(node)), is_other: false })
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, id: u64) -> Result<Self::Value, E> {
-        self.visit_str(&id.to_string())
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Parent::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Parent { is_other: true, ..Parent::default() })
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Parent { is_other: true, ..Parent::default() })
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Parent { is_other: true, ..Parent::default() })
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Parent { is_other: true, ..Parent::default() })
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Parent<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ParentVisitor)
-    }
-}
-
 impl Node<'_> {
     /// Checks the node's id and name, and takes note of the nodes above it.
     fn begin(&self, entity: Entity, reader: &mut Reader<'_>) -> Result<Identity, BadRecord> {
@@ -133,7 +59,7 @@ impl Node<'_> {
             (Entity::Field, &node.field),
             (Entity::Domain, &node.domain),
         ]
-        .map(|(entity, raw)| (entity, node_of(&raw.node, entity)));
+        .map(|(entity, raw)| (entity, node_of(&raw.reference, entity)));
         let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
         reader.derived.take(&above, Origin::Embedded, updated_micros, reader.object)?;
         Ok(identity)
@@ -175,7 +101,7 @@ fn parent<const E: u8>(
     entity: Entity,
     segment: &mut SegmentBuilder,
 ) -> Option<ParentRef<E>> {
-    let raw = raw.node.0.as_ref()?;
+    let raw = raw.reference.0.as_ref()?;
     Some(segment.parent(raw.number(entity), raw.display_name.as_str()))
 }
 

@@ -327,19 +327,19 @@ impl Work<'_> {
         })
     }
 
-    /// The locations but the primary one, if there is one: that with its id, or else the first.
+    /// The locations but the primary one, if there is one: that with its id, or where not both have
+    /// one, the first.
     fn additional_venues(&self, segment: &mut SegmentBuilder) -> Option<Vec<Venue>> {
         let locations = self.locations.0.as_ref()?;
-        let primary_id = self.primary_location.0.as_ref().and_then(|primary| primary.id.as_str());
-        let has_id = |location: &Object<Location<'_>>| {
-            primary_id.is_some()
-                && location.0.as_ref().and_then(|location| location.id.as_str()) == primary_id
+        let ids =
+            || locations.iter().map(|location| location.0.as_ref().and_then(|own| own.id.as_str()));
+        let of_primary = |primary_id: Option<&str>| {
+            let same = primary_id.and_then(|id| ids().position(|own| own == Some(id)));
+            let is_told = primary_id.is_some() && ids().next().flatten().is_some();
+            same.or((!is_told).then_some(0))
         };
-        let primary_at = self
-            .primary_location
-            .0
-            .as_ref()
-            .map(|_| locations.iter().position(has_id).unwrap_or(0));
+        let primary = self.primary_location.0.as_ref();
+        let primary_at = primary.and_then(|primary| of_primary(primary.id.as_str()));
         let additional = locations.iter().enumerate().filter(|(at, _)| Some(*at) != primary_at);
         let venues = additional.filter_map(|(_, location)| {
             location.0.as_ref().map(|location| location.venue(segment))

@@ -144,7 +144,11 @@ impl Renderer<'_> {
             let same_id = |location: &&Value| {
                 words(&primary["id"]).is_some_and(|id| words(&location["id"]) == Some(id))
             };
-            locations.remove(locations.iter().position(same_id).unwrap_or(0));
+            let is_told = words(&primary["id"]).and(words(&locations[0]["id"])).is_some();
+            let first = (!is_told).then_some(0);
+            if let Some(at) = locations.iter().position(same_id).or(first) {
+                locations.remove(at);
+            }
         }
         locations.into_iter().map(|location| self.venue(location, false)).collect()
     }

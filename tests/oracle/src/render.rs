@@ -245,7 +245,7 @@ impl<'a> Renderer<'a> {
             ("alternate_titles", texts(&dump["alternate_titles"])),
             ("hierarchy_level", count(&dump["hierarchy_level"])),
             ("parent_publisher", self.reference(Entity::Publishers, &dump["parent_publisher"])),
-            ("lineage", self.references(Entity::Publishers, &dump["lineage"])),
+            ("lineage", list(&dump["lineage"], |given| self.ancestor(given, dump))),
             ("countries", list(&dump["country_codes"], coded)),
             ("homepage_url", text(&dump["homepage_url"])),
             ("image_url", text(&dump["image_url"])),
@@ -345,6 +345,14 @@ impl<'a> Renderer<'a> {
 
     pub(crate) fn references(&self, entity: Entity, given: &Value) -> Value {
         list(given, |given| self.reference(entity, given))
+    }
+
+    /// A publisher of another's lineage, which names its parent elsewhere.
+    fn ancestor(&self, given: &Value, dump: &Value) -> Value {
+        let parent = &dump["parent_publisher"];
+        let number = |of| self.records.target(Entity::Publishers, of);
+        let is_parent = number(given).is_some() && number(given) == number(parent);
+        self.reference(Entity::Publishers, if is_parent { parent } else { given })
     }
 
     pub(crate) fn id_and_name(&self, entity: Entity, given: &Value) -> (Value, Value) {

@@ -138,3 +138,43 @@ fn ids_merged_in_chains_and_circles_lead_to_their_end_or_nowhere() {
     let ends = [2, 3, 5, 6, 8, 9, 10].map(end);
     assert_eq!(ends, [Some(4), Some(4), None, None, Some(1), None, Some(1)]);
 }
+
+#[test]
+fn outputs_of_merged_nodes_count_where_the_merge_leads() {
+    let place = Place::new();
+    let works = [
+        // Of a topic that was merged, one that is no record, and one newer than its merge.
+        ("W1", 4, 500),
+        ("W2", 2, 1),
+        ("W3", 1, 501),
+        ("W4", 8, 502),
+    ];
+    let works = works.map(|(id, cited, topic)| {
+        format!(
+            "{{\"id\":\"{id}\",\"cited_by_count\":{cited},\
+             \"primary_topic\":{{\"id\":\"https://openalex.org/T{topic}\",\"display_name\":\"x\"}}}}\n"
+        )
+    });
+    let newer = "{\"id\":\"T502\",\"display_name\":\"Newer\",\"updated_date\":\"2026-02-01\",\
+                 \"subfield\":{\"id\":12,\"display_name\":\"Merged\"}}\n";
+    let merged = |merges: &str| format!("merge_date,id,merge_into_id\n{merges}");
+    let topics = "2026-01-01,T500,T501\n2026-01-01,T501,T1\n2026-01-01,T502,T1\n";
+    let files = [
+        ("works.jsonl", works.concat()),
+        ("topics.jsonl", newer.to_owned()),
+        ("taxonomy.csv", format!("{HEADER}{}", row(1))),
+        ("merged_ids/topics/2026.csv", merged(topics)),
+        ("merged_ids/subfields/2026.csv", merged("2026-03-01,12,11\n")),
+    ];
+    write_files(&place.input(), files);
+    let run = build(&[&place.input()], &place.out(), &["--strict"]);
+    let snapshot = published(&run);
+    let counts = |entity, id: &str| {
+        let record = &records(&snapshot, entity)[id];
+        [record["outputs_count"].clone(), record["cited_by_count"].clone()]
+    };
+    assert_eq!(counts(Entity::Topic, "HX_T1"), [3, 7].map(Value::from));
+    for (entity, id) in [(Entity::Subfield, "11"), (Entity::Field, "1"), (Entity::Domain, "1")] {
+        assert_eq!(counts(entity, id), [4, 15].map(Value::from), "{entity}");
+    }
+}

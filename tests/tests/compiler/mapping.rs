@@ -1,0 +1,77 @@
+//! What lines say in two places, or where something else is expected.
+
+use pinakes_format::entity::Entity;
+use pinakes_tests::write_files;
+use serde_json::{Value, json};
+
+use crate::run::*;
+
+#[test]
+fn a_publisher_above_has_the_name_that_its_line_gives_the_parent() {
+    let place = Place::new();
+    let publishers = [
+        r#"{"id":"P1","display_name":"Child","lineage":["P1","P9","P8"],
+            "parent_publisher":{"id":"https://openalex.org/P9","display_name":"Parent"}}"#,
+        r#"{"id":"P2","display_name":"By id","parent_publisher":"P9","lineage":["P9"]}"#,
+        r#"{"id":"P3","display_name":"None","parent_publisher":[null]}"#,
+        r#"{"id":"P4","display_name":"Bad","parent_publisher":"A5"}"#,
+    ];
+    let lines = publishers.map(|line| line.replace('\n', "") + "\n");
+    write_files(&place.input(), [("publishers.jsonl", lines.concat())]);
+    let run = build(&[&place.input()], &place.out(), &[]);
+    let publishers = records(&published(&run), Entity::Publisher);
+    let shown = |id: &str| [&publishers[id]["parent_publisher"], &publishers[id]["lineage"]];
+    let reference = |id: &str, name: Value| json!({"id": id, "name": name});
+    let parent = reference("HX_P9", json!("Parent"));
+    let child = reference("HX_P1", json!("Child"));
+    let nameless = |id| reference(id, Value::Null);
+    assert_eq!(shown("HX_P1"), [&parent, &json!([child, parent, nameless("HX_P8")])]);
+    assert_eq!(shown("HX_P2"), [&nameless("HX_P9"), &json!([nameless("HX_P9")])]);
+    assert_eq!(shown("HX_P3"), [&Value::Null, &Value::Null]);
+    assert_eq!(shown("HX_P4"), [&Value::Null, &Value::Null]);
+    assert_eq!(run.report["warnings"], json!({"bad_reference": 1, "not_an_object": 1}));
+}
+
+#[test]
+fn of_the_locations_the_primary_one_is_left_out_by_its_id_or_else_as_the_first() {
+    let place = Place::new();
+    let line = |id: usize, primary: &str, locations: &[&str]| {
+        let location = |of: &&str| match *of {
+            "" => json!({"landing_page_url": "none"}),
+            id => json!({"id": id, "landing_page_url": id}),
+        };
+        let locations: Vec<Value> = locations.iter().map(location).collect();
+        let primary = location(&primary);
+        json!({"id": format!("W{id}"), "primary_location": primary, "locations": locations})
+    };
+    let cases: [(&str, &[&str], &[&str]); 5] = [
+        ("b", &["a", "b", "c"], &["a", "c"]),
+        ("z", &["a", "b"], &["a", "b"]),
+        ("", &["a", "b"], &["b"]),
+        ("z", &["", "a"], &["a"]),
+        ("z", &["", "z"], &["none"]),
+    ];
+    let lines = cases.iter().enumerate();
+    let lines = lines.map(|(at, (primary, locations, _))| line(at, primary, locations));
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    write_files(&place.input(), [("works.jsonl", lines)]);
+    let run = build(&[&place.input()], &place.out(), &["--strict"]);
+    let outputs = outputs(&published(&run));
+    for (at, (primary, locations, expected)) in cases.iter().enumerate() {
+        let venues = outputs[&format!("HX_W{at}")]["additional_venues"].as_array().unwrap();
+        let urls: Vec<&str> =
+            venues.iter().map(|venue| venue["landing_page_url"].as_str().unwrap()).collect();
+        assert_eq!(urls, *expected, "{primary:?} of {locations:?}");
+    }
+}
+
+#[test]
+fn an_id_has_nineteen_digits_at_most() {
+    let place = Place::new();
+    let lines = "{\"id\":\"W9999999999999999999\"}\n{\"id\":\"W10000000000000000000\"}\n";
+    write_files(&place.input(), [("works.jsonl", lines.to_owned())]);
+    let run = build(&[&place.input()], &place.out(), &["--max-bad", "50%"]);
+    let ids: Vec<String> = outputs(&published(&run)).into_keys().collect();
+    assert_eq!(ids, ["HX_W9999999999999999999"]);
+    assert_eq!(run.report["bad_records"], json!({"bad_id": 1}));
+}
