@@ -134,11 +134,9 @@ pub fn autocomplete(
 /// How many records of an entity have names with all words of a folded text, and the best.
 fn by_words(names: &Names<'_>, folded: &str) -> Result<(u64, Vec<(Tier, u32)>), AnswerError> {
     let words: Vec<String> = folded.split(' ').map(str::to_owned).collect();
-    // No word of a name is longer, as it is indexed.
-    let is_found = words.iter().all(|word| !word.is_empty() && word.len() <= WORD_BYTES_MAX);
     match words.as_slice() {
-        _ if !is_found => Ok((0, Vec::new())),
-        [word] => by_word(names, word),
+        words if words.iter().any(String::is_empty) => Ok((0, Vec::new())),
+        [word] if word.len() <= WORD_BYTES_MAX => by_word(names, word),
         words => {
             let set = rows_of_words(names.snapshot, names.entity, words, names.deadline)?;
             let best =

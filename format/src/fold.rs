@@ -106,18 +106,24 @@ pub fn cut(text: &str, bytes_max: usize) -> &str {
 /// Bytes of a word that are indexed; longer ones are cut at a character.
 pub const WORD_BYTES_MAX: usize = 256;
 
-/// The words of a folded text, as they are indexed.
+/// The words of a folded text.
 ///
 /// A word of a script that writes none apart is found from any character within: what follows each
 /// such character is a word too.
-pub fn words(folded: &str) -> impl Iterator<Item = &str> {
+pub fn whole_words(folded: &str) -> impl Iterator<Item = &str> {
     folded.split(' ').filter(|word| !word.is_empty()).flat_map(|word| {
         let within = word.char_indices().skip(1).filter(|(_, c)| is_unspaced(*c));
-        std::iter::once(word).chain(within.map(|(at, _)| &word[at..])).map(cut_word)
+        std::iter::once(word).chain(within.map(|(at, _)| &word[at..]))
     })
 }
 
-fn cut_word(word: &str) -> &str {
+/// The words of a folded text, as they are indexed.
+pub fn words(folded: &str) -> impl Iterator<Item = &str> {
+    whole_words(folded).map(cut_word)
+}
+
+/// As much of a word as is indexed.
+pub fn cut_word(word: &str) -> &str {
     cut(word, WORD_BYTES_MAX)
 }
 

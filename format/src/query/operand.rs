@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     entity::{CATALOG, Entity, Spelling, parse_digits},
-    fold::{WORD_BYTES_MAX, fold},
+    fold::fold,
     keys::{Bound, Index, Key, Kind},
     lists::{Term, text_term},
     orders::{ordered_integer, ordered_number},
@@ -121,9 +121,7 @@ pub(super) fn comparison(key: &Key, comparison: Comparison, value: &Value<'_>) -
 pub(super) fn words(text: &str) -> Operand {
     let folded = fold(text);
     let words: Vec<String> = folded.split(' ').map(str::to_owned).collect();
-    // No word of a name is longer, as it is indexed.
-    let is_found = words.iter().all(|word| !word.is_empty() && word.len() <= WORD_BYTES_MAX);
-    if is_found { Operand::Words(words) } else { Operand::Nothing }
+    if words.iter().all(|word| !word.is_empty()) { Operand::Words(words) } else { Operand::Nothing }
 }
 
 fn exactly(value: u64) -> Operand {

@@ -102,6 +102,42 @@ impl Set {
         Side { is_negated, atoms: vec![atom], text: String::new() }
     }
 
+    /// Those of its rows that `is_kept` keeps. It is a set of some rows, not of all or all but some.
+    ///
+    /// # Errors
+    ///
+    /// The first of `is_kept`.
+    pub fn retain(
+        self,
+        mut is_kept: impl FnMut(u32) -> Result<bool, AnswerError>,
+    ) -> Result<Set, AnswerError> {
+        let (few, words) = match self {
+            Set::Few(few) => (few, Vec::new()),
+            Set::Many(words, _) => (Vec::new(), words),
+            Set::All(_) | Set::AllBut(..) => return Err(RenderError::Record.into()),
+        };
+        let mut kept = Vec::new();
+        for row in few {
+            if is_kept(row)? {
+                kept.push(row);
+            }
+        }
+        let chunks = (words.len() / CHUNK_WORDS) as u32;
+        let mut building = SetBuilder { few: kept, many: None, chunks };
+        for (at, word) in words.into_iter().enumerate() {
+            let mut left = word;
+            while left != 0 {
+                // Bits are those of rows, which are u32.
+                let row = (at * 64) as u32 + left.trailing_zeros();
+                if is_kept(row)? {
+                    building.push_rows(row >> 16, &[row as u16]);
+                }
+                left &= left - 1;
+            }
+        }
+        Ok(building.finish())
+    }
+
     /// How many rows.
     pub fn count(&self) -> u64 {
         match self {

@@ -1,7 +1,16 @@
 //! The rows whose names hold words that begin so.
 
 use super::{AnswerError, Deadline, matches::Filter, set::Set, side::Side, union::Union};
-use crate::{dictionary::Rows, entity::Entity, render::RenderError, snapshot::Snapshot};
+use crate::{
+    dictionary::Rows,
+    entity::Entity,
+    fold::{WORD_BYTES_MAX, cut_word, fold, whole_words},
+    keys::keys_of,
+    record::gather::{Gather, Gathered},
+    render::RenderError,
+    snapshot::Snapshot,
+    with_record,
+};
 
 /// Texts looked at between two looks at the clock.
 const TEXTS_PER_LOOK: u32 = 4_096;
@@ -24,7 +33,7 @@ pub(crate) fn rows_of_words(
         let mut sides: Vec<Side<'_>> = met.take().map(Set::into_side).into_iter().collect();
         for word in words {
             let mut union = Union::new(rows);
-            add_rows(snapshot, entity, word, deadline, &mut union)?;
+            add_rows(snapshot, entity, cut_word(word), deadline, &mut union)?;
             let atoms = union.into_atoms();
             if atoms.is_empty() {
                 return Ok(Set::Few(Vec::new()));
@@ -38,7 +47,43 @@ pub(crate) fn rows_of_words(
         }
         met = Some(set);
     }
-    Ok(met.unwrap_or(Set::Few(Vec::new())))
+    let met = met.unwrap_or(Set::Few(Vec::new()));
+    let long: Vec<&str> = words.iter().map(String::as_str).filter(|word| is_long(word)).collect();
+    if long.is_empty() {
+        return Ok(met);
+    }
+    met.retain(|row| {
+        deadline.check()?;
+        Ok(holds(snapshot, entity, row, &long)?)
+    })
+}
+
+/// Whether no index holds all of a word.
+fn is_long(word: &str) -> bool {
+    word.len() > WORD_BYTES_MAX
+}
+
+/// Whether the names of a record hold, for each of these, a word that begins so. Cost: that of folding
+/// them.
+fn holds(
+    snapshot: &Snapshot,
+    entity: Entity,
+    row: u32,
+    words: &[&str],
+) -> Result<bool, RenderError> {
+    let keys = keys_of(entity);
+    let mut missed = words.to_vec();
+    with_record!(entity, R => {
+        if let Some(record) = snapshot.archived::<R>(row)? {
+            record.gather(&keys.tree, &mut |end, value| {
+                if let (Some(_), Gathered::Text(name)) = (keys.ends[end].names, value) {
+                    let name = fold(name);
+                    missed.retain(|word| !whole_words(&name).any(|own| own.starts_with(word)));
+                }
+            });
+        }
+    });
+    Ok(missed.is_empty())
 }
 
 /// The words that say something beside the others, those that few names have first.
@@ -114,7 +159,9 @@ pub(super) fn add_words<'s>(
     deadline: Deadline<'_>,
     union: &mut Union<'s>,
 ) -> Result<(), AnswerError> {
-    if let [word] = words {
+    if let [word] = words
+        && !is_long(word)
+    {
         return add_rows(snapshot, entity, word, deadline, union);
     }
     match rows_of_words(snapshot, entity, words, deadline)? {

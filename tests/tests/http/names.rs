@@ -130,20 +130,58 @@ fn a_merged_id_finds_what_refers_to_the_id_it_lives_in() {
     let snapshots = Snapshots::of(&[dump.path().to_path_buf()]);
     let server = Server::of_snapshots(&snapshots);
     let mut connection = server.connect();
-    let long = "x".repeat(270);
     for (target, count, first) in [
         ("/outputs?filter=authors.id:HX_A50", 2, &["HX_W1", "HX_W2"][..]),
         ("/outputs?filter=authors.id:HX_A51", 2, &["HX_W1", "HX_W2"]),
         ("/outputs?filter=authors.id:HX_A52", 1, &["HX_W3"]),
         ("/outputs?filter=authors.name:n", 3, &["HX_W1"]),
         ("/outputs?search=work+xxx", 3, &["HX_W1"]),
-        (&format!("/outputs?search={}", &long[..256]), 2, &["HX_W2"]),
-        // Longer than any word that is indexed.
-        (&format!("/outputs?search={long}"), 0, &[]),
     ] {
         check_taken(&mut connection, (target, count, first));
     }
     // The id itself leads nowhere: neither has a record.
     assert_eq!(server.get("/authors/HX_A50").status, 404);
+    server.end(&[]);
+}
+
+#[test]
+fn words_longer_than_what_is_indexed_of_them_are_found_as_others_are() {
+    let dump = tempfile::tempdir().unwrap();
+    let long = |count| "x".repeat(count);
+    let han: String = (0..200).filter_map(|at| char::from_u32(0x4e00 + at)).collect();
+    let titles = [
+        (1, format!("{} {}", long(300), long(257))),
+        (2, format!("{} Late", long(256))),
+        (3, format!("Before {}y", long(300))),
+        (4, han.clone()),
+        (5, format!("{han}一")),
+    ];
+    let line = |(id, title)| {
+        let work = serde_json::json!({"id": format!("W{id}"), "display_name": title, "cited_by_count": 9 - id});
+        format!("{work}\n")
+    };
+    let lines: String = titles.into_iter().map(line).collect();
+    pinakes_tests::write_files(dump.path(), [("works.jsonl", lines)]);
+    let server = Server::of_snapshots(&Snapshots::of(&[dump.path().to_path_buf()]));
+    let mut connection = server.connect();
+    let encoded = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
+    let all = encoded(&han);
+    let within = &all[20 * 9..199 * 9];
+    for (asked, count, first) in [
+        (format!("search={}", long(256)), 3, &["HX_W1", "HX_W2", "HX_W3"][..]),
+        (format!("search={}", long(257)), 2, &["HX_W1", "HX_W3"]),
+        (format!("search={}+{}", long(300), long(257)), 2, &["HX_W1", "HX_W3"]),
+        (format!("search={}+before", long(257)), 1, &["HX_W3"]),
+        (format!("search={}Y", long(300)), 1, &["HX_W3"]),
+        (format!("search={}", long(301)), 0, &[]),
+        (format!("filter=name.search:!{}", long(257)), 3, &["HX_W2", "HX_W4", "HX_W5"]),
+        (format!("filter=name.search:{}|late", long(301)), 1, &["HX_W2"]),
+        (format!("filter=name.search:{},id:HX_W3", long(257)), 1, &["HX_W3"]),
+        (format!("search={all}"), 2, &["HX_W4", "HX_W5"]),
+        (format!("search={within}"), 2, &["HX_W4", "HX_W5"]),
+        (format!("search={all}{}", encoded("一")), 1, &["HX_W5"]),
+    ] {
+        check_taken(&mut connection, (&format!("/outputs?{asked}"), count, first));
+    }
     server.end(&[]);
 }
