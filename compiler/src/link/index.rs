@@ -67,38 +67,55 @@ impl Linker<'_> {
         let draft = Snapshot::open_draft(directory, counts).map_err(Error::self_check)?;
         let rows: u64 = Entity::all().map(|entity| u64::from(draft.count(entity))).sum();
         let bar = self.progress.begin("index", "records", rows, rows);
-        let mut files = Vec::new();
-        for entity in Entity::all() {
-            let keys = keys_of(entity);
-            if !keys.keys.is_empty() {
-                let out = Directory { draft: &draft, entity, path: directory };
-                files.extend(self.write_index(&out, keys, &bar)?);
-            }
-        }
+        let out = |entity| Directory { draft: &draft, entity, path: directory };
+        let indexed = Entity::all().filter(|entity| !keys_of(*entity).keys.is_empty());
+        let mut entities: Vec<Entity> = indexed.collect();
+        entities.sort_by_key(|entity| draft.rows(*entity));
+        let Some(largest) = entities.pop().map(out) else { return Ok(Vec::new()) };
+        let gathered = self.gather(&largest, &bar)?;
+        // Its words and orders are merged by a thread each: meanwhile the others have theirs gathered.
+        let index = |entity| {
+            let out = out(entity);
+            self.write_index(&out, self.gather(&out, &bar)?)
+        };
+        let (files, others) = rayon::join(
+            || self.write_index(&largest, gathered),
+            || entities.into_iter().map(index).collect::<Result<Vec<_>>>(),
+        );
         bar.end();
+        let mut files = files?;
+        files.extend(others?.into_iter().flatten());
         Ok(files)
     }
 
-    fn write_index(
-        &self,
-        out: &Directory<'_>,
-        keys: &'static Keys,
-        bar: &Bar,
-    ) -> Result<Vec<WrittenFile>> {
-        let Directory { draft, entity, .. } = *out;
-        let extractor = Extractor::new(draft, entity, keys)?;
-        let mut inverter = Inverter::new(keys, &self.scratch);
-        let mut columns = Columns::new(keys, &self.scratch);
-        let mut names = NameRuns::new(&self.scratch);
-        let mut indexes =
-            Indexes { inverter: &mut inverter, columns: &mut columns, names: &mut names };
-        self.extract(&extractor, draft, &mut indexes, bar)?;
+    /// What one sorter may hold, where two entities are indexed at a time.
+    fn index_bytes(&self) -> usize {
+        self.sorter_bytes() / 2
+    }
 
+    /// Gathers what an entity's records are found and ordered by.
+    fn gather(&self, out: &Directory<'_>, bar: &Bar) -> Result<Indexes<'static>> {
+        let keys = keys_of(out.entity);
+        let extractor = Extractor::new(out.draft, out.entity, keys)?;
+        let mut indexes = Indexes {
+            inverter: Inverter::new(keys, &self.scratch),
+            columns: Columns::new(keys, &self.scratch),
+            names: NameRuns::new(&self.scratch),
+        };
+        self.extract(&extractor, out.draft, &mut indexes, bar)?;
+        Ok(indexes)
+    }
+
+    /// Writes what was gathered.
+    fn write_index(&self, out: &Directory<'_>, indexes: Indexes<'_>) -> Result<Vec<WrittenFile>> {
+        let Directory { draft, entity, .. } = *out;
+        let keys = keys_of(entity);
+        let Indexes { mut inverter, mut columns, names } = indexes;
         let writing = rank::Writing {
             draft,
             entity,
             scratch: &self.scratch,
-            memory_bytes: self.sorter_bytes(),
+            memory_bytes: self.index_bytes(),
         };
         let lists = || {
             let header = out.header_counting(Kind::Lists, keys.lists.len() as u64);
@@ -133,7 +150,7 @@ impl Linker<'_> {
         let NameRuns { words, alternatives, .. } = names;
         let write_words = || {
             let ranking = Ranking { cited, ids };
-            let mut beginnings = Beginnings::new(ranking, rows, &self.scratch, self.sorter_bytes());
+            let mut beginnings = Beginnings::new(ranking, rows, &self.scratch, self.index_bytes());
             let words = out.keep(Kind::Words, |path| {
                 names::write_words(words, path, out.header(Kind::Words), &mut beginnings)
             })?;
@@ -159,12 +176,12 @@ impl Linker<'_> {
         &self,
         extractor: &Extractor<'_>,
         draft: &Snapshot,
-        indexes: &mut Indexes<'_, '_>,
+        indexes: &mut Indexes<'_>,
         bar: &Bar,
     ) -> Result<()> {
         let count = draft.count(extractor.entity());
         let wave_batches = rayon::current_num_threads() * 4;
-        let batch_bytes = (self.sorter_bytes() / wave_batches / EXTRACTED_PER_BYTE)
+        let batch_bytes = (self.index_bytes() / wave_batches / EXTRACTED_PER_BYTE)
             .clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end());
         let mut from = 0;
         while from < count {
@@ -178,7 +195,7 @@ impl Linker<'_> {
                 self.spilled(indexes.columns.push(&batch))?;
                 indexes.inverter.push(&batch);
                 indexes.names.push(&batch.names);
-                if indexes.held_bytes() > self.sorter_bytes() / 2 {
+                if indexes.held_bytes() > self.index_bytes() / 2 {
                     self.spilled(indexes.close_run(from / CHUNK_ROWS as u32))?;
                 }
             }
@@ -245,13 +262,13 @@ impl Directory<'_> {
 }
 
 /// What the values of rows go to.
-struct Indexes<'i, 'k> {
-    inverter: &'i mut Inverter<'k>,
-    columns: &'i mut Columns<'k>,
-    names: &'i mut NameRuns,
+struct Indexes<'k> {
+    inverter: Inverter<'k>,
+    columns: Columns<'k>,
+    names: NameRuns,
 }
 
-impl Indexes<'_, '_> {
+impl Indexes<'_> {
     fn held_bytes(&self) -> usize {
         self.inverter.bytes() + self.names.held_bytes()
     }
