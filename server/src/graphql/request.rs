@@ -2,13 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use apollo_compiler::response::JsonMap;
+use apollo_compiler::response::{JsonMap, JsonValue};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 
 use super::document::Asking;
-use crate::reply::Reply;
+use crate::{parameters::Detail, reply::Reply};
 
 const JSON: &str = "application/json";
 /// What GraphQL over HTTP calls an answer of its own.
@@ -106,9 +106,9 @@ fn is_json(headers: &HeaderMap) -> bool {
 struct Body {
     query: String,
     #[serde(default)]
-    variables: Option<JsonMap>,
+    variables: JsonValue,
     #[serde(default, rename = "operationName")]
-    operation_name: Option<String>,
+    operation_name: JsonValue,
     #[serde(flatten)]
     _others: JsonMap,
 }
@@ -117,7 +117,7 @@ struct Body {
 ///
 /// # Errors
 ///
-/// 400 where it is no JSON object with a query, or its other members are of the wrong type.
+/// 400 where it is no JSON object with a query, or another of its members is of the wrong type.
 pub fn parse(body: &[u8]) -> Result<Asking, Reply> {
     let refused = || Reply::error(StatusCode::BAD_REQUEST, NO_QUERY);
     // An array would be read as the members in their order, and there are no batches.
@@ -126,7 +126,22 @@ pub fn parse(body: &[u8]) -> Result<Asking, Reply> {
     }
     let Body { query, variables, operation_name, .. } =
         serde_json::from_slice(body).map_err(|_| refused())?;
-    Ok(Asking { query, variables: variables.unwrap_or_default(), operation_name })
+    let variables = match variables {
+        JsonValue::Null => JsonMap::default(),
+        JsonValue::Object(variables) => variables,
+        other => return Err(mistyped("variables", &other, "must be an object or null")),
+    };
+    let operation_name = match operation_name {
+        JsonValue::Null => None,
+        JsonValue::String(name) => Some(name.as_str().to_owned()),
+        other => return Err(mistyped("operationName", &other, "must be a string or null")),
+    };
+    Ok(Asking { query, variables, operation_name })
+}
+
+/// The refusal of a member of the wrong type.
+fn mistyped(member: &str, value: &JsonValue, reason: &str) -> Reply {
+    Reply::BadQuery(vec![Detail::new(member, &value.to_string(), reason)])
 }
 
 #[cfg(test)]
