@@ -26,10 +26,11 @@ test: ## Every test
 	@cargo build --locked --workspace
 	@tests/scratch cargo test --locked --workspace -- --test-threads $(TEST_THREADS)
 
-lint: ## Formatting and lints
+lint: ## Formatting and lints, those of the fuzz targets too
 	@cargo fmt --all --check
 	@cargo fmt --manifest-path tests/fuzz/Cargo.toml --check
 	@cargo clippy --locked --workspace --all-targets -- -D warnings
+	@cargo clippy --locked --manifest-path tests/fuzz/Cargo.toml --target-dir $(FUZZ) -- -D warnings
 
 bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench

@@ -58,7 +58,7 @@ fn is_linked(files: &[(&str, &[u8])]) -> bool {
     files.iter().for_each(|(_, bytes)| {
         hasher.update(bytes);
     });
-    hasher.finalize().as_bytes()[0] % LINKED_ONE_IN == 0
+    hasher.finalize().as_bytes()[0].is_multiple_of(LINKED_ONE_IN)
 }
 
 fn attempt(dump: &Path, folder: &Path, is_linked: bool) -> Result<(), Error> {
