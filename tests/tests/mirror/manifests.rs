@@ -3,6 +3,7 @@
 use std::fs;
 
 use pinakes_format::{
+    file::FORMAT_VERSION,
     manifest::{FileEntry, MANIFEST, Manifest},
     publication::{PUBLICATION, Publication},
 };
@@ -127,7 +128,7 @@ fn texts_that_are_too_large_or_too_deep_are_refused() {
         let error = format!("error: `{}/{PUBLICATION}` is damaged: no publication: ", host.url());
         assert!(pulled.stderr.starts_with(&error), "{}", pulled.stderr);
     }
-    let text = format!("{{\"format_version\":3,\"id\":{deep}}}");
+    let text = format!("{{\"format_version\":{FORMAT_VERSION},\"id\":{deep}}}");
     write_files(&place.tree(), [(format!("snapshots/{}/{MANIFEST}", manifest.id), &text)]);
     let publication = Publication {
         snapshot: pinakes_format::publication::PublishedSnapshot {
