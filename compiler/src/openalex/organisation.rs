@@ -223,10 +223,7 @@ impl<'a> RawLine<'a> for RawPublisher<'a> {
         if raw.parent_publisher.is_other {
             warn("not_an_object");
         }
-        let parent = raw.parent_publisher.reference.0.as_ref();
-        let parent =
-            parent.map(|parent| (parent.number(Entity::Publisher), parent.display_name.as_str()));
-        let parent = parent.filter(|parent| *parent != (None, None));
+        let parent = raw.parent_publisher.told(Entity::Publisher);
         reader.keep(identity, None, |segment| Publisher {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),

@@ -59,7 +59,7 @@ impl Node<'_> {
             (Entity::Field, &node.field),
             (Entity::Domain, &node.domain),
         ]
-        .map(|(entity, raw)| (entity, node_of(&raw.reference, entity)));
+        .map(|(entity, raw)| (entity, raw.node(entity)));
         let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
         reader.derived.take(&above, Origin::Embedded, updated_micros, reader.object)?;
         Ok(identity)
@@ -101,8 +101,7 @@ fn parent<const E: u8>(
     entity: Entity,
     segment: &mut SegmentBuilder,
 ) -> Option<ParentRef<E>> {
-    let raw = raw.reference.0.as_ref()?;
-    Some(segment.parent(raw.number(entity), raw.display_name.as_str()))
+    raw.told(entity).map(|(number, name)| segment.parent(number, name))
 }
 
 fn nodes<const E: u8>(

@@ -62,6 +62,23 @@ fn a_topic_whose_parent_no_source_names_is_set_aside() {
 }
 
 #[test]
+fn a_parent_whose_id_is_none_costs_itself_alone() {
+    let place = Place::new();
+    let bad = ",\"subfield\":{\"id\":11},\"field\":{\"id\":1},\"domain\":{\"id\":\"bad\"}";
+    let lines = standing() + &topic(1_000, bad) + &topic(1_001, ",\"subfield\":\"A5\"");
+    write_files(&place.input(), [("topics.jsonl", lines)]);
+    let run = build(&[&place.input()], &place.out(), &[]);
+    let topics = records(&published(&run), Entity::Topic);
+    let above = |id: &str| {
+        ["subfield", "field", "domain"]
+            .map(|level| topics[id][level]["id"].as_str().map(str::to_owned))
+    };
+    assert_eq!(above("HX_T1000"), [Some("11".into()), Some("1".into()), None]);
+    assert_eq!(above("HX_T1001"), [None, None, None]);
+    assert_eq!(run.report["warnings"]["bad_reference"], 2);
+}
+
+#[test]
 fn more_than_a_hundredth_of_topics_without_a_parent_end_the_run_with_4() {
     let lines: String = (1_001..1_006).map(|id| topic(id, ",\"subfield\":{\"id\":404}")).collect();
     check(&[Case {
