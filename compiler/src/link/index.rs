@@ -73,7 +73,7 @@ impl Linker<'_> {
         entities.sort_by_key(|entity| draft.rows(*entity));
         let Some(largest) = entities.pop().map(out) else { return Ok(Vec::new()) };
         let gathered = self.gather(&largest, &bar)?;
-        // Its words and orders are merged by a thread each: meanwhile the others have theirs gathered.
+        // One thread merges its words, and few its lists and orders: meanwhile the others are indexed.
         let index = |entity| {
             let out = out(entity);
             self.write_index(&out, self.gather(&out, &bar)?)

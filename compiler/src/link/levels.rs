@@ -14,7 +14,7 @@ use pinakes_format::{
 
 use super::{
     Linker, Segments, broken,
-    merge::{Rows, Sums, add_up, each_winner, has_mentioned_alone},
+    merge::{Rows, Sums, add_up, has_mentioned_alone},
     orphans::{Above, Orphans},
     redirects::Redirects,
     taxonomy::{LEVELS, parent_id, sums_above},
@@ -98,19 +98,19 @@ impl Linker<'_> {
         let mut parents = BTreeMap::new();
         let of_entity = &segments[entity as usize];
         let is_level = LEVELS.contains(&entity);
+        let mut redirects = self.redirects(entity)?;
         let mut own = Sums::new();
         if is_level {
             // What lies below names nodes as they were before they were merged.
-            let redirects = self.settled_redirects(entity, of_entity, mentioned.as_ref())?;
+            redirects.settle(of_entity, mentioned.as_ref())?;
             own = followed(sums.get(&entity), &redirects);
-            sums.insert(entity, own.clone());
             if let Some(named) = mentioned {
                 let ends: Vec<u64> = named.iter().map(|id| redirects.end(*id)).collect();
                 named.extend(ends);
             }
         }
         let named = mentioned.as_ref().filter(|_| is_level);
-        let rows = self.merge(entity, of_entity, &own, named, |key, segment| {
+        let rows = self.merge(entity, of_entity, redirects, &own, named, |key, segment| {
             if is_level {
                 let segment = of_entity.get(segment).ok_or_else(broken)?;
                 let blob = segment.blob(key).ok_or_else(broken)?;
@@ -146,21 +146,10 @@ impl Linker<'_> {
             }
             _ => {}
         }
-        Ok(rows)
-    }
-
-    /// The merges of a level of the taxonomy, once it is known which of its records outlive theirs.
-    fn settled_redirects(
-        &self,
-        entity: Entity,
-        segments: &Segments<'_>,
-        named: Option<&BTreeSet<u64>>,
-    ) -> Result<Redirects> {
-        let mut redirects = self.redirects(entity)?;
-        if !redirects.is_empty() {
-            each_winner(segments, named, |key| _ = redirects.takes(key.id, key.updated_micros))?;
+        if is_level {
+            sums.insert(entity, own);
         }
-        Ok(redirects)
+        Ok(rows)
     }
 
     /// The topics that published outputs name, where an object may name others.

@@ -112,18 +112,18 @@ struct Copy {
 }
 
 impl<'o> Linker<'o> {
-    /// Merges the keys of an entity. `sums` gives counts to records that have none of their own;
+    /// Merges the keys of an entity, of whose ids those that `redirects` takes go. `sums` gives counts to records that have none of their own;
     /// `mentioned` are the nodes that published records name, where that has to be known; `chosen`
     /// sees each record that would be kept, and says whether it is or is set aside.
     pub(super) fn merge(
         &self,
         entity: Entity,
         segments: &Segments<'o>,
+        mut redirects: Redirects,
         sums: &Sums,
         mentioned: Option<&BTreeSet<u64>>,
         mut chosen: impl FnMut(&Key, usize) -> Result<bool>,
     ) -> Result<Rows> {
-        let mut redirects = self.redirects(entity)?;
         let mut tally = Tally::default();
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         let mut copies = Vec::new();
@@ -133,7 +133,7 @@ impl<'o> Linker<'o> {
             if !is_named(&winner.key, mentioned) {
                 continue;
             }
-            if redirects.takes(winner.key.id, winner.key.updated_micros) {
+            if redirects.takes(&winner.key) {
                 if winner.key.origin.is_read() {
                     tally.merged += 1;
                 }

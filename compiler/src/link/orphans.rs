@@ -28,12 +28,16 @@ struct Level {
 
 impl Level {
     fn find(linker: &Linker<'_>, entity: Entity, segments: &[Segments<'_>]) -> Result<Level> {
-        let redirects = linker.redirects(entity)?;
-        Ok(Level { ids: ids(&segments[entity as usize])?, redirects })
+        let segments = &segments[entity as usize];
+        let mut redirects = linker.redirects(entity)?;
+        redirects.settle(segments, None)?;
+        Ok(Level { ids: ids(segments)?, redirects })
     }
 
     fn has(&self, id: u64) -> bool {
-        self.ids.binary_search(&self.redirects.end(id)).is_ok()
+        let end = self.redirects.end(id);
+        // Where merges run in a circle it is not left.
+        !self.redirects.has_taken(end) && self.ids.binary_search(&end).is_ok()
     }
 }
 

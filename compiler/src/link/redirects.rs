@@ -7,9 +7,10 @@ use std::{
 
 use pinakes_format::{blobs::unnamed_file, entity::Entity};
 
-use super::{Column, Linker};
+use super::{Column, Linker, Segments, merge::each_winner};
 use crate::{
     error::Result,
+    object::{Key, Origin},
     sort::{Sorter, Spill, read_array},
 };
 
@@ -84,21 +85,39 @@ impl Linker<'_> {
 }
 
 impl Redirects {
-    /// Whether nothing was merged.
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.rows.len() == 0
     }
 
-    /// Whether a record with this id and date is gone; one newer than its merge is kept.
-    pub(super) fn takes(&mut self, id: u64, updated_micros: i64) -> bool {
-        let Some(at) = self.rows.find(id) else { return false };
+    /// Finds which records of an entity outlive their merge, but for nodes of the taxonomy that nothing
+    /// published names.
+    pub(super) fn settle(
+        &mut self,
+        segments: &Segments<'_>,
+        named: Option<&BTreeSet<u64>>,
+    ) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        each_winner(segments, named, |key| _ = self.takes(key))
+    }
+
+    /// Whether a record is gone; one with a line of its own that is newer than its merge is kept. What
+    /// only others name is as old as can be, whenever they do.
+    pub(super) fn takes(&mut self, key: &Key) -> bool {
+        let Some(at) = self.rows.find(key.id) else { return false };
         let merged = self.rows.get(at).and_then(|row| row.get(16..24)?.try_into().ok());
         let merged_micros = merged.map_or(i64::MAX, i64::from_le_bytes);
-        if updated_micros > merged_micros {
-            self.alive.insert(id);
+        if key.origin == Origin::Own && key.updated_micros > merged_micros {
+            self.alive.insert(key.id);
             return false;
         }
         true
+    }
+
+    /// Whether a record was merged and did not outlive it.
+    pub(super) fn has_taken(&self, id: u64) -> bool {
+        !self.alive.contains(&id) && self.rows.find(id).is_some()
     }
 
     fn next(&self, id: u64) -> Option<u64> {

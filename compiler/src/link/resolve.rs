@@ -160,9 +160,10 @@ impl RowsFile {
 
     /// Appends the rows of a segment; where they stand.
     fn push(&self, rows: &[u32]) -> io::Result<Range<usize>> {
+        let bytes: Vec<u8> = rows.iter().flat_map(|row| row.to_le_bytes()).collect();
         let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (file, count) = &mut *guard;
-        rows.iter().try_for_each(|row| file.write_all(&row.to_le_bytes()))?;
+        file.write_all(&bytes)?;
         let from = *count;
         *count += rows.len();
         Ok(from..*count)

@@ -12,7 +12,7 @@ use super::shared::RawReference;
 use crate::{
     derived::NodeId,
     identifier::{self, BadId},
-    lenient::{IdText, Object, Text},
+    lenient::{IdText, Object, Text, clean},
 };
 
 /// The record above another, as its line names it: an object, or its id alone.
@@ -64,7 +64,8 @@ impl<'de> Visitor<'de> for ParentVisitor {
     }
 
     fn visit_str<E>(self, id: &str) -> Result<Self::Value, E> {
-        let id = IdText(Text(Some(Cow::Owned(id.to_owned()))));
+        let Some(id) = clean(Cow::Borrowed(id)).to_owned() else { return Ok(Parent::default()) };
+        let id = IdText(Text(Some(Cow::Owned(id))));
         let reference = RawReference { id, display_name: Text(None) };
         Ok(Parent { reference: Object(Some(reference)), is_id: true, is_other: false })
     }

@@ -15,6 +15,8 @@ fn a_publisher_above_has_the_name_that_its_line_gives_the_parent() {
         r#"{"id":"P2","display_name":"By id","parent_publisher":"P9","lineage":["P9"]}"#,
         r#"{"id":"P3","display_name":"None","parent_publisher":[null]}"#,
         r#"{"id":"P4","display_name":"Bad","parent_publisher":"A5"}"#,
+        r#"{"id":"P5","display_name":"Empty","parent_publisher":{}}"#,
+        r#"{"id":"P6","display_name":"Blank","parent_publisher":" "}"#,
     ];
     let lines = publishers.map(|line| line.replace('\n', "") + "\n");
     write_files(&place.input(), [("publishers.jsonl", lines.concat())]);
@@ -29,6 +31,8 @@ fn a_publisher_above_has_the_name_that_its_line_gives_the_parent() {
     assert_eq!(shown("HX_P2"), [&nameless("HX_P9"), &json!([nameless("HX_P9")])]);
     assert_eq!(shown("HX_P3"), [&Value::Null, &Value::Null]);
     assert_eq!(shown("HX_P4"), [&Value::Null, &Value::Null]);
+    assert_eq!(shown("HX_P5"), [&json!({"id": null, "name": null}), &Value::Null]);
+    assert_eq!(shown("HX_P6"), [&Value::Null, &Value::Null]);
     assert_eq!(run.report["warnings"], json!({"bad_reference": 1, "not_an_object": 1}));
 }
 

@@ -1,5 +1,7 @@
 //! Topics without a place in the taxonomy, and tables that are not quite tables.
 
+use std::path::Path;
+
 use pinakes_format::{
     entity::Entity,
     snapshot::{Found, Snapshot},
@@ -156,26 +158,33 @@ fn ids_merged_in_chains_and_circles_lead_to_their_end_or_nowhere() {
     assert_eq!(ends, [Some(4), Some(4), None, None, Some(1), None, Some(1)]);
 }
 
+/// An output of a topic, dated after every merge here.
+fn output(id: &str, cited: u64, topic: u64) -> String {
+    format!(
+        "{{\"id\":\"{id}\",\"cited_by_count\":{cited},\"updated_date\":\"2026-05-01\",\
+         \"primary_topic\":{{\"id\":\"https://openalex.org/T{topic}\",\"display_name\":\"x\"}}}}\n"
+    )
+}
+
+fn merged(merges: &str) -> String {
+    format!("merge_date,id,merge_into_id\n{merges}")
+}
+
+/// Outputs and citations of a node.
+fn counts(snapshot: &Path, entity: Entity, id: &str) -> [u64; 2] {
+    let record = &records(snapshot, entity)[id];
+    ["outputs_count", "cited_by_count"].map(|member| record[member].as_u64().unwrap())
+}
+
 #[test]
 fn outputs_of_merged_nodes_count_where_the_merge_leads() {
     let place = Place::new();
-    let works = [
-        // Of a topic that was merged, one that is no record, and one newer than its merge.
-        ("W1", 4, 500),
-        ("W2", 2, 1),
-        ("W3", 1, 501),
-        ("W4", 8, 502),
-    ];
-    let works = works.map(|(id, cited, topic)| {
-        format!(
-            "{{\"id\":\"{id}\",\"cited_by_count\":{cited},\
-             \"primary_topic\":{{\"id\":\"https://openalex.org/T{topic}\",\"display_name\":\"x\"}}}}\n"
-        )
-    });
-    let newer = "{\"id\":\"T502\",\"display_name\":\"Newer\",\"updated_date\":\"2026-02-01\",\
+    // Of a topic that was merged, one that is no record, and one newer than its merge.
+    let works = [("W1", 4, 500), ("W2", 2, 1), ("W3", 1, 501), ("W4", 8, 502)];
+    let works = works.map(|(id, cited, topic)| output(id, cited, topic));
+    let newer = "{\"id\":\"T502\",\"display_name\":\"Newer\",\"updated_date\":\"2026-04-01\",\
                  \"subfield\":{\"id\":12,\"display_name\":\"Merged\"}}\n";
-    let merged = |merges: &str| format!("merge_date,id,merge_into_id\n{merges}");
-    let topics = "2026-01-01,T500,T501\n2026-01-01,T501,T1\n2026-01-01,T502,T1\n";
+    let topics = "2026-03-01,T500,T501\n2026-03-01,T501,T1\n2026-03-01,T502,T1\n";
     let files = [
         ("works.jsonl", works.concat()),
         ("topics.jsonl", newer.to_owned()),
@@ -186,12 +195,50 @@ fn outputs_of_merged_nodes_count_where_the_merge_leads() {
     write_files(&place.input(), files);
     let run = build(&[&place.input()], &place.out(), &["--strict"]);
     let snapshot = published(&run);
-    let counts = |entity, id: &str| {
-        let record = &records(&snapshot, entity)[id];
-        [record["outputs_count"].clone(), record["cited_by_count"].clone()]
-    };
-    assert_eq!(counts(Entity::Topic, "HX_T1"), [3, 7].map(Value::from));
+    assert_eq!(run.report["warnings"], json!({"merged_but_newer": 1}));
+    let ids: Vec<String> = records(&snapshot, Entity::Topic).into_keys().collect();
+    assert_eq!(ids, ["HX_T1", "HX_T502"]);
+    assert_eq!(counts(&snapshot, Entity::Topic, "HX_T1"), [3, 7]);
     for (entity, id) in [(Entity::Subfield, "11"), (Entity::Field, "1"), (Entity::Domain, "1")] {
-        assert_eq!(counts(entity, id), [4, 15].map(Value::from), "{entity}");
+        assert_eq!(counts(&snapshot, entity, id), [4, 15], "{entity}");
     }
+}
+
+#[test]
+fn a_topic_that_published_outputs_name_by_a_merged_id_alone_is_there() {
+    let place = Place::new();
+    let older = "{\"id\":\"W1\",\"updated_date\":\"2026-01-01\",\
+                 \"topics\":[{\"id\":\"T600\",\"display_name\":\"Once named\"},\
+                 {\"id\":\"T601\",\"display_name\":\"Named no more\"}]}\n";
+    let files = [
+        ("works.jsonl", [older, &output("W1", 1, 7), &output("W2", 2, 500)].concat()),
+        ("merged_ids/topics/2026.csv", merged("2026-03-01,T500,T600\n")),
+    ];
+    write_files(&place.input(), files);
+    let run = build(&[&place.input()], &place.out(), &["--strict"]);
+    let snapshot = published(&run);
+    let ids: Vec<String> = records(&snapshot, Entity::Topic).into_keys().collect();
+    assert_eq!(ids, ["HX_T600", "HX_T7"]);
+    assert_eq!(counts(&snapshot, Entity::Topic, "HX_T600"), [1, 2]);
+}
+
+#[test]
+fn a_subfield_that_outlives_its_merge_holds_its_topics() {
+    let place = Place::new();
+    let subfield = "{\"id\":12,\"display_name\":\"Sub\",\"updated_date\":\"2026-04-01\"}\n\
+                    {\"id\":13,\"display_name\":\"Circle\"}\n{\"id\":14,\"display_name\":\"Circle\"}\n";
+    // Enough that one may be set aside.
+    let topics: String = (0..120).map(|id| topic(id, ",\"subfield\":{\"id\":12}")).collect();
+    let topics = topics + &topic(500, ",\"subfield\":{\"id\":13}");
+    let merges = "2026-03-01,12,11\n2026-03-01,13,14\n2026-03-01,14,13\n";
+    let files = [
+        ("subfields.jsonl", subfield.to_owned()),
+        ("topics.jsonl", topics),
+        ("merged_ids/subfields/2026.csv", merged(merges)),
+    ];
+    write_files(&place.input(), files);
+    let run = build(&[&place.input()], &place.out(), &["--max-bad", "1%"]);
+    let topics = records(&published(&run), Entity::Topic);
+    assert_eq!((topics.len(), topics.contains_key("HX_T500")), (120, false));
+    assert_eq!(run.report["bad_records"], json!({"no_parent": 1}));
 }
