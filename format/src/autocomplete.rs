@@ -104,8 +104,8 @@ pub struct Candidate {
 /// # Errors
 ///
 /// Where the snapshot is damaged, or the deadline passes. Cost: for one word a look-up, or
-/// [`BLOCK_ROWS_MAX`](crate::dictionary::BLOCK_ROWS_MAX) rows; for several, gathering the rows of
-/// each, meeting them, and finding the most cited of them as a list sorted so does.
+/// [`BLOCK_ROWS_MAX`](crate::dictionary::BLOCK_ROWS_MAX) rows; for several, or one longer than what is
+/// indexed, gathering the rows of each, meeting them, and finding the most cited of them as a list sorted so does.
 pub fn autocomplete(
     snapshot: &Snapshot,
     entities: &[Entity],

@@ -106,20 +106,25 @@ pub fn cut(text: &str, bytes_max: usize) -> &str {
 /// Bytes of a word that are indexed; longer ones are cut at a character.
 pub const WORD_BYTES_MAX: usize = 256;
 
-/// The words of a folded text.
+/// The words of a folded text, as they are indexed.
 ///
 /// A word of a script that writes none apart is found from any character within: what follows each
 /// such character is a word too.
-pub fn whole_words(folded: &str) -> impl Iterator<Item = &str> {
+pub fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded.split(' ').filter(|word| !word.is_empty()).flat_map(|word| {
         let within = word.char_indices().skip(1).filter(|(_, c)| is_unspaced(*c));
-        std::iter::once(word).chain(within.map(|(at, _)| &word[at..]))
+        std::iter::once(word).chain(within.map(|(at, _)| &word[at..])).map(cut_word)
     })
 }
 
-/// The words of a folded text, as they are indexed.
-pub fn words(folded: &str) -> impl Iterator<Item = &str> {
-    whole_words(folded).map(cut_word)
+/// Whether a folded text has a word that begins so, however long either is. Cost: one pass.
+pub fn has_word(folded: &str, beginning: &str) -> bool {
+    if beginning.starts_with(is_unspaced) {
+        // Wherever it stands a word begins.
+        folded.contains(beginning)
+    } else {
+        folded.split(' ').any(|word| word.starts_with(beginning))
+    }
 }
 
 /// As much of a word as is indexed.
@@ -290,7 +295,9 @@ mod tests {
     #[test]
     fn each_common_character_folds_as_any_other() {
         for c in COMMON {
-            for text in [format!("a{c}b"), format!("{c}\u{301}{c}"), format!("{c}{c}東")] {
+            let next = COMMON.cycle().skip_while(|other| *other != c).nth(1).unwrap_or(c);
+            for text in [format!("a{c}b"), format!("{c}{next}{c}"), format!("{c}\u{301}{c}{c}東")]
+            {
                 assert_eq!(fold(&text), fold_by_rule(&text), "{text:?}");
             }
         }
@@ -307,6 +314,16 @@ mod tests {
         check("abc東京", &["abc東京", "東京", "京"]);
         let long = "é".repeat(200);
         assert_eq!(words(&long).collect::<Vec<_>>(), [&long[..256]]);
+    }
+
+    #[test]
+    fn a_word_begins_as_one_of_those_indexed_does() {
+        let texts = ["abc東京 xab京", "東京大学", "a東b", "", "ab"];
+        let asked = ["a", "ab", "b", "東", "京", "京大", "bc", "東b", "x", "xab京", "ab東", "学"];
+        for (text, asked) in texts.iter().flat_map(|text| asked.map(|asked| (*text, asked))) {
+            let expected = words(text).any(|word| word.starts_with(asked));
+            assert_eq!(has_word(text, asked), expected, "{asked} in {text}");
+        }
     }
 
     #[test]

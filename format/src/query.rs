@@ -195,7 +195,7 @@ impl<'a> Deadline<'a> {
         Deadline { moment: Some(moment), is_over: None }
     }
 
-    /// Whenever this says so. It is asked about once in a thousand rows.
+    /// Whenever this says so. It is asked now and then, at most once a row.
     pub fn when(is_over: &'a dyn Fn() -> bool) -> Deadline<'a> {
         Deadline { moment: None, is_over: Some(is_over) }
     }

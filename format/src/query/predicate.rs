@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::{Expression, Operand, Query};
 use crate::{
     entity::Entity,
-    fold::{fold, whole_words},
+    fold::{fold, has_word},
     keys::{End, Index, Keys, Terms},
     listed::{Referents, folded_term, listed, ordered, shown},
     lists::{Term, any_row_term},
@@ -323,7 +323,7 @@ impl Test {
         for (sought, met) in self.sought.iter().zip(met) {
             let Sought::Words(asked) = sought else { continue };
             for (asked, is_met) in asked.iter().zip(met).filter(|(_, is_met)| !**is_met) {
-                *is_met = whole_words(folded).any(|word| word.starts_with(asked.as_str()));
+                *is_met = has_word(folded, asked);
             }
         }
     }

@@ -233,3 +233,32 @@ impl SetBuilder {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// The rows of a set of some, ascending.
+    fn rows(set: &Set) -> Vec<u32> {
+        (0..1 << 18).filter(|row| set.contains(*row)).collect()
+    }
+
+    #[test]
+    fn what_is_kept_of_few_rows_and_of_many_is_a_set_of_them() {
+        let is_kept = |row: u32| row % 7 < 3;
+        for step in [1, 5, 30] {
+            let all: Vec<u32> = (0..200_000).step_by(step).collect();
+            let mut building = SetBuilder::new(4);
+            all.iter().for_each(|row| building.push_rows(row >> 16, &[*row as u16]));
+            let set = building.finish();
+            assert_eq!(matches!(set, Set::Many(..)), all.len() > FEW_ROWS);
+            let kept = set.retain(|row| Ok(is_kept(row))).unwrap();
+            let expected: Vec<u32> = all.into_iter().filter(|row| is_kept(*row)).collect();
+            assert_eq!(kept.count(), expected.len() as u64);
+            assert_eq!(rows(&kept), expected);
+        }
+        let refused = Set::Few(vec![1, 2]).retain(|_| Err(AnswerError::from(RenderError::Record)));
+        assert!(refused.is_err());
+    }
+}

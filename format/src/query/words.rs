@@ -4,9 +4,9 @@ use super::{AnswerError, Deadline, matches::Filter, set::Set, side::Side, union:
 use crate::{
     dictionary::Rows,
     entity::Entity,
-    fold::{WORD_BYTES_MAX, cut_word, fold, whole_words},
+    fold::{WORD_BYTES_MAX, cut_word, fold, has_word},
     keys::keys_of,
-    record::gather::{Gather, Gathered},
+    record::gather::{Gather, Gathered, Tree},
     render::RenderError,
     snapshot::Snapshot,
     with_record,
@@ -21,6 +21,9 @@ const BEYOND: u8 = 0xff;
 const WORDS_MET: usize = 4;
 
 /// The rows whose names hold, for each of these, a word that begins so; none of those withheld.
+///
+/// Cost: that of a filter. Where a word is longer than what is indexed, also that of reading the names of
+/// all rows found by what is.
 pub(crate) fn rows_of_words(
     snapshot: &Snapshot,
     entity: Entity,
@@ -52,9 +55,11 @@ pub(crate) fn rows_of_words(
     if long.is_empty() {
         return Ok(met);
     }
+    let ends = &keys_of(entity).ends;
+    let names = keys_of(entity).tree.pruned(&|end| ends[*end].names.is_some());
     met.retain(|row| {
         deadline.check()?;
-        Ok(holds(snapshot, entity, row, &long)?)
+        Ok(holds(snapshot, entity, row, &names, &long)?)
     })
 }
 
@@ -63,22 +68,24 @@ fn is_long(word: &str) -> bool {
     word.len() > WORD_BYTES_MAX
 }
 
-/// Whether the names of a record hold, for each of these, a word that begins so. Cost: that of folding
-/// them.
+/// Whether the names of a record, which are gathered by a tree, hold for each of these a word that begins
+/// so. Cost: that of folding them.
 fn holds(
     snapshot: &Snapshot,
     entity: Entity,
     row: u32,
+    names: &Tree,
     words: &[&str],
 ) -> Result<bool, RenderError> {
-    let keys = keys_of(entity);
     let mut missed = words.to_vec();
     with_record!(entity, R => {
         if let Some(record) = snapshot.archived::<R>(row)? {
-            record.gather(&keys.tree, &mut |end, value| {
-                if let (Some(_), Gathered::Text(name)) = (keys.ends[end].names, value) {
+            record.gather(names, &mut |_, value| {
+                if let Gathered::Text(name) = value
+                    && !missed.is_empty()
+                {
                     let name = fold(name);
-                    missed.retain(|word| !whole_words(&name).any(|own| own.starts_with(word)));
+                    missed.retain(|word| !has_word(&name, word));
                 }
             });
         }

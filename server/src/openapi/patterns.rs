@@ -9,7 +9,7 @@ use pinakes_format::{
     query::SORT_KEYS_MAX,
 };
 
-/// What an identifier's number looks like; within 63 bits there are larger ones with 19 digits.
+/// What an identifier's number looks like: nineteen digits at most.
 const NUMBER: &str = "(?:0|[1-9][0-9]{0,18})";
 /// A year; there is none with the number 0.
 const YEAR: &str = "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)";

@@ -1,7 +1,7 @@
 //! The schemas of records, worked out from their declarations: a member added there appears here.
 
 use pinakes_format::{
-    entity::{Entity, Spelling},
+    entity::{Entity, ID_MAX, Spelling},
     older::Older,
     record::{
         schema::{Member, Object, Schema, Shown},
@@ -208,7 +208,7 @@ fn reference_members(entity: Entity, is_text: bool) -> Map<ByteString, Value> {
 pub fn own_id(entity: Entity) -> Value {
     match entity.facts().letter {
         Some(_) => text_id(&Spelling::CURRENT, entity),
-        None => json!({ "type": "integer", "format": "int64", "minimum": 0 }),
+        None => json!({ "type": "integer", "minimum": 0, "maximum": ID_MAX }),
     }
 }
 

@@ -13,6 +13,11 @@ fn han(from: u32, to: u32) -> String {
     (from..to).filter_map(|at| char::from_u32(0x4e00 + at)).collect()
 }
 
+/// A word of three bytes a letter that folds to four letters each.
+fn apartments(count: usize) -> String {
+    "㌀".repeat(count)
+}
+
 /// The dump, removed with the value.
 pub fn written() -> tempfile::TempDir {
     let dump = tempfile::tempdir().unwrap();
@@ -68,7 +73,10 @@ fn authors() -> Vec<Value> {
         author(29, "Łukasz Żółć", Some(29), &["???", "<i></i>"]),
         author(30, "\u{98}The \u{9c}Marked", Some(30), &[]),
         author(31, "Repeat repeat REPEAT", Some(31), &[]),
-        author(9_223_372_036_854_775_807, "Last", None, &[]),
+        author(32, &apartments(100), Some(32), &[]),
+        author(33, "Alternative", Some(330), &[&apartments(90)]),
+        author(34, &apartments(60), Some(340), &[]),
+        author(9_999_999_999_999_999_999, "Last", None, &[]),
     ];
     for (id, cited) in [(10, 5), (11, 9)] {
         let mut twin = author(id, "Twin", Some(cited), &[]);
@@ -170,8 +178,8 @@ const CASES: &[Case<'_>] = &[
     ("authors", "\u{98}the marked", 1, "A30"),
     ("authors", "the marked", 1, "A30"),
     ("authors", "repeat repeat repeat repeat", 1, "A31"),
-    ("authors", "HX_A9223372036854775807", 1, "A9223372036854775807"),
-    ("authors", "HX_A9223372036854775808", 0, ""),
+    ("authors", "HX_A9999999999999999999", 1, "A9999999999999999999"),
+    ("authors", "HX_A10000000000000000000", 0, ""),
     ("authors", "HX_A18446744073709551617", 0, ""),
     ("authors", "HX_A01", 0, ""),
     // Ids that several hold, in the order of all else; ids before the text that they may be.
@@ -207,6 +215,11 @@ fn check_long_words(check: impl Fn(&[Case<'_>], &Path)) {
     let mut cases: Vec<Case<'_>> =
         parts.iter().map(|part| ("authors", part.as_str(), 1, "A2")).collect();
     cases.push(("authors", &beginning, 1, "A1"));
+    // Longer folded than what is indexed of a word: the third begins alike up to there.
+    let folded_long = apartments(85);
+    cases.push(("authors", &folded_long, 2, "A32 A33"));
+    let and_more = format!("{} alt", apartments(80));
+    cases.push(("authors", &and_more, 1, "A33"));
     check(&cases, written().path());
 }
 
