@@ -12,8 +12,8 @@ mod rank;
 use crate::{
     dictionary::Rows,
     entity::Entity,
-    fold::{WORD_BYTES_MAX, fold},
-    query::{AnswerError, Deadline, rows_of_words},
+    fold::fold,
+    query::{AnswerError, Deadline, is_long, rows_of_words},
     render::RenderError,
     snapshot::Snapshot,
 };
@@ -136,7 +136,7 @@ fn by_words(names: &Names<'_>, folded: &str) -> Result<(u64, Vec<(Tier, u32)>), 
     let words: Vec<String> = folded.split(' ').map(str::to_owned).collect();
     match words.as_slice() {
         words if words.iter().any(String::is_empty) => Ok((0, Vec::new())),
-        [word] if word.len() <= WORD_BYTES_MAX => by_word(names, word),
+        [word] if !is_long(word) => by_word(names, word),
         words => {
             let set = rows_of_words(names.snapshot, names.entity, words, names.deadline)?;
             let best =

@@ -41,7 +41,7 @@ pub use predicate::{Library, Predicate};
 pub use refuse::{Refusal, nearest};
 pub(crate) use set::Set;
 pub(crate) use sorted::{first_of, rows_with_codes};
-pub(crate) use words::rows_of_words;
+pub(crate) use words::{is_long, rows_of_words};
 
 /// The page sizes there are.
 pub const PAGE_SIZES: [u32; 4] = [10, 25, 50, 100];

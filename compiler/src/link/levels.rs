@@ -14,10 +14,9 @@ use pinakes_format::{
 
 use super::{
     Linker, Segments, broken,
-    merge::{Rows, Sums, add_up, has_mentioned_alone},
+    merge::{Rows, Sums, has_mentioned_alone, passed_on},
     orphans::{Above, Orphans},
-    redirects::Redirects,
-    taxonomy::{LEVELS, parent_id, sums_above},
+    taxonomy::{LEVELS, parent_id},
 };
 use crate::error::Result;
 
@@ -39,16 +38,6 @@ struct Seen<'s> {
     mentioned: &'s mut Option<BTreeSet<u64>>,
     newest: &'s mut Option<i64>,
     orphans: &'s mut Orphans,
-}
-
-/// Sums by the ids that merged ones lead to.
-fn followed(sums: Option<&Sums>, redirects: &Redirects) -> Sums {
-    let mut followed = Sums::new();
-    for (id, of_node) in sums.into_iter().flatten() {
-        let sum = followed.entry(redirects.end(*id)).or_default();
-        *sum = add_up(*sum, *of_node);
-    }
-    followed
 }
 
 impl Linker<'_> {
@@ -103,7 +92,8 @@ impl Linker<'_> {
         if is_level {
             // What lies below names nodes as they were before they were merged.
             redirects.settle(of_entity, mentioned.as_ref())?;
-            own = followed(sums.get(&entity), &redirects);
+            let below = sums.remove(&entity).unwrap_or_default();
+            own = passed_on(&below, |id| Some(redirects.end(id)));
             if let Some(named) = mentioned {
                 let ends: Vec<u64> = named.iter().map(|id| redirects.end(*id)).collect();
                 named.extend(ends);
@@ -131,18 +121,19 @@ impl Linker<'_> {
         if is_level && mentioned.is_some() {
             **mentioned = Some(parents.values().copied().collect());
         }
+        let above = || passed_on(&own, |id| parents.get(&id).copied());
         match entity {
             Entity::Output => {
                 sums.insert(Entity::Topic, by_group);
             }
             Entity::Topic => {
-                sums.insert(Entity::Subfield, sums_above(&own, &parents));
+                sums.insert(Entity::Subfield, above());
             }
             Entity::Subfield => {
-                sums.insert(Entity::Field, sums_above(&own, &parents));
+                sums.insert(Entity::Field, above());
             }
             Entity::Field => {
-                sums.insert(Entity::Domain, sums_above(&own, &parents));
+                sums.insert(Entity::Domain, above());
             }
             _ => {}
         }

@@ -72,6 +72,18 @@ pub(super) fn add_up(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (add(one.0, other.0), add(one.1, other.1))
 }
 
+/// Sums passed on from each id to another, where there is one.
+pub(super) fn passed_on(sums: &Sums, to: impl Fn(u64) -> Option<u64>) -> Sums {
+    let mut passed = Sums::new();
+    for (id, own) in sums {
+        if let Some(to) = to(*id) {
+            let sum = passed.entry(to).or_default();
+            *sum = add_up(*sum, *own);
+        }
+    }
+    passed
+}
+
 /// What a chosen record is sorted by, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Chosen {
@@ -112,9 +124,10 @@ struct Copy {
 }
 
 impl<'o> Linker<'o> {
-    /// Merges the keys of an entity, of whose ids those that `redirects` takes go. `sums` gives counts to records that have none of their own;
-    /// `mentioned` are the nodes that published records name, where that has to be known; `chosen`
-    /// sees each record that would be kept, and says whether it is or is set aside.
+    /// Merges the keys of an entity, but for those that `redirects` takes. `sums` gives counts to
+    /// records that have none of their own; `mentioned` are the nodes that published records name, where
+    /// that has to be known; `chosen` sees each record that would be kept, and says whether it is or is
+    /// set aside.
     pub(super) fn merge(
         &self,
         entity: Entity,

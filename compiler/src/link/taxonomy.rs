@@ -7,11 +7,7 @@ use pinakes_format::{
     record::{self, Domain, Field, Record, Subfield, Topic, value::Ref},
 };
 
-use super::{
-    broken,
-    merge::{Sums, add_up},
-    resolve::Kept,
-};
+use super::{broken, resolve::Kept};
 use crate::{error::Result, object::file::Segment};
 
 /// A level of the taxonomy, as completion sees it.
@@ -135,18 +131,6 @@ pub(super) fn relatives(entity: Entity, blob: &[u8]) -> Option<Vec<(Entity, u32)
     let children =
         below(entity).into_iter().flat_map(|below| children.iter().map(move |row| (below, *row)));
     Some(siblings.chain(children).collect())
-}
-
-/// Passes sums by the nodes of a level on to the nodes above them.
-pub(super) fn sums_above(sums: &Sums, parents: &BTreeMap<u64, u64>) -> Sums {
-    let mut above = Sums::new();
-    for (id, of_node) in sums {
-        if let Some(parent) = parents.get(id) {
-            let sum = above.entry(*parent).or_default();
-            *sum = add_up(*sum, *of_node);
-        }
-    }
-    above
 }
 
 /// One level's rows: ids, and the rows of the nodes above.

@@ -12,13 +12,13 @@ use super::shared::RawReference;
 use crate::{
     derived::NodeId,
     identifier::{self, BadId},
-    lenient::{IdText, Object, Text, clean},
+    lenient::{IdText, Text, clean},
 };
 
 /// The record above another, as its line names it: an object, or its id alone.
 #[derive(Default)]
 pub(super) struct Parent<'a> {
-    reference: Object<RawReference<'a>>,
+    reference: Option<RawReference<'a>>,
     /// Whether its id stands there alone.
     is_id: bool,
     /// Whether something else stands there.
@@ -29,21 +29,21 @@ impl Parent<'_> {
     /// Its number and the name it has here; `None` where nothing is said of it. An id that is none says
     /// nothing, and is counted.
     pub fn told(&self, entity: Entity) -> Option<(Option<u64>, Option<&str>)> {
-        let reference = self.reference.0.as_ref()?;
+        let reference = self.reference.as_ref()?;
         let number = reference.number(entity);
         (number.is_some() || !self.is_id).then_some((number, reference.display_name.as_str()))
     }
 
     /// The node of the taxonomy it names, if it names one. An id that is none is not counted again.
     pub fn node(&self, entity: Entity) -> Option<NodeId<'_>> {
-        let reference = self.reference.0.as_ref()?;
+        let reference = self.reference.as_ref()?;
         let id = identifier::parse(entity, reference.id.0.as_str()?).ok()?;
         Some(NodeId { id, name: reference.display_name.as_str() })
     }
 
     /// Whether it is a record of another entity than `entity`, or several.
     pub fn is_misplaced(&self, entity: Entity) -> bool {
-        let id = self.reference.0.as_ref().and_then(|reference| reference.id.0.as_str());
+        let id = self.reference.as_ref().and_then(|reference| reference.id.0.as_str());
         let is_elsewhere = |id| identifier::parse(entity, id) == Err(BadId::WrongType);
         self.is_other || id.is_some_and(is_elsewhere)
     }
@@ -60,14 +60,14 @@ impl<'de> Visitor<'de> for ParentVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         let reference = RawReference::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Parent { reference: Object(Some(reference)), ..Parent::default() })
+        Ok(Parent { reference: Some(reference), ..Parent::default() })
     }
 
     fn visit_str<E>(self, id: &str) -> Result<Self::Value, E> {
         let Some(id) = clean(Cow::Borrowed(id)).to_owned() else { return Ok(Parent::default()) };
         let id = IdText(Text(Some(Cow::Owned(id))));
         let reference = RawReference { id, display_name: Text(None) };
-        Ok(Parent { reference: Object(Some(reference)), is_id: true, is_other: false })
+        Ok(Parent { reference: Some(reference), is_id: true, is_other: false })
     }
 
     fn visit_u64<E: serde::de::Error>(self, id: u64) -> Result<Self::Value, E> {

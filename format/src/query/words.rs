@@ -64,7 +64,7 @@ pub(crate) fn rows_of_words(
 }
 
 /// Whether no index holds all of a word.
-fn is_long(word: &str) -> bool {
+pub(crate) fn is_long(word: &str) -> bool {
     word.len() > WORD_BYTES_MAX
 }
 
