@@ -44,7 +44,7 @@ soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated r
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
 	@target/release/pinakes-compiler build data/sample --out $(SNAPSHOTS) --quiet
 	@target/release/pinakes-bench attack $(SNAPSHOTS)
-	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test mutated -- --nocapture
+	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test http_fuzz -- --nocapture
 	@PINAKES_CRASHES=all PINAKES_KILLS=1000 cargo test --release --locked -p pinakes-tests --test crashes -- --nocapture
 	@PINAKES_SWAPS=100 cargo test --release --locked -p pinakes-tests --test http swap -- --nocapture --test-threads 1
 	@PINAKES_SCHEMATHESIS_SECONDS=1800 PINAKES_SCHEMATHESIS_EXAMPLES=200 \

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use crate::shown::shown;
+use crate::report::escape::shown;
 
 /// Why a run ended without publishing.
 #[derive(Debug, thiserror::Error)]

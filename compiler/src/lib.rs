@@ -1,39 +1,38 @@
 //! The compiler of Pinakes: dumps of scholarly metadata become a snapshot.
 //!
-//! Two stages, as a compiler and a linker have them. [`compile`](mod@compile) turns each input part
-//! into an object, cached by content; [`link`] turns objects into a published snapshot. Both stream,
-//! within the memory they are given, and the bytes that come out depend on what went in alone.
+//! A build has two stages. The compile stage turns each input part into an object, cached by content. The
+//! link stage turns objects into a published snapshot. Both stages stream within `--memory`, and the bytes
+//! of a snapshot depend on its inputs alone.
+//!
+//! The library serves the program `pinakes-compiler`. Tests, fuzz targets and benchmarks call single
+//! stages through [`stages`].
 
 #![forbid(unsafe_code)]
 
-pub mod cli;
-pub mod compile;
-mod derived;
-pub mod error;
-pub mod export;
-mod identifier;
-pub mod input;
-pub mod inspect;
-mod institution_types;
-pub mod interrupt;
-mod inverted_index;
-mod iso;
-mod lenient;
-mod lines;
-pub mod link;
-pub mod mirror;
-mod native;
-mod object;
-mod openalex;
-pub mod output;
-pub mod progress;
-pub mod reading;
-mod report;
-mod rows;
-pub mod selection;
-pub mod shown;
-mod side;
-mod sort;
-mod strict;
-mod taxonomy_table;
-mod times;
+pub(crate) mod cli;
+pub(crate) mod compile;
+pub(crate) mod error;
+pub(crate) mod export;
+pub(crate) mod frontend;
+pub(crate) mod input;
+pub(crate) mod link;
+pub(crate) mod mirror;
+pub(crate) mod object;
+pub(crate) mod read;
+pub(crate) mod report;
+pub(crate) mod store;
+
+pub use cli::{Cli, run};
+pub use error::Error;
+pub use report::escape::shown_message;
+pub use store::interrupt::{give_way, handle_signals};
+
+/// The stages of a build, for callers that run them without a process.
+pub mod stages {
+    pub use crate::compile::{compile, parse_only};
+    pub use crate::input::{Demands, find};
+    pub use crate::link::{link, publish};
+    pub use crate::read::limits::Reading;
+    pub use crate::report::progress::Progress;
+    pub use crate::store::{check_out, remove_tree};
+}

@@ -5,12 +5,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use pinakes_compiler::{
-    cli::{Cli, run},
-    error::Error,
-    interrupt::{give_way, handle_signals},
-    shown::shown_message,
-};
+use pinakes_compiler::{Cli, Error, give_way, handle_signals, run, shown_message};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

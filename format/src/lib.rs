@@ -18,34 +18,13 @@
 //! - [`listed`]: what their values are in the indexes.
 //! - [`integrity`]: the hash tree that every byte is checked against before it is trusted.
 
-pub mod archive;
 pub mod autocomplete;
-pub mod blobs;
-pub mod cold;
-pub mod dictionary;
 pub mod entity;
-pub mod file;
-pub mod fold;
-pub mod ids;
-pub mod integrity;
+pub mod index;
 pub mod json;
-pub mod keys;
-pub mod layout;
-pub mod listed;
-pub mod lists;
-pub mod manifest;
-pub mod map;
-pub mod older;
-pub mod orders;
-pub mod postings;
-pub mod prefixes;
-pub mod publication;
 pub mod query;
 pub mod record;
-pub mod render;
-pub mod select;
-pub mod shards;
+pub mod schema;
 pub mod snapshot;
-pub mod suppression;
-pub mod time;
-mod verify;
+pub mod storage;
+pub mod text;

@@ -5,14 +5,9 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use pinakes_format::map::survive_faults;
+use pinakes_format::storage::mmap::survive_faults;
 use pinakes_server::{
-    library::{Handling, Library},
-    log,
-    options::{Options, Place},
-    serve::{self, LostLines},
-    service::Service,
-    takedowns::Takedowns,
+    Handling, Library, LostLines, Options, Place, Service, Takedowns, begin_log, run,
 };
 
 #[global_allocator]
@@ -20,7 +15,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let (log, lost) = match log::begin(options.log_format) {
+    let (log, lost) = match begin_log(options.log_format) {
         Ok(begun) => begun,
         Err(error) => {
             eprintln!("error: the log has no thread: {error}");
@@ -63,5 +58,5 @@ fn serve(options: &Options, lost: LostLines) -> Result<(), (ExitCode, String)> {
         (code, text)
     })?;
     let service = Service::new(library, options.limits.gate(), options.bounds());
-    serve::run(service, listening, lost).map_err(|error| failed(&error))
+    run(service, listening, lost).map_err(|error| failed(&error))
 }

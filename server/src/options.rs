@@ -12,17 +12,15 @@ use clap::{
     builder::{FalseyValueParser, NonEmptyStringValueParser},
 };
 use ipnet::IpNet;
-use pinakes_format::map::Hold;
+use pinakes_format::storage::mmap::Hold;
 
-use crate::{
-    client::{Clients, ForwardedBy},
-    connection::{Certificate, Preface, Timeouts, TlsError},
-    gate::Gate,
-    graphql::options::GraphqlOptions,
-    limits::{CLIENTS_MAX, Counters, Limits, System},
-    routes::Bounds,
-    serve::Listening,
-};
+use crate::admission::gate::Gate;
+use crate::admission::limits::{CLIENTS_MAX, Counters, Limits, System};
+use crate::api::routes::Bounds;
+use crate::graphql::options::GraphqlOptions;
+use crate::net::accept::Listening;
+use crate::net::client_address::{Clients, ForwardedBy};
+use crate::net::connection::{Certificate, Preface, Timeouts, TlsError};
 
 /// Answers the interface from a snapshot that `pinakes-compiler` published.
 #[derive(Debug, Parser)]

@@ -1,11 +1,23 @@
 //! What the end-to-end tests share: the programs, inputs, and snapshots made of them.
 
+#![allow(clippy::new_without_default, clippy::unwrap_used, missing_docs, reason = "test code panics by design")]
+
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
+pub mod client;
+pub mod compiler_run;
+pub mod crowd;
+pub mod expect;
 mod fixtures;
+pub mod judge;
+pub mod post;
+pub mod query_generator;
+pub mod server;
+pub mod serving;
+pub mod values;
 
 pub use fixtures::{library, make_writable, publish, republish, shared_directory};
 

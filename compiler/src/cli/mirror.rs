@@ -4,22 +4,16 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{
-    options::{flag, parse_bytes, parse_memory},
-    work::use_threads,
-};
-use crate::{
-    error::Result,
-    mirror::{
-        host::Patience,
-        publish::{self, Publish},
-        pull::{self, Pull},
-        run::MirrorRun,
-        signature,
-    },
-    progress::Progress,
-    report::file::ReportFiles,
-};
+use crate::cli::build::use_threads;
+use crate::cli::options::{flag, parse_bytes, parse_memory};
+use crate::error::Result;
+use crate::mirror::host::Patience;
+use crate::mirror::publish::Publish;
+use crate::mirror::pull::Pull;
+use crate::mirror::run::MirrorRun;
+use crate::mirror::{publish, pull, signature};
+use crate::report::file::ReportFiles;
+use crate::report::progress::Progress;
 
 /// Options of both.
 #[derive(Args, Debug)]
@@ -63,7 +57,7 @@ impl MirrorArgs {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct PublishTreeArgs {
+pub(crate) struct PublishTreeArgs {
     /// The directory of snapshots whose current one is published, or a snapshot.
     snapshots: PathBuf,
 
@@ -101,7 +95,7 @@ pub(super) struct PublishTreeArgs {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct PullArgs {
+pub(crate) struct PullArgs {
     /// The address of what `publish` wrote: `http://…`, `https://…`, or `s3://BUCKET/PREFIX` with what
     /// `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` say of it.
     url: String,
@@ -162,7 +156,7 @@ pub(super) struct PullArgs {
 }
 
 #[derive(Args, Debug)]
-pub(super) struct KeygenArgs {
+pub(crate) struct KeygenArgs {
     /// Where the secret key is written, for `publish --key`. It gets the password in
     /// `PINAKES_KEY_PASSWORD`, or none.
     #[arg(long, value_name = "FILE", env = "PINAKES_KEY")]
@@ -173,7 +167,7 @@ pub(super) struct KeygenArgs {
     pubkey: PathBuf,
 }
 
-pub(super) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
+pub(crate) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
     use_threads(args.mirror.threads)?;
     let mut run = args.mirror.begin("publish");
     let asked = Publish {
@@ -192,7 +186,7 @@ pub(super) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
     run.end(outcome)
 }
 
-pub(super) fn pull(args: PullArgs) -> Result<()> {
+pub(crate) fn pull(args: PullArgs) -> Result<()> {
     use_threads(args.mirror.threads)?;
     let mut run = args.mirror.begin("pull");
     let asked = Pull {
@@ -218,6 +212,6 @@ pub(super) fn pull(args: PullArgs) -> Result<()> {
     run.end(outcome)
 }
 
-pub(super) fn keygen(args: &KeygenArgs) -> Result<()> {
+pub(crate) fn keygen(args: &KeygenArgs) -> Result<()> {
     signature::make_keys(&args.key, &args.pubkey)
 }

@@ -2,31 +2,30 @@
 
 use std::{io::Write, os::unix::ffi::OsStrExt, path::Path};
 
-use pinakes_format::{map::survive_faults, snapshot::Snapshot};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::mmap::survive_faults;
 
-use crate::{
-    error::{Error, Result},
-    inspect,
-    output::roll_back,
-    shown::shown,
-};
+use crate::cli::inspect;
+use crate::error::{Error, Result};
+use crate::report::escape::shown;
+use crate::store::roll_back;
 
 /// Opens a snapshot to be read and no more: a file of it that is cut or fails under this process does not
 /// end it, and whoever has read asks whether one was ([`Snapshot::demand_unfaulted`]).
-pub(super) fn open(path: &Path) -> Result<Snapshot> {
+pub(crate) fn open(path: &Path) -> Result<Snapshot> {
     survive_faults().map_err(|error| Error::Internal(format!("signals: {error}")))?;
     let place = std::fs::canonicalize(path).map_err(Error::input(path))?;
     Snapshot::open(&place).map_err(|error| Error::Refused(error.to_string()))
 }
 
-pub(super) fn verify(path: &Path) -> Result<()> {
+pub(crate) fn verify(path: &Path) -> Result<()> {
     let snapshot = open(path)?;
     snapshot.verify().map_err(|error| Error::Refused(error.to_string()))?;
     println!("{} verified: every byte and every record", snapshot.manifest().id);
     Ok(())
 }
 
-pub(super) fn show(path: &Path, json: bool) -> Result<()> {
+pub(crate) fn show(path: &Path, json: bool) -> Result<()> {
     let snapshot = open(path)?;
     let text = if json {
         let text = serde_json::to_string_pretty(&inspect::as_json(&snapshot))
@@ -40,7 +39,7 @@ pub(super) fn show(path: &Path, json: bool) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
+pub(crate) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
     let back = roll_back(snapshots, id)?;
     let name = back.path.file_name().unwrap_or_default().to_string_lossy();
     let newest = back.newest_updated_date.as_deref().unwrap_or("none");

@@ -3,23 +3,17 @@
 use csv::StringRecord;
 use pinakes_format::entity::Entity;
 
-use crate::{
-    derived::Derived,
-    error::{Error, Result},
-    identifier,
-    input::{Part, PartKind, refused_array},
-    lenient,
-    lines::{Line, Lines},
-    native,
-    object::{
-        ObjectWriter,
-        file::{KeptLine, Merge},
-    },
-    openalex::{self, BadRecord, Reader},
-    reading::Reading,
-    rows::{Row, Rows},
-    side, taxonomy_table, times,
-};
+use crate::error::{Error, Result};
+use crate::frontend::derived::Derived;
+use crate::frontend::openalex::{BadRecord, Reader};
+use crate::frontend::{native, openalex, side, taxonomy_csv};
+use crate::input::{Part, PartKind, refused_array};
+use crate::object::ObjectWriter;
+use crate::object::file::{KeptLine, Merge};
+use crate::read::limits::Reading;
+use crate::read::lines::{Line, Lines};
+use crate::read::rows::{Row, Rows};
+use crate::read::{identifier, lenient, times};
 
 /// Topics of one part whose places are kept, far more than there are.
 const TOPICS_MAX: usize = 50_000;
@@ -29,7 +23,7 @@ const TOPICS_MAX: usize = 50_000;
 /// # Errors
 ///
 /// Where the part cannot be read or the object cannot be written.
-pub(super) fn read_part(part: &Part, reading: &Reading, object: &mut ObjectWriter) -> Result<u64> {
+pub(crate) fn read_part(part: &Part, reading: &Reading, object: &mut ObjectWriter) -> Result<u64> {
     lenient::begin(reading.members);
     let mut derived = Derived::default();
     let bytes = match part.kind {
@@ -59,14 +53,14 @@ pub(super) fn read_part(part: &Part, reading: &Reading, object: &mut ObjectWrite
 
 /// What makes records of JSON lines.
 #[derive(Clone, Copy)]
-pub(super) enum FrontEnd {
+pub(crate) enum FrontEnd {
     OpenAlex,
     Native,
 }
 
 impl FrontEnd {
     /// The front end for a part, and the entity of its records; `None` where it is a table.
-    pub(super) fn of(kind: PartKind) -> Option<(FrontEnd, Entity)> {
+    pub(crate) fn of(kind: PartKind) -> Option<(FrontEnd, Entity)> {
         match kind {
             PartKind::Records(entity) => Some((FrontEnd::OpenAlex, entity)),
             PartKind::Native(entity) => Some((FrontEnd::Native, entity)),
@@ -150,10 +144,10 @@ fn read_taxonomy(
 ) -> Result<u64> {
     let mut rows = Rows::open(&part.path, None, reading)?;
     let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
-    let columns = taxonomy_table::columns(&header.cells.unwrap_or_default(), &part.path)?;
+    let columns = taxonomy_csv::columns(&header.cells.unwrap_or_default(), &part.path)?;
     while let Some(row) = rows.next_row()? {
         object.report.count_read(Entity::Topic.facts().plural);
-        let line_hash = row.cells.as_ref().map(taxonomy_table::row_hash).unwrap_or_default();
+        let line_hash = row.cells.as_ref().map(taxonomy_csv::row_hash).unwrap_or_default();
         let outcome = match &row.cells {
             Ok(cells) => columns.read(cells, &mut Reader { object, derived, line_hash, line: "" }),
             Err(code) => Err(BadRecord::Quarantine { code, id: None }),

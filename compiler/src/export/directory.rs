@@ -6,17 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    error::{Error, Result},
-    interrupt,
-    output::remove_tree,
-};
+use crate::error::{Error, Result};
+use crate::store::{interrupt, remove_tree};
 
 /// What names of unfinished exports begin with.
 const UNFINISHED: &str = ".tmp-";
 
 /// A directory held against other runs, and one inside it where files lie until all are whole.
-pub(super) struct ExportDirectory {
+pub(crate) struct ExportDirectory {
     lock: File,
     path: PathBuf,
     scratch: PathBuf,
@@ -30,7 +27,7 @@ impl ExportDirectory {
     /// # Errors
     ///
     /// Where it is not empty, cannot be written, or another run holds it.
-    pub(super) fn begin(path: &Path, said_if_interrupted: &'static str) -> Result<ExportDirectory> {
+    pub(crate) fn begin(path: &Path, said_if_interrupted: &'static str) -> Result<ExportDirectory> {
         let is_new = !path.exists();
         fs::create_dir_all(path).map_err(Error::output(path))?;
         let lock = File::open(path).map_err(Error::output(path))?;
@@ -58,12 +55,12 @@ impl ExportDirectory {
     }
 
     /// Where a file lies until all are whole.
-    pub(super) fn path_of(&self, name: &str) -> PathBuf {
+    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         self.scratch.join(name)
     }
 
     /// Creates a file, and the folder it is in.
-    pub(super) fn create(&self, name: &str) -> Result<File> {
+    pub(crate) fn create(&self, name: &str) -> Result<File> {
         let path = self.path_of(name);
         let folder = path.parent().unwrap_or(&self.scratch);
         // Not with what is above it: a signal may just have removed that, and is not to find it again.
@@ -77,7 +74,7 @@ impl ExportDirectory {
     }
 
     /// Gives every file its name, now that each is whole and on the disk.
-    pub(super) fn finish<'n>(mut self, names: impl Iterator<Item = &'n str>) -> Result<()> {
+    pub(crate) fn finish<'n>(mut self, names: impl Iterator<Item = &'n str>) -> Result<()> {
         // A folder takes its files along.
         let mut tops: Vec<&str> = names.filter_map(|name| name.split('/').next()).collect();
         tops.dedup();

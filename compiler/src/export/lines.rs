@@ -7,15 +7,15 @@ use std::{
 };
 
 use flate2::write::GzEncoder;
-use pinakes_format::{
-    entity::Entity,
-    render::{Page, RenderError, Shape},
-    snapshot::Snapshot,
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{Page, RenderError, Shape};
+use pinakes_format::snapshot::Snapshot;
 use rayon::prelude::*;
 
-use super::{Compression, damaged};
-use crate::{error::Error, progress::Bar, reading::LINE_BYTES_MAX};
+use crate::error::Error;
+use crate::export::{Compression, damaged};
+use crate::read::limits::LINE_BYTES_MAX;
+use crate::report::progress::Bar;
 
 /// Rows rendered by one thread at a time. Fixed, since each such batch is compressed on its own, and
 /// an export is a function of the records alone.
@@ -26,7 +26,7 @@ const TEXT_BYTES: usize = 1 << 20;
 const ZSTD_LEVEL: i32 = 3;
 
 /// What was written of an entity.
-pub(super) struct Written {
+pub(crate) struct Written {
     /// Bytes of the file.
     pub bytes: u64,
     /// Lines longer than the compiler reads.
@@ -34,7 +34,7 @@ pub(super) struct Written {
 }
 
 /// Why an entity's lines could not be written.
-pub(super) enum LinesError {
+pub(crate) enum LinesError {
     /// The file was refused.
     Output(io::Error),
     /// The record in a row was.
@@ -43,7 +43,7 @@ pub(super) enum LinesError {
 
 impl LinesError {
     /// The error, where the file is at `path`.
-    pub(super) fn at(self, path: PathBuf) -> Error {
+    pub(crate) fn at(self, path: PathBuf) -> Error {
         match self {
             LinesError::Output(source) => Error::Output { path, source },
             LinesError::Record(entity, row, error) => damaged(entity, row as usize, &error),
@@ -66,7 +66,7 @@ struct Batch {
 }
 
 /// Writes every record of an entity to a file, and makes it durable.
-pub(super) fn write(
+pub(crate) fn write(
     snapshot: &Snapshot,
     entity: Entity,
     compression: Compression,

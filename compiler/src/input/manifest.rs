@@ -9,11 +9,9 @@ use std::{
 use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
-use super::{Demands, Inputs, Part, PartKind};
-use crate::{
-    error::{Error, Result},
-    shown::shown,
-};
+use crate::error::{Error, Result};
+use crate::input::{Demands, Inputs, Part, PartKind};
+use crate::report::escape::shown;
 
 /// A manifest's list of parts, in any of its shapes.
 #[derive(Deserialize)]
@@ -38,7 +36,7 @@ struct ManifestMeta {
 }
 
 /// Holds the parts below a manifest against it.
-pub(super) fn check_manifest(path: &Path, demands: Demands, found: &mut Inputs) -> Result<()> {
+pub(crate) fn check_manifest(path: &Path, demands: Demands, found: &mut Inputs) -> Result<()> {
     let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
     let text = fs::read(path).map_err(Error::input(path))?;
     let manifest: Manifest = serde_json::from_slice(&text)

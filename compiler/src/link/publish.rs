@@ -6,21 +6,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::{
-    entity::Entity,
-    manifest::{MANIFEST, Manifest},
-    render::{Page, Shape},
-    snapshot::Snapshot,
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 
-use super::{Linker, SideTally, Tally, orphans::Orphans};
-use crate::{
-    error::{Error, Result},
-    interrupt::publishing,
-    object::Object,
-    output::{OutputLock, lead_to, put_in_place},
-    selection::Selection,
-};
+use crate::error::{Error, Result};
+use crate::link::merge::orphans::Orphans;
+use crate::link::selection::Selection;
+use crate::link::{Linker, SideTally, Tally};
+use crate::object::Object;
+use crate::store::interrupt::publishing;
+use crate::store::{OutputLock, lead_to, put_in_place};
 
 /// Rows of each entity that the self-check renders.
 const CHECKED_ROWS: u32 = 1_000;
@@ -53,7 +50,7 @@ pub fn link(
     lock: &OutputLock,
     selection: Option<&Selection>,
     memory_bytes: usize,
-    progress: crate::progress::Progress,
+    progress: crate::report::progress::Progress,
 ) -> Result<Published> {
     let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
     let directory = lock.scratch().join("snapshot");

@@ -13,21 +13,15 @@ use std::{
     thread,
 };
 
-use pinakes_format::{
-    integrity::{CHUNK_BYTES, RUN_VALUES, Verifier, chunk_count},
-    map::Map,
-};
+use pinakes_format::storage::integrity::{CHUNK_BYTES, RUN_VALUES, Verifier, chunk_count};
+use pinakes_format::storage::mmap::Map;
 use rayon::prelude::*;
 use rustix::fs::{OFlags, SeekFrom, seek};
 
-use super::{
-    host::{Answer, Fault, Host, Part},
-    place::open_regular,
-};
-use crate::{
-    error::{Error, Result},
-    progress::{Bar, Progress},
-};
+use crate::error::{Error, Result};
+use crate::mirror::files::open_regular;
+use crate::mirror::host::{Answer, Fault, Host, Part};
+use crate::report::progress::{Bar, Progress};
 
 /// Chunks that one request asks for at most: 4 MiB.
 const SPAN_CHUNKS_MAX: usize = 64;

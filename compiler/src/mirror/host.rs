@@ -17,11 +17,9 @@ use ureq::{
     tls::TlsConfig,
 };
 
-use super::address::{Address, read_roots};
-use crate::{
-    error::{Error, Result},
-    shown::shown_text,
-};
+use crate::error::{Error, Result};
+use crate::mirror::address::{Address, read_roots};
+use crate::report::escape::shown_text;
 
 /// Redirects that are followed.
 const REDIRECTS_MAX: u32 = 5;

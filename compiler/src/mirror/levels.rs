@@ -6,13 +6,11 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::map::Map;
+use pinakes_format::storage::mmap::Map;
 
-use super::{
-    host::{Fault, Host, Part},
-    place::open_regular,
-};
 use crate::error::{Error, Result};
+use crate::mirror::files::open_regular;
+use crate::mirror::host::{Fault, Host, Part};
 
 /// Bytes read at a time.
 const PIECE_BYTES: usize = 64 << 10;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use pinakes_format::{integrity::levels_bytes, publication::is_hash};
+use pinakes_format::storage::integrity::levels_bytes;
+use pinakes_format::storage::publication::is_hash;
 use serde::{Deserialize, Serialize};
 
-use crate::{object::file::OBJECT_VERSION, shown::shown_text};
+use crate::object::file::OBJECT_VERSION;
+use crate::report::escape::shown_text;
 
 /// Hex digits of an object's name.
 const NAME_DIGITS: usize = 32;

@@ -7,30 +7,26 @@ use std::{
 };
 
 use blake3::Hash;
-use pinakes_format::{
-    integrity::{Verifier, levels_bytes},
-    manifest::{MANIFEST, Manifest},
-    publication::PublishedObjects,
-};
+use pinakes_format::storage::integrity::{Verifier, levels_bytes};
+use pinakes_format::storage::manifest::{MANIFEST, Manifest};
+use pinakes_format::storage::publication::PublishedObjects;
 use rayon::prelude::*;
 
-use super::{
-    fetch::{Fetch, Gains, Wanted},
-    host::{Host, Part},
-    levels,
-    list::{ListedObject, ObjectList},
-    object_path,
-    place::{demand_room, make_directory, open_regular, refuse_open, refuse_open_inside},
+use crate::error::{Error, Result};
+use crate::link;
+use crate::link::Published;
+use crate::link::selection::Selection;
+use crate::mirror::fetch::{Fetch, Gains, Wanted};
+use crate::mirror::files::{
+    demand_room, make_directory, open_regular, refuse_open, refuse_open_inside,
 };
-use crate::{
-    error::{Error, Result},
-    link::{self, Published},
-    object::Object,
-    output::OutputLock,
-    progress::Progress,
-    selection::Selection,
-    shown::shown_text,
-};
+use crate::mirror::host::{Host, Part};
+use crate::mirror::list::{ListedObject, ObjectList};
+use crate::mirror::{levels, object_path};
+use crate::object::Object;
+use crate::report::escape::shown_text;
+use crate::report::progress::Progress;
+use crate::store::OutputLock;
 
 /// Where objects are fetched, in their directory; it outlasts the run.
 const FETCHED: &str = ".pull";

@@ -7,28 +7,21 @@ use std::{
 };
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use pinakes_format::{
-    manifest::{MANIFEST, Manifest},
-    publication::{
-        PUBLICATION, PUBLICATION_VERSION, PUBLICATIONS, Publication, PublishedSnapshot, moment,
-    },
-    snapshot::Snapshot,
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::manifest::{MANIFEST, Manifest};
+use pinakes_format::storage::publication::{
+    PUBLICATION, PUBLICATION_VERSION, PUBLICATIONS, Publication, PublishedSnapshot, moment,
 };
 
-use super::{
-    OBJECTS, SNAPSHOTS,
-    place::{make_directory, refuse_open, refuse_open_inside},
-    run::MirrorRun,
-    signature::read_secret,
-    tree::Tree,
-};
-use crate::{
-    error::{Error, Result},
-    interrupt,
-    output::{OutputLock, check_out},
-    progress::Progress,
-    shown::shown,
-};
+use crate::error::{Error, Result};
+use crate::mirror::files::{make_directory, refuse_open, refuse_open_inside};
+use crate::mirror::run::MirrorRun;
+use crate::mirror::signature::read_secret;
+use crate::mirror::tree::Tree;
+use crate::mirror::{OBJECTS, SNAPSHOTS};
+use crate::report::escape::shown;
+use crate::report::progress::Progress;
+use crate::store::{OutputLock, check_out, interrupt};
 
 /// The version of what has no date.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";

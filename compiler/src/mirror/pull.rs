@@ -9,30 +9,23 @@ use std::{
 
 use chrono::Utc;
 use minisign::PublicKey;
-use pinakes_format::{
-    manifest::{MANIFEST, Manifest},
-    publication::{PUBLICATION, PUBLICATIONS, Publication, kept_path},
-    snapshot::Snapshot,
-};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::manifest::{MANIFEST, Manifest};
+use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publication, kept_path};
 
-use super::{
-    fetch::Gains,
-    host::{Host, Patience},
-    objects,
-    place::{is_unfinished, make_directory, put, refuse_open, refuse_open_inside},
-    run::MirrorRun,
-    seen::Seen,
-    signature::read_public,
-    snapshot,
-    trust::{self, Fetched, check_age},
-};
-use crate::{
-    error::{Error, Result},
-    interrupt, link,
-    output::{OutputLock, check_out, held_back, is_whole, prune},
-    progress::Progress,
-    shown::shown,
-};
+use crate::error::{Error, Result};
+use crate::link;
+use crate::mirror::fetch::Gains;
+use crate::mirror::files::{is_unfinished, make_directory, put, refuse_open, refuse_open_inside};
+use crate::mirror::host::{Host, Patience};
+use crate::mirror::last_seen::Seen;
+use crate::mirror::run::MirrorRun;
+use crate::mirror::signature::read_public;
+use crate::mirror::trust::{Fetched, check_age};
+use crate::mirror::{objects, snapshot, trust};
+use crate::report::escape::shown;
+use crate::report::progress::Progress;
+use crate::store::{OutputLock, check_out, held_back, interrupt, is_whole, prune};
 
 /// What a signal says that comes while something is fetched.
 const FETCHED_IS_KEPT: &str = "nothing was published; what was fetched is kept, run again to go on";

@@ -2,13 +2,12 @@
 
 use std::{io::Write, os::unix::ffi::OsStrExt, path::PathBuf, time::Instant};
 
-use crate::{
-    error::{Error, Result},
-    interrupt,
-    progress::Progress,
-    report::{file::ReportFiles, mirror::MirrorReport},
-    shown::shown,
-};
+use crate::error::{Error, Result};
+use crate::report::escape::shown;
+use crate::report::file::ReportFiles;
+use crate::report::mirror::MirrorReport;
+use crate::report::progress::Progress;
+use crate::store::interrupt;
 
 /// A run under way.
 pub struct MirrorRun {

@@ -8,28 +8,23 @@ use std::{
 };
 
 use blake3::Hash;
-use pinakes_format::{
-    entity::Entity,
-    integrity::Verifier,
-    manifest::{FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest},
-    map::Map,
-    publication::Publication,
-    snapshot::check_listing,
+use pinakes_format::entity::Entity;
+use pinakes_format::snapshot::check_listing;
+use pinakes_format::storage::integrity::Verifier;
+use pinakes_format::storage::manifest::{
+    FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest,
 };
+use pinakes_format::storage::mmap::Map;
+use pinakes_format::storage::publication::Publication;
 
-use super::{
-    fetch::{Fetch, Gains, Twin, Wanted},
-    host::{Host, Part},
-    levels,
-    place::{demand_room, make_directory, open_regular, put},
-    snapshot_path,
-};
-use crate::{
-    error::{Error, Result},
-    output::remove_tree,
-    progress::Progress,
-    shown::shown_text,
-};
+use crate::error::{Error, Result};
+use crate::mirror::fetch::{Fetch, Gains, Twin, Wanted};
+use crate::mirror::files::{demand_room, make_directory, open_regular, put};
+use crate::mirror::host::{Host, Part};
+use crate::mirror::{levels, snapshot_path};
+use crate::report::escape::shown_text;
+use crate::report::progress::Progress;
+use crate::store::remove_tree;
 
 /// What the names of directories begin with in which snapshots are fetched; they outlast the run.
 const FETCHED: &str = ".pull-";

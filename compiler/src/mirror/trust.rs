@@ -4,17 +4,13 @@ use std::{thread, time::Duration};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minisign::PublicKey;
-use pinakes_format::publication::{PUBLICATION, PUBLICATION_BYTES_MAX, Publication};
+use pinakes_format::storage::publication::{PUBLICATION, PUBLICATION_BYTES_MAX, Publication};
 
-use super::{
-    SIGNATURE,
-    host::{Fault, Host, Part},
-    signature::{SIGNATURE_BYTES_MAX, Unsigned, verify},
-};
-use crate::{
-    error::{Error, Result},
-    shown::shown_text,
-};
+use crate::error::{Error, Result};
+use crate::mirror::SIGNATURE;
+use crate::mirror::host::{Fault, Host, Part};
+use crate::mirror::signature::{SIGNATURE_BYTES_MAX, Unsigned, verify};
+use crate::report::escape::shown_text;
 
 /// The first pause between two tries; each is twice the one before.
 const PAUSE_FIRST: Duration = Duration::from_millis(500);

@@ -12,22 +12,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::{entity::Entity, map::Map};
+use pinakes_format::entity::Entity;
+use pinakes_format::storage::mmap::Map;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    held::{Held, MAPPED_MAX},
-    key::{KEY_BYTES, Key},
-    mentions::Mentions,
-    segment::{SegmentBuilder, SegmentShape},
-    side::{SideBuilder, SideSegment, SideShape},
-};
-use crate::{
-    error::{Error, Result},
-    lenient::Place,
-    lines::{Line, RAW_BYTES_MAX},
-    side::SideTable,
-};
+use crate::error::{Error, Result};
+use crate::frontend::side::SideTable;
+use crate::object::bytes::{Held, MAPPED_MAX};
+use crate::object::key::{KEY_BYTES, Key};
+use crate::object::segment::{SegmentBuilder, SegmentShape};
+use crate::object::side::{SideBuilder, SideSegment, SideShape};
+use crate::object::symbols::Mentions;
+use crate::read::lenient::Place;
+use crate::read::lines::{Line, RAW_BYTES_MAX};
 
 /// Raised whenever an object's bytes or their meaning change; another version is compiled anew.
 pub const OBJECT_VERSION: u64 = 5;
@@ -352,7 +349,7 @@ pub struct Segment<'a> {
 
 impl Object {
     /// Opens an object and checks every byte of it against its hash. Where very many are open,
-    /// only its report can be read until it is gathered ([`super::gather`]).
+    /// only its report can be read until it is gathered ([`crate::object::gather`]).
     ///
     /// `None` where it is damaged, or of another version: it is to be compiled anew.
     ///
@@ -364,7 +361,7 @@ impl Object {
     }
 
     /// Opens an object, unless so many are open, as one that is to be gathered.
-    pub(super) fn open_within(path: &Path, mapped_max: usize) -> io::Result<Option<Object>> {
+    pub(crate) fn open_within(path: &Path, mapped_max: usize) -> io::Result<Option<Object>> {
         let map = match File::open(path) {
             Ok(file) => Map::open(&file)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -375,12 +372,12 @@ impl Object {
         Ok(directory.map(|directory| Object { held, directory }))
     }
 
-    pub(super) fn held(&self) -> &Held {
+    pub(crate) fn held(&self) -> &Held {
         &self.held
     }
 
     /// Takes the object's bytes from elsewhere; whether they are its own.
-    pub(super) fn take(&mut self, held: Held) -> bool {
+    pub(crate) fn take(&mut self, held: Held) -> bool {
         let is_own = read_directory(&held).is_some_and(|directory| directory == self.directory);
         self.held = held;
         is_own

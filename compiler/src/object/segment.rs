@@ -2,19 +2,14 @@
 
 use std::io::{self, Write};
 
-use pinakes_format::{
-    cold::Deflater,
-    entity::{Entity, NO_ID},
-    record::{
-        self, Record,
-        value::{AnyRef, Code, Cold, NO_CODE, Named, ParentRef, Ref},
-    },
-};
+use pinakes_format::entity::{Entity, NO_ID};
+use pinakes_format::record;
+use pinakes_format::record::Record;
+use pinakes_format::record::value::{AnyRef, Code, Cold, NO_CODE, Named, ParentRef, Ref};
+use pinakes_format::storage::long_text::Deflater;
 
-use super::{
-    key::{Key, Origin, rank_of},
-    mentions::{Mention, MentionsBuilder, MentionsShape, unnumbered},
-};
+use crate::object::key::{Key, Origin, rank_of};
+use crate::object::symbols::{Mention, MentionsBuilder, MentionsShape, unnumbered};
 
 /// Bytes of blobs and mentions at which a segment is closed. Fixed, so that an object is a
 /// function of its part alone and two threads stay far below the smallest `--memory`.

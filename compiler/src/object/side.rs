@@ -9,8 +9,8 @@
 
 use std::io::{self, Write};
 
-use super::segment::SEGMENT_BYTES;
-use crate::side::SideTable;
+use crate::frontend::side::SideTable;
+use crate::object::segment::SEGMENT_BYTES;
 
 /// Bytes of an entry.
 const ENTRY_BYTES: usize = 48;

@@ -10,8 +10,8 @@ use std::{
 
 use serde::Serialize;
 
-use super::RunReport;
 use crate::error::{Error, Result};
+use crate::report::RunReport;
 
 /// What a run says of itself to programs.
 pub trait Report: Serialize {
@@ -97,7 +97,7 @@ impl Report for RunReport {
 }
 
 /// One family of samples; none where there is no sample.
-pub(super) fn family<V: Display>(
+pub(crate) fn family<V: Display>(
     text: &mut String,
     name: &str,
     help: &str,

@@ -1,14 +1,12 @@
 //! What a pull or a publication did: a line or a few for people, the members of a build's report that it
 //! has, and its own.
 
-use pinakes_format::publication::{Publication, moment};
+use pinakes_format::storage::publication::{Publication, moment};
 use serde::Serialize;
 
-use super::{
-    course::Course,
-    file::{Report, family},
-};
-use crate::output::Pruned;
+use crate::report::file::{Report, family};
+use crate::report::run_info::Course;
+use crate::store::Pruned;
 
 /// A report of `pull` or `publish`, as `--report` writes it.
 #[derive(Clone, Debug, Serialize)]

@@ -9,10 +9,8 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{
-    error::{Error, Result},
-    object::file::EXCERPT_BYTES_MAX,
-};
+use crate::error::{Error, Result};
+use crate::object::file::EXCERPT_BYTES_MAX;
 
 /// The list: one JSON object a line.
 const LIST: &str = "bad-records.jsonl";

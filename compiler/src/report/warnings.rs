@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{lenient::Place, object::file::PartReport};
+use crate::object::file::PartReport;
+use crate::read::lenient::Place;
 
 /// Warnings by code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,17 +2,13 @@
 
 use std::sync::LazyLock;
 
-use crate::{
-    entity::Entity,
-    json,
-    record::{
-        gather::{Gather, Gathered, Tree, find},
-        schema_of,
-    },
-    render::RenderError,
-    snapshot::Snapshot,
-    with_record,
-};
+use crate::entity::Entity;
+use crate::json::render::RenderError;
+use crate::record::gather::{Gather, Gathered, Tree, find};
+use crate::record::schema_of;
+use crate::snapshot::Snapshot;
+use crate::text::json;
+use crate::with_record;
 
 /// The members a candidate shows of its record, as ends of a tree; alternatives of `external_id`
 /// follow.

@@ -1,13 +1,11 @@
 //! Texts that are complete identifiers, and the records that hold them.
 
-use crate::{
-    entity::{Entity, parse_digits},
-    keys::{Index, Scheme, keys_of},
-    lists::text_term,
-    query::hx,
-    render::RenderError,
-    snapshot::{Found, Snapshot},
-};
+use crate::entity::{Entity, parse_digits};
+use crate::index::term_lists::text_term;
+use crate::json::render::RenderError;
+use crate::query::hx;
+use crate::schema::keys::{Index, Scheme, keys_of};
+use crate::snapshot::{Found, Snapshot};
 
 /// Ways an ISSN is written out.
 const ISSN_PREFIXES: [&str; 5] = [

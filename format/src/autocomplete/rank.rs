@@ -2,16 +2,14 @@
 
 use std::ops::Range;
 
-use crate::{
-    entity::Entity,
-    fold::fold,
-    ids::Ids,
-    orders::Order,
-    prefixes::{BEST_MAX, Tier},
-    query::{AnswerError, Deadline, Set, first_of, rows_with_codes},
-    render::RenderError,
-    snapshot::Snapshot,
-};
+use crate::entity::Entity;
+use crate::index::orders::Order;
+use crate::index::prefix_stats::{BEST_MAX, Tier};
+use crate::json::render::RenderError;
+use crate::query::{AnswerError, Deadline, Set, first_of, rows_with_codes};
+use crate::snapshot::Snapshot;
+use crate::storage::ids::Ids;
+use crate::text::fold::fold;
 
 /// Names that are offered one by one; of more, the most cited are looked for.
 const FEW_ROWS: usize = 4_096;

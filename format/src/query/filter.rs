@@ -1,11 +1,10 @@
 //! From the text of a filter to checked expressions.
 
-use super::{
-    grammar::{self, Test, Value, Written},
-    operand::{self, Operand},
-    refuse::{self, Refusal},
-};
-use crate::keys::{Index, Key, Keys};
+use crate::query::error::Refusal;
+use crate::query::grammar::{Test, Value, Written};
+use crate::query::value::Operand;
+use crate::query::{error, grammar, value};
+use crate::schema::keys::{Index, Key, Keys};
 
 /// Expressions in one filter at most.
 pub const EXPRESSIONS_MAX: usize = 50;
@@ -60,31 +59,31 @@ pub(super) fn parse(keys: &'static Keys, text: &str) -> Result<Vec<Expression>, 
 ///
 /// Where names cannot be searched, or the text holds what no name does.
 pub(super) fn search(keys: &'static Keys, text: &str) -> Result<Expression, Vec<Refusal>> {
-    let (key, index) = keys.filter(SEARCH).ok_or_else(|| vec![refuse::filter_key(keys, SEARCH)])?;
+    let (key, index) = keys.filter(SEARCH).ok_or_else(|| vec![error::filter_key(keys, SEARCH)])?;
     if text.bytes().any(|byte| byte.is_ascii_control()) {
         return Err(vec![Refusal::new(text, "holds a control character")]);
     }
-    let operands = vec![operand::words(text)];
+    let operands = vec![value::words(text)];
     Ok(Expression { key, index, is_negated: false, operands, text: format!("search={text}") })
 }
 
 fn parse_expression(keys: &'static Keys, part: &str) -> Result<Expression, Refusal> {
     let Written { key, test } =
         grammar::parse(part).map_err(|reason| Refusal::new(part, reason))?;
-    let (key, index) = keys.filter(key).ok_or_else(|| refuse::filter_key(keys, key))?;
+    let (key, index) = keys.filter(key).ok_or_else(|| error::filter_key(keys, key))?;
     let refuse = |value: &Value<'_>, reason: String| {
         Refusal::new(part, format!("`{}` {reason}", shortened(&value.text)))
     };
     let (is_negated, operands) = match &test {
         Test::Compares(comparison, value) => {
-            let operand = operand::comparison(key, *comparison, value)
+            let operand = value::comparison(key, *comparison, value)
                 .map_err(|reason| refuse(value, reason))?;
             (false, vec![operand])
         }
         Test::Any { is_negated, alternatives } => {
             let operands: Result<Vec<Operand>, Refusal> = alternatives
                 .iter()
-                .map(|value| operand::equality(key, value).map_err(|reason| refuse(value, reason)))
+                .map(|value| value::equality(key, value).map_err(|reason| refuse(value, reason)))
                 .collect();
             (*is_negated, operands?)
         }

@@ -5,14 +5,14 @@
 
 use std::cmp::Reverse;
 
-use super::{AnswerError, Deadline, Query, matches::Chunk, set::has_bit};
-use crate::{
-    entity::{Entity, NO_ID},
-    keys::{Index, Keys},
-    postings::{NO_BITS, Postings, count_bits},
-    render::RenderError,
-    snapshot::Snapshot,
-};
+use crate::entity::{Entity, NO_ID};
+use crate::index::postings::{NO_BITS, Postings, count_bits};
+use crate::json::render::RenderError;
+use crate::query::doc_set::has_bit;
+use crate::query::intersection::Chunk;
+use crate::query::{AnswerError, Deadline, Query};
+use crate::schema::keys::{Index, Keys};
+use crate::snapshot::Snapshot;
 
 /// Groups in one answer at most.
 pub const GROUPS_MAX: usize = 200;

@@ -5,18 +5,16 @@
 
 use std::ops::Range;
 
-use super::{Expression, Operand, Query};
-use crate::{
-    entity::Entity,
-    fold::{fold, has_word},
-    keys::{End, Index, Keys, Terms},
-    listed::{Referents, folded_term, listed, ordered, shown},
-    lists::{Term, any_row_term},
-    record::gather::{Gather, Gathered, Part, Tree},
-    render::RenderError,
-    snapshot::{Found, Snapshot},
-    with_record,
-};
+use crate::entity::Entity;
+use crate::index::encoding::{Referents, folded_term, listed, ordered, shown};
+use crate::index::term_lists::{Term, any_row_term};
+use crate::json::render::RenderError;
+use crate::query::{Expression, Operand, Query};
+use crate::record::gather::{Gather, Gathered, Part, Tree};
+use crate::schema::keys::{End, Index, Keys, Terms};
+use crate::snapshot::{Found, Snapshot};
+use crate::text::fold::{fold, has_word};
+use crate::with_record;
 
 /// Records among others that they refer to: in a snapshot, or on their way into one.
 pub trait Library: Referents {
@@ -67,7 +65,7 @@ impl Referents for Snapshot {
     }
 
     fn code_term(&self, code: u32) -> Result<Term, RenderError> {
-        Ok(crate::lists::text_term(&self.code(code)?.to_ascii_lowercase()))
+        Ok(crate::index::term_lists::text_term(&self.code(code)?.to_ascii_lowercase()))
     }
 }
 

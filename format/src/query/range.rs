@@ -2,15 +2,11 @@
 
 use std::{cell::OnceCell, ops::Range};
 
-use super::{
-    set::{no_bits, set_bit},
-    side::Atom,
-};
-use crate::{
-    orders::Order,
-    postings::{Bits, NO_BITS},
-    render::RenderError,
-};
+use crate::index::orders::Order;
+use crate::index::postings::{Bits, NO_BITS};
+use crate::json::render::RenderError;
+use crate::query::clause::Atom;
+use crate::query::doc_set::{no_bits, set_bit};
 
 /// The rows whose values' codes lie in a range.
 pub(super) struct ValueRange<'s> {

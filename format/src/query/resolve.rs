@@ -2,22 +2,17 @@
 
 use std::ops::Range;
 
-use super::{
-    AnswerError, Deadline, Expression, Operand, Predicate, Query,
-    matches::Filter,
-    range::ValueRange,
-    scanned,
-    side::{Atom, Side},
-    union::Union,
-    words::add_words,
-};
-use crate::{
-    entity::Entity,
-    keys::{Index, Terms, keys_of},
-    lists::{ListsFile, Term, any_row_term},
-    render::RenderError,
-    snapshot::{Found, Snapshot},
-};
+use crate::entity::Entity;
+use crate::index::term_lists::{ListsFile, Term, any_row_term};
+use crate::json::render::RenderError;
+use crate::query::clause::{Atom, Side};
+use crate::query::intersection::Filter;
+use crate::query::range::ValueRange;
+use crate::query::union::Union;
+use crate::query::words::add_words;
+use crate::query::{AnswerError, Deadline, Expression, Operand, Predicate, Query, name_scan};
+use crate::schema::keys::{Index, Terms, keys_of};
+use crate::snapshot::{Found, Snapshot};
 
 /// Lists looked at between two looks at the clock.
 const LISTS_PER_LOOK: u64 = 4_096;
@@ -38,7 +33,7 @@ pub(super) fn resolve<'s>(
     if let Index::NamesScanned { entity: named, rows } = expression.index {
         let lists = (snapshot.lists(entity)?, rows);
         let operands = &expression.operands;
-        scanned::add_rows(snapshot, lists, named, operands, deadline, &mut resolving.union)?;
+        name_scan::add_rows(snapshot, lists, named, operands, deadline, &mut resolving.union)?;
         return Ok(resolving.into_side(expression));
     }
     for operand in &expression.operands {

@@ -7,28 +7,25 @@ use std::{fs::File, io, path::Path, sync::Arc};
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 
-use super::{
-    Deadline,
-    groups::common,
-    matches::Filter,
-    range::ValueRange,
-    set::Set,
-    side::{Atom, Side},
-    sorted::{Sort, Sorter},
-    union::Union,
-};
-use crate::{
-    archive::Archive,
-    entity::Entity,
-    file::{Header, Kind},
-    ids::{ColumnsWriter, Ids},
-    integrity::Verifier,
-    keys::{self, Terms, Values},
-    lists::{ListsFile, ListsWriter, Term},
-    map::Map,
-    orders::{Ordered, OrdersFile, OrdersWriter, Parts, Ranked},
-    postings::{CHUNK_ROWS, PostingsBuilder},
-};
+use crate::entity::Entity;
+use crate::index::orders::{Ordered, OrdersFile, OrdersWriter, Parts, Ranked};
+use crate::index::postings::{CHUNK_ROWS, PostingsBuilder};
+use crate::index::term_lists::{ListsFile, ListsWriter, Term};
+use crate::query::Deadline;
+use crate::query::clause::{Atom, Side};
+use crate::query::doc_set::Set;
+use crate::query::groups::common;
+use crate::query::intersection::Filter;
+use crate::query::range::ValueRange;
+use crate::query::sorted_page::{Sort, Sorter};
+use crate::query::union::Union;
+use crate::schema::keys;
+use crate::schema::keys::{Terms, Values};
+use crate::storage::archive::Archive;
+use crate::storage::header::{Header, Kind};
+use crate::storage::ids::{ColumnsWriter, Ids};
+use crate::storage::integrity::Verifier;
+use crate::storage::mmap::Map;
 
 fn open(path: &Path, kind: Kind) -> Archive {
     let map = Map::open(&File::open(path).unwrap()).unwrap();
@@ -276,7 +273,7 @@ impl Table {
         Table { ids, columns, specs, ids_file, orders }
     }
 
-    fn order(&self, number: usize) -> crate::orders::Order<'_> {
+    fn order(&self, number: usize) -> crate::index::orders::Order<'_> {
         self.orders.order(number, &self.specs[number], &self.ids_file).unwrap()
     }
 

@@ -1,15 +1,11 @@
 //! A union of sets under way: small sets become rows, many rows become bits, so that what a question
 //! holds does not grow with the number of sets it names.
 
-use super::{
-    range::ValueRange,
-    set::{no_bits, set_bit},
-    side::Atom,
-};
-use crate::{
-    postings::{CHUNK_ROWS, Postings},
-    render::RenderError,
-};
+use crate::index::postings::{CHUNK_ROWS, Postings};
+use crate::json::render::RenderError;
+use crate::query::clause::Atom;
+use crate::query::doc_set::{no_bits, set_bit};
+use crate::query::range::ValueRange;
 
 /// Lists beyond which small ones are gathered.
 const LISTS_MAX: usize = 8;

@@ -5,11 +5,12 @@ use std::{
     collections::HashMap,
 };
 
-use super::{
-    AnswerError, Deadline,
-    set::{CHUNK_WORDS, Set},
-};
-use crate::{ids::Ids, orders::Order, postings::View, render::RenderError};
+use crate::index::orders::Order;
+use crate::index::postings::View;
+use crate::json::render::RenderError;
+use crate::query::doc_set::{CHUNK_WORDS, Set};
+use crate::query::{AnswerError, Deadline};
+use crate::storage::ids::Ids;
 
 /// Rows of an order read at a time.
 const STRETCH_ROWS: u32 = 4_096;

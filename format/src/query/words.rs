@@ -1,16 +1,18 @@
 //! The rows whose names hold words that begin so.
 
-use super::{AnswerError, Deadline, matches::Filter, set::Set, side::Side, union::Union};
-use crate::{
-    dictionary::Rows,
-    entity::Entity,
-    fold::{WORD_BYTES_MAX, cut_word, fold, has_word},
-    keys::keys_of,
-    record::gather::{Gather, Gathered, Tree},
-    render::RenderError,
-    snapshot::Snapshot,
-    with_record,
-};
+use crate::entity::Entity;
+use crate::index::dictionary::Rows;
+use crate::json::render::RenderError;
+use crate::query::clause::Side;
+use crate::query::doc_set::Set;
+use crate::query::intersection::Filter;
+use crate::query::union::Union;
+use crate::query::{AnswerError, Deadline};
+use crate::record::gather::{Gather, Gathered, Tree};
+use crate::schema::keys::keys_of;
+use crate::snapshot::Snapshot;
+use crate::text::fold::{WORD_BYTES_MAX, cut_word, fold, has_word};
+use crate::with_record;
 
 /// Texts looked at between two looks at the clock.
 const TEXTS_PER_LOOK: u32 = 4_096;

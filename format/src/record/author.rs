@@ -2,13 +2,11 @@
 
 use rkyv::{Archive, Deserialize, Serialize};
 
-use super::{
-    declare::object,
-    schema::{Describe, Schema},
-    shared::*,
-    value::*,
-};
-use crate::render::{Page, Render, RenderError, Shape};
+use crate::json::render::{Page, Render, RenderError, Shape};
+use crate::record::declare::object;
+use crate::record::schema::{Describe, Schema};
+use crate::record::shared::*;
+use crate::record::value::*;
 
 object! {
     /// A person who wrote outputs.

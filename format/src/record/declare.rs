@@ -49,8 +49,8 @@ macro_rules! object {
             }
         }
 
-        impl $crate::record::make::Make for $name {
-            fn make(given: &mut impl $crate::record::make::Given) -> Option<Self> {
+        impl $crate::record::build::Make for $name {
+            fn make(given: &mut impl $crate::record::build::Given) -> Option<Self> {
                 given.object(|given| {
                     Some($name {
                         $($member: $crate::record::declare::make_member!(
@@ -63,7 +63,7 @@ macro_rules! object {
 
             fn absent() -> Option<Self> {
                 Some($name {
-                    $($member: <$type as $crate::record::make::Make>::absent()?,)*
+                    $($member: <$type as $crate::record::build::Make>::absent()?,)*
                 })
             }
         }
@@ -97,11 +97,11 @@ macro_rules! object {
             }
         }
 
-        impl $crate::render::Render for rkyv::Archived<$name> {
+        impl $crate::json::render::Render for rkyv::Archived<$name> {
             fn render(
                 &self,
-                page: &mut $crate::render::Page<'_>,
-            ) -> Result<(), $crate::render::RenderError> {
+                page: &mut $crate::json::render::Page<'_>,
+            ) -> Result<(), $crate::json::render::RenderError> {
                 page.open_object();
                 $(
                     $crate::record::declare::render_member!(
@@ -114,32 +114,32 @@ macro_rules! object {
             }
         }
 
-        impl $crate::select::Select for rkyv::Archived<$name> {
+        impl $crate::json::select::Select for rkyv::Archived<$name> {
             fn part(
                 &self,
-                part: &$crate::select::Part,
-                answering: &mut $crate::select::Answering<'_, '_>,
-            ) -> Result<(), $crate::select::SelectError> {
+                part: &$crate::json::select::Part,
+                answering: &mut $crate::json::select::Answering<'_, '_>,
+            ) -> Result<(), $crate::json::select::SelectError> {
                 let mut at = 0;
                 match part {
-                    $crate::select::Part::Constant(json) => {
+                    $crate::json::select::Part::Constant(json) => {
                         answering.page.out.extend_from_slice(json.as_bytes());
                         return Ok(());
                     }
-                    $crate::select::Part::Member(member, below) => {
+                    $crate::json::select::Part::Member(member, below) => {
                         $(
                             if *member == at {
-                                return $crate::select::Select::select(
+                                return $crate::json::select::Select::select(
                                     &self.$member, below, answering,
                                 );
                             }
                             at += 1;
                         )*
                     }
-                    $crate::select::Part::Flat(member, part) => {
+                    $crate::json::select::Part::Flat(member, part) => {
                         $(
                             if *member == at {
-                                return $crate::select::Select::part(&self.$member, part, answering);
+                                return $crate::json::select::Select::part(&self.$member, part, answering);
                             }
                             at += 1;
                         )*
@@ -147,7 +147,7 @@ macro_rules! object {
                     _ => {}
                 }
                 let _ = at;
-                Err($crate::render::RenderError::Record.into())
+                Err($crate::json::render::RenderError::Record.into())
             }
         }
 
@@ -180,12 +180,12 @@ macro_rules! shown {
 macro_rules! render_member {
     ([] $value:expr, $page:ident, $key:expr) => {
         $page.key($key);
-        $crate::render::Render::render(&$value, $page)?;
+        $crate::json::render::Render::render(&$value, $page)?;
     };
     ([single] $value:expr, $page:ident, $key:expr) => {
-        if $page.shape() == $crate::render::Shape::Single {
+        if $page.shape() == $crate::json::render::Shape::Single {
             $page.key($key);
-            $crate::render::Render::render(&$value, $page)?;
+            $crate::json::render::Render::render(&$value, $page)?;
         }
     };
     ([flat] $value:expr, $page:ident, $key:expr) => {
@@ -195,12 +195,12 @@ macro_rules! render_member {
 
 macro_rules! make_member {
     ([flat] $type:ty, $given:ident, $name:expr) => {
-        <$type as $crate::record::make::Make>::make($given)
+        <$type as $crate::record::build::Make>::make($given)
     };
     ([$(single)?] $type:ty, $given:ident, $name:expr) => {
         $given
-            .member($name, |given| <$type as $crate::record::make::Make>::make(given))
-            .or_else(<$type as $crate::record::make::Make>::absent)
+            .member($name, |given| <$type as $crate::record::build::Make>::make(given))
+            .or_else(<$type as $crate::record::build::Make>::absent)
     };
 }
 

@@ -10,17 +10,17 @@ use rkyv::{
     vec::ArchivedVec,
 };
 
-use super::{
+use crate::entity::Entity;
+use crate::record::schema::{Object, Schema, Shown};
+use crate::record::value::{
+    ArchivedAnyRef, ArchivedCode, ArchivedCold, ArchivedDate, ArchivedId, ArchivedJson,
+    ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
+    ArchivedUtcTimestamp, NO_CODE, entity,
+};
+use crate::record::{
     ArchivedAuthorOrcid, ArchivedHostName, ArchivedSourceKind, ArchivedVenueMetrics,
     ArchivedYearPrices,
-    schema::{Object, Schema, Shown},
-    value::{
-        ArchivedAnyRef, ArchivedCode, ArchivedCold, ArchivedDate, ArchivedId, ArchivedJson,
-        ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
-        ArchivedUtcTimestamp, NO_CODE, entity,
-    },
 };
-use crate::entity::Entity;
 
 /// One value at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -256,8 +256,8 @@ mod tests {
     fn a_path_is_found_in_the_declarations() {
         let check = |entity: Entity, path: &str, expected: Option<(&str, bool, Part)>| {
             let found = find(&schema_of(entity), path);
-            let found =
-                found.map(|end| (crate::layout::name_of(&end.schema), end.is_many, end.part));
+            let found = found
+                .map(|end| (crate::schema::layout::name_of(&end.schema), end.is_many, end.part));
             let expected = expected.map(|(name, many, part)| (name.to_string(), many, part));
             assert_eq!(found, expected, "{entity} {path}");
         };

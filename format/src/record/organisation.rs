@@ -1,6 +1,8 @@
 //! Institutions, publishers and funders, and the reference list of institution types.
 
-use super::{declare::object, shared::*, value::*};
+use crate::record::declare::object;
+use crate::record::shared::*;
+use crate::record::value::*;
 
 object! {
     /// An institution.

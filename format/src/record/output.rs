@@ -1,11 +1,9 @@
 //! The output (work) record.
 
-use super::{
-    declare::object,
-    shared::*,
-    source::{SourceKind, VenueMetrics},
-    value::*,
-};
+use crate::record::declare::object;
+use crate::record::shared::*;
+use crate::record::source::{SourceKind, VenueMetrics};
+use crate::record::value::*;
 
 object! {
     /// A scholarly work.

@@ -2,7 +2,7 @@
 
 use crate::entity::Entity;
 
-use super::value::Table;
+use crate::record::value::Table;
 
 /// The shape of one member's value.
 #[derive(Clone, Debug)]

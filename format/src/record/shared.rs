@@ -1,10 +1,8 @@
 //! Objects that several kinds of record hold.
 
-use super::{
-    declare::object,
-    value::{AnyRef, Code, Named, Ref, Table},
-};
 use crate::entity::Entity;
+use crate::record::declare::object;
+use crate::record::value::{AnyRef, Code, Named, Ref, Table};
 
 pub(super) const AUTHOR: u8 = Entity::Author as u8;
 pub(super) const DOMAIN: u8 = Entity::Domain as u8;

@@ -2,19 +2,15 @@
 
 use rkyv::{Archive, Deserialize, Serialize};
 
-use super::{
-    declare::object,
-    schema::{Describe, Schema},
-    shared::*,
-    value::*,
-};
-use crate::{
-    entity::Entity,
-    json,
-    render::{Page, Render, RenderError, Shape},
-    select::{Answering, Part, Select, SelectError, Selection},
-    snapshot::Snapshot,
-};
+use crate::entity::Entity;
+use crate::json::render::{Page, Render, RenderError, Shape};
+use crate::json::select::{Answering, Part, Select, SelectError, Selection};
+use crate::record::declare::object;
+use crate::record::schema::{Describe, Schema};
+use crate::record::shared::*;
+use crate::record::value::*;
+use crate::snapshot::Snapshot;
+use crate::text::json;
 
 object! {
     /// A journal, repository or other venue.

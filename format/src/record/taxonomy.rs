@@ -1,6 +1,8 @@
 //! The taxonomy: domain > field > subfield > topic.
 
-use super::{declare::object, shared::*, value::*};
+use crate::record::declare::object;
+use crate::record::shared::*;
+use crate::record::value::*;
 
 object! {
     /// A topic, a leaf of the taxonomy.

@@ -11,13 +11,11 @@ use rkyv::{
     vec::ArchivedVec,
 };
 
-use crate::{
-    entity::{Entity, NO_ID},
-    json,
-    render::{Page, Render, RenderError},
-};
+use crate::entity::{Entity, NO_ID};
+use crate::json::render::{Page, Render, RenderError};
+use crate::text::json;
 
-use super::schema::{Describe, Schema};
+use crate::record::schema::{Describe, Schema};
 
 /// The first number of a [`Table`]; below it a kind of mention is an [`Entity`].
 pub const TABLE_FIRST: u8 = 64;

@@ -11,28 +11,27 @@ use std::{
 
 use blake3::Hash;
 
-use super::{
-    Mapped, STRINGS_PREFIX_BYTES, Snapshot, Store, Suppressed, archive_path, archives, hold::hold,
+use crate::entity::Entity;
+use crate::index::dictionary::Dictionary;
+use crate::index::orders::OrdersFile;
+use crate::index::prefix_stats::Prefixes;
+use crate::index::term_lists::ListsFile;
+use crate::json::render::RenderError;
+use crate::schema::keys::{Terms, keys_of};
+use crate::snapshot::lock::hold;
+use crate::snapshot::{
+    Mapped, STRINGS_PREFIX_BYTES, Snapshot, Store, Suppressed, archive_path, archives,
 };
-use crate::{
-    archive::{Archive, ArchiveError},
-    blobs::Blobs,
-    dictionary::Dictionary,
-    entity::Entity,
-    file::{FORMAT_VERSION, Kind},
-    ids::{Ids, Redirects},
-    integrity::Verifier,
-    keys::{Terms, keys_of},
-    lists::ListsFile,
-    manifest::{
-        Counts, FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, ManifestError, REPORT,
-        SourceParts,
-    },
-    map::{Hold, Map},
-    orders::OrdersFile,
-    prefixes::Prefixes,
-    render::RenderError,
+use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::blobs::Blobs;
+use crate::storage::header::{FORMAT_VERSION, Kind};
+use crate::storage::ids::{Ids, Redirects};
+use crate::storage::integrity::Verifier;
+use crate::storage::manifest::{
+    Counts, FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, ManifestError, REPORT,
+    SourceParts,
 };
+use crate::storage::mmap::{Hold, Map};
 
 /// Why a snapshot was refused.
 #[derive(Debug, thiserror::Error)]

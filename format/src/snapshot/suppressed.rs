@@ -7,18 +7,16 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Found, Snapshot};
-use crate::{
-    autocomplete::answer_without,
-    entity::Entity,
-    fold::{fold, words},
-    keys::keys_of,
-    prefixes::PrefixAnswer,
-    query::{AnswerError, Library},
-    record::gather::Gathered,
-    render::RenderError,
-    suppression::Suppression,
-};
+use crate::autocomplete::answer_without;
+use crate::entity::Entity;
+use crate::index::prefix_stats::PrefixAnswer;
+use crate::json::render::RenderError;
+use crate::query::{AnswerError, Library};
+use crate::record::gather::Gathered;
+use crate::schema::keys::keys_of;
+use crate::snapshot::suppression_list::Suppression;
+use crate::snapshot::{Found, Snapshot};
+use crate::text::fold::{fold, words};
 
 /// What is withheld of a snapshot, by entity; nothing, to begin with.
 #[derive(Clone, Default)]

@@ -4,22 +4,19 @@ use std::{fs::File, io};
 
 use blake3::Hash;
 
-use super::{
-    Cause, Found, OpenError, Snapshot, archive_path,
-    open::{check_hash, open_regular, refuse},
-};
-use crate::{
-    autocomplete::NamePart,
-    dictionary::BLOCK_ROWS_MAX,
-    entity::{Entity, NO_ID},
-    file::Kind,
-    fold::{WORD_BYTES_MAX, shared_bytes},
-    keys::{Terms, keys_of},
-    lists::Term,
-    record::{self, ArchivedRecord},
-    render::{Page, RenderError, Shape},
-    verify::{Fault, RowSet, demand},
-};
+use crate::autocomplete::NamePart;
+use crate::entity::{Entity, NO_ID};
+use crate::index::check::{Fault, RowSet, demand};
+use crate::index::dictionary::BLOCK_ROWS_MAX;
+use crate::index::term_lists::Term;
+use crate::json::render::{Page, RenderError, Shape};
+use crate::record;
+use crate::record::ArchivedRecord;
+use crate::schema::keys::{Terms, keys_of};
+use crate::snapshot::open::{check_hash, open_regular, refuse};
+use crate::snapshot::{Cause, Found, OpenError, Snapshot, archive_path};
+use crate::storage::header::Kind;
+use crate::text::fold::{WORD_BYTES_MAX, shared_bytes};
 
 impl Snapshot {
     /// Reads every byte of every file, and every record, list, order and word, against every promise

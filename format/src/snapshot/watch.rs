@@ -1,18 +1,17 @@
 //! What becomes of a snapshot's files while it is open: what of them is verified, and whether they are
 //! still what they were.
 
-use super::{Cause, OpenError, Snapshot};
-use crate::{
-    archive::Archive,
-    blobs::Blobs,
-    dictionary::Dictionary,
-    integrity::Fault,
-    lists::ListsFile,
-    manifest::HASHES,
-    map::{self, Change, Map},
-    orders::OrdersFile,
-    prefixes::Prefixes,
-};
+use crate::index::dictionary::Dictionary;
+use crate::index::orders::OrdersFile;
+use crate::index::prefix_stats::Prefixes;
+use crate::index::term_lists::ListsFile;
+use crate::snapshot::{Cause, OpenError, Snapshot};
+use crate::storage::archive::Archive;
+use crate::storage::blobs::Blobs;
+use crate::storage::integrity::Fault;
+use crate::storage::manifest::HASHES;
+use crate::storage::mmap;
+use crate::storage::mmap::{Change, Map};
 
 impl Snapshot {
     /// Every archive it has open.
@@ -42,10 +41,10 @@ impl Snapshot {
     /// The first of its files that could not be read since it was opened; `None` where all could. Nothing
     /// that was read of it since then means anything.
     ///
-    /// It is so only in a process that [outlives faults](map::survive_faults). Cost: a look at one number
+    /// It is so only in a process that [outlives faults](mmap::survive_faults). Cost: a look at one number
     /// for as long as there was none in any file of any snapshot, then at one for each file.
     pub fn fault(&self) -> Option<Fault> {
-        if map::faults() == 0 {
+        if mmap::faults() == 0 {
             return None;
         }
         self.files().find_map(|(file, map)| {

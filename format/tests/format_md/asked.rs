@@ -5,11 +5,9 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::{
-    entity::Entity,
-    keys::keys_of,
-    orders::{ordered_integer, ordered_number},
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::index::orders::{ordered_integer, ordered_number};
+use pinakes_format::schema::keys::keys_of;
 
 use crate::{
     document::Document,

@@ -5,12 +5,10 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::{
-    entity::Entity,
-    file::{Header, Kind},
-    fold::{fold, words},
-    prefixes::{BEST_MAX, PrefixAnswer, PrefixesWriter, Tier},
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::index::prefix_stats::{BEST_MAX, PrefixAnswer, PrefixesWriter, Tier};
+use pinakes_format::storage::header::{Header, Kind};
+use pinakes_format::text::fold::{fold, words};
 
 use crate::{
     document::Document,

@@ -2,16 +2,16 @@
 
 use std::{fmt::Write, path::Path};
 
-use pinakes_format::{
-    cold::{DICTIONARY, POOL_BYTES_MAX},
-    entity::{Entity, ID_MAX, NO_ID},
-    file::{FORMAT_VERSION, HEADER_BYTES, Kind, LAYOUT, MAGIC},
-    integrity::{CHUNK_BYTES, RUN_VALUES, VALUE_BYTES, level_lengths},
-    layout::{describe, describe_keys, schema_hash},
-    manifest::{ID_DIGITS, MANIFEST_BYTES_MAX},
-    publication::{PUBLICATION_VERSION, Publication, PublishedObjects, PublishedSnapshot},
-    record::value::{NO_CODE, TABLE_FIRST, TABLE_NAMES, Table},
-    snapshot::{STRINGS_PREFIX_BYTES, archives},
+use pinakes_format::entity::{Entity, ID_MAX, NO_ID};
+use pinakes_format::record::value::{NO_CODE, TABLE_FIRST, TABLE_NAMES, Table};
+use pinakes_format::schema::layout::{describe, describe_keys, schema_hash};
+use pinakes_format::snapshot::{STRINGS_PREFIX_BYTES, archives};
+use pinakes_format::storage::header::{FORMAT_VERSION, HEADER_BYTES, Kind, LAYOUT, MAGIC};
+use pinakes_format::storage::integrity::{CHUNK_BYTES, RUN_VALUES, VALUE_BYTES, level_lengths};
+use pinakes_format::storage::long_text::{DICTIONARY, POOL_BYTES_MAX};
+use pinakes_format::storage::manifest::{ID_DIGITS, MANIFEST_BYTES_MAX};
+use pinakes_format::storage::publication::{
+    PUBLICATION_VERSION, Publication, PublishedObjects, PublishedSnapshot,
 };
 
 use crate::{document::Document, dumps};

@@ -2,9 +2,9 @@
 
 use std::{fmt::Write, path::Path};
 
-use pinakes_format::{
-    file::HEADER_BYTES, record::value::TABLE_NAMES, snapshot::STRINGS_PREFIX_BYTES,
-};
+use pinakes_format::record::value::TABLE_NAMES;
+use pinakes_format::snapshot::STRINGS_PREFIX_BYTES;
+use pinakes_format::storage::header::HEADER_BYTES;
 
 use crate::{
     document::Document,

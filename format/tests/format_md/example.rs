@@ -2,18 +2,18 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use pinakes_format::{
-    blobs::BlobsWriter,
-    cold::Deflater,
-    entity::{Entity, NO_ID},
-    file::{FORMAT_VERSION, FileWriter, Header, Kind, Written, append_levels},
-    ids::ColumnsWriter,
-    manifest::{Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts},
-    record::{
-        Authorship, Domain, Output, Record, Topic, TopicIds, archive,
-        value::{Code, Cold, Date, Id, ParentRef, Ref, Timestamp},
-    },
-    snapshot::{Snapshot, archive_path, archives},
+use pinakes_format::entity::{Entity, NO_ID};
+use pinakes_format::record::value::{Code, Cold, Date, Id, ParentRef, Ref, Timestamp};
+use pinakes_format::record::{Authorship, Domain, Output, Record, Topic, TopicIds, archive};
+use pinakes_format::snapshot::{Snapshot, archive_path, archives};
+use pinakes_format::storage::blobs::BlobsWriter;
+use pinakes_format::storage::header::{
+    FORMAT_VERSION, FileWriter, Header, Kind, Written, append_levels,
+};
+use pinakes_format::storage::ids::ColumnsWriter;
+use pinakes_format::storage::long_text::Deflater;
+use pinakes_format::storage::manifest::{
+    Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts,
 };
 
 use crate::index;

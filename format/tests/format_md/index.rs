@@ -5,21 +5,22 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::{
-    autocomplete::NamePart,
-    dictionary::{DictionaryWriter, TextRows},
-    entity::{Entity, NO_ID},
-    file::{Header, Kind, Written},
-    fold::{fold, words},
-    keys::{self, Terms, Values, keys_of},
-    lists::{ListsWriter, Term, any_row_term, integer_term, text_term},
-    orders::{Ordered, OrdersWriter, Parts, Ranked, ordered_integer, ordered_number},
-    postings::PostingsBuilder,
-    prefixes::PrefixesWriter,
-    record::gather::{Gather, Gathered, Part, Tree},
-    snapshot::Snapshot,
-    with_record,
+use pinakes_format::autocomplete::NamePart;
+use pinakes_format::entity::{Entity, NO_ID};
+use pinakes_format::index::dictionary::{DictionaryWriter, TextRows};
+use pinakes_format::index::orders::{
+    Ordered, OrdersWriter, Parts, Ranked, ordered_integer, ordered_number,
 };
+use pinakes_format::index::postings::PostingsBuilder;
+use pinakes_format::index::prefix_stats::PrefixesWriter;
+use pinakes_format::index::term_lists::{ListsWriter, Term, any_row_term, integer_term, text_term};
+use pinakes_format::record::gather::{Gather, Gathered, Part, Tree};
+use pinakes_format::schema::keys;
+use pinakes_format::schema::keys::{Terms, Values, keys_of};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::header::{Header, Kind, Written};
+use pinakes_format::text::fold::{fold, words};
+use pinakes_format::with_record;
 
 /// What a row is ordered by: a number, or a text's folded form and its bytes.
 pub type Value = (u64, String, String);

@@ -1,14 +1,14 @@
 //! Arguments of the fields that find records, read as REST reads its parameters.
 
-use pinakes_format::{entity::Entity, query::Query};
+use pinakes_format::entity::Entity;
+use pinakes_format::query::Query;
 
-use super::error::Error;
-use crate::{
-    completion::{self, Refused},
-    handlers::{MISSING, UNPREFIXED, entities_completed},
-    query::{CURRENT, read},
-    reply::M1,
-};
+use crate::api::autocomplete_query;
+use crate::api::autocomplete_query::Refused;
+use crate::api::handlers::{MISSING, UNPREFIXED, entities_completed};
+use crate::api::list_query::{CURRENT, read};
+use crate::graphql::error::Error;
+use crate::http::reply::M1;
 
 /// The question of a list, as REST would ask it by the same parameters.
 ///
@@ -26,7 +26,7 @@ pub fn query(entity: Entity, given: Vec<(&'static str, String)>) -> Result<Query
 ///
 /// What REST would refuse.
 pub fn completion(text: &str, entity_type: Option<&str>) -> Result<Vec<Entity>, Error> {
-    completion::check(text).map_err(|refused| match refused {
+    autocomplete_query::check(text).map_err(|refused| match refused {
         Refused::Missing => Error::new(MISSING),
         Refused::Wrong(details) => Error::new(M1).with(details),
     })?;

@@ -15,7 +15,8 @@ use apollo_compiler::{
     validation::Valid,
 };
 
-use super::error::{self, Error};
+use crate::graphql::error;
+use crate::graphql::error::Error;
 
 /// Tokens of a text, white space among them. Of the texts that `make bench` holds against it the
 /// dearest, braces alone, took 2.9 ms to refuse at 4,000 tokens.

@@ -8,8 +8,9 @@ use apollo_compiler::{
 };
 use serde::Serialize;
 
-use super::trail::Step;
-use crate::{parameters::Detail, path::cut};
+use crate::graphql::error_path::Step;
+use crate::http::parameters::Detail;
+use crate::http::path::cut;
 
 /// What is told of a question that cannot be asked; the first errors are what a reader needs.
 const ERRORS_MAX: usize = 3;

@@ -2,7 +2,7 @@
 
 use pinakes_format::entity::{Entity, Facts};
 
-use crate::query::arguments;
+use crate::api::list_query::arguments;
 
 /// A field of an object type.
 pub struct Field {

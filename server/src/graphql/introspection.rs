@@ -13,13 +13,11 @@ use apollo_compiler::{
     schema::Implementers,
     validation::Valid,
 };
-use pinakes_format::{
-    json,
-    render::Page,
-    select::{Beyond, SelectError},
-};
+use pinakes_format::json::render::Page;
+use pinakes_format::json::select::{Beyond, SelectError};
+use pinakes_format::text::json;
 
-use super::document::Asked;
+use crate::graphql::document::Asked;
 
 /// Everything, with a type's name and what it wraps wherever a type stands.
 const EVERYTHING: &str = r"

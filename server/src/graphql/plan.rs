@@ -5,21 +5,18 @@
 //! that and 1. Of a member that is a list of references one is counted, as how many there are is
 //! not known before the record is read; they are counted then.
 
-use pinakes_format::{
-    autocomplete::RESULTS_MAX,
-    entity::Entity,
-    query::Query,
-    select::{Part, Selected, Selection},
-};
+use pinakes_format::autocomplete::RESULTS_MAX;
+use pinakes_format::entity::Entity;
+use pinakes_format::json::select::{Part, Selected, Selection};
+use pinakes_format::query::Query;
 
-use super::{
-    arguments,
-    document::{Asked, Document},
-    error::Error,
-    field::Way,
-    types::Types,
-};
-use crate::{body::BODY_BYTES_MAX, query};
+use crate::api::list_query;
+use crate::graphql::arguments;
+use crate::graphql::document::{Asked, Document};
+use crate::graphql::error::Error;
+use crate::graphql::field::Way;
+use crate::graphql::types::Types;
+use crate::http::body::BODY_BYTES_MAX;
 
 /// Bytes that the arguments of a document may come to: as many as its body may have.
 const ARGUMENT_BYTES_MAX: usize = BODY_BYTES_MAX;
@@ -32,8 +29,6 @@ pub struct Plan<'d> {
     pub roots: Vec<Root<'d>>,
     /// The lists that are asked for, anywhere, or why they are `null`.
     pub lists: Vec<Result<List, Error>>,
-    /// Records that may be read: what the plan was found to cost.
-    pub records: u64,
 }
 
 /// A field of the answer.
@@ -127,7 +122,7 @@ pub fn plan<'d>(
         );
         return Err(vec![Error::new(message)]);
     }
-    Ok(Plan { roots, lists: planner.lists, records })
+    Ok(Plan { roots, lists: planner.lists })
 }
 
 struct Planner<'d, 't> {
@@ -221,7 +216,7 @@ impl<'d> Planner<'d, '_> {
         asked: &'d Asked<'d>,
     ) -> Result<(usize, u64), Error> {
         let mut given = Vec::new();
-        for (name, ..) in query::arguments(entity) {
+        for (name, ..) in list_query::arguments(entity) {
             given.extend(self.argument(asked, name)?.map(|value| (name, value)));
         }
         let query = match arguments::query(entity, given) {

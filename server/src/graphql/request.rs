@@ -7,8 +7,9 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 
-use super::document::Asking;
-use crate::{parameters::Detail, reply::Reply};
+use crate::graphql::document::Asking;
+use crate::http::parameters::Detail;
+use crate::http::reply::Reply;
 
 const JSON: &str = "application/json";
 /// What GraphQL over HTTP calls an answer of its own.

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{field::Field, types::Types};
+use crate::graphql::field::Field;
+use crate::graphql::types::Types;
 
 /// What stands before the object types.
 const SCALARS: &str = r#""A whole number of at most 53 bits, as JSON writes it."

@@ -6,15 +6,11 @@
 
 use std::collections::HashMap;
 
-use pinakes_format::{
-    entity::{CATALOG, Entity, Facts, REVERSE_LISTS},
-    record::{
-        schema::{self, Schema, Shown},
-        schema_of,
-    },
-};
+use pinakes_format::entity::{CATALOG, Entity, Facts, REVERSE_LISTS};
+use pinakes_format::record::schema::{Schema, Shown};
+use pinakes_format::record::{schema, schema_of};
 
-use super::field::{
+use crate::graphql::field::{
     Argument, Field, Way, bang, by_id, flat, id_type, list, meta_field, page_fields, plain,
 };
 

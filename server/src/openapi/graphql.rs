@@ -4,12 +4,10 @@ use http::StatusCode;
 use pinakes_format::entity::CATALOG;
 use serde_json_bytes::Value;
 
-use super::{
-    paths::responses,
-    responses::headers,
-    schemas::{Schemas, schema_at},
-    service::GRAPHQL,
-};
+use crate::openapi::paths::responses;
+use crate::openapi::responses::headers;
+use crate::openapi::schemas::{Schemas, schema_at};
+use crate::openapi::service::GRAPHQL;
 
 /// The media type GraphQL has of its own.
 const OWN: &str = "application/graphql-response+json";

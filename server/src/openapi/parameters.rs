@@ -1,17 +1,15 @@
 //! The parameters of lists and of autocomplete, worked out from what reads them.
 
-use pinakes_format::{
-    keys::{Index, Keys},
-    query::{PAGE_SIZE_DEFAULT, PAGE_SIZES},
-};
+use pinakes_format::query::{PAGE_SIZE_DEFAULT, PAGE_SIZES};
+use pinakes_format::schema::keys::{Index, Keys};
 use serde_json_bytes::{ByteString, Map, Value};
 
-use super::{patterns, samples::Sample};
-use crate::{
-    completion::TEXT_BYTES_MAX,
-    legacy::{self, PAGE_ROWS_MAX, SORTS},
-    query::{self, Dialect, PAGE_MAX, Parameter, parameters},
-};
+use crate::api::autocomplete_query::TEXT_BYTES_MAX;
+use crate::api::legacy::{PAGE_ROWS_MAX, SORTS};
+use crate::api::list_query::{Dialect, PAGE_MAX, Parameter, parameters};
+use crate::api::{legacy, list_query};
+use crate::openapi::patterns;
+use crate::openapi::samples::Sample;
 
 /// What a filter is, before its keys.
 const FILTER: &str = "What must hold of a record: expressions `key:value` with commas between them, \
@@ -36,7 +34,7 @@ pub struct Described {
 
 /// The lists of the interface.
 pub const CURRENT: Described = Described {
-    dialect: &query::CURRENT,
+    dialect: &list_query::CURRENT,
     per_page: || json!({ "type": "integer", "enum": (&PAGE_SIZES[..]), "default": PAGE_SIZE_DEFAULT }),
     sort: |keys| {
         let doc = format!("{SORT}\n\n{}", keys_by_kind(keys, |key| key.sort.is_some()));
@@ -183,7 +181,10 @@ fn in_query<const N: usize>(
 }
 
 /// Names of keys, a line for each kind of value.
-fn keys_by_kind(keys: &Keys, is_meant: impl Fn(&pinakes_format::keys::Key) -> bool) -> String {
+fn keys_by_kind(
+    keys: &Keys,
+    is_meant: impl Fn(&pinakes_format::schema::keys::Key) -> bool,
+) -> String {
     let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
     for key in keys.keys.iter().filter(|key| is_meant(key)) {
         let name = format!("`{}`", key.name);

@@ -1,24 +1,19 @@
 //! The paths there are, and what each answers.
 
 use http::StatusCode;
-use pinakes_format::{
-    entity::{CATALOG, Entity, Facts, Spelling},
-    keys::{keys_of, keys_of_older},
-    older::{OLDER, Older},
-    render::{RenderError, Shape},
-    snapshot::Snapshot,
-};
+use pinakes_format::entity::{CATALOG, Entity, Facts, Spelling};
+use pinakes_format::json::legacy::{OLDER, Older};
+use pinakes_format::json::render::{RenderError, Shape};
+use pinakes_format::schema::keys::{keys_of, keys_of_older};
+use pinakes_format::snapshot::Snapshot;
 use serde_json_bytes::{ByteString, Map, Value};
 
-use super::{
-    graphql,
-    parameters::{self, completed, in_path},
-    responses::{ANYWHERE, KEPT, headers, response_at},
-    samples::Sample,
-    schemas::{Schemas, object, older_id, own_id, schema_at, word},
-    service,
-};
-use crate::handlers;
+use crate::api::handlers;
+use crate::openapi::parameters::{completed, in_path};
+use crate::openapi::responses::{ANYWHERE, KEPT, headers, response_at};
+use crate::openapi::samples::Sample;
+use crate::openapi::schemas::{Schemas, object, older_id, own_id, schema_at, word};
+use crate::openapi::{graphql, parameters, service};
 
 const JSON: &str = "application/json";
 

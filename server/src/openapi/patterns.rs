@@ -3,11 +3,9 @@
 //! A text that one of these matches is taken, but for the bounds that no expression can count: so many
 //! expressions, alternatives and bytes. They follow the readers in [`pinakes_format::query`].
 
-use pinakes_format::{
-    entity::{Entity, Spelling},
-    keys::{Bound, Key, Keys, Kind},
-    query::SORT_KEYS_MAX,
-};
+use pinakes_format::entity::{Entity, Spelling};
+use pinakes_format::query::SORT_KEYS_MAX;
+use pinakes_format::schema::keys::{Bound, Key, Keys, Kind};
 
 /// What an identifier's number looks like: nineteen digits at most.
 const NUMBER: &str = "(?:0|[1-9][0-9]{0,18})";
@@ -141,7 +139,8 @@ fn compared(kind: Kind) -> Option<String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use fancy_regex::Regex;
-    use pinakes_format::{older::OLDER, query::Query};
+    use pinakes_format::json::legacy::OLDER;
+    use pinakes_format::query::Query;
 
     use super::*;
 
@@ -310,7 +309,7 @@ mod tests {
             ("a\u{0}", false),
         ] {
             assert_eq!(pattern.is_match(text).unwrap(), expected, "{text:?}");
-            let is_taken = crate::completion::check(text).is_ok();
+            let is_taken = crate::api::autocomplete_query::check(text).is_ok();
             assert_eq!(is_taken, expected, "{text:?}");
         }
     }

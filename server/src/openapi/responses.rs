@@ -3,12 +3,10 @@
 use http::StatusCode;
 use serde_json_bytes::{ByteString, Map, Value};
 
-use super::schemas::{object, schema_at};
-use crate::{
-    gate::LIMIT_HEADERS,
-    handlers::{MISSING, UNPREFIXED},
-    reply::M1,
-};
+use crate::admission::gate::LIMIT_HEADERS;
+use crate::api::handlers::{MISSING, UNPREFIXED};
+use crate::http::reply::M1;
+use crate::openapi::schemas::{object, schema_at};
 
 /// A header: its name, its type, what it is, and whether replies that may have it always do.
 type Header = (&'static str, &'static str, &'static str, bool);

@@ -1,13 +1,11 @@
 //! What examples are made of: the first record of each list, so that they are true of the snapshot that
 //! is served.
 
-use pinakes_format::{
-    entity::{Entity, NO_ID, Spelling},
-    fold::fold,
-    keys::Keys,
-    render::RenderError,
-    snapshot::Snapshot,
-};
+use pinakes_format::entity::{Entity, NO_ID, Spelling};
+use pinakes_format::json::render::RenderError;
+use pinakes_format::schema::keys::Keys;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::text::fold::fold;
 
 /// What is known of a list's first record; nothing where the list is empty.
 #[derive(Clone, Debug, Default)]

@@ -1,18 +1,14 @@
 //! The schemas of records, worked out from their declarations: a member added there appears here.
 
-use pinakes_format::{
-    entity::{Entity, ID_MAX, Spelling},
-    older::Older,
-    record::{
-        schema::{Member, Object, Schema, Shown},
-        schema_of,
-        value::Table,
-    },
-    render::Shape,
-};
+use pinakes_format::entity::{Entity, ID_MAX, Spelling};
+use pinakes_format::json::legacy::Older;
+use pinakes_format::json::render::Shape;
+use pinakes_format::record::schema::{Member, Object, Schema, Shown};
+use pinakes_format::record::schema_of;
+use pinakes_format::record::value::Table;
 use serde_json_bytes::{ByteString, Map, Value};
 
-use super::patterns;
+use crate::openapi::patterns;
 
 /// The largest integer that every reader of JSON holds exactly.
 const INTEGER_MAX: i64 = (1 << 53) - 1;

@@ -4,12 +4,10 @@ use http::StatusCode;
 use pinakes_format::entity::CATALOG;
 use serde_json_bytes::{ByteString, Map, Value};
 
-use super::{
-    paths::{Reading, completed_entities, content, page, page_meta},
-    responses::KEPT,
-    schemas::{Schemas, described, object, or_null, schema_at},
-};
-use crate::trouble::Trouble;
+use crate::openapi::paths::{Reading, completed_entities, content, page, page_meta};
+use crate::openapi::responses::KEPT;
+use crate::openapi::schemas::{Schemas, described, object, or_null, schema_at};
+use crate::snapshots::health::Trouble;
 
 /// The chapter of GraphQL.
 pub const GRAPHQL: &str = "GraphQL";

@@ -10,20 +10,12 @@ use http::{
     HeaderMap,
     header::{ACCEPT_ENCODING, IF_NONE_MATCH},
 };
-use pinakes_format::{
-    autocomplete::{ENTITIES, autocomplete, render},
-    entity::{CATALOG, Facts},
-    query::Deadline,
-    render::{Page, Shape},
-    snapshot::Snapshot,
-};
-use pinakes_server::{
-    coding::{
-        Accepted, Coding,
-        encode::{CODED_BYTES_MIN, encode_at, level},
-    },
-    reply::Stamp,
-};
+use pinakes_format::autocomplete::{ENTITIES, autocomplete, render};
+use pinakes_format::entity::{CATALOG, Facts};
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::query::Deadline;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_server::parts::{Accepted, CODED_BYTES_MIN, Coding, Stamp, encode_at, level};
 
 use crate::Result;
 

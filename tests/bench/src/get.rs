@@ -2,7 +2,8 @@
 
 use std::{path::Path, time::Instant};
 
-use pinakes_format::{entity::Entity, snapshot::Snapshot};
+use pinakes_format::entity::Entity;
+use pinakes_format::snapshot::Snapshot;
 
 use crate::{
     Result,

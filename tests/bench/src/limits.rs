@@ -5,12 +5,8 @@ use std::{net::IpAddr, time::Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, request::Parts};
-use pinakes_server::{
-    client::{Clients, ForwardedBy},
-    gate::{Gate, Peer},
-    limits::{Counters, Limits, System},
-    metrics::traffic::Traffic,
-    routes::{self, template::Template},
+use pinakes_server::parts::{
+    Clients, Counters, ForwardedBy, Gate, Limits, Peer, System, Template, Traffic, find,
 };
 
 use crate::{Result, process::anonymous_bytes};
@@ -60,7 +56,7 @@ pub fn run() -> Result<()> {
 /// What is counted of each request for whoever watches: by one thread, and by two at the same places.
 fn watching() -> Result<()> {
     let traffic = Traffic::new();
-    let route = Template::of(routes::find("/outputs/HX_W2741809807"));
+    let route = Template::of(find("/outputs/HX_W2741809807"));
     let mut response = http::Response::new(Bytes::from_static(b"{}"));
     for name in
         ["content-type", "etag", "vary", "cache-control", "x-snapshot-id", "content-encoding"]

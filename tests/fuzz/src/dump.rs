@@ -6,14 +6,10 @@ use std::{
     sync::LazyLock,
 };
 
-use pinakes_compiler::{
-    compile::compile as compile_parts,
-    error::Error,
-    input::{self, Demands},
-    link::{link, publish},
-    output::{check_out, remove_tree},
-    progress::Progress,
-    reading::Reading,
+use pinakes_compiler::Error;
+use pinakes_compiler::stages::{
+    Demands, Progress, Reading, check_out, compile as compile_parts, find, link, publish,
+    remove_tree,
 };
 use tempfile::TempDir;
 
@@ -62,7 +58,7 @@ fn is_linked(files: &[(&str, &[u8])]) -> bool {
 }
 
 fn attempt(dump: &Path, folder: &Path, is_linked: bool) -> Result<(), Error> {
-    let inputs = input::find(&[dump], Demands::default())?;
+    let inputs = find(&[dump], Demands::default())?;
     let reading = Reading { inflated_bytes_max: INFLATED_BYTES_MAX, ..Reading::default() };
     let stage = compile_parts(inputs.parts, &folder.join("objects"), &reading, Progress::Quiet)?;
     for part in &stage.parts {

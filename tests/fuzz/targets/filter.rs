@@ -5,10 +5,8 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use pinakes_format::{
-    query::{Answer, Deadline, Expression, Query},
-    snapshot::Snapshot,
-};
+use pinakes_format::query::{Answer, Deadline, Expression, Query};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_fuzz::entity_and_text;
 
 static SNAPSHOT: LazyLock<Snapshot> =

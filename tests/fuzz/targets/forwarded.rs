@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use pinakes_server::client::{Clients, ForwardedBy};
+use pinakes_server::parts::{Clients, ForwardedBy};
 
 const PEERS: [&str; 4] = ["10.0.0.1", "2001:db8:1::7", "::ffff:10.0.0.1", "192.0.2.1"];
 const HEADERS: [(ForwardedBy, &str); 2] =

@@ -2,15 +2,6 @@
 
 #![no_main]
 
-#[allow(dead_code, reason = "shared with the tests")]
-#[path = "../../tests/http/client.rs"]
-mod client;
-#[path = "../../tests/mutated/judge.rs"]
-mod judge;
-#[allow(dead_code, reason = "shared with the tests")]
-#[path = "../../tests/mutated/serving.rs"]
-mod serving;
-
 use std::{
     cell::RefCell,
     net::{IpAddr, Ipv4Addr},
@@ -19,8 +10,8 @@ use std::{
 use libfuzzer_sys::fuzz_target;
 use tokio::runtime::Runtime;
 
-use judge::Judge;
-use serving::{Ending, Serving};
+use pinakes_tests::judge::{self, Judge};
+use pinakes_tests::serving::{Ending, Serving};
 
 /// Bytes that a client sends at a time.
 const PIECES_BYTES: [usize; 4] = [64 << 10, 1, 7, 100];

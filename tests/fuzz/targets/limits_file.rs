@@ -5,7 +5,7 @@
 use std::{fs, path::PathBuf, sync::LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use pinakes_server::limits::{Clock, Counters, Daily, FileError, Limits, Moment};
+use pinakes_server::parts::{Clock, Counters, Daily, FileError, Limits, Moment};
 use tempfile::TempDir;
 
 const LIMITS: Limits = Limits { minute: 3, daily: [4, 2], pool: [9, 5], clients_max: 8 };

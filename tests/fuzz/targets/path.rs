@@ -3,10 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pinakes_server::{
-    path::{decode, echo, echo_path, segments},
-    routes::{Route, find},
-};
+use pinakes_server::parts::{Route, decode, echo, echo_path, find, segments};
 
 /// Bytes of an id and of a path that are shown, with the mark of what was left out.
 const ID_BYTES_MAX: usize = 64 + '…'.len_utf8();

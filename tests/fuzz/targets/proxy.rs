@@ -5,7 +5,7 @@
 use std::{io, net::IpAddr};
 
 use libfuzzer_sys::fuzz_target;
-use pinakes_server::connection::proxy;
+use pinakes_server::parts::read_proxy_header;
 use tokio::runtime::Builder;
 
 /// Bytes of version 1 and of version 2 at most.
@@ -15,7 +15,7 @@ const BYTES_MAX: usize = 2_064;
 fn read(mut bytes: &[u8]) -> (io::Result<Option<IpAddr>>, usize) {
     let runtime = Builder::new_current_thread().build().expect("a runtime takes no file");
     let length = bytes.len();
-    let client = runtime.block_on(proxy::read(&mut bytes));
+    let client = runtime.block_on(read_proxy_header(&mut bytes));
     (client, length - bytes.len())
 }
 

@@ -5,10 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use pinakes_format::query::{EXPRESSIONS_MAX, PAGE_SIZES, SORT_KEYS_MAX};
 use pinakes_fuzz::entity_and_text;
-use pinakes_server::{
-    completion::{self, Refused},
-    parameters::{DETAILS_MAX, Detail},
-    query,
+use pinakes_server::parts::{
+    DETAILS_MAX, Detail, Refused, parse_autocomplete_query, parse_list_query,
 };
 
 /// Bytes of a value that are shown, with the mark of what was left out.
@@ -16,7 +14,7 @@ const SHOWN_BYTES_MAX: usize = 64 + '…'.len_utf8();
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((entity, text)) = entity_and_text(bytes) else { return };
-    match query::parse(entity, text) {
+    match parse_list_query(entity, text) {
         Ok(query) => {
             assert!(PAGE_SIZES.contains(&query.per_page));
             assert!(query.page.get() <= i32::MAX as u32);
@@ -24,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         Err(details) => check(&details),
     }
-    match completion::parse(text) {
+    match parse_autocomplete_query(text) {
         Ok(text) => assert!(text.len() <= 256 && !text.trim().is_empty()),
         Err(Refused::Missing) => {}
         Err(Refused::Wrong(details)) => check(&details),

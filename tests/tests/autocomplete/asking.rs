@@ -3,7 +3,7 @@
 use pinakes_oracle::{Autocomplete, Library};
 use pinakes_tests::Seeded;
 
-use crate::values::{cased, chance, encoded, identifier, one, text, word};
+use pinakes_tests::values::{cased, chance, encoded, identifier, one, text, word};
 
 /// Longest query that is asked on purpose, in bytes; longer ones are refused.
 pub const QUERY_BYTES_MAX: usize = 256;

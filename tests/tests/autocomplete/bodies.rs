@@ -1,6 +1,7 @@
 //! Whole replies to the byte: every entity type, known and unknown members.
 
-use crate::{Both, dump};
+use crate::Both;
+use crate::dump;
 
 const BODIES: &[(&str, &str)] = &[
     ("/autocomplete?query=zzz", r#"{"meta":{"count":0},"results":[]}"#),

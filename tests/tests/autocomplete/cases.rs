@@ -8,7 +8,10 @@ use pinakes_oracle::Autocomplete;
 use pinakes_tests::Seeded;
 use serde_json::Value;
 
-use crate::{Both, dump, target, values::encoded};
+use crate::Both;
+use crate::dump;
+use crate::target;
+use pinakes_tests::values::encoded;
 
 /// An entity type, or none of them for all; what is typed; how many match; the first of them.
 pub type Case<'a> = (&'a str, &'a str, usize, &'a str);

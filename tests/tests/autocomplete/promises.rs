@@ -7,13 +7,11 @@ use pinakes_oracle::{Autocomplete, fold};
 use pinakes_tests::Seeded;
 use serde_json::Value;
 
-use crate::{
-    Both,
-    asking::{Asker, QUERY_BYTES_MAX},
-    client::Connection,
-    target,
-    values::{encoded, one},
-};
+use crate::Both;
+use crate::asking::{Asker, QUERY_BYTES_MAX};
+use crate::target;
+use pinakes_tests::client::Connection;
+use pinakes_tests::values::{encoded, one};
 
 /// Most candidates that one reply shows.
 const SHOWN_MAX: u64 = 10;

@@ -4,7 +4,7 @@ use pinakes_format::entity::Entity;
 use pinakes_tests::sample;
 use serde_json::{Value, json};
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 #[test]
 fn every_line_of_the_sample_is_accounted_for() {

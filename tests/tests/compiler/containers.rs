@@ -8,7 +8,7 @@ use std::{
 use pinakes_tests::{Seeded, sample, write_files};
 use serde_json::json;
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 /// A frame of zstd whose header asks for a window of 2^30 bytes.
 const HUGE_WINDOW: &[u8] = b"\x28\xb5\x2f\xfd\x00\xa0\x19\x00\x00{}\n";

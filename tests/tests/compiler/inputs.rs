@@ -11,7 +11,7 @@ use std::{
 use pinakes_tests::{program, write_files};
 use serde_json::json;
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 #[test]
 fn inputs_that_are_missing_or_unknown_end_the_run_with_3_and_empty_ones_with_4() {

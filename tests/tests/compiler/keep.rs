@@ -10,7 +10,7 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::{TINY_DUMP, compiler, write_files};
 use serde_json::json;
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 /// Builds the tiny dump with its funder named anew; the snapshot.
 fn build_night(place: &Place, night: u32, options: &[&str]) -> (Run, PathBuf) {

@@ -6,7 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 #[test]
 fn what_fits_a_line_is_kept_whole_unless_it_is_bounded() {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs};
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 #[test]
 fn more_bad_records_than_allowed_end_the_run_with_4() {

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink};
 use pinakes_tests::write_files;
 use serde_json::json;
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 #[test]
 fn a_manifest_its_parts_contradict_ends_the_run_with_5() {

@@ -4,7 +4,7 @@ use pinakes_format::entity::Entity;
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 #[test]
 fn a_publisher_above_has_the_name_that_its_line_gives_the_parent() {

@@ -10,7 +10,7 @@ use std::{
 use pinakes_tests::{TINY_DUMP, program, sample, write_files};
 use serde_json::{Value, json};
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 #[test]
 fn an_output_that_cannot_be_written_ends_the_run_with_6() {

@@ -6,7 +6,7 @@ use std::{fs, os::unix::fs::symlink, process::Command};
 use pinakes_tests::{TINY_DUMP, program, write_files};
 use serde_json::{Value, json};
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 /// What a report says of how its run went, but for what differs from run to run.
 fn course(report: &Value) -> Value {

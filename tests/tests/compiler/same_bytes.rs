@@ -11,7 +11,7 @@ use pinakes_format::entity::Entity;
 use pinakes_tests::{Seeded, TINY_DUMP, files_below, sample, write_files};
 use serde_json::{Value, json};
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 #[test]
 fn a_snapshot_is_the_same_bytes_for_any_threads_order_and_place() {

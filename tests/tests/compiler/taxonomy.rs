@@ -2,14 +2,12 @@
 
 use std::path::Path;
 
-use pinakes_format::{
-    entity::Entity,
-    snapshot::{Found, Snapshot},
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::snapshot::{Found, Snapshot};
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
-use crate::run::*;
+use pinakes_tests::compiler_run::*;
 
 const HEADER: &str = "topic_id,topic_name,subfield_id,subfield_name,field_id,field_name,domain_id,\
                       domain_name,keywords,summary,wikipedia_url\n";

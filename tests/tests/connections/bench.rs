@@ -2,16 +2,11 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use pinakes_server::{
-    client::{Clients, ForwardedBy},
-    connection::{Certificate, Connections, Places, Preface, Timeouts},
-    gate::Gate,
-    graphql::options::Settings,
-    library::Library,
-    options::Place,
-    routes::Bounds,
-    service::Service,
+use pinakes_server::parts::{
+    Bounds, Certificate, Clients, Connections, ForwardedBy, Gate, Places, Preface, Settings,
+    Timeouts,
 };
+use pinakes_server::{Library, Place, Service};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
     time::Instant,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use pinakes_server::connection::{Certificate, Preface};
+use pinakes_server::parts::{Certificate, Preface};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,

@@ -6,17 +6,12 @@ use std::{
     time::Duration,
 };
 
-use pinakes_server::{
-    graphql::{Outcome, document::Asking, options::Settings, respond},
-    routes::Bounds,
-};
+use pinakes_server::parts::{Asking, Bounds, Outcome, Settings, respond};
 
-use crate::{
-    client::Connection,
-    post::{ask, messages, post_body},
-    schema::Types,
-    server::{Server, Snapshots, command},
-};
+use crate::schema::Types;
+use pinakes_tests::client::Connection;
+use pinakes_tests::post::{ask, messages, post_body};
+use pinakes_tests::server::{Server, Snapshots, command};
 
 fn bounded(snapshots: &Snapshots, more: &[&str]) -> Server {
     let mut args = vec!["--snapshots", snapshots.path().to_str().unwrap()];
@@ -158,6 +153,6 @@ fn flip_middle(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    crate::server::make_writable(path.parent().unwrap());
+    pinakes_tests::server::make_writable(path.parent().unwrap());
     std::fs::write(path, bytes).unwrap();
 }

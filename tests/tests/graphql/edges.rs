@@ -3,12 +3,10 @@
 use pinakes_format::entity::{CATALOG, REVERSE_LISTS};
 use serde_json::{Value, json};
 
-use crate::{
-    post::{ask, data, messages},
-    records::{each_record, type_of},
-    schema::Types,
-    server::{Server, Snapshots},
-};
+use crate::records::{each_record, type_of};
+use crate::schema::Types;
+use pinakes_tests::post::{ask, data, messages};
+use pinakes_tests::server::{Server, Snapshots};
 
 /// A selection of every reference below a type: its id and name, and the record's own.
 fn references(types: &Types, of: &str) -> Option<String> {

@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    client::Connection,
-    post::{messages, post_body},
-    server::{Server, Snapshots},
-};
+use pinakes_tests::client::Connection;
+use pinakes_tests::post::{messages, post_body};
+use pinakes_tests::server::{Server, Snapshots};
 
 /// Bytes of the reply to any question that is refused.
 const REFUSAL_BYTES_MAX: usize = 1_024;

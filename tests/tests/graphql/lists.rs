@@ -4,13 +4,11 @@ use pinakes_oracle::Lists;
 use pinakes_tests::Seeded;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    asking::{Asker, Covered},
-    post::{ask, ask_with, messages},
-    records::type_of,
-    schema::Types,
-    server::{Server, Snapshots},
-};
+use crate::records::type_of;
+use crate::schema::Types;
+use pinakes_tests::post::{ask, ask_with, messages};
+use pinakes_tests::query_generator::{Asker, Covered};
+use pinakes_tests::server::{Server, Snapshots};
 
 /// Questions that are asked at random.
 const QUESTIONS: usize = 3_000;

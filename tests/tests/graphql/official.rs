@@ -5,7 +5,7 @@
 
 use std::{path::PathBuf, process::Command};
 
-use crate::server::{Server, Snapshots};
+use pinakes_tests::server::{Server, Snapshots};
 
 /// A Python that has gql: the one made for this, or the system's.
 fn python() -> Option<PathBuf> {

@@ -1,10 +1,8 @@
 //! What HTTP has to do with it: methods, media types, bodies, limits.
 
-use crate::{
-    client::{Connection, Response},
-    post::post_body,
-    server::{Server, Snapshots, command},
-};
+use pinakes_tests::client::{Connection, Response};
+use pinakes_tests::post::post_body;
+use pinakes_tests::server::{Server, Snapshots, command};
 
 const QUESTION: &[u8] = br#"{"query":"{__typename}"}"#;
 const ANSWER: &str = r#"{"data":{"__typename":"Query"}}"#;

@@ -4,12 +4,10 @@ use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_tests::Seeded;
 use serde_json::{Map, Value};
 
-use crate::{
-    client::Connection,
-    post::{ask, ask_with, data, messages},
-    schema::Types,
-    server::{Server, Snapshots},
-};
+use crate::schema::Types;
+use pinakes_tests::client::Connection;
+use pinakes_tests::post::{ask, ask_with, data, messages};
+use pinakes_tests::server::{Server, Snapshots};
 
 /// Every record's path and id, by its kind.
 pub fn each_record(

@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::{
-    client::Connection,
-    post::data,
-    server::{Server, Snapshots},
-};
+use pinakes_tests::client::Connection;
+use pinakes_tests::post::data;
+use pinakes_tests::server::{Server, Snapshots};
 
 /// The names of fields, arguments and types of the schema, as introspection tells them.
 pub struct Types(BTreeMap<String, Vec<Field>>);

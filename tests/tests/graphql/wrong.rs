@@ -3,10 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    post::{ask, messages, post_body},
-    server::{Server, Snapshots, command},
-};
+use pinakes_tests::post::{ask, messages, post_body};
+use pinakes_tests::server::{Server, Snapshots, command};
 
 const JSON: &str = "Content-Type: application/json";
 const OWN: &str = "Accept: application/graphql-response+json";

@@ -2,11 +2,9 @@
 
 use pinakes_oracle::Autocomplete;
 
-use crate::{
-    client::{Connection, Response, error_body},
-    paths::check_head,
-    server::{Server, Snapshots},
-};
+use pinakes_tests::client::{Connection, Response, error_body};
+use pinakes_tests::expect::check_head;
+use pinakes_tests::server::{Server, Snapshots};
 
 const REQUIRED: &str = "Query parameter 'query' is required";
 const INVALID: &str = "Bad Request - Invalid query parameters";

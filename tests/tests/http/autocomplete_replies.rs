@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 
-use crate::{
-    autocomplete::{paths, taken},
-    client::error_body,
-    paths::check_head,
-    server::{Server, Snapshots},
-};
+use crate::autocomplete::{paths, taken};
+use pinakes_tests::client::error_body;
+use pinakes_tests::expect::check_head;
+use pinakes_tests::server::{Server, Snapshots};
 
 const METHODS: &str = "GET, HEAD, OPTIONS";
 

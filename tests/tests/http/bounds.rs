@@ -1,9 +1,7 @@
 //! Questions as long as they may be, and longer.
 
-use crate::{
-    questions::{Refused, check_refused, check_taken},
-    server::{Server, Snapshots},
-};
+use pinakes_tests::expect::{Refused, check_refused, check_taken};
+use pinakes_tests::server::{Server, Snapshots};
 
 /// Bytes a refusal has at most.
 const REPLY_BYTES_MAX: usize = 8 << 10;

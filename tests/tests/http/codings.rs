@@ -4,10 +4,8 @@ use std::{collections::BTreeMap, thread};
 
 use pinakes_format::entity::CATALOG;
 
-use crate::{
-    client::{Connection, Response, decode},
-    server::{Server, Snapshots},
-};
+use pinakes_tests::client::{Connection, Response, decode};
+use pinakes_tests::server::{Server, Snapshots};
 
 const AUTHOR: &str = "/authors/HX_A5900000001";
 const MERGED: &str = "/authors/HX_A5900009002";

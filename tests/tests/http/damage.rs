@@ -5,17 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::{
-    entity::{CATALOG, Entity},
-    render::{Page, Shape},
-    snapshot::Snapshot,
-};
+use pinakes_format::entity::{CATALOG, Entity};
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::snapshot::Snapshot;
 
-use crate::{
-    client::{Response, error_body},
-    limits::{limited, numbers},
-    server::{Server, Snapshots, command, make_writable},
-};
+use crate::limits::{limited, numbers};
+use pinakes_tests::client::{Response, error_body};
+use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
 /// The chunk that is damaged, of 64 KiB each.
 const CHUNK: usize = 2;

@@ -5,11 +5,9 @@ use std::{fs, process::Command};
 use pinakes_format::snapshot::Snapshot;
 use serde_json::Value;
 
-use crate::{
-    client::{Connection, request},
-    limits::limited,
-    server::{Server, Snapshots, command},
-};
+use crate::limits::limited;
+use pinakes_tests::client::{Connection, request};
+use pinakes_tests::server::{Server, Snapshots, command};
 
 const AUTHOR: &str = "/authors/HX_A5900000001";
 

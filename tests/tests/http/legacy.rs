@@ -2,13 +2,11 @@
 
 use serde_json::Value;
 
-use crate::{
-    client::{Connection, error_body},
-    limits::{limited, numbers},
-    paths::check_head,
-    questions::{Refused, check_all_refused},
-    server::{Server, Snapshots},
-};
+use crate::limits::{limited, numbers};
+use pinakes_tests::client::{Connection, error_body};
+use pinakes_tests::expect::check_head;
+use pinakes_tests::expect::{Refused, check_all_refused};
+use pinakes_tests::server::{Server, Snapshots};
 
 /// A record under its address, however that is spelled.
 const FOUND: &[(&str, &str)] = &[

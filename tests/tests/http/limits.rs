@@ -2,10 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{
-    client::{Connection, Response},
-    server::{Server, Snapshots, command},
-};
+use pinakes_tests::client::{Connection, Response};
+use pinakes_tests::server::{Server, Snapshots, command};
 
 const HEADERS: [&str; 5] = [
     "x-ratelimit-ip-limit",

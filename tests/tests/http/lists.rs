@@ -2,17 +2,13 @@
 
 use std::cmp::Reverse;
 
-use pinakes_format::{
-    entity::{CATALOG, Facts},
-    render::{Page, Shape},
-    snapshot::Snapshot,
-};
+use pinakes_format::entity::{CATALOG, Facts};
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::snapshot::Snapshot;
 use serde_json::Value;
 
-use crate::{
-    paths::check_head,
-    server::{Server, Snapshots},
-};
+use pinakes_tests::expect::check_head;
+use pinakes_tests::server::{Server, Snapshots};
 
 const REFUSED_START: &str = concat!(
     r#"{"statusCode":400,"error":"Bad Request","#,

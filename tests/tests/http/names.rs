@@ -1,10 +1,8 @@
 //! Names of every spelling: how they are compared, and the one order they stand in.
 
-use crate::{
-    client::Connection,
-    questions::{check_taken, ids},
-    server::{Server, Snapshots},
-};
+use pinakes_tests::client::Connection;
+use pinakes_tests::expect::{check_taken, ids};
+use pinakes_tests::server::{Server, Snapshots};
 
 /// Names in the order of their records' ids, from 1.
 const NAMES: [Option<&str>; 19] = [

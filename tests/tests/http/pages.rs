@@ -1,9 +1,7 @@
 //! Pages for people: whole, from the server alone, and only where they are wanted.
 
-use crate::{
-    client::{Connection, decode},
-    server::{Server, Snapshots, command},
-};
+use pinakes_tests::client::{Connection, decode};
+use pinakes_tests::server::{Server, Snapshots, command};
 
 /// A page: where it lies, how many parts it loads, what leaves it out, what then is there all the same,
 /// and words of its licences.

@@ -1,9 +1,8 @@
 //! Which path leads where, and what the reply says where it leads nowhere.
 
-use crate::{
-    client::{Connection, error_body},
-    server::{Server, Snapshots},
-};
+use pinakes_tests::client::{Connection, error_body};
+use pinakes_tests::expect::check_head;
+use pinakes_tests::server::{Server, Snapshots};
 
 const NOT_HX: &str = "Only HX_ prefixed IDs are allowed";
 
@@ -176,16 +175,6 @@ fn check(connection: &mut Connection, target: &str, status: u16, message: &str) 
     check_head(connection, target, &response);
     assert_eq!(response.header("set-cookie"), None, "{target}");
     assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{target}");
-}
-
-/// HEAD is GET without its body.
-#[track_caller]
-pub fn check_head(connection: &mut Connection, target: &str, got: &crate::client::Response) {
-    let head = connection.request("HEAD", target, &[]);
-    assert_eq!(head.status, got.status, "HEAD {target}");
-    assert_eq!(head.lasting_headers(), got.lasting_headers(), "HEAD {target}");
-    let length = got.header("content-length").unwrap();
-    assert_eq!(length, got.body.len().to_string(), "{target}");
 }
 
 #[test]

@@ -2,10 +2,8 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use crate::{
-    client::request,
-    server::{Server, Snapshots, command, make_writable},
-};
+use pinakes_tests::client::request;
+use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
 /// What is done to a directory of one snapshot, and words of the refusal.
 type Refusal = (&'static str, fn(&Path), &'static [&'static str]);

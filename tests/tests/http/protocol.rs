@@ -2,10 +2,8 @@
 
 use pinakes_format::entity::CATALOG;
 
-use crate::{
-    client::{Connection, Response, error_body, request},
-    server::{Server, Snapshots},
-};
+use pinakes_tests::client::{Connection, Response, error_body, request};
+use pinakes_tests::server::{Server, Snapshots};
 
 const TOO_LARGE: &str = "Request header fields too large";
 const METHODS: &str = "GET, HEAD, OPTIONS";
@@ -283,7 +281,7 @@ fn what_is_read_may_be_got_and_asked_about_and_nothing_else() {
         check_after(&mut connection, Stays, target);
 
         let got = connection.get(target);
-        crate::paths::check_head(&mut connection, target, &got);
+        pinakes_tests::expect::check_head(&mut connection, target, &got);
     }
     for method in refused {
         let response = server.connect().request(method, "/nope", &[]);

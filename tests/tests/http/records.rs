@@ -1,14 +1,13 @@
 //! Single records: each of the sample, its odd ones, and those that were merged into others.
 
-use pinakes_format::{entity::CATALOG, render::Shape};
+use pinakes_format::entity::CATALOG;
+use pinakes_format::json::render::Shape;
 use serde_json::Value;
 
-use crate::{
-    client::error_body,
-    lists::record_text,
-    paths::check_head,
-    server::{Server, Snapshots},
-};
+use crate::lists::record_text;
+use pinakes_tests::client::error_body;
+use pinakes_tests::expect::check_head;
+use pinakes_tests::server::{Server, Snapshots};
 
 /// Odd records of `data/README.md`: a path, a place in its JSON, and what stands there.
 const ODD: &[(&str, &str, &str)] = &[

@@ -8,10 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    client::PATIENCE,
-    server::{Server, Snapshots},
-};
+use pinakes_tests::client::PATIENCE;
+use pinakes_tests::server::{Server, Snapshots};
 
 /// Times another snapshot is put in place under load; `PINAKES_SWAPS` says how often in place of that,
 /// and has the slowest answer measured, too.

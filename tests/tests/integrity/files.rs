@@ -2,10 +2,14 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use pinakes_format::manifest::MANIFEST;
+use pinakes_format::storage::manifest::MANIFEST;
 use pinakes_tests::{Seeded, TINY_DUMP};
 
-use crate::{Copy, THREADS, files_of, sample_files, tiny_files};
+use crate::Copy;
+use crate::THREADS;
+use crate::files_of;
+use crate::sample_files;
+use crate::tiny_files;
 
 /// Every length to cut a file to, or many of them where it is long.
 fn cuts(length: usize) -> Vec<usize> {

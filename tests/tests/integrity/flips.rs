@@ -2,16 +2,20 @@
 
 use std::{collections::BTreeSet, sync::Mutex};
 
-use pinakes_format::{
-    autocomplete::autocomplete,
-    entity::Entity,
-    query::Deadline,
-    render::{Page, Shape},
-    snapshot::Snapshot,
-};
+use pinakes_format::autocomplete::autocomplete;
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::query::Deadline;
+use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::Seeded;
 
-use crate::{Copy, Files, THREADS, files_of, sample_files, tiny_files, truth::Truth};
+use crate::Copy;
+use crate::Files;
+use crate::THREADS;
+use crate::files_of;
+use crate::sample_files;
+use crate::tiny_files;
+use crate::truth::Truth;
 
 const TINY_BYTES_MAX: usize = 64 << 10;
 const SAMPLE_FLIPS: usize = 2_000;

@@ -1,12 +1,12 @@
 //! Manifests sealed again over what was forged: all hashes agree, and opening refuses all the same.
 
-use pinakes_format::{
-    entity::Entity,
-    file::FORMAT_VERSION,
-    manifest::{MANIFEST, Manifest},
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::storage::header::FORMAT_VERSION;
+use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 
-use crate::{Copy, Files, tiny_files};
+use crate::Copy;
+use crate::Files;
+use crate::tiny_files;
 
 /// Changes the manifest and seals it again, as a forger would.
 fn reseal(copy: &Copy<'_>, change: impl FnOnce(&mut Manifest)) {

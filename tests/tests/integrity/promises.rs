@@ -2,17 +2,17 @@
 
 use std::{fs, path::Path};
 
-use pinakes_format::{
-    dictionary::{DictionaryWriter, TextRows},
-    entity::Entity,
-    file::{Header, Kind},
-    keys::keys_of,
-    manifest::MANIFEST,
-    prefixes::{PrefixAnswer, PrefixesWriter, Tier},
-    snapshot::archive_path,
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::index::dictionary::{DictionaryWriter, TextRows};
+use pinakes_format::index::prefix_stats::{PrefixAnswer, PrefixesWriter, Tier};
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::snapshot::archive_path;
+use pinakes_format::storage::header::{Header, Kind};
+use pinakes_format::storage::manifest::MANIFEST;
 
-use crate::{Copy, forged::forge, tiny_files};
+use crate::Copy;
+use crate::forged::forge;
+use crate::tiny_files;
 
 /// Replaces a file by another of that hash; what verification says.
 fn verify_with(copy: &Copy<'_>, name: &str, bytes: &[u8]) -> String {

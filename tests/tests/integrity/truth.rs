@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinakes_format::{
-    entity::Entity,
-    render::{Page, Shape},
-    snapshot::{Found, Snapshot},
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::snapshot::{Found, Snapshot};
 
 const SHAPES: [Shape; 2] = [Shape::Single, Shape::List];
 

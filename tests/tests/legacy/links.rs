@@ -1,6 +1,6 @@
 //! The `Link` header of a page.
 
-use crate::client::Response;
+use pinakes_tests::client::Response;
 
 /// A link to another page of the same question.
 #[derive(Clone, Debug, PartialEq, Eq)]

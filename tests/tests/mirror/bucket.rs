@@ -109,7 +109,7 @@ fn a_bucket_is_pulled_from_by_signed_addresses() {
         let text = fs::read_to_string(place.out().join("publications/seen.json")).unwrap();
         assert!(text.contains("\"address s3://mirrors/openalex/full\""), "{text}");
         assert!(!pulled.stderr.contains("X-Amz"), "{}", pulled.stderr);
-        crate::server::make_writable(&place.out());
+        pinakes_tests::server::make_writable(&place.out());
         fs::remove_dir_all(place.out()).unwrap();
     }
 }

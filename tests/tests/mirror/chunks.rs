@@ -6,11 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    host::{Does, Host},
-    place::{Edition, Place},
-    server::make_writable,
-};
+use crate::host::{Does, Host};
+use crate::place::{Edition, Place};
+use pinakes_tests::server::make_writable;
 
 /// Bytes of all files of what is published but for the manifest.
 fn bytes_of(place: &Place) -> u64 {
@@ -206,7 +204,8 @@ fn a_snapshot_that_is_here_and_damaged_is_mended_chunk_by_chunk() {
     // Another snapshot in its place is somebody's to look at.
     let manifest = fs::read_to_string(there.join("manifest.json")).unwrap();
     make_writable(&there);
-    let mut other: pinakes_format::manifest::Manifest = serde_json::from_str(&manifest).unwrap();
+    let mut other: pinakes_format::storage::manifest::Manifest =
+        serde_json::from_str(&manifest).unwrap();
     other.files[0].size_bytes += 1;
     other.seal();
     fs::write(there.join("manifest.json"), other.text()).unwrap();

@@ -4,11 +4,9 @@ use std::{ffi::OsStr, fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::{
-    host::Host,
-    place::{Edition, Place, Run, run},
-    server::make_writable,
-};
+use crate::host::Host;
+use crate::place::{Edition, Place, Run, run};
+use pinakes_tests::server::make_writable;
 
 /// Pulls with a report; what it says beside.
 fn pull(place: &Place, host: &Host) -> (Run, Value) {

@@ -5,12 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pinakes_format::{manifest::FileEntry, publication::PUBLICATION};
+use pinakes_format::storage::manifest::FileEntry;
+use pinakes_format::storage::publication::PUBLICATION;
 
-use crate::{
-    host::{Asked, Does, Host},
-    place::{Edition, Place, Run},
-};
+use crate::host::{Asked, Does, Host};
+use crate::place::{Edition, Place, Run};
 
 /// What makes a host that does wrong be given up at once.
 const HASTY: [&str; 9] =
@@ -264,7 +263,7 @@ fn a_host_is_left_alone_for_as_long_as_it_asks_for_within_bounds() {
         let took = begun.elapsed();
         assert!(took >= Duration::from_secs(least), "{asked}: {took:?}");
         assert!(took < Duration::from_secs(25), "{asked}: {took:?}");
-        crate::server::make_writable(&place.out());
+        pinakes_tests::server::make_writable(&place.out());
         fs::remove_dir_all(place.out()).unwrap();
     }
 }

@@ -2,17 +2,13 @@
 
 use std::fs;
 
-use pinakes_format::{
-    file::FORMAT_VERSION,
-    manifest::{FileEntry, MANIFEST, Manifest},
-    publication::{PUBLICATION, Publication},
-};
+use pinakes_format::storage::header::FORMAT_VERSION;
+use pinakes_format::storage::manifest::{FileEntry, MANIFEST, Manifest};
+use pinakes_format::storage::publication::{PUBLICATION, Publication};
 use pinakes_tests::write_files;
 
-use crate::{
-    place::{Edition, Place},
-    server::make_writable,
-};
+use crate::place::{Edition, Place};
+use pinakes_tests::server::make_writable;
 
 /// The manifest that is published.
 pub fn read(place: &Place) -> Manifest {
@@ -131,7 +127,7 @@ fn texts_that_are_too_large_or_too_deep_are_refused() {
     let text = format!("{{\"format_version\":{FORMAT_VERSION},\"id\":{deep}}}");
     write_files(&place.tree(), [(format!("snapshots/{}/{MANIFEST}", manifest.id), &text)]);
     let publication = Publication {
-        snapshot: pinakes_format::publication::PublishedSnapshot {
+        snapshot: pinakes_format::storage::publication::PublishedSnapshot {
             id: manifest.id.clone(),
             root: manifest.root.clone(),
             manifest_bytes: text.len() as u64,

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use pinakes_format::publication::PUBLICATION;
+use pinakes_format::storage::publication::PUBLICATION;
 
 use crate::place::{Edition, Place, command};
 

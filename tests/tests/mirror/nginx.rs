@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pinakes_format::publication::PUBLICATION;
+use pinakes_format::storage::publication::PUBLICATION;
 use serde_json::Value;
 
 use crate::place::{Edition, Place};

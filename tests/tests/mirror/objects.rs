@@ -2,15 +2,13 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use pinakes_format::publication::{PUBLICATION, Publication};
+use pinakes_format::storage::publication::{PUBLICATION, Publication};
 use pinakes_tests::{files_below, write_files};
 use serde_json::Value;
 
-use crate::{
-    host::Host,
-    place::{Edition, Place, Run, run},
-    server::make_writable,
-};
+use crate::host::Host;
+use crate::place::{Edition, Place, Run, run};
+use pinakes_tests::server::make_writable;
 
 /// With an edition's objects published too.
 fn with_objects(edition: Edition) -> Place {
@@ -172,7 +170,7 @@ fn objects_that_link_to_anything_else_publish_nothing() {
         let objects = list["objects"].as_array().unwrap();
         objects
             .iter()
-            .flat_map(|object| pinakes_format::integrity::levels_of(&read(object)))
+            .flat_map(|object| pinakes_format::storage::integrity::levels_of(&read(object)))
             .collect()
     };
 

@@ -10,10 +10,11 @@ use std::{
 };
 
 use minisign::{SecretKey, SecretKeyBox};
-use pinakes_format::publication::{PUBLICATION, Publication};
+use pinakes_format::storage::publication::{PUBLICATION, Publication};
 use pinakes_tests::{Seeded, TINY_DUMP, files_below, program, shared_directory, write_files};
 
-use crate::{host::Host, server::make_writable};
+use crate::host::Host;
+use pinakes_tests::server::make_writable;
 
 /// A run of the compiler.
 #[derive(Debug)]

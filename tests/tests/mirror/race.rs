@@ -8,10 +8,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use pinakes_format::{
-    publication::{PUBLICATION, Publication},
-    snapshot::Snapshot,
-};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::publication::{PUBLICATION, Publication};
 use pinakes_tests::{files_below, write_files};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 

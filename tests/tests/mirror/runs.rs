@@ -11,10 +11,8 @@ use pinakes_tests::program;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::{
-    host::{Does, Host},
-    place::{Edition, Place, run},
-};
+use crate::host::{Does, Host};
+use crate::place::{Edition, Place, run};
 
 /// What a report says of a run, but for what differs from run to run.
 fn said(report: &Value) -> Value {
@@ -210,7 +208,7 @@ fn a_host_may_read_what_is_published_whatever_the_umask() {
                 }
             }
         }
-        crate::server::make_writable(&tree);
+        pinakes_tests::server::make_writable(&tree);
         fs::remove_dir_all(&tree).unwrap();
     }
 }

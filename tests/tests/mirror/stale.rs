@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    client::{Connection, PATIENCE},
-    place::{Edition, Place},
-    server::{Server, command},
-};
+use crate::place::{Edition, Place};
+use pinakes_tests::client::{Connection, PATIENCE};
+use pinakes_tests::server::{Server, command};
 
 /// What `/health` says of the state, and since when.
 fn health(server: &Server) -> [Value; 2] {

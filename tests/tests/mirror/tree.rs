@@ -10,10 +10,8 @@ use std::{
 
 use pinakes_tests::{files_below, write_files};
 
-use crate::{
-    place::{Edition, Place, run},
-    server::make_writable,
-};
+use crate::place::{Edition, Place, run};
+use pinakes_tests::server::make_writable;
 
 #[test]
 fn a_tree_holds_what_it_publishes_and_no_more_publications_than_are_kept() {

@@ -2,13 +2,11 @@
 
 use std::fs;
 
-use pinakes_format::publication::PUBLICATION;
+use pinakes_format::storage::publication::PUBLICATION;
 use pinakes_tests::write_files;
 
-use crate::{
-    host::{Does, Host},
-    place::{Edition, Place},
-};
+use crate::host::{Does, Host};
+use crate::place::{Edition, Place};
 
 const SIGNATURE: &str = "publication.json.minisig";
 

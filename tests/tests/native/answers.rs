@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use pinakes_format::{
-    entity::Entity,
-    keys::keys_of,
-    query::{Deadline, Query},
-    render::Shape,
-    snapshot::{Found, Snapshot},
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::Shape;
+use pinakes_format::query::{Deadline, Query};
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::snapshot::{Found, Snapshot};
 use pinakes_tests::{TINY_DUMP, files_below, write_files};
 
 use crate::rendered;

@@ -8,10 +8,13 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pinakes_format::{entity::Entity, render::Shape, snapshot::Snapshot};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::Shape;
+use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::{TINY_DUMP, files_below, program, write_files};
 
-use crate::{rendered, run};
+use crate::rendered;
+use crate::run;
 
 /// A published snapshot, and a place beside it.
 struct Place {

@@ -2,10 +2,14 @@
 
 use std::fs;
 
-use pinakes_format::{entity::Entity, render::Shape};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::Shape;
 use serde_json::{Value, json};
 
-use crate::{build, opened, rendered, run};
+use crate::build;
+use crate::opened;
+use crate::rendered;
+use crate::run;
 
 /// Funders: members beside id and name, and what they make of a record that has these two alone.
 const FUNDERS: &[(&str, &str)] = &[

@@ -2,19 +2,17 @@
 
 use std::{collections::BTreeMap, fs};
 
-use pinakes_format::{
-    entity::Entity,
-    record::{
-        schema::{Member, Object, Schema, Shown},
-        schema_of,
-        value::Table,
-    },
-    render::Shape,
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::Shape;
+use pinakes_format::record::schema::{Member, Object, Schema, Shown};
+use pinakes_format::record::schema_of;
+use pinakes_format::record::value::Table;
 use pinakes_tests::Seeded;
 use serde_json::{Map, Value, json};
 
-use crate::{build, opened, rendered};
+use crate::build;
+use crate::opened;
+use crate::rendered;
 
 const RECORDS: u64 = 150;
 /// Ids from here on are those of records that are not there, so that each name stays as it is said.

@@ -2,11 +2,14 @@
 
 use std::{collections::BTreeMap, io::Write, path::Path};
 
-use pinakes_format::{entity::Entity, render::Shape};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::Shape;
 use pinakes_tests::write_files;
 use serde_json::Value;
 
-use crate::{build, opened, rendered};
+use crate::build;
+use crate::opened;
+use crate::rendered;
 
 const AUTHOR: &str = r#"{"id":"HX_A1","name":"Native","outputs_count":1}"#;
 const OPENALEX_AUTHOR: &str = r#"{"id":"HX_A2","display_name":"Other","works_count":1}"#;

@@ -2,17 +2,13 @@
 //!
 //! `make bless` records it anew.
 
-use pinakes_format::{
-    entity::CATALOG,
-    keys::{keys_of, keys_of_older},
-    older::OLDER,
-};
+use pinakes_format::entity::CATALOG;
+use pinakes_format::json::legacy::OLDER;
+use pinakes_format::schema::keys::{keys_of, keys_of_older};
 use serde_json::Value;
 
-use crate::{
-    client::Connection,
-    server::{Server, Snapshots},
-};
+use pinakes_tests::client::Connection;
+use pinakes_tests::server::{Server, Snapshots};
 
 /// The document, as it is served.
 #[track_caller]
@@ -121,7 +117,7 @@ fn every_list_names_its_keys_with_their_types() {
         let (filter, sort) = (doc(&path, "filter"), doc(&path, "sort"));
         assert_eq!(filter.is_some(), keys.filters().next().is_some(), "{path}");
         assert_eq!(sort.is_some(), keys.sorts().next().is_some(), "{path}");
-        let is_named = |doc: &Option<String>, key: &pinakes_format::keys::Key| {
+        let is_named = |doc: &Option<String>, key: &pinakes_format::schema::keys::Key| {
             let line = format!("- {}: ", key.kind.name());
             let name = format!("`{}`", key.name);
             let mut lines = doc.as_deref().unwrap_or_default().lines();

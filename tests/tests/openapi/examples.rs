@@ -2,11 +2,9 @@
 
 use serde_json::Value;
 
-use crate::{
-    client::error_body,
-    document::{document, resolved},
-    server::{Server, Snapshots},
-};
+use crate::document::{document, resolved};
+use pinakes_tests::client::error_body;
+use pinakes_tests::server::{Server, Snapshots};
 
 /// A value as it stands in a URL.
 fn escaped(value: &Value) -> String {

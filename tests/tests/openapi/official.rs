@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::server::{Server, Snapshots};
+use pinakes_tests::server::{Server, Snapshots};
 
 /// How long Schemathesis may take, beside what it asks of every operation.
 const SECONDS: &str = "30";

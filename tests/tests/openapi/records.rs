@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use pinakes_format::{entity::CATALOG, older::OLDER};
+use pinakes_format::entity::CATALOG;
+use pinakes_format::json::legacy::OLDER;
 use serde_json::Value;
 
-use crate::{
-    document::{document, resolved},
-    server::{Server, Snapshots},
-};
+use crate::document::{document, resolved};
+use pinakes_tests::server::{Server, Snapshots};
 
 /// Why a value is none of a schema's; `None` where it is.
 ///

@@ -1,6 +1,6 @@
 //! What a reply says, read without parsing its records.
 
-use crate::client::Response;
+use pinakes_tests::client::Response;
 
 /// A list's reply as far as it is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]

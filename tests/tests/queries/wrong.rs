@@ -1,6 +1,6 @@
 //! Queries that are refused, or stand at the edge of it, whatever the list holds.
 
-use crate::asking::Asker;
+use pinakes_tests::query_generator::Asker;
 
 /// Raw queries that no list takes, with `{f}` for a filter key and `{s}` for a sort key.
 const WRONG: &[&str] = &[

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinakes_format::{
-    entity::Entity,
-    record::Source,
-    render::{Page, Shape},
-    snapshot::{Found, Snapshot},
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::record::Source;
+use pinakes_format::snapshot::{Found, Snapshot};
 use serde_json::Value;
 
 /// A record: its entity and its number.

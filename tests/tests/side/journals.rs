@@ -1,7 +1,8 @@
 //! Lists of journals: what each of their columns becomes, and which row stands where several say
 //! something.
 
-use pinakes_format::{entity::Entity, render::Shape};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::Shape;
 use serde_json::{Value, json};
 
 use super::{Place, Run};

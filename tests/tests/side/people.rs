@@ -1,6 +1,7 @@
 //! ORCID's summaries of people.
 
-use pinakes_format::{entity::Entity, render::Shape};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::Shape;
 use serde_json::{Value, json};
 
 use super::Place;

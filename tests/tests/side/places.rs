@@ -2,7 +2,9 @@
 
 use std::io::Read;
 
-use pinakes_format::{entity::Entity, render::Shape, snapshot::Snapshot};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::Shape;
+use pinakes_format::snapshot::Snapshot;
 use serde_json::{Value, json};
 
 use super::Place;
@@ -185,7 +187,7 @@ fn real_organisations_fill_in_real_institutions() {
     let mut joined = 0;
     for row in 0..with.count(Entity::Institution) {
         let [before, after] = [&without, &with].map(|snapshot| {
-            let mut page = pinakes_format::render::Page::new(snapshot, Shape::Single);
+            let mut page = pinakes_format::json::render::Page::new(snapshot, Shape::Single);
             snapshot.render(Entity::Institution, row, &mut page).unwrap();
             serde_json::from_slice::<Value>(&page.out).unwrap()
         });

@@ -186,6 +186,6 @@ fn the_same_tables_are_the_same_bytes_in_any_order_and_by_any_threads() {
     let run = Place(place).build(&["a", "b"]);
     assert_eq!(run.source(1)["metrics"]["abdc"], json!({"rating": "A"}));
     assert_eq!(run.tally("orcid"), [5_000, 1, 4_999, 0]);
-    let author = run.record(Entity::Author, 1, pinakes_format::render::Shape::Single);
+    let author = run.record(Entity::Author, 1, pinakes_format::json::render::Shape::Single);
     assert_eq!(author["orcid"]["name"], json!("P1825"));
 }

@@ -3,23 +3,22 @@
 
 use std::path::PathBuf;
 
-use pinakes_format::{
-    entity::{Entity, NO_ID},
-    snapshot::Snapshot,
-};
+use pinakes_format::entity::{Entity, NO_ID};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_oracle::{Lists, OLDER_ROUTES, Older};
 use pinakes_tests::Seeded;
 
-use crate::{
-    asking::{Asker, Covered, FilterKey},
-    client::{Connection, Response},
-    crowd, ids_of, kinds, listed_id,
-    post::post_body,
-    serve_but,
-    server::{Server, Snapshots, make_writable},
-    values::{chance, encoded, one},
-    write_list,
-};
+use crate::ids_of;
+use crate::kinds;
+use crate::listed_id;
+use crate::serve_but;
+use crate::write_list;
+use pinakes_tests::client::{Connection, Response};
+use pinakes_tests::crowd;
+use pinakes_tests::post::post_body;
+use pinakes_tests::query_generator::{Asker, Covered, FilterKey};
+use pinakes_tests::server::{Server, Snapshots, make_writable};
+use pinakes_tests::values::{chance, encoded, one};
 
 const MISMATCHES_SHOWN: usize = 20;
 /// Names whose beginnings are completed, of each kind of record.

@@ -6,11 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::{entity::Entity, snapshot::Snapshot};
+use pinakes_format::entity::Entity;
+use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::{TINY_DUMP, build, compiler, files_below, write_files};
 use serde_json::Value;
 
-use crate::{ids_of, server::make_writable, write_list};
+use crate::ids_of;
+use crate::write_list;
+use pinakes_tests::server::make_writable;
 
 /// A directory of the test's own, with the tiny dump and room for snapshots.
 struct Room(tempfile::TempDir);

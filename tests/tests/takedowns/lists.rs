@@ -8,13 +8,11 @@ use std::{
 
 use pinakes_tests::{TINY_DUMP, write_files};
 
-use crate::{
-    client::{Connection, PATIENCE},
-    post::data,
-    serve_but,
-    server::{Server, Snapshots, command},
-    write_list,
-};
+use crate::serve_but;
+use crate::write_list;
+use pinakes_tests::client::{Connection, PATIENCE};
+use pinakes_tests::post::data;
+use pinakes_tests::server::{Server, Snapshots, command};
 
 fn tiny() -> Snapshots {
     let dump = tempfile::tempdir().unwrap();

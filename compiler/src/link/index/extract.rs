@@ -2,27 +2,23 @@
 
 use std::ops::Range;
 
-use pinakes_format::{
-    entity::Entity,
-    fold::fold,
-    keys::{End, Keys, Values},
-    listed::{Referents, folded_term, listed, ordered, shown},
-    lists::{Term, text_term},
-    record::gather::{Gather, Gathered, Part},
-    render::RenderError,
-    snapshot::Snapshot,
-    with_record,
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::index::encoding::{Referents, folded_term, listed, ordered, shown};
+use pinakes_format::index::term_lists::{Term, text_term};
+use pinakes_format::json::render::RenderError;
+use pinakes_format::record::gather::{Gather, Gathered, Part};
+use pinakes_format::schema::keys::{End, Keys, Values};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::text::fold::fold;
+use pinakes_format::with_record;
 
-use super::{
-    names::Names,
-    read,
-    value::{Text, Value},
-};
 use crate::error::Result;
+use crate::link::index::names::Names;
+use crate::link::index::read;
+use crate::link::index::value::{Text, Value};
 
 /// What rows one after another gave.
-pub(super) struct Extracted {
+pub(crate) struct Extracted {
     /// For each lists, the terms with the low half of their row in the lowest 16 bits.
     pub postings: Vec<Vec<Term>>,
     /// For each lists, the low halves of the rows that have a value.
@@ -56,7 +52,7 @@ impl Extracted {
 }
 
 /// Extracts the rows of an entity.
-pub(super) struct Extractor<'a> {
+pub(crate) struct Extractor<'a> {
     draft: &'a Snapshot,
     entity: Entity,
     keys: &'static Keys,

@@ -8,16 +8,15 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::{
-    blobs::Spool,
-    file::{Header, Written},
-    keys::Keys,
-    lists::{ListsWriter, Term},
-    postings::{PostingsBuilder, View, container_bytes, write_container},
-};
+use pinakes_format::index::postings::{PostingsBuilder, View, container_bytes, write_container};
+use pinakes_format::index::term_lists::{ListsWriter, Term};
+use pinakes_format::schema::keys::Keys;
+use pinakes_format::storage::blobs::Spool;
+use pinakes_format::storage::header::{Header, Written};
 use rayon::prelude::*;
 
-use super::{extract::Extracted, runs::merge};
+use crate::link::index::extract::Extracted;
+use crate::link::index::runs::merge;
 
 /// Where a run of some lists lies.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +29,7 @@ struct Run {
 }
 
 /// Inverts what is extracted of an entity.
-pub(super) struct Inverter<'a> {
+pub(crate) struct Inverter<'a> {
     keys: &'a Keys,
     spool: Spool,
     position: usize,

@@ -7,21 +7,21 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::{
-    autocomplete::{ALTERNATIVE_BYTES_MAX, NamePart},
-    blobs::Spool,
-    dictionary::{DictionaryWriter, TextRows},
-    file::{Header, Written},
-    fold::{cut, shared_bytes, words},
-    keys,
-};
+use pinakes_format::autocomplete::{ALTERNATIVE_BYTES_MAX, NamePart};
+use pinakes_format::index::dictionary::{DictionaryWriter, TextRows};
+use pinakes_format::schema::keys;
+use pinakes_format::storage::blobs::Spool;
+use pinakes_format::storage::header::{Header, Written};
+use pinakes_format::text::fold::{cut, shared_bytes, words};
 use rayon::slice::ParallelSliceMut;
 
-use super::{beginnings::Beginnings, runs::merge, value::head};
+use crate::link::index::prefix_stats::Beginnings;
+use crate::link::index::runs::merge;
+use crate::link::index::value::head;
 
 /// Texts, each with the low half of a row whose names hold it.
 #[derive(Default)]
-pub(super) struct Texts {
+pub(crate) struct Texts {
     /// What the texts are parts of, one name after another.
     names: String,
     places: Vec<Place>,
@@ -80,7 +80,7 @@ impl Texts {
 
 /// The names of rows, taken apart.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     words: Texts,
     alternatives: Texts,
     /// The words of the row under way.
@@ -147,7 +147,7 @@ impl Names {
 }
 
 /// The names of an entity's records in runs.
-pub(super) struct NameRuns {
+pub(crate) struct NameRuns {
     held: Names,
     pub words: TextRuns,
     pub alternatives: TextRuns,
@@ -179,7 +179,7 @@ impl NameRuns {
 
 /// Runs of texts: each with its length before it, and after it how many pairs of words begin so, how
 /// many rows hold it, and their low halves and marks.
-pub(super) struct TextRuns {
+pub(crate) struct TextRuns {
     spool: Spool,
     position: usize,
     /// The chunk of each run, and where it lies.
@@ -273,7 +273,7 @@ fn split_text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Writes the dictionary of alternative names.
-pub(super) fn write_alternatives(
+pub(crate) fn write_alternatives(
     mut runs: TextRuns,
     path: &Path,
     header: Header,
@@ -291,7 +291,7 @@ pub(super) fn write_alternatives(
 }
 
 /// Writes the dictionary of words, and gathers what is to be known of their beginnings.
-pub(super) fn write_words(
+pub(crate) fn write_words(
     mut runs: TextRuns,
     path: &Path,
     header: Header,

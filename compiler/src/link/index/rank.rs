@@ -5,32 +5,28 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::{
-    blobs::{Spool, Spooled},
-    entity::Entity,
-    file::{Header, Written},
-    keys::{Keys, Order, Values},
-    orders::{Ordered, OrdersWriter, Parts, Ranked},
-    snapshot::Snapshot,
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::index::orders::{Ordered, OrdersWriter, Parts, Ranked};
+use pinakes_format::schema::keys::{Keys, Order, Values};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::blobs::{Spool, Spooled};
+use pinakes_format::storage::header::{Header, Written};
 
-use super::{
-    extract::Extracted,
-    value::{Text, Value, Waiting, read_number, read_row},
-};
-use crate::sort::{Sorter, Spill, read_array};
+use crate::link::external_sort::{Sorter, Spill, read_array};
+use crate::link::index::extract::Extracted;
+use crate::link::index::value::{Text, Value, Waiting, read_number, read_row};
 
 /// Stands before a value that is there; a row without one has zero alone.
 const THERE: u8 = 1;
 
 /// The values of every order, row by row.
-pub(super) struct Columns<'a> {
+pub(crate) struct Columns<'a> {
     keys: &'a Keys,
     spools: Vec<Spool>,
 }
 
 /// What writing orders takes.
-pub(super) struct Writing<'a> {
+pub(crate) struct Writing<'a> {
     pub draft: &'a Snapshot,
     pub entity: Entity,
     pub scratch: &'a Path,

@@ -17,7 +17,7 @@ struct Cursor<'b, K> {
 
 /// Merges runs key by key. `split` takes the key off the bytes of an entry, `take` the rest of it,
 /// into a state; `finish` gets each key once all its entries are taken.
-pub(super) fn merge<'b, K: Ord + Copy, S>(
+pub(crate) fn merge<'b, K: Ord + Copy, S>(
     runs: impl Iterator<Item = (u32, &'b [u8])>,
     split: impl Fn(&'b [u8]) -> Option<(K, &'b [u8])>,
     state: &mut S,

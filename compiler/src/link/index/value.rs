@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 /// What an order sorts a row by.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// A number that ascends with the value.
     Number(u64),
     /// A text.
@@ -13,7 +13,7 @@ pub(super) enum Value {
 
 /// A text as it is sorted: folded, and among those that fold alike as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Text {
+pub(crate) struct Text {
     /// What the folded text begins with: most texts differ there, and no memory is asked for more.
     head: u64,
     /// The folded text, then the text.
@@ -51,7 +51,7 @@ impl Ord for Text {
 }
 
 /// What orders sort rows by, as it waits on disk.
-pub(super) trait Waiting: Ord + Send + Sized {
+pub(crate) trait Waiting: Ord + Send + Sized {
     fn write(&self, out: &mut impl Write) -> io::Result<()>;
 
     fn read(input: &mut impl Read) -> io::Result<Self>;
@@ -97,20 +97,20 @@ impl Waiting for Text {
 
 /// The first eight bytes of a text, as a number that sorts as they do. A text is none with a zero byte
 /// in it: it is folded.
-pub(super) fn head(folded: &[u8]) -> u64 {
+pub(crate) fn head(folded: &[u8]) -> u64 {
     let mut head = [0; 8];
     let length = folded.len().min(8);
     head[..length].copy_from_slice(&folded[..length]);
     u64::from_be_bytes(head)
 }
 
-pub(super) fn read_number(input: &mut impl Read) -> io::Result<u64> {
+pub(crate) fn read_number(input: &mut impl Read) -> io::Result<u64> {
     let mut bytes = [0; 8];
     input.read_exact(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
 }
 
-pub(super) fn read_row(input: &mut impl Read) -> io::Result<u32> {
+pub(crate) fn read_row(input: &mut impl Read) -> io::Result<u32> {
     let mut bytes = [0; 4];
     input.read_exact(&mut bytes)?;
     Ok(u32::from_le_bytes(bytes))

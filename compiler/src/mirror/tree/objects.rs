@@ -6,21 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::{integrity::read_levels, publication::PublishedObjects};
+use pinakes_format::storage::integrity::read_levels;
+use pinakes_format::storage::publication::PublishedObjects;
 use rayon::prelude::*;
 
-use super::{
-    super::{
-        list::{ListedObject, ObjectList},
-        object_path, objects,
-        place::{open_regular, put},
-    },
-    Tree, take,
-};
-use crate::{
-    error::{Error, Result},
-    object::{Object, file::OBJECT_VERSION},
-};
+use crate::error::{Error, Result};
+use crate::mirror::files::{open_regular, put};
+use crate::mirror::list::{ListedObject, ObjectList};
+use crate::mirror::tree::{Tree, take};
+use crate::mirror::{object_path, objects};
+use crate::object::Object;
+use crate::object::file::OBJECT_VERSION;
 
 impl Tree<'_> {
     /// Puts the objects that the snapshot was linked from into the tree, after linking them once more:

@@ -17,10 +17,7 @@ use clap::Parser;
 use peak_alloc::PeakAlloc;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_generate::Random;
-use pinakes_server::{
-    graphql::{Outcome, document::Asking, options::Settings, respond},
-    routes::Bounds,
-};
+use pinakes_server::parts::{Asking, Bounds, Outcome, Settings, respond};
 use rustix::time::{ClockId, clock_gettime};
 
 use questions::Questions;

@@ -1,16 +1,11 @@
 //! Questions made at random of the schema: any members, any arguments, records that are there.
 
-use pinakes_format::{
-    entity::Entity,
-    keys::{Key, keys_of},
-    render::RenderError,
-    snapshot::Snapshot,
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::RenderError;
+use pinakes_format::schema::keys::{Key, keys_of};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_generate::Random;
-use pinakes_server::graphql::{
-    field::{Field, Way},
-    types::Object,
-};
+use pinakes_server::parts::{Field, Object, Way};
 
 /// Levels of members below a root at most; deeper ones are refused anyway.
 const DEPTH_MAX: u64 = 9;
@@ -110,7 +105,7 @@ impl<'s> Questions<'s> {
 }
 
 fn object(name: &str) -> Option<&'static Object> {
-    pinakes_server::graphql::types().get(name)
+    pinakes_server::parts::types().get(name)
 }
 
 fn list_arguments(random: &mut Random, entity: Entity, is_root: bool) -> String {

@@ -2,11 +2,9 @@
 
 use std::{num::NonZeroU32, path::Path};
 
-use pinakes_format::{
-    entity::Entity,
-    query::{Deadline, Query},
-    snapshot::Snapshot,
-};
+use pinakes_format::entity::Entity;
+use pinakes_format::query::{Deadline, Query};
+use pinakes_format::snapshot::Snapshot;
 
 use super::Answer;
 use crate::Result;

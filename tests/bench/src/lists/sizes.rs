@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use pinakes_format::{entity::Entity, file::Kind, keys::keys_of, snapshot::Snapshot};
+use pinakes_format::entity::Entity;
+use pinakes_format::schema::keys::keys_of;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::header::Kind;
 
 use crate::Result;
 

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::fold::fold;
+use pinakes_format::text::fold::fold;
 use pinakes_generate::Random;
 use serde::Deserialize;
 

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use pinakes_format::{
-    autocomplete::{Candidates, ENTITIES, autocomplete},
-    entity::Entity,
-    query::Deadline,
-    snapshot::Snapshot,
-};
+use pinakes_format::autocomplete::{Candidates, ENTITIES, autocomplete};
+use pinakes_format::entity::Entity;
+use pinakes_format::query::Deadline;
+use pinakes_format::snapshot::Snapshot;
 
 use crate::Result;
 

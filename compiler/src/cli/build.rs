@@ -1,0 +1,387 @@
+//! The commands that compile and link.
+
+use std::{
+    collections::BTreeSet,
+    io::Write,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    time::{Instant, SystemTime},
+};
+
+use crate::cli::options::{
+    BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, Share, WorkArgs,
+};
+use crate::compile::{Stage, compile};
+use crate::error::{Error, Result};
+use crate::input::{Inputs, PartKind};
+use crate::link::Published;
+use crate::link::selection::Selection;
+use crate::object::{Object, gather};
+use crate::report::escape::shown;
+use crate::report::file::ReportFiles;
+use crate::report::progress::Progress;
+use crate::report::quarantine::BadRecord;
+use crate::report::{RunReport, Warnings, quarantine};
+use crate::store::{HeldBack, Objects, OutputLock, check_out, held_back, interrupt, prune};
+use crate::{input, link};
+
+pub(crate) fn build(args: BuildArgs) -> Result<()> {
+    let selection = args.publish.selection.read(args.input.allow_empty)?;
+    let mut run = Run::begin("build", args.work, selection)?;
+    let outcome = run.build(&args.input, &args.publish, args.objects);
+    run.end(outcome)
+}
+
+pub(crate) fn compile_only(args: CompileArgs) -> Result<()> {
+    let mut run = Run::begin("compile", args.work, None)?;
+    let outcome = run.compile(&args.input, &args.objects);
+    run.end(outcome.map(|_| None))
+}
+
+pub(crate) fn link_only(args: LinkArgs) -> Result<()> {
+    let selection = args.publish.selection.read(false)?;
+    let mut run = Run::begin("link", args.work, selection)?;
+    let outcome = run.link(&args.objects, &args.publish);
+    run.end(outcome)
+}
+
+/// Parts that are named where not all are parsed; the report names all.
+const PARSED_SHOWN_MAX: usize = 10;
+
+/// A run under way.
+struct Run {
+    begun: Instant,
+    begun_at: SystemTime,
+    work: WorkArgs,
+    /// What of the inputs is published; all of it where there is none.
+    selection: Option<Selection>,
+    progress: Progress,
+    report: RunReport,
+    files: ReportFiles,
+    /// What was made and is not published, since it was rolled back from.
+    held: Option<HeldBack>,
+}
+
+/// An object, and the part it was compiled from as it is shown.
+struct ShownObject {
+    file: String,
+    object: Object,
+}
+
+/// Works with so many threads; 0 for as many as there are processors. One is this one, so that a run
+/// of one thread does the same things in the same order every time.
+pub(crate) fn use_threads(threads: usize) -> Result<()> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    let pool = if threads == 1 { pool.use_current_thread() } else { pool };
+    pool.build_global().map_err(|error| Error::Internal(format!("threads: {error}")))
+}
+
+impl Run {
+    fn begin(command: &'static str, work: WorkArgs, selection: Option<Selection>) -> Result<Run> {
+        use_threads(work.threads)?;
+        let progress = Progress::detect(work.quiet);
+        let report = RunReport::begin(command);
+        let files = ReportFiles { report: work.report.clone(), textfile: work.textfile.clone() };
+        let begun_at = SystemTime::now();
+        let held = None;
+        let begun = Instant::now();
+        Ok(Run { begun, begun_at, work, selection, progress, report, files, held })
+    }
+
+    /// Says that the run is under way, once no other can be in its way; a signal says that it ended.
+    fn say_begun(&self) -> Result<()> {
+        self.files.say_begun(&self.report)?;
+        let (files, mut report) = (self.files.clone(), self.report.clone());
+        interrupt::tell(move |code| {
+            report.course.end(code, Some("interrupted".into()));
+            // The process ends; there is nobody left to tell.
+            let _ = files.say_ended(&report);
+        });
+        Ok(())
+    }
+
+    fn build(
+        &mut self,
+        input: &InputArgs,
+        publish: &PublishArgs,
+        objects: Option<PathBuf>,
+    ) -> Result<Option<PathBuf>> {
+        let inputs = input::find(&input.inputs, input.demands())?;
+        let lock = check_out(&publish.out)?;
+        interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
+        self.say_begun()?;
+        let objects = objects.unwrap_or_else(|| publish.out.join("objects"));
+        let quarantine = publish.out.join("quarantine");
+        let mut compiled = self.compile_inputs(inputs, input, &objects, quarantine.clone())?;
+        let objects = Objects { directory: &objects, begun: self.begun_at };
+        self.publish(&mut compiled, publish, lock, quarantine, Some(objects))
+    }
+
+    fn compile(&mut self, input: &InputArgs, objects: &Path) -> Result<()> {
+        let inputs = input::find(&input.inputs, input.demands())?;
+        self.say_begun()?;
+        self.compile_inputs(inputs, input, objects, objects.join("quarantine"))?;
+        Ok(())
+    }
+
+    fn link(&mut self, objects: &Path, publish: &PublishArgs) -> Result<Option<PathBuf>> {
+        let mut objects = open_all(&object_paths(objects)?)?;
+        let lock = check_out(&publish.out)?;
+        interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
+        self.say_begun()?;
+        self.report.parts = objects.len() as u64;
+        let mut warnings = Warnings::default();
+        for ShownObject { file, object } in &objects {
+            warnings.take_places(file, object.report());
+        }
+        self.report.first_warnings = warnings.first;
+        // The objects are inputs, and not this command's to remove.
+        self.publish(&mut objects, publish, lock, publish.out.join("quarantine"), None)
+    }
+
+    /// The first stage, and whether what it read will do.
+    fn compile_inputs(
+        &mut self,
+        inputs: Inputs,
+        args: &InputArgs,
+        objects: &Path,
+        quarantine: PathBuf,
+    ) -> Result<Vec<ShownObject>> {
+        let stage = compile(inputs.parts.clone(), objects, &args.reading(), self.progress)?;
+        self.say_parsed(&stage);
+        self.report.take_compiled(&inputs, &stage);
+        let emptied = emptied(&stage);
+        let objects: Vec<ShownObject> = stage
+            .parts
+            .into_iter()
+            .map(|part| ShownObject { file: shown(&part.part.path), object: part.object })
+            .collect();
+        self.list_bad(&objects, &BTreeSet::new(), quarantine)?;
+        self.hold_budget(&objects, args.bad_share())?;
+        match emptied {
+            Some(of) if !args.allow_empty => Err(Error::Empty { of }),
+            _ => Ok(objects),
+        }
+    }
+
+    /// Lists the records set aside by the first stage, and the topics by the second.
+    fn list_bad(
+        &mut self,
+        objects: &[ShownObject],
+        orphans: &BTreeSet<[u8; 16]>,
+        directory: PathBuf,
+    ) -> Result<()> {
+        let directory = self.work.quarantine.clone().unwrap_or(directory);
+        let records = objects.iter().flat_map(|ShownObject { file, object }| {
+            let report = object.report();
+            let bad = report.bad_lines.iter().map(move |line| BadRecord {
+                file,
+                line: line.line,
+                byte_offset: line.byte_offset,
+                code: &line.code,
+                id: line.id.as_deref(),
+                raw: object.raw(line.raw),
+            });
+            let topics = report.topics.iter().filter(|line| orphans.contains(&line.line_hash));
+            bad.chain(topics.map(move |line| BadRecord {
+                file,
+                line: line.line,
+                byte_offset: line.byte_offset,
+                code: link::NO_PARENT,
+                id: None,
+                raw: object.raw(line.raw),
+            }))
+        });
+        self.report.quarantine = quarantine::write(&directory, records)?;
+        Ok(())
+    }
+
+    fn hold_budget(&self, objects: &[ShownObject], share: Share) -> Result<()> {
+        let reports = || objects.iter().map(|shown| shown.object.report());
+        let read: u64 = reports().flat_map(|report| report.read.values()).sum();
+        let quarantined: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
+        if quarantined as f64 <= (read as f64 * share.0).floor() {
+            return Ok(());
+        }
+        Err(Error::TooManyBad {
+            quarantined,
+            read,
+            allowed: format!("{}%", share.0 * 100.0),
+            report: self.report.quarantine.list.clone().unwrap_or_default(),
+        })
+    }
+
+    /// The second stage, and whether what it made will do in place of what was published before.
+    fn publish(
+        &mut self,
+        objects: &mut [ShownObject],
+        args: &PublishArgs,
+        lock: OutputLock,
+        quarantine: PathBuf,
+        kept_objects: Option<Objects<'_>>,
+    ) -> Result<Option<PathBuf>> {
+        gather(objects.iter_mut().map(|shown| &mut shown.object), lock.scratch())?;
+        let objects = &*objects;
+        let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
+        let linked: Vec<&Object> = objects.iter().map(|shown| &shown.object).collect();
+        let selection = self.selection.as_ref();
+        let mut finished = link::link(&linked, &lock, selection, memory_bytes, self.progress)?;
+        self.take_finished(&finished);
+        let count = finished.orphans.read;
+        if count > 0 {
+            self.list_bad(objects, &finished.orphans.line_hashes, quarantine)?;
+            *self.report.bad_records.entry(link::NO_PARENT.into()).or_default() += count;
+            let topics = &finished.tallies["topics"];
+            if count.saturating_mul(100) > topics.read {
+                return Err(Error::Orphans {
+                    refused: count,
+                    read: topics.read,
+                    report: self.report.quarantine.list.clone().unwrap_or_default(),
+                });
+            }
+        }
+        if let Some(held) = held_back(&args.out, &finished.manifest.id)? {
+            self.report.take_held(&held);
+            drop(lock);
+            interrupt::end();
+            let path = held.path.clone();
+            self.held = Some(held);
+            return Ok(Some(path));
+        }
+        if !args.allow_shrink {
+            link::refuse_shrinking(&args.out, &finished.manifest)?;
+        }
+        link::publish(&mut finished, &lock)?;
+        self.report.snapshot = Some(shown(&finished.path));
+        self.report.snapshot_id = Some(finished.manifest.id.clone());
+        self.report.pruned = args.keep.map(|keep| prune(&lock, keep, kept_objects));
+        drop(lock);
+        interrupt::end();
+        Ok(Some(finished.path))
+    }
+
+    fn take_finished(&mut self, finished: &Published) {
+        let report = &mut self.report;
+        report.snapshot_bytes = finished.manifest.files.iter().map(|file| file.size_bytes).sum();
+        report.newest_updated_date = finished.manifest.source.newest_updated_date.clone();
+        report.entities = finished.tallies.clone();
+        report.side_tables = finished.side_tallies.clone();
+        for (code, count) in &finished.warnings {
+            *report.warnings.entry(code.clone()).or_default() += count;
+        }
+    }
+
+    fn say_parsed(&self, stage: &Stage) {
+        if self.progress == Progress::Quiet {
+            return;
+        }
+        let parsed = stage.parts.iter().filter(|part| !part.was_cached).count();
+        let all = stage.parts.len();
+        if parsed == 0 {
+            return eprintln!("{:>10} nothing: the objects of all {all} parts are there", "parsed");
+        }
+        let mut names = String::new();
+        if parsed < all {
+            let changed = stage.parts.iter().filter(|part| !part.was_cached);
+            let first = changed.take(PARSED_SHOWN_MAX).map(|part| shown(&part.part.path));
+            names = format!(": {}", first.collect::<Vec<_>>().join(", "));
+            if let Some(more) = parsed.checked_sub(PARSED_SHOWN_MAX).filter(|more| *more > 0) {
+                names.push_str(&format!(" and {more} more"));
+            }
+        }
+        eprintln!("{:>10} {parsed} of {all} parts, {} bytes{names}", "parsed", stage.parsed_bytes);
+    }
+
+    /// Says what came of the run; of one that failed too, once it had read its inputs.
+    fn end(mut self, outcome: Result<Option<PathBuf>>) -> Result<()> {
+        self.report.seconds = self.begun.elapsed().as_secs_f64();
+        let failed = outcome.as_ref().err();
+        let code = failed.map_or(0, Error::exit_code);
+        self.report.course.end(code, failed.map(Error::to_string));
+        if self.progress != Progress::Quiet && self.report.parts > 0 {
+            eprint!("{}{}", self.report.table(), self.report.outcome());
+        }
+        if let Some(held) = &self.held {
+            eprintln!("warning: {}", held.text());
+        }
+        for failed in self.report.pruned.iter().flat_map(|pruned| &pruned.failed) {
+            eprintln!("published, but not all that is beyond --keep was removed: {failed}");
+        }
+        // What another run is doing there is that run's to report.
+        let is_locked = matches!(failed, Some(Error::Locked { .. }));
+        let written = if is_locked { Ok(()) } else { self.files.say_ended(&self.report) };
+        let Some(path) = outcome? else { return written };
+        let line = [path.as_os_str().as_bytes(), b"\n"].concat();
+        let said = std::io::stdout().write_all(&line).map_err(Error::output("standard output"));
+        // It is published; any exit code but 0 would say that it is not.
+        for error in [written, said].into_iter().filter_map(Result::err) {
+            eprintln!("published all the same: {}", error.without_consequence());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Run {
+    /// A run that panics has an end, too.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.report.course.end(1, Some("a part of the compiler panicked".into()));
+            let _ = self.files.say_ended(&self.report);
+        }
+    }
+}
+
+/// The entities all of whose parts hold no record, as the end of a sentence; all where none has any.
+fn emptied(stage: &Stage) -> Option<String> {
+    let mut read: std::collections::BTreeMap<&str, u64> = Default::default();
+    for part in &stage.parts {
+        if let PartKind::Records(entity) | PartKind::Native(entity) = part.part.kind {
+            let name = entity.facts().plural;
+            *read.entry(name).or_default() += part.object.report().read.get(name).unwrap_or(&0);
+        }
+    }
+    let records = || stage.parts.iter().filter(|part| !matches!(part.part.kind, PartKind::Side(_)));
+    let reports = || records().map(|part| part.object.report());
+    let all: u64 = reports().flat_map(|report| report.read.values()).sum();
+    let bad: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
+    if all == bad {
+        return Some(String::new());
+    }
+    let names: Vec<&str> =
+        read.into_iter().filter(|(_, read)| *read == 0).map(|(name, _)| name).collect();
+    (!names.is_empty()).then(|| format!(" of {}", names.join(", ")))
+}
+
+fn open_all(paths: &[PathBuf]) -> Result<Vec<ShownObject>> {
+    use rayon::prelude::*;
+    paths
+        .par_iter()
+        .map(|path| {
+            let object = Object::open(path).map_err(Error::input(path))?;
+            let object = object.ok_or_else(|| Error::Damaged {
+                path: path.clone(),
+                reason: "it does not have its own hash; compile its part again".into(),
+            })?;
+            Ok(ShownObject { file: format!("part {}", object.part()), object })
+        })
+        .collect()
+}
+
+fn object_paths(directory: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(directory).map_err(Error::input(directory))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(Error::input(directory))?.path();
+        if path.extension().is_some_and(|extension| extension == "object") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    if paths.is_empty() {
+        return Err(Error::Input {
+            path: directory.to_path_buf(),
+            reason: "holds no object; compile into it first".into(),
+        });
+    }
+    Ok(paths)
+}

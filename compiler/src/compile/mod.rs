@@ -1,0 +1,213 @@
+//! The first stage: each part becomes an object, unless its object is there already.
+
+pub(crate) mod part;
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::MetadataExt,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rayon::prelude::*;
+
+use crate::compile::part::{FrontEnd, read_part};
+use crate::error::{Error, Result};
+use crate::frontend::{native, openalex};
+use crate::input::Part;
+use crate::object::file::OBJECT_VERSION;
+use crate::object::{Object, ObjectWriter};
+use crate::read::limits::Reading;
+use crate::read::lines::{Container, Lines};
+use crate::report::Warnings;
+use crate::report::escape::shown;
+use crate::report::progress::Progress;
+
+/// A part and its object.
+pub struct Compiled {
+    /// The part.
+    pub part: Part,
+    /// Its object.
+    pub object: Object,
+    /// Whether it was there already.
+    pub was_cached: bool,
+}
+
+/// What the first stage did.
+pub struct Stage {
+    /// Every part, by path.
+    pub parts: Vec<Compiled>,
+    /// Bytes of uncompressed input that were parsed.
+    pub parsed_bytes: u64,
+    /// What was odd about parts but stops nothing.
+    pub warnings: Warnings,
+}
+
+/// Compiles every part whose object is not in `objects` yet. Of parts that are the same bytes of
+/// the same kind, the first is taken and the others are counted.
+///
+/// # Errors
+///
+/// The first part's that could not be compiled; objects made before it stay.
+pub fn compile(
+    parts: Vec<Part>,
+    objects: &Path,
+    reading: &Reading,
+    progress: Progress,
+) -> Result<Stage> {
+    fs::create_dir_all(objects).map_err(Error::output(objects))?;
+    remove_remains(objects)?;
+    let mut named = parts
+        .into_par_iter()
+        .map(|part| name_part(part, reading))
+        .collect::<Result<Vec<NamedPart>>>()?;
+    named.sort_by(|a, b| (&a.name, &a.part.path).cmp(&(&b.name, &b.part.path)));
+    let mut warnings = Warnings::default();
+    named.dedup_by(|same, kept| {
+        let is_same = same.name == kept.name;
+        warnings.add("same_parts", is_same.into(), || shown(&same.part.path));
+        is_same
+    });
+    for named in &named {
+        warnings.add("misnamed_container", named.is_misnamed.into(), || shown(&named.part.path));
+    }
+
+    let parsed_bytes = AtomicU64::new(0);
+    let total = named.iter().map(|named| named.part.size_bytes).sum();
+    let bar = progress.begin("compile", "parts", named.len() as u64, total);
+    // The largest first, so that no thread is left alone with one at the end.
+    named.sort_by(|a, b| {
+        b.part.size_bytes.cmp(&a.part.size_bytes).then_with(|| a.part.path.cmp(&b.part.path))
+    });
+    let mut compiled = named
+        .into_par_iter()
+        .map(|named| {
+            let compiled = compile_part(named, objects, reading, &parsed_bytes)?;
+            bar.advance(compiled.part.size_bytes);
+            Ok(compiled)
+        })
+        .collect::<Result<Vec<Compiled>>>()?;
+    bar.end();
+    compiled.sort_by(|a, b| a.part.path.cmp(&b.part.path));
+    Ok(Stage { parts: compiled, parsed_bytes: parsed_bytes.into_inner(), warnings })
+}
+
+/// A part, what it was when its hash was taken, and the name of its object.
+struct NamedPart {
+    part: Part,
+    metadata: fs::Metadata,
+    hash: String,
+    name: String,
+    /// Whether its bytes are held by something else than its name promises.
+    is_misnamed: bool,
+}
+
+fn name_part(part: Part, reading: &Reading) -> Result<NamedPart> {
+    let metadata = fs::metadata(&part.path).map_err(Error::input(&part.path))?;
+    let hash = hash_of(&part.path)?;
+    let name = object_name(&part, &hash, reading);
+    let found = Container::found(&part.path)?;
+    let is_misnamed = metadata.len() > 0 && found != Container::named(&part.path);
+    Ok(NamedPart { part, metadata, hash, name, is_misnamed })
+}
+
+/// Removes half-written objects of processes that are no more.
+fn remove_remains(objects: &Path) -> Result<()> {
+    for entry in fs::read_dir(objects).map_err(Error::output(objects))? {
+        let path = entry.map_err(Error::output(objects))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let pid = name.strip_suffix(".tmp").and_then(|name| name.rsplit('.').next());
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            fs::remove_file(&path).map_err(Error::output(&path))?;
+        }
+    }
+    Ok(())
+}
+
+fn compile_part(
+    named: NamedPart,
+    objects: &Path,
+    reading: &Reading,
+    parsed_bytes: &AtomicU64,
+) -> Result<Compiled> {
+    let NamedPart { part, metadata, hash, name, .. } = named;
+    let path = objects.join(format!("{name}.object"));
+    let known = Object::open(&path).map_err(Error::input(&path))?;
+    let was_cached = known.is_some();
+    let object = match known {
+        Some(known) => known,
+        None => {
+            let mut writer = ObjectWriter::create(&path)?;
+            let parsed = read_part(&part, reading, &mut writer);
+            // What is wrong with a file that is being written says nothing of the file.
+            if !is_unchanged(&part.path, &metadata)? {
+                let reason = "it changed while it was read; run again when it is still".into();
+                return Err(Error::Damaged { path: part.path, reason });
+            }
+            parsed_bytes.fetch_add(parsed?, Ordering::Relaxed);
+            writer.finish(&hash)?;
+            let written = Object::open(&path).map_err(Error::input(&path))?;
+            written.ok_or_else(|| Error::Damaged {
+                path,
+                reason: "it does not read back as written; check the disk".into(),
+            })?
+        }
+    };
+    check_listed(&part, &object, reading)?;
+    Ok(Compiled { part, object, was_cached })
+}
+
+/// Whether a file is still the one it was, as far as its size, time and place tell.
+fn is_unchanged(path: &Path, before: &fs::Metadata) -> Result<bool> {
+    let after = fs::metadata(path).map_err(Error::input(path))?;
+    let told = |of: &fs::Metadata| (of.dev(), of.ino(), of.size(), of.mtime(), of.mtime_nsec());
+    Ok(told(before) == told(&after))
+}
+
+/// The hash of a part's bytes as they lie on disk, in hex.
+fn hash_of(path: &Path) -> Result<String> {
+    let file = File::open(path).map_err(Error::input(path))?;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(file).map_err(Error::input(path))?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+/// An object's name: the hash of all that its bytes depend on.
+fn object_name(part: &Part, hash: &str, reading: &Reading) -> String {
+    let schema = pinakes_format::schema::layout::schema_hash();
+    let reading = reading.name();
+    let name = format!("{OBJECT_VERSION} {schema:016x} {:?} {reading} {hash}", part.kind);
+    blake3::hash(name.as_bytes()).to_hex()[..32].to_string()
+}
+
+/// Holds what was read against what the manifest says.
+fn check_listed(part: &Part, object: &Object, reading: &Reading) -> Result<()> {
+    let Some(listed) = part.listed_records else { return Ok(()) };
+    let read: u64 = object.report().read.values().sum();
+    if read == listed || (reading.allow_truncated && read < listed) {
+        return Ok(());
+    }
+    let reason = format!("{read} records, expected {listed} by its manifest; fetch it again");
+    Err(Error::Damaged { path: part.path.clone(), reason })
+}
+
+/// Uncompresses and parses a part, line by line, and throws it away; how many bytes it had.
+///
+/// This is the least that reading a dump costs, and what the compiler's speed is held against.
+///
+/// # Errors
+///
+/// Where the part cannot be read.
+pub fn parse_only(part: &Part) -> Result<u64> {
+    let Some((front_end, entity)) = FrontEnd::of(part.kind) else { return Ok(0) };
+    let mut lines = Lines::open(&part.path, &Reading::default())?;
+    while let Some(line) = lines.next_line()? {
+        let text = simdutf8::basic::from_utf8(line.bytes).unwrap_or_default();
+        // A bad line costs what it costs; it is the compiler's to report.
+        let _ = match front_end {
+            FrontEnd::OpenAlex => openalex::parse_line(entity, text),
+            FrontEnd::Native => native::parse_line(text),
+        };
+    }
+    Ok(lines.offset_bytes())
+}

@@ -1,0 +1,159 @@
+//! Taxonomy nodes that have no object of their own: gathered from where they are named.
+
+use std::collections::BTreeMap;
+
+use pinakes_format::entity::Entity;
+use pinakes_format::record::value::Id;
+use pinakes_format::record::{Domain, Field, Subfield, Topic};
+
+use crate::error::{Error, Result};
+use crate::object::segment::{Provenance, SegmentBuilder};
+use crate::object::{ObjectWriter, Origin};
+
+/// Nodes gathered before they are written: far more than the taxonomy has, and few megabytes.
+const NODES_MAX: usize = 50_000;
+
+/// The id of a node, and the name it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeId<'a> {
+    /// Its id.
+    pub id: u64,
+    /// Its name.
+    pub name: Option<&'a str>,
+}
+
+/// The node above another, kept.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Parent {
+    id: u64,
+    name: Option<String>,
+}
+
+/// A node as it is named in passing. The order is the order of preference, best last.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Node {
+    origin: Origin,
+    updated_micros: i64,
+    name: Option<String>,
+    /// The nodes above it, nearest first.
+    parents: Vec<Option<Parent>>,
+}
+
+/// The nodes named by the lines of one part.
+#[derive(Default)]
+pub struct Derived {
+    nodes: BTreeMap<(Entity, u64), Node>,
+}
+
+/// A chain of nodes from a topic or below up to its domain, as one line names it.
+pub type Chain<'a> = [(Entity, Option<NodeId<'a>>)];
+
+impl Derived {
+    /// Takes the nodes of a chain, lowest first. Each knows those after it as its parents.
+    ///
+    /// # Errors
+    ///
+    /// Where the object cannot be written.
+    pub fn take(
+        &mut self,
+        chain: &Chain<'_>,
+        origin: Origin,
+        updated_micros: i64,
+        object: &mut ObjectWriter,
+    ) -> Result<()> {
+        for (at, (entity, node)) in chain.iter().enumerate() {
+            let Some(node) = node else { continue };
+            let known = self.nodes.get(&(*entity, node.id));
+            let is_stronger =
+                |known: &Node| (origin, updated_micros) < (known.origin, known.updated_micros);
+            if known.is_some_and(is_stronger) || node.name.is_none() {
+                continue;
+            }
+            // Most lines of a part name nodes as others did; only what is new is kept.
+            if known.is_some_and(|known| {
+                (known.origin, known.updated_micros) == (origin, updated_micros)
+                    && known.name.as_deref() == node.name
+            }) {
+                continue;
+            }
+            let kept =
+                |node: &NodeId<'_>| Parent { id: node.id, name: node.name.map(str::to_owned) };
+            let parents =
+                chain[at + 1..].iter().map(|(_, above)| above.as_ref().map(kept)).collect();
+            let name = node.name.map(str::to_owned);
+            let fresh = Node { origin, updated_micros, name, parents };
+            if known.is_none_or(|known| *known < fresh) {
+                self.nodes.insert((*entity, node.id), fresh);
+            }
+        }
+        if self.nodes.len() >= NODES_MAX { self.write(object) } else { Ok(()) }
+    }
+
+    /// Writes the nodes as records, and forgets them.
+    ///
+    /// # Errors
+    ///
+    /// Where the object cannot be written.
+    pub fn write(&mut self, object: &mut ObjectWriter) -> Result<()> {
+        for ((entity, id), node) in std::mem::take(&mut self.nodes) {
+            let segment = object.segment(entity)?;
+            let provenance = Provenance {
+                origin: node.origin,
+                updated_micros: node.updated_micros,
+                line_hash: node.hash(),
+                group: None,
+            };
+            node.push(entity, id, segment, provenance)
+                .map_err(|error| Error::Internal(format!("a derived node: {error}")))?;
+        }
+        Ok(())
+    }
+}
+
+impl Node {
+    /// Sixteen bytes that order nodes of the same strength and date the same way everywhere.
+    fn hash(&self) -> [u8; 16] {
+        let text = format!("{:?} {:?}", self.name, self.parents);
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
+        hash
+    }
+
+    fn push(
+        &self,
+        entity: Entity,
+        id: u64,
+        segment: &mut SegmentBuilder,
+        provenance: Provenance,
+    ) -> std::io::Result<()> {
+        let parent = |at: usize| self.parents.get(at).cloned().flatten();
+        /// The reference to a parent, if it is named.
+        macro_rules! up {
+            ($at:expr) => {
+                parent($at).map(|node| segment.parent(Some(node.id), node.name.as_deref()))
+            };
+        }
+        let name = self.name.clone();
+        match entity {
+            Entity::Topic => {
+                let (subfield, field, domain) = (up!(0), up!(1), up!(2));
+                let topic = Topic { id: Id(id), name, subfield, field, domain, ..Topic::default() };
+                segment.push(&topic, provenance)
+            }
+            Entity::Subfield => {
+                let (field, domain) = (up!(0), up!(1));
+                let subfield = Subfield { id: Id(id), name, field, domain, ..Subfield::default() };
+                segment.push(&subfield, provenance)
+            }
+            Entity::Field => {
+                let domain = up!(0);
+                let field = Field { id: Id(id), name, domain, ..Field::default() };
+                segment.push(&field, provenance)
+            }
+            Entity::Domain => {
+                segment.push(&Domain { id: Id(id), name, ..Domain::default() }, provenance)
+            }
+            _ => Err(std::io::Error::other(format!("{entity} is no level of the taxonomy"))),
+        }
+    }
+}

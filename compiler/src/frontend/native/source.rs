@@ -1,0 +1,192 @@
+//! A line's tree as what records are made of, as leniently as lines of other dumps are read.
+
+use pinakes_format::entity::Entity;
+use pinakes_format::record::build::Given;
+use pinakes_format::record::value::{AnyRef, Cold, Date, Timestamp};
+use serde::Deserialize;
+
+use crate::frontend::native::value::Value;
+use crate::frontend::openalex::{International, reference_number};
+use crate::object::segment::SegmentBuilder;
+use crate::read::lenient::{Bool, IdText, Number, Object, Text, warn};
+use crate::read::{identifier, times};
+
+/// What an ORCID iD is rendered behind.
+const ORCID_URL: &str = "https://orcid.org/";
+
+/// A value of a line's tree, and where what records refer to is noted.
+pub(crate) struct Cursor<'t, 'a, 's> {
+    at: &'t Value<'a>,
+    around: &'t Value<'a>,
+    segment: &'s mut SegmentBuilder,
+    /// The last object that was read as a reference, and the mention made of it: some objects are
+    /// read as one for several of their members.
+    referred: Option<(&'t Value<'a>, u32)>,
+}
+
+impl<'t, 'a, 's> Cursor<'t, 'a, 's> {
+    /// Begins with a whole line.
+    pub(crate) fn new(line: &'t Value<'a>, segment: &'s mut SegmentBuilder) -> Cursor<'t, 'a, 's> {
+        Cursor { at: line, around: line, segment, referred: None }
+    }
+
+    /// The value at hand, read with forbearance.
+    fn read<T: Default + Deserialize<'t>>(&self) -> T {
+        // Such types take any value; what else there is to fail was found when the line was parsed.
+        T::deserialize(self.at).unwrap_or_default()
+    }
+
+    fn read_member<T: Default + Deserialize<'t>>(&self, name: &str) -> T {
+        let value = self.at.members().and_then(|members| members.get(name));
+        value.and_then(|value| T::deserialize(value).ok()).unwrap_or_default()
+    }
+
+    /// Makes something of another value, and comes back.
+    fn step<T>(&mut self, to: &'t Value<'a>, make: impl FnOnce(&mut Self) -> T) -> T {
+        let (at, around) = (self.at, self.around);
+        (self.at, self.around) = (to, at);
+        let made = make(self);
+        (self.at, self.around) = (at, around);
+        note_unknown(to);
+        made
+    }
+}
+
+/// Counts the members of an object that no declaration knows.
+pub(crate) fn note_unknown(value: &Value<'_>) {
+    let unknown = value.members().map_or(0, |members| members.unknown());
+    (0..unknown).for_each(|_| warn("unknown_member"));
+}
+
+impl Given for Cursor<'_, '_, '_> {
+    fn object<T>(&mut self, make: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        match self.at {
+            Value::Object(_) => make(self),
+            Value::Null => None,
+            _ => {
+                warn("not_an_object");
+                None
+            }
+        }
+    }
+
+    fn member<T>(
+        &mut self,
+        name: &'static str,
+        make: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.at.members().and_then(|members| members.get(name));
+        self.step(value.unwrap_or(&Value::Null), make)
+    }
+
+    fn around<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
+        let at = std::mem::replace(&mut self.at, self.around);
+        let made = make(self);
+        self.at = at;
+        made
+    }
+
+    fn list<T>(&mut self, mut make: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        match self.at {
+            Value::List(list) => {
+                let given = list.iter().filter(|element| !matches!(element, Value::Null));
+                Some(given.filter_map(|element| self.step(element, &mut make)).collect())
+            }
+            Value::Null => None,
+            _ => {
+                warn("not_an_array");
+                None
+            }
+        }
+    }
+
+    fn boolean(&mut self) -> Option<bool> {
+        self.read::<Bool>().0
+    }
+
+    fn integer(&mut self) -> Option<i64> {
+        self.read::<Number>().integer()
+    }
+
+    fn count(&mut self) -> Option<u64> {
+        self.read::<Number>().count()
+    }
+
+    fn year(&mut self) -> Option<i32> {
+        self.read::<Number>().year()
+    }
+
+    fn number(&mut self) -> Option<f64> {
+        self.read::<Number>().fraction()
+    }
+
+    fn text(&mut self) -> Option<String> {
+        self.read::<Text<'_>>().to_owned()
+    }
+
+    fn cold(&mut self) -> Option<Cold> {
+        self.read::<Text<'_>>().as_str().map(|text| self.segment.cold(text))
+    }
+
+    fn id(&mut self, entity: Entity) -> Option<u64> {
+        let id = self.read::<IdText<'_>>();
+        id.0.as_str().and_then(|id| identifier::parse(entity, id).ok())
+    }
+
+    fn reference(&mut self, entity: Entity) -> u32 {
+        if let Some((_, mention)) =
+            self.referred.filter(|(object, _)| std::ptr::eq(*object, self.at))
+        {
+            return mention;
+        }
+        let id = reference_number(entity, &self.read_member("id"));
+        let name = self.read_member::<Text<'_>>("name");
+        let mention = self.segment.mention(entity as u8, id, name.as_str());
+        self.referred = Some((self.at, mention));
+        mention
+    }
+
+    fn any_reference(&mut self) -> Option<AnyRef> {
+        let id = self.read::<IdText<'_>>();
+        let parsed = identifier::parse_any(id.0.as_str()?);
+        if parsed.is_none() {
+            warn("bad_reference");
+        }
+        parsed.map(|(entity, id)| self.segment.any_reference(entity, id))
+    }
+
+    fn code(&mut self, table: u8) -> Option<u32> {
+        let text = self.read::<Text<'_>>();
+        text.as_str().map(|text| self.segment.code_number(table, Some(text)))
+    }
+
+    fn named_code(&mut self, table: u8) -> Option<u32> {
+        // The name is the code's, whatever the line says.
+        self.object(|given| {
+            given.member("name", |_| Some(()));
+            given.member("code", |given| given.code(table))
+        })
+    }
+
+    fn date(&mut self) -> Option<Date> {
+        times::date(&self.read())
+    }
+
+    fn timestamp(&mut self) -> Option<Timestamp> {
+        times::timestamp(&self.read())
+    }
+
+    fn orcid(&mut self) -> Option<String> {
+        let text = self.read::<Text<'_>>();
+        // What was rendered comes back as it was, even where it never was an iD.
+        let bare = match text.as_str()?.strip_prefix(ORCID_URL) {
+            Some(bare) => bare.to_ascii_uppercase(),
+            None => identifier::bare_orcid(text.as_str()?),
+        };
+        Some(bare).filter(|bare| !bare.is_empty())
+    }
+
+    fn json(&mut self) -> Option<String> {
+        self.read::<Object<International<'_>>>().0.map(|names| names.value().0)
+    }
+}

@@ -1,0 +1,239 @@
+//! One line's JSON as a tree that borrows from the line.
+//!
+//! Every key and text of it is read, whether or not a record has a use for it, so that what is bad
+//! JSON anywhere costs its line.
+
+use std::{borrow::Cow, cell::Cell, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{
+        Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+        value::{Error, MapDeserializer, SeqDeserializer},
+    },
+    forward_to_deserialize_any,
+};
+
+use crate::read::lenient::Key;
+
+/// Below this many members a duplicate is looked for one by one.
+const FEW_MEMBERS: usize = 48;
+
+/// A JSON value.
+#[derive(Debug)]
+pub(crate) enum Value<'a> {
+    Null,
+    Boolean(bool),
+    Signed(i64),
+    Unsigned(u64),
+    Fraction(f64),
+    Text(Cow<'a, str>),
+    List(Vec<Value<'a>>),
+    Object(Members<'a>),
+}
+
+/// The members of an object, in the order of the line.
+#[derive(Debug, Default)]
+pub(crate) struct Members<'a> {
+    members: Vec<Member<'a>>,
+    /// Where the next member is expected: lines have them in the order they are asked for.
+    next: Cell<usize>,
+}
+
+#[derive(Debug)]
+struct Member<'a> {
+    key: Cow<'a, str>,
+    value: Value<'a>,
+    is_asked_for: Cell<bool>,
+}
+
+impl<'a> Value<'a> {
+    /// Its members; `None` where it is no object.
+    pub(crate) fn members(&self) -> Option<&Members<'a>> {
+        match self {
+            Value::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// Its text; `None` where it is none.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Members<'a> {
+    /// The value of a member.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {
+        let next = self.next.get();
+        let (before, after) = self.members.split_at_checked(next)?;
+        let found = |member: &&Member<'_>| member.key == name;
+        let at = match after.iter().position(|member| found(&member)) {
+            Some(at) => next + at,
+            None => before.iter().position(|member| found(&member))?,
+        };
+        let member = &self.members[at];
+        self.next.set(at + 1);
+        member.is_asked_for.set(true);
+        Some(&member.value)
+    }
+
+    /// The names of the members, in order.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|member| member.key.as_ref())
+    }
+
+    /// How many members nobody asked for; none where nobody asked for any.
+    pub(crate) fn unknown(&self) -> usize {
+        let asked_for = self.members.iter().filter(|member| member.is_asked_for.get()).count();
+        if asked_for == 0 { 0 } else { self.members.len() - asked_for }
+    }
+
+    fn has_duplicate(&self) -> bool {
+        if self.members.len() > FEW_MEMBERS {
+            let mut keys: Vec<&str> = self.keys().collect();
+            keys.sort_unstable();
+            return keys.windows(2).any(|pair| pair[0] == pair[1]);
+        }
+        let is_double =
+            |at: usize| self.members[..at].iter().any(|member| member.key == self.members[at].key);
+        (1..self.members.len()).any(is_double)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Value::Boolean(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Value::Signed(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Value::Unsigned(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Value::Fraction(value))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Value::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Value::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(element) = seq.next_element()? {
+            list.push(element);
+        }
+        Ok(Value::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut object = Members::default();
+        while let Some((Key(key), value)) = map.next_entry::<Key<'de>, Value<'de>>()? {
+            object.members.push(Member { key, value, is_asked_for: Cell::new(false) });
+        }
+        if object.has_duplicate() {
+            return Err(A::Error::custom("duplicate key in an object"));
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+impl<'de> Deserialize<'de> for Value<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+/// So that what is forborne in a line is forborne in a tree.
+impl<'de> Deserializer<'de> for &'de Value<'_> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Value::Null => visitor.visit_unit(),
+            Value::Boolean(value) => visitor.visit_bool(*value),
+            Value::Signed(value) => visitor.visit_i64(*value),
+            Value::Unsigned(value) => visitor.visit_u64(*value),
+            Value::Fraction(value) => visitor.visit_f64(*value),
+            Value::Text(text) => visitor.visit_borrowed_str(text),
+            Value::List(list) => visitor.visit_seq(SeqDeserializer::new(list.iter())),
+            Value::Object(object) => {
+                let members = object.members.iter();
+                let pairs = members.map(|member| (member.key.as_ref(), &member.value));
+                visitor.visit_map(MapDeserializer::new(pairs))
+            }
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+impl<'de> IntoDeserializer<'de> for &'de Value<'_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_found_in_any_order_and_those_not_asked_for_are_counted() {
+        let value: Value<'_> = serde_json::from_str(r#"{"a":1,"b":{"x":2},"c":"3"}"#).unwrap();
+        let members = value.members().unwrap();
+        assert_eq!(members.unknown(), 0);
+        assert!(matches!(members.get("b"), Some(Value::Object(_))));
+        assert_eq!(members.unknown(), 2);
+        assert!(matches!(members.get("a"), Some(Value::Unsigned(1))));
+        assert!(members.get("d").is_none());
+        assert!(matches!(members.get("c"), Some(Value::Text(text)) if text == "3"));
+        assert_eq!(members.unknown(), 0);
+        assert_eq!(members.get("b").unwrap().members().unwrap().unknown(), 0);
+    }
+
+    #[test]
+    fn a_duplicate_key_is_an_error_in_small_objects_and_large_ones() {
+        let object = |members: usize, last: usize| {
+            let mut keys: Vec<String> = (0..members).map(|at| format!("\"{at}\":0")).collect();
+            keys.push(format!("\"{last}\":0"));
+            format!("{{\"in\":[{{{}}}]}}", keys.join(","))
+        };
+        for members in [1, FEW_MEMBERS, 1_000] {
+            let text = object(members, 0);
+            let error = serde_json::from_str::<Value<'_>>(&text).unwrap_err();
+            assert!(error.to_string().starts_with("duplicate"), "{error}");
+            let text = object(members, members);
+            assert!(serde_json::from_str::<Value<'_>>(&text).is_ok());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Authors.
+
+use pinakes_format::entity::Entity;
+use pinakes_format::record::value::Id;
+use pinakes_format::record::{Affiliation, Author, AuthorOrcid, OrcidProfile};
+use serde::Deserialize;
+
+use crate::frontend::openalex::RawLine;
+use crate::frontend::openalex::shared::*;
+use crate::object::segment::SegmentBuilder;
+use crate::read::lenient::{IdText, List, Number, Object, Text};
+use crate::read::{identifier, times};
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(crate) struct RawAuthor<'a> {
+    id: IdText<'a>,
+    orcid: Text<'a>,
+    display_name: Text<'a>,
+    full_name: Text<'a>,
+    longest_name: Text<'a>,
+    works_count: Number,
+    cited_by_count: Number,
+    last_known_institutions: List<Object<RawReference<'a>>>,
+    last_known_institution: Object<RawReference<'a>>,
+    affiliations: List<Object<RawAffiliation<'a>>>,
+    summary_stats: Object<RawSummaryStats>,
+    topics: List<Object<RawTopicCount<'a>>>,
+    topic_share: List<Object<RawTopicShare<'a>>>,
+    counts_by_year: List<Object<RawYearCounts>>,
+    display_name_alternatives: List<Text<'a>>,
+    updated_date: Text<'a>,
+    created_date: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawAffiliation<'a> {
+    institution: Object<RawReference<'a>>,
+    years: List<Number>,
+}
+
+impl<'a> RawLine<'a> for RawAuthor<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self;
+        let updated_date = times::timestamp(&raw.updated_date);
+        let identity = reader.openalex_identity(Entity::Author, &raw.id, updated_date)?;
+        Reader::require_name(&raw.id, &raw.display_name)?;
+        reader.keep(identity, None, |segment| Author {
+            id: Id(identity.id),
+            orcid: raw
+                .orcid
+                .as_str()
+                .map(identifier::bare_orcid)
+                .filter(|id| !id.is_empty())
+                .map(|id| AuthorOrcid(OrcidProfile { id, ..OrcidProfile::default() })),
+            name: raw.display_name.to_owned(),
+            full_name: raw.full_name.to_owned().or_else(|| raw.longest_name.to_owned()),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            last_known_institutions: raw.last_known(segment),
+            updated_date,
+            created_date: times::timestamp(&raw.created_date),
+            affiliations: raw.affiliations.filter_map(|affiliation| {
+                affiliation.0.as_ref().map(|affiliation| affiliation.value(segment))
+            }),
+            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
+            topics: topic_shares(&raw.topics, &raw.topic_share, segment),
+            counts_by_year: year_counts(&raw.counts_by_year),
+            display_name_alternatives: texts(&raw.display_name_alternatives),
+        })
+    }
+}
+
+impl RawAuthor<'_> {
+    fn last_known<const E: u8>(
+        &self,
+        segment: &mut SegmentBuilder,
+    ) -> Option<Vec<pinakes_format::record::value::Ref<E>>> {
+        let several = self.last_known_institutions.filter_map(|institution| {
+            institution.0.as_ref().map(|raw| raw.link(Entity::Institution, segment))
+        });
+        let one = self.last_known_institution.0.as_ref();
+        several.or_else(|| one.map(|raw| vec![raw.link(Entity::Institution, segment)]))
+    }
+}
+
+impl RawAffiliation<'_> {
+    fn value(&self, segment: &mut SegmentBuilder) -> Affiliation {
+        let institution = self.institution.0.as_ref();
+        Affiliation {
+            institution: match institution {
+                Some(raw) => raw.link(Entity::Institution, segment),
+                None => segment.reference(None, None),
+            },
+            years: self.years.filter_map(|year| year.year()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The front end for OpenAlex dumps: one JSON line, one record.
+//!
+//! Each entity has a module with the line as it is read, leniently, and how the record is made of
+//! it, member by member.
+
+pub(crate) mod author;
+pub(crate) mod organisation;
+pub(crate) mod parent;
+pub(crate) mod shared;
+pub(crate) mod source;
+pub(crate) mod taxonomy;
+pub(crate) mod work;
+
+use pinakes_format::entity::Entity;
+
+pub(crate) use crate::frontend::openalex::organisation::RawInternational as International;
+pub(crate) use crate::frontend::openalex::shared::reference_number;
+pub use crate::frontend::openalex::shared::{BadRecord, Reader};
+
+use crate::read::strict;
+
+/// A line as it is parsed, before its record is made.
+trait RawLine<'a>: serde::Deserialize<'a> {
+    /// Makes the line's record and keeps it.
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord>;
+}
+
+/// Evaluates `$body` with `$line` naming the raw line of an entity.
+macro_rules! with_line {
+    ($entity:expr, $line:ident => $body:expr) => {
+        with_line!(
+            @match $entity, $line, $body,
+            Output work::Work, Author author::RawAuthor, Source source::RawSource,
+            Institution organisation::RawInstitution, Publisher organisation::RawPublisher,
+            Funder organisation::RawFunder, Topic taxonomy::TopicLine,
+            Subfield taxonomy::SubfieldLine, Field taxonomy::FieldLine,
+            Domain taxonomy::DomainLine, InstitutionType organisation::RawInstitutionType
+        )
+    };
+    (@match $entity:expr, $line:ident, $body:expr, $($of:ident $raw:path),*) => {
+        match $entity {
+            $(Entity::$of => {
+                use $raw as $line;
+                $body
+            })*
+        }
+    };
+}
+
+/// Reads one line of an entity's part into the object under way.
+///
+/// # Errors
+///
+/// Why the line is set aside, or that the object cannot be written.
+pub fn read_line(entity: Entity, line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    // serde would take an array for an object's members in their order.
+    if !line.trim_ascii_start().starts_with('{') {
+        let is_json = strict::from_str::<serde::de::IgnoredAny>(line).is_ok();
+        let code = if is_json { "not_a_record" } else { "not_json" };
+        return Err(BadRecord::Quarantine { code, id: None });
+    }
+    with_line!(entity, Line => strict::from_str::<Line<'_>>(line)?.keep(reader))
+}
+
+/// Parses one line and throws it away: what reading a dump costs at the least.
+///
+/// # Errors
+///
+/// Where the line is no JSON.
+pub fn parse_line(entity: Entity, line: &str) -> Result<(), serde_json::Error> {
+    with_line!(entity, Line => strict::from_str::<Line<'_>>(line).map(drop))
+}

@@ -1,0 +1,245 @@
+//! Sources: journals, repositories and other venues.
+
+use std::{borrow::Cow, fmt};
+
+use pinakes_format::entity::Entity;
+use pinakes_format::record::value::Id;
+use pinakes_format::record::{
+    ApcPrice, HostName, Society, Source, SourceIds, Standing, YearPrice, YearPrices,
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, SeqAccess, Visitor},
+};
+
+use crate::frontend::openalex::RawLine;
+use crate::frontend::openalex::shared::*;
+use crate::object::segment::SegmentBuilder;
+use crate::read::lenient::{Bool, IdText, List, Number, Object, Text, warn};
+use crate::read::{identifier, times};
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(crate) struct RawSource<'a> {
+    id: IdText<'a>,
+    issn_l: Text<'a>,
+    issn: List<Text<'a>>,
+    display_name: Text<'a>,
+    host_organization: IdText<'a>,
+    host_organization_name: Text<'a>,
+    works_count: Number,
+    oa_works_count: Number,
+    cited_by_count: Number,
+    summary_stats: Object<RawSummaryStats>,
+    is_oa: Bool,
+    is_in_doaj: Bool,
+    is_in_doaj_since_year: Number,
+    is_high_oa_rate: Bool,
+    is_high_oa_rate_since_year: Number,
+    is_in_scielo: Bool,
+    is_ojs: Bool,
+    is_preprint_repository: Bool,
+    is_core: Bool,
+    oa_flip_year: Number,
+    first_publication_year: Number,
+    last_publication_year: Number,
+    homepage_url: Text<'a>,
+    apc_prices: List<Object<RawPrice<'a>>>,
+    apc_usd: Number,
+    apc_usd_by_year: RawYearPrices,
+    country_code: Text<'a>,
+    societies: List<Object<RawSociety<'a>>>,
+    alternate_titles: List<Text<'a>>,
+    r#type: Text<'a>,
+    counts_by_year: List<Object<RawYearCounts>>,
+    ids: Object<RawIds<'a>>,
+    topics: List<Object<RawTopicCount<'a>>>,
+    topic_share: List<Object<RawTopicShare<'a>>>,
+    updated_date: Text<'a>,
+    created_date: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawPrice<'a> {
+    price: Number,
+    currency: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawSociety<'a> {
+    url: Text<'a>,
+    organization: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawIds<'a> {
+    mag: IdText<'a>,
+}
+
+/// Prices by year: a list of `{year, price}`, or an object from year to price.
+#[derive(Default)]
+struct RawYearPrices(Option<Vec<YearPrice>>);
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawYearPrice {
+    year: Number,
+    price: Number,
+}
+
+impl<'de> Deserialize<'de> for RawYearPrices {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PricesVisitor;
+
+        impl<'de> Visitor<'de> for PricesVisitor {
+            type Value = RawYearPrices;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("prices by year")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut prices = Vec::new();
+                while let Some(price) = seq.next_element::<Object<RawYearPrice>>()? {
+                    let price = price.0.and_then(|raw| price_of(raw.year, raw.price));
+                    prices.extend(price);
+                }
+                Ok(RawYearPrices(Some(prices)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut prices = Vec::new();
+                while let Some((year, price)) = map.next_entry::<Cow<'de, str>, Number>()? {
+                    let year = year.parse().map_or(Number::Null, Number::Integer);
+                    prices.extend(price_of(year, price));
+                }
+                Ok(RawYearPrices(Some(prices)))
+            }
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(RawYearPrices(None))
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+                bad()
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+                bad()
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+                bad()
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+                bad()
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+                bad()
+            }
+        }
+
+        fn bad<E>() -> Result<RawYearPrices, E> {
+            warn("not_an_array");
+            Ok(RawYearPrices(None))
+        }
+
+        deserializer.deserialize_any(PricesVisitor)
+    }
+}
+
+fn price_of(year: Number, price: Number) -> Option<YearPrice> {
+    Some(YearPrice { year: year.year()?, price: price.integer() })
+}
+
+impl<'a> RawLine<'a> for RawSource<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self;
+        let updated_date = times::timestamp(&raw.updated_date);
+        let identity = reader.openalex_identity(Entity::Source, &raw.id, updated_date)?;
+        Reader::require_name(&raw.id, &raw.display_name)?;
+        let ids = SourceIds {
+            mag: raw.ids.0.as_ref().and_then(|ids| ids.mag.0.to_owned()),
+            openalex: Some(identifier::openalex_url(Entity::Source, identity.id)),
+        };
+        reader.keep(identity, None, |segment| Source {
+            id: Id(identity.id),
+            issn_l: raw.issn_l.to_owned(),
+            issn: texts(&raw.issn),
+            name: raw.display_name.to_owned(),
+            host_organization_name: raw.host(segment),
+            outputs_count: raw.works_count.count(),
+            oa_outputs_count: raw.oa_works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
+            standing: raw.standing(),
+            first_publication_year: raw.first_publication_year.year(),
+            last_publication_year: raw.last_publication_year.year(),
+            homepage_url: raw.homepage_url.to_owned(),
+            apc_prices: raw.apc_prices.filter_map(|price| {
+                let price = price.0.as_ref()?;
+                Some(ApcPrice {
+                    price: price.price.integer(),
+                    currency: segment.code(price.currency.as_str()),
+                })
+            }),
+            apc_usd: raw.apc_usd.integer(),
+            apc_usd_by_year: raw.apc_usd_by_year.0.clone().map(YearPrices),
+            country: segment.named(raw.country_code.as_str()),
+            societies: raw.societies.filter_map(|society| {
+                let society = society.0.as_ref()?;
+                Some(Society {
+                    url: society.url.to_owned(),
+                    organization: society.organization.to_owned(),
+                })
+            }),
+            alternate_titles: texts(&raw.alternate_titles),
+            kind: segment.code(raw.r#type.as_str()),
+            counts_by_year: year_counts(&raw.counts_by_year),
+            updated_date,
+            created_date: times::timestamp(&raw.created_date),
+            ids,
+            topics: topic_shares(&raw.topics, &raw.topic_share, segment),
+            metrics: None,
+            doaj: None,
+        })
+    }
+}
+
+impl RawSource<'_> {
+    fn standing(&self) -> Standing {
+        Standing {
+            is_oa: self.is_oa.0,
+            is_in_doaj: self.is_in_doaj.0,
+            is_high_oa_rate: self.is_high_oa_rate.0,
+            is_in_scielo: self.is_in_scielo.0,
+            is_ojs: self.is_ojs.0,
+            is_preprint_repository: self.is_preprint_repository.0,
+            is_core: self.is_core.0,
+            is_in_doaj_since_year: self.is_in_doaj_since_year.year(),
+            is_high_oa_rate_since_year: self.is_high_oa_rate_since_year.year(),
+            oa_flip_year: self.oa_flip_year.year(),
+        }
+    }
+
+    fn host(&self, segment: &mut SegmentBuilder) -> Option<HostName> {
+        let given = self.host_organization_name.to_owned();
+        let host = self.host_organization.0.as_str().and_then(identifier::parse_any);
+        let (publisher, institution) = match (&given, host) {
+            (None, Some((Entity::Publisher, id))) => {
+                (Some(segment.reference(Some(id), None)), None)
+            }
+            (None, Some((Entity::Institution, id))) => {
+                (None, Some(segment.reference(Some(id), None)))
+            }
+            (None, _) => return None,
+            (Some(_), _) => (None, None),
+        };
+        Some(HostName { given, publisher, institution })
+    }
+}

@@ -1,0 +1,216 @@
+//! Topics, subfields, fields and domains.
+
+use pinakes_format::entity::Entity;
+use pinakes_format::record::value::{Id, ParentRef, Ref, Timestamp};
+use pinakes_format::record::{Domain, Field, Subfield, TaxonomyIds, Topic, TopicIds};
+use serde::Deserialize;
+
+use crate::frontend::openalex::RawLine;
+use crate::frontend::openalex::parent::Parent;
+use crate::frontend::openalex::shared::*;
+use crate::link::NO_PARENT;
+use crate::object::Origin;
+use crate::object::segment::SegmentBuilder;
+use crate::read::lenient::{IdText, List, Number, Object, Text};
+use crate::read::times;
+
+/// A node as its line has it, whatever its level.
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Node<'a> {
+    id: IdText<'a>,
+    display_name: Text<'a>,
+    description: Text<'a>,
+    keywords: List<Text<'a>>,
+    ids: Object<Ids<'a>>,
+    display_name_alternatives: List<Text<'a>>,
+    subfield: Parent<'a>,
+    field: Parent<'a>,
+    domain: Parent<'a>,
+    topics: List<Object<RawReference<'a>>>,
+    subfields: List<Object<RawReference<'a>>>,
+    fields: List<Object<RawReference<'a>>>,
+    siblings: List<Object<RawReference<'a>>>,
+    works_count: Number,
+    cited_by_count: Number,
+    updated_date: Text<'a>,
+    created_date: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Ids<'a> {
+    wikidata: IdText<'a>,
+    wikipedia: IdText<'a>,
+}
+
+impl Node<'_> {
+    /// Checks the node's id and name, and takes note of the nodes above it.
+    fn begin(&self, entity: Entity, reader: &mut Reader<'_>) -> Result<Identity, BadRecord> {
+        let node = self;
+        let updated = times::timestamp(&node.updated_date);
+        let identity = reader.openalex_identity(entity, &node.id, updated)?;
+        Reader::require_name(&node.id, &node.display_name)?;
+        let above = [
+            (Entity::Subfield, &node.subfield),
+            (Entity::Field, &node.field),
+            (Entity::Domain, &node.domain),
+        ]
+        .map(|(entity, raw)| (entity, raw.node(entity)));
+        let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
+        reader.derived.take(&above, Origin::Embedded, updated_micros, reader.object)?;
+        Ok(identity)
+    }
+
+    /// Refuses a topic with a parent that is none of the parent's level, or several in one place.
+    fn refuse_misplaced(&self) -> Result<(), BadRecord> {
+        let above = [
+            (Entity::Subfield, &self.subfield),
+            (Entity::Field, &self.field),
+            (Entity::Domain, &self.domain),
+        ];
+        if above.into_iter().any(|(entity, parent)| parent.is_misplaced(entity)) {
+            let id = self.id.0.to_owned();
+            return Err(BadRecord::Quarantine { code: NO_PARENT, id });
+        }
+        Ok(())
+    }
+
+    fn ids(&self) -> TaxonomyIds {
+        let ids = self.ids.0.as_ref();
+        TaxonomyIds {
+            wikidata: ids.and_then(|ids| ids.wikidata.0.to_owned()),
+            wikipedia: ids.and_then(|ids| ids.wikipedia.0.to_owned()),
+        }
+    }
+
+    fn created_date(&self) -> Option<Timestamp> {
+        times::timestamp(&self.created_date)
+    }
+
+    fn alternatives(&self) -> Option<Vec<String>> {
+        texts(&self.display_name_alternatives)
+    }
+}
+
+fn parent<const E: u8>(
+    raw: &Parent<'_>,
+    entity: Entity,
+    segment: &mut SegmentBuilder,
+) -> Option<ParentRef<E>> {
+    raw.told(entity).map(|(number, name)| segment.parent(number, name))
+}
+
+fn nodes<const E: u8>(
+    raw: &List<Object<RawReference<'_>>>,
+    entity: Entity,
+    segment: &mut SegmentBuilder,
+) -> Option<Vec<Ref<E>>> {
+    raw.filter_map(|node| node.0.as_ref().map(|node| node.link(entity, segment)))
+}
+
+/// A topic's line.
+#[derive(Deserialize)]
+#[serde(transparent, bound(deserialize = "'de: 'a"))]
+pub(crate) struct TopicLine<'a>(Node<'a>);
+
+impl<'a> RawLine<'a> for TopicLine<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self.0;
+        raw.refuse_misplaced()?;
+        let identity = raw.begin(Entity::Topic, reader)?;
+        reader.keep(identity, None, |segment| Topic {
+            id: Id(identity.id),
+            name: raw.display_name.to_owned(),
+            description: raw.description.to_owned(),
+            keywords: texts(&raw.keywords),
+            ids: TopicIds { wikipedia: raw.ids().wikipedia },
+            subfield: parent(&raw.subfield, Entity::Subfield, segment),
+            field: parent(&raw.field, Entity::Field, segment),
+            domain: parent(&raw.domain, Entity::Domain, segment),
+            siblings: nodes(&raw.siblings, Entity::Topic, segment),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            updated_date: identity.updated,
+            created_date: raw.created_date(),
+        })
+    }
+}
+
+/// A subfield's line.
+#[derive(Deserialize)]
+#[serde(transparent, bound(deserialize = "'de: 'a"))]
+pub(crate) struct SubfieldLine<'a>(Node<'a>);
+
+impl<'a> RawLine<'a> for SubfieldLine<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self.0;
+        let identity = raw.begin(Entity::Subfield, reader)?;
+        reader.keep(identity, None, |segment| Subfield {
+            id: Id(identity.id),
+            name: raw.display_name.to_owned(),
+            description: raw.description.to_owned(),
+            ids: raw.ids(),
+            display_name_alternatives: raw.alternatives(),
+            field: parent(&raw.field, Entity::Field, segment),
+            domain: parent(&raw.domain, Entity::Domain, segment),
+            topics: nodes(&raw.topics, Entity::Topic, segment),
+            siblings: nodes(&raw.siblings, Entity::Subfield, segment),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            updated_date: identity.updated,
+            created_date: raw.created_date(),
+        })
+    }
+}
+
+/// A field's line.
+#[derive(Deserialize)]
+#[serde(transparent, bound(deserialize = "'de: 'a"))]
+pub(crate) struct FieldLine<'a>(Node<'a>);
+
+impl<'a> RawLine<'a> for FieldLine<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self.0;
+        let identity = raw.begin(Entity::Field, reader)?;
+        reader.keep(identity, None, |segment| Field {
+            id: Id(identity.id),
+            name: raw.display_name.to_owned(),
+            description: raw.description.to_owned(),
+            ids: raw.ids(),
+            display_name_alternatives: raw.alternatives(),
+            domain: parent(&raw.domain, Entity::Domain, segment),
+            subfields: nodes(&raw.subfields, Entity::Subfield, segment),
+            siblings: nodes(&raw.siblings, Entity::Field, segment),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            updated_date: identity.updated,
+            created_date: raw.created_date(),
+        })
+    }
+}
+
+/// A domain's line.
+#[derive(Deserialize)]
+#[serde(transparent, bound(deserialize = "'de: 'a"))]
+pub(crate) struct DomainLine<'a>(Node<'a>);
+
+impl<'a> RawLine<'a> for DomainLine<'a> {
+    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let raw = self.0;
+        let identity = raw.begin(Entity::Domain, reader)?;
+        reader.keep(identity, None, |segment| Domain {
+            id: Id(identity.id),
+            name: raw.display_name.to_owned(),
+            description: raw.description.to_owned(),
+            ids: raw.ids(),
+            display_name_alternatives: raw.alternatives(),
+            fields: nodes(&raw.fields, Entity::Field, segment),
+            siblings: nodes(&raw.siblings, Entity::Domain, segment),
+            outputs_count: raw.works_count.count(),
+            cited_by_count: raw.cited_by_count.count(),
+            updated_date: identity.updated,
+            created_date: raw.created_date(),
+        })
+    }
+}

@@ -1,0 +1,265 @@
+//! One cell of a list of journals, read with forbearance: what it cannot be becomes null and is
+//! counted; it never costs its row. A cell is text, whatever it begins with.
+
+use chrono::Datelike;
+
+use crate::frontend::side::keys;
+use crate::read::lenient::{Number, clean, warn};
+use crate::read::times;
+
+/// A cell, and what its column and its table tell of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell<'a> {
+    /// Its text, without the white space around it.
+    pub text: &'a str,
+    /// Whether numbers have a comma before their fraction.
+    pub has_decimal_comma: bool,
+}
+
+/// What lists write where they know nothing.
+const NOTHING: [&str; 9] =
+    ["-", "–", "—", "n/a", "na", "not available", "null", "none", "****-****"];
+
+impl<'a> Cell<'a> {
+    fn is_nothing(self) -> bool {
+        NOTHING.iter().any(|nothing| self.text.eq_ignore_ascii_case(nothing))
+    }
+
+    /// Its text; `None` where it is blank or says that nothing is known.
+    pub fn text(self) -> Option<String> {
+        let text = if self.is_nothing() { "" } else { self.text };
+        clean(text.into()).to_owned()
+    }
+
+    /// Its text without a percent sign; `None` where it is blank.
+    fn digits(self) -> Option<&'a str> {
+        let text = self.text.strip_suffix('%').unwrap_or(self.text).trim();
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// A number, with or without separators of thousands or a percent sign.
+    fn any_number(self) -> Number {
+        let Some(text) = self.digits() else { return Number::Null };
+        let plain = match (self.has_decimal_comma, text.contains(',')) {
+            (true, true) => text.replace('.', "").replace(',', "."),
+            (false, true) if has_thousands(text, ',') => text.replace(',', ""),
+            _ => text.to_owned(),
+        };
+        Number::parse(&plain)
+    }
+
+    /// A number that may be fractional.
+    pub fn number(self) -> Option<f64> {
+        self.any_number().fraction()
+    }
+
+    /// A count. It has no fraction, so that what stands before each three of its digits is a
+    /// separator of thousands: a comma, and a full stop where it is none of fractions.
+    pub fn count(self) -> Option<i64> {
+        let separators = if self.has_decimal_comma { &[',', '.'][..] } else { &[','] };
+        let text = self.digits().unwrap_or_default();
+        let found = separators.iter().find(|of| text.contains(**of) && has_thousands(text, **of));
+        let number = match found {
+            Some(separator) => Number::parse(&text.replace(*separator, "")),
+            None => self.any_number(),
+        };
+        number.count().and_then(|count| i64::try_from(count).ok())
+    }
+
+    /// A year.
+    pub fn year(self) -> Option<i64> {
+        self.any_number().year().map(i64::from)
+    }
+
+    /// A percentage as an integer: rounded, or cut off as percentiles are.
+    pub fn percent(self, round: fn(f64) -> f64) -> Option<i64> {
+        let percent = self.number()?;
+        if (0.0..=100.0).contains(&percent) {
+            return Some(round(percent) as i64);
+        }
+        warn("not_a_percentage");
+        None
+    }
+
+    /// Its parts between any of `separators`, blank ones left out; `None` where there are none.
+    pub fn list(self, separators: &[char]) -> Option<Vec<String>> {
+        let parts = self.text.split(separators);
+        let parts = parts.filter_map(|part| Cell { text: part.trim(), ..self }.text());
+        let mut seen = Vec::new();
+        for part in parts {
+            if !seen.contains(&part) {
+                seen.push(part);
+            }
+        }
+        (!seen.is_empty()).then_some(seen)
+    }
+
+    /// `Active`, `Yes`, `True` and their opposites.
+    pub fn activity(self) -> Option<bool> {
+        match self.text.to_ascii_lowercase().as_str() {
+            "active" | "yes" | "y" | "true" | "1" => Some(true),
+            "inactive" | "discontinued" | "ceased" | "no" | "n" | "false" | "0" => Some(false),
+            _ => {
+                if !self.text.is_empty() && !self.is_nothing() {
+                    warn("not_a_boolean");
+                }
+                None
+            }
+        }
+    }
+
+    /// `Q1` to `Q4`, however it is spelt: `1`, `q1`, `Quartile 1`.
+    pub fn quartile(self) -> Option<String> {
+        let lower = self.text.to_ascii_lowercase();
+        let digit = lower.strip_prefix("quartile").or(lower.strip_prefix('q')).unwrap_or(&lower);
+        match digit.trim() {
+            digit @ ("1" | "2" | "3" | "4") => Some(format!("Q{digit}")),
+            _ => {
+                if !lower.is_empty() && !self.is_nothing() {
+                    warn("not_a_quartile");
+                }
+                None
+            }
+        }
+    }
+
+    /// The ISSNs in it, as keys; what stands beside them counts as a warning. `Err` where there is
+    /// text and no ISSN in it.
+    pub fn issns(self) -> Result<Vec<u64>, ()> {
+        let text = if self.is_nothing() { "" } else { self.text };
+        let parts = text.split([',', ';', '|', '/', ' ']).map(str::trim);
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        let keys: Vec<u64> = parts.iter().filter_map(|part| keys::issn(part)).collect();
+        match keys.len() {
+            0 if !parts.is_empty() => return Err(()),
+            count if count < parts.len() => warn("bad_issn"),
+            _ => {}
+        }
+        Ok(keys)
+    }
+
+    /// A day, `YYYY-MM-DD` and whatever follows it, or a year alone, as a number that orders.
+    pub fn vintage(self) -> Option<i64> {
+        if let Some(day) = self.text.get(..10).and_then(times::parse_day) {
+            return Some(vintage_of(day.year().into(), day.month(), day.day()));
+        }
+        let year = self.text.get(..4).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        year.and_then(|year| year.parse().ok()).map(|year| vintage_of(year, 0, 0))
+    }
+}
+
+/// What a day orders by among others; month and day 0 where they are not known.
+pub fn vintage_of(year: i64, month: u32, day: u32) -> i64 {
+    year * 10_000 + i64::from(month * 100 + day)
+}
+
+/// Whether a number's separators stand where those of thousands do.
+fn has_thousands(text: &str, separator: char) -> bool {
+    let fraction = if separator == ',' { '.' } else { ',' };
+    let whole = text.split(fraction).next().unwrap_or_default();
+    let mut groups = whole.trim_start_matches('-').split(separator);
+    let first = groups.next().unwrap_or_default();
+    (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::lenient::take_warnings;
+
+    fn cell(text: &str, has_decimal_comma: bool) -> Cell<'_> {
+        Cell { text, has_decimal_comma }
+    }
+
+    #[test]
+    fn numbers_are_read_as_their_table_writes_them() {
+        for (text, comma, expected, warnings) in [
+            ("62.937", false, Some(62.937), 0),
+            ("62,937", true, Some(62.937), 0),
+            ("1.062,9", true, Some(1062.9), 0),
+            ("62.9", true, Some(62.9), 0),
+            ("1,062", false, Some(1062.0), 0),
+            ("1,062.5", false, Some(1062.5), 0),
+            ("-0", false, Some(0.0), 0),
+            ("99.5%", false, Some(99.5), 0),
+            ("", false, None, 0),
+            ("NaN", false, None, 1),
+            ("inf", false, None, 1),
+            ("-", false, None, 1),
+            ("N/A", false, None, 1),
+            ("10,62", false, None, 1),
+            ("=1+1", false, None, 1),
+            ("<0.1", false, None, 1),
+        ] {
+            assert_eq!(cell(text, comma).number(), expected, "{text}");
+            assert_eq!(take_warnings().values().sum::<u64>(), warnings, "{text}");
+        }
+        for (text, comma, expected) in [
+            ("12", false, Some(12)),
+            ("12.0", false, Some(12)),
+            ("12.5", false, None),
+            ("-1", false, None),
+            ("19,000", false, Some(19_000)),
+            ("1,019,000", false, Some(1_019_000)),
+            ("1,019.0", false, Some(1_019)),
+            ("19.000", false, Some(19)),
+            ("19.000", true, Some(19_000)),
+            ("1.019.000", true, Some(1_019_000)),
+            ("19,000", true, Some(19_000)),
+            ("19,0", true, Some(19)),
+            ("12.0", true, Some(12)),
+            ("1.9000", true, None),
+            ("", true, None),
+        ] {
+            assert_eq!(cell(text, comma).count(), expected, "{text}");
+        }
+        for (text, expected) in [("99.9%", Some(99)), ("100", Some(100)), ("101", None)] {
+            assert_eq!(cell(text, false).percent(f64::floor), expected, "{text}");
+        }
+        assert_eq!(cell("84.5", false).percent(f64::round), Some(85));
+        take_warnings();
+    }
+
+    #[test]
+    fn words_are_read_however_they_are_spelt() {
+        for (text, expected) in [
+            ("Q1", Some("Q1")),
+            ("q2", Some("Q2")),
+            ("3", Some("Q3")),
+            ("Quartile 4", Some("Q4")),
+            ("-", None),
+            ("Q5", None),
+            ("", None),
+        ] {
+            assert_eq!(cell(text, false).quartile().as_deref(), expected, "{text}");
+        }
+        for (text, expected) in
+            [("Active", Some(true)), ("inactive", Some(false)), ("", None), ("maybe", None)]
+        {
+            assert_eq!(cell(text, false).activity(), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("2023", Some(20_230_000)),
+            ("2023-02-28T10:00:00Z", Some(20_230_228)),
+            ("2023-02-30", Some(20_230_000)),
+            ("not yet", None),
+            ("", None),
+        ] {
+            assert_eq!(cell(text, false).vintage(), expected, "{text}");
+        }
+        assert_eq!(cell("=cmd()", false).text().as_deref(), Some("=cmd()"));
+        assert_eq!(cell("n/a", false).text(), None);
+        assert_eq!(take_warnings(), [("not_a_boolean", 1), ("not_a_quartile", 1)].into());
+    }
+
+    #[test]
+    fn issns_are_found_in_a_cell_of_several() {
+        let keys = |text: &str| cell(text, false).issns();
+        assert_eq!(keys("15424863, 0007-9235").map(|keys| keys.len()), Ok(2));
+        assert_eq!(keys("1542-4863; not one").map(|keys| keys.len()), Ok(1));
+        assert_eq!(keys("-"), Ok(vec![]));
+        assert_eq!(keys("****-****"), Ok(vec![]));
+        assert_eq!(keys("not one"), Err(()));
+        assert_eq!(take_warnings(), [("bad_issn", 1)].into());
+    }
+}

@@ -1,0 +1,196 @@
+//! The person of an ORCID record.
+
+use pinakes_format::record::{ExternalIdentifier, OrcidProfile, Website};
+use serde::Deserialize;
+
+use crate::frontend::side::orcid::either::Either;
+use crate::read::lenient::{IdText, List, Object, Text};
+
+/// A person: the API's members, and the interface's.
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(crate) struct RawPerson<'a> {
+    name: Either<RawName<'a>, Text<'a>>,
+    biography: Either<Wrapped<'a>, Text<'a>>,
+    emails: Either<RawEmails<'a>, List<Text<'a>>>,
+    #[serde(rename = "external-identifiers")]
+    external_identifiers: Object<RawExternalIdentifiers<'a>>,
+    #[serde(rename = "externalIdentifiers")]
+    own_identifiers: List<Object<OwnIdentifier<'a>>>,
+    #[serde(rename = "researcher-urls")]
+    researcher_urls: Object<RawResearcherUrls<'a>>,
+    websites: List<Object<OwnWebsite<'a>>>,
+}
+
+/// `{"value": …}` or `{"content": …}`.
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Wrapped<'a> {
+    value: Text<'a>,
+    content: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawName<'a> {
+    path: Text<'a>,
+    #[serde(rename = "given-names")]
+    given: Object<Wrapped<'a>>,
+    #[serde(rename = "family-name")]
+    family: Object<Wrapped<'a>>,
+    #[serde(rename = "credit-name")]
+    credit: Object<Wrapped<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawEmails<'a> {
+    email: List<Object<RawEmail<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawEmail<'a> {
+    email: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawExternalIdentifiers<'a> {
+    #[serde(rename = "external-identifier")]
+    list: List<Object<RawExternalIdentifier<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawExternalIdentifier<'a> {
+    #[serde(rename = "external-id-type")]
+    kind: Text<'a>,
+    #[serde(rename = "external-id-value")]
+    value: IdText<'a>,
+    #[serde(rename = "external-id-url")]
+    url: Object<Wrapped<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct OwnIdentifier<'a> {
+    id: IdText<'a>,
+    name: Text<'a>,
+    url: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawResearcherUrls<'a> {
+    #[serde(rename = "researcher-url")]
+    list: List<Object<RawResearcherUrl<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct RawResearcherUrl<'a> {
+    #[serde(rename = "url-name")]
+    name: Text<'a>,
+    url: Object<Wrapped<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct OwnWebsite<'a> {
+    name: Text<'a>,
+    url: Text<'a>,
+}
+
+impl Wrapped<'_> {
+    fn text(&self) -> Option<&str> {
+        self.value.as_str().or(self.content.as_str())
+    }
+}
+
+fn wrapped<'a>(of: &'a Object<Wrapped<'_>>) -> Option<&'a str> {
+    of.0.as_ref().and_then(Wrapped::text)
+}
+
+impl Either<RawName<'_>, Text<'_>> {
+    fn path(&self) -> Option<&str> {
+        match self {
+            Either::Object(name) => name.path.as_str(),
+            Either::Other(_) => None,
+        }
+    }
+
+    /// The name a person asks to be credited by, or else given and family name.
+    fn text(&self) -> Option<String> {
+        match self {
+            Either::Other(text) => text.to_owned(),
+            Either::Object(name) => wrapped(&name.credit).map(str::to_owned).or_else(|| {
+                let parts = [wrapped(&name.given), wrapped(&name.family)];
+                let parts: Vec<&str> = parts.into_iter().flatten().map(str::trim).collect();
+                (!parts.is_empty()).then(|| parts.join(" "))
+            }),
+        }
+    }
+}
+
+impl RawPerson<'_> {
+    /// The iD that its name's address holds.
+    pub(crate) fn path(&self) -> Option<&str> {
+        self.name.path()
+    }
+
+    /// What it says, without the iD and the count of outputs.
+    pub(crate) fn profile(&self) -> OrcidProfile {
+        OrcidProfile {
+            id: String::new(),
+            name: self.name.text(),
+            biography: match &self.biography {
+                Either::Object(biography) => biography.text().map(str::to_owned),
+                Either::Other(text) => text.to_owned(),
+            },
+            emails: match &self.emails {
+                Either::Object(emails) => {
+                    emails.email.filter_map(|email| email.0.as_ref()?.email.to_owned())
+                }
+                Either::Other(emails) => emails.filter_map(Text::to_owned),
+            },
+            external_identifiers: self.external_identifiers(),
+            websites: self.websites(),
+            outputs_count: None,
+        }
+    }
+
+    fn external_identifiers(&self) -> Option<Vec<ExternalIdentifier>> {
+        let Some(identifiers) = &self.external_identifiers.0 else {
+            return self.own_identifiers.filter_map(|identifier| {
+                let identifier = identifier.0.as_ref()?;
+                Some(ExternalIdentifier {
+                    id: identifier.id.0.to_owned(),
+                    name: identifier.name.to_owned(),
+                    url: identifier.url.to_owned(),
+                })
+            });
+        };
+        identifiers.list.filter_map(|identifier| {
+            let identifier = identifier.0.as_ref()?;
+            Some(ExternalIdentifier {
+                id: identifier.value.0.to_owned(),
+                name: identifier.kind.to_owned(),
+                url: wrapped(&identifier.url).map(str::to_owned),
+            })
+        })
+    }
+
+    fn websites(&self) -> Option<Vec<Website>> {
+        let Some(urls) = &self.researcher_urls.0 else {
+            return self.websites.filter_map(|website| {
+                let website = website.0.as_ref()?;
+                Some(Website { url: website.url.to_owned(), name: website.name.to_owned() })
+            });
+        };
+        urls.list.filter_map(|url| {
+            let raw = url.0.as_ref()?;
+            Some(Website { url: wrapped(&raw.url).map(str::to_owned), name: raw.name.to_owned() })
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! The front end for the taxonomy table: one topic a row, with the nodes above it.
+
+use csv::StringRecord;
+use pinakes_format::entity::{Entity, parse_digits};
+use pinakes_format::record::value::Id;
+use pinakes_format::record::{Topic, TopicIds};
+
+use crate::error::{Error, Result};
+use crate::frontend::derived::NodeId;
+use crate::frontend::openalex::{BadRecord, Reader};
+use crate::link::NO_PARENT;
+use crate::object::Origin;
+use crate::object::segment::Provenance;
+use crate::read::identifier;
+use crate::read::lenient::warn;
+use crate::read::rows::delimiter_of;
+
+/// Where the table's columns are.
+pub struct Columns {
+    topic_id: usize,
+    topic_name: usize,
+    parents: [(Entity, Option<usize>, Option<usize>); 3],
+    keywords: Option<usize>,
+    summary: Option<usize>,
+    wikipedia_url: Option<usize>,
+}
+
+/// Whether a line is the table's header.
+pub fn is_header(line: &str) -> bool {
+    let line = line.as_bytes();
+    let mut builder = csv::ReaderBuilder::new();
+    let mut reader = builder.has_headers(false).delimiter(delimiter_of(line)).from_reader(line);
+    reader
+        .records()
+        .next()
+        .and_then(|row| row.ok())
+        .is_some_and(|row| Columns::find(&row).is_some())
+}
+
+impl Columns {
+    /// Finds the columns by their names; `None` where the topic's are missing.
+    pub fn find(header: &StringRecord) -> Option<Columns> {
+        let column = |name: &str| header.iter().position(|cell| cell.trim() == name);
+        let parent = |entity: Entity| {
+            let level = entity.facts().singular;
+            (entity, column(&format!("{level}_id")), column(&format!("{level}_name")))
+        };
+        Some(Columns {
+            topic_id: column("topic_id")?,
+            topic_name: column("new_topic_label").or_else(|| column("topic_name"))?,
+            parents: [Entity::Subfield, Entity::Field, Entity::Domain].map(parent),
+            keywords: column("keywords"),
+            summary: column("summary"),
+            wikipedia_url: column("wikipedia_url"),
+        })
+    }
+
+    /// Reads one row.
+    ///
+    /// # Errors
+    ///
+    /// Why the row is set aside, or that the object cannot be written.
+    pub fn read(
+        &self,
+        row: &StringRecord,
+        reader: &mut Reader<'_>,
+    ) -> std::result::Result<(), BadRecord> {
+        let clean;
+        let row = if row.as_slice().contains('\0') {
+            warn("nul_removed");
+            clean = row.iter().map(|cell| cell.replace('\0', "")).collect::<StringRecord>();
+            &clean
+        } else {
+            row
+        };
+        let cell = |column: Option<usize>| {
+            let text = column.and_then(|column| row.get(column)).map(str::trim);
+            text.filter(|text| !text.is_empty())
+        };
+        let bad =
+            |code| BadRecord::Quarantine { code, id: cell(Some(self.topic_id)).map(str::to_owned) };
+        let id_text = cell(Some(self.topic_id)).ok_or(bad("no_id"))?;
+        let id = parse_digits(id_text)
+            .map_or_else(|| identifier::parse(Entity::Topic, id_text), Ok)
+            .map_err(|error| bad(error.code()))?;
+        let name = cell(Some(self.topic_name)).ok_or(bad("no_name"))?;
+        let mut above = self.parents.map(|(entity, ..)| (entity, None));
+        for ((_, node), (entity, id, name)) in above.iter_mut().zip(self.parents) {
+            if let Some(id) = cell(id) {
+                let id = identifier::parse(entity, id).map_err(|_| bad(NO_PARENT))?;
+                *node = Some(NodeId { id, name: cell(name) });
+            }
+        }
+        reader.derived.take(&above, Origin::TableParent, i64::MIN, reader.object)?;
+
+        let provenance = Provenance {
+            origin: Origin::Table,
+            updated_micros: i64::MIN,
+            line_hash: reader.line_hash,
+            group: None,
+        };
+        let keywords = cell(self.keywords).map(|cell| {
+            let words = cell.split(';').map(str::trim).filter(|word| !word.is_empty());
+            words.map(str::to_owned).collect()
+        });
+        let segment = reader.object.segment(Entity::Topic)?;
+        /// The reference to a parent, if the row names it.
+        macro_rules! up {
+            ($at:literal) => {
+                above[$at].1.as_ref().map(|node| segment.parent(Some(node.id), node.name))
+            };
+        }
+        let topic = Topic {
+            id: Id(id),
+            name: Some(name.to_owned()),
+            description: cell(self.summary).map(str::to_owned),
+            keywords,
+            ids: TopicIds { wikipedia: cell(self.wikipedia_url).map(str::to_owned) },
+            subfield: up!(0),
+            field: up!(1),
+            domain: up!(2),
+            ..Topic::default()
+        };
+        segment
+            .push(&topic, provenance)
+            .map_err(|error| BadRecord::Fatal(Error::Internal(error.to_string())))
+    }
+}
+
+/// A row's hash: of its cells, joined by commas.
+pub fn row_hash(row: &StringRecord) -> [u8; 16] {
+    let joined = row.iter().collect::<Vec<_>>().join(",");
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&blake3::hash(joined.as_bytes()).as_bytes()[..16]);
+    hash
+}
+
+/// Reads the header of a table.
+///
+/// # Errors
+///
+/// Where the columns are not there.
+pub fn columns(header: &StringRecord, path: &std::path::Path) -> Result<Columns> {
+    Columns::find(header).ok_or_else(|| Error::Input {
+        path: path.to_path_buf(),
+        reason: "is no taxonomy table; expected the columns `topic_id` and `topic_name`".into(),
+    })
+}

@@ -1,0 +1,152 @@
+//! Knowing a file for what it is: in a directory by its name and place, alone by its content.
+
+use std::path::Path;
+
+use pinakes_format::entity::Entity;
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+use crate::frontend::native::Told;
+use crate::frontend::side::Recognised;
+use crate::frontend::{native, side};
+use crate::input::{EXPECTED, Kind, Part, PartKind};
+use crate::read::identifier;
+use crate::read::limits::Reading;
+use crate::read::lines::Lines;
+
+/// What a file in a directory is, by its name and place, and by its first line where that is native;
+/// `None` where it is nothing known.
+pub(crate) fn recognise(root: &Path, path: &Path) -> Option<PartKind> {
+    let name = &*path.file_name()?.to_string_lossy();
+    let stem = name.split('.').next()?;
+    let above = path.parent()?.strip_prefix(root).ok()?.components().rev();
+    let above = above.filter_map(|component| component.as_os_str().to_str());
+    // An input may be a folder within an entity's: `works/updated_date=…`.
+    let roots = root.ancestors().take(2).filter_map(|root| root.file_name()?.to_str());
+    let folders: Vec<&str> = above.chain(roots).collect();
+    let entity = Entity::from_dump_name(stem)
+        .or_else(|| folders.iter().find_map(|folder| Entity::from_dump_name(folder)));
+    let is_csv = name.contains(".csv");
+    if folders.contains(&"merged_ids") {
+        return entity.filter(|_| is_csv).map(PartKind::Merges);
+    }
+    if is_csv {
+        return is_taxonomy(path).then_some(PartKind::Taxonomy).or_else(|| side_table(path));
+    }
+    let is_lines = ["gz", "zst", "jsonl", "ndjson", "json"]
+        .iter()
+        .any(|extension| name.ends_with(&format!(".{extension}")));
+    let records = || native_kind(entity, path).or_else(|| entity.map(PartKind::Records));
+    let found = if is_lines { records() } else { None };
+    found.or_else(|| if is_text(name) { side_table(path) } else { None })
+}
+
+/// Whether a file may be a table or JSON, by its name.
+pub(crate) fn is_text(name: &str) -> bool {
+    let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    ["csv", "tsv", "txt", "jsonl", "ndjson", "json"]
+        .iter()
+        .any(|extension| name.ends_with(&format!(".{extension}")))
+}
+
+/// The side table that a file holds.
+fn side_table(path: &Path) -> Option<PartKind> {
+    match side::recognise(path) {
+        Ok(Recognised::Table(table)) => Some(PartKind::Side(table)),
+        _ => None,
+    }
+}
+
+/// What a file of native lines is, whose name or place may tell its entity.
+fn native_kind(entity: Option<Entity>, path: &Path) -> Option<PartKind> {
+    match native::tell(&first_line(path)?) {
+        Told::Native(told) => entity.or(told).map(PartKind::Native),
+        Told::Other => None,
+    }
+}
+
+/// What a file named on the command line is, by its content.
+pub(crate) fn recognise_alone(path: &Path, kind: Option<Kind>, size_bytes: u64) -> Result<Part> {
+    let unknown = || Error::Input {
+        path: path.to_path_buf(),
+        reason: format!("is nothing the compiler knows; {EXPECTED}"),
+    };
+    let side = match kind {
+        Some(Kind::OpenAlex | Kind::Native | Kind::Taxonomy) => None,
+        Some(Kind::Side(table)) => side::given(path, Some(table))?,
+        None => side::given(path, None)?,
+    };
+    let found = match kind {
+        _ if side.is_some() => side.map(PartKind::Side),
+        Some(Kind::Taxonomy) => is_taxonomy(path).then_some(PartKind::Taxonomy),
+        _ => recognise(path.parent().unwrap_or(path), path)
+            .or_else(|| is_taxonomy(path).then_some(PartKind::Taxonomy))
+            .or_else(|| native_kind(None, path))
+            .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
+    };
+    if side.is_none() && first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
+        return Err(refused_array(path));
+    }
+    Ok(Part {
+        path: path.to_path_buf(),
+        kind: found.ok_or_else(unknown)?.given_as(kind),
+        size_bytes,
+        listed_records: None,
+    })
+}
+
+/// The refusal of a JSON array where lines are due.
+pub(crate) fn refused_array(path: &Path) -> Error {
+    let reason = "is a JSON array; give one object a line (`jq -c '.[]'` makes it so)".into();
+    Error::Input { path: path.to_path_buf(), reason }
+}
+
+fn first_line(path: &Path) -> Option<String> {
+    let mut lines = Lines::open(path, &Reading::to_recognise()).ok()?;
+    let line = lines.next_line().ok()??;
+    std::str::from_utf8(line.bytes).ok().map(str::to_owned)
+}
+
+fn is_taxonomy(path: &Path) -> bool {
+    first_line(path).is_some_and(|line| crate::frontend::taxonomy_csv::is_header(&line))
+}
+
+/// The entity whose letter the first line's id has.
+fn entity_of_first_line(path: &Path) -> Option<Entity> {
+    #[derive(Deserialize)]
+    struct HasId {
+        id: String,
+    }
+    let line = first_line(path)?;
+    let record: HasId = serde_json::from_str(&line).ok()?;
+    identifier::parse_any(&record.id).map(|(entity, _)| entity).or_else(|| {
+        let mut parts = record.id.rsplit('/').skip(1);
+        parts.next().and_then(Entity::from_dump_name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_names_and_places() {
+        let check = |path: &str, expected: Option<PartKind>| {
+            assert_eq!(recognise(Path::new("/d"), Path::new(path)), expected, "{path}");
+        };
+        check("/d/works.jsonl.gz", Some(PartKind::Records(Entity::Output)));
+        check("/d/works/older-versions/works.2024.jsonl", Some(PartKind::Records(Entity::Output)));
+        check(
+            "/d/data/authors/updated_date=1/part_000.gz",
+            Some(PartKind::Records(Entity::Author)),
+        );
+        check("/d/merged_ids/authors/2022.csv.gz", Some(PartKind::Merges(Entity::Author)));
+        let inside = recognise(
+            Path::new("/d/works/updated_date=1"),
+            Path::new("/d/works/updated_date=1/part_0.gz"),
+        );
+        assert_eq!(inside, Some(PartKind::Records(Entity::Output)));
+        check("/d/ror/ror.jsonl", None);
+        check("/d/works/README.md", None);
+    }
+}

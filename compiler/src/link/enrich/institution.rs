@@ -1,0 +1,126 @@
+//! What ROR adds to an institution, where the dump is silent.
+
+use pinakes_format::record::value::{Code, Json, Named, Ref, Table};
+use pinakes_format::record::{AssociatedInstitution, Geo, Institution};
+use pinakes_format::text::json;
+
+use crate::frontend::side::ror::{Organisation, Place};
+use crate::link::enrich::SideTables;
+use crate::link::resolve::unresolved::Strays;
+
+/// A ROR record, and what its codes and ids are in this snapshot.
+pub(crate) struct Addition<'a> {
+    pub organisation: &'a Organisation,
+    pub tables: &'a SideTables<'a>,
+    pub strays: &'a Strays,
+}
+
+impl Addition<'_> {
+    /// Fills in each member that is null or an empty list; whether there was one.
+    pub(crate) fn fill(&self, institution: &mut Institution) -> bool {
+        let before = institution.clone();
+        let organisation = self.organisation;
+        fill_list(&mut institution.display_name_acronyms, || organisation.acronyms.clone());
+        fill_list(&mut institution.display_name_alternatives, || {
+            let name = institution.name.as_deref();
+            let others = organisation.alternatives.iter();
+            others.filter(|other| Some(other.as_str()) != name).cloned().collect()
+        });
+        fill_list(&mut institution.associated_institutions, || self.associated());
+        if institution.international.is_none() {
+            institution.international = international(&organisation.labels);
+        }
+        if let Some(place) = &organisation.place {
+            let country = place.country_code.as_deref().and_then(|code| self.country(code));
+            institution.country = institution.country.or(country.map(Named));
+            let known = institution.country.map(|Named(code)| code);
+            let geo = institution.geo.get_or_insert_default();
+            if is_same_place(geo, known, place, country) {
+                fill_geo(geo, place, country);
+            }
+            if *geo == Geo::default() {
+                institution.geo = None;
+            }
+        }
+        *institution != before
+    }
+
+    fn country(&self, code: &str) -> Option<u32> {
+        self.strays.code(Table::Country, code)
+    }
+
+    /// The related organisations that the snapshot has a record of.
+    fn associated(&self) -> Vec<AssociatedInstitution> {
+        let relations = self.organisation.relations.iter();
+        let known = relations.filter_map(|relation| {
+            let row = self.tables.institution_row(relation.key)?;
+            let relationship = self.strays.code(Table::Relationship, &relation.kind)?;
+            Some(AssociatedInstitution {
+                institution: Ref(row),
+                relationship: Some(Code(relationship)),
+            })
+        });
+        known.collect()
+    }
+}
+
+/// Fills a list that is null or empty, unless there is nothing to fill it with.
+fn fill_list<T>(list: &mut Option<Vec<T>>, with: impl FnOnce() -> Vec<T>) {
+    if list.as_ref().is_none_or(Vec::is_empty) {
+        let with = with();
+        if !with.is_empty() {
+            *list = Some(with);
+        }
+    }
+}
+
+/// Whether what the dump says of a place may be completed by what ROR says of one: it says nothing,
+/// or names the same city. Else the city would be one's and the coordinates the other's.
+fn is_same_place(geo: &Geo, known: Option<u32>, place: &Place, country: Option<u32>) -> bool {
+    let own_country = geo.country_code.map(|Code(code)| code).or(known);
+    if own_country.zip(country).is_some_and(|(own, given)| own != given) {
+        return false;
+    }
+    let agree = |own: &Option<String>, given: &Option<String>| own.is_some() && own == given;
+    let is_silent = geo.city.is_none()
+        && geo.geonames_city_id.is_none()
+        && geo.region.is_none()
+        && geo.latitude.is_none()
+        && geo.longitude.is_none();
+    is_silent || agree(&geo.city, &place.city) || agree(&geo.geonames_city_id, &place.geonames_id)
+}
+
+fn fill_geo(geo: &mut Geo, place: &Place, country: Option<u32>) {
+    geo.country_code = geo.country_code.or(country.map(Code));
+    if geo.latitude.is_none() && geo.longitude.is_none() {
+        (geo.latitude, geo.longitude) = (place.latitude, place.longitude);
+    }
+    for (own, given) in [
+        (&mut geo.city, &place.city),
+        (&mut geo.geonames_city_id, &place.geonames_id),
+        (&mut geo.region, &place.region),
+        (&mut geo.country, &place.country),
+    ] {
+        if own.is_none() {
+            own.clone_from(given);
+        }
+    }
+}
+
+/// `{"display_name":{language: label}}`.
+fn international(labels: &[(String, String)]) -> Option<Json> {
+    if labels.is_empty() {
+        return None;
+    }
+    let mut text = b"{\"display_name\":{".to_vec();
+    for (at, (language, label)) in labels.iter().enumerate() {
+        if at > 0 {
+            text.push(b',');
+        }
+        json::string(&mut text, language);
+        text.push(b':');
+        json::string(&mut text, label);
+    }
+    text.extend_from_slice(b"}}");
+    Some(Json(String::from_utf8(text).expect("JSON made of strings is UTF-8")))
+}

@@ -1,0 +1,4 @@
+//! `link/select`.
+
+pub(crate) mod subset;
+pub(crate) mod suppressed;

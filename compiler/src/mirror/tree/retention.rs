@@ -1,0 +1,128 @@
+//! What a tree keeps, and what is removed from it.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use chrono::{DateTime, Utc};
+use pinakes_format::storage::manifest::ID_DIGITS;
+use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publication, is_hash};
+
+use crate::error::{Error, Result};
+use crate::mirror::list::ObjectList;
+use crate::mirror::tree::Tree;
+use crate::mirror::{OBJECTS, SIGNATURE, SNAPSHOTS, object_path};
+use crate::store::remove_tree;
+
+impl Tree<'_> {
+    /// Removes what runs that died left half written; the lock says none of them is alive.
+    pub fn clear(&self) {
+        for (directory, is_ours) in [
+            ("", (|name| [PUBLICATION, SIGNATURE].contains(&name)) as fn(&str) -> bool),
+            (PUBLICATIONS, |name| id_of(name).is_some()),
+            (OBJECTS, is_objects),
+        ] {
+            for name in names_in(&self.at(directory)) {
+                if unfinished(&name).is_some_and(is_ours) {
+                    let _ = fs::remove_file(self.at(directory).join(name));
+                }
+            }
+        }
+    }
+
+    /// Removes all but the newest publications, and what only they needed. What has another name than a
+    /// tree's files have is not its to remove.
+    ///
+    /// # Errors
+    ///
+    /// Where an old publication cannot be removed; what is published stands.
+    pub fn prune(&self) -> Result<()> {
+        // Of one that cannot be read, as of a newer program, the snapshot stays.
+        let mut kept: BTreeSet<String> = BTreeSet::new();
+        let mut known: Vec<(DateTime<Utc>, PathBuf, Publication)> = Vec::new();
+        for name in names_in(&self.at(PUBLICATIONS)) {
+            let Some(id) = id_of(&name) else { continue };
+            kept.insert(id.to_owned());
+            let path = self.at(PUBLICATIONS).join(&name);
+            let read = fs::read(&path).ok().and_then(|text| Publication::read(&text).ok());
+            if let Some(publication) = read.filter(|publication| publication.snapshot.id == id) {
+                known.push((publication.created_at(), path, publication));
+            }
+        }
+        // Of two of the same second the one that is published now is the newer.
+        known.sort_by_key(|(created, _, of)| (of.snapshot.id == self.manifest.id, *created));
+        let old = known.len().saturating_sub(self.asked.keep);
+        let mut kept_objects = BTreeSet::new();
+        for (_, _, publication) in &known[old..] {
+            self.add_objects(publication, &mut kept_objects);
+        }
+        for (_, path, publication) in &known[..old] {
+            fs::remove_file(path).map_err(Error::output(path))?;
+            kept.remove(&publication.snapshot.id);
+        }
+        for id in names_in(&self.at(SNAPSHOTS)) {
+            if is_id(&id) && !kept.contains(&id) {
+                remove_tree(&self.at(SNAPSHOTS).join(&id));
+                self.say("removed", &format!("snapshot {id}"));
+            }
+        }
+        for name in names_in(&self.at(OBJECTS)) {
+            if is_objects(&name) && !kept_objects.contains(&name) {
+                let _ = fs::remove_file(self.at(OBJECTS).join(name));
+            }
+        }
+        if kept.len() > 1 && self.manifest.suppressed.values().any(|records| *records > 0) {
+            eprintln!(
+                "warning: older publications in the tree may hold what `--suppress` left out; `--keep 1` \
+                 removes them"
+            );
+        }
+        Ok(())
+    }
+
+    /// Adds the names of the files that a publication's objects are in.
+    fn add_objects(&self, publication: &Publication, kept: &mut BTreeSet<String>) {
+        let Some(objects) = &publication.objects else { return };
+        let list = object_path(&objects.list_blake3, "json");
+        let read = fs::read(self.at(&list)).ok().and_then(|text| ObjectList::read(&text).ok());
+        let mut keep = |path: String| {
+            kept.extend(path.rsplit('/').next().map(str::to_owned));
+        };
+        keep(list);
+        if let Some(list) = read {
+            keep(object_path(&list.hashes_blake3, "hashes"));
+            list.objects.iter().for_each(|object| keep(object_path(&object.blake3, "object")));
+        }
+    }
+}
+
+/// The names in a directory; none where it cannot be read.
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// The name that a file was to have once it is whole; `None` where a tree is written under no
+/// such name.
+fn unfinished(name: &str) -> Option<&str> {
+    let (name, run) = name.rsplit_once(".tmp")?;
+    let is_run = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    (run.is_empty() || run.strip_prefix('-').is_some_and(is_run)).then_some(name)
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() == ID_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The snapshot's id in the name of a publication that is kept.
+fn id_of(name: &str) -> Option<&str> {
+    name.strip_suffix(".json").filter(|id| is_id(id))
+}
+
+/// Whether a name is one that a tree gives to what belongs to objects.
+fn is_objects(name: &str) -> bool {
+    let kinds = ["json", "hashes", "object"];
+    name.split_once('.').is_some_and(|(blake3, kind)| is_hash(blake3) && kinds.contains(&kind))
+}

@@ -1,0 +1,253 @@
+//! The elements of a part that is JSON lines or one JSON array, one at a time.
+
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+};
+
+use crate::error::{Error, Result};
+use crate::read::lenient;
+use crate::read::limits::Reading;
+use crate::read::lines::{Line, Lines, RAW_BYTES_MAX};
+
+const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// The elements of a part; memory for one of them, whatever holds them.
+pub enum Elements {
+    /// One object a line.
+    Lines(Lines),
+    /// One array of objects.
+    Array(Array),
+}
+
+impl Elements {
+    /// Opens a part; whether it is an array is known by its first character.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read.
+    pub fn open(path: &Path, reading: &Reading) -> Result<Elements> {
+        let mut array = Array {
+            path: path.to_path_buf(),
+            reader: Lines::open(path, reading)?.into_reader()?,
+            buffer: Vec::new(),
+            line: 1,
+            offset_bytes: 0,
+            element_bytes_max: reading.line_bytes_max,
+        };
+        let is_array = array.open_array().map_err(|error| array.damaged(&error.to_string()))?;
+        Ok(match is_array {
+            true => Elements::Array(array),
+            false => Elements::Lines(Lines::open(path, reading)?),
+        })
+    }
+
+    /// Whether it is one array.
+    pub fn is_array(&self) -> bool {
+        matches!(self, Elements::Array(_))
+    }
+
+    /// The next element, as a line; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Where the part is cut short or damaged.
+    pub fn next_element(&mut self) -> Result<Option<Line<'_>>> {
+        match self {
+            Elements::Lines(lines) => lines.next_line(),
+            Elements::Array(array) => array.next_element(),
+        }
+    }
+}
+
+/// An array under way.
+pub struct Array {
+    path: PathBuf,
+    reader: BufReader<Box<dyn Read + Send>>,
+    buffer: Vec<u8>,
+    line: u64,
+    offset_bytes: u64,
+    element_bytes_max: usize,
+}
+
+impl Array {
+    /// Whether it begins with a bracket, which is then read.
+    fn open_array(&mut self) -> io::Result<bool> {
+        if self.reader.fill_buf()?.starts_with(&BOM) {
+            self.take(BOM.len());
+        }
+        let is_array = self.peek_solid()? == Some(b'[');
+        if is_array {
+            self.take(1);
+        }
+        Ok(is_array)
+    }
+
+    fn take(&mut self, count: usize) {
+        let taken = self.reader.buffer().get(..count).unwrap_or_default();
+        self.line += memchr::memchr_iter(b'\n', taken).count() as u64;
+        self.reader.consume(count);
+        self.offset_bytes += count as u64;
+    }
+
+    /// The next byte that is not white space.
+    fn peek_solid(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            let available = self.reader.fill_buf()?;
+            if available.is_empty() {
+                return Ok(None);
+            }
+            let blank = available.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let solid = available.get(blank).copied();
+            self.take(blank);
+            if solid.is_some() {
+                return Ok(solid);
+            }
+        }
+    }
+
+    fn next_element(&mut self) -> Result<Option<Line<'_>>> {
+        match self.fill() {
+            Err(error) => Err(self.damaged(&error.to_string())),
+            Ok(Filled::End) => Ok(None),
+            Ok(Filled::Cut) => Err(self.damaged("its array does not end")),
+            Ok(Filled::Element { number, byte_offset, is_kept }) => {
+                let (bytes, is_too_long) = (&*self.buffer, !is_kept);
+                lenient::at(number, byte_offset);
+                Ok(Some(Line { number, byte_offset, bytes, is_too_long }))
+            }
+        }
+    }
+
+    /// Reads the next element into the buffer.
+    fn fill(&mut self) -> io::Result<Filled> {
+        while self.peek_solid()? == Some(b',') {
+            self.take(1);
+        }
+        match self.peek_solid()? {
+            None => return Ok(Filled::Cut),
+            Some(b']') => return Ok(Filled::End),
+            Some(_) => {}
+        }
+        self.buffer.clear();
+        let (number, byte_offset) = (self.line, self.offset_bytes);
+        let mut is_kept = true;
+        let mut scan = Scan::default();
+        loop {
+            let available = self.reader.fill_buf()?;
+            if available.is_empty() {
+                return Ok(Filled::Cut);
+            }
+            let end = available.iter().position(|byte| scan.ends_before(*byte));
+            let piece = &available[..end.unwrap_or(available.len())];
+            if is_kept && self.buffer.len() + piece.len() <= self.element_bytes_max {
+                self.buffer.extend_from_slice(piece);
+            } else {
+                is_kept = false;
+                self.buffer.truncate(RAW_BYTES_MAX);
+                self.buffer.shrink_to(RAW_BYTES_MAX);
+            }
+            let count = piece.len();
+            self.take(count);
+            if end.is_some() {
+                let solid = self.buffer.trim_ascii_end().len();
+                self.buffer.truncate(solid);
+                return Ok(Filled::Element { number, byte_offset, is_kept });
+            }
+        }
+    }
+
+    fn damaged(&self, reason: &str) -> Error {
+        let at = self.offset_bytes;
+        let reason = format!("{reason}, after {at} uncompressed bytes; fetch it again");
+        Error::Damaged { path: self.path.clone(), reason }
+    }
+}
+
+/// What filling the buffer came to.
+enum Filled {
+    Element { number: u64, byte_offset: u64, is_kept: bool },
+    End,
+    Cut,
+}
+
+/// Where in an element's text the scan is.
+#[derive(Default)]
+struct Scan {
+    depth: u64,
+    is_in_text: bool,
+    is_escaped: bool,
+}
+
+impl Scan {
+    /// Whether the element ends before this byte, which follows those given before.
+    fn ends_before(&mut self, byte: u8) -> bool {
+        if self.is_in_text {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' => self.is_escaped = true,
+                b'"' => self.is_in_text = false,
+                _ => {}
+            }
+            return false;
+        }
+        match byte {
+            b'"' => self.is_in_text = true,
+            b'{' | b'[' => self.depth += 1,
+            b',' | b']' | b'}' if self.depth == 0 => return true,
+            b']' | b'}' => self.depth -= 1,
+            _ => {}
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn elements(bytes: &[u8]) -> Result<Vec<(u64, u64, Option<String>)>> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        let mut elements = Elements::open(file.path(), &Reading::default()).unwrap();
+        let mut found = Vec::new();
+        while let Some(line) = elements.next_element()? {
+            let text = (!line.is_too_long).then(|| String::from_utf8(line.bytes.to_vec()).unwrap());
+            found.push((line.number, line.byte_offset, text));
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn an_array_and_lines_have_the_same_elements() {
+        let expected =
+            vec![(1, 0, Some(r#"{"a":"]}\","}"#.into())), (2, 14, Some("[1,[2]]".into()))];
+        assert_eq!(elements(b"{\"a\":\"]}\\\",\"}\n[1,[2]]\n").unwrap(), expected);
+        let array = b"\xef\xbb\xbf [{\"a\":\"]}\\\",\"} ,\n [1,[2]]\n,7 \n]\n";
+        let found = elements(array).unwrap();
+        let expected = [(1, r#"{"a":"]}\","}"#), (2, "[1,[2]]"), (3, "7")];
+        assert_eq!(found.len(), expected.len());
+        for ((line, from, text), (expected_line, expected)) in found.iter().zip(expected) {
+            assert_eq!((*line, text.as_deref()), (expected_line, Some(expected)));
+            assert!(array[usize::try_from(*from).unwrap()..].starts_with(expected.as_bytes()));
+        }
+        assert_eq!(elements(b"[]").unwrap(), []);
+        assert_eq!(elements(b"").unwrap(), []);
+    }
+
+    #[test]
+    fn an_array_that_is_cut_is_damaged_and_a_huge_element_is_left_out() {
+        for cut in ["[", "[{\"a\":1}", "[{\"a\":1},", "[{\"a\":"] {
+            assert_eq!(elements(cut.as_bytes()).unwrap_err().exit_code(), 5, "{cut}");
+        }
+        let mut bytes = b"[\"".to_vec();
+        bytes.resize(crate::read::limits::LINE_BYTES_MAX + 10, b'x');
+        bytes.extend_from_slice(b"\",{}]");
+        let found = elements(&bytes).unwrap();
+        assert_eq!(found[0], (1, 1, None));
+        assert_eq!(found[1].2.as_deref(), Some("{}"));
+    }
+}

@@ -1,0 +1,184 @@
+//! Abstracts, which dumps hold as inverted indexes.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+
+use crate::read::lenient::{Key, Number, clean, drain, warn};
+use crate::read::strict::{Keys, MANY};
+
+/// An abstract, from its inverted index.
+///
+/// Three encodings are seen: `{word: [position…]}`, the same under `InvertedIndex` beside an
+/// `IndexLength`, and either as a JSON string.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Abstract(pub Option<String>);
+
+/// One value in the index.
+enum Entry<'a> {
+    Positions(Vec<u64>),
+    Index(Words<'a>),
+    Other,
+}
+
+/// Words and where each stands.
+#[derive(Default)]
+struct Words<'a>(Vec<(u64, Cow<'a, str>)>);
+
+impl Words<'_> {
+    /// The words in the order of their positions; gaps are closed.
+    fn join(mut self) -> Option<String> {
+        // Indexes come sorted by word, so positions are in no order at all.
+        self.0.sort_unstable_by(|(a, one), (b, other)| (a, one).cmp(&(b, other)));
+        let mut text = String::with_capacity(self.0.iter().map(|(_, word)| word.len() + 1).sum());
+        for (_, word) in self.0.iter().filter(|(_, word)| !word.is_empty()) {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(word);
+        }
+        clean(Cow::Owned(text)).to_owned()
+    }
+}
+
+struct WordsVisitor;
+
+impl<'de> Visitor<'de> for WordsVisitor {
+    type Value = Words<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an inverted index")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Words<'de>, A::Error> {
+        let mut words = Words::default();
+        let mut keys = Keys::<MANY>::default();
+        while let Some(word) = map.next_key::<Key<'de>>()? {
+            keys.take(word.0.clone())?;
+            match map.next_value::<Entry<'de>>()? {
+                Entry::Positions(positions) => {
+                    words.0.extend(positions.into_iter().map(|at| (at, word.0.clone())));
+                }
+                Entry::Index(inner) if word.0 == "InvertedIndex" => words = inner,
+                Entry::Index(_) => warn("not_positions"),
+                Entry::Other => {}
+            }
+        }
+        Ok(words)
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EntryVisitor;
+        impl<'de> Visitor<'de> for EntryVisitor {
+            type Value = Entry<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("positions")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut positions = Vec::with_capacity(2);
+                while let Some(position) = seq.next_element::<Number>()? {
+                    positions.extend(position.count());
+                }
+                Ok(Entry::Positions(positions))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                WordsVisitor.visit_map(map).map(Entry::Index)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+                Ok(Entry::Other)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+                Ok(Entry::Other)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+                Ok(Entry::Other)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(Entry::Other)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+                Ok(Entry::Other)
+            }
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Entry::Other)
+            }
+        }
+        deserializer.deserialize_any(EntryVisitor)
+    }
+}
+
+struct AbstractVisitor;
+
+impl<'de> Visitor<'de> for AbstractVisitor {
+    type Value = Abstract;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an inverted index")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Abstract, A::Error> {
+        WordsVisitor.visit_map(map).map(|words| Abstract(words.join()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Abstract, E> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        let words = json.deserialize_map(WordsVisitor).and_then(|words| {
+            json.end()?;
+            Ok(words.join())
+        });
+        Ok(Abstract(words.unwrap_or_else(|_: serde_json::Error| {
+            warn("not_an_abstract");
+            None
+        })))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        warn("not_an_abstract");
+        Ok(Abstract(None))
+    }
+
+    drain!(numbers "not_an_abstract");
+    drain!(bool "not_an_abstract");
+    drain!(null);
+}
+
+impl<'de> Deserialize<'de> for Abstract {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AbstractVisitor)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::read::lenient::take_warnings;
+
+    #[test]
+    fn an_abstract_is_read_from_its_three_encodings() {
+        let read = |json: &str| serde_json::from_str::<Abstract>(json).unwrap().0;
+        let expected = Some("we show we can".to_string());
+        assert_eq!(read(r#"{"show":[1],"we":[0,7],"can":[9]}"#), expected);
+        let wrapped = r#"{"IndexLength":4,"InvertedIndex":{"show":[1],"we":[0,2],"can":[3]}}"#;
+        assert_eq!(read(wrapped), expected);
+        assert_eq!(read(&serde_json::to_string(wrapped).unwrap()), expected);
+        assert_eq!(read("\"no index\""), None);
+        assert_eq!(read("{}"), None);
+        take_warnings();
+    }
+}

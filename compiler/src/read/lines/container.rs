@@ -1,0 +1,183 @@
+//! What holds a part's bytes: plain, gzip of any number of members, zstd of any number of frames.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+};
+
+use flate2::bufread::GzDecoder;
+
+use crate::error::{Error, Result};
+use crate::read::lenient::warn;
+use crate::read::limits::Reading;
+
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Bytes 2 to 4 of a frame that zstd skips; the first is 0x50 to 0x5f.
+const SKIPPABLE_MAGIC: [u8; 3] = [0x2a, 0x4d, 0x18];
+/// The bit of a zstd frame's descriptor that says it ends in a checksum.
+const ZSTD_CHECKSUM: u8 = 1 << 2;
+/// Bytes of a part's beginning that tell text from UTF-16.
+const PROBED_BYTES: usize = 4 << 10;
+
+/// How a part's bytes are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// As they are.
+    Plain,
+    /// In gzip members.
+    Gzip,
+    /// In zstd frames.
+    Zstd,
+}
+
+impl Container {
+    /// The container whose bytes begin so.
+    fn of(beginning: &[u8]) -> Container {
+        let is_skippable = beginning.first().is_some_and(|first| first & 0xf0 == 0x50)
+            && beginning.get(1..4) == Some(&SKIPPABLE_MAGIC);
+        match () {
+            () if beginning.starts_with(&GZIP_MAGIC) => Container::Gzip,
+            () if beginning.starts_with(&ZSTD_MAGIC) || is_skippable => Container::Zstd,
+            () => Container::Plain,
+        }
+    }
+
+    /// The container that a file's name promises.
+    pub fn named(path: &Path) -> Container {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("gz") => Container::Gzip,
+            Some("zst") => Container::Zstd,
+            _ => Container::Plain,
+        }
+    }
+
+    /// The container a file is, by its first bytes.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read.
+    pub fn found(path: &Path) -> Result<Container> {
+        let mut beginning = Vec::with_capacity(4);
+        let file = File::open(path).map_err(Error::input(path))?;
+        file.take(4).read_to_end(&mut beginning).map_err(Error::input(path))?;
+        Ok(Container::of(&beginning))
+    }
+}
+
+/// Opens a part for reading its bytes uncompressed; what holds it is known by its first bytes,
+/// whatever its name.
+///
+/// # Errors
+///
+/// Where it cannot be read, or is no UTF-8 by its looks.
+pub(crate) fn open(path: &Path, reading: &Reading) -> Result<BufReader<Box<dyn Read + Send>>> {
+    let file = File::open(path).map_err(Error::input(path))?;
+    let mut file = BufReader::with_capacity(1 << 17, file);
+    let beginning = file.fill_buf().map_err(Error::input(path))?;
+    let inner: Box<dyn Read + Send> = match Container::of(beginning) {
+        Container::Gzip => Box::new(Members { decoder: Some(GzDecoder::new(file)) }),
+        Container::Zstd => {
+            if lacks_checksum(beginning) {
+                warn("zstd_without_checksum");
+            }
+            let mut decoder = zstd::Decoder::with_buffer(file).map_err(Error::input(path))?;
+            decoder.window_log_max(reading.zstd_window_log_max).map_err(Error::input(path))?;
+            Box::new(decoder)
+        }
+        Container::Plain => Box::new(file),
+    };
+    let bounded = Bounded { inner, left: reading.inflated_bytes_max };
+    Ok(BufReader::with_capacity(1 << 18, Box::new(bounded)))
+}
+
+/// Whether the beginning of a part looks like UTF-16: by its mark, or by every fourth byte and more
+/// being NUL, which JSON and CSV have none of.
+pub(crate) fn looks_like_utf16(beginning: &[u8]) -> bool {
+    let probed = &beginning[..beginning.len().min(PROBED_BYTES)];
+    let marked = probed.starts_with(&[0xff, 0xfe]) || probed.starts_with(&[0xfe, 0xff]);
+    let nul_count = probed.iter().filter(|byte| **byte == 0).count();
+    marked || (nul_count > 0 && nul_count * 4 >= probed.len())
+}
+
+/// Whether the first frame that holds anything ends without a checksum.
+fn lacks_checksum(mut bytes: &[u8]) -> bool {
+    while let Some((head, rest)) = bytes.split_first_chunk::<8>() {
+        if head.starts_with(&ZSTD_MAGIC) {
+            return head[4] & ZSTD_CHECKSUM == 0;
+        }
+        let skipped = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
+        bytes = rest.get(skipped as usize..).unwrap_or_default();
+    }
+    false
+}
+
+/// The members of a gzip file, one after the other. Zeros after the last, as tapes and some
+/// downloads pad files, are warned of; anything else there is damage.
+struct Members<R> {
+    /// `None` after the end.
+    decoder: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(decoder) = &mut self.decoder {
+            let read = decoder.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let mut rest = self.decoder.take().map(GzDecoder::into_inner).ok_or_else(ended)?;
+            match rest.fill_buf()?.first() {
+                None => {}
+                Some(0) => skip_zeros(rest)?,
+                Some(byte) if *byte == GZIP_MAGIC[0] => self.decoder = Some(GzDecoder::new(rest)),
+                Some(_) => return Err(garbage()),
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn ended() -> io::Error {
+    io::ErrorKind::UnexpectedEof.into()
+}
+
+fn garbage() -> io::Error {
+    let reason = "bytes after the last gzip member that are neither a member nor zeros";
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+fn skip_zeros(mut rest: impl BufRead) -> io::Result<()> {
+    loop {
+        let bytes = rest.fill_buf()?;
+        let count = bytes.len();
+        if count == 0 {
+            warn("gzip_zero_padding");
+            return Ok(());
+        }
+        if bytes.iter().any(|byte| *byte != 0) {
+            return Err(garbage());
+        }
+        rest.consume(count);
+    }
+}
+
+/// The cause of an error where a part has more bytes than it may.
+#[derive(Debug, thiserror::Error)]
+#[error("more uncompressed bytes than `--max-inflated` allows")]
+pub(crate) struct TooManyBytes;
+
+/// Reads no more than so many bytes.
+struct Bounded<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.left = self.left.checked_sub(read as u64).ok_or(io::Error::other(TooManyBytes))?;
+        Ok(read)
+    }
+}

@@ -1,0 +1,314 @@
+//! The lines of a part: whatever holds them, bounded in memory, each with its place.
+
+pub(crate) mod container;
+
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+};
+
+use crate::error::{Error, Result};
+use crate::read::lenient;
+use crate::read::lenient::warn;
+use crate::read::limits::Reading;
+pub use crate::read::lines::container::Container;
+
+const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
+/// Bytes beyond which a line has all the room it may take.
+const LONG_BYTES: usize = 1 << 20;
+/// Bytes kept of a line that is set aside.
+pub const RAW_BYTES_MAX: usize = 64 << 10;
+
+/// Reads a part line by line.
+pub struct Lines {
+    path: PathBuf,
+    reader: BufReader<Box<dyn Read + Send>>,
+    /// The line found last, but for one that is lent.
+    buffer: Vec<u8>,
+    /// The bytes of the line found last, where it lies whole in the reader's own buffer: it is
+    /// taken from there when the next is looked for.
+    lent_bytes: Option<usize>,
+    line: u64,
+    offset_bytes: u64,
+    line_bytes_max: usize,
+    allow_truncated: bool,
+    /// What reading the first bytes came to, where that failed; told at the first line.
+    refused: Option<io::Error>,
+}
+
+/// One line, without its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Where it begins in the uncompressed part.
+    pub byte_offset: u64,
+    /// Its bytes; the first [`RAW_BYTES_MAX`] where it is too long.
+    pub bytes: &'a [u8],
+    /// Whether it is longer than a line may be.
+    pub is_too_long: bool,
+}
+
+/// A line that is in the buffer.
+#[derive(Clone, Copy)]
+struct Found {
+    byte_offset: u64,
+    is_too_long: bool,
+}
+
+/// What came of looking for the next line.
+enum Filled {
+    Line,
+    TooLong,
+    End,
+}
+
+impl Lines {
+    /// Opens a part; what holds it is known by its first bytes, whatever its name.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read, or is not UTF-8 by its looks.
+    pub fn open(path: &Path, reading: &Reading) -> Result<Lines> {
+        let mut lines = Lines {
+            path: path.to_path_buf(),
+            reader: container::open(path, reading)?,
+            buffer: Vec::new(),
+            lent_bytes: None,
+            line: 0,
+            offset_bytes: 0,
+            line_bytes_max: reading.line_bytes_max,
+            allow_truncated: reading.allow_truncated,
+            refused: None,
+        };
+        match lines.reader.fill_buf() {
+            Ok(beginning) if container::looks_like_utf16(beginning) => {
+                let reason =
+                    "not UTF-8 but UTF-16 by its looks; convert it (`iconv -t UTF-8`)".into();
+                Err(Error::Damaged { path: lines.path, reason })
+            }
+            Ok(_) => Ok(lines),
+            // Kept: a reader that failed once may say next that there is nothing more.
+            Err(error) => Ok(Lines { refused: Some(error), ..lines }),
+        }
+    }
+
+    /// The next line that is not blank; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Where the part is cut short or damaged.
+    pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
+        while let Some(found) = self.find_line()? {
+            let line = self.line(found);
+            if line.is_too_long || !line.bytes.iter().all(u8::is_ascii_whitespace) {
+                lenient::at(line.number, line.byte_offset);
+                return Ok(Some(self.line(found)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next line, blank or not, with a carriage return where it ends in one.
+    ///
+    /// # Errors
+    ///
+    /// Where the part is cut short or damaged.
+    pub fn next_raw_line(&mut self) -> Result<Option<Line<'_>>> {
+        let Some(found) = self.find_line()? else { return Ok(None) };
+        Ok(Some(Line { bytes: self.text(found), ..self.line(found) }))
+    }
+
+    fn find_line(&mut self) -> Result<Option<Found>> {
+        let byte_offset = self.offset_bytes;
+        let is_too_long = match self.fill() {
+            Ok(Filled::End) => return Ok(None),
+            Ok(Filled::TooLong) => true,
+            Ok(Filled::Line) => false,
+            Err(error) if self.allow_truncated && is_cut_short(&error) => {
+                warn("truncated_part");
+                return Ok(None);
+            }
+            Err(error) => return Err(self.damaged(&error)),
+        };
+        self.line += 1;
+        Ok(Some(Found { byte_offset, is_too_long }))
+    }
+
+    /// The line found, behind a byte order mark.
+    fn text(&self, found: Found) -> &[u8] {
+        let bytes = match self.lent_bytes {
+            Some(count) => &self.reader.buffer()[..count],
+            None => &self.buffer,
+        };
+        let has_bom = found.byte_offset == 0 && bytes.starts_with(&BOM);
+        if has_bom { &bytes[BOM.len()..] } else { bytes }
+    }
+
+    fn line(&self, found: Found) -> Line<'_> {
+        let text = self.text(found);
+        Line {
+            number: self.line,
+            byte_offset: found.byte_offset,
+            bytes: text.strip_suffix(b"\r").unwrap_or(text),
+            is_too_long: found.is_too_long,
+        }
+    }
+
+    /// The part, uncompressed, for a reader that knows its elements itself.
+    ///
+    /// # Errors
+    ///
+    /// Where it is cut short or damaged at its beginning.
+    pub fn into_reader(mut self) -> Result<BufReader<Box<dyn Read + Send>>> {
+        match self.refused.take() {
+            Some(error) => Err(self.damaged(&error)),
+            None => Ok(self.reader),
+        }
+    }
+
+    /// Uncompressed bytes read so far.
+    pub fn offset_bytes(&self) -> u64 {
+        self.offset_bytes
+    }
+
+    /// Finds the next line, lent or in the buffer; its beginning where it is too long.
+    fn fill(&mut self) -> io::Result<Filled> {
+        self.buffer.clear();
+        if let Some(count) = self.lent_bytes.take() {
+            self.reader.consume(count + 1);
+        }
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
+        let mut seen = 0u64;
+        let mut is_too_long = false;
+        let filled = |is_too_long| if is_too_long { Filled::TooLong } else { Filled::Line };
+        loop {
+            let available = match self.reader.fill_buf() {
+                Ok(available) => available,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if available.is_empty() {
+                self.offset_bytes += seen;
+                return Ok(if seen > 0 { filled(is_too_long) } else { Filled::End });
+            }
+            let end = memchr::memchr(b'\n', available);
+            let piece = &available[..end.unwrap_or(available.len())];
+            if seen == 0 && end.is_some() && piece.len() <= self.line_bytes_max {
+                self.lent_bytes = Some(piece.len());
+                self.offset_bytes += piece.len() as u64 + 1;
+                return Ok(Filled::Line);
+            }
+            if !is_too_long && self.buffer.len() + piece.len() > self.line_bytes_max {
+                is_too_long = true;
+                let kept = piece.len().min(RAW_BYTES_MAX);
+                self.buffer.extend_from_slice(&piece[..kept]);
+                self.buffer.truncate(RAW_BYTES_MAX);
+                self.buffer.shrink_to(RAW_BYTES_MAX);
+            } else if !is_too_long {
+                if self.buffer.len() + piece.len() > LONG_BYTES {
+                    // All there may be, at once: to grow by doubling takes half as much again.
+                    self.buffer.reserve_exact(self.line_bytes_max - self.buffer.len());
+                }
+                self.buffer.extend_from_slice(piece);
+            }
+            let used = piece.len() + usize::from(end.is_some());
+            seen += used as u64;
+            self.reader.consume(used);
+            if end.is_some() {
+                self.offset_bytes += seen;
+                return Ok(filled(is_too_long));
+            }
+        }
+    }
+
+    fn damaged(&self, error: &io::Error) -> Error {
+        let at = self.offset_bytes;
+        let text = error.to_string();
+        let reason = match () {
+            () if is_cut_short(error) => format!(
+                "truncated after {at} uncompressed bytes of whole lines; fetch it again, or take \
+                 those lines with `--allow-truncated`"
+            ),
+            () if error.get_ref().is_some_and(|cause| cause.is::<container::TooManyBytes>()) => {
+                format!("{text}; raise it if the part is really so large")
+            }
+            () if text.contains("too much memory") => {
+                format!("{text}; if its window is to be trusted, raise `--zstd-window-max`")
+            }
+            () => format!("{text}, after {at} uncompressed bytes of whole lines; fetch it again"),
+        };
+        Error::Damaged { path: self.path.clone(), reason }
+    }
+}
+
+/// Whether a container ended before its end.
+fn is_cut_short(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::UnexpectedEof || error.to_string().contains("incomplete frame")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<(u64, u64, Option<String>)> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        let mut lines = Lines::open(file.path(), &Reading::default()).unwrap();
+        let mut found = Vec::new();
+        while let Some(line) = lines.next_line().unwrap() {
+            let text = String::from_utf8(line.bytes.to_vec()).unwrap();
+            found.push((line.number, line.byte_offset, (!line.is_too_long).then_some(text)));
+        }
+        found
+    }
+
+    #[test]
+    fn lines_are_found_whatever_ends_them() {
+        let expected = vec![(1, 0, Some("a".into())), (3, 6, Some("b".into()))];
+        assert_eq!(lines(b"a\r\n \r\nb"), expected);
+        assert_eq!(lines(b"a\n \n \n").len(), 1);
+        assert_eq!(lines(b"\xef\xbb\xbfa\n"), vec![(1, 0, Some("a".into()))]);
+        assert!(lines(b"").is_empty());
+    }
+
+    #[test]
+    fn a_line_too_long_is_left_out_and_the_next_is_read() {
+        let mut bytes = vec![b'x'; Reading::default().line_bytes_max + 1];
+        bytes.extend_from_slice(b"\nb\n");
+        let found = lines(&bytes);
+        assert_eq!(found[0], (1, 0, None));
+        assert_eq!(found[1].2.as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn every_member_of_a_gzip_file_is_read_and_a_cut_one_is_damaged() {
+        let gzip = |text: &[u8]| {
+            let mut encoder =
+                flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(text).unwrap();
+            encoder.finish().unwrap()
+        };
+        let mut bytes = gzip(b"a\n");
+        bytes.extend(gzip(b"b\n"));
+        assert_eq!(lines(&bytes).len(), 2);
+        for cut in [4, 8, 20] {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(&bytes[..bytes.len() - cut]).unwrap();
+            let mut lines = Lines::open(file.path(), &Reading::default()).unwrap();
+            let end = loop {
+                match lines.next_line() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => break None,
+                    Err(error) => break Some(error),
+                }
+            };
+            assert_eq!(end.unwrap().exit_code(), 5, "cut by {cut}");
+        }
+    }
+}

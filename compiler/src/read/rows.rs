@@ -1,0 +1,388 @@
+//! The rows of a table in a part: comma, semicolon or tab between cells, quoted cells over any number
+//! of lines, each row with its place and bounded like a line.
+
+use std::{collections::VecDeque, path::Path};
+
+use csv::StringRecord;
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+
+use crate::error::Result;
+use crate::read::lenient;
+use crate::read::lenient::warn;
+use crate::read::limits::Reading;
+use crate::read::lines::{Line, Lines};
+
+/// Reads a table row by row. A quote that is never closed costs its line alone: the lines after it
+/// are read again.
+pub struct Rows {
+    lines: Lines,
+    /// Lines to be read before any others.
+    held: VecDeque<HeldLine>,
+    core: Reader,
+    delimiter: Option<u8>,
+    width: Option<usize>,
+    row_bytes_max: usize,
+}
+
+/// One row.
+pub struct Row {
+    /// The number of its first line, from 1.
+    pub number: u64,
+    /// Where it begins in the uncompressed part.
+    pub byte_offset: u64,
+    /// Its bytes as they stand there; the first of them where it is too long.
+    pub raw: Vec<u8>,
+    /// Its cells; or the code under which it is set aside.
+    pub cells: std::result::Result<StringRecord, &'static str>,
+}
+
+/// A line, or what is left of one in which a row has ended.
+struct HeldLine {
+    number: u64,
+    byte_offset: u64,
+    is_too_long: bool,
+    bytes: Vec<u8>,
+    /// Where in `bytes` it begins.
+    from: usize,
+}
+
+/// The cells of a row under way, as the parser lays them down.
+#[derive(Default)]
+struct Cells {
+    text: Vec<u8>,
+    text_bytes: usize,
+    ends: Vec<usize>,
+    count: usize,
+}
+
+/// What came of a line.
+enum Fed {
+    /// The row ended with this many of its bytes.
+    Row(usize),
+    /// A quote in it is still open.
+    Open,
+    /// The row has more cells than any table.
+    TooMany,
+}
+
+/// What a held line takes beside its bytes, more or less.
+const HELD_LINE_BYTES: usize = 64;
+/// The most cells a row may have; tables have some tens.
+const CELLS_MAX: usize = 1 << 14;
+
+impl Rows {
+    /// The rows of a part. What stands between cells is told by the first row, where it is not
+    /// given; a row longer than a line may be is set aside.
+    ///
+    /// # Errors
+    ///
+    /// Where the part cannot be read.
+    pub fn open(path: &Path, delimiter: Option<u8>, reading: &Reading) -> Result<Rows> {
+        let core = Reader::new();
+        let lines = Lines::open(path, reading)?;
+        let (held, row_bytes_max) = (VecDeque::new(), reading.line_bytes_max);
+        let mut rows = Rows { lines, held, core, delimiter: None, width: None, row_bytes_max };
+        if let Some(delimiter) = delimiter {
+            rows.take_delimiter(delimiter);
+        }
+        Ok(rows)
+    }
+
+    fn take_delimiter(&mut self, delimiter: u8) {
+        self.core = ReaderBuilder::new().delimiter(delimiter).build();
+        self.delimiter = Some(delimiter);
+    }
+
+    /// The next row, as the header: rows after it have as many cells, or they are ragged. `None` at
+    /// the end.
+    ///
+    /// # Errors
+    ///
+    /// Where the part is cut short or damaged.
+    pub fn header(&mut self) -> Result<Option<Row>> {
+        let row = self.next_row()?;
+        if let Some(Row { cells: Ok(header), .. }) = &row {
+            self.width = Some(header.len());
+            let repeats = |(at, name): (usize, &str)| header.iter().take(at).any(|of| of == name);
+            if header.iter().enumerate().any(repeats) {
+                warn("duplicate_column");
+            }
+        }
+        Ok(row)
+    }
+
+    /// The next row that is not blank. `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Where the part is cut short or damaged.
+    pub fn next_row(&mut self) -> Result<Option<Row>> {
+        loop {
+            let Some(first) = self.next_held()? else { return Ok(None) };
+            lenient::at(first.number, first.byte_offset);
+            if first.is_too_long {
+                return Ok(Some(first.into_row("line_too_long")));
+            }
+            if first.text().iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            if self.delimiter.is_none() {
+                self.take_delimiter(delimiter_of(first.text()));
+            }
+            let mut row = self.finish_row(first)?;
+            if let Ok(cells) = &row.cells {
+                if cells.iter().all(|cell| cell.trim().is_empty()) {
+                    continue;
+                }
+                if self.width.is_some_and(|width| width != cells.len()) {
+                    row.cells = Err("ragged_row");
+                }
+            }
+            return Ok(Some(row));
+        }
+    }
+
+    /// Reads on from a row's first line until its last quote is closed.
+    fn finish_row(&mut self, first: HeldLine) -> Result<Row> {
+        self.core.reset();
+        let mut cells = Cells::default();
+        let (number, byte_offset) = (first.number, first.byte_offset);
+        let mut bytes = 0;
+        let mut taken = Vec::new();
+        let mut line = first;
+        let used = loop {
+            let fed = cells.feed(&mut self.core, line.text());
+            if let Fed::Row(used) = fed {
+                break used;
+            }
+            bytes += line.text().len() + HELD_LINE_BYTES;
+            taken.push(line);
+            if matches!(fed, Fed::TooMany) {
+                return self.give_back(taken, "ragged_row");
+            }
+            let next = if bytes <= self.row_bytes_max { self.next_held()? } else { None };
+            match next {
+                Some(next) if !next.is_too_long => line = next,
+                too_long => {
+                    self.held.extend(too_long);
+                    return self.give_back(taken, "unclosed_quote");
+                }
+            }
+        };
+        let mut raw = Vec::new();
+        for line in &taken {
+            raw.extend_from_slice(line.text());
+            raw.push(b'\n');
+        }
+        let last = &line.text()[..used];
+        raw.extend_from_slice(last.strip_suffix(b"\r").unwrap_or(last));
+        if used < line.text().len() {
+            // A carriage return alone ends a row too.
+            line.skip(used);
+            self.held.push_front(line);
+        }
+        Ok(Row { number, byte_offset, raw, cells: cells.record().ok_or("not_utf8") })
+    }
+
+    /// Sets the first of these lines aside and holds the others, which may be good rows.
+    fn give_back(&mut self, lines: Vec<HeldLine>, code: &'static str) -> Result<Row> {
+        let mut lines = lines.into_iter();
+        let first = lines.next().map(|line| line.into_row(code));
+        for line in lines.rev() {
+            self.held.push_front(line);
+        }
+        first.ok_or_else(|| crate::error::Error::Internal("a row of no line".into()))
+    }
+
+    fn next_held(&mut self) -> Result<Option<HeldLine>> {
+        if let Some(line) = self.held.pop_front() {
+            return Ok(Some(line));
+        }
+        let line = self.lines.next_raw_line()?;
+        Ok(line.map(|Line { number, byte_offset, bytes, is_too_long }| HeldLine {
+            number,
+            byte_offset,
+            is_too_long,
+            bytes: bytes.to_vec(),
+            from: 0,
+        }))
+    }
+
+    /// Uncompressed bytes read so far.
+    pub fn offset_bytes(&self) -> u64 {
+        self.lines.offset_bytes()
+    }
+}
+
+impl HeldLine {
+    fn text(&self) -> &[u8] {
+        &self.bytes[self.from..]
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.from += count;
+        self.byte_offset += count as u64;
+    }
+
+    fn into_row(self, code: &'static str) -> Row {
+        let text = self.text();
+        let raw = text.strip_suffix(b"\r").unwrap_or(text).to_vec();
+        Row { number: self.number, byte_offset: self.byte_offset, raw, cells: Err(code) }
+    }
+}
+
+/// What stands between the cells of a header: of comma, semicolon and tab the one it has most of.
+pub fn delimiter_of(header: &[u8]) -> u8 {
+    let count = |delimiter: &u8| header.iter().filter(|byte| *byte == delimiter).count();
+    // Of equal counts the last stands, so the comma does where there is none of any.
+    [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
+}
+
+impl Cells {
+    /// Takes one more line.
+    fn feed(&mut self, core: &mut Reader, line: &[u8]) -> Fed {
+        for mut input in [line, b"\n"] {
+            // To the parser an empty input is the end of the table.
+            while !input.is_empty() {
+                if self.count > CELLS_MAX {
+                    return Fed::TooMany;
+                }
+                self.text.resize(self.text.len().max(self.text_bytes + input.len() + 16), 0);
+                self.ends.resize(self.ends.len().max(self.count + 16), 0);
+                let (result, read, wrote, ended) = core.read_record(
+                    input,
+                    &mut self.text[self.text_bytes..],
+                    &mut self.ends[self.count..],
+                );
+                input = &input[read..];
+                self.text_bytes += wrote;
+                self.count += ended;
+                if let ReadRecordResult::Record | ReadRecordResult::End = result {
+                    return Fed::Row(line.len().saturating_sub(input.len()));
+                }
+            }
+        }
+        Fed::Open
+    }
+
+    /// The row; `None` where it is not UTF-8.
+    fn record(&self) -> Option<StringRecord> {
+        let text = std::str::from_utf8(&self.text[..self.text_bytes]).ok()?;
+        let mut record = StringRecord::with_capacity(text.len(), self.count);
+        let mut from = 0;
+        for end in &self.ends[..self.count] {
+            record.push_field(text.get(from..*end)?);
+            from = *end;
+        }
+        Some(record)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::read::lenient::take_warnings;
+    use crate::read::limits::Reading;
+
+    /// Each row's line, offset, its cells or the code it is set aside under, and its bytes.
+    fn whole_rows(
+        text: &[u8],
+        delimiter: Option<u8>,
+        row_bytes_max: usize,
+    ) -> Vec<(u64, u64, String, String)> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text).unwrap();
+        let reading = Reading { line_bytes_max: row_bytes_max, ..Reading::default() };
+        let mut rows = Rows::open(file.path(), delimiter, &reading).unwrap();
+        let mut found = Vec::new();
+        let mut next = rows.header().unwrap();
+        while let Some(row) = next {
+            let shown = match row.cells {
+                Ok(cells) => cells.iter().collect::<Vec<_>>().join("|"),
+                Err(code) => code.to_string(),
+            };
+            let raw = String::from_utf8_lossy(&row.raw).into_owned();
+            found.push((row.number, row.byte_offset, shown, raw));
+            next = rows.next_row().unwrap();
+        }
+        found
+    }
+
+    fn rows(text: &[u8], row_bytes_max: usize) -> Vec<(u64, u64, String)> {
+        let rows = whole_rows(text, None, row_bytes_max).into_iter();
+        rows.map(|(line, at, shown, _)| (line, at, shown)).collect()
+    }
+
+    #[test]
+    fn a_row_keeps_its_bytes_whatever_ends_it() {
+        let check = |text: &[u8], delimiter: Option<u8>, expected: &[(u64, u64, &str, &str)]| {
+            let found = whole_rows(text, delimiter, 1_000);
+            let found: Vec<(u64, u64, &str, &str)> =
+                found.iter().map(|(line, at, cells, raw)| (*line, *at, &**cells, &**raw)).collect();
+            assert_eq!(found, expected, "{:?}", String::from_utf8_lossy(text));
+        };
+        let text = b"\xef\xbb\xbfa;b\r\n\r\n\"1;\"\"2\n\nx\" ; y\n;;\n ; \n3;4";
+        let quoted = "1;\"2\n\nx | y";
+        let expected =
+            [(1, 0, "a|b", "a;b"), (3, 10, quoted, "\"1;\"\"2\n\nx\" ; y"), (8, 32, "3|4", "3;4")];
+        check(text, None, &expected);
+        check(text, Some(b';'), &expected);
+        check(b"a;b\n1;2", Some(b','), &[(1, 0, "a;b", "a;b"), (2, 4, "1;2", "1;2")]);
+        let returns = b"a,b\r1,2\r\"3\r\",4";
+        let expected = [(1, 0, "a|b", "a,b"), (1, 4, "1|2", "1,2"), (1, 8, "3\r|4", "\"3\r\",4")];
+        check(returns, None, &expected);
+        check(b"\n\n,,\n", None, &[]);
+        let many = vec![b','; CELLS_MAX + 2];
+        assert_eq!(rows(&many, 1 << 20), [(1, 0, "ragged_row".to_string())]);
+    }
+
+    #[test]
+    fn rows_are_read_whatever_stands_between_their_cells() {
+        let expected = [(1, 0, "a|b".to_string()), (2, 4, "1|2".to_string())];
+        for text in ["a,b\n1,2\n", "a;b\n1;2\n", "a\tb\n1\t2\n", "a,b\n1,2", "a,b\n\"1\",2\n\n"] {
+            assert_eq!(rows(text.as_bytes(), 1_000), expected, "{text:?}");
+        }
+        let quoted = rows(b"a,b\r\n\"1\r\n\r\n, \"\"x\"\"\",=cmd()\r\n3,5\" disk\r\n", 1_000);
+        let expected = [(1, 0, "a|b"), (2, 5, "1\r\n\r\n, \"x\"|=cmd()"), (5, 28, "3|5\" disk")];
+        assert_eq!(quoted, expected.map(|(line, at, cells)| (line, at, cells.to_string())));
+        assert!(take_warnings().is_empty());
+        rows(b"a,b,a\n", 1_000);
+        assert_eq!(take_warnings().into_keys().collect::<Vec<_>>(), ["duplicate_column"]);
+    }
+
+    #[test]
+    fn a_bad_row_costs_no_other() {
+        let codes = |text: &[u8], max| {
+            rows(text, max).into_iter().map(|(line, _, shown)| (line, shown)).collect::<Vec<_>>()
+        };
+        let shown = |rows: &[(u64, &str)]| {
+            rows.iter().map(|(line, cells)| (*line, (*cells).to_string())).collect::<Vec<_>>()
+        };
+        let text = b"a,b\n1\n2,\"open\n3,4\n5,6,7\n\xff,8\n9,10\n";
+        let expected = [
+            (1, "a|b"),
+            (2, "ragged_row"),
+            (3, "unclosed_quote"),
+            (4, "3|4"),
+            (5, "ragged_row"),
+            (6, "not_utf8"),
+            (7, "9|10"),
+        ];
+        assert_eq!(codes(text, 1_000), shown(&expected));
+        let mut long = b"a,b\n1,\"".to_vec();
+        long.extend(std::iter::repeat_n(&b"x\n"[..], 1_000).flatten());
+        long.extend(b"\",2\n3,4\n");
+        let read = codes(&long, 10_000);
+        assert_eq!(read[1], (2, "unclosed_quote".to_string()));
+        assert_eq!(read[2], (3, "ragged_row".to_string()));
+        assert_eq!(read.last(), Some(&(1_003, "3|4".to_string())));
+        let mut swallowed = b"a,b\n1,\"open\n".to_vec();
+        swallowed.extend(std::iter::repeat_n(b'x', 101));
+        swallowed.extend(b"\n3,4\n");
+        let expected = [(1, "a|b"), (2, "unclosed_quote"), (3, "line_too_long"), (4, "3|4")];
+        assert_eq!(codes(&swallowed, 100), shown(&expected));
+    }
+}

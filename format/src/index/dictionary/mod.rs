@@ -1,0 +1,381 @@
+//! Text → rows: the words of an entity's names, and its alternative names.
+//!
+//! ```text
+//! header | blocks… | postings… | places of the blocks, and where the last ends: (blocks + 1) × u64
+//!        | shards: the beginning of each block but the first → its number | directory: five u64
+//! block:  texts ascending, each: bytes shared with the text before, bytes that follow them, those
+//!         bytes, how many rows, and
+//!         of few rows: where there are more than one, bytes of what follows
+//!                      | the first row and its mark, then each gap, less one, and the mark
+//!         of many:     where its postings begin among all, and bit 0 set where long | their bytes
+//! ```
+//!
+//! Numbers within a block are LEB128; a *mark* is the two lowest bits of the number it stands in. A
+//! block is decoded from its beginning, and the shards tell in which block a text is: the texts of a
+//! block do not come before its beginning, and those of the block before it do.
+
+mod verify;
+mod write;
+
+use crate::index::fst_shards::Shards;
+use crate::index::postings::Postings;
+use crate::json::render::RenderError;
+use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::header::HEADER_BYTES;
+
+pub use crate::index::dictionary::write::{DictionaryWriter, TextRows};
+
+/// Rows of a text that stand in its block; those of texts with more have a list.
+pub const BLOCK_ROWS_MAX: usize = 256;
+/// Bytes at which a block is closed.
+const BLOCK_BYTES: usize = 1_024;
+/// Bits of a mark.
+const MARK_BITS: u32 = 2;
+
+/// A mapped dictionary.
+pub struct Dictionary {
+    archive: Archive,
+    shards: Shards,
+    texts: u64,
+    blocks: usize,
+    /// Where the postings begin, which is where the blocks end.
+    postings_from: usize,
+    places_from: usize,
+}
+
+impl Dictionary {
+    /// Opens the file.
+    ///
+    /// # Errors
+    ///
+    /// Where its directory is damaged or none.
+    pub fn open(archive: Archive) -> Result<Dictionary, ArchiveError> {
+        let refused = |expected: usize| ArchiveError::Length {
+            expected: expected as u64,
+            found: archive.len() as u64,
+        };
+        let (directory_from, [texts, blocks, places_from, table_from, shards]) =
+            archive.directory()?;
+        let shards = Shards::open(&archive, table_from, shards)?;
+        let places_to = blocks
+            .checked_add(1)
+            .and_then(|places| places.checked_mul(8))
+            .and_then(|bytes| bytes.checked_add(places_from));
+        let is_sound = places_from >= HEADER_BYTES
+            && places_to == Some(shards.from())
+            && shards.to() == directory_from;
+        if !is_sound {
+            return Err(refused(places_to.unwrap_or(usize::MAX)));
+        }
+        let postings_from = archive.number_at(places_from + blocks * 8)?;
+        if postings_from < HEADER_BYTES || postings_from > places_from {
+            return Err(refused(postings_from));
+        }
+        Ok(Dictionary { archive, shards, texts: texts as u64, blocks, postings_from, places_from })
+    }
+
+    /// The archive beneath.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// How many texts there are.
+    pub fn texts(&self) -> u64 {
+        self.texts
+    }
+
+    /// The bytes of a block.
+    fn block(&self, block: usize) -> Result<&[u8], RenderError> {
+        let at = self.places_from + block * 8;
+        let (from, to) = (self.archive.u64_at(at)?, self.archive.u64_at(at + 8)?);
+        if from < HEADER_BYTES as u64 || to > self.postings_from as u64 {
+            return Err(RenderError::Record);
+        }
+        self.archive.bytes(from as usize, to as usize)
+    }
+
+    /// The texts from the first that is not before this one.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are damaged. Cost: a look-up and half a block.
+    pub fn from(&self, text: &[u8]) -> Result<Texts<'_>, RenderError> {
+        // The first block that begins after it comes after the one that may hold it.
+        let after = self.shards.first_from(&self.archive, &[text, &[0]].concat())?;
+        let block = after.map_or(self.blocks, |(_, block)| block as usize);
+        let mut texts = Texts {
+            dictionary: self,
+            next_block: block.saturating_sub(1),
+            rest: &[],
+            text: Vec::new(),
+            rows: Rows::NONE,
+        };
+        while texts.advance()? {
+            if texts.text.as_slice() >= text {
+                return Ok(texts);
+            }
+        }
+        Ok(texts)
+    }
+}
+
+/// Texts of a dictionary one after another.
+pub struct Texts<'s> {
+    dictionary: &'s Dictionary,
+    next_block: usize,
+    /// What is left of the block.
+    rest: &'s [u8],
+    /// The text it stands at; empty beyond the last.
+    text: Vec<u8>,
+    rows: Rows<'s>,
+}
+
+impl<'s> Texts<'s> {
+    /// The text it stands at and its rows; `None` beyond the last.
+    pub fn here(&self) -> Option<(&[u8], Rows<'s>)> {
+        (!self.text.is_empty()).then_some((self.text.as_slice(), self.rows))
+    }
+
+    /// The same where the text begins so.
+    pub fn here_beginning(&self, prefix: &[u8]) -> Option<(&[u8], Rows<'s>)> {
+        self.here().filter(|(text, _)| text.starts_with(prefix))
+    }
+
+    /// Goes on to the next; whether there is one.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are damaged.
+    pub fn advance(&mut self) -> Result<bool, RenderError> {
+        if self.rest.is_empty() {
+            self.text.clear();
+            if self.next_block >= self.dictionary.blocks {
+                return Ok(false);
+            }
+            self.rest = self.dictionary.block(self.next_block)?;
+            self.next_block += 1;
+        }
+        let mut reading = Reading(self.rest);
+        let shared = reading.number()? as usize;
+        let suffix_bytes = reading.number()? as usize;
+        let suffix = reading.take(suffix_bytes)?;
+        if shared > self.text.len() || shared + suffix.len() == 0 {
+            return Err(RenderError::Record);
+        }
+        self.text.truncate(shared);
+        self.text.extend_from_slice(suffix);
+        self.rows = self.dictionary.rows(&mut reading)?;
+        self.rest = reading.0;
+        Ok(true)
+    }
+}
+
+impl Dictionary {
+    fn rows<'s>(&'s self, reading: &mut Reading<'s>) -> Result<Rows<'s>, RenderError> {
+        let count = u32::try_from(reading.number()?).map_err(|_| RenderError::Record)?;
+        if count == 0 {
+            return Err(RenderError::Record);
+        }
+        if count == 1 {
+            let before = reading.0;
+            reading.number()?;
+            let bytes = &before[..before.len() - reading.0.len()];
+            return Ok(Rows::Few(FewRows { count, bytes }));
+        }
+        if count as usize <= BLOCK_ROWS_MAX {
+            let length = reading.number()? as usize;
+            return Ok(Rows::Few(FewRows { count, bytes: reading.take(length)? }));
+        }
+        let (place, length) = (reading.number()?, reading.number()?);
+        let from = usize::try_from(place >> 1).ok();
+        let from = from.and_then(|from| from.checked_add(self.postings_from));
+        let to = from.and_then(|from| from.checked_add(usize::try_from(length).ok()?));
+        let (Some(from), Some(to)) = (from, to.filter(|to| *to <= self.places_from)) else {
+            return Err(RenderError::Record);
+        };
+        let list = Postings::open(&self.archive, from, to, place & 1 != 0)?;
+        if list.count() == count { Ok(Rows::Many(list)) } else { Err(RenderError::Record) }
+    }
+}
+
+/// The rows of a text.
+#[derive(Clone, Copy)]
+pub enum Rows<'s> {
+    /// Few, in its block, each with its mark.
+    Few(FewRows<'s>),
+    /// Many, without marks.
+    Many(Postings<'s>),
+}
+
+impl Rows<'_> {
+    const NONE: Rows<'static> = Rows::Few(FewRows { count: 0, bytes: &[] });
+
+    /// How many.
+    pub fn count(&self) -> u32 {
+        match self {
+            Rows::Few(few) => few.count,
+            Rows::Many(list) => list.count(),
+        }
+    }
+
+    /// Shows `visit` each row, ascending.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are damaged.
+    pub fn each(&self, mut visit: impl FnMut(u32)) -> Result<(), RenderError> {
+        match self {
+            Rows::Few(few) => few.each(|row, _| visit(row)),
+            Rows::Many(list) => list.each(|row| {
+                visit(row);
+                true
+            }),
+        }
+    }
+}
+
+/// Rows in a block.
+#[derive(Clone, Copy)]
+pub struct FewRows<'s> {
+    count: u32,
+    bytes: &'s [u8],
+}
+
+impl FewRows<'_> {
+    /// Shows `visit` each row, ascending, with its mark.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are damaged.
+    pub fn each(&self, mut visit: impl FnMut(u32, u8)) -> Result<(), RenderError> {
+        let mut reading = Reading(self.bytes);
+        let mut next = 0u64;
+        for _ in 0..self.count {
+            let number = reading.number()?;
+            let row = next.checked_add(number >> MARK_BITS).ok_or(RenderError::Record)?;
+            let mark = number as u8 & ((1 << MARK_BITS) - 1);
+            visit(u32::try_from(row).map_err(|_| RenderError::Record)?, mark);
+            next = row + 1;
+        }
+        if reading.0.is_empty() { Ok(()) } else { Err(RenderError::Record) }
+    }
+}
+
+/// Bytes being decoded.
+struct Reading<'s>(&'s [u8]);
+
+impl<'s> Reading<'s> {
+    /// A number in LEB128.
+    #[inline]
+    fn number(&mut self) -> Result<u64, RenderError> {
+        let mut number = 0;
+        for (at, byte) in self.0.iter().enumerate().take(9) {
+            number |= u64::from(byte & 0x7f) << (7 * at);
+            if byte & 0x80 == 0 {
+                self.0 = &self.0[at + 1..];
+                return Ok(number);
+            }
+        }
+        Err(RenderError::Record)
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'s [u8], RenderError> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(RenderError::Record)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::entity::Entity;
+    use crate::index::check::archive;
+    use crate::storage::header::{Header, Kind};
+
+    /// A dictionary of these texts and rows; a row's mark is its lowest bits.
+    fn dictionary(texts: &[(String, Vec<u32>)], directory: &std::path::Path) -> Dictionary {
+        let path = directory.join("words");
+        let header = Header {
+            kind: Kind::Words,
+            entity: Some(Entity::Field),
+            published: 1 << 20,
+            rows: 1 << 20,
+        };
+        let mut writer = DictionaryWriter::create(&path, header).unwrap();
+        let mut rows = TextRows::default();
+        for (text, all) in texts {
+            all.iter().for_each(|row| rows.push(*row, *row as u8 & 3));
+            writer.push(text.as_bytes(), &mut rows).unwrap();
+        }
+        writer.finish().unwrap();
+        Dictionary::open(archive(&path, Kind::Words)).unwrap()
+    }
+
+    #[test]
+    fn texts_and_their_rows_come_back_from_any_place() {
+        let mut texts: Vec<(String, Vec<u32>)> = (0..3_000u32)
+            .map(|at| {
+                (format!("word{}", at * 7), (0..at % 5 + 1).map(|row| row * 999 + at).collect())
+            })
+            .collect();
+        for (name, step) in [("common", 3), ("dense", 1), ("rare", 1_000)] {
+            texts.push((name.to_owned(), (0..200_000).step_by(step).collect()));
+        }
+        texts.push(("東京".to_owned(), vec![5, 1 << 19]));
+        texts.sort();
+        let directory = tempfile::tempdir().unwrap();
+        let dictionary = dictionary(&texts, directory.path());
+        assert_eq!(dictionary.texts(), texts.len() as u64);
+        dictionary.verify(0..1 << 20, 3, |_, _| Ok(())).unwrap();
+        for asked in
+            ["", "a", "common", "commons", "word", "word7", "word70", "word71", "z", "東", "龍"]
+        {
+            let mut found = dictionary.from(asked.as_bytes()).unwrap();
+            for (text, rows) in texts.iter().filter(|(text, _)| text.as_str() >= asked) {
+                let (here, here_rows) = found.here().unwrap();
+                assert_eq!(here, text.as_bytes(), "from {asked}");
+                let mut all = Vec::new();
+                here_rows.each(|row| all.push(row)).unwrap();
+                assert_eq!(&all, rows, "{text}");
+                if let Rows::Few(few) = here_rows {
+                    few.each(|row, mark| assert_eq!(mark, row as u8 & 3)).unwrap();
+                }
+                assert_eq!(found.here_beginning(b"word").is_some(), text.starts_with("word"));
+                found.advance().unwrap();
+            }
+            assert!(found.here().is_none(), "from {asked}");
+        }
+    }
+
+    #[test]
+    fn without_texts_there_is_nothing_to_find() {
+        let directory = tempfile::tempdir().unwrap();
+        let dictionary = dictionary(&[], directory.path());
+        assert!(dictionary.from(b"a").unwrap().here().is_none());
+        dictionary.verify(0..1, 3, |_, _| Ok(())).unwrap();
+    }
+
+    #[test]
+    fn a_change_of_any_byte_behind_the_rows_is_refused() {
+        let mut texts: Vec<(String, Vec<u32>)> =
+            (0..900u32).map(|at| (format!("word{at}"), vec![at])).collect();
+        texts.push(("common".to_owned(), (0..2_000).collect()));
+        texts.sort();
+        let directory = tempfile::tempdir().unwrap();
+        let whole = dictionary(&texts, directory.path());
+        assert!(whole.blocks > 4);
+        let path = directory.path().join("damaged");
+        let bytes = std::fs::read(directory.path().join("words")).unwrap();
+        for at in whole.places_from..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            std::fs::write(&path, damaged).unwrap();
+            if let Ok(damaged) = Dictionary::open(archive(&path, Kind::Words)) {
+                let verified = damaged.verify(0..2_000, 3, |_, _| Ok(()));
+                assert!(verified.is_err(), "byte {at} of {}", bytes.len());
+            }
+        }
+    }
+}

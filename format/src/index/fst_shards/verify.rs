@@ -1,0 +1,103 @@
+//! Demanding of shards what they promise.
+
+use fst::Streamer;
+
+use crate::index::check::{Fault, demand};
+use crate::index::fst_shards::Shards;
+use crate::storage::archive::Archive;
+
+impl Shards {
+    /// Demands sound maps of texts that ascend, and shows `visit` each with its number.
+    pub(crate) fn verify(
+        &self,
+        archive: &Archive,
+        mut visit: impl FnMut(&[u8], u64) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut last: Option<Vec<u8>> = None;
+        for (shard, first) in self.firsts.iter().enumerate() {
+            let map = self.shard(archive, shard)?;
+            demand(map.as_fst().verify().is_ok(), "the checksum of a map is another")?;
+            let mut texts = map.stream();
+            let mut is_first = true;
+            while let Some((text, number)) = texts.next() {
+                let is_announced = !std::mem::take(&mut is_first) || text == first.as_slice();
+                demand(is_announced, "a map does not begin with the text it should")?;
+                let ascends = last.as_ref().is_none_or(|last| last.as_slice() < text);
+                demand(ascends, "the texts of maps do not ascend")?;
+                visit(text, number)?;
+                last = Some(text.to_vec());
+            }
+            demand(!is_first, "a map has no text")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::entity::Entity;
+    use crate::index::check;
+    use crate::storage::header::{HEADER_BYTES, Header, Kind};
+
+    /// What verification says of shards of these texts, told to begin with these, after a change of
+    /// the first shard's bytes.
+    fn verify_changed(
+        shards: &[&[&str]],
+        firsts: &[&str],
+        change: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<u64, &'static str> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("shards");
+        let header =
+            Header { kind: Kind::Words, entity: Some(Entity::Field), published: 1, rows: 1 };
+        let (mut bytes, mut begins, mut numbers) = (header.encode().to_vec(), Vec::new(), 0..);
+        for texts in shards {
+            begins.push(bytes.len());
+            let map = fst::Map::from_iter(texts.iter().copied().zip(&mut numbers)).unwrap();
+            bytes.extend_from_slice(map.as_fst().as_bytes());
+        }
+        begins.push(bytes.len());
+        change(&mut bytes);
+        let mut table = Vec::new();
+        for (begin, first) in begins.into_iter().zip(firsts.iter().chain([&""])) {
+            table.extend([begin as u64, bytes.len() as u64].map(u64::to_le_bytes));
+            bytes.extend_from_slice(first.as_bytes());
+        }
+        let table_from = bytes.len();
+        bytes.extend(table.as_flattened());
+        std::fs::write(&path, bytes).unwrap();
+        let archive = check::archive(&path, Kind::Words);
+        let found = Shards::open(&archive, table_from, shards.len()).unwrap();
+        let mut texts = 0;
+        let outcome = found.verify(&archive, |_, number| {
+            texts += 1;
+            demand(number + 1 == texts, "a number is another")
+        });
+        match outcome {
+            Ok(()) => Ok(texts),
+            Err(Fault::Broken(broken)) => Err(broken),
+            Err(Fault::Content(error)) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn shards_are_held_to_what_they_promise() {
+        let verify = |shards: &[&[&str]], firsts: &[&str]| verify_changed(shards, firsts, |_| ());
+        assert_eq!(verify(&[], &[]), Ok(0));
+        assert_eq!(verify(&[&["a", "b"], &["c"]], &["a", "c"]), Ok(3));
+        let other_first = Err("a map does not begin with the text it should");
+        assert_eq!(verify(&[&["a", "b"], &["c"]], &["a", "bb"]), other_first);
+        assert_eq!(verify(&[&["a", "b"], &["c"]], &["b", "c"]), other_first);
+        let ascend = Err("the texts of maps do not ascend");
+        assert_eq!(verify(&[&["a", "b"], &["b"]], &["a", "b"]), ascend);
+        assert_eq!(verify(&[&["b"], &["a"]], &["b", "a"]), ascend);
+        assert_eq!(verify(&[&["a"], &[]], &["a", "b"]), Err("a map has no text"));
+        for at in [16, 20] {
+            let change = |bytes: &mut Vec<u8>| bytes[HEADER_BYTES + at] ^= 1;
+            let found = verify_changed(&[&["graph", "graphs"]], &["graph"], change);
+            assert_eq!(found, Err("the checksum of a map is another"), "byte {at}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Demanding of a posting list what it promises.
+
+use std::ops::Range;
+
+use crate::index::check::{Fault, demand};
+use crate::index::postings::{
+    CHUNK_ROWS, ENTRY_BYTES, Form, Postings, View, container_bytes, entry,
+};
+
+const UNORDERED: &str = "the rows of a list do not ascend";
+const BEYOND: &str = "a list has a row that its entity has not";
+const ENTRIES: &str = "the entries of a long list do not agree";
+const OTHER_FORM: &str = "a list is in the longer of its two forms";
+
+impl View<'_> {
+    /// Whether its rows ascend and are as many as it says.
+    pub(crate) fn is_sound(&self) -> bool {
+        let (mut next, mut count) = (0, 0);
+        self.each(|low| {
+            let ascends = u32::from(low) >= next;
+            next = u32::from(low) + 1;
+            count += u32::from(ascends);
+            ascends
+        });
+        count == self.count()
+    }
+}
+
+impl Postings<'_> {
+    /// Demands a sound list, and shows `visit` its rows, which must be of these.
+    pub(crate) fn verify(
+        &self,
+        rows: &Range<u32>,
+        mut visit: impl FnMut(u32),
+    ) -> Result<(), Fault> {
+        let mut show = |row: u64| {
+            let row = u32::try_from(row).ok().filter(|row| rows.contains(row));
+            row.map(&mut visit).is_some()
+        };
+        let length = self.place().len();
+        // The other form's bytes, were it in that.
+        match self.form {
+            Form::Short(bytes) => {
+                let mut last = None;
+                let mut long_bytes = 4 + ENTRY_BYTES;
+                let mut in_chunk = 0;
+                for row in bytes.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row)) {
+                    demand(last.is_none_or(|last| last < row), UNORDERED)?;
+                    demand(show(row.into()), BEYOND)?;
+                    if last.is_none_or(|last| last >> 16 != row >> 16) {
+                        long_bytes += ENTRY_BYTES + container_bytes(in_chunk);
+                        in_chunk = 0;
+                    }
+                    in_chunk += 1;
+                    last = Some(row);
+                }
+                demand(bytes.len() <= long_bytes + container_bytes(in_chunk), OTHER_FORM)
+            }
+            Form::Long { entries, chunks } => {
+                let first = entry(entries, 0);
+                let head_bytes = 4 + (chunks + 1) * ENTRY_BYTES;
+                demand(first.before == 0 && first.from as usize == head_bytes, ENTRIES)?;
+                for at in 0..chunks {
+                    let (this, next) = (entry(entries, at), entry(entries, at + 1));
+                    demand(this.chunk < next.chunk, ENTRIES)?;
+                    let view = self.container(this, next)?;
+                    demand(view.is_sound(), UNORDERED)?;
+                    let first = u64::from(this.chunk) * CHUNK_ROWS as u64;
+                    let mut are_of_these = true;
+                    view.each(|low| {
+                        are_of_these = show(first + u64::from(low));
+                        are_of_these
+                    });
+                    demand(are_of_these, BEYOND)?;
+                }
+                let end = entry(entries, chunks);
+                demand(end.chunk == u32::MAX && end.from as usize == length, ENTRIES)?;
+                demand(length < end.before as usize * 4, OTHER_FORM)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::entity::Entity;
+    use crate::index::check::archive;
+    use crate::index::postings::PostingsBuilder;
+    use crate::storage::header::{HEADER_BYTES, Header, Kind};
+
+    /// The rows of a list in its bytes, demanded to be below 200,000.
+    fn verified(list: &[u8], is_long: bool) -> Option<u32> {
+        let header =
+            Header { kind: Kind::Lists, entity: Some(Entity::Field), published: 0, rows: 0 };
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("list");
+        std::fs::write(&path, [&header.encode(), list].concat()).unwrap();
+        let archive = archive(&path, Kind::Lists);
+        let to = HEADER_BYTES + list.len();
+        let postings = Postings::open(&archive, HEADER_BYTES, to, is_long).ok()?;
+        let mut count = 0;
+        postings.verify(&(0..200_000), |_| count += 1).ok()?;
+        Some(count)
+    }
+
+    #[test]
+    fn a_list_that_does_not_agree_with_itself_is_refused() {
+        // An array, all of a chunk, a bitset.
+        let rows =
+            (0..60_000).step_by(20).chain(65_536..131_072).chain((131_072..150_000).step_by(2));
+        let rows: Vec<u32> = rows.collect();
+        let mut builder = PostingsBuilder::default();
+        rows.iter().for_each(|row| builder.push(row >> 16, &[*row as u16]));
+        let mut list = Vec::new();
+        assert!(builder.finish(&mut list));
+        assert_eq!(verified(&list, true), Some(rows.len() as u32));
+        let head = 4 + 4 * ENTRY_BYTES;
+        for at in (0..head).chain([list.len() - 1]) {
+            for bit in 0..8 {
+                let mut damaged = list.clone();
+                damaged[at] ^= 1 << bit;
+                assert_eq!(verified(&damaged, true), None, "byte {at} bit {bit}");
+            }
+        }
+        let mut unordered = list.clone();
+        unordered[head..head + 4].rotate_left(2);
+        assert_eq!(verified(&unordered, true), None);
+        assert_eq!(verified(&list[..3], true), None);
+        assert_eq!(verified(&[1, 0, 0, 0, 2, 0, 0, 0], false), Some(2));
+        assert_eq!(verified(&[2, 0, 0, 0, 1, 0, 0, 0], false), None);
+        assert_eq!(verified(&200_000u32.to_le_bytes(), false), None);
+        let short: Vec<u8> = rows.iter().flat_map(|row| row.to_le_bytes()).collect();
+        assert_eq!(verified(&short, false), None);
+    }
+}

@@ -1,0 +1,300 @@
+//! What many names have in common: the beginnings of words that stand in many of them.
+//!
+//! ```text
+//! header | answers: prefixes × 48 bytes | sets… | places of the sets, and where the last ends: (sets + 1) × u64
+//!        | shards: prefix → the number of its answer | shards: prefix → the number of its set
+//!        | directory: seven u64
+//! answer: how many records match, u32 | how many of the best are of the first tier, of the first two, of the first
+//!         three, and how many there are, u8 each | the rows of the best, best first, ten u32
+//! ```
+//!
+//! A prefix has an *answer*, all that autocomplete says of it, where more rows than a block of words
+//! holds have words that begin so. It has a *set*, its rows as postings, where gathering them from
+//! `words` and from the sets of longer prefixes would take long; what that is the writer decides.
+
+mod verify;
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use crate::index::fst_shards::{Shards, ShardsWriter};
+use crate::index::postings::{Postings, PostingsBuilder};
+use crate::json::render::RenderError;
+use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::blobs::Spool;
+use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
+
+/// The best that an answer holds at most.
+pub const BEST_MAX: usize = 10;
+/// Bytes of an answer.
+pub const ANSWER_BYTES: usize = 8 + BEST_MAX * 4;
+/// Marks a place whose postings are in the long form.
+const LONG: u64 = 1 << 63;
+
+/// How well a record's names match a text: what results are ordered by first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Tier {
+    /// The name is the text.
+    Equals = 1,
+    /// The name begins with it.
+    Begins = 2,
+    /// An alternative name is it or begins with it.
+    Alternative = 3,
+    /// The words stand somewhere in the names.
+    Words = 4,
+}
+
+impl Tier {
+    /// All, best first.
+    pub const ALL: [Tier; 4] = [Tier::Equals, Tier::Begins, Tier::Alternative, Tier::Words];
+}
+
+/// What is known of a prefix beforehand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PrefixAnswer {
+    /// How many records match.
+    pub count: u32,
+    /// The best ten of them, or all, best first.
+    pub best: Vec<(Tier, u32)>,
+}
+
+impl PrefixAnswer {
+    /// The answer as it is written.
+    pub fn encode(&self) -> [u8; ANSWER_BYTES] {
+        let mut bytes = [0; ANSWER_BYTES];
+        bytes[..4].copy_from_slice(&self.count.to_le_bytes());
+        for (at, tier) in Tier::ALL.into_iter().enumerate() {
+            let within = self.best.iter().filter(|(of, _)| *of <= tier).count();
+            // At most ten.
+            bytes[4 + at] = within as u8;
+        }
+        for (bytes, (_, row)) in bytes[8..].as_chunks_mut::<4>().0.iter_mut().zip(&self.best) {
+            *bytes = row.to_le_bytes();
+        }
+        bytes
+    }
+
+    /// An answer from its bytes; `None` where they are none.
+    pub fn decode(bytes: &[u8]) -> Option<PrefixAnswer> {
+        let (count, bytes) = bytes.split_first_chunk::<4>()?;
+        let (ends, bytes) = bytes.split_first_chunk::<4>()?;
+        let rows = bytes.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row));
+        let best = rows.take(ends[3].into()).enumerate().map(|(at, row)| {
+            let better = ends.iter().filter(|end| usize::from(**end) <= at).count();
+            Some((*Tier::ALL.get(better)?, row))
+        });
+        Some(PrefixAnswer { count: u32::from_le_bytes(*count), best: best.collect::<Option<_>>()? })
+    }
+}
+
+/// Writes a `prefixes` file: every answer, then every set.
+pub struct PrefixesWriter {
+    file: FileWriter,
+    answers: u64,
+    of_answers: ShardsWriter,
+    sets: u64,
+    of_sets: ShardsWriter,
+    places: Spool,
+    list: Vec<u8>,
+}
+
+impl PrefixesWriter {
+    /// Creates `path` with its header.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn create(path: &Path, header: Header) -> io::Result<PrefixesWriter> {
+        let mut file = FileWriter::create(path)?;
+        file.write_all(&header.encode())?;
+        let directory = path.parent().unwrap_or(Path::new("."));
+        Ok(PrefixesWriter {
+            file,
+            answers: 0,
+            of_answers: ShardsWriter::new(directory)?,
+            sets: 0,
+            of_sets: ShardsWriter::new(directory)?,
+            places: Spool::new(directory),
+            list: Vec::new(),
+        })
+    }
+
+    /// Appends the answer of a prefix, which comes after those before, and before every set.
+    ///
+    /// # Errors
+    ///
+    /// Where it does not, or the system refuses.
+    pub fn push_answer(&mut self, prefix: &[u8], answer: &PrefixAnswer) -> io::Result<()> {
+        if self.sets > 0 || answer.best.len() > BEST_MAX {
+            return Err(io::Error::other("an answer comes after sets, or has too many rows"));
+        }
+        self.of_answers.push(prefix, self.answers)?;
+        self.answers += 1;
+        self.file.write_all(&answer.encode())
+    }
+
+    /// Appends the set of a prefix, which comes after those before; its rows are taken.
+    ///
+    /// # Errors
+    ///
+    /// Where it does not, or the system refuses.
+    pub fn push_set(&mut self, prefix: &[u8], rows: &mut PostingsBuilder) -> io::Result<()> {
+        self.of_sets.push(prefix, self.sets)?;
+        self.sets += 1;
+        self.list.clear();
+        let mark = if rows.finish(&mut self.list) { LONG } else { 0 };
+        self.places.write_all(&(self.file.position_bytes() | mark).to_le_bytes())?;
+        self.file.write_all(&self.list)
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn finish(mut self) -> io::Result<Written> {
+        let places_from = self.file.position_bytes();
+        self.places.write_all(&places_from.to_le_bytes())?;
+        self.places.move_to(&mut self.file)?;
+        let of_answers = self.of_answers.finish(&mut self.file)?;
+        let of_sets = self.of_sets.finish(&mut self.file)?;
+        let fields = [
+            self.answers,
+            self.sets,
+            places_from,
+            of_answers.table_from,
+            of_answers.shards,
+            of_sets.table_from,
+            of_sets.shards,
+        ];
+        for field in fields {
+            self.file.write_all(&field.to_le_bytes())?;
+        }
+        self.file.finish()
+    }
+}
+
+/// A mapped `prefixes` file.
+pub struct Prefixes {
+    archive: Archive,
+    answers: usize,
+    of_answers: Shards,
+    sets: usize,
+    of_sets: Shards,
+    places_from: usize,
+}
+
+impl Prefixes {
+    /// Opens the file.
+    ///
+    /// # Errors
+    ///
+    /// Where its directory is damaged or none.
+    pub fn open(archive: Archive) -> Result<Prefixes, ArchiveError> {
+        let refused = |expected: usize| ArchiveError::Length {
+            expected: expected as u64,
+            found: archive.len() as u64,
+        };
+        let (
+            directory_from,
+            [
+                answers,
+                sets,
+                places_from,
+                table_of_answers,
+                answer_shards,
+                table_of_sets,
+                set_shards,
+            ],
+        ) = archive.directory()?;
+        let of_answers = Shards::open(&archive, table_of_answers, answer_shards)?;
+        let of_sets = Shards::open(&archive, table_of_sets, set_shards)?;
+        let answers_to =
+            answers.checked_mul(ANSWER_BYTES).and_then(|bytes| bytes.checked_add(HEADER_BYTES));
+        let places_to = sets
+            .checked_add(1)
+            .and_then(|places| places.checked_mul(8))
+            .and_then(|bytes| bytes.checked_add(places_from));
+        let is_sound = answers_to.is_some_and(|to| to <= places_from)
+            && places_to == Some(of_answers.from())
+            && of_answers.to() == of_sets.from()
+            && of_sets.to() == directory_from;
+        if !is_sound {
+            return Err(refused(places_to.unwrap_or(usize::MAX)));
+        }
+        Ok(Prefixes { archive, answers, of_answers, sets, of_sets, places_from })
+    }
+
+    /// The archive beneath.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// How many prefixes have an answer, and how many a set.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.answers, self.sets)
+    }
+
+    /// The answer of a prefix; `None` where it has none.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes are damaged. Cost: the prefix's length.
+    pub fn answer(&self, prefix: &[u8]) -> Result<Option<PrefixAnswer>, RenderError> {
+        let number = self.of_answers.get(&self.archive, prefix)?;
+        number.map(|number| self.answer_at(number as usize)).transpose()
+    }
+
+    fn answer_at(&self, number: usize) -> Result<PrefixAnswer, RenderError> {
+        PrefixAnswer::decode(self.answer_bytes(number)?).ok_or(RenderError::Record)
+    }
+
+    fn answer_bytes(&self, number: usize) -> Result<&[u8], RenderError> {
+        if number >= self.answers {
+            return Err(RenderError::Record);
+        }
+        let from = HEADER_BYTES + number * ANSWER_BYTES;
+        self.archive.bytes(from, from + ANSWER_BYTES)
+    }
+
+    /// The first prefix that is not before this text and has a set, with the set.
+    ///
+    /// # Errors
+    ///
+    /// As [`Prefixes::answer`].
+    pub fn set_from(&self, text: &[u8]) -> Result<Option<(Vec<u8>, Postings<'_>)>, RenderError> {
+        let found = self.of_sets.first_from(&self.archive, text)?;
+        found.map(|(prefix, number)| Ok((prefix, self.set_at(number as usize)?))).transpose()
+    }
+
+    fn set_at(&self, number: usize) -> Result<Postings<'_>, RenderError> {
+        if number >= self.sets {
+            return Err(RenderError::Record);
+        }
+        let at = self.places_from + number * 8;
+        let (this, next) = (self.archive.u64_at(at)?, self.archive.u64_at(at + 8)?);
+        let (from, to) = ((this & !LONG) as usize, (next & !LONG) as usize);
+        if from < HEADER_BYTES || to > self.places_from {
+            return Err(RenderError::Record);
+        }
+        Postings::open(&self.archive, from, to, this & LONG != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_comes_back_from_its_bytes() {
+        for tiers in [&[][..], &[1], &[4; 10], &[1, 1, 2, 2, 3, 4, 4], &[2, 3]] {
+            let best: Vec<(Tier, u32)> =
+                tiers.iter().zip(7..).map(|(tier, row)| (Tier::ALL[tier - 1], row)).collect();
+            let answer = PrefixAnswer { count: 5_000, best };
+            assert_eq!(PrefixAnswer::decode(&answer.encode()), Some(answer));
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! `json`.
+
+pub mod legacy;
+pub mod render;
+pub mod select;

@@ -1,0 +1,226 @@
+//! From an archived record to its JSON text.
+//!
+//! A [`Page`] is the text under way and what rendering may look up: names and ids of rows, codes,
+//! the record's cold text. Every look-up is checked, so that a damaged file ends in an error and
+//! never in a wrong answer.
+
+use crate::entity::{Entity, NO_ID};
+use crate::snapshot::Snapshot;
+use crate::storage::integrity::{Damage, Fault};
+use crate::text::{json, time};
+
+/// Which members a record shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// All of them.
+    Single,
+    /// Those of a list item.
+    List,
+}
+
+/// Why a record could not be rendered. None of these is a client's doing.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// Bytes that do not have the hash the manifest promises.
+    #[error(transparent)]
+    Damage(#[from] Damage),
+    /// A file that is not what it was.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// Bytes with the right hash that are no record: the compiler that wrote them was at fault.
+    #[error("an archived record does not validate; rebuild the snapshot")]
+    Record,
+    /// A row beyond the end of its table.
+    #[error("row {row} of `{table}` is beyond its {rows} rows; rebuild the snapshot")]
+    Row {
+        /// The table the row belongs to.
+        table: &'static str,
+        /// The row asked for.
+        row: u64,
+        /// How many there are.
+        rows: u64,
+    },
+    /// Compressed text that does not decompress to what the record says.
+    #[error("a record's compressed text does not decompress; rebuild the snapshot")]
+    Text,
+}
+
+/// Archived values with a JSON form.
+pub trait Render {
+    /// Appends the value's JSON text.
+    ///
+    /// # Errors
+    ///
+    /// Where the snapshot is damaged; the page then holds a torn text and must be thrown away.
+    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError>;
+}
+
+/// JSON text being written, in one shape, from one snapshot.
+pub struct Page<'s> {
+    /// The text so far.
+    pub out: Vec<u8>,
+    snapshot: &'s Snapshot,
+    shape: Shape,
+    /// The compressed pool of the record being rendered, inflated when first needed.
+    cold_frame: &'s [u8],
+    cold_pool: Option<Vec<u8>>,
+}
+
+impl<'s> Page<'s> {
+    /// An empty page.
+    pub fn new(snapshot: &'s Snapshot, shape: Shape) -> Page<'s> {
+        Page { out: Vec::new(), snapshot, shape, cold_frame: &[], cold_pool: None }
+    }
+
+    /// Makes `frame` the pool that cold texts of the next record are read from.
+    pub(crate) fn begin_record(&mut self, frame: &'s [u8]) {
+        self.cold_frame = frame;
+        self.cold_pool = None;
+    }
+
+    /// Makes another frame, and what was inflated of it, the record's; gives back what was.
+    pub(crate) fn swap_cold(
+        &mut self,
+        (frame, pool): (&'s [u8], Option<Vec<u8>>),
+    ) -> (&'s [u8], Option<Vec<u8>>) {
+        (
+            std::mem::replace(&mut self.cold_frame, frame),
+            std::mem::replace(&mut self.cold_pool, pool),
+        )
+    }
+
+    /// Which members records show.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The snapshot rendered from.
+    pub fn snapshot(&self) -> &'s Snapshot {
+        self.snapshot
+    }
+
+    /// Opens an object.
+    pub fn open_object(&mut self) {
+        self.out.push(b'{');
+    }
+
+    /// Closes an object.
+    pub fn close_object(&mut self) {
+        self.out.push(b'}');
+    }
+
+    /// Appends a key, given with its quotes and colon, and the comma before it if one is due.
+    pub fn key(&mut self, quoted: &str) {
+        if self.out.last() != Some(&b'{') {
+            self.out.push(b',');
+        }
+        self.out.extend_from_slice(quoted.as_bytes());
+    }
+
+    /// Appends `null`.
+    pub fn null(&mut self) {
+        self.out.extend_from_slice(b"null");
+    }
+
+    /// Appends a record's own id: a string with its prefix, an integer in the taxonomy.
+    pub fn id(&mut self, entity: Entity, id: u64) {
+        match entity.facts().letter {
+            Some(_) => self.id_text(entity, id),
+            None => json::unsigned(&mut self.out, id),
+        }
+    }
+
+    /// Appends an id as a string.
+    pub fn id_text(&mut self, entity: Entity, id: u64) {
+        self.out.push(b'"');
+        entity.write_id(id, &mut self.out);
+        self.out.push(b'"');
+    }
+
+    /// Appends the members `id` and `name` of the record in `row`.
+    pub(crate) fn reference(
+        &mut self,
+        entity: Entity,
+        row: u32,
+        id_as_text: bool,
+    ) -> Result<(), RenderError> {
+        self.key("\"id\":");
+        self.reference_id(entity, row, id_as_text)?;
+        self.key("\"name\":");
+        self.reference_name(entity, row)
+    }
+
+    /// Appends the id of the record in `row`, or `null` where it has a name alone.
+    pub(crate) fn reference_id(
+        &mut self,
+        entity: Entity,
+        row: u32,
+        id_as_text: bool,
+    ) -> Result<(), RenderError> {
+        match self.snapshot.row_id(entity, row)? {
+            NO_ID => self.null(),
+            id if id_as_text => self.id_text(entity, id),
+            id => self.id(entity, id),
+        }
+        Ok(())
+    }
+
+    /// Appends the name of the record in `row`, or `null`.
+    pub(crate) fn reference_name(&mut self, entity: Entity, row: u32) -> Result<(), RenderError> {
+        match self.snapshot.row_name(entity, row)? {
+            Some(name) => json::string(&mut self.out, name),
+            None => self.null(),
+        }
+        Ok(())
+    }
+
+    /// Appends the text of a code.
+    pub(crate) fn code(&mut self, code: u32) -> Result<(), RenderError> {
+        let text = self.snapshot.code(code)?;
+        json::string(&mut self.out, text);
+        Ok(())
+    }
+
+    /// Appends the name of a code, or `null`.
+    pub(crate) fn code_name(&mut self, code: u32) -> Result<(), RenderError> {
+        match self.snapshot.code_name(code)? {
+            Some(name) => json::string(&mut self.out, name),
+            None => self.null(),
+        }
+        Ok(())
+    }
+
+    /// Appends a text of the record's pool.
+    pub(crate) fn cold(&mut self, offset: u32, length: u32) -> Result<(), RenderError> {
+        if self.cold_pool.is_none() {
+            self.cold_pool = Some(crate::storage::long_text::inflate(self.cold_frame)?);
+        }
+        let pool = self.cold_pool.as_deref().unwrap_or_default();
+        let from = offset as usize;
+        let bytes = from
+            .checked_add(length as usize)
+            .and_then(|to| pool.get(from..to))
+            .ok_or(RenderError::Text)?;
+        let text = std::str::from_utf8(bytes).map_err(|_| RenderError::Text)?;
+        json::string(&mut self.out, text);
+        Ok(())
+    }
+
+    /// Appends `YYYY-MM-DD`.
+    pub(crate) fn day(&mut self, year: u16, month: u8, day: u8) {
+        time::write_day(&mut self.out, year, month, day);
+    }
+
+    /// Appends `YYYY-MM-DDTHH:MM:SS` and `fraction_digits` digits of its fraction.
+    pub(crate) fn moment(&mut self, micros: i64, digits: u8) -> Result<(), RenderError> {
+        time::write_moment(&mut self.out, micros, digits).ok_or(RenderError::Record)
+    }
+
+    /// Appends an ORCID iD as a URL.
+    pub(crate) fn orcid_url(&mut self, orcid: &str) {
+        self.out.extend_from_slice(b"\"https://orcid.org/");
+        let from = self.out.len();
+        json::string(&mut self.out, orcid);
+        self.out.remove(from);
+    }
+}

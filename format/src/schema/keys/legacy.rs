@@ -1,0 +1,112 @@
+//! The keys of the older variant: those of the same list, by the names its lines give their members.
+
+use crate::json::legacy::{OLDER, Older};
+use crate::schema::keys::{Index, Key, Keys, Kind, Terms, keys_of};
+
+/// The keys of each entity of the older variant, in its order.
+pub(super) fn all() -> Vec<Keys> {
+    OLDER.iter().map(of_older).collect()
+}
+
+fn of_older(older: &'static Older) -> Keys {
+    let now = keys_of(older.entity);
+    let mut keys = Keys { route: older.route, keys: Vec::new(), ..now.clone() };
+    for key in &now.keys {
+        keys.keys.push(renamed(older, key));
+        keys.keys.extend(names_of_parents(older, now, key));
+    }
+    keys
+}
+
+/// The key by its older name, its identifiers spelled as they were.
+fn renamed(older: &Older, key: &Key) -> Key {
+    let name = older.members.iter().find(|(_, path)| *path == key.name).map(|(name, _)| *name);
+    let kind = match key.kind {
+        Kind::Id(entity) => Kind::OlderId(entity),
+        kind => kind,
+    };
+    Key { name: name.unwrap_or(key.name), kind, ..key.clone() }
+}
+
+/// Beside a key of the ids of other records, one of their names, called as the member itself.
+fn names_of_parents(older: &Older, now: &Keys, key: &Key) -> Option<Key> {
+    let member = key.name.strip_suffix(".id")?;
+    let (name, _) = older.members.iter().find(|(_, path)| *path == member)?;
+    let Some(Index::Lists(rows)) = key.filter else { return None };
+    let Terms::Rows(entity) = now.lists.get(rows)?.terms else { return None };
+    let filter = Some(Index::NamesScanned { entity, rows });
+    Some(Key { name, kind: Kind::Text, filter, sort: None, ..key.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::entity::Entity;
+    use crate::json::legacy::OLDER;
+    use crate::query::{Operand, Query};
+    use crate::schema::keys::keys_of_older;
+
+    #[test]
+    fn the_keys_have_their_older_names_alone() {
+        let names = |at: usize| {
+            let keys = keys_of_older(&OLDER[at]);
+            keys.filters().collect::<Vec<_>>().join(" ")
+        };
+        let common = "id name name.search updated_date created_date from_updated_date \
+                      to_updated_date from_created_date to_created_date";
+        let topics = "keywords subfield.id subfield field.id field domain.id domain";
+        assert_eq!(names(0), format!("{common} {topics} outputs citations"));
+        assert_eq!(names(1), format!("{common} fields.id fields outputs citations"));
+    }
+
+    #[test]
+    fn identifiers_are_read_with_their_older_prefix_or_as_numbers() {
+        let check = |filter: &str, expected: Option<Operand>| {
+            let mut query = Query::older(&OLDER[0]);
+            let read = query.filter(filter).ok().map(|()| query.filter[0].operands[0].clone());
+            assert_eq!(read, expected, "{filter}");
+        };
+        let topic = Some(Operand::Record(Entity::Topic, 12));
+        let domain = Some(Operand::Record(Entity::Domain, 3));
+        for (filter, expected) in [
+            ("id:OA:T12", &topic),
+            ("id:oa:t12", &topic),
+            ("id:12", &topic),
+            ("id:\"OA:T12\"", &topic),
+            ("domain.id:OA:3", &domain),
+            ("domain.id:oa:3", &domain),
+            ("domain.id:3", &domain),
+        ] {
+            check(filter, expected.clone());
+        }
+        for nothing in [
+            "id:OA:T012",
+            "id:OA:W12",
+            "id:OA:12",
+            "id:OA:",
+            "id:OA:Tx",
+            "id:012",
+            "id:99999999999999999999",
+            "domain.id:03",
+            "domain.id:OA:03",
+        ] {
+            check(nothing, Some(Operand::Nothing));
+        }
+        for wrong in [
+            "id:T12",
+            "id:HX_T12",
+            "id:OA",
+            "id:x",
+            "id:-1",
+            "id: 12",
+            "domain.id:OA:",
+            "id:>1",
+            "domain.id:OA:T3",
+            "domain.id:HX_3",
+            "domain.id:x",
+            "domain.id:-3",
+            "domain.id:3.0",
+        ] {
+            check(wrong, None);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! From a line to its key: what follows from the member's declaration.
+
+use crate::entity::Entity;
+use crate::record::gather::{Part, Tree, find};
+use crate::record::schema::Schema;
+use crate::record::{Record, gather, schema_of};
+use crate::schema::keys::lines::{Line, Reading, lines, other_names};
+use crate::schema::keys::{
+    Bound, End, Index, Key, Keys, Kind, Lists, Names, Order, Scheme, Terms, Values,
+};
+use crate::with_record;
+
+/// The keys of every entity.
+///
+/// # Panics
+///
+/// Where a line names no member, or one no index is made for: a mistake in the table of lines,
+/// found by the first test that looks at it.
+pub(super) fn all() -> Vec<Keys> {
+    let mut all: Vec<Keys> = Entity::all().map(of_entity).collect();
+    let named: Vec<Entity> = all
+        .iter()
+        .flat_map(|keys| &keys.keys)
+        .filter_map(|key| match key.filter {
+            Some(Index::Names { entity, .. }) => Some(entity),
+            _ => None,
+        })
+        .collect();
+    for entity in named {
+        let keys = &mut all[entity as usize];
+        if keys.stray_names.is_none() {
+            keys.stray_names = Some(keys.lists.len());
+            keys.lists.push(Lists { path: "names of strays".into(), terms: Terms::Texts });
+        }
+    }
+    all
+}
+
+fn of_entity(entity: Entity) -> Keys {
+    let mut building = Building {
+        schema: schema_of(entity),
+        ordered_by: with_record!(entity, R => R::ORDERED_BY),
+        keys: Keys {
+            route: entity.facts().route,
+            keys: Vec::new(),
+            lists: Vec::new(),
+            orders: Vec::new(),
+            stray_names: None,
+            names: Vec::new(),
+            tree: Tree::default(),
+            ends: Vec::new(),
+        },
+        paths: Vec::new(),
+    };
+    for line in lines(entity) {
+        let key = building.key(&line);
+        building.keys.keys.push(key);
+    }
+    if !building.keys.keys.is_empty() {
+        building.names(entity);
+    }
+    building.keys
+}
+
+/// The keys of an entity under way.
+struct Building {
+    schema: Schema,
+    ordered_by: &'static str,
+    keys: Keys,
+    /// Where each end is, so that lists and an order of one path share it.
+    paths: Vec<(Vec<usize>, Part)>,
+}
+
+impl Building {
+    fn key(&mut self, line: &Line) -> Key {
+        let Some(end) = find(&self.schema, line.path) else {
+            panic!("the key `{}` names no member `{}`", line.name, line.path);
+        };
+        let kind = kind_of(line, &end);
+        let order = values_of(&end).filter(|_| !end.is_many);
+        let filter = line.filter.then(|| self.filter(line, &end, kind));
+        let sort = line.sort.then(|| match order {
+            Some(values) => self.order(line.path, &end, values),
+            None => panic!("the key `{}` has no values to sort by", line.name),
+        });
+        Key { name: line.name, kind, is_many: end.is_many, filter, sort }
+    }
+
+    fn filter(&mut self, line: &Line, end: &gather::End, kind: Kind) -> Index {
+        if line.reading == Reading::Present {
+            return Index::Presence(self.lists(line.path, end, terms_of(line, end)));
+        }
+        match (&end.schema, &end.part, kind) {
+            (_, _, Kind::Words) => Index::Words,
+            (Schema::Id(_), ..) => Index::Ids,
+            (Schema::Reference(entity), Part::Name, _) => {
+                let ids = line.path.replace(".name", ".id");
+                let Some(rows) = self.keys.lists.iter().position(|lists| lists.path == ids) else {
+                    panic!("the key `{}` needs the key `{ids}` before it", line.name);
+                };
+                let named = self.lists(line.path, end, Terms::Presence);
+                Index::Names { entity: *entity, rows, named }
+            }
+            (_, _, Kind::Integer | Kind::Number | Kind::Day(_) | Kind::Moment(_))
+                if !end.is_many =>
+            {
+                match values_of(end) {
+                    Some(values) => Index::Order(self.order(line.path, end, values)),
+                    None => panic!("the key `{}` has no values to compare", line.name),
+                }
+            }
+            _ => Index::Lists(self.lists(line.path, end, terms_of(line, end))),
+        }
+    }
+
+    /// The names that are searched.
+    fn names(&mut self, entity: Entity) {
+        let others = other_names(entity).iter().map(|path| (*path, Names::Alternative));
+        for (path, names) in [("name", Names::Own)].into_iter().chain(others) {
+            self.keys.names.push(path);
+            let Some(end) = find(&self.schema, path) else {
+                panic!("{entity} have no member `{path}`");
+            };
+            self.end(&end).names = Some(names);
+        }
+    }
+
+    /// The lists of a path, made where they are not yet.
+    fn lists(&mut self, path: &str, end: &gather::End, terms: Terms) -> usize {
+        if let Some(at) = self.keys.lists.iter().position(|lists| lists.path == path) {
+            return at;
+        }
+        let at = self.keys.lists.len();
+        self.keys.lists.push(Lists { path: path.to_owned(), terms });
+        self.end(end).lists = Some(at);
+        at
+    }
+
+    /// The order of a path, likewise.
+    fn order(&mut self, path: &str, end: &gather::End, values: Values) -> usize {
+        if let Some(at) = self.keys.orders.iter().position(|order| order.path == path) {
+            return at;
+        }
+        let at = self.keys.orders.len();
+        let is_row_order = path == self.ordered_by;
+        self.keys.orders.push(Order { path: path.to_owned(), values, is_row_order });
+        if values != Values::Ids {
+            self.end(end).order = Some(at);
+        }
+        at
+    }
+
+    fn end(&mut self, end: &gather::End) -> &mut End {
+        let place = (end.path.clone(), end.part.clone());
+        if let Some(at) = self.paths.iter().position(|known| *known == place) {
+            return &mut self.keys.ends[at];
+        }
+        self.paths.push(place);
+        let at = self.keys.ends.len();
+        self.keys.tree.add(&end.path, at);
+        let beyond = match (&end.part, &end.schema) {
+            (Part::Beyond(path), Schema::Reference(entity)) => {
+                let Some(beyond) = find(&schema_of(*entity), path) else {
+                    panic!("{entity} have no member `{path}`");
+                };
+                let mut tree = Tree::default();
+                tree.add(&beyond.path, 0);
+                Some((*entity, tree))
+            }
+            _ => None,
+        };
+        let part = end.part.clone();
+        let end = End { part, beyond, lists: None, order: None, names: None };
+        self.keys.ends.push(end);
+        &mut self.keys.ends[at]
+    }
+}
+
+fn kind_of(line: &Line, end: &gather::End) -> Kind {
+    match line.reading {
+        Reading::Present => return Kind::Boolean,
+        Reading::Words => return Kind::Words,
+        Reading::From => return date_of(end, Bound::From),
+        Reading::To => return date_of(end, Bound::To),
+        Reading::Identifier => return Kind::Identifier(scheme_of(line.path)),
+        Reading::Declared => {}
+    }
+    match (&end.schema, &end.part) {
+        (Schema::Id(entity), _) => Kind::Id(*entity),
+        (Schema::Reference(entity) | Schema::ParentReference(entity), Part::Id) => {
+            Kind::Id(*entity)
+        }
+        (Schema::Reference(_), Part::Beyond(path)) => match beyond(end, path).schema {
+            Schema::ParentReference(entity) => Kind::Id(entity),
+            _ => panic!("`{}` leads beyond a reference to something else than a parent", line.path),
+        },
+        (Schema::AnyReference, _) => Kind::AnyId,
+        (Schema::OrcidUrl, _) => Kind::Identifier(Scheme::Orcid),
+        (Schema::Code(_) | Schema::NamedCode(_), _) => Kind::Code,
+        (Schema::Boolean, _) => Kind::Boolean,
+        (Schema::Integer { .. }, _) => Kind::Integer,
+        (Schema::Number, _) => Kind::Number,
+        (Schema::Date | Schema::Timestamp | Schema::UtcTimestamp, _) => date_of(end, Bound::Given),
+        _ => Kind::Text,
+    }
+}
+
+fn date_of(end: &gather::End, bound: Bound) -> Kind {
+    if matches!(end.schema, Schema::Date) { Kind::Day(bound) } else { Kind::Moment(bound) }
+}
+
+fn beyond(end: &gather::End, path: &str) -> gather::End {
+    let Schema::Reference(entity) = &end.schema else { panic!("`{path}` is beyond no reference") };
+    let Some(found) = find(&schema_of(*entity), path) else {
+        panic!("{entity} have no member `{path}`");
+    };
+    found
+}
+
+fn scheme_of(path: &str) -> Scheme {
+    match path.rsplit('.').next() {
+        Some("doi") => Scheme::Doi,
+        Some("orcid") => Scheme::Orcid,
+        Some("ror") => Scheme::Ror,
+        _ => Scheme::Plain,
+    }
+}
+
+fn terms_of(line: &Line, end: &gather::End) -> Terms {
+    match (&end.schema, &end.part) {
+        (Schema::Reference(_), Part::Beyond(path)) => match beyond(end, path).schema {
+            Schema::ParentReference(entity) => Terms::Rows(entity),
+            _ => Terms::Presence,
+        },
+        (Schema::Reference(entity) | Schema::ParentReference(entity), _) => Terms::Rows(*entity),
+        (Schema::AnyReference, _) => Terms::AnyRows,
+        (Schema::OrcidUrl, _) => Terms::Identifiers(Scheme::Orcid),
+        (Schema::Code(_) | Schema::NamedCode(_), _) => Terms::Codes,
+        (Schema::Boolean | Schema::Integer { .. }, _) => Terms::Values,
+        (Schema::Text, _) => match kind_of(line, end) {
+            Kind::Identifier(scheme) => Terms::Identifiers(scheme),
+            _ => Terms::Texts,
+        },
+        _ => Terms::Presence,
+    }
+}
+
+fn values_of(end: &gather::End) -> Option<Values> {
+    match &end.schema {
+        Schema::Id(_) => Some(Values::Ids),
+        Schema::Integer { .. } => Some(Values::Integers),
+        Schema::Number => Some(Values::Numbers),
+        Schema::Date => Some(Values::Days),
+        Schema::Timestamp | Schema::UtcTimestamp => Some(Values::Moments),
+        Schema::Text => Some(Values::Texts),
+        Schema::Code(_) => Some(Values::Codes),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::schema::keys::keys_of;
+
+    #[test]
+    fn what_a_key_is_follows_from_its_member() {
+        let check = |entity: Entity, name: &str, kind: Kind, is_many: bool| {
+            let (key, _) = keys_of(entity).filter(name).unwrap();
+            assert_eq!((key.kind, key.is_many), (kind, is_many), "{entity} {name}");
+        };
+        check(Entity::Output, "id", Kind::Id(Entity::Output), false);
+        check(Entity::Output, "year", Kind::Integer, false);
+        check(Entity::Output, "fwci", Kind::Number, false);
+        check(Entity::Output, "doi", Kind::Identifier(Scheme::Doi), false);
+        check(Entity::Output, "authors.orcid", Kind::Identifier(Scheme::Orcid), true);
+        check(Entity::Output, "authors.id", Kind::Id(Entity::Author), true);
+        check(Entity::Output, "authors.name", Kind::Text, true);
+        check(Entity::Output, "primary_topic.domain.id", Kind::Id(Entity::Domain), false);
+        check(Entity::Output, "has_abstract", Kind::Boolean, false);
+        check(Entity::Output, "to_date", Kind::Day(Bound::To), false);
+        check(Entity::Author, "orcid", Kind::Identifier(Scheme::Orcid), false);
+        check(Entity::Institution, "roles.id", Kind::AnyId, true);
+        check(Entity::Funder, "ids.ror", Kind::Identifier(Scheme::Ror), false);
+    }
+
+    #[test]
+    fn every_key_has_an_index_and_every_index_an_end() {
+        for entity in Entity::all() {
+            let keys = keys_of(entity);
+            for key in &keys.keys {
+                assert!(key.filter.is_some() || key.sort.is_some(), "{}", key.name);
+            }
+            for (at, lists) in keys.lists.iter().enumerate() {
+                let is_fed = keys.ends.iter().any(|end| end.lists == Some(at));
+                assert!(is_fed || keys.stray_names == Some(at), "{entity} {}", lists.path);
+            }
+            for (at, order) in keys.orders.iter().enumerate() {
+                let is_fed = keys.ends.iter().any(|end| end.order == Some(at));
+                assert!(is_fed || order.values == Values::Ids, "{entity} {}", order.path);
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! How records lie in bytes and what their keys index, derived from their declarations: for the
+//! header's schema hash and for FORMAT.md's tables.
+
+use std::{fmt::Write, sync::LazyLock};
+
+use crate::entity::Entity;
+use crate::record::schema::{Member, Object, Schema, Shown};
+use crate::record::schema_of;
+use crate::schema::keys::{Lists, Order, Terms, Values, keys_of};
+
+/// One line a member: `offset size name type`, an object after the objects it holds.
+///
+/// Offsets are sums of sizes: archived records have alignment 1 and keep the declaration's order.
+pub fn describe(entity: Entity) -> String {
+    let mut text = String::new();
+    let mut done = Vec::new();
+    object_of(&schema_of(entity), &mut text, &mut done);
+    text
+}
+
+fn object_of(schema: &Schema, text: &mut String, done: &mut Vec<&'static str>) {
+    match schema {
+        Schema::Object(object) if !done.contains(&object.name) => {
+            done.push(object.name);
+            for member in &object.members {
+                object_of(&member.schema, text, done);
+            }
+            write_object(object, text);
+        }
+        Schema::Nullable(inner) | Schema::List(inner) => object_of(inner, text, done),
+        Schema::ByShape { single, .. } => object_of(single, text, done),
+        _ => {}
+    }
+}
+
+fn write_object(object: &Object, text: &mut String) {
+    let size: usize = object.members.iter().map(|member| member.archived_bytes).sum();
+    let _ = writeln!(text, "{} ({size} bytes)", object.name);
+    let mut offset = 0;
+    for Member { name, shown, schema, archived_bytes, .. } in &object.members {
+        let mark = match shown {
+            Shown::Always => "",
+            Shown::Single => "  [single records only]",
+            Shown::Flat => "  [members of the object around it]",
+        };
+        let _ =
+            writeln!(text, "  {offset:>4} {archived_bytes:>3}  {name}: {}{mark}", name_of(schema));
+        offset += archived_bytes;
+    }
+}
+
+/// A type's name in FORMAT.md.
+pub fn name_of(schema: &Schema) -> String {
+    match schema {
+        Schema::Integer { signed: true, bits } => format!("i{bits}"),
+        Schema::Integer { signed: false, bits } => format!("u{bits}"),
+        Schema::Number => "f64".into(),
+        Schema::Boolean => "bool".into(),
+        Schema::Text => "string".into(),
+        Schema::ColdText => "cold".into(),
+        Schema::Id(entity) => format!("id of {entity}"),
+        Schema::Reference(entity) => format!("row of {entity}"),
+        Schema::ParentReference(entity) => format!("parent row of {entity}"),
+        Schema::AnyReference => "entity and row".into(),
+        Schema::Code(table) => format!("code {table:?}"),
+        Schema::NamedCode(table) => format!("named code {table:?}"),
+        Schema::Date => "date".into(),
+        Schema::Timestamp => "timestamp".into(),
+        Schema::UtcTimestamp => "UTC timestamp".into(),
+        Schema::OrcidUrl => "orcid".into(),
+        Schema::Json => "JSON text".into(),
+        Schema::Nullable(inner) => format!("{}?", name_of(inner)),
+        Schema::List(inner) => format!("[{}]", name_of(inner)),
+        Schema::Object(object) => object.name.into(),
+        Schema::ByShape { single, list } => {
+            format!("{} (in lists {})", name_of(single), name_of(list))
+        }
+        Schema::YearMap(inner) => format!("year → {}", name_of(inner)),
+    }
+}
+
+/// The lists and the orders of an entity's keys, a line each, and the paths of the names whose words
+/// are indexed; nothing where it has none.
+pub fn describe_keys(entity: Entity) -> String {
+    let keys = keys_of(entity);
+    let mut text = String::new();
+    if keys.lists.is_empty() && keys.orders.is_empty() {
+        return text;
+    }
+    let _ = writeln!(text, "{entity}");
+    for (number, Lists { path, terms }) in keys.lists.iter().enumerate() {
+        let (bytes, name) = (terms.bytes(), name_of_terms(*terms));
+        let _ = writeln!(text, "  lists {number:>3}  {path}: {name}, {bytes} bytes");
+    }
+    for (number, order) in keys.orders.iter().enumerate() {
+        let Order { path, values, is_row_order } = order;
+        let name = name_of_values(*values);
+        let direction = if order.is_descending() { "descending" } else { "ascending" };
+        let mark = if *is_row_order { ", the rows' own" } else { "" };
+        let _ = writeln!(text, "  order {number:>3}  {path}: {name}, {direction}{mark}");
+    }
+    if !keys.names.is_empty() {
+        let _ = writeln!(text, "  names      {}", keys.names.join(", "));
+    }
+    text
+}
+
+fn name_of_terms(terms: Terms) -> String {
+    match terms {
+        Terms::Rows(entity) => format!("row of {entity}"),
+        Terms::AnyRows => "entity and row".into(),
+        Terms::Values => "value".into(),
+        Terms::Identifiers(scheme) => format!("identifier {scheme:?}"),
+        Terms::Codes => "code".into(),
+        Terms::Texts => "text".into(),
+        Terms::Presence => "presence".into(),
+    }
+}
+
+fn name_of_values(values: Values) -> &'static str {
+    match values {
+        Values::Integers => "integers",
+        Values::Numbers => "numbers",
+        Values::Days => "days",
+        Values::Moments => "moments",
+        Values::Texts => "texts",
+        Values::Codes => "codes",
+        Values::Ids => "ids",
+    }
+}
+
+/// The first eight bytes, little-endian, of the BLAKE3 hash of every entity's [`describe`] and then
+/// of every entity's [`describe_keys`].
+pub fn schema_hash() -> u64 {
+    static HASH: LazyLock<u64> = LazyLock::new(|| {
+        let mut hasher = blake3::Hasher::new();
+        for entity in Entity::all() {
+            hasher.update(describe(entity).as_bytes());
+        }
+        for entity in Entity::all() {
+            hasher.update(describe_keys(entity).as_bytes());
+        }
+        let mut first = [0; 8];
+        first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+        u64::from_le_bytes(first)
+    });
+    *HASH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sizes_in_the_description_are_the_archived_sizes() {
+        for entity in Entity::all() {
+            let size = crate::with_record!(entity, R => size_of::<rkyv::Archived<R>>());
+            let Schema::Object(object) = schema_of(entity) else { unreachable!("{entity}") };
+            let sum: usize = object.members.iter().map(|member| member.archived_bytes).sum();
+            assert_eq!(sum, size, "{entity}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! `schema`.
+
+pub mod keys;
+pub mod layout;

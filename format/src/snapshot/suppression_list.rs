@@ -1,0 +1,314 @@
+//! Records to be withheld: the ids of a takedown list, as both programs read them.
+//!
+//! ```text
+//! # Removed at the author's request.
+//! HX_A5023888391
+//! https://openalex.org/W2741809807    # as the dump writes it
+//! fields/17                           # a node of the taxonomy, by its list
+//! ```
+//!
+//! One id a line; what follows a `#` and blank lines say nothing, and order and repetition do not
+//! matter. Whatever else a line holds is refused with its number: a takedown that is not understood
+//! must not pass for one that was carried out.
+
+use std::{
+    fmt::Write as _,
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::entity::{CATALOG, Entity, parse_digits};
+
+/// Bytes of a list at most.
+pub const LIST_BYTES_MAX: u64 = 16 << 20;
+/// Ids in a list at most.
+pub const IDS_MAX: usize = 100_000;
+/// Characters of a refused line that the message shows.
+const SHOWN_CHARS: usize = 60;
+/// What stands before an id in dumps.
+const DUMP_PREFIXES: [&str; 2] = ["https://openalex.org/", "http://openalex.org/"];
+/// What stands before an id of this service.
+const OWN_PREFIX: &str = "HX_";
+/// A byte order mark.
+const MARK: &str = "\u{feff}";
+
+/// Ids of records to be withheld.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suppression {
+    /// Ascending, each once.
+    ids: Vec<(Entity, u64)>,
+    /// What tells the list from others; found once, since it is asked for at every look.
+    digits: Arc<str>,
+}
+
+impl Default for Suppression {
+    fn default() -> Suppression {
+        Suppression::of(Vec::new())
+    }
+}
+
+/// Why a list was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum SuppressionError {
+    /// The system refused to read it.
+    #[error("suppression list `{}`: {error}", path.display())]
+    Io {
+        /// The list.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// It is a directory, a pipe, a device.
+    #[error("suppression list `{}` is no regular file", path.display())]
+    NotAFile {
+        /// The list.
+        path: PathBuf,
+    },
+    /// It is larger than a list may be.
+    #[error(
+        "suppression list `{}` has more than {LIST_BYTES_MAX} bytes; a list holds one id a line",
+        path.display()
+    )]
+    TooLarge {
+        /// The list.
+        path: PathBuf,
+    },
+    /// A line is not understood.
+    #[error("suppression list `{}`, line {line}: {reason}", path.display())]
+    Line {
+        /// The list.
+        path: PathBuf,
+        /// Which, from 1.
+        line: usize,
+        /// What is wrong with it, and what would be right.
+        reason: String,
+    },
+}
+
+impl Suppression {
+    /// Reads a list.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read, is too large, or a line of it is no id: the first such line.
+    pub fn read(path: &Path) -> Result<Suppression, SuppressionError> {
+        let refused = |error| SuppressionError::Io { path: path.to_path_buf(), error };
+        // Looked at before it is opened: to open a pipe would wait for whoever writes it.
+        if !fs::metadata(path).map_err(refused)?.is_file() {
+            return Err(SuppressionError::NotAFile { path: path.to_path_buf() });
+        }
+        let mut text = Vec::new();
+        let file = File::open(path).map_err(refused)?;
+        file.take(LIST_BYTES_MAX + 1).read_to_end(&mut text).map_err(refused)?;
+        if text.len() as u64 > LIST_BYTES_MAX {
+            return Err(SuppressionError::TooLarge { path: path.to_path_buf() });
+        }
+        Suppression::parse(&text).map_err(|(line, reason)| SuppressionError::Line {
+            path: path.to_path_buf(),
+            line,
+            reason,
+        })
+    }
+
+    /// Reads the text of a list.
+    ///
+    /// # Errors
+    ///
+    /// The number, from 1, of the first line that is not understood, and why not.
+    pub fn parse(text: &[u8]) -> Result<Suppression, (usize, String)> {
+        let mut ids = Vec::new();
+        for (line, bytes) in (1..).zip(text.split(|byte| *byte == b'\n')) {
+            let Ok(text) = std::str::from_utf8(bytes) else {
+                return Err((line, "is no UTF-8 text; expected one id".to_owned()));
+            };
+            let text = if line == 1 { text.strip_prefix(MARK).unwrap_or(text) } else { text };
+            let text = text.split('#').next().unwrap_or_default().trim_ascii();
+            if text.is_empty() {
+                continue;
+            }
+            if ids.len() == IDS_MAX {
+                return Err((line, format!("a list holds {IDS_MAX} ids at most")));
+            }
+            ids.push(parse_id(text).ok_or_else(|| (line, refusal(text)))?);
+        }
+        Ok(Suppression::of(ids))
+    }
+
+    fn of(mut ids: Vec<(Entity, u64)>) -> Suppression {
+        ids.sort_unstable();
+        ids.dedup();
+        let mut hasher = blake3::Hasher::new();
+        for (entity, id) in &ids {
+            hasher.update(&[*entity as u8]);
+            hasher.update(&id.to_le_bytes());
+        }
+        let digits = Arc::from(&hasher.finalize().to_hex()[..crate::storage::manifest::ID_DIGITS]);
+        Suppression { ids, digits }
+    }
+
+    /// How many ids it holds, each counted once.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether nothing is to be withheld.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The ids of an entity, ascending.
+    pub fn ids(&self, entity: Entity) -> impl Iterator<Item = u64> + Clone {
+        let from = self.ids.partition_point(|(of, _)| *of < entity);
+        self.ids[from..].iter().take_while(move |(of, _)| *of == entity).map(|(_, id)| *id)
+    }
+
+    /// Hex digits that are those of no other list in practice, whatever its comments and order.
+    pub fn digits(&self) -> &Arc<str> {
+        &self.digits
+    }
+}
+
+/// Reads an id in any of its forms.
+fn parse_id(text: &str) -> Option<(Entity, u64)> {
+    let text = DUMP_PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text);
+    let (listed, id) = match text.split_once('/') {
+        None => (None, text),
+        Some((list, id)) => {
+            let facts = CATALOG.iter().find(|facts| facts.has_single && facts.plural == list)?;
+            (Some(facts), id)
+        }
+    };
+    if let Some(facts) = listed.filter(|facts| facts.letter.is_none()) {
+        return Some((facts.entity, parse_digits(id)?));
+    }
+    let has_prefix = id.get(..OWN_PREFIX.len()).is_some_and(|begin| begin == OWN_PREFIX);
+    let bare = if has_prefix { &id[OWN_PREFIX.len()..] } else { id };
+    let letter = bare.bytes().next()?.to_ascii_uppercase();
+    let facts = CATALOG.iter().find(|facts| facts.letter == Some(letter))?;
+    let is_its_list = listed.is_none_or(|listed| listed.entity == facts.entity);
+    is_its_list.then_some((facts.entity, parse_digits(bare.get(1..)?)?))
+}
+
+/// What is wrong with a line.
+fn refusal(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().nth(SHOWN_CHARS).is_some() {
+        let _ = write!(shown, "…");
+    }
+    format!(
+        "`{shown}` is no id; write one a line, as `HX_W12`, `W12`, `https://openalex.org/W12` or \
+         `fields/17`, and what else there is to say after a `#`"
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_in_each_of_its_forms() {
+        let check = |text: &str, expected: Option<(Entity, u64)>| {
+            assert_eq!(parse_id(text), expected, "{text}");
+        };
+        check("HX_W12", Some((Entity::Output, 12)));
+        check("HX_a12", Some((Entity::Author, 12)));
+        check("W12", Some((Entity::Output, 12)));
+        check("w12", Some((Entity::Output, 12)));
+        check("authors/HX_A1", Some((Entity::Author, 1)));
+        check("https://openalex.org/A1", Some((Entity::Author, 1)));
+        check("http://openalex.org/fields/17", Some((Entity::Field, 17)));
+        check("domains/3", Some((Entity::Domain, 3)));
+        check("subfields/1702", Some((Entity::Subfield, 1702)));
+        check("topics/T1", Some((Entity::Topic, 1)));
+        for wrong in [
+            "",
+            "12",
+            "HX_",
+            "HX_Z1",
+            "HX_A",
+            "HX_A01",
+            "HX_A-1",
+            "HX_A1 HX_A2",
+            "HX_A1,HX_A2",
+            "authors/HX_W1",
+            "authors/1",
+            "fields/HX_T1",
+            "fields/017",
+            "institution-types/1",
+            "https://example.org/A1",
+            "HX_G1",
+            "Ada Lovelace",
+            "10.1000/x",
+            "é",
+        ] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn a_list_is_the_ids_of_its_lines_in_whatever_way_it_is_written() {
+        let check = |text: &[u8], expected: &[(Entity, u64)]| {
+            let list = Suppression::parse(text).unwrap();
+            assert_eq!(list.ids, expected, "{}", String::from_utf8_lossy(text));
+            assert_eq!(list.digits(), Suppression::of(expected.to_vec()).digits());
+            for entity in Entity::all() {
+                let of: Vec<u64> =
+                    expected.iter().filter(|(of, _)| *of == entity).map(|(_, id)| *id).collect();
+                assert_eq!(list.ids(entity).collect::<Vec<_>>(), of, "{entity}");
+            }
+        };
+        check(b"", &[]);
+        check(b"\n# nothing yet\r\n   \r\n", &[]);
+        let both: &[(Entity, u64)] = &[(Entity::Output, 2), (Entity::Author, 1)];
+        check(b"HX_A1\nHX_W2", both);
+        check(b"\xef\xbb\xbfHX_A1\r\n\tHX_W2 # why\r\n\r\nA1\r\n", both);
+        check(b"https://openalex.org/W2#x\nhttps://openalex.org/authors/A1\n", both);
+        assert_ne!(Suppression::parse(b"HX_A1").unwrap().digits(), Suppression::default().digits());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_its_line() {
+        let check = |text: &[u8], line: usize, expected: &str| {
+            let (found, reason) = Suppression::parse(text).unwrap_err();
+            assert_eq!((found, reason.as_str()), (line, expected));
+        };
+        let no_id = |shown: &str| {
+            format!(
+                "`{shown}` is no id; write one a line, as `HX_W12`, `W12`, \
+                 `https://openalex.org/W12` or `fields/17`, and what else there is to say after a `#`"
+            )
+        };
+        check(b"HX_A1\n# fine\nHX_A1;HX_A2\n", 3, &no_id("HX_A1;HX_A2"));
+        check(b"\x1b[31m\n", 1, &no_id("\\u{1b}[31m"));
+        check("é".repeat(61).as_bytes(), 1, &no_id(&format!("{}…", "é".repeat(60))));
+        check("HX_A1\n\u{feff}HX_A2".as_bytes(), 2, &no_id("\\u{feff}HX_A2"));
+        check(b"HX_A1\n\xff", 2, "is no UTF-8 text; expected one id");
+        let many: String = (0..=IDS_MAX).map(|id| format!("W{id}\n")).collect();
+        check(many.as_bytes(), IDS_MAX + 1, "a list holds 100000 ids at most");
+    }
+
+    #[test]
+    fn a_list_is_a_file_of_bounded_size() {
+        let directory = tempfile::tempdir().unwrap();
+        let check = |path: &Path, expected: &str| {
+            let found = Suppression::read(path).unwrap_err().to_string();
+            assert_eq!(found.replace(&*directory.path().to_string_lossy(), ""), expected);
+        };
+        let path = directory.path().join("list");
+        check(&path, "suppression list `/list`: No such file or directory (os error 2)");
+        check(directory.path(), "suppression list `` is no regular file");
+        File::create(&path).unwrap().set_len(LIST_BYTES_MAX + 1).unwrap();
+        check(
+            &path,
+            "suppression list `/list` has more than 16777216 bytes; a list holds one id a line",
+        );
+        fs::write(&path, "HX_A1\nx\n").unwrap();
+        let refused = Suppression::read(&path).unwrap_err().to_string();
+        assert!(refused.contains("`, line 2: `x` is no id; write one a line"), "{refused}");
+        fs::write(&path, "HX_A1\n").unwrap();
+        assert_eq!(Suppression::read(&path).unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,232 @@
+//! A table of byte strings in row order: records and names.
+//!
+//! ```text
+//! header | prefix | blob 0 | blob 1 | … | offsets: count + 1 × u64
+//! ```
+//!
+//! Offsets count from the start of the file. The top bit of a blob's own offset marks it as null.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use tempfile::{SpooledTempFile, spooled_tempfile_in};
+
+use crate::json::render::RenderError;
+use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
+use crate::storage::mmap::Map;
+
+const NULL: u64 = 1 << 63;
+/// Bytes that a spool keeps in memory, and as many on their way.
+const SPOOLED_BYTES: usize = 1 << 16;
+
+/// Writes a table of blobs; its offsets wait in an unnamed file until the blobs are done.
+pub struct BlobsWriter {
+    file: FileWriter,
+    offsets: Spool,
+}
+
+impl BlobsWriter {
+    /// Creates `path` with a header and a prefix of fixed size.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn create(path: &Path, header: Header, prefix: &[u8]) -> io::Result<BlobsWriter> {
+        let mut file = FileWriter::create(path)?;
+        file.write_all(&header.encode())?;
+        file.write_all(prefix)?;
+        let directory = path.parent().unwrap_or(Path::new("."));
+        Ok(BlobsWriter { file, offsets: Spool::new(directory) })
+    }
+
+    /// Appends a blob.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn push(&mut self, blob: Option<&[u8]>) -> io::Result<()> {
+        let mark = if blob.is_none() { NULL } else { 0 };
+        let offset = self.file.position_bytes() | mark;
+        self.offsets.write_all(&offset.to_le_bytes())?;
+        self.file.write_all(blob.unwrap_or_default())
+    }
+
+    /// Appends many blobs that lie one after another in `bytes`, given their lengths.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn push_all(&mut self, bytes: &[u8], lengths: &[u32]) -> io::Result<()> {
+        let mut offset = self.file.position_bytes();
+        for length in lengths {
+            self.offsets.write_all(&offset.to_le_bytes())?;
+            offset += u64::from(*length);
+        }
+        self.file.write_all(bytes)
+    }
+
+    /// Ends the table.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn finish(mut self) -> io::Result<Written> {
+        self.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
+        self.offsets.move_to(&mut self.file)?;
+        self.file.finish()
+    }
+}
+
+/// Bytes that wait beside a file under way until their place in it comes: few in memory, more in an
+/// unnamed file. Most are few, and file systems make each file the dearer the more were just removed.
+pub struct Spool {
+    directory: PathBuf,
+    file: BufWriter<SpooledTempFile>,
+}
+
+/// Bytes that waited, to be read from their beginning.
+pub type Spooled = SpooledTempFile;
+
+impl Spool {
+    /// Nothing, to be kept in `directory` where it becomes much.
+    pub fn new(directory: &Path) -> Spool {
+        Spool { directory: directory.to_path_buf(), file: fresh(directory) }
+    }
+
+    /// Appends everything to `out`, and is empty again.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn move_to(&mut self, out: &mut impl Write) -> io::Result<()> {
+        self.file.flush()?;
+        let file = self.file.get_mut();
+        file.rewind()?;
+        io::copy(&mut io::BufReader::with_capacity(1 << 18, &mut *file), out)?;
+        file.set_len(0)?;
+        file.rewind()
+    }
+
+    /// All that was written; it is empty again.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn take(&mut self) -> io::Result<Spooled> {
+        let file = std::mem::replace(&mut self.file, fresh(&self.directory));
+        let mut file = file.into_inner().map_err(|error| error.into_error())?;
+        file.rewind()?;
+        Ok(file)
+    }
+
+    /// All that was written, mapped; it is empty again.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn take_map(&mut self) -> io::Result<Map> {
+        Map::open(&self.take()?.into_file()?)
+    }
+}
+
+fn fresh(directory: &Path) -> BufWriter<SpooledTempFile> {
+    BufWriter::with_capacity(SPOOLED_BYTES, spooled_tempfile_in(SPOOLED_BYTES, directory))
+}
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A file without a name in `directory`: it is gone with its last handle, whatever happens.
+///
+/// # Errors
+///
+/// Where the system refuses.
+pub fn unnamed_file(directory: &Path) -> io::Result<File> {
+    tempfile::tempfile_in(directory)
+}
+
+/// A mapped table of blobs.
+pub struct Blobs {
+    archive: Archive,
+    count: usize,
+    first: u64,
+    offsets_from: usize,
+}
+
+impl Blobs {
+    /// A table of `count` blobs after a prefix.
+    ///
+    /// # Errors
+    ///
+    /// Where the file is too short to hold its offsets.
+    pub fn open(archive: Archive, count: u64, prefix_bytes: usize) -> Result<Blobs, ArchiveError> {
+        let first = (HEADER_BYTES + prefix_bytes) as u64;
+        let length = archive.len() as u64;
+        let offsets_bytes = count.saturating_add(1).saturating_mul(8);
+        let expected = first.saturating_add(offsets_bytes);
+        if length < expected {
+            return Err(ArchiveError::Length { expected, found: length });
+        }
+        // Both fit: they are at most the file's length, which is mapped.
+        let offsets_from = (length - offsets_bytes) as usize;
+        Ok(Blobs { archive, count: count as usize, first, offsets_from })
+    }
+
+    /// The archive beneath.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// How many blobs there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The blob at `index`; `None` where it is null.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such blob, or its bytes or offsets are damaged.
+    #[inline]
+    pub fn get(&self, index: usize) -> Result<Option<&[u8]>, RenderError> {
+        if index >= self.count {
+            return Err(RenderError::Row {
+                table: self.archive.header().kind.file_name(),
+                row: index as u64,
+                rows: self.count as u64,
+            });
+        }
+        let at = self.offsets_from + index * 8;
+        let from = self.archive.u64_at(at)?;
+        if from & NULL != 0 {
+            return Ok(None);
+        }
+        let to = self.archive.u64_at(at + 8)? & !NULL;
+        if from < self.first || from > to || to > self.offsets_from as u64 {
+            return Err(RenderError::Record);
+        }
+        self.archive.bytes(from as usize, to as usize).map(Some)
+    }
+
+    /// The text at `index`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Blobs::get`], and where the bytes are no UTF-8.
+    #[inline]
+    pub fn text(&self, index: usize) -> Result<Option<&str>, RenderError> {
+        let blob = self.get(index)?;
+        blob.map(|bytes| std::str::from_utf8(bytes).map_err(|_| RenderError::Record)).transpose()
+    }
+}

@@ -1,0 +1,537 @@
+//! Verified before trusted: the hash tree over every file of a snapshot.
+//!
+//! A file's root is its plain BLAKE3 hash, which `b3sum` prints. BLAKE3 is a tree, so the chaining
+//! values of aligned subtrees suffice to check any part of a file against that root. Pinakes keeps
+//! those of each *chunk* of 64 KiB (level 0), of each run of 2,048 chunks (level 1, 128 MiB), and
+//! so on until a level has at most 2,048 values. Opening checks that last level against the root;
+//! a chunk is checked, with the levels above it, when it is first touched.
+
+use std::{
+    cell::Cell,
+    io::{self, Read, Write},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use blake3::{
+    Hash, Hasher,
+    hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
+};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::storage::manifest::HASHES;
+
+/// Bytes in a chunk, the unit of verification.
+pub const CHUNK_BYTES: usize = 64 << 10;
+
+/// Values in a run, all of which one value of the next level covers.
+pub const RUN_VALUES: usize = 2_048;
+
+/// Bytes of a chaining value.
+pub const VALUE_BYTES: usize = 32;
+
+thread_local! {
+    static SPENT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// Processor time this thread has used in all.
+pub fn thread_time() -> Duration {
+    let spent = clock_gettime(ClockId::ThreadCPUTime);
+    // Neither is negative.
+    Duration::new(spent.tv_sec.unsigned_abs(), spent.tv_nsec.unsigned_abs() as u32)
+}
+
+/// How much of it went into verifying what was touched for the first time, the reading of it included.
+///
+/// Whoever bounds the work of a question can leave that out: it is done once for all questions, and
+/// the first to come does it.
+pub fn thread_time_verifying() -> Duration {
+    SPENT.get()
+}
+
+/// Bytes that do not have the hash promised for them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{file}` is damaged: chunk {chunk} (bytes {from} to {to}) does not have the hash the manifest \
+     promises; restore the snapshot or rebuild it"
+)]
+pub struct Damage {
+    /// The file, as the manifest names it.
+    pub file: String,
+    /// Which chunk, from 0.
+    pub chunk: u64,
+    /// Its first byte.
+    pub from: u64,
+    /// The byte after its last.
+    pub to: u64,
+}
+
+/// A file that is not what it was when it was opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// Its bytes are gone, so that the system could not give them.
+    #[error(
+        "`{file}` cannot be read at byte {at} any more: it was cut, or its disk fails; restore the \
+         snapshot or rebuild it"
+    )]
+    Unreadable {
+        /// The file, as the manifest names it.
+        file: String,
+        /// The byte.
+        at: u64,
+    },
+    /// It has another size.
+    #[error(
+        "`{file}` has {found} bytes and had {expected} when it was opened; restore the snapshot or \
+         rebuild it"
+    )]
+    Resized {
+        /// The file, as the manifest names it.
+        file: String,
+        /// What it had.
+        expected: u64,
+        /// What it has.
+        found: u64,
+    },
+}
+
+impl Fault {
+    /// The file, as the manifest names it.
+    pub fn file(&self) -> &str {
+        let (Fault::Unreadable { file, .. } | Fault::Resized { file, .. }) = self;
+        file
+    }
+}
+
+/// How many chunks a file has.
+pub fn chunk_count(size_bytes: u64) -> u64 {
+    size_bytes.div_ceil(CHUNK_BYTES as u64)
+}
+
+/// How many values each level above a file of this size has, level 0 first; none for one chunk.
+pub fn level_lengths(size_bytes: u64) -> Vec<u64> {
+    let mut lengths = Vec::new();
+    let mut length = chunk_count(size_bytes);
+    if length <= 1 {
+        return lengths;
+    }
+    lengths.push(length);
+    while length > RUN_VALUES as u64 {
+        length = length.div_ceil(RUN_VALUES as u64);
+        lengths.push(length);
+    }
+    lengths
+}
+
+/// How many bytes the levels above a file of this size take.
+pub fn levels_bytes(size_bytes: u64) -> u64 {
+    level_lengths(size_bytes).iter().sum::<u64>() * VALUE_BYTES as u64
+}
+
+/// The chaining value of one chunk, which is not the whole file.
+pub fn chunk_value(index: u64, bytes: &[u8]) -> ChainingValue {
+    Hasher::new().set_input_offset(index * CHUNK_BYTES as u64).update(bytes).finalize_non_root()
+}
+
+/// The value that covers a run of values. A run of one is that value itself.
+pub fn run_value(values: &[ChainingValue]) -> ChainingValue {
+    match values {
+        [value] => *value,
+        _ => {
+            let (left, right) = values.split_at(left_length(values.len()));
+            merge_subtrees_non_root(&run_value(left), &run_value(right), Mode::Hash)
+        }
+    }
+}
+
+/// The root over at least two values.
+pub fn root(values: &[ChainingValue]) -> Hash {
+    let (left, right) = values.split_at(left_length(values.len()));
+    merge_subtrees_root(&run_value(left), &run_value(right), Mode::Hash)
+}
+
+/// BLAKE3's left subtree: the largest power of two that leaves something for the right.
+fn left_length(length: usize) -> usize {
+    length.next_power_of_two() / 2
+}
+
+/// Hashes a file as it is written, chunk by chunk.
+#[derive(Default)]
+pub struct TreeWriter {
+    /// Level 0 of the run under way.
+    run: Vec<ChainingValue>,
+    /// Level 1: 2,048 times smaller than level 0 and held whole, 256 KiB for a file of 1 TiB.
+    runs: Vec<ChainingValue>,
+    chunks: u64,
+}
+
+impl TreeWriter {
+    /// Takes the next chunk, full unless it is the last, and returns its level-0 value.
+    pub fn chunk(&mut self, bytes: &[u8]) -> ChainingValue {
+        let value = chunk_value(self.chunks, bytes);
+        self.chunks += 1;
+        if self.run.len() == RUN_VALUES {
+            self.close_run();
+        }
+        self.run.push(value);
+        value
+    }
+
+    fn close_run(&mut self) {
+        self.runs.push(run_value(&self.run));
+        self.run.clear();
+    }
+
+    /// The root, and the levels above 0 in order. `last` is the last chunk, which is the whole
+    /// file where there is no other.
+    pub fn finish(mut self, last: &[u8]) -> (Hash, Vec<Vec<ChainingValue>>) {
+        if self.chunks <= 1 {
+            return (blake3::hash(last), Vec::new());
+        }
+        if self.runs.is_empty() {
+            return (root(&self.run), Vec::new());
+        }
+        self.close_run();
+        let mut above = vec![self.runs];
+        while let Some(top) = above.last().filter(|top| top.len() > RUN_VALUES) {
+            let next = top.chunks(RUN_VALUES).map(run_value).collect();
+            above.push(next);
+        }
+        let top = above.last().map(Vec::as_slice).unwrap_or_default();
+        (root(top), above)
+    }
+}
+
+/// The levels above the chunks of a file held in memory, as they are stored.
+pub fn levels_of(bytes: &[u8]) -> Vec<u8> {
+    let mut levels = Vec::new();
+    let read = read_levels(bytes, &mut levels);
+    read.expect("bytes in memory are read, and written, whole");
+    levels
+}
+
+/// Reads a file to its end; its root and size. Appends the levels above its chunks, as they are stored,
+/// to `levels`.
+///
+/// # Errors
+///
+/// Where it cannot be read, or they cannot be written.
+pub fn read_levels(mut from: impl Read, mut levels: impl Write) -> io::Result<(Hash, u64)> {
+    let mut writer = TreeWriter::default();
+    let (mut chunk, mut next) = (Vec::new(), Vec::new());
+    let mut read = |room: &mut Vec<u8>| {
+        room.clear();
+        from.by_ref().take(CHUNK_BYTES as u64).read_to_end(room)
+    };
+    let mut size_bytes = read(&mut chunk)? as u64;
+    loop {
+        let more = read(&mut next)? as u64;
+        // An only chunk has no value: the root is its hash.
+        if more > 0 || size_bytes > CHUNK_BYTES as u64 {
+            levels.write_all(&writer.chunk(&chunk))?;
+        }
+        if more == 0 {
+            break;
+        }
+        size_bytes += more;
+        std::mem::swap(&mut chunk, &mut next);
+    }
+    let (root, above) = writer.finish(&chunk);
+    for value in above.into_iter().flatten() {
+        levels.write_all(&value)?;
+    }
+    Ok((root, size_bytes))
+}
+
+/// What has been verified of one file: a bit for each value of each level, set once and cleared
+/// only where the file may have changed.
+pub struct Verifier {
+    file: String,
+    size_bytes: u64,
+    root: Hash,
+    /// For each level, the first of its values in the hashes and how many there are.
+    levels: Vec<(usize, u64)>,
+    /// For each level, a bit a value; level 0 has the chunks'. One more stands for the root: a value's
+    /// bit says that the run below it is verified.
+    verified: Vec<Box<[AtomicU64]>>,
+}
+
+impl Verifier {
+    /// A verifier for `file`, whose levels begin at `levels_from` in the snapshot's hashes.
+    pub fn new(file: String, size_bytes: u64, root: Hash, levels_from: usize) -> Verifier {
+        let mut from = levels_from;
+        let mut levels = Vec::new();
+        for length in level_lengths(size_bytes) {
+            levels.push((from, length));
+            // A level is shorter than the file it belongs to, which fits the address space.
+            from += length as usize * VALUE_BYTES;
+        }
+        let bits = |length: u64| (0..length.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let verified = levels.iter().map(|(_, length)| bits(*length)).chain([bits(1)]).collect();
+        Verifier { file, size_bytes, root, levels, verified }
+    }
+
+    /// A verifier for a file that this process wrote itself: nothing of it is checked.
+    pub fn trusting(file: String, size_bytes: u64) -> Verifier {
+        let words = chunk_count(size_bytes).max(1).div_ceil(64);
+        let verified = vec![(0..words).map(|_| AtomicU64::new(u64::MAX)).collect()];
+        Verifier { file, size_bytes, root: Hash::from_bytes([0; 32]), levels: Vec::new(), verified }
+    }
+
+    /// The bytes of a file, every chunk of which has been checked.
+    ///
+    /// Cost: a bit test a chunk; a hash of 64 KiB for each chunk not yet checked.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`] where a chunk, or a value above it, does not have its hash.
+    #[inline]
+    pub fn check<'m>(
+        &self,
+        map: &'m [u8],
+        hashes: &[u8],
+        from: usize,
+        to: usize,
+    ) -> Result<&'m [u8], Damage> {
+        let bytes = &map[from..to];
+        if from < to {
+            for chunk in from / CHUNK_BYTES..=(to - 1) / CHUNK_BYTES {
+                if !self.is_verified(0, chunk) {
+                    self.verify(map, hashes, chunk)?;
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The file, as the manifest names it.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// How many chunks the file has, and how many of them are verified.
+    ///
+    /// Cost: a look at each 64 of them.
+    pub fn progress(&self) -> (u64, u64) {
+        let words = self.verified[0].iter();
+        let verified: u64 =
+            words.map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum();
+        let chunks = chunk_count(self.size_bytes);
+        (chunks, verified.min(chunks))
+    }
+
+    /// Has every chunk, and every value above it, verified again when it is next touched.
+    pub fn forget(&self) {
+        for word in self.verified.iter().flat_map(|level| level.iter()) {
+            word.store(0, Ordering::Release);
+        }
+    }
+
+    fn is_verified(&self, level: usize, index: usize) -> bool {
+        let word = self.verified[level][index / 64].load(Ordering::Acquire);
+        word & (1 << (index % 64)) != 0
+    }
+
+    fn set_verified(&self, level: usize, index: usize) {
+        self.verified[level][index / 64].fetch_or(1 << (index % 64), Ordering::Release);
+    }
+
+    #[cold]
+    fn verify(&self, map: &[u8], hashes: &[u8], chunk: usize) -> Result<(), Damage> {
+        let begun = thread_time();
+        let verified = self.verify_chunk(map, hashes, chunk);
+        SPENT.set(SPENT.get() + thread_time().saturating_sub(begun));
+        verified
+    }
+
+    fn verify_chunk(&self, map: &[u8], hashes: &[u8], chunk: usize) -> Result<(), Damage> {
+        let from = chunk * CHUNK_BYTES;
+        self.check_chunk(hashes, chunk, &map[from..map.len().min(from + CHUNK_BYTES)])
+    }
+
+    /// Checks one chunk that lies elsewhere than in a map of its file, and notes that it was right.
+    ///
+    /// Cost: a hash of it, and of the levels above it that were not yet checked.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`] where it, or a value above it, does not have its hash.
+    pub fn check_chunk(&self, hashes: &[u8], chunk: usize, bytes: &[u8]) -> Result<(), Damage> {
+        let holds = if self.levels.is_empty() {
+            blake3::hash(bytes) == self.root
+        } else {
+            self.verify_value(hashes, 0, chunk)?;
+            self.value(hashes, 0, chunk) == Some(chunk_value(chunk as u64, bytes))
+        };
+        if !holds {
+            return Err(self.damage(chunk as u64));
+        }
+        self.set_verified(0, chunk);
+        Ok(())
+    }
+
+    /// Whether a chunk was checked, and right.
+    pub fn is_chunk_verified(&self, chunk: usize) -> bool {
+        self.is_verified(0, chunk)
+    }
+
+    /// What the levels promise of a chunk, not yet checked themselves: its value, or the root where the
+    /// file has no other chunk. `None` beyond the end.
+    pub fn promised(&self, hashes: &[u8], chunk: usize) -> Option<ChainingValue> {
+        match self.levels.first() {
+            Some((_, length)) if chunk as u64 >= *length => None,
+            Some(_) => self.value(hashes, 0, chunk),
+            None => (chunk == 0).then(|| *self.root.as_bytes()),
+        }
+    }
+
+    /// Checks that a value of a level is the one the root promises.
+    fn verify_value(&self, hashes: &[u8], level: usize, index: usize) -> Result<(), Damage> {
+        let run = index / RUN_VALUES;
+        let is_top = level + 1 == self.levels.len();
+        // A parent is checked with its run, so its bit stands for all the values below it. The top
+        // level is one run, below the root.
+        if self.is_verified(level + 1, run) {
+            return Ok(());
+        }
+        if !is_top {
+            self.verify_value(hashes, level + 1, run)?;
+        }
+        let length = self.levels[level].1 as usize;
+        let from = run * RUN_VALUES;
+        let values: Option<Vec<ChainingValue>> = (from..length.min(from + RUN_VALUES))
+            .map(|index| self.value(hashes, level, index))
+            .collect();
+        let holds = match values {
+            None => false,
+            Some(values) if is_top => values.len() > 1 && root(&values) == self.root,
+            Some(values) => self.value(hashes, level + 1, run) == Some(run_value(&values)),
+        };
+        if !holds {
+            // The values are at fault, not the bytes they stand for.
+            let from = self.levels[level].0 + from * VALUE_BYTES;
+            let to = self.levels[level].0 + length.min(run * RUN_VALUES + RUN_VALUES) * VALUE_BYTES;
+            let (from, to) = (from as u64, to as u64);
+            let file = HASHES.to_owned();
+            return Err(Damage { file, chunk: from / CHUNK_BYTES as u64, from, to });
+        }
+        self.set_verified(level + 1, run);
+        Ok(())
+    }
+
+    /// Checks the last level against the root.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`] where they do not agree.
+    pub fn verify_top(&self, hashes: &[u8]) -> Result<(), Damage> {
+        match self.levels.len() {
+            0 => Ok(()),
+            levels => self.verify_value(hashes, levels - 1, 0),
+        }
+    }
+
+    fn value(&self, hashes: &[u8], level: usize, index: usize) -> Option<ChainingValue> {
+        let from = self.levels[level].0 + index * VALUE_BYTES;
+        hashes.get(from..from + VALUE_BYTES)?.try_into().ok()
+    }
+
+    fn damage(&self, chunk: u64) -> Damage {
+        let from = chunk * CHUNK_BYTES as u64;
+        let to = self.size_bytes.min(from + CHUNK_BYTES as u64);
+        Damage { file: self.file.clone(), chunk, from, to }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// The root and the stored levels of `bytes`.
+    fn tree(bytes: &[u8]) -> (Hash, Vec<u8>) {
+        let mut writer = TreeWriter::default();
+        let mut stored = Vec::new();
+        let mut last: &[u8] = &[];
+        for chunk in bytes.chunks(CHUNK_BYTES) {
+            stored.extend_from_slice(&writer.chunk(chunk));
+            last = chunk;
+        }
+        let (root, above) = writer.finish(last);
+        if bytes.len() <= CHUNK_BYTES {
+            stored.clear();
+        }
+        stored.extend(above.iter().flatten().flatten());
+        (root, stored)
+    }
+
+    #[test]
+    fn the_root_is_the_plain_hash_of_the_file_at_every_shape_of_tree() {
+        let run = RUN_VALUES * CHUNK_BYTES;
+        let bytes: Vec<u8> = (0..run + CHUNK_BYTES + 7).map(|at| (at / 1_000) as u8).collect();
+        for length in [0, 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES, run, bytes.len()] {
+            let (root, stored) = tree(&bytes[..length]);
+            assert_eq!(root, blake3::hash(&bytes[..length]), "{length}");
+            assert_eq!(stored.len() as u64, levels_bytes(length as u64));
+            let verifier = Verifier::new("f".into(), length as u64, root, 0);
+            verifier.verify_top(&stored).unwrap();
+            verifier.check(&bytes[..length], &stored, 0, length).unwrap();
+        }
+    }
+
+    #[test]
+    fn only_what_is_verified_for_the_first_time_takes_time_of_verifying() {
+        let bytes: Vec<u8> = (0..9 * CHUNK_BYTES).map(|at| at as u8).collect();
+        let (root, stored) = tree(&bytes);
+        let verifier = Verifier::new("f".into(), bytes.len() as u64, root, 0);
+        let spent = || {
+            let before = thread_time_verifying();
+            verifier.check(&bytes, &stored, 0, 5 * CHUNK_BYTES).unwrap();
+            thread_time_verifying() - before
+        };
+        assert!(spent() > Duration::ZERO);
+        assert_eq!(spent(), Duration::ZERO);
+        // The values of a level are held against the root once, not with every chunk below it.
+        let torn = vec![0; stored.len()];
+        let mut levels = stored.clone();
+        levels[5 * VALUE_BYTES..].copy_from_slice(&torn[5 * VALUE_BYTES..]);
+        verifier.verify_top(&levels).unwrap();
+        assert!(verifier.check(&bytes, &levels, 5 * CHUNK_BYTES, bytes.len()).is_err());
+    }
+
+    #[test]
+    fn what_is_forgotten_is_verified_again() {
+        let mut bytes: Vec<u8> = (0..3 * CHUNK_BYTES + 9).map(|at| at as u8).collect();
+        let (root, stored) = tree(&bytes);
+        let verifier = Verifier::new("f".into(), bytes.len() as u64, root, 0);
+        assert_eq!(verifier.progress(), (4, 0));
+        verifier.check(&bytes, &stored, CHUNK_BYTES, 3 * CHUNK_BYTES).unwrap();
+        assert_eq!(verifier.progress(), (4, 2));
+        bytes[CHUNK_BYTES] ^= 1;
+        verifier.check(&bytes, &stored, CHUNK_BYTES, CHUNK_BYTES + 1).unwrap();
+        verifier.forget();
+        assert_eq!(verifier.progress(), (4, 0));
+        let error = verifier.check(&bytes, &stored, CHUNK_BYTES, CHUNK_BYTES + 1).unwrap_err();
+        assert_eq!((error.file.as_str(), error.chunk), ("f", 1));
+        assert!(verifier.check(&bytes, &vec![0; stored.len()], 0, 1).is_err(), "its values too");
+    }
+
+    #[test]
+    fn a_flip_in_a_chunk_or_in_a_value_is_found_when_the_chunk_is_touched() {
+        let bytes: Vec<u8> = (0..3 * CHUNK_BYTES + 9).map(|at| at as u8).collect();
+        let (root, stored) = tree(&bytes);
+        let fresh = || Verifier::new("f".into(), bytes.len() as u64, root, 0);
+        for at in (0..bytes.len()).step_by(997) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            let error = fresh().check(&damaged, &stored, at, at + 1).unwrap_err();
+            assert_eq!(error.chunk as usize, at / CHUNK_BYTES);
+        }
+        for at in 0..stored.len() {
+            let mut damaged = stored.clone();
+            damaged[at] ^= 1;
+            assert!(fresh().check(&bytes, &damaged, 0, 1).is_err());
+            assert!(fresh().verify_top(&damaged).is_err());
+        }
+    }
+}

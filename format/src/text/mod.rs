@@ -1,0 +1,5 @@
+//! `text`.
+
+pub mod fold;
+pub mod json;
+pub mod time;

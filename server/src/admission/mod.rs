@@ -1,0 +1,5 @@
+//! `admission`.
+
+pub(crate) mod concurrency;
+pub(crate) mod gate;
+pub(crate) mod limits;

@@ -1,0 +1,427 @@
+//! What answers each route: a checked request in, a reply out.
+
+use std::{
+    mem,
+    net::IpAddr,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use chrono::Utc;
+use http::StatusCode;
+use pinakes_format::autocomplete;
+use pinakes_format::autocomplete::{Candidates, ENTITIES};
+use pinakes_format::entity::{CATALOG, Entity, Facts, Spelling};
+use pinakes_format::json::render::{Page, RenderError, Shape};
+use pinakes_format::query::{AnswerError, Deadline, Query};
+use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_format::text::fold::fold;
+use pinakes_format::text::json;
+use serde::Serialize;
+
+use crate::admission::gate::Admission;
+use crate::admission::limits::{Left, Standing};
+use crate::api::autocomplete_query::Refused;
+use crate::api::routes::Request;
+use crate::api::{autocomplete_query, list_query};
+use crate::http::buffer_pool::Room;
+use crate::http::parameters::Detail;
+use crate::http::path::{decode, echo};
+use crate::http::reply::Reply;
+use crate::ops::metrics::tally::{OVERLOADS, Overload};
+use crate::snapshots::health::Trouble;
+use crate::snapshots::library::Served;
+
+/// Room made for a record before it is rendered; most fit.
+const RECORD_BYTES: usize = 8 << 10;
+/// Room made for a page of a list.
+const LIST_BYTES: usize = 256 << 10;
+
+/// Room made for ten candidates.
+const CANDIDATES_BYTES: usize = 4 << 10;
+
+/// Where else to go from `/`, beside the lists.
+const BESIDE: [(&str, &str); 5] = [
+    ("autocomplete", "/autocomplete?query="),
+    ("graphql", "/graphql/schema"),
+    ("rate-limit", "/rate-limit"),
+    ("openapi", "/openapi.json"),
+    ("docs", "/docs"),
+];
+
+/// Why there is nothing to complete.
+pub const MISSING: &str = "Query parameter 'query' is required";
+/// Why an identifier of the interface leads nowhere.
+pub const UNPREFIXED: &str = "Only HX_ prefixed IDs are allowed";
+
+/// A reply, or that the snapshot is damaged.
+pub(crate) type Answer = Result<Reply, RenderError>;
+
+fn json_reply(value: &serde_json::Value) -> Reply {
+    Reply::Json { body: Bytes::from(value.to_string()), lasts: false }
+}
+
+/// What the service is, which snapshot it answers from (and, of a part, what was chosen), and where to go.
+pub fn index(served: &Served, data_licence: Option<&str>) -> Reply {
+    let snapshot = &served.snapshot;
+    let manifest = snapshot.manifest();
+    let counts: serde_json::Map<String, serde_json::Value> = CATALOG
+        .iter()
+        .map(|facts| (facts.plural.to_owned(), snapshot.shown(facts.entity).into()))
+        .collect();
+    let lists = CATALOG.iter().map(|facts| (facts.plural, format!("/{}", facts.route)));
+    let links: serde_json::Map<String, serde_json::Value> = lists
+        .chain(BESIDE.map(|(name, path)| (name, path.to_owned())))
+        .map(|(name, path)| (name.to_owned(), path.into()))
+        .collect();
+    let mut index = serde_json::json!({
+        "service": "pinakes",
+        "version": env!("CARGO_PKG_VERSION"),
+        "snapshot_id": manifest.id,
+        "newest_updated_date": manifest.source.newest_updated_date,
+        "data_licence": served.freshness.licence(data_licence),
+        "counts": counts,
+        "links": links,
+    });
+    if let Some(selection) = &manifest.selection {
+        index["selection"] = serde_json::json!(selection.filters);
+    }
+    // How many, and no more: whoever reads a list of names has found what was to be withheld.
+    let suppressed =
+        manifest.suppressed.values().sum::<u64>() + snapshot.suppressed().records() as u64;
+    if suppressed > 0 {
+        index["suppressed"] = suppressed.into();
+    }
+    json_reply(&index)
+}
+
+/// The process lives, what it answers from, and what is not as it should be: the gravest as its status.
+pub fn health(served: &Served, data_licence: Option<&str>) -> Reply {
+    let manifest = served.snapshot.manifest();
+    let now = Utc::now();
+    let troubles: Vec<&str> = served.troubles(now).into_iter().map(Trouble::name).collect();
+    let mut health = serde_json::json!({
+        "status": troubles.first().unwrap_or(&"ok"),
+        "troubles": troubles,
+        "snapshot_id": manifest.id,
+        "newest_updated_date": manifest.source.newest_updated_date,
+        "data_licence": served.freshness.licence(data_licence),
+    });
+    if let Some(expired) = served.freshness.expired(now) {
+        health["expired"] = expired.into();
+    }
+    json_reply(&health)
+}
+
+/// There is a snapshot to answer from.
+pub fn ready(snapshot: &Snapshot) -> Reply {
+    json_reply(&serde_json::json!({ "status": "ready", "snapshot_id": snapshot.manifest().id }))
+}
+
+/// How the caller stands with the limits; nulls where none is for it.
+pub fn rate_limit(admission: &Admission) -> Reply {
+    let status = RateLimit {
+        ip: admission.client,
+        minute_rate_limit: admission.standing.map(|standing| standing.minute.into()),
+        daily_quota: admission.standing.map(|Standing { daily: [list, search], .. }| DailyQuota {
+            list_filter: list.into(),
+            search: search.into(),
+        }),
+    };
+    // Texts and numbers alone: this is always JSON.
+    let body = serde_json::to_vec(&status).unwrap_or_default();
+    Reply::Json { body: Bytes::from(body), lasts: false }
+}
+
+/// The rate-limit status record.
+#[derive(Serialize)]
+struct RateLimit {
+    ip: IpAddr,
+    minute_rate_limit: Option<Quota>,
+    daily_quota: Option<DailyQuota>,
+}
+
+#[derive(Serialize)]
+struct DailyQuota {
+    list_filter: Quota,
+    search: Quota,
+}
+
+#[derive(Serialize)]
+struct Quota {
+    limit: u32,
+    remaining: u32,
+    reset_seconds: u64,
+}
+
+impl From<Left> for Quota {
+    fn from(left: Left) -> Quota {
+        Quota { limit: left.limit, remaining: left.remaining, reset_seconds: left.reset_seconds() }
+    }
+}
+
+/// A page of a list.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Duration) -> Answer {
+    let query = match unheld(list_query::parse(facts.entity, request.query), request, served) {
+        Ok(query) => query,
+        Err(reply) => return Ok(reply),
+    };
+    let snapshot = &served.snapshot;
+    let begun = Instant::now();
+    let answer = match query.answer(snapshot, Deadline::at(begun + timeout)) {
+        Ok(answer) => answer,
+        Err(error) => return unanswered(error, request, timeout),
+    };
+    let micros = begun.elapsed().as_micros() as u64;
+    // Escaped: a filter's text is its client's.
+    tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
+    render_list(&query, answer.count, &answer.rows, snapshot)
+}
+
+/// The question of a list, or the reply where it is wrong or the client holds its answer.
+pub(crate) fn unheld(
+    read: Result<Query, Vec<Detail>>,
+    request: &Request<'_>,
+    served: &Served,
+) -> Result<Query, Reply> {
+    let query = read.map_err(Reply::BadQuery)?;
+    match served.stamp().current(request.headers) {
+        Some(coding) => Err(Reply::NotModified(coding)),
+        None => Ok(query),
+    }
+}
+
+/// The reply to a question without an answer.
+pub(crate) fn unanswered(error: AnswerError, request: &Request<'_>, timeout: Duration) -> Answer {
+    match error {
+        AnswerError::Damaged(error) => Err(error),
+        AnswerError::Deadline => {
+            OVERLOADS.count(Overload::Deadline);
+            tracing::warn!(
+                path = ?request.path,
+                query = ?request.query,
+                seconds = timeout.as_secs_f64(),
+                "a question took longer than it may; answering 503"
+            );
+            Ok(Reply::unavailable())
+        }
+    }
+}
+
+/// The entities whose names may be completed by themselves.
+pub fn completed() -> impl Iterator<Item = &'static Facts> {
+    CATALOG.iter().filter(|facts| facts.letter.is_some())
+}
+
+/// What a text that is being typed may mean; `None` where finding it might take a while, and must not.
+///
+/// One word is a look-up. Several are met as the expressions of a filter are.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub fn autocomplete(
+    entity_type: Option<&str>,
+    request: &Request<'_>,
+    served: &Served,
+    timeout: Duration,
+    may_wait: bool,
+) -> Result<Option<Reply>, RenderError> {
+    let (entities, text) = match asked(entity_type, request.query) {
+        Ok(asked) => asked,
+        Err(reply) => return Ok(Some(reply)),
+    };
+    if let Some(coding) = served.stamp().current(request.headers) {
+        return Ok(Some(Reply::NotModified(coding)));
+    }
+    if !may_wait && fold(&text).contains(' ') {
+        return Ok(None);
+    }
+    let begun = Instant::now();
+    let deadline = Deadline::at(begun + timeout);
+    match autocomplete::autocomplete(&served.snapshot, &entities, &text, deadline) {
+        Ok(found) => {
+            let micros = begun.elapsed().as_micros() as u64;
+            tracing::debug!(micros, count = found.count, "completed");
+            render_candidates(&found, &served.snapshot).map(Some)
+        }
+        Err(error) => unanswered(error, request, timeout).map(Some),
+    }
+}
+
+/// The entities whose names may be completed, or the one whose list has this name.
+///
+/// # Errors
+///
+/// Where none that may has.
+pub fn entities_completed(name: Option<&str>) -> Result<Vec<Entity>, Detail> {
+    let Some(name) = name else { return Ok(ENTITIES.to_vec()) };
+    let facts = completed().find(|facts| facts.route == name).ok_or_else(|| {
+        let known: Vec<&str> = completed().map(|facts| facts.route).collect();
+        Detail::new("entity_type", name, format!("must be one of {}", known.join(", ")))
+    })?;
+    Ok(vec![facts.entity])
+}
+
+/// The entities and the text an autocomplete asks for, or the reply that says why it asks for none.
+fn asked(entity_type: Option<&str>, query: &str) -> Result<(Vec<Entity>, String), Reply> {
+    let name = entity_type.map(|raw| decode(raw).unwrap_or_default());
+    let entities = entities_completed(name.as_deref()).map_err(|detail| {
+        let value = entity_type.map(echo).unwrap_or_default();
+        Reply::BadQuery(vec![Detail::new(&detail.parameter, &value, detail.reason)])
+    })?;
+    let text = autocomplete_query::parse(query).map_err(|refused| match refused {
+        Refused::Missing => Reply::error(StatusCode::BAD_REQUEST, MISSING),
+        Refused::Wrong(details) => Reply::BadQuery(details),
+    })?;
+    Ok((entities, text))
+}
+
+fn render_candidates(found: &Candidates, snapshot: &Snapshot) -> Answer {
+    let mut body = Vec::with_capacity(CANDIDATES_BYTES);
+    body.extend_from_slice(b"{\"meta\":{\"count\":");
+    json::unsigned(&mut body, found.count);
+    body.extend_from_slice(b"},\"results\":[");
+    for (at, candidate) in found.best.iter().enumerate() {
+        if at > 0 {
+            body.push(b',');
+        }
+        autocomplete::render(snapshot, candidate.entity, candidate.row, &mut body)?;
+    }
+    body.extend_from_slice(b"]}");
+    Ok(Reply::Json { body: Bytes::from(body), lasts: true })
+}
+
+fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> Answer {
+    let mut opening = b"{\"meta\":{\"count\":".to_vec();
+    json::unsigned(&mut opening, count);
+    opening.extend_from_slice(b",\"page\":");
+    json::unsigned(&mut opening, u64::from(query.page.get()));
+    opening.extend_from_slice(b",\"per_page\":");
+    json::unsigned(&mut opening, u64::from(query.per_page));
+    opening.extend_from_slice(b"},\"results\":[");
+    let body = render_rows(&CURRENT, (query.entity, rows), snapshot, [&opening, b"]}"])?;
+    Ok(Reply::Json { body, lasts: true })
+}
+
+/// The records in some rows, with a comma between two, after an opening text and before a closing one.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub(crate) fn render_rows(
+    variant: &Variant,
+    (entity, rows): (Entity, &[u32]),
+    snapshot: &Snapshot,
+    [opening, closing]: [&[u8]; 2],
+) -> Result<Bytes, RenderError> {
+    let mut room = Room::of(LIST_BYTES);
+    let mut page = Page::new(snapshot, Shape::List);
+    page.out = mem::take(room.bytes());
+    page.out.extend_from_slice(opening);
+    for (at, row) in rows.iter().enumerate() {
+        if at > 0 {
+            page.out.push(b',');
+        }
+        (variant.render)(snapshot, entity, *row, &mut page)?;
+    }
+    page.out.extend_from_slice(closing);
+    *room.bytes() = page.out;
+    // Copied: it has grown by doubling, and all of it would be held until the client has read.
+    Ok(Room::copy(room.as_ref()).into_bytes())
+}
+
+/// How a variant of the interface addresses records, and how it shows one.
+pub struct Variant {
+    /// What stands before its routes.
+    pub root: &'static str,
+    /// How it writes identifiers.
+    pub spelling: Spelling,
+    /// Renders a record.
+    pub render: RenderRow,
+}
+
+/// Renders the record of an entity in a row.
+pub type RenderRow =
+    for<'s> fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Result<(), RenderError>;
+
+/// The interface.
+pub const CURRENT: Variant =
+    Variant { root: "", spelling: Spelling::CURRENT, render: Snapshot::render };
+
+/// One record by its identifier.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub fn record(
+    variant: &Variant,
+    facts: &Facts,
+    raw_id: &str,
+    request: &Request<'_>,
+    served: &Served,
+) -> Answer {
+    let snapshot = &served.snapshot;
+    let decoded = decode(raw_id);
+    let id_text = decoded.as_deref().unwrap_or(raw_id);
+    let prefix = variant.spelling.prefix(facts.entity);
+    if !id_text.starts_with(prefix) {
+        let message = format!("Only {prefix} prefixed IDs are allowed");
+        return Ok(Reply::error(StatusCode::BAD_REQUEST, message));
+    }
+    let found = match variant.spelling.parse(facts.entity, id_text) {
+        Some(id) => end_of_chain(snapshot, facts.entity, id)?,
+        None => Found::Absent,
+    };
+    match found {
+        Found::Absent => {
+            let message = format!("{} with ID {} not found", facts.word, echo(raw_id));
+            Ok(Reply::error(StatusCode::NOT_FOUND, message))
+        }
+        Found::Merged(into) => Ok(moved(variant, facts, raw_id, into, request)),
+        Found::Row(row) => {
+            if let Some(coding) = served.stamp().current(request.headers) {
+                return Ok(Reply::NotModified(coding));
+            }
+            let mut page = Page::new(snapshot, Shape::Single);
+            page.out.reserve(RECORD_BYTES);
+            (variant.render)(snapshot, facts.entity, row, &mut page)?;
+            Ok(Reply::Json { body: Bytes::from(page.out), lasts: true })
+        }
+    }
+}
+
+/// Where an identifier leads; nowhere where it was merged into one that no record has.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Found, RenderError> {
+    let found = snapshot.find(entity, id)?;
+    let Found::Merged(into) = found else { return Ok(found) };
+    let is_record = matches!(snapshot.find(entity, into)?, Found::Row(_));
+    Ok(if is_record { found } else { Found::Absent })
+}
+
+/// The record lives under another id now.
+fn moved(
+    variant: &Variant,
+    facts: &Facts,
+    raw_id: &str,
+    into: u64,
+    request: &Request<'_>,
+) -> Reply {
+    let mut id = Vec::new();
+    variant.spelling.write(facts.entity, into, &mut id);
+    let id = String::from_utf8_lossy(&id);
+    let query =
+        if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
+    Reply::Moved {
+        location: format!("{}/{}/{id}{query}", variant.root, facts.route),
+        message: format!("{} with ID {} was merged into {id}", facts.word, echo(raw_id)),
+    }
+}

@@ -1,0 +1,218 @@
+//! The older variant of topics and domains, under `/legacy`: bare arrays, totals in headers.
+//!
+//! It asks the same [`Query`] as any list. What is called otherwise there is in
+//! [`pinakes_format::json::legacy`]; how its parameters are read is [`DIALECT`].
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use pinakes_format::entity::{Entity, Spelling};
+use pinakes_format::json::legacy;
+use pinakes_format::json::legacy::Older;
+use pinakes_format::query::{Deadline, Groups, Query, Refusal};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::text::json;
+
+use crate::api::handlers::{Answer, Variant, render_rows, unanswered, unheld};
+use crate::api::list_query;
+use crate::api::list_query::{Dialect, Parameter};
+use crate::api::routes::Request;
+use crate::http::buffer_pool::Room;
+use crate::http::parameters::pairs;
+use crate::http::reply::Reply;
+use crate::snapshots::library::Served;
+
+/// How the older variant addresses and shows records.
+pub const VARIANT: Variant =
+    Variant { root: "/legacy", spelling: Spelling::OLDER, render: legacy::render };
+
+/// How its lists are asked.
+pub const DIALECT: Dialect = Dialect {
+    parameters: &[
+        ("page", Parameter::Page),
+        ("per_page", Parameter::PerPage),
+        ("per-page", Parameter::PerPage),
+        ("filter", Parameter::Filter),
+        ("sort", Parameter::Sort),
+        ("group_by", Parameter::GroupBy),
+    ],
+    per_page: parse_per_page,
+    sort: parse_sort,
+    elsewhere: &[("search", "use `filter=name.search:…`"), ("q", "use `filter=name.search:…`")],
+};
+
+/// The largest page.
+pub const PAGE_ROWS_MAX: u32 = 200;
+/// What a sort is called, and what it is.
+pub const SORTS: [(&str, &str); 2] = [("1", "outputs:asc"), ("-1", "outputs:desc")];
+/// What stands in a link in place of itself: all that no URI holds.
+const UNLINKED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// A page of a list, or its groups.
+///
+/// # Errors
+///
+/// Where the snapshot is damaged.
+pub fn list(older: &Older, request: &Request<'_>, served: &Served, timeout: Duration) -> Answer {
+    let read = list_query::read(Query::older(older), &DIALECT, pairs(request.query));
+    let query = match unheld(read, request, served) {
+        Ok(query) => query,
+        Err(reply) => return Ok(reply),
+    };
+    let snapshot = &served.snapshot;
+    let begun = Instant::now();
+    let deadline = Deadline::at(begun + timeout);
+    if let Some(grouping) = query.grouping {
+        return match query.groups(grouping, snapshot, deadline) {
+            Ok(groups) => {
+                let micros = begun.elapsed().as_micros() as u64;
+                tracing::debug!(micros, groups = groups.total, "groups counted");
+                render_groups(grouping.entity, &groups, snapshot)
+            }
+            Err(error) => unanswered(error, request, timeout),
+        };
+    }
+    match query.answer(snapshot, deadline) {
+        Ok(answer) => {
+            let micros = begun.elapsed().as_micros() as u64;
+            tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
+            let links = links(older.route, request.query, &query, answer.count);
+            let rows = (query.entity, &answer.rows[..]);
+            let body = render_rows(&VARIANT, rows, snapshot, [b"[", b"]"])?;
+            Ok(counted(body, answer.count, links))
+        }
+        Err(error) => unanswered(error, request, timeout),
+    }
+}
+
+fn counted(body: Bytes, total: u64, links: String) -> Reply {
+    let array = Reply::Json { body, lasts: true };
+    Reply::Counted { array: Box::new(array), total, links }
+}
+
+/// Groups, which are all on one page; their total says how many there were.
+fn render_groups(entity: Entity, groups: &Groups, snapshot: &Snapshot) -> Answer {
+    let mut out = vec![b'['];
+    for (at, group) in groups.largest.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"key\":");
+        legacy::write_id(entity, group.id, &mut out);
+        out.extend_from_slice(b",\"key_display_name\":");
+        match snapshot.row_name(entity, group.row)? {
+            Some(name) => json::string(&mut out, name),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.extend_from_slice(b",\"count\":");
+        json::unsigned(&mut out, group.count);
+        out.push(b'}');
+    }
+    out.push(b']');
+    Ok(counted(Room::copy(&out).into_bytes(), groups.total, String::new()))
+}
+
+/// `Link` to the pages before and after; from beyond the end, back to the last.
+fn links(route: &str, raw: &str, query: &Query, count: u64) -> String {
+    let page = u64::from(query.page.get());
+    let last = count.div_ceil(u64::from(query.per_page)).max(1);
+    let before = (page > 1).then(|| ((page - 1).min(last), "prev"));
+    let after = (page < last).then_some((page + 1, "next"));
+    let others: String = raw
+        .split('&')
+        .filter(|pair| pairs(pair).any(|pair| pair.is_ok_and(|(name, _)| name != "page")))
+        .map(|pair| format!("&{}", utf8_percent_encode(pair, UNLINKED)))
+        .collect();
+    let link = |(page, relation)| format!("</{route}?page={page}{others}>; rel=\"{relation}\"");
+    after.into_iter().chain(before).map(link).collect::<Vec<_>>().join(", ")
+}
+
+fn parse_per_page(value: &str) -> Result<u32, String> {
+    let size = value.parse().ok().filter(|size| (1..=PAGE_ROWS_MAX).contains(size));
+    let size = size.filter(|size: &u32| size.to_string() == value);
+    size.ok_or_else(|| format!("must be a whole number from 1 to {PAGE_ROWS_MAX}"))
+}
+
+fn parse_sort(query: &mut Query, text: &str) -> Result<(), Vec<Refusal>> {
+    match SORTS.iter().find(|(name, _)| *name == text) {
+        Some((_, sort)) => query.sort(sort),
+        None => {
+            let reason = "must be `1`, ascending by outputs, or `-1`, descending";
+            Err(vec![Refusal::new(text, reason)])
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use pinakes_format::json::legacy::OLDER;
+
+    use super::*;
+
+    fn parsed(raw: &str) -> Option<Query> {
+        list_query::read(Query::older(&OLDER[0]), &DIALECT, pairs(raw)).ok()
+    }
+
+    #[test]
+    fn pages_have_one_to_two_hundred_records() {
+        let check = |raw: &str, expected: Option<u32>| {
+            assert_eq!(parsed(raw).map(|query| query.per_page), expected, "{raw}");
+        };
+        check("", Some(25));
+        check("per_page=1", Some(1));
+        check("per-page=200", Some(200));
+        for wrong in ["0", "201", "025", "+25", "25.0", "-1", "", "4294967297", "２５"] {
+            check(&format!("per_page={wrong}"), None);
+        }
+    }
+
+    #[test]
+    fn a_sort_is_one_way_or_the_other() {
+        let check = |raw: &str, expected: Option<Option<bool>>| {
+            let found = parsed(raw).map(|query| query.sort.first().map(|key| key.is_descending));
+            assert_eq!(found, expected, "{raw}");
+        };
+        check("", Some(None));
+        check("sort=1", Some(Some(false)));
+        check("sort=-1", Some(Some(true)));
+        for wrong in ["", "0", "2", "-2", "+1", "%2B1", "01", "1.0", "outputs:desc", "1,-1"] {
+            check(&format!("sort={wrong}"), None);
+        }
+    }
+
+    #[test]
+    fn links_lead_to_the_pages_beside_and_keep_what_else_was_asked() {
+        let check = |raw: &str, count: u64, expected: &str| {
+            assert_eq!(
+                links("legacy/topics", raw, &parsed(raw).unwrap(), count),
+                expected,
+                "{raw}"
+            );
+        };
+        let next = |target: &str| format!("</legacy/topics?{target}>; rel=\"next\"");
+        let prev = |target: &str| format!("</legacy/topics?{target}>; rel=\"prev\"");
+        check("", 0, "");
+        check("", 25, "");
+        check("", 26, &next("page=2"));
+        check("page=2", 26, &prev("page=1"));
+        check("page=2", 51, &format!("{}, {}", next("page=3"), prev("page=1")));
+        check("page=9", 26, &prev("page=2"));
+        check("p%61ge=9", 0, &prev("page=1"));
+        let kept = "per_page=1&filter=name:a%20b";
+        check(&format!("&{kept}&page=1&"), 2, &next(&format!("page=2&{kept}")));
+        check("filter=name:\"é\"", 26, &next("page=2&filter=name:%22%C3%A9%22"));
+        check("page=2147483647&per_page=200", 1, &prev("page=1&per_page=200"));
+    }
+}

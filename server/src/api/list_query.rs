@@ -1,0 +1,315 @@
+//! The query of a list's URL: from raw text to the checked question it asks.
+//!
+//! Parameters are taken apart here; what stands in `filter` and `sort` is read where their keys are
+//! known, by [`pinakes_format::query`]. After this nobody looks at the text.
+
+use std::num::NonZeroU32;
+
+use pinakes_format::entity::Entity;
+use pinakes_format::query::{PAGE_SIZES, Query, Refusal, nearest};
+use pinakes_format::schema::keys::{Keys, keys_of};
+
+use crate::http::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
+
+/// The largest page number.
+pub const PAGE_MAX: u32 = 2_147_483_647;
+/// Parameters of services like this one, and what to use in their place.
+const ELSEWHERE: [(&str, &str); 3] = [
+    ("select", "records are always whole; leave it out"),
+    ("cursor", "`page` reaches any depth at the same cost"),
+    ("sample", "there is no random sample; use `sort` and `page`"),
+];
+
+/// How the lists of one variant of the interface are asked.
+pub struct Dialect {
+    /// The parameters there are.
+    pub parameters: &'static [(&'static str, Parameter)],
+    /// Reads the size of a page.
+    pub per_page: fn(&str) -> Result<u32, String>,
+    /// Reads what to sort by.
+    pub sort: Read,
+    /// Parameters there are not, and what to use in their place.
+    pub elsewhere: &'static [(&'static str, &'static str)],
+}
+
+/// How lists are asked.
+pub const CURRENT: Dialect = Dialect {
+    parameters: &[
+        ("page", Parameter::Page),
+        ("per_page", Parameter::PerPage),
+        ("per-page", Parameter::PerPage),
+        ("filter", Parameter::Filter),
+        ("sort", Parameter::Sort),
+        ("search", Parameter::Search),
+    ],
+    per_page: parse_per_page,
+    sort: Query::sort,
+    elsewhere: &[
+        ("group_by", "there are no groups here; use `filter`, and `meta.count` of each answer"),
+        ("q", "use `search`"),
+    ],
+};
+
+/// Reads what has parts of its own, each refused for itself.
+pub type Read = fn(&mut Query, &str) -> Result<(), Vec<Refusal>>;
+
+/// Reads the raw text after the `?` as a question to a list.
+///
+/// # Errors
+///
+/// Every parameter that is wrong, ten at most.
+pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
+    read(Query::new(entity), &CURRENT, pairs(raw))
+}
+
+/// Adds parameters, decoded, in any dialect; the question is the list as it is, to begin with.
+///
+/// # Errors
+///
+/// Every parameter that is wrong, ten at most.
+pub fn read(
+    query: Query,
+    dialect: &'static Dialect,
+    pairs: impl Iterator<Item = Result<(String, String), Detail>>,
+) -> Result<Query, Vec<Detail>> {
+    let mut reading = Reading { dialect, seen: Vec::new(), query, details: Vec::new() };
+    for pair in pairs {
+        match pair {
+            Ok((name, value)) => reading.take(&name, &value),
+            Err(detail) => reading.details.push(detail),
+        }
+        if reading.details.len() >= DETAILS_MAX {
+            reading.details.truncate(DETAILS_MAX);
+            break;
+        }
+    }
+    if reading.details.is_empty() { Ok(reading.query) } else { Err(reading.details) }
+}
+
+/// A parameter of lists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Parameter {
+    /// Which page.
+    Page,
+    /// How many records it has.
+    PerPage,
+    /// What must hold of them.
+    Filter,
+    /// What orders them.
+    Sort,
+    /// What their names must hold.
+    Search,
+    /// What groups of them are counted by.
+    GroupBy,
+}
+
+/// The parameters a list takes.
+pub fn parameters(
+    dialect: &'static Dialect,
+    keys: &Keys,
+) -> impl Iterator<Item = (&'static str, Parameter)> + Clone {
+    let filters = keys.filters().next().is_some();
+    let sorts = keys.sorts().next().is_some();
+    dialect.parameters.iter().copied().filter(move |(_, parameter)| match parameter {
+        Parameter::Page | Parameter::PerPage | Parameter::GroupBy => true,
+        Parameter::Filter | Parameter::Search => filters,
+        Parameter::Sort => sorts,
+    })
+}
+
+/// What a list takes, for whoever asks by arguments: name, type and what it is.
+pub fn arguments(
+    entity: Entity,
+) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let described = |(name, parameter): (&'static str, Parameter)| {
+        let (type_name, doc) = match parameter {
+            Parameter::Page => ("Int", "Which page, from 1."),
+            Parameter::PerPage => ("Int", "Records a page: 10, 25, 50 or 100; 25 without it."),
+            Parameter::Filter => ("String", "What must hold of a record, as in REST."),
+            Parameter::Sort => ("String", "Up to three keys, as in REST."),
+            Parameter::Search => ("String", "Words that names begin with, as in REST."),
+            // Of the older variant alone.
+            Parameter::GroupBy => ("String", "What groups are counted by."),
+        };
+        (name, type_name, doc)
+    };
+    let known = parameters(&CURRENT, keys_of(entity));
+    known.filter(|(name, _)| !name.contains('-')).map(described)
+}
+
+/// A query under way.
+struct Reading {
+    dialect: &'static Dialect,
+    seen: Vec<Parameter>,
+    query: Query,
+    details: Vec<Detail>,
+}
+
+impl Reading {
+    fn take(&mut self, name: &str, value: &str) {
+        let known = parameters(self.dialect, self.query.keys).find(|(known, _)| *known == name);
+        let Some((_, parameter)) = known else {
+            let reason = unknown(self.dialect, self.query.keys, name);
+            return self.refuse(name, value, reason);
+        };
+        if self.seen.contains(&parameter) {
+            return self.refuse(name, value, TWICE.to_owned());
+        }
+        self.seen.push(parameter);
+        let taken = match parameter {
+            Parameter::Page => parse_page(value).map(|page| self.query.page = page),
+            Parameter::PerPage => {
+                (self.dialect.per_page)(value).map(|size| self.query.per_page = size)
+            }
+            Parameter::Filter => return self.read(name, value, Query::filter),
+            Parameter::Sort => return self.read(name, value, self.dialect.sort),
+            Parameter::Search => return self.read(name, value, Query::search),
+            Parameter::GroupBy => return self.read(name, value, Query::group_by),
+        };
+        if let Err(reason) = taken {
+            self.refuse(name, value, reason);
+        }
+    }
+
+    /// Reads what has parts of its own, each refused for itself.
+    fn read(&mut self, name: &str, value: &str, read: Read) {
+        if value.is_empty() {
+            return self.refuse(name, value, "is empty; leave it out".to_owned());
+        }
+        for refusal in read(&mut self.query, value).err().unwrap_or_default() {
+            self.refuse(name, &refusal.part, refusal.reason);
+        }
+    }
+
+    fn refuse(&mut self, parameter: &str, value: &str, reason: String) {
+        self.details.push(Detail::new(parameter, value, reason));
+    }
+}
+
+fn parse_page(value: &str) -> Result<NonZeroU32, String> {
+    let reason = || format!("must be a whole number from 1 to {PAGE_MAX}");
+    let is_plain = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_plain {
+        return Err(reason());
+    }
+    let digits = value.trim_start_matches('0');
+    let page: u32 = digits.parse().map_err(|_| reason())?;
+    NonZeroU32::new(page).filter(|page| page.get() <= PAGE_MAX).ok_or_else(reason)
+}
+
+fn parse_per_page(value: &str) -> Result<u32, String> {
+    let size = PAGE_SIZES.into_iter().find(|size| size.to_string() == value);
+    size.ok_or_else(|| "must be 10, 25, 50 or 100".to_owned())
+}
+
+/// Why a parameter is unknown, and which one may have been meant.
+fn unknown(dialect: &'static Dialect, keys: &Keys, name: &str) -> String {
+    let route = keys.route;
+    if dialect.parameters.iter().any(|(known, _)| *known == name) {
+        return format!("is no parameter of /{route}, which takes no {name}");
+    }
+    let mut elsewhere = ELSEWHERE.iter().chain(dialect.elsewhere);
+    if let Some((_, instead)) = elsewhere.find(|(known, _)| *known == name) {
+        return format!("is no parameter of this list: {instead}");
+    }
+    let names = parameters(dialect, keys).map(|(known, _)| known);
+    if let Some(known) = nearest(name, names.clone()) {
+        return format!("is no parameter of this list; did you mean `{known}`?");
+    }
+    if keys.filter(name).is_some() {
+        return format!("is no parameter of this list; it is a filter key: `filter={name}:…`");
+    }
+    if name.split_once(':').is_some_and(|(key, _)| keys.filter(key).is_some()) {
+        return "is no parameter of this list; expressions of `filter` are parted by `,`"
+            .to_owned();
+    }
+    let listed: Vec<String> =
+        names.filter(|known| *known != "per-page").map(|known| format!("`{known}`")).collect();
+    format!("is no parameter of this list; it takes {}", listed.join(", "))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn parsed(raw: &str) -> Option<(u32, u32)> {
+        parse(Entity::Output, raw).ok().map(|query| (query.page.get(), query.per_page))
+    }
+
+    #[test]
+    fn pages_are_whole_numbers_from_one() {
+        for (raw, expected) in [
+            ("", Some((1, 25))),
+            ("&&&", Some((1, 25))),
+            ("&page=2", Some((2, 25))),
+            ("page=01", Some((1, 25))),
+            ("page=2147483647&per_page=100", Some((2_147_483_647, 100))),
+            ("mailto=a%40b&api_key=1&api_key=2", Some((1, 25))),
+            ("per-page=50", Some((1, 50))),
+            ("page=2147483648", None),
+            ("page=4294967296", None),
+            ("page=18446744073709551617", None),
+            ("page=0", None),
+            ("page=00", None),
+            ("page=-1", None),
+            ("page=1.5", None),
+            ("page=1e3", None),
+            ("page=%EF%BC%91", None),
+            ("page=", None),
+            ("page", None),
+            ("page=+1", None),
+            ("page=%2B1", None),
+            ("page=1%20", None),
+            ("page=1&page=1", None),
+            ("per_page=10&per-page=10", None),
+            ("=", None),
+            ("page[]=1", None),
+            ("Page=2", None),
+            ("page%00=1", None),
+            ("perpage=50", None),
+            ("page=%zz", None),
+            ("page=%ff", None),
+        ] {
+            assert_eq!(parsed(raw), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn page_sizes_are_four_and_never_clamped() {
+        for size in ["10", "25", "50", "100"] {
+            assert_eq!(parsed(&format!("per_page={size}")), Some((1, size.parse().unwrap())));
+        }
+        for size in
+            ["0", "1", "24", "26", "99", "101", "200", "25.0", "-25", "025", "+25", "25abc", ""]
+        {
+            assert_eq!(parsed(&format!("per_page={size}")), None, "{size}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_parameter_names_its_nearest() {
+        let reason = |raw: &str| parse(Entity::Output, raw).unwrap_err()[0].reason.clone();
+        assert!(reason("perpage=50").contains("did you mean `per_page`"));
+        assert!(reason("Page=2").contains("did you mean `page`"));
+        assert!(reason("cursor=*").contains("`page` reaches any depth"));
+        assert!(
+            reason("colour=red")
+                .contains("it takes `page`, `per_page`, `filter`, `sort`, `search`")
+        );
+    }
+
+    #[test]
+    fn the_details_of_a_thousand_parameters_are_ten() {
+        let raw: String = (0..1_000).map(|at| format!("p{at}={}&", "x".repeat(100))).collect();
+        let details = parse(Entity::Output, &raw).unwrap_err();
+        assert_eq!(details.len(), 10);
+        assert!(details.iter().all(|detail| detail.value.len() <= 67));
+    }
+
+    #[test]
+    fn the_deepest_page_does_not_overflow() {
+        let query = parse(Entity::Output, "page=2147483647&per_page=100").unwrap();
+        assert_eq!(query.first(), 214_748_364_600);
+    }
+}

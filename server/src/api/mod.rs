@@ -1,0 +1,9 @@
+//! `api`.
+
+pub(crate) mod autocomplete_query;
+pub(crate) mod docs;
+pub(crate) mod handlers;
+pub(crate) mod legacy;
+pub(crate) mod list_query;
+pub(crate) mod routes;
+pub(crate) mod service;

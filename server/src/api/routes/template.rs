@@ -1,0 +1,121 @@
+//! Routes without what a client chose: a closed set, to count by.
+
+use std::sync::LazyLock;
+
+use pinakes_format::entity::{CATALOG, Entity};
+use pinakes_format::json::legacy::OLDER;
+
+use crate::api::routes::Route;
+use crate::graphql::Place;
+
+/// A route without what a client chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Template(u16);
+
+/// Those that no entity has, the first of them of what leads nowhere.
+const FIXED: [&str; 14] = [
+    "none",
+    "/",
+    "/health",
+    "/ready",
+    "/rate-limit",
+    "/autocomplete",
+    "/autocomplete/{entity_type}",
+    "/openapi.json",
+    "/docs",
+    "/docs/{part}",
+    "/graphql",
+    "/graphql/schema",
+    "/graphiql",
+    "/graphiql/{part}",
+];
+
+/// Those that each entity may have: lists and records, and the same of the older variant.
+const OF_ENTITY: usize = 4;
+
+static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut texts: Vec<String> = FIXED.map(str::to_owned).to_vec();
+    texts.resize(Template::COUNT, String::new());
+    let mut set =
+        |kind, entity: Entity, text| texts[Template::of_entity(kind, entity).number()] = text;
+    for facts in &CATALOG {
+        set(0, facts.entity, format!("/{}", facts.route));
+        set(1, facts.entity, format!("/{}/{{id}}", facts.route));
+    }
+    for older in &OLDER {
+        set(2, older.entity, format!("/{}", older.route));
+        set(3, older.entity, format!("/{}/{{id}}", older.route));
+    }
+    texts
+});
+
+impl Template {
+    /// How many there may be.
+    pub const COUNT: usize = FIXED.len() + OF_ENTITY * CATALOG.len();
+
+    /// That of a route, or of what leads nowhere.
+    pub fn of(route: Option<Route>) -> Template {
+        let Some(route) = route else { return Template(0) };
+        Template(match route {
+            Route::Index => 1,
+            Route::Health => 2,
+            Route::Ready => 3,
+            Route::RateLimit => 4,
+            Route::Autocomplete(None) => 5,
+            Route::Autocomplete(Some(_)) => 6,
+            Route::Openapi => 7,
+            Route::Docs(None) => 8,
+            Route::Docs(Some(_)) => 9,
+            Route::Graphql(Place::Questions) => 10,
+            Route::Graphql(Place::Schema) => 11,
+            Route::Graphql(Place::Page(None)) => 12,
+            Route::Graphql(Place::Page(Some(_))) => 13,
+            Route::List(facts) => return Template::of_entity(0, facts.entity),
+            Route::Record(facts, _) => return Template::of_entity(1, facts.entity),
+            Route::OlderList(older) => return Template::of_entity(2, older.entity),
+            Route::OlderRecord(older, _) => return Template::of_entity(3, older.entity),
+        })
+    }
+
+    fn of_entity(kind: usize, entity: Entity) -> Template {
+        // Far fewer than a u16 has.
+        Template((FIXED.len() + kind * CATALOG.len() + entity as usize) as u16)
+    }
+
+    /// Its number, less than [`Template::COUNT`].
+    pub fn number(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// As the interface's description writes it; `none` of what leads nowhere.
+    pub fn text(self) -> String {
+        TEXTS[self.number()].clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::routes::find;
+
+    #[test]
+    fn a_path_is_counted_as_its_route_whatever_stands_in_it() {
+        let check = |path: &str, expected: &str| {
+            assert_eq!(Template::of(find(path)).text(), expected, "{path}");
+        };
+        for (number, text) in FIXED.iter().enumerate().skip(1) {
+            let path = text.replace("{entity_type}", "x").replace("{part}", "x.js");
+            let template = Template::of(find(&path));
+            assert_eq!((template.number(), template.text().as_str()), (number, *text));
+        }
+        for facts in &CATALOG {
+            check(&format!("/{}/", facts.route), &format!("/{}", facts.route));
+        }
+        check("/authors/HX%5FA1", "/authors/{id}");
+        check("/legacy/topics", "/legacy/topics");
+        check("/legacy/domains/OA:1", "/legacy/domains/{id}");
+        for path in ["/nope", "/authors/x/y", "//", "/references/institution-types/1"] {
+            check(path, "none");
+        }
+    }
+}

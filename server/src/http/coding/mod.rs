@@ -1,0 +1,283 @@
+//! Content codings: which there are, and which of them a request accepts; making one is
+//! [`encode`]'s.
+
+pub(crate) mod encode;
+
+use http::{HeaderMap, header};
+
+/// How a body is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// As it is.
+    Identity,
+    /// RFC 8878.
+    Zstd,
+    /// RFC 7932.
+    Brotli,
+    /// RFC 1952.
+    Gzip,
+}
+
+impl Coding {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+    /// All of them, by their discriminants.
+    pub const ALL: [Coding; Coding::COUNT] =
+        [Coding::Identity, Coding::Zstd, Coding::Brotli, Coding::Gzip];
+    /// Those that change a body; of equally welcome ones the first is taken.
+    pub const BY_PREFERENCE: [Coding; Coding::COUNT - 1] =
+        [Coding::Zstd, Coding::Brotli, Coding::Gzip];
+
+    /// As `Content-Encoding` and `Accept-Encoding` call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Coding::Identity => "identity",
+            Coding::Zstd => "zstd",
+            Coding::Brotli => "br",
+            Coding::Gzip => "gzip",
+        }
+    }
+
+    /// The coding of a name in any case; `x-gzip` is gzip (RFC 9110, 8.4.1.3).
+    fn of_name(name: &[u8]) -> Option<Coding> {
+        let name = if name.eq_ignore_ascii_case(b"x-gzip") { b"gzip" } else { name };
+        Coding::ALL.into_iter().find(|coding| name.eq_ignore_ascii_case(coding.name().as_bytes()))
+    }
+}
+
+/// How welcome each coding is to one request, by `Accept-Encoding` (RFC 9110, 12.5.3).
+///
+/// The lines of the header are read as one list. An item that is malformed, or names a coding that
+/// is not spoken here, is passed over; of several about one coding the first counts. `*` speaks for
+/// the codings that are not named. Reading takes time linear in the header's length and no memory.
+///
+/// Identity is always there to fall back on, even where a request refuses it: the RFC lets a server
+/// send it where nothing else fits, and an answer that may be of use beats an error. For the same
+/// reason a request without the header, which by the RFC accepts anything, gets identity: it is the
+/// one coding that all clients can read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accepted {
+    /// Thousandths, by the codings' discriminants. Identity has 0 where it is not named: then it is
+    /// as acceptable as anything, but nobody asked for it.
+    weights: [u16; Coding::COUNT],
+}
+
+impl Accepted {
+    /// What a request accepts.
+    pub fn of(headers: &HeaderMap) -> Accepted {
+        let mut named = [None; Coding::COUNT];
+        let mut others = None;
+        for line in headers.get_all(header::ACCEPT_ENCODING) {
+            for item in line.as_bytes().split(|byte| *byte == b',') {
+                let Some((name, weight)) = item_of(item) else { continue };
+                let place = match Coding::of_name(name) {
+                    Some(coding) => &mut named[coding as usize],
+                    None if name == b"*" => &mut others,
+                    None => continue,
+                };
+                place.get_or_insert(weight);
+            }
+        }
+        Accepted { weights: named.map(|weight| weight.or(others).unwrap_or(0)) }
+    }
+
+    /// The most welcome coding.
+    pub fn best(self) -> Coding {
+        let weight = |coding: Coding| self.weights[coding as usize];
+        let mut best = Coding::Identity;
+        for coding in Coding::BY_PREFERENCE {
+            let is_better = if best == Coding::Identity {
+                // At equal weights the request named both, and the smaller body is as welcome.
+                weight(coding) > 0 && weight(coding) >= weight(best)
+            } else {
+                weight(coding) > weight(best)
+            };
+            if is_better {
+                best = coding;
+            }
+        }
+        best
+    }
+
+    /// Whether an answer may be sent in a coding.
+    pub fn takes(self, coding: Coding) -> bool {
+        coding == Coding::Identity || self.weights[coding as usize] > 0
+    }
+}
+
+/// Name and weight, in thousandths, of an item: `name` or `name;q=0.5`; `None` where it is malformed.
+fn item_of(item: &[u8]) -> Option<(&[u8], u16)> {
+    let mut parts = item.splitn(2, |byte| *byte == b';');
+    let name = trim(parts.next()?);
+    let Some(parameter) = parts.next() else { return Some((name, 1000)) };
+    let weight = match trim(parameter) {
+        [b'q' | b'Q', b'=', weight @ ..] => weight,
+        _ => return None,
+    };
+    Some((name, thousandths(weight)?))
+}
+
+/// A qvalue: 0 or 1, with up to three decimals, and no more than 1.
+fn thousandths(text: &[u8]) -> Option<u16> {
+    let (whole, decimals) = match text {
+        [whole] => (whole, &[][..]),
+        [whole, b'.', decimals @ ..] if decimals.len() <= 3 => (whole, decimals),
+        _ => return None,
+    };
+    let digits = [whole].into_iter().chain(decimals).chain([&b'0'; 3]).take(4);
+    let value = digits
+        .map(|byte| char::from(*byte).to_digit(10))
+        .try_fold(0, |value, digit| digit.map(|digit| value * 10 + digit))?;
+    u16::try_from(value).ok().filter(|value| *value <= 1000)
+}
+
+/// Without the white space that RFC 9110 lets stand around a part.
+fn trim(part: &[u8]) -> &[u8] {
+    let is_other = |byte: &u8| !matches!(byte, b' ' | b'\t');
+    let from = part.iter().position(is_other).unwrap_or(part.len());
+    let to = part.iter().rposition(is_other).map_or(from, |last| last + 1);
+    &part[from..to]
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::{Coding::*, *};
+
+    fn accepted(lines: &[&str]) -> Accepted {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers
+                .append(header::ACCEPT_ENCODING, HeaderValue::from_bytes(line.as_bytes()).unwrap());
+        }
+        Accepted::of(&headers)
+    }
+
+    #[test]
+    fn the_most_welcome_coding_is_taken() {
+        let check = |lines: &[&str], expected: Coding| {
+            assert_eq!(accepted(lines).best(), expected, "{lines:?}");
+        };
+        // Nobody asks for one.
+        check(&[], Identity);
+        check(&[""], Identity);
+        check(&[" , ,, "], Identity);
+        check(&["deflate, compress, snappy"], Identity);
+        check(&["identity"], Identity);
+        // At equal weights our order.
+        check(&["gzip, deflate, br, zstd"], Zstd);
+        check(&["gzip, deflate, br"], Brotli);
+        check(&["gzip, deflate"], Gzip);
+        check(&["gzip;q=0.5, br;q=0.5"], Brotli);
+        check(&["identity, gzip"], Gzip);
+        check(&["identity;q=0.5, gzip;q=0.5"], Gzip);
+        // Otherwise the request's.
+        check(&["gzip;q=1.0, br;q=0.9, zstd;q=0.899"], Gzip);
+        check(&["zstd;q=0.001, br;q=0.002"], Brotli);
+        check(&["identity;q=0.8, gzip;q=0.5"], Identity);
+        check(&["identity, gzip;q=0.999"], Identity);
+        check(&["zstd;q=0.4, identity;q=0.5, br;q=0.6"], Brotli);
+        check(&["gzip;q=0.1"], Gzip);
+        // Refused.
+        check(&["zstd;q=0, gzip"], Gzip);
+        check(&["zstd;q=0.000, br;q=0., gzip;q=0"], Identity);
+        check(&["identity;q=0"], Identity);
+        check(&["*;q=0"], Identity);
+        check(&["identity;q=0, *;q=0"], Identity);
+        check(&["identity;q=0, br"], Brotli);
+        check(&["br, *;q=0"], Brotli);
+        // The star is all that are not named.
+        check(&["*"], Zstd);
+        check(&["zstd;q=0, *"], Brotli);
+        check(&["*;q=0.5, gzip"], Gzip);
+        check(&["gzip;q=0.2, *;q=0.1"], Gzip);
+        check(&["*, zstd;q=0.5, br;q=0.5"], Gzip);
+        check(&["*;q=0.5, identity"], Identity);
+        // Names and white space.
+        check(&["GZip"], Gzip);
+        check(&["x-gzip"], Gzip);
+        check(&["X-GZIP;Q=0.3"], Gzip);
+        check(&["\t gzip \t; \tq=0.5\t "], Gzip);
+        check(&["gzip,br"], Brotli);
+        check(&["xgzip"], Identity);
+        check(&["gzipped, brotli, zst"], Identity);
+        // Several lines are one list, and the first about a coding counts.
+        check(&["gzip", "br"], Brotli);
+        check(&["gzip;q=0.5", "zstd;q=0.4"], Gzip);
+        check(&["gzip;q=0", "gzip"], Identity);
+        check(&["gzip, gzip;q=0, x-gzip;q=0"], Gzip);
+        check(&["*;q=0", "*"], Identity);
+    }
+
+    #[test]
+    fn a_malformed_item_is_passed_over_and_the_others_count() {
+        for malformed in [
+            "zstd;q=",
+            "zstd;q",
+            "zstd;",
+            "zstd;;q=1",
+            "zstd;q =1",
+            "zstd;q= 1",
+            "zstd;q=1;q=1",
+            "zstd;q=1.001",
+            "zstd;q=2",
+            "zstd;q=10",
+            "zstd;q=1.1",
+            "zstd;q=.5",
+            "zstd;q=0.1234",
+            "zstd;q=1.0000",
+            "zstd;q=-1",
+            "zstd;q=+1",
+            "zstd;q=0,5;",
+            "zstd;q=0x1",
+            "zstd;q=1e0",
+            "zstd;q=\"1\"",
+            "zstd;q=0.5x",
+            "zstd;q=NaN",
+            "zstd;level=3",
+            "zstd q=1",
+            "\"zstd\"",
+            "zstd/1",
+            "z std",
+            "zst\u{e4}",
+            "**",
+            "*zstd",
+            "* ;",
+            "zstd=1",
+            "q=1",
+            ";q=1",
+            "\u{e9}",
+        ] {
+            let lines = [malformed, "gzip;q=0.1"];
+            assert_eq!(accepted(&lines), accepted(&lines[1..]), "{malformed}");
+            let line = format!("{malformed}, gzip;q=0.1");
+            assert_eq!(accepted(&[&line]).best(), Gzip, "{malformed}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_taken_in_any_coding_that_is_not_refused() {
+        let check = |line: &str, expected: [Coding; 1], refused: &[Coding]| {
+            let accepted = accepted(&[line]);
+            for coding in Coding::ALL {
+                assert_eq!(accepted.takes(coding), !refused.contains(&coding), "{line} {coding:?}");
+            }
+            assert_eq!([accepted.best()], expected, "{line}");
+        };
+        check("*", [Zstd], &[]);
+        check("", [Identity], &[Zstd, Brotli, Gzip]);
+        check("identity;q=0", [Identity], &[Zstd, Brotli, Gzip]);
+        check("br;q=0.001", [Brotli], &[Zstd, Gzip]);
+        check("*, br;q=0", [Zstd], &[Brotli]);
+    }
+
+    #[test]
+    fn codings_are_where_their_discriminants_say() {
+        for (at, coding) in Coding::ALL.into_iter().enumerate() {
+            assert_eq!(coding as usize, at);
+            assert_eq!(Coding::of_name(coding.name().as_bytes()), Some(coding));
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Disks that fail and processes that die, at any step: what is published is the old or the new
+//! snapshot, whole, and the next run leaves nothing behind of the one before.
+//!
+//! A sample of the steps, the same on every run: 12, or `PINAKES_CRASHES`, which may be `all`; and as many
+//! processes that die at any moment as `PINAKES_KILLS` says. `make soak` has all steps and 1,000.
+
+#![allow(clippy::unwrap_used, missing_docs, dead_code)]
+
+mod steps;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::{fs::PermissionsExt, process::ExitStatusExt},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+use pinakes_format::snapshot::Snapshot;
+use pinakes_tests::{Seeded, TINY_DUMP, files_below, program, sample, write_files};
+
+use crate::steps::*;
+use pinakes_tests::compiler_run::*;
+
+/// Calls the last of which publish and prune.
+const PUBLISHING: [&str; 3] = ["fsync", "rename", "symlink"];
+/// Calls of which one is always among those that fail.
+const OTHERS: [&str; 6] = ["chmod", "mkdir", "openat", "unlink", "unlinkat", "write"];
+/// Steps that fail beside those.
+const SAMPLED: usize = 12;
+/// Processes that die at any moment.
+const KILLS: usize = 20;
+/// Runs of a step until its call is made.
+const ATTEMPTS: usize = 5;
+
+/// A directory of the test's own, in memory where there is such: a sync there takes no time.
+fn directory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let in_memory = memory.is_dir().then(|| tempfile::tempdir_in(memory).ok()).flatten();
+    in_memory.unwrap_or_else(|| tempfile::tempdir().unwrap())
+}
+
+/// Where a snapshot is current and its objects are there, to be copied for every step; and a dump that
+/// differs in one part.
+struct Model {
+    directory: tempfile::TempDir,
+    /// Where `current` leads, and every file of that snapshot.
+    old: (String, BTreeMap<String, Vec<u8>>),
+    /// The id of the snapshot of the other dump.
+    new: String,
+}
+
+impl Model {
+    fn new() -> Model {
+        let directory = directory();
+        let (tiny, input) = (directory.path().join("tiny"), directory.path().join("input"));
+        write_files(&tiny, TINY_DUMP);
+        write_files(&input, TINY_DUMP);
+        write_files(&input, [("funders.jsonl", TINY_DUMP[5].1.replace("Fund", "Pound"))]);
+        let id = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let new = id(published(&build(&[&input], &directory.path().join("other"), &[])));
+        let model = directory.path().join("model");
+        let old = published(&build(&[&tiny], &model, &[]));
+        let files = files_below(&old);
+        Model { old: (id(old), files), new, directory }
+    }
+
+    fn input(&self) -> PathBuf {
+        self.directory.path().join("input")
+    }
+
+    /// A fresh copy of the place, one for each worker.
+    fn copy(&self, worker: usize) -> PathBuf {
+        let out = self.directory.path().join(format!("out-{worker}"));
+        let script =
+            "if test -e \"$1\"; then chmod -R u+w \"$1\"; rm -rf \"$1\"; fi; cp -a \"$0\" \"$1\"";
+        let copy = Command::new("sh")
+            .args(["-c", script])
+            .args([&self.directory.path().join("model"), &out])
+            .status();
+        assert!(copy.unwrap().success());
+        out
+    }
+
+    /// Where `current` leads: to the old or the new snapshot, which verifies; the old one is as it was
+    /// as long as it is there.
+    fn current(&self, out: &Path, what: &str) -> String {
+        let led = fs::read_link(out.join("current")).unwrap().into_os_string();
+        let led = led.into_string().unwrap();
+        assert!([&self.old.0, &self.new].contains(&&led), "{what}: `current` leads to {led}");
+        let snapshot = Snapshot::open(&out.join(&led)).unwrap_or_else(|error| {
+            panic!("{what}: {error}");
+        });
+        snapshot.verify().unwrap_or_else(|error| panic!("{what}: {error}"));
+        if led == self.old.0 {
+            assert!(files_below(&out.join(&led)) == self.old.1, "{what}: the old one changed");
+        }
+        led
+    }
+
+    /// The next run, and that it leaves what a run that was never cut off leaves.
+    fn demand_recovery(&self, out: &Path, what: &str) {
+        let run = build(&[&self.input()], out, &["--quiet", "--keep", "1"]);
+        assert_eq!(run.code, 0, "{what}, the next run: {}", run.stderr);
+        assert_eq!(self.current(out, what), self.new, "{what}, the next run");
+        let left: BTreeSet<String> = names_in(out);
+        let expected = [".history", ".lock", "current", "objects", &self.new];
+        assert_eq!(left, expected.map(str::to_owned).into(), "{what}");
+        let objects = names_in(&out.join("objects"));
+        let is_object = |name: &String| name.ends_with(".object");
+        assert!(objects.iter().all(is_object), "{what}: {objects:?}");
+        assert_eq!(objects.len(), TINY_DUMP.len(), "{what}: {objects:?}");
+    }
+}
+
+fn names_in(directory: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Has a step of a build go wrong, and demands what must hold then.
+fn check(model: &Model, worker: usize, step: &Step, fault: Fault) {
+    let what = format!("{step:?}, {fault:?}");
+    let attempt = || {
+        let out = model.copy(worker);
+        let output = step.build(&model.input(), &out, fault);
+        (out, output)
+    };
+    // Which thread syncs a file depends on how many wait, so that a call may not be made as it was.
+    let missed = |output: &Output| fault == Fault::Kill && output.status.success();
+    let (out, output) = std::iter::repeat_with(attempt)
+        .take(ATTEMPTS)
+        .find(|(_, output)| !missed(output))
+        .unwrap_or_else(|| panic!("{what}: the call was not made in {ATTEMPTS} runs"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!errors.contains("panicked"), "{what}: {errors}");
+    let led = model.current(&out, &what);
+    match (fault, output.status.code()) {
+        (Fault::Kill, code) => {
+            assert_eq!((code, output.status.signal()), (None, Some(9)), "{what}: {errors}");
+        }
+        (_, Some(0)) => assert_eq!(led, model.new, "{what}: {errors}"),
+        (_, code) => {
+            assert_eq!(code, Some(6), "{what}: {errors}");
+            assert_eq!(led, model.old.0, "{what}: `current` moved: {errors}");
+            assert!(errors.contains("(os error "), "{what}: {errors}");
+        }
+    }
+    model.demand_recovery(&out, &what);
+}
+
+#[test]
+fn whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands() {
+    let test = "whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands";
+    if !has_strace() {
+        return eprintln!("skipped: {test}: no `strace` that may trace here");
+    }
+    let model = Model::new();
+    let steps = steps_of_a_build(&model.input(), &model.copy(0));
+    for call in PUBLISHING.into_iter().chain(OTHERS) {
+        assert!(steps.iter().any(|step| step.call() == call), "no {call} in {steps:?}");
+    }
+    let given = std::env::var("PINAKES_CRASHES").unwrap_or_else(|_| SAMPLED.to_string());
+    let chosen: Vec<(&Step, Fault)> = if given == "all" {
+        FAULTS.into_iter().flat_map(|fault| steps.iter().map(move |step| (step, fault))).collect()
+    } else {
+        let last = |call: &'static str| steps.iter().rev().filter(move |step| step.call() == call);
+        let of_publishing = PUBLISHING.into_iter().flat_map(|call| last(call).take(3));
+        let of_publishing = of_publishing.flat_map(|step| FAULTS.map(|fault| (step, fault)));
+        let mut seeded = Seeded(55);
+        let sampled = (0..given.parse().unwrap()).map(|_| &steps[seeded.below(steps.len())]);
+        let others = OTHERS.into_iter().flat_map(|call| last(call).take(1)).chain(sampled);
+        of_publishing.chain(others.zip(FAULTS.into_iter().cycle())).collect()
+    };
+    println!("{} of {} faults", chosen.len(), steps.len() * FAULTS.len());
+    let next = AtomicUsize::new(0);
+    let work = |worker: usize| {
+        while let Some((at, (step, fault))) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, chosen.get(at)?)))
+        {
+            check(&model, worker, step, *fault);
+            if at % 100 == 99 {
+                println!("{} faults, the last at {step:?}", at + 1);
+            }
+        }
+    };
+    // Most of the time is waited for strace.
+    let workers = 2 * std::thread::available_parallelism().unwrap().get();
+    std::thread::scope(|scope| {
+        (0..workers).for_each(|worker| drop(scope.spawn(move || work(worker))))
+    });
+}
+
+#[test]
+fn whenever_the_run_dies_a_damaged_snapshot_or_the_whole_one_is_in_its_place() {
+    let test = "whenever_the_run_dies_a_damaged_snapshot_or_the_whole_one_is_in_its_place";
+    if !has_strace() {
+        return eprintln!("skipped: {test}: no `strace` that may trace here");
+    }
+    let model = Model::new();
+    let tiny = model.directory.path().join("tiny");
+    let mut died = 0;
+    for (call, when) in
+        ["rename", "renameat2"].iter().flat_map(|call| (1..=6).map(move |at| (call, at)))
+    {
+        let out = model.copy(0);
+        let place = out.join(&model.old.0);
+        let file = place.join("strings");
+        for path in [&place, &file] {
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(path, mode).unwrap();
+        }
+        let mut bytes = fs::read(&file).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&file, bytes).unwrap();
+        let output = Command::new("strace")
+            .args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}")])
+            .args(["-e", &format!("inject={call}:signal=KILL:when={when}")])
+            .arg(program("pinakes-compiler"))
+            .args(["build".as_ref(), tiny.as_os_str(), "--quiet".as_ref(), "--out".as_ref()])
+            .arg(&out)
+            .output()
+            .unwrap();
+        died += usize::from(!output.status.success());
+        let led = fs::read_link(out.join("current")).unwrap();
+        let files = files_below(&out.join(led)).len();
+        assert_eq!(files, model.old.1.len(), "{call} {when}: not all of it is there");
+        let run = build(&[&tiny], &out, &["--quiet", "--keep", "1"]);
+        assert_eq!(run.code, 0, "{call} {when}, the next run: {}", run.stderr);
+        model.current(&out, &format!("{call} {when}, the next run"));
+        let expected = [".history", ".lock", "current", "objects", &model.old.0];
+        assert_eq!(names_in(&out), expected.map(str::to_owned).into(), "{call} {when}");
+    }
+    assert!(died > 3, "{died} runs died");
+}
+
+#[test]
+fn a_run_killed_at_any_moment_leaves_the_old_or_the_new_snapshot_and_the_next_goes_on() {
+    let kills = std::env::var("PINAKES_KILLS").map_or(KILLS, |count| count.parse().unwrap());
+    let directory = directory();
+    let out = directory.path().join("out");
+    let tiny = directory.path().join("tiny");
+    write_files(&tiny, TINY_DUMP);
+    let dumps = [sample(), tiny];
+    let ids: Vec<PathBuf> = dumps
+        .iter()
+        .map(|dump| published(&build(&[dump], &out, &["--allow-shrink"])))
+        .map(|path| path.file_name().unwrap().into())
+        .collect();
+    let start = |dump: &Path| {
+        Command::new(program("pinakes-compiler"))
+            .args(["build".as_ref(), dump.as_os_str(), "--quiet".as_ref(), "--keep".as_ref()])
+            .args(["1", "--allow-shrink", "--out"])
+            .arg(&out)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let begun = Instant::now();
+    assert!(start(&dumps[0]).wait().unwrap().success());
+    let mut longest = begun.elapsed();
+    let mut seeded = Seeded(57);
+    let (mut killed, mut published_then, mut at) = (0, 0, 0);
+    while killed < kills {
+        at += 1;
+        assert!(at <= kills * 10, "{killed} of {at} killed");
+        let mut child = start(&dumps[at % 2]);
+        let begun = Instant::now();
+        let moment = longest * u32::try_from(seeded.below(1_000)).unwrap() / 1_000;
+        while begun.elapsed() < moment && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let _ = child.kill();
+        if child.wait().unwrap().signal() == Some(9) {
+            killed += 1;
+        } else {
+            // It was done before its moment: the next are to come sooner.
+            longest = longest * 9 / 10;
+        }
+        let led = fs::read_link(out.join("current")).unwrap();
+        assert!(ids.contains(&led), "{at}: `current` leads to {}", led.display());
+        published_then += usize::from(led == ids[at % 2]);
+        let snapshot =
+            Snapshot::open(&out.join(&led)).unwrap_or_else(|error| panic!("{at}: {error}"));
+        snapshot.verify().unwrap_or_else(|error| panic!("{at}: {error}"));
+    }
+    println!("{killed} of {at} killed, after {published_then} the new one stood");
+    assert!(start(&dumps[1]).wait().unwrap().success());
+    let id = ids[1].to_str().unwrap();
+    let expected = [".history", ".lock", "current", "objects", id].map(str::to_owned);
+    assert_eq!(names_in(&out), expected.into());
+    assert_eq!(names_in(&out.join("objects")).len(), TINY_DUMP.len());
+}

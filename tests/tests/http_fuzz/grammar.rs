@@ -1,0 +1,191 @@
+//! Requests as they should be: every route, every key with every operation, ids and names of the
+//! records.
+
+use pinakes_format::entity::{CATALOG, Facts};
+use pinakes_oracle::{Library, Lists};
+use pinakes_tests::Seeded;
+
+use pinakes_tests::query_generator::{Asker, Covered};
+use pinakes_tests::values::{chance, encoded, one, word};
+
+/// Questions to each list of several expressions and keys, beside one for each operation of each key.
+const QUESTIONS: usize = 150;
+/// Most bytes of a question that others are made of.
+const QUESTION_BYTES_MAX: usize = 2_000;
+
+/// A request before it is bytes.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub method: Vec<u8>,
+    pub target: Vec<u8>,
+    pub version: &'static str,
+    /// Names and values.
+    pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Whether it is no more as it should be.
+    pub is_changed: bool,
+}
+
+impl Request {
+    /// A GET as clients send it.
+    pub fn get(target: impl Into<Vec<u8>>) -> Request {
+        let mut request = Request {
+            method: b"GET".to_vec(),
+            target: target.into(),
+            version: "HTTP/1.1",
+            headers: Vec::new(),
+            is_changed: false,
+        };
+        request.header("Host", "localhost");
+        request
+    }
+
+    /// Adds a header.
+    pub fn header(&mut self, name: &str, value: impl Into<Vec<u8>>) {
+        self.headers.push((name.into(), value.into()));
+    }
+
+    /// Appends it as it is sent.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        for part in [&self.method, b" ".as_slice(), &self.target, b" ", self.version.as_bytes()] {
+            out.extend_from_slice(part);
+        }
+        out.extend_from_slice(b"\r\n");
+        for (name, value) in &self.headers {
+            for part in [name, b": ".as_slice(), value, b"\r\n"] {
+                out.extend_from_slice(part);
+            }
+        }
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// What requests are made of.
+pub struct Grammar {
+    /// Of each list: what stands after its `?`.
+    questions: Vec<Vec<String>>,
+    /// Of each list: ids that records have or had.
+    ids: Vec<Vec<String>>,
+    names: Vec<String>,
+    /// The tag of what the server would answer.
+    pub tag: String,
+}
+
+impl Grammar {
+    /// Of a library's records.
+    pub fn of(library: &Library, tag: String) -> Grammar {
+        let lists = Lists::of(library);
+        let (mut seeded, mut covered) = (Seeded(0), Covered::default());
+        let askers = Asker::all(library, &lists);
+        let questions = |facts: &Facts| {
+            let Some(asker) = askers.iter().find(|asker| asker.route == facts.plural) else {
+                return vec!["page=1".to_owned(), "per_page=10".to_owned()];
+            };
+            let mut questions = asker.each(&mut seeded, &mut covered);
+            for _ in 0..QUESTIONS {
+                questions.push(asker.query(&mut seeded, &mut covered, &lists));
+            }
+            questions.retain(|question| question.len() <= QUESTION_BYTES_MAX);
+            questions
+        };
+        let ids = |facts: &Facts| {
+            let merged = library.redirects.iter().filter(|of| of.entity == facts.plural);
+            let merged = merged.map(|of| of.from.clone());
+            let entries = library.entities.get(facts.plural).into_iter().flatten();
+            let mut ids: Vec<String> = entries.map(|entry| entry.id.clone()).collect();
+            // As likely as all others together.
+            let merged: Vec<String> = merged.collect();
+            for _ in 0..ids.len() / merged.len().max(1) {
+                ids.extend_from_slice(&merged);
+            }
+            ids
+        };
+        let names = library.entities.values().flatten();
+        let names = names.filter_map(|entry| Some(entry.single["name"].as_str()?.to_owned()));
+        Grammar {
+            questions: CATALOG.iter().map(questions).collect(),
+            ids: CATALOG.iter().map(ids).collect(),
+            names: names.collect(),
+            tag,
+        }
+    }
+
+    /// A request that has an answer, or would have if such a record were there.
+    pub fn request(&self, seeded: &mut Seeded) -> Request {
+        let target = match seeded.below(20) {
+            0..7 => {
+                let at = seeded.below(CATALOG.len());
+                format!("/{}?{}", CATALOG[at].route, self.question(seeded, at))
+            }
+            7..13 => self.record(seeded),
+            13..17 => self.completion(seeded),
+            17 => format!("/{}", one(seeded, &CATALOG).route),
+            _ => word(
+                seeded,
+                &[
+                    "/",
+                    "/health",
+                    "/ready",
+                    "/rate-limit",
+                    "/nope",
+                    "/references",
+                    "/legacy/topics",
+                ],
+            )
+            .to_owned(),
+        };
+        let mut request = Request::get(target);
+        match seeded.below(16) {
+            0 => request.method = b"HEAD".to_vec(),
+            1 => request.method = b"OPTIONS".to_vec(),
+            2 => request.header("If-None-Match", self.tag.clone()),
+            3 => request.header("Accept-Encoding", "zstd, br, gzip"),
+            4 => request.header("User-Agent", "curl/8.5.0"),
+            _ => {}
+        }
+        request
+    }
+
+    /// What stands after the `?` of a list, by its number in the catalog.
+    pub fn question(&self, seeded: &mut Seeded, list: usize) -> String {
+        let question = one(seeded, &self.questions[list]).clone();
+        if chance(seeded, 80) {
+            return question;
+        }
+        // The parameters of two, some of them twice.
+        format!("{question}&{}", one(seeded, &self.questions[list]))
+    }
+
+    /// Some question to any list.
+    pub fn any_question(&self, seeded: &mut Seeded) -> String {
+        let list = seeded.below(self.questions.len());
+        self.question(seeded, list)
+    }
+
+    fn record(&self, seeded: &mut Seeded) -> String {
+        let at = seeded.below(CATALOG.len());
+        let others = if chance(seeded, 90) { at } else { seeded.below(CATALOG.len()) };
+        match self.ids[others].as_slice() {
+            [] => format!("/{}/{}", CATALOG[at].route, seeded.below(12)),
+            ids => format!("/{}/{}", CATALOG[at].route, one(seeded, ids)),
+        }
+    }
+
+    fn completion(&self, seeded: &mut Seeded) -> String {
+        let text = match seeded.below(4) {
+            0 => {
+                let ids = one(seeded, &self.ids);
+                if ids.is_empty() { "0000-0002".to_owned() } else { one(seeded, ids).clone() }
+            }
+            _ => {
+                let name = one(seeded, &self.names);
+                let length = 1 + seeded.below(name.chars().count());
+                name.chars().take(length.min(40)).collect()
+            }
+        };
+        let route = match seeded.below(3) {
+            0 => String::new(),
+            _ => format!("/{}", one(seeded, &CATALOG).route),
+        };
+        format!("/autocomplete{route}?query={}", encoded(seeded, &text))
+    }
+}

@@ -1,0 +1,218 @@
+//! Requests as they should not be: changes on every level, from the method to the bytes.
+
+use pinakes_format::entity::CATALOG;
+use pinakes_tests::Seeded;
+
+use crate::grammar::{Grammar, Request};
+use crate::pieces::{BYTES, FRAMING, HEADER_NAMES, HEADER_VALUES, METHODS, TOKENS};
+use pinakes_tests::values::{chance, encoded, one, word};
+
+/// Changes a request here and there, so that it is still one request: its end stays where it was.
+pub fn within(request: &mut Request, seeded: &mut Seeded, grammar: &Grammar) {
+    for _ in 0..*one(seeded, &[0, 0, 0, 1, 1, 1, 2, 4]) {
+        request.is_changed = true;
+        match seeded.below(16) {
+            0 => request.method = one(seeded, METHODS).as_bytes().to_vec(),
+            1 => {
+                request.version =
+                    word(seeded, &["HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "HTTP/1.2", "", "x"])
+            }
+            2..5 => path(&mut request.target, seeded),
+            5..9 => query(&mut request.target, seeded, grammar),
+            9..12 => token(&mut request.target, seeded),
+            12 => byte(&mut request.target, seeded),
+            13 => long(request, seeded),
+            _ => headers(&mut request.headers, seeded, grammar),
+        }
+    }
+    for part in [&mut request.method, &mut request.target] {
+        part.retain(|byte| !b"\r\n".contains(byte));
+    }
+    for (name, value) in &mut request.headers {
+        name.retain(|byte| !b"\r\n".contains(byte));
+        value.retain(|byte| !b"\r\n".contains(byte));
+    }
+}
+
+/// Bytes of a request, or of two, of which nobody knows where they end.
+pub fn broken(request: &mut Request, seeded: &mut Seeded) -> Vec<u8> {
+    let mut sent = match chance(seeded, 50) {
+        true => framing(request, seeded),
+        false => {
+            let mut sent = Vec::new();
+            request.write(&mut sent);
+            request.write(&mut sent);
+            sent
+        }
+    };
+    if chance(seeded, 75) {
+        bytes(&mut sent, seeded);
+    }
+    sent
+}
+
+/// Changes bytes, whatever they mean.
+fn bytes(bytes: &mut Vec<u8>, seeded: &mut Seeded) {
+    for _ in 0..1 + seeded.below(4) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = seeded.below(bytes.len());
+        match seeded.below(7) {
+            0 => bytes[at] ^= 1 << seeded.below(8),
+            1 => bytes[at] = *one(seeded, BYTES),
+            2 => bytes.insert(at, *one(seeded, BYTES)),
+            3 => {
+                bytes.remove(at);
+            }
+            4 => bytes.truncate(at),
+            5 => {
+                let end = at + seeded.below((bytes.len() - at).min(200) + 1);
+                let piece = bytes[at..end].to_vec();
+                let to = seeded.below(bytes.len());
+                bytes.splice(to..to, piece);
+            }
+            _ => {
+                let line =
+                    *one(seeded, &["\r\n", "\n", "\r", "\r\n\r\n", "\r\n ", ": ", " HTTP/1.1\r\n"]);
+                bytes.splice(at..at, line.bytes());
+            }
+        }
+    }
+}
+
+/// Adds what tells where a request ends, or lies about it, and perhaps a body.
+fn framing(request: &mut Request, seeded: &mut Seeded) -> Vec<u8> {
+    for _ in 0..1 + seeded.below(2) {
+        let (name, value) = *one(seeded, FRAMING);
+        request.header(name, value);
+    }
+    let mut bytes = Vec::new();
+    request.write(&mut bytes);
+    let body = *one(
+        seeded,
+        &[
+            "",
+            "",
+            "hello",
+            "5\r\nhello\r\n0\r\n\r\n",
+            "ffffffffffffffff\r\n",
+            "5;x=\"\r\nhello",
+            "GET / HTTP/1.1\r\n",
+        ],
+    );
+    bytes.extend_from_slice(body.as_bytes());
+    bytes
+}
+
+/// Where the query begins, or would.
+fn question_at(target: &[u8]) -> usize {
+    target.iter().position(|byte| *byte == b'?').unwrap_or(target.len())
+}
+
+fn path(target: &mut Vec<u8>, seeded: &mut Seeded) {
+    let rest = target.split_off(question_at(target));
+    let text = String::from_utf8_lossy(target).into_owned();
+    let mut segments: Vec<String> = text.split('/').map(str::to_owned).collect();
+    let at = seeded.below(segments.len());
+    match seeded.below(7) {
+        0 => segments.insert(at, (*one(seeded, TOKENS)).to_owned()),
+        1 => segments[at] = (*one(seeded, TOKENS)).to_owned(),
+        2 => segments[at].push_str(word(seeded, TOKENS)),
+        3 => segments[at] = one(seeded, &CATALOG).route.to_owned(),
+        4 => {
+            segments.remove(at);
+        }
+        5 => segments.push(String::new()),
+        _ => segments[at] = escaped(&segments[at], seeded),
+    }
+    *target = segments.join("/").into_bytes();
+    target.extend_from_slice(&rest);
+}
+
+/// A text of which some bytes are escaped that need not be.
+fn escaped(text: &str, seeded: &mut Seeded) -> String {
+    let byte = |byte: u8| match chance(seeded, 30) || !byte.is_ascii() {
+        true => format!("%{byte:02x}"),
+        false => char::from(byte).to_string(),
+    };
+    text.bytes().map(byte).collect()
+}
+
+fn query(target: &mut Vec<u8>, seeded: &mut Seeded, grammar: &Grammar) {
+    let text = String::from_utf8_lossy(&target.split_off(question_at(target))).into_owned();
+    let text = text.strip_prefix('?').unwrap_or_default();
+    let mut pairs: Vec<String> = text.split('&').map(str::to_owned).collect();
+    let at = seeded.below(pairs.len());
+    let (name, value) = pairs[at].split_once('=').unwrap_or((&pairs[at], ""));
+    match seeded.below(9) {
+        0 => pairs[at] = format!("{}={value}", one(seeded, TOKENS)),
+        1 => pairs[at] = format!("{name}={}", one(seeded, TOKENS)),
+        2 => pairs[at] = format!("{name}={value}{}", one(seeded, TOKENS)),
+        3 => pairs[at] = format!("{name}={value},{}", expression(seeded, grammar)),
+        4 => {
+            pairs[at] = format!(
+                "{name}={}",
+                vec![value; 1 + seeded.below(60)].join(word(seeded, &[",", "|"]))
+            )
+        }
+        5 => pairs[at] = escaped(&pairs[at], seeded),
+        6 => {
+            pairs.remove(at);
+        }
+        7 => pairs.insert(at, pairs[at].clone()),
+        _ => pairs.insert(at, grammar.any_question(seeded)),
+    }
+    target.push(b'?');
+    target.extend_from_slice(pairs.join("&").as_bytes());
+}
+
+/// An expression of some list's filter.
+fn expression(seeded: &mut Seeded, grammar: &Grammar) -> String {
+    let question = grammar.any_question(seeded);
+    let mut pairs = question.split('&').filter_map(|pair| pair.strip_prefix("filter="));
+    pairs.next().unwrap_or("is_oa:true").to_owned()
+}
+
+/// As a client would send it, or as it is.
+fn token(target: &mut Vec<u8>, seeded: &mut Seeded) {
+    let at = seeded.below(target.len() + 1);
+    let most = if chance(seeded, 50) { 0 } else { (target.len() - at).min(9) };
+    let end = at + seeded.below(most + 1);
+    let token = word(seeded, TOKENS);
+    let token = if chance(seeded, 60) { encoded(seeded, token) } else { token.to_owned() };
+    target.splice(at..end, token.bytes());
+}
+
+fn byte(target: &mut Vec<u8>, seeded: &mut Seeded) {
+    let at = seeded.below(target.len() + 1);
+    match chance(seeded, 50) {
+        true => target.insert(at, seeded.below(256) as u8),
+        false => target.truncate(at),
+    }
+}
+
+/// More of something than there should be.
+fn long(request: &mut Request, seeded: &mut Seeded) {
+    let count = *one(seeded, &[60, 70, 110, 1_000, 17_000, 70_000]);
+    match seeded.below(4) {
+        0 => request.target.extend(std::iter::repeat_n(*one(seeded, b"a%/&,|=0"), count)),
+        1 => request.header("X-Long", vec![b'x'; count]),
+        2 => (0..count.min(150)).for_each(|_| request.header("X-Many", "1")),
+        _ => request.method = vec![b'A'; count.min(1_000)],
+    }
+}
+
+fn headers(headers: &mut Vec<(Vec<u8>, Vec<u8>)>, seeded: &mut Seeded, grammar: &Grammar) {
+    match seeded.below(6) {
+        0 if !headers.is_empty() => {
+            headers.remove(seeded.below(headers.len()));
+        }
+        1 if !headers.is_empty() => headers.push(one(seeded, headers).clone()),
+        2 => headers.push((b"If-None-Match".to_vec(), grammar.tag.clone().into_bytes())),
+        _ => {
+            let (name, value) = (*one(seeded, HEADER_NAMES), *one(seeded, HEADER_VALUES));
+            headers.push((name.into(), value.into()));
+        }
+    }
+}

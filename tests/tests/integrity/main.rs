@@ -1,0 +1,85 @@
+//! Damaged snapshots: whatever happens to their files, no answer but the true one is ever given.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod files;
+mod flips;
+mod forged;
+mod promises;
+mod truth;
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    os::unix::fs::FileExt,
+    path::PathBuf,
+};
+
+use pinakes_format::snapshot::{OpenError, Snapshot};
+use pinakes_tests::{TINY_DUMP, build, files_below, publish, sample, write_files};
+
+const THREADS: usize = 2;
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// The files of a snapshot of the tiny dump.
+fn tiny_files() -> Files {
+    files_of(&TINY_DUMP)
+}
+
+fn files_of(dump: &[(&str, &str)]) -> Files {
+    let dir = tempfile::tempdir().unwrap();
+    let input = dir.path().join("dump");
+    write_files(&input, dump.iter().copied());
+    files_below(&build(&[input], &dir.path().join("out"), &["--quiet"]))
+}
+
+/// The files of a snapshot of the sample.
+fn sample_files() -> Files {
+    let out = tempfile::tempdir().unwrap();
+    files_below(&publish(&[sample()], out.path(), &["--quiet"]))
+}
+
+/// A writable copy of a snapshot, one file of which is damaged at a time.
+struct Copy<'f> {
+    dir: tempfile::TempDir,
+    files: &'f Files,
+}
+
+impl<'f> Copy<'f> {
+    fn of(files: &'f Files) -> Copy<'f> {
+        let dir = tempfile::tempdir().unwrap();
+        write_files(dir.path(), files);
+        Copy { dir, files }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn open(&self) -> Result<Snapshot, OpenError> {
+        Snapshot::open(self.dir.path())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn restore(&self, name: &str) {
+        self.write(name, &self.files[name]);
+    }
+
+    fn flip(&self, name: &str, at: usize, mask: u8) {
+        let file = File::options().write(true).open(self.path(name)).unwrap();
+        file.write_all_at(&[self.files[name][at] ^ mask], at as u64).unwrap();
+    }
+
+    /// Demands that opening refuses, and says which file is at fault.
+    fn demand_refusal(&self, name: &str, what: &str) -> String {
+        let Err(error) = self.open() else { panic!("`{name}` {what}: opened all the same") };
+        assert_eq!(error.file, name, "`{name}` {what}: {error}");
+        let message = error.to_string();
+        assert!(message.contains(&format!("`{name}`")), "`{name}` {what}: {message}");
+        message
+    }
+}

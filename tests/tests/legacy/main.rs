@@ -1,0 +1,282 @@
+//! The real server's older variant against the oracle's: every record in both shapes, every page, and
+//! questions at random but the same on every run, with whole bodies and headers.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod edges;
+mod links;
+
+use pinakes_tests::query_generator as asking;
+use std::{collections::BTreeSet, path::PathBuf};
+
+use pinakes_oracle::{OLDER_ROUTES, Older, OlderAnswer, same};
+use pinakes_tests::Seeded;
+use serde_json::Value;
+
+use edges::edges;
+use links::{Link, others};
+use pinakes_tests::client::{Connection, Response};
+use pinakes_tests::query_generator::{Asker, Covered, FilterKey};
+use pinakes_tests::server::{Server, Snapshots};
+use pinakes_tests::values::{chance, encoded, one};
+
+const MISMATCHES_SHOWN: usize = 20;
+
+/// How often each kind of answer was expected.
+#[derive(Default)]
+struct Tally {
+    asked: usize,
+    refused: usize,
+    matched: usize,
+    grouped: usize,
+    linked: usize,
+}
+
+/// A question to the server, held to the oracle.
+struct Comparison<'l> {
+    older: &'l Older<'l>,
+    connection: Connection,
+    tally: Tally,
+    mismatches: Vec<String>,
+}
+
+impl Comparison<'_> {
+    fn ask(&mut self, route: &str, query: &str) {
+        let target = format!("/legacy/{route}?{query}");
+        let response = self.connection.get(&target);
+        let expected = self.older.answer(route, query);
+        let tally = &mut self.tally;
+        tally.asked += 1;
+        let difference = match &expected {
+            Err(refused) => {
+                tally.refused += 1;
+                is_refused(&response).map_err(|found| format!("{}: {found}", refused.0))
+            }
+            Ok(answer) => {
+                tally.matched += usize::from(answer.total > 0);
+                tally.grouped += usize::from(answer.total > 0 && query.contains("group_by="));
+                tally.linked += usize::from(!answer.links.is_empty());
+                is_answer(answer, query, &response)
+            }
+        };
+        if let Err(difference) = difference {
+            self.mismatches.push(format!("{target}\n  {difference}"));
+            assert!(self.mismatches.len() < MISMATCHES_SHOWN, "{}", self.mismatches.join("\n"));
+        }
+    }
+}
+
+fn is_refused(response: &Response) -> Result<(), String> {
+    let is_it = response.status == 400
+        && response.json()["details"].as_array().is_some_and(|details| !details.is_empty())
+        && response.header("x-total-count").is_none()
+        && response.header("link").is_none();
+    if is_it { Ok(()) } else { Err(format!("{} {}", response.status, response.text())) }
+}
+
+fn is_answer(expected: &OlderAnswer, query: &str, response: &Response) -> Result<(), String> {
+    if response.status != 200 {
+        return Err(format!("{} {}", response.status, response.text()));
+    }
+    same(&expected.body, &response.json())?;
+    let total = response.header("x-total-count");
+    if total != Some(expected.total.to_string().as_str()) {
+        return Err(format!("total {total:?}, expected {}", expected.total));
+    }
+    let link = |(relation, page): &(&str, u64)| Link {
+        relation: (*relation).to_owned(),
+        page: *page,
+        others: others(query),
+    };
+    let links: Vec<Link> = expected.links.iter().map(link).collect();
+    let found = links::of(response);
+    if found != links {
+        return Err(format!("links {found:?}, expected {links:?}"));
+    }
+    Ok(())
+}
+
+/// An asker of each route.
+fn askers(older: &Older<'_>) -> Vec<Asker> {
+    let filter = |route: &'static str, key: pinakes_oracle::Key| {
+        FilterKey::new(key, older.values(route, &key))
+    };
+    let asker = |route: &'static str| {
+        let keys = older.keys(route).into_iter();
+        Asker::of(route, keys.map(|key| filter(route, key)).collect())
+    };
+    OLDER_ROUTES.into_iter().map(asker).collect()
+}
+
+/// A filter with its identifiers as the older variant has them, or sometimes as numbers.
+fn with_older_ids(seeded: &mut Seeded, filter: &str) -> String {
+    let mut filter = filter.replace("HX_", "OA:").replace("hx_", "oa:");
+    if chance(seeded, 20) {
+        filter = filter.replace("OA:T", "");
+    }
+    for key in ["domain.id:", "field.id:", "fields.id:"] {
+        if chance(seeded, 50) {
+            filter = filter.replace(key, &format!("{key}OA:")).replace("OA:!", "!OA:");
+        }
+    }
+    filter
+}
+
+fn query(seeded: &mut Seeded, covered: &mut Covered, asker: &Asker, older: &Older<'_>) -> String {
+    let mut parameters = Vec::new();
+    if chance(seeded, 85) {
+        let filter = asker.expressions(seeded, covered);
+        let filter = with_older_ids(seeded, &filter);
+        parameters.push(format!("filter={}", encoded(seeded, &filter)));
+    }
+    if chance(seeded, 40) {
+        parameters.push(format!("sort={}", one(seeded, &["1", "1", "-1", "-1", "0"])));
+    }
+    if chance(seeded, 25) {
+        parameters.push(format!("group_by={}", one(seeded, older.groupings(asker.route))));
+    }
+    if chance(seeded, 80) {
+        let size = *one(seeded, &["1", "2", "3", "7", "10", "25", "50", "199", "200", "201"]);
+        parameters.push(format!("{}={size}", one(seeded, &["per_page", "per-page"])));
+    }
+    if chance(seeded, 60) {
+        let total =
+            older.answer(asker.route, &parameters.join("&")).map_or(0, |answer| answer.total);
+        let page = *one(seeded, &[1, 2, 3, total, total + 1, 1 + total / 7, 2_147_483_647]);
+        parameters.push(format!("page={page}"));
+    }
+    if chance(seeded, 5) {
+        parameters.push("mailto=a%40b".to_owned());
+    }
+    let turns = seeded.below(parameters.len() + 1);
+    parameters.rotate_left(turns);
+    parameters.join("&")
+}
+
+/// Every record in both shapes, every page of every size walked by its links.
+fn compare_records(connection: &mut Connection, older: &Older<'_>) {
+    for route in OLDER_ROUTES {
+        let records = older.records(route);
+        assert!(!records.is_empty(), "{route}");
+        for (id, single, _) in &records {
+            let response = connection.get(&format!("/legacy/{route}/{id}"));
+            assert_eq!(response.status, 200, "{route} {id}");
+            same(single, &response.json()).unwrap_or_else(|why| panic!("{route} {id}: {why}"));
+        }
+        let ids: Vec<&str> = records.iter().map(|(id, ..)| id.as_str()).collect();
+        let items: Value = records.iter().map(|(_, _, item)| item.clone()).collect();
+        for size in [200, 33] {
+            let walked = walk(connection, &format!("/legacy/{route}?per_page={size}"), ids.len());
+            same(&items, &walked).unwrap_or_else(|why| panic!("{route} by {size}: {why}"));
+        }
+        let walked = walk(connection, &format!("/legacy/{route}?sort=1&per_page=50"), ids.len());
+        let walked: BTreeSet<&str> =
+            walked.as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap()).collect();
+        assert_eq!(walked, ids.into_iter().collect());
+    }
+}
+
+/// All pages from a first one, by the links to the next.
+fn walk(connection: &mut Connection, first: &str, expected: usize) -> Value {
+    let mut walked = Vec::new();
+    let mut target = Some(first.to_owned());
+    while let Some(at) = target {
+        let response = connection.get(&at);
+        assert_eq!(response.header("x-total-count"), Some(expected.to_string().as_str()), "{at}");
+        walked.extend(response.json().as_array().unwrap().iter().cloned());
+        assert!(walked.len() <= expected, "{at}");
+        target = links::target(&response, "next");
+    }
+    assert_eq!(walked.len(), expected, "{first}");
+    walked.into()
+}
+
+/// Asks the server of a snapshot of these inputs for everything, and this many questions.
+fn compare(inputs: &[PathBuf], questions: usize, seed: u64) {
+    let snapshots = Snapshots::of(inputs);
+    let older = Older::of(pinakes_tests::library(inputs));
+    let askers = askers(&older);
+    let (mut seeded, mut covered) = (Seeded(seed), Covered::default());
+    let server = Server::of_snapshots(&snapshots);
+    compare_records(&mut server.connect(), &older);
+    let (connection, tally) = (server.connect(), Tally::default());
+    let mut comparison = Comparison { older: &older, connection, tally, mismatches: Vec::new() };
+    for asker in &askers {
+        for query in asker.each(&mut seeded, &mut covered) {
+            comparison.ask(asker.route, &query.replace("HX_", "OA:"));
+        }
+        for grouping in older.groupings(asker.route) {
+            comparison.ask(asker.route, &format!("group_by={grouping}"));
+        }
+    }
+    while comparison.tally.asked < questions {
+        let asker = &askers[usize::from(chance(&mut seeded, 25))];
+        let query = query(&mut seeded, &mut covered, asker, &older);
+        comparison.ask(asker.route, &query);
+    }
+    assert!(comparison.mismatches.is_empty(), "{}", comparison.mismatches.join("\n"));
+    for asker in &askers {
+        for filter in &asker.filters {
+            for operation in asking::operations(filter.key.kind) {
+                let asked = (asker.route, filter.key.name, operation);
+                assert!(covered.operations.contains(&asked), "{asked:?} is not asked");
+            }
+        }
+    }
+    let Tally { asked, refused, matched, grouped, linked } = comparison.tally;
+    println!(
+        "{asked} asked: {refused} refused, {matched} matched, {grouped} grouped, {linked} linked"
+    );
+    for count in [refused * 10, matched * 3, grouped * 20, linked * 10] {
+        assert!(count > asked, "too few of a kind");
+    }
+    server.end(&[]);
+}
+
+#[test]
+fn the_older_variant_of_odd_references_is_as_the_oracle_has_it() {
+    let dump = edges();
+    let inputs = [dump.path().to_owned()];
+    let all =
+        Older::of(pinakes_tests::library(&inputs)).answer("topics", "group_by=subfield").unwrap();
+    assert!(all.total > 200 && all.body.as_array().unwrap().len() == 200, "{}", all.total);
+    compare(&inputs, 3_000, 14);
+}
+
+#[test]
+fn a_merged_older_identifier_leads_to_the_record_it_lives_in() {
+    let dump = edges();
+    let snapshots = Snapshots::of(&[dump.path().to_owned()]);
+    let server = Server::of_snapshots(&snapshots);
+    for query in ["", "?x=%zz"] {
+        let response = server.get(&format!("/legacy/topics/OA:T300{query}"));
+        assert_eq!(response.status, 301);
+        let location = format!("/legacy/topics/OA:T2{query}");
+        assert_eq!(response.header("location"), Some(location.as_str()));
+        let message = "Topic with ID OA:T300 was merged into OA:T2";
+        assert_eq!(response.json()["message"], message);
+        assert_eq!(server.get(&location).json()["id"], "OA:T2");
+    }
+    let filtered = server.get("/legacy/topics?filter=id:OA:T300").json();
+    assert_eq!(filtered[0]["id"], "OA:T2");
+    server.end(&[]);
+}
+
+#[test]
+fn the_older_variant_of_the_projects_own_sample_is_as_the_oracle_has_it() {
+    compare(&[pinakes_tests::sample()], 10_000, 11);
+}
+
+#[test]
+fn the_older_variant_of_the_whole_taxonomy_is_as_the_oracle_has_it() {
+    let test = "the_older_variant_of_the_whole_taxonomy_is_as_the_oracle_has_it";
+    let Some(sample) = pinakes_tests::real_sample(test) else { return };
+    compare(&sample, 2_000, 12);
+}
+
+#[test]
+fn the_older_variant_of_every_vintage_is_as_the_oracle_has_it() {
+    let test = "the_older_variant_of_every_vintage_is_as_the_oracle_has_it";
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    compare(&every, 5_000, 13);
+}

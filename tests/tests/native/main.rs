@@ -1,0 +1,69 @@
+//! Native dumps: what one snapshot exports is another's input, and nothing is lost on the way.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod answers;
+mod exports;
+mod lines;
+mod random;
+mod recognised;
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_tests::compiler;
+use serde_json::Value;
+
+/// A run of the compiler and what it left.
+struct Run {
+    code: i32,
+    stdout: String,
+    stderr: String,
+    report: Value,
+}
+
+fn run<A: AsRef<OsStr>>(args: &[A]) -> Run {
+    let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
+    let output = compiler(&args);
+    Run {
+        code: output.status.code().unwrap_or_else(|| panic!("killed: {}", output.status)),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        report: Value::Null,
+    }
+}
+
+/// Builds a snapshot of inputs, as they are given on the command line.
+fn build(inputs: &[&str], out: &Path) -> Run {
+    let reports = tempfile::tempdir().unwrap();
+    let report = reports.path().join("report.json");
+    let mut args: Vec<&OsStr> = vec!["build".as_ref(), "--max-bad".as_ref(), "100%".as_ref()];
+    args.extend(inputs.iter().map(OsStr::new));
+    args.extend(["--quiet".as_ref(), "--allow-empty".as_ref(), "--out".as_ref(), out.as_os_str()]);
+    args.extend(["--report".as_ref(), report.as_os_str()]);
+    let mut run = run(&args);
+    let text = fs::read(&report);
+    run.report = text.map_or(Value::Null, |text| serde_json::from_slice(&text).unwrap());
+    run
+}
+
+fn opened(run: &Run) -> Snapshot {
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    Snapshot::open(&PathBuf::from(run.stdout.lines().last().unwrap())).unwrap()
+}
+
+/// Every record of an entity as its JSON text, in the order of its rows.
+fn rendered(snapshot: &Snapshot, entity: Entity, shape: Shape) -> Vec<String> {
+    let text_of = |row| {
+        let mut page = Page::new(snapshot, shape);
+        snapshot.render(entity, row, &mut page).unwrap();
+        String::from_utf8(page.out).unwrap()
+    };
+    (0..snapshot.count(entity)).map(text_of).collect()
+}

@@ -1,0 +1,115 @@
+//! The admin address: whom it answers what, and that it is there when the public one is not.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
+use crate::metrics::{samples, text, watched};
+use pinakes_tests::client::{Connection, error_body};
+use pinakes_tests::server::{Server, Snapshots, command};
+
+#[test]
+fn it_answers_for_itself_and_nothing_of_the_interface() {
+    let snapshots = Snapshots::of_sample();
+    let (server, admin) = watched(&snapshots, &["--data-licence", "ODbL-1.0"]);
+    let ask = |method: &str, target: &str| Connection::open(admin).request(method, target, &[]);
+    let id = snapshots.open().manifest().id.clone();
+    for target in ["/health", "/ready"] {
+        let (own, public) = (ask("GET", target), server.get(target));
+        assert_eq!((own.status, own.json()), (200, public.json()), "{target}");
+    }
+    let health = ask("GET", "/health").json();
+    assert_eq!((&health["snapshot_id"], &health["data_licence"]), (&id.into(), &"ODbL-1.0".into()));
+    assert_eq!(health["newest_updated_date"], server.get("/").json()["newest_updated_date"]);
+    assert_eq!(server.get("/").json()["data_licence"], "ODbL-1.0");
+    for target in ["/", "/outputs", "/graphql", "/metrics/x", "/openapi.json"] {
+        let response = ask("GET", target);
+        let expected = error_body(404, &format!("Cannot GET {target}"));
+        assert_eq!((response.status, response.text()), (404, expected.as_str()));
+    }
+    for method in ["POST", "DELETE", "OPTIONS"] {
+        let response = ask(method, "/metrics");
+        let expected = error_body(405, "Method Not Allowed");
+        assert_eq!((response.status, response.text()), (405, expected.as_str()), "{method}");
+        assert_eq!(response.header("allow"), Some("GET, HEAD"));
+    }
+    let head = ask("HEAD", "/metrics/");
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    assert!(head.header("content-length").unwrap().parse::<usize>().unwrap() > 1_000);
+    // No page in a browser may read it, and none of it is at the public address.
+    assert_eq!(head.header("access-control-allow-origin"), None);
+    assert_eq!(head.header("connection"), Some("close"));
+    assert_eq!(server.get("/metrics").status, 404);
+    server.end(&[]);
+}
+
+#[test]
+fn it_answers_where_every_public_connection_is_taken_and_takes_none_of_them() {
+    let snapshots = Snapshots::of_sample();
+    let (server, admin) = watched(&snapshots, &["--connections", "2"]);
+    // Those who hold on to the admin address take no public place.
+    let holding: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(admin).unwrap()).collect();
+    let mut public = [server.connect(), server.connect()];
+    for connection in &mut public {
+        assert_eq!(connection.get("/health").status, 200);
+    }
+    let mut refused = TcpStream::connect(server.address()).unwrap();
+    assert_eq!(refused.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed at once");
+    let found = samples(&text(admin));
+    assert_eq!(found["pinakes_connections_open"], 2.0);
+    assert_eq!(found["pinakes_connections_max"], 2.0);
+    assert_eq!(found[r#"pinakes_connections_refused_total{cap="server"}"#], 1.0);
+    drop((public, holding));
+    server.end(&[]);
+}
+
+#[test]
+fn whoever_asks_nothing_keeps_nobody_out_and_keeps_nobody_from_ending() {
+    let snapshots = Snapshots::of_sample();
+    let (server, admin) = watched(&snapshots, &[]);
+    // As many as there are places for; some have said half of what they ask.
+    let begin = |at: usize| {
+        let mut stream = TcpStream::connect(admin).unwrap();
+        if at < 16 {
+            stream.write_all(b"GET /metrics HTTP/1.1\r\n").unwrap();
+        }
+        stream
+    };
+    let mut holding: Vec<TcpStream> = (0..32).map(begin).collect();
+    // Each takes the place of the one that has been there longest.
+    for (at, oldest) in holding.iter_mut().take(8).enumerate() {
+        let begun = std::time::Instant::now();
+        assert_eq!(Connection::open(admin).get("/ready").status, 200);
+        assert!(begun.elapsed() < HEAD_TIMEOUT, "{:?}", begun.elapsed());
+        assert_eq!(oldest.read(&mut [0; 1]).unwrap_or(0), 0, "number {at} is closed");
+        // Its place is free again.
+        let mut held = TcpStream::connect(admin).unwrap();
+        held.write_all(b"GET /").unwrap();
+        *oldest = held;
+    }
+    server.await_log(&["WARN", "closed=1 client=127.0.0.1", "closed for newer ones"]);
+    let log = server.end(&[]);
+    assert_eq!(log.matches("closed for newer ones").count(), 1, "{log}");
+}
+
+/// How long the admin address waits for a head.
+const HEAD_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
+
+#[test]
+fn it_says_whom_it_may_be_reached_by_and_where_it_cannot_listen() {
+    let snapshots = Snapshots::of_sample();
+    let path = snapshots.path().to_str().unwrap();
+    let mut server = Server::start(&mut command(&["--snapshots", path, "--admin", "0.0.0.0:0"]));
+    let admin = server.admin();
+    let log = server.end(&[]);
+    assert!(log.contains("WARN") && log.contains("whoever reaches the admin address"), "{log}");
+    let taken = std::net::TcpListener::bind(("127.0.0.1", admin.port())).unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = command(&["--snapshots", path, "--admin", &address]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let expected = format!("error: cannot listen on {address}: ");
+    let last = said.lines().last().unwrap();
+    assert!(last.starts_with(&expected) && last.ends_with("choose another with --admin"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -1,0 +1,117 @@
+//! The dashboard and the alerts ask for what is told.
+
+use std::{collections::BTreeSet, fs};
+
+use serde_json::Value;
+
+use crate::metrics::{promtool, text, watched};
+use pinakes_tests::server::Snapshots;
+
+fn read(name: &str) -> String {
+    fs::read_to_string(pinakes_tests::root().join("server/grafana").join(name)).unwrap()
+}
+
+/// Every text of this name beneath a value.
+fn texts<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v str>) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match value.as_str() {
+                    Some(text) if key == name => found.push(text),
+                    _ => texts(value, name, found),
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| texts(value, name, found)),
+        _ => {}
+    }
+}
+
+/// Names of metrics in a text.
+fn names(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let is_name = |word: &&str| word.starts_with("pinakes_") || word.starts_with("process_");
+    words.filter(is_name).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_metric_asked_for_is_told_and_every_one_told_is_shown() {
+    let snapshots = Snapshots::of_sample();
+    let (server, admin) = watched(&snapshots, &[]);
+    assert_eq!(server.get("/outputs").status, 200);
+    // Of limits something is told where there are any.
+    let mut limited = watched_with_limits(&snapshots);
+    let told: BTreeSet<String> =
+        [text(admin), text(limited.admin())].iter().flat_map(|text| told(text)).collect();
+    server.end(&[]);
+    limited.end(&[]);
+    let dashboard: Value = serde_json::from_str(&read("pinakes-server.json")).unwrap();
+    let mut asked = Vec::new();
+    texts(&dashboard, "expr", &mut asked);
+    texts(&dashboard, "definition", &mut asked);
+    assert!(asked.len() > 30, "{asked:?}");
+    let asked = names(&asked.join(" "));
+    let alerts = names(&read("alerts.yml"));
+    let unknown: Vec<&String> = asked.union(&alerts).filter(|name| !told.contains(*name)).collect();
+    assert!(unknown.is_empty(), "nobody tells {unknown:?}");
+    let unseen: Vec<&String> = told
+        .iter()
+        .filter(|name| !asked.contains(*name) && !NOT_SHOWN.contains(&name.as_str()))
+        .collect();
+    assert!(unseen.is_empty(), "no panel shows {unseen:?}");
+}
+
+/// What is told and not shown: others say the same in more words.
+const NOT_SHOWN: [&str; 6] = [
+    "pinakes_connections_max",
+    "pinakes_http_request_duration_seconds",
+    "pinakes_limit_clients_forgotten_total",
+    "process_resident_memory_bytes",
+    "process_start_time_seconds",
+    "process_virtual_memory_bytes",
+];
+
+fn watched_with_limits(snapshots: &Snapshots) -> pinakes_tests::server::Server {
+    let path = snapshots.path().to_str().unwrap();
+    let mut command =
+        pinakes_tests::server::command(&["--snapshots", path, "--admin", "127.0.0.1:0"]);
+    command.env_remove("PINAKES_NO_LIMITS");
+    pinakes_tests::server::Server::start(&mut command)
+}
+
+/// Families and samples of a text.
+fn told(text: &str) -> BTreeSet<String> {
+    let families = text.lines().filter_map(|line| line.strip_prefix("# HELP "));
+    let samples = text.lines().filter(|line| !line.starts_with('#'));
+    let name = |line: &str| line.split([' ', '{']).next().unwrap().to_owned();
+    families.chain(samples).map(name).collect()
+}
+
+#[test]
+fn every_expression_is_one_to_prometheus() {
+    let dashboard: Value = serde_json::from_str(&read("pinakes-server.json")).unwrap();
+    let mut asked = Vec::new();
+    texts(&dashboard, "expr", &mut asked);
+    let rules: Vec<Value> = asked
+        .iter()
+        .enumerate()
+        .map(|(at, expr)| {
+            let expr = expr.replace("$__rate_interval", "5m").replace("$instance", ".*");
+            serde_json::json!({ "record": format!("panel:{at}"), "expr": expr })
+        })
+        .collect();
+    let count = rules.len();
+    let rules = serde_json::json!({ "groups": [{ "name": "panels", "rules": rules }] }).to_string();
+    // JSON is YAML.
+    for (what, rules, count) in [("panels", rules, count), ("alerts", read("alerts.yml"), 12)] {
+        let file = tempfile::Builder::new().suffix(".yml").tempfile().unwrap();
+        fs::write(file.path(), rules).unwrap();
+        let path = file.path().to_str().unwrap();
+        let Some(checked) = promtool(&["check", "rules", path], "") else {
+            eprintln!("skipped: every_expression_is_one_to_prometheus: promtool is not there");
+            return;
+        };
+        let said = String::from_utf8_lossy(&checked.stdout);
+        assert!(said.contains(&format!("SUCCESS: {count} rules found")), "{what}: {checked:?}");
+    }
+}

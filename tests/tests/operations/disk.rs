@@ -1,0 +1,235 @@
+//! A disk whose reads fail from some moment on: a file system of this process, over a snapshot.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    os::unix::fs::{FileExt, MetadataExt},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use fuser::{
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation,
+    INodeNo, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, Request,
+};
+
+use crate::faults::{answers, judge, targets};
+use pinakes_tests::server::{Server, Snapshots};
+
+/// How long what was said of a file holds.
+const LASTING: Duration = Duration::from_secs(3_600);
+
+/// What of a directory was looked up, by number from 1, and whether reads of it fail.
+struct Failing {
+    paths: Arc<Mutex<Vec<PathBuf>>>,
+    is_failing: Arc<AtomicBool>,
+    reads: Arc<Reads>,
+}
+
+/// How often it was read, and how often it may be before reads of it fail.
+struct Reads {
+    count: AtomicUsize,
+    max: AtomicUsize,
+}
+
+/// A disk, mounted for as long as this lives.
+struct Disk {
+    session: BackgroundSession,
+    mounted: tempfile::TempDir,
+    paths: Arc<Mutex<Vec<PathBuf>>>,
+    is_failing: Arc<AtomicBool>,
+    reads: Arc<Reads>,
+}
+
+impl Disk {
+    /// A disk that holds a directory; `None`, said by name, where this machine lets nobody mount one.
+    fn of(directory: &Path, test: &str) -> Option<Disk> {
+        let mounted = tempfile::tempdir().unwrap();
+        let paths = Arc::new(Mutex::new(vec![directory.to_owned()]));
+        let is_failing = Arc::new(AtomicBool::new(false));
+        let reads = Reads { count: AtomicUsize::new(0), max: AtomicUsize::new(usize::MAX) };
+        let reads = Arc::new(reads);
+        let failing = Failing {
+            paths: Arc::clone(&paths),
+            is_failing: Arc::clone(&is_failing),
+            reads: Arc::clone(&reads),
+        };
+        let mut config = Config::default();
+        config.mount_options = vec![MountOption::RO, MountOption::FSName("failing".into())];
+        let Ok(session) = fuser::spawn_mount(failing, mounted.path(), &config) else {
+            eprintln!("skipped: {test}: nobody may mount a file system here");
+            return None;
+        };
+        Some(Disk { session, mounted, paths, is_failing, reads })
+    }
+
+    /// From now on it can be read so many times, and then no more; how often it was read until now.
+    fn fail_after(&self, reads: usize) -> usize {
+        self.reads.max.store(reads, SeqCst);
+        self.reads.count.swap(0, SeqCst)
+    }
+
+    fn unmount(self) {
+        self.session.umount_and_join().unwrap();
+    }
+
+    /// From now on nothing of it can be read, and what was is forgotten.
+    fn fail(&self) {
+        self.is_failing.store(true, SeqCst);
+        let count = self.paths.lock().unwrap().len() as u64;
+        for number in 2..=count {
+            // Of a directory there is nothing to forget.
+            let _ = self.session.notifier().inval_inode(INodeNo(number), 0, 0);
+        }
+    }
+}
+
+impl Failing {
+    fn path(&self, number: INodeNo) -> Option<PathBuf> {
+        self.paths.lock().unwrap().get(number.0 as usize - 1).cloned()
+    }
+
+    fn number(&self, path: PathBuf) -> INodeNo {
+        let mut paths = self.paths.lock().unwrap();
+        let known = paths.iter().position(|known| *known == path);
+        let at = known.unwrap_or_else(|| {
+            paths.push(path);
+            paths.len() - 1
+        });
+        INodeNo(at as u64 + 1)
+    }
+
+    fn attributes(&self, number: INodeNo) -> Option<FileAttr> {
+        let metadata = fs::metadata(self.path(number)?).ok()?;
+        let modified = metadata.modified().ok()?;
+        Some(FileAttr {
+            ino: number,
+            size: metadata.len(),
+            blocks: metadata.blocks(),
+            atime: modified,
+            mtime: modified,
+            ctime: modified,
+            crtime: modified,
+            kind: if metadata.is_dir() { FileType::Directory } else { FileType::RegularFile },
+            perm: if metadata.is_dir() { 0o555 } else { 0o444 },
+            nlink: 1,
+            uid: metadata.uid(),
+            gid: metadata.gid(),
+            rdev: 0,
+            blksize: 4_096,
+            flags: 0,
+        })
+    }
+}
+
+impl Filesystem for Failing {
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let path = self.path(parent).map(|parent| parent.join(name)).filter(|path| path.exists());
+        let number = path.map(|path| self.number(path));
+        match number.and_then(|number| self.attributes(number)) {
+            Some(attributes) => reply.entry(&LASTING, &attributes, Generation(0)),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.attributes(number) {
+            Some(attributes) => reply.attr(&LASTING, &attributes),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        number: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let file = self.path(number).and_then(|path| File::open(path).ok());
+        let is_past = self.reads.count.fetch_add(1, SeqCst) >= self.reads.max.load(SeqCst);
+        let Some(file) = file.filter(|_| !is_past && !self.is_failing.load(SeqCst)) else {
+            return reply.error(Errno::EIO);
+        };
+        let mut bytes = vec![0; size as usize];
+        let mut filled = 0;
+        while let Ok(count @ 1..) = file.read_at(&mut bytes[filled..], offset + filled as u64) {
+            filled += count;
+        }
+        reply.data(&bytes[..filled]);
+    }
+}
+
+#[test]
+fn a_disk_that_fails_costs_no_wrong_answer_and_does_not_end_the_server() {
+    let snapshots = Snapshots::of_sample();
+    let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
+    let test = "a_disk_that_fails_costs_no_wrong_answer_and_does_not_end_the_server";
+    let Some(disk) = Disk::of(&path, test) else { return };
+    let targets = targets(&snapshots.open());
+    let known = answers(&path, &targets);
+    let server = Server::of_snapshot(disk.mounted.path());
+    let mut connection = server.connect();
+    targets.iter().for_each(|target| assert!(judge(&known, target, &connection.get(target))));
+    disk.fail();
+    // What was verified is read again, and cannot be.
+    let refused =
+        targets.iter().filter(|target| !judge(&known, target, &connection.get(target))).count();
+    assert!(refused > 0, "something has to be read");
+    for target in &targets {
+        assert_eq!(connection.get(target).status, 503, "{target}");
+    }
+    assert_eq!(connection.get("/health").status, 200);
+    server.await_log(&["ERROR", "snapshot poisoned", "cannot be read at byte"]);
+    drop(connection);
+    server.end(&["cannot answer", "snapshot poisoned", "no other snapshot"]);
+    disk.unmount();
+}
+
+#[test]
+fn a_disk_that_fails_under_the_compiler_is_an_error_of_it_and_no_signal() {
+    let snapshots = Snapshots::of_sample();
+    let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
+    let test = "a_disk_that_fails_under_the_compiler_is_an_error_of_it_and_no_signal";
+    let Some(disk) = Disk::of(&path, test) else { return };
+    let own = tempfile::tempdir().unwrap();
+    let out = own.path().join("export");
+    let snapshot = disk.mounted.path().as_os_str();
+    let export =
+        ["export".as_ref(), snapshot, "--quiet".as_ref(), "--out".as_ref(), out.as_os_str()];
+    let commands: [&[&OsStr]; 3] =
+        [&["verify".as_ref(), snapshot], &["inspect".as_ref(), snapshot], &export];
+    for command in commands {
+        disk.fail_after(usize::MAX);
+        let whole = pinakes_tests::compiler(command);
+        assert!(whole.status.success(), "{whole:?}");
+        let _ = fs::remove_dir_all(&out);
+        let reads = disk.fail_after(usize::MAX);
+        assert!(reads > 4, "{command:?} reads {reads} times");
+        for max in [0, reads / 4, reads / 2, reads * 3 / 4, reads - 1] {
+            disk.fail_after(max);
+            let failed = pinakes_tests::compiler(command);
+            let errors = String::from_utf8_lossy(&failed.stderr);
+            let what = format!("{command:?}, {max} of {reads} reads: {errors}");
+            assert_eq!(failed.status.code(), Some(8), "{what}");
+            assert!(failed.stdout.is_empty(), "{what}");
+            // What fails while it is being opened is zeros, which have another hash.
+            let causes = ["cannot be read at byte", "Input/output error", "is damaged: chunk "];
+            let is_told = |line: &str| {
+                let names = line.starts_with("error: snapshot `");
+                names && causes.iter().any(|cause| line.contains(cause))
+            };
+            assert!(errors.lines().any(is_told), "{what}");
+            assert!(!out.exists() || fs::read_dir(&out).unwrap().next().is_none(), "{what}");
+        }
+    }
+    disk.unmount();
+}

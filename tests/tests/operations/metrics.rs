@@ -1,0 +1,251 @@
+//! Metrics: what happened is what is told, in a form that Prometheus' own tools take.
+
+use std::{
+    collections::BTreeMap,
+    fs::OpenOptions,
+    io::Write,
+    net::SocketAddr,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+    time::Instant,
+};
+
+use pinakes_format::entity::CATALOG;
+use pinakes_format::snapshot::Snapshot;
+
+use pinakes_tests::client::{Connection, PATIENCE};
+use pinakes_tests::server::{Server, Snapshots, command, make_writable};
+
+/// Samples by their name and labels, as they are written.
+pub type Samples = BTreeMap<String, f64>;
+
+/// A server that tells of itself, with more arguments, and where it does.
+pub fn watched(snapshots: &Snapshots, args: &[&str]) -> (Server, SocketAddr) {
+    let mut server = Server::start(&mut started(snapshots, args));
+    let admin = server.admin();
+    (server, admin)
+}
+
+fn started(snapshots: &Snapshots, args: &[&str]) -> Command {
+    let path = snapshots.path().to_str().unwrap();
+    command(&[&["--snapshots", path, "--admin", "127.0.0.1:0"], args].concat())
+}
+
+/// The text told at an address.
+pub fn text(admin: SocketAddr) -> String {
+    let response = Connection::open(admin).get("/metrics");
+    assert_eq!(response.status, 200);
+    let media_type = response.header("content-type");
+    assert_eq!(media_type, Some("text/plain; version=0.0.4; charset=utf-8"));
+    response.text().to_owned()
+}
+
+pub fn samples(text: &str) -> Samples {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let parsed = lines.map(|line| {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        (name.to_owned(), value.parse().unwrap())
+    });
+    let samples: Samples = parsed.collect();
+    let count = text.lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!(samples.len(), count, "a sample is told twice");
+    samples
+}
+
+/// promtool with arguments and an input; `None` where it is not there.
+pub fn promtool(args: &[&str], input: &str) -> Option<Output> {
+    // Where CI puts it, or where the system has it.
+    let own = pinakes_tests::root().join("target/prometheus/usr/bin/promtool");
+    let program = if own.exists() { own } else { PathBuf::from("promtool") };
+    let spawned = Command::new(program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = spawned.ok()?;
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().ok()
+}
+
+/// Those whose value is not zero and that begin in one of these ways, one a line.
+fn told(samples: &Samples, beginnings: &[&str]) -> Vec<String> {
+    let is_told = |name: &str| beginnings.iter().any(|beginning| name.starts_with(beginning));
+    let told = samples.iter().filter(|(name, value)| **value != 0.0 && is_told(name));
+    told.map(|(name, value)| format!("{name} {value}")).collect()
+}
+
+#[test]
+fn what_happened_is_what_is_told() {
+    let snapshots = Snapshots::of_sample();
+    let mut limited = started(&snapshots, &["--minute-limit", "12", "--daily-search", "1"]);
+    limited.env_remove("PINAKES_NO_LIMITS");
+    let mut server = Server::start(&mut limited);
+    let admin = server.admin();
+    let mut connection = server.connect();
+    let mut bytes = 0;
+    let mut ask = |method: &str, target: &str, headers: &[&str], status: u16| {
+        let response = connection.request(method, target, headers);
+        assert_eq!(response.status, status, "{method} {target}");
+        bytes += response.body.len();
+        response
+    };
+    let list = ask("GET", "/authors?per_page=10", &[], 200);
+    let kept = format!("If-None-Match: {}", list.header("etag").unwrap());
+    ask("GET", "/authors?per_page=10", &[&kept], 304);
+    ask("GET", "/authors?per_page=10&page=x", &[], 400);
+    ask("GET", "/authors/HX_A5900000001", &["Accept-Encoding: gzip"], 200);
+    ask("GET", "/authors/HX_A0", &[], 404);
+    ask("GET", "/authors/HX_A1%20x/%7Bid%7D\"", &[], 404);
+    ask("GET", "/autocomplete/authors?query=a", &[], 200);
+    ask("GET", "/autocomplete?query=a", &[], 429);
+    ask("DELETE", "/", &[], 405);
+    ask("GET", "/legacy/topics", &[], 200);
+    ask("OPTIONS", "/legacy/topics/x", &[], 204);
+    ask("GET", "/health", &[], 200);
+    ask("GET", "/metrics", &[], 404);
+    let question = |text: &str| {
+        let json = "Content-Type: application/json";
+        let body = format!(r#"{{"query":"{text}"}}"#);
+        format!(
+            "POST /graphql HTTP/1.1\r\nHost: x\r\n{json}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    for text in ["{authors{meta{count}}}", "{nothing}"] {
+        connection.send(question(text).as_bytes()).unwrap();
+        let response = connection.receive().unwrap();
+        assert_eq!(response.status, 200);
+        bytes += response.body.len();
+    }
+    let refused = connection.get("/outputs");
+    assert_eq!(refused.status, 429);
+    bytes += refused.body.len();
+    let text = text(admin);
+    let samples = samples(&text);
+    let beginnings = [
+        "pinakes_http_requests_",
+        "pinakes_http_response",
+        "pinakes_limit_",
+        "pinakes_graphql_",
+        "pinakes_connections_open",
+        "pinakes_overloads_",
+        "pinakes_clients_late_",
+        "pinakes_ready",
+    ];
+    let body_bytes = format!("pinakes_http_response_body_bytes_total {bytes}");
+    let expected = [
+        "pinakes_connections_open 1",
+        r#"pinakes_graphql_questions_total{outcome="answered"} 1"#,
+        r#"pinakes_graphql_questions_total{outcome="invalid"} 1"#,
+        r#"pinakes_http_requests_total{route="/",status="405"} 1"#,
+        r#"pinakes_http_requests_total{route="/authors",status="200"} 1"#,
+        r#"pinakes_http_requests_total{route="/authors",status="304"} 1"#,
+        r#"pinakes_http_requests_total{route="/authors",status="400"} 1"#,
+        r#"pinakes_http_requests_total{route="/authors/{id}",status="200"} 1"#,
+        r#"pinakes_http_requests_total{route="/authors/{id}",status="404"} 1"#,
+        r#"pinakes_http_requests_total{route="/autocomplete",status="429"} 1"#,
+        r#"pinakes_http_requests_total{route="/autocomplete/{entity_type}",status="200"} 1"#,
+        r#"pinakes_http_requests_total{route="/graphql",status="200"} 2"#,
+        r#"pinakes_http_requests_total{route="/health",status="200"} 1"#,
+        r#"pinakes_http_requests_total{route="/legacy/topics",status="200"} 1"#,
+        r#"pinakes_http_requests_total{route="/legacy/topics/{id}",status="204"} 1"#,
+        r#"pinakes_http_requests_total{route="/outputs",status="429"} 1"#,
+        r#"pinakes_http_requests_total{route="none",status="404"} 2"#,
+        &body_bytes,
+        r#"pinakes_http_responses_coded_total{coding="gzip"} 1"#,
+        r#"pinakes_http_responses_coded_total{coding="identity"} 6"#,
+        "pinakes_limit_clients 1",
+        "pinakes_limit_clients_max 1000000",
+        r#"pinakes_limit_pool_max{daily="list"} 10000"#,
+        r#"pinakes_limit_pool_max{daily="search"} 1000"#,
+        r#"pinakes_limit_pool_used{daily="list"} 4"#,
+        r#"pinakes_limit_pool_used{daily="search"} 1"#,
+        r#"pinakes_limit_refusals_total{limit="day_search"} 1"#,
+        r#"pinakes_limit_refusals_total{limit="minute"} 1"#,
+        "pinakes_ready 1",
+    ];
+    assert_eq!(told(&samples, &beginnings), expected);
+    // Every reply was timed, where it was counted.
+    let count = r#"pinakes_http_request_duration_seconds_count{route="/authors"}"#;
+    let below = r#"pinakes_http_request_duration_seconds_bucket{route="/authors",le="+Inf"}"#;
+    assert_eq!((samples[count], samples[below]), (3.0, 3.0));
+    drop(connection);
+    server.end(&[]);
+}
+
+#[test]
+fn the_snapshot_is_told_as_its_manifest_has_it_and_so_is_its_end() {
+    let snapshots = Snapshots::of_sample();
+    let path = snapshots.path().join("current").canonicalize().unwrap();
+    let opened = Snapshot::open(&path).unwrap();
+    let manifest = opened.manifest();
+    let (server, admin) = watched(&snapshots, &[]);
+    let before = samples(&text(admin));
+    let newest = manifest.source.newest_updated_date.clone().unwrap();
+    let info = format!(
+        r#"pinakes_snapshot_info{{id="{}",newest_updated_date="{newest}",format_version="{}"}}"#,
+        manifest.id, manifest.format_version
+    );
+    assert_eq!(before[&info], 1.0);
+    for facts in &CATALOG {
+        let name = format!(r#"pinakes_snapshot_records{{entity="{}"}}"#, facts.plural);
+        assert_eq!(before[&name], f64::from(opened.count(facts.entity)), "{name}");
+    }
+    let bytes: u64 = manifest.files.iter().map(|file| file.size_bytes).sum();
+    assert_eq!(before["pinakes_snapshot_size_bytes"], bytes as f64);
+    assert!(
+        before["pinakes_snapshot_age_seconds"]
+            < before["pinakes_snapshot_newest_record_age_seconds"]
+    );
+    let records = |samples: &Samples, of: &str| samples[&format!(r#"{of}{{kind="records"}}"#)];
+    let all = records(&before, "pinakes_snapshot_chunks");
+    let first = records(&before, "pinakes_snapshot_chunks_verified");
+    for facts in CATALOG.iter() {
+        for page in 1..=3 {
+            server.get(&format!("/{}?per_page=100&page={page}", facts.route));
+        }
+    }
+    let read = samples(&text(admin));
+    assert!(first < all, "{first} of {all} are verified by opening");
+    assert_eq!(
+        records(&read, "pinakes_snapshot_chunks_verified"),
+        all,
+        "all is verified by reading all"
+    );
+    make_writable(&path);
+    OpenOptions::new().write(true).open(path.join("outputs/ids")).unwrap().set_len(0).unwrap();
+    let begun = Instant::now();
+    let after = loop {
+        let after = samples(&text(admin));
+        if after["pinakes_ready"] == 0.0 {
+            break after;
+        }
+        assert!(begun.elapsed() < PATIENCE);
+        std::thread::yield_now();
+    };
+    assert_eq!(
+        told(&after, &["pinakes_snapshots_poisoned_"]),
+        [r#"pinakes_snapshots_poisoned_total{cause="fault"} 1"#]
+    );
+    assert_eq!(Connection::open(admin).get("/ready").status, 503);
+    assert_eq!(Connection::open(admin).get("/health").json()["snapshot_id"], manifest.id);
+    server.end(&["snapshot poisoned", "no other snapshot"]);
+}
+
+#[test]
+fn prometheus_finds_nothing_wrong_with_it() {
+    let snapshots = Snapshots::of_sample();
+    let (server, admin) = watched(&snapshots, &[]);
+    for target in ["/", "/outputs", "/outputs/HX_W1", "/nope", "/autocomplete?query=a"] {
+        server.get(target);
+    }
+    let text = text(admin);
+    server.end(&[]);
+    let Some(checked) = promtool(&["check", "metrics"], &text) else {
+        eprintln!("skipped: prometheus_finds_nothing_wrong_with_it: promtool is not there");
+        return;
+    };
+    let said = String::from_utf8_lossy(&checked.stderr);
+    assert!(checked.status.success() && said.trim().is_empty(), "{said}");
+}

@@ -1,0 +1,237 @@
+//! What is not as it should be: `/health` and the metrics tell the same of it, in every state there is.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    net::SocketAddr,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use pinakes_tests::{TINY_DUMP, write_files};
+use serde_json::{Value, json};
+
+use crate::metrics::{samples, text};
+use pinakes_tests::client::{Connection, PATIENCE};
+use pinakes_tests::server::{Server, Snapshots, command, make_writable};
+
+/// All that may be told, the gravest first.
+const TROUBLES: [&str; 4] = ["unavailable", "fallback", "takedowns_refused", "stale"];
+
+/// Two snapshots of which the newer is served; their paths, the newer last.
+fn two() -> (Snapshots, [PathBuf; 2]) {
+    let dump = tempfile::tempdir().unwrap();
+    write_files(dump.path(), TINY_DUMP);
+    let snapshots = Snapshots::of(&[dump.path().to_path_buf()]);
+    let older = fs::canonicalize(snapshots.path().join("current")).unwrap();
+    let dump = tempfile::tempdir().unwrap();
+    write_files(
+        dump.path(),
+        TINY_DUMP.into_iter().filter(|(name, _)| !name.starts_with("funders")),
+    );
+    let newer = snapshots.add(&[dump.path().to_path_buf()]);
+    let newer = fs::canonicalize(newer).unwrap();
+    assert_ne!(older, newer);
+    make_writable(snapshots.path());
+    (snapshots, [older, newer])
+}
+
+fn id(path: &Path) -> &str {
+    path.file_name().unwrap().to_str().unwrap()
+}
+
+/// A server with more arguments, and where it tells of itself.
+fn started(snapshots: &Snapshots, args: &[&OsStr]) -> (Server, SocketAddr) {
+    let own: [&OsStr; 4] = [
+        "--snapshots".as_ref(),
+        snapshots.path().as_os_str(),
+        "--admin".as_ref(),
+        "127.0.0.1:0".as_ref(),
+    ];
+    let mut server = Server::start(&mut command(&[&own[..], args].concat()));
+    let admin = server.admin();
+    (server, admin)
+}
+
+/// What `/health` comes to say of the state, and from which snapshot; the metrics say the same.
+#[track_caller]
+fn check(server: &Server, admin: SocketAddr, expected: &[&str], snapshot: &Path) {
+    let said =
+        |health: Value| ["status", "troubles", "snapshot_id"].map(|name| health[name].clone());
+    let status = expected.first().unwrap_or(&"ok");
+    let right = [json!(status), json!(expected), json!(id(snapshot))];
+    let begun = Instant::now();
+    while said(server.get("/health").json()) != right {
+        let found = server.get("/health").json();
+        assert!(begun.elapsed() < PATIENCE, "{found}, expected {right:?}:\n{}", server.log());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(said(Connection::open(admin).get("/health").json()), right);
+    let told = samples(&text(admin));
+    for trouble in TROUBLES {
+        let name = format!("pinakes_trouble{{kind=\"{trouble}\"}}");
+        let is_told = f64::from(u8::from(expected.contains(&trouble)));
+        assert_eq!(told[&name], is_told, "{trouble} where {expected:?} is right");
+    }
+    let is_ready = !expected.contains(&"unavailable");
+    assert_eq!(told["pinakes_ready"], f64::from(u8::from(is_ready)));
+    assert_eq!(server.get("/ready").status, if is_ready { 200 } else { 503 });
+}
+
+/// Has `current` lead elsewhere, as the compiler does: another link in its place.
+fn point(snapshots: &Snapshots, to: &str) {
+    let fresh = snapshots.path().join(".fresh");
+    symlink(to, &fresh).unwrap();
+    fs::rename(&fresh, snapshots.path().join("current")).unwrap();
+}
+
+#[test]
+fn what_is_served_in_place_of_another_is_told_until_that_is_whole() {
+    let (snapshots, [older, newer]) = two();
+    let (server, admin) = started(&snapshots, &[]);
+    check(&server, admin, &[], &newer);
+    // It was refused, and what was served stays.
+    point(&snapshots, "nowhere");
+    check(&server, admin, &["fallback"], &newer);
+    point(&snapshots, id(&newer));
+    check(&server, admin, &[], &newer);
+    // Nothing is there to be followed, and no signal comes.
+    for gone in [snapshots.path().join("current"), newer.clone()] {
+        let aside = snapshots.path().join(".aside");
+        fs::rename(&gone, &aside).unwrap();
+        check(&server, admin, &["fallback"], &newer);
+        fs::rename(&aside, &gone).unwrap();
+        check(&server, admin, &[], &newer);
+    }
+    // It proves damaged.
+    let file = newer.join("outputs/records");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..10]).unwrap();
+    check(&server, admin, &["fallback"], &older);
+    let other = older.join("outputs/records");
+    let other_bytes = fs::read(&other).unwrap();
+    fs::write(&other, &other_bytes[..10]).unwrap();
+    check(&server, admin, &["unavailable"], &older);
+    fs::write(&file, &bytes).unwrap();
+    server.hang_up();
+    check(&server, admin, &[], &newer);
+    server.end(&["snapshot poisoned", "no other snapshot", "the snapshot served before stays"]);
+}
+
+#[test]
+fn a_list_of_takedowns_that_is_refused_is_told_and_logged_again_when_that_is_demanded() {
+    let (snapshots, [_, newer]) = two();
+    let list = snapshots.path().join(".takedowns");
+    fs::write(&list, "HX_A1\n").unwrap();
+    let (server, admin) = started(&snapshots, &["--suppress".as_ref(), list.as_os_str()]);
+    check(&server, admin, &[], &newer);
+    let mut told = 0;
+    let mut await_line = |why: &str| {
+        let logged = || server.log().matches("the list read before stays in force").count();
+        let begun = Instant::now();
+        while logged() == told {
+            assert!(begun.elapsed() < PATIENCE, "{why} is not told:\n{}", server.log());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        told = logged();
+    };
+    for bad in ["Ada Example\n", ""] {
+        fs::write(&list, bad).unwrap();
+        check(&server, admin, &["takedowns_refused"], &newer);
+        await_line(bad);
+        server.hang_up();
+        await_line("what is demanded");
+    }
+    fs::write(&list, "HX_A1\nHX_A404\n").unwrap();
+    check(&server, admin, &[], &newer);
+    server.end(&["the list read before stays in force"]);
+}
+
+/// What is done to the newer of two snapshots before the server starts.
+type Spoil = fn(&Path);
+
+/// Damage with which a start is no refusal, and words of the log that say what it is.
+const DAMAGES: &[(&str, Spoil, &str)] = &[
+    ("a file cut short", |at| cut(at, "authors/records"), "`authors/records`"),
+    ("a file gone", |at| fs::remove_file(at.join("topics/ids")).unwrap(), "`topics/ids`"),
+    ("a small file changed", |at| flip_first(at, "strings"), "`strings`"),
+];
+
+fn cut(at: &Path, file: &str) {
+    let bytes = fs::read(at.join(file)).unwrap();
+    fs::write(at.join(file), &bytes[..bytes.len() - 1]).unwrap();
+}
+
+fn flip_first(at: &Path, file: &str) {
+    let mut bytes = fs::read(at.join(file)).unwrap();
+    bytes[0] ^= 1;
+    fs::write(at.join(file), &bytes).unwrap();
+}
+
+#[test]
+fn a_start_with_a_damaged_snapshot_is_one_with_the_snapshot_before_and_says_so() {
+    for (name, spoil, words) in DAMAGES {
+        let (snapshots, [older, newer]) = two();
+        spoil(&newer);
+        let (server, admin) = started(&snapshots, &[]);
+        check(&server, admin, &["fallback"], &older);
+        assert_eq!(server.get("/funders/HX_F1").status, 200, "{name}");
+        server.await_log(&["ERROR", "what `current` leads to is refused", words, id(&newer)]);
+        server.await_log(&["WARN", "serving another snapshot in its place", id(&older)]);
+        // Still damaged, it is refused again; built anew, it is served.
+        server.hang_up();
+        server.await_log(&["ERROR", "the snapshot served before stays", words]);
+        check(&server, admin, &["fallback"], &older);
+        let dump = tempfile::tempdir().unwrap();
+        let files = TINY_DUMP.into_iter().filter(|(name, _)| !name.starts_with("funders"));
+        write_files(dump.path(), files);
+        assert_eq!(fs::canonicalize(snapshots.add(&[dump.path().to_path_buf()])).unwrap(), newer);
+        check(&server, admin, &[], &newer);
+        server.end(&["what `current` leads to is refused", "the snapshot served before stays"]);
+    }
+}
+
+/// A start that is refused, with this error.
+#[track_caller]
+fn check_refused(snapshots: &Snapshots, args: &[&OsStr], words: &[&str]) {
+    let own = ["--snapshots".as_ref(), snapshots.path().as_os_str()];
+    let output = command(&[&own[..], args].concat()).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]), "{errors}");
+    let error = errors.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
+    assert!(words.iter().all(|word| error.contains(word)), "{errors}");
+}
+
+#[test]
+fn no_start_is_one_with_a_snapshot_that_shows_more_or_was_given_up() {
+    // Without its manifest nobody knows what was left out of it.
+    let (snapshots, [_, newer]) = two();
+    fs::write(newer.join("manifest.json"), "").unwrap();
+    check_refused(&snapshots, &[], &["manifest.json", "no manifest"]);
+    // Records were left out of it that the other shows.
+    let (snapshots, _) = two();
+    let (dump, list) = (tempfile::tempdir().unwrap(), tempfile::NamedTempFile::new().unwrap());
+    write_files(dump.path(), TINY_DUMP);
+    fs::write(list.path(), "HX_A1\n").unwrap();
+    let more = ["--quiet", "--allow-shrink", "--suppress", list.path().to_str().unwrap()];
+    let less = pinakes_tests::build(&[dump.path().to_path_buf()], snapshots.path(), &more);
+    make_writable(&less);
+    cut(&less, "authors/records");
+    check_refused(&snapshots, &[], &["authors/records", "bytes, expected"]);
+    // `current` was led back from the other.
+    let (snapshots, [older, newer]) = two();
+    let led = [OsStr::new("rollback"), snapshots.path().as_os_str()];
+    assert!(pinakes_tests::compiler(&led).status.success());
+    cut(&older, "authors/records");
+    check_refused(&snapshots, &[], &["authors/records", "bytes, expected"]);
+    assert!(newer.exists());
+    // All of the other is read as well, where that is demanded.
+    let (snapshots, [older, newer]) = two();
+    cut(&newer, "authors/records");
+    let mut bytes = fs::read(older.join("outputs/records")).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(older.join("outputs/records"), bytes).unwrap();
+    check_refused(&snapshots, &["--verify".as_ref()], &["authors/records", "bytes, expected"]);
+}

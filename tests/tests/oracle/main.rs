@@ -1,0 +1,94 @@
+//! The snapshot against a naive reading of the same dump that shares no code with it.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::path::PathBuf;
+
+use pinakes_format::entity::{Entity, NO_ID};
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_oracle::{Library, same};
+use serde_json::Value;
+
+fn rendered(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Value {
+    let mut page = Page::new(snapshot, shape);
+    snapshot.render(entity, row, &mut page).unwrap();
+    serde_json::from_slice(&page.out).unwrap()
+}
+
+fn compare_lists(snapshot: &Snapshot, library: &Library, differences: &mut Vec<String>) {
+    for (name, entries) in &library.entities {
+        let entity = Entity::from_dump_name(name).unwrap();
+        let count = snapshot.count(entity) as usize;
+        if entries.len() != count {
+            differences.push(format!("{name}: {count} records, expected {}", entries.len()));
+        }
+        for (row, entry) in (0..snapshot.count(entity)).zip(entries) {
+            for (shape, expected) in [(Shape::Single, &entry.single), (Shape::List, &entry.list)] {
+                let actual = rendered(snapshot, entity, row, shape);
+                if let Err(difference) = same(expected, &actual) {
+                    differences
+                        .push(format!("{name} row {row} {} {shape:?}: {difference}", entry.id));
+                }
+            }
+        }
+    }
+    let types = 0..snapshot.count(Entity::InstitutionType);
+    let types: Vec<Value> =
+        types.map(|row| rendered(snapshot, Entity::InstitutionType, row, Shape::List)).collect();
+    assert_eq!(types.len(), library.institution_types.len());
+    for (expected, actual) in library.institution_types.iter().zip(&types) {
+        if let Err(difference) = same(expected, actual) {
+            differences.push(format!("institution type: {difference}"));
+        }
+    }
+}
+
+fn compare(inputs: &[PathBuf]) {
+    let out = tempfile::tempdir().unwrap();
+    let snapshot =
+        Snapshot::open(&pinakes_tests::publish(inputs, out.path(), &["--quiet"])).unwrap();
+    snapshot.verify().unwrap();
+    let library = pinakes_oracle::read(inputs).unwrap();
+    let mut differences = Vec::new();
+    compare_lists(&snapshot, &library, &mut differences);
+    for redirect in &library.redirects {
+        let entity = Entity::from_dump_name(redirect.entity).unwrap();
+        let from = entity.parse_id(&redirect.from).unwrap();
+        let found = snapshot.find(entity, from).unwrap();
+        match redirect.to.as_ref().map(|to| entity.parse_id(to).unwrap()) {
+            Some(to) => assert_eq!(found, Found::Merged(to), "{}", redirect.from),
+            // In circles, or to an id that only references know.
+            None => {
+                let is_record = |to| matches!(snapshot.find(entity, to).unwrap(), Found::Row(_));
+                let leads = matches!(found, Found::Merged(to) if is_record(to));
+                assert!(!leads && !matches!(found, Found::Row(_)), "{}", redirect.from);
+            }
+        }
+    }
+    assert_ne!(snapshot.row_id(Entity::Output, 0).unwrap(), NO_ID);
+    if let Some(path) = std::env::var_os("PINAKES_DIFFERENCES") {
+        std::fs::write(path, differences.join("\n")).unwrap();
+    }
+    let shown = differences.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
+    assert!(differences.is_empty(), "{} differences:\n{shown}", differences.len());
+}
+
+#[test]
+fn the_projects_own_sample_is_read_as_the_oracle_reads_it() {
+    compare(&[pinakes_tests::sample()]);
+}
+
+#[test]
+fn the_real_sample_with_its_taxonomy_is_read_as_the_oracle_reads_it() {
+    let test = "the_real_sample_with_its_taxonomy_is_read_as_the_oracle_reads_it";
+    let Some(sample) = pinakes_tests::real_sample(test) else { return };
+    compare(&sample);
+}
+
+#[test]
+fn every_vintage_of_real_records_is_read_as_the_oracle_reads_it() {
+    let test = "every_vintage_of_real_records_is_read_as_the_oracle_reads_it";
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    compare(&every);
+}

@@ -1,0 +1,242 @@
+//! The real server's lists against the oracle's answers: filters, sorting and pages, at random but the
+//! same on every run.
+//!
+//! To hold programs built elsewhere to it, name their directory:
+//! `PINAKES_PROGRAMS=target/release cargo test -p pinakes-tests --test queries`.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod filter;
+mod filter_refused;
+mod filter_values;
+mod page;
+mod sort;
+mod sort_refused;
+mod wrong;
+
+use pinakes_tests::query_generator as asking;
+use std::{collections::BTreeSet, path::PathBuf};
+
+use pinakes_oracle::Lists;
+use pinakes_tests::{Seeded, library};
+
+use page::Reply;
+use pinakes_tests::client::Connection;
+use pinakes_tests::query_generator::{Asker, Covered};
+use pinakes_tests::server::{Server, Snapshots};
+
+const MISMATCHES_SHOWN: usize = 20;
+const IDS_SHOWN: usize = 5;
+
+/// Questions to the server that are counted, each held to the oracle.
+struct Comparison<'l> {
+    lists: &'l Lists<'l>,
+    connection: Connection,
+    asked: usize,
+    refused: usize,
+    matched: usize,
+    mismatches: Vec<String>,
+}
+
+impl Comparison<'_> {
+    fn ask(&mut self, route: &str, query: &str) {
+        let expected = match self.lists.answer(route, query) {
+            Ok(answer) => Reply::Page { count: answer.count, ids: answer.ids },
+            Err(_) => Reply::Refused,
+        };
+        let target = format!("/{route}?{query}");
+        let response = self.connection.get(&target);
+        let found = Reply::of(&response);
+        self.asked += 1;
+        match &expected {
+            Reply::Refused => self.refused += 1,
+            Reply::Page { count, .. } => self.matched += usize::from(*count > 0),
+        }
+        if found != expected {
+            let why = match (&expected, &found) {
+                (Reply::Refused, _) => self.lists.answer(route, query).unwrap_err().0,
+                (_, Reply::Refused) => response.text(),
+                _ => "",
+            };
+            let mismatch = format!(
+                "{target}\n  expected {}\n  found    {}\n  {why}",
+                shown(&expected),
+                shown(&found)
+            );
+            self.mismatches.push(mismatch);
+            assert!(self.mismatches.len() < MISMATCHES_SHOWN, "{}", self.report());
+        }
+    }
+
+    fn report(&self) -> String {
+        let (wrong, asked) = (self.mismatches.len(), self.asked);
+        format!("{wrong} of {asked} answers are wrong:\n{}", self.mismatches.join("\n"))
+    }
+}
+
+/// A reply with its first ids.
+fn shown(reply: &Reply) -> String {
+    match reply {
+        Reply::Refused => "400".to_owned(),
+        Reply::Page { count, ids } => {
+            let first = ids.iter().take(IDS_SHOWN).cloned().collect::<Vec<_>>().join(" ");
+            format!("count {count}, {} ids: {first}", ids.len())
+        }
+    }
+}
+
+/// Asks the server of a snapshot of these inputs this many queries.
+fn compare(inputs: &[PathBuf], queries: usize, seed: u64) {
+    compare_snapshot(&Snapshots::of(inputs), inputs, queries, seed);
+}
+
+/// The same of a snapshot that was made of these inputs, by whatever way.
+fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, seed: u64) {
+    let library = library(inputs);
+    let lists = Lists::of(library);
+    let askers = Asker::all(library, &lists);
+    let (mut seeded, mut covered) = (Seeded(seed), Covered::default());
+    let server = Server::of_snapshots(snapshots);
+    let connection = server.connect();
+    let mut comparison = Comparison {
+        lists: &lists,
+        connection,
+        asked: 0,
+        refused: 0,
+        matched: 0,
+        mismatches: Vec::new(),
+    };
+    for asker in &askers {
+        for query in wrong::queries(asker) {
+            comparison.ask(asker.route, &query);
+        }
+        for query in asker.each(&mut seeded, &mut covered) {
+            comparison.ask(asker.route, &query);
+        }
+    }
+    while comparison.asked < queries {
+        let asker = asker_of(&askers, &mut seeded);
+        let query = asker.query(&mut seeded, &mut covered, &lists);
+        comparison.ask(asker.route, &query);
+    }
+    assert!(comparison.mismatches.is_empty(), "{}", comparison.report());
+    check_covered(&askers, &covered);
+    let Comparison { asked, refused, matched, .. } = comparison;
+    println!("{asked} queries: {refused} refused, {matched} matched something");
+    assert!(matched * 2 > asked, "of {asked} queries only {matched} match anything");
+    assert!(refused * 20 > asked, "of {asked} queries only {refused} are refused");
+    server.end(&[]);
+}
+
+/// A list by how many keys it has.
+fn asker_of<'a>(askers: &'a [Asker], seeded: &mut Seeded) -> &'a Asker {
+    let weight = |asker: &Asker| asker.filters.len() + asker.sorts.len();
+    let mut at = seeded.below(askers.iter().map(weight).sum());
+    askers
+        .iter()
+        .find(|asker| {
+            let is_it = at < weight(asker);
+            at = at.saturating_sub(weight(asker));
+            is_it
+        })
+        .unwrap()
+}
+
+/// Every operation of every key, and every direction of every sort key.
+fn check_covered(askers: &[Asker], covered: &Covered) {
+    for asker in askers {
+        for filter in &asker.filters {
+            for operation in asking::operations(filter.key.kind) {
+                let asked = (asker.route, filter.key.name, operation);
+                assert!(covered.operations.contains(&asked), "{asked:?} is not asked");
+            }
+        }
+        for sort in &asker.sorts {
+            for direction in ["", ":asc", ":desc"] {
+                let asked = (asker.route, *sort, direction);
+                assert!(covered.directions.contains(&asked), "{asked:?} is not asked");
+            }
+        }
+    }
+}
+
+#[test]
+fn random_queries_of_the_projects_own_sample_are_answered_as_the_oracle_does() {
+    compare(&[pinakes_tests::sample()], 20_000, 1);
+}
+
+#[test]
+fn random_queries_of_the_real_sample_are_answered_as_the_oracle_does() {
+    let test = "random_queries_of_the_real_sample_are_answered_as_the_oracle_does";
+    let Some(sample) = pinakes_tests::real_sample(test) else { return };
+    compare(&sample, 8_000, 2);
+}
+
+#[test]
+fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
+    let test = "random_queries_of_every_vintage_are_answered_as_the_oracle_does";
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    compare(&every, 12_000, 3);
+}
+
+#[test]
+fn a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does() {
+    let sample = [pinakes_tests::sample()];
+    compare_snapshot(&Snapshots::of_export(&sample), &sample, 10_000, 4);
+    let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
+    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    compare_snapshot(&Snapshots::of_export(&every), &every, 6_000, 5);
+}
+
+/// Filters under which all pages are walked.
+const WALKED: &[(&str, &str)] = &[
+    ("outputs", "year:!null"),
+    ("outputs", "is_oa:true|null"),
+    ("outputs", "authors.countries.code:!null"),
+    ("authors", "outputs_count:>=0"),
+    ("sources", "type:!repository"),
+    ("institutions", "country.code:!null"),
+    ("publishers", "id:!null"),
+    ("funders", "cited_by_count:!0"),
+    ("topics", "updated_date:!1999"),
+    ("domains", "name:!null"),
+];
+
+#[test]
+fn all_pages_of_a_filtered_and_sorted_list_hold_each_record_once() {
+    let snapshots = Snapshots::of_sample();
+    let lists = Lists::of(library(&[pinakes_tests::sample()]));
+    let server = Server::of_snapshots(&snapshots);
+    let mut connection = server.connect();
+    for (route, filter) in WALKED {
+        let sorts = lists.keys(route).iter().filter(|key| key.is_sort).map(|key| key.name);
+        for sort in sorts.flat_map(|key| [format!("{key}:asc"), format!("{key}:desc")]) {
+            let query = format!("filter={}&sort={sort}&per_page=10", filter.replace('|', "%7C"));
+            let expected = lists.answer(route, &query).unwrap().count;
+            assert!(expected > 0, "{route}?{query}");
+            let walked = walk(&mut connection, &format!("/{route}?{query}"), expected);
+            let different: BTreeSet<&String> = walked.iter().collect();
+            assert_eq!((walked.len(), different.len()), (expected, expected), "{route}?{query}");
+        }
+    }
+    server.end(&[]);
+}
+
+/// The ids of all pages, the first empty one last.
+fn walk(connection: &mut Connection, target: &str, expected: usize) -> Vec<String> {
+    let mut walked = Vec::new();
+    for page in 1..=expected + 1 {
+        let target = format!("{target}&page={page}");
+        match Reply::of(&connection.get(&target)) {
+            Reply::Refused => panic!("{target} is refused"),
+            Reply::Page { count, ids } => {
+                assert_eq!(count, expected, "{target}");
+                if ids.is_empty() {
+                    return walked;
+                }
+                walked.extend(ids);
+            }
+        }
+    }
+    walked
+}

@@ -1,0 +1,351 @@
+//! What is odd in real records, each looked for in the real files and answered as it should be.
+//!
+//! A test builds a snapshot of the lines it found, as they stand there, and looks at what became of them.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::{
+    fs::{self, File},
+    io::{BufRead, BufReader, Write},
+    path::PathBuf,
+};
+
+use flate2::read::MultiGzDecoder;
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::snapshot::{Found, Snapshot};
+use serde_json::{Value, json};
+
+/// An oddity: whose records have it, how a record is known to, and what must hold of it as it is served.
+struct Oddity {
+    /// What it is.
+    name: &'static str,
+    /// The folder of the records.
+    folder: &'static str,
+    /// Whether a line as it stands in the file is odd in this way.
+    is_odd: fn(&Value) -> bool,
+    /// Looks at the line and at what is served in its place.
+    check: fn(&Value, &Value),
+}
+
+/// Lines of each oddity that are looked at.
+const LINES_MAX: usize = 20;
+
+fn items<'v>(record: &'v Value, member: &str) -> &'v [Value] {
+    record[member].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The positions of an abstract's words with the words, ascending.
+fn words(record: &Value) -> Vec<(u64, &str)> {
+    let index = record["abstract_inverted_index"].as_object();
+    let mut words: Vec<(u64, &str)> = index
+        .into_iter()
+        .flatten()
+        .flat_map(|(word, places)| {
+            places.as_array().unwrap().iter().map(|place| (place.as_u64().unwrap(), &**word))
+        })
+        .collect();
+    words.sort_unstable();
+    words
+}
+
+fn author_ids(record: &Value) -> Vec<&str> {
+    let authors = items(record, "authorships").iter();
+    authors.filter_map(|authorship| authorship["author"]["id"].as_str()).collect()
+}
+
+fn length_of(record: &Value, member: &str) -> usize {
+    record[member].as_array().map_or(0, Vec::len)
+}
+
+const ODDITIES: &[Oddity] = &[
+    Oddity {
+        name: "an abstract with gaps is closed up",
+        folder: "works",
+        is_odd: |raw| words(raw).iter().enumerate().any(|(at, (place, _))| *place != at as u64),
+        check: |raw, served| {
+            let text: Vec<&str> = words(raw).into_iter().map(|(_, word)| word).collect();
+            assert_eq!(served["abstract"], text.join(" "));
+        },
+    },
+    Oddity {
+        name: "an output without a title is kept",
+        folder: "works",
+        is_odd: |raw| raw["title"].is_null() && raw["display_name"].is_null(),
+        check: |_, served| {
+            assert_eq!((&served["name"], &served["title"]), (&Value::Null, &Value::Null));
+        },
+    },
+    Oddity {
+        name: "an author without an id keeps its place and name",
+        folder: "works",
+        is_odd: |raw| author_ids(raw).len() < items(raw, "authorships").len(),
+        check: |raw, served| {
+            assert_eq!(length_of(raw, "authorships"), length_of(served, "authors"));
+            for (raw, served) in items(raw, "authorships").iter().zip(items(served, "authors")) {
+                assert_eq!(raw["author"]["id"].is_null(), served["id"].is_null());
+                if served["id"].is_null() {
+                    assert_eq!(raw["author"]["display_name"], served["name"]);
+                }
+            }
+        },
+    },
+    Oddity {
+        name: "one author twice stands there twice",
+        folder: "works",
+        is_odd: |raw| {
+            let mut ids = author_ids(raw);
+            let all = ids.len();
+            ids.sort_unstable();
+            ids.dedup();
+            ids.len() < all
+        },
+        check: |raw, served| {
+            let served: Vec<String> = items(served, "authors")
+                .iter()
+                .filter_map(|author| author["id"].as_str())
+                .map(|id| id.replace("HX_", "https://openalex.org/"))
+                .collect();
+            assert_eq!(author_ids(raw), served);
+        },
+    },
+    Oddity {
+        name: "an output that cites itself counts that reference",
+        folder: "works",
+        is_odd: |raw| items(raw, "referenced_works").contains(&raw["id"]),
+        check: |raw, served| {
+            let listed = length_of(raw, "referenced_works") as u64;
+            let told = raw["referenced_works_count"].as_u64();
+            assert_eq!(served["cites"], told.unwrap_or(listed));
+        },
+    },
+    Oddity {
+        name: "no primary location is no primary venue",
+        folder: "works",
+        is_odd: |raw| raw["primary_location"].is_null() && raw["host_venue"].is_null(),
+        check: |raw, served| {
+            assert_eq!(served["primary_venue"], Value::Null);
+            assert_eq!(length_of(raw, "locations"), length_of(served, "additional_venues"));
+        },
+    },
+    Oddity {
+        name: "a primary location without a source is a venue without one",
+        folder: "works",
+        is_odd: |raw| {
+            raw["primary_location"].is_object() && raw["primary_location"]["source"].is_null()
+        },
+        check: |raw, served| {
+            let (raw, served) = (&raw["primary_location"], &served["primary_venue"]);
+            assert_eq!(served["source"], Value::Null);
+            for member in ["landing_page_url", "pdf_url", "version", "is_oa"] {
+                assert_eq!(raw[member], served[member], "{member}");
+            }
+        },
+    },
+    Oddity {
+        name: "not known whether it is retracted",
+        folder: "works",
+        is_odd: |raw| raw.get("is_retracted").is_some_and(Value::is_null),
+        check: |_, served| assert_eq!(served["is_retracted"], Value::Null),
+    },
+    Oddity {
+        name: "markup in a title is kept as it is",
+        folder: "works",
+        is_odd: |raw| raw["title"].as_str().is_some_and(|title| title.contains("<i>")),
+        check: |raw, served| assert_eq!(raw["title"], served["title"]),
+    },
+    Oddity {
+        name: "249 authors are kept whole",
+        folder: "works",
+        is_odd: |raw| length_of(raw, "authorships") == 249,
+        check: |_, served| assert_eq!(length_of(served, "authors"), 249),
+    },
+    Oddity {
+        name: "3,483 references are counted",
+        folder: "works",
+        is_odd: |raw| length_of(raw, "referenced_works") == 3_483,
+        check: |_, served| assert_eq!(served["cites"], 3_483),
+    },
+    Oddity {
+        name: "61 locations are kept, the first of them as the primary venue",
+        folder: "works",
+        is_odd: |raw| length_of(raw, "locations") == 61,
+        check: |_, served| {
+            assert_eq!(served["venues_count"], 61);
+            assert_eq!(length_of(served, "additional_venues"), 60);
+        },
+    },
+    Oddity {
+        name: "several awards in one text are several awards",
+        folder: "works",
+        is_odd: |raw| {
+            items(raw, "grants")
+                .iter()
+                .any(|grant| grant["award_id"].as_str().is_some_and(|id| id.contains(", ")))
+        },
+        check: |raw, served| {
+            let mut expected: Vec<&str> = items(raw, "grants")
+                .iter()
+                .filter_map(|grant| grant["award_id"].as_str())
+                .flat_map(|ids| ids.split(", "))
+                .collect();
+            let mut found: Vec<&str> = items(served, "funders")
+                .iter()
+                .flat_map(|funder| items(funder, "awards"))
+                .map(|award| award["funder_award_id"].as_str().unwrap())
+                .collect();
+            expected.sort_unstable();
+            found.sort_unstable();
+            assert_eq!(expected, found);
+        },
+    },
+    Oddity {
+        name: "the venue of before 2023 is a primary venue without an id",
+        folder: "works",
+        is_odd: |raw| raw["host_venue"].is_object() && raw["primary_location"].is_null(),
+        check: |raw, served| {
+            let (raw, venue) = (&raw["host_venue"], &served["primary_venue"]);
+            assert_eq!(venue["id"], Value::Null);
+            assert_eq!(venue["license"], raw["license"]);
+            assert_eq!(venue["version"], raw["version"]);
+        },
+    },
+    Oddity {
+        name: "180 years of counts are kept",
+        folder: "sources",
+        is_odd: |raw| length_of(raw, "counts_by_year") == 180,
+        check: |_, served| assert_eq!(length_of(served, "counts_by_year"), 180),
+    },
+    Oddity {
+        name: "names in 162 languages are as given",
+        folder: "institutions",
+        is_odd: |raw| {
+            raw["international"]["display_name"].as_object().is_some_and(|of| of.len() == 162)
+        },
+        check: |raw, served| assert_eq!(raw["international"], served["international"]),
+    },
+    Oddity {
+        name: "1,011 associated institutions are kept",
+        folder: "institutions",
+        is_odd: |raw| length_of(raw, "associated_institutions") == 1_011,
+        check: |_, served| assert_eq!(length_of(served, "associated_institutions"), 1_011),
+    },
+    Oddity {
+        name: "a predecessor is an associated institution",
+        folder: "institutions",
+        is_odd: |raw| {
+            items(raw, "associated_institutions")
+                .iter()
+                .any(|other| other["relationship"] == "predecessor")
+        },
+        check: |_, served| {
+            let mut others = items(served, "associated_institutions").iter();
+            assert!(others.any(|other| other["relationship"] == "predecessor"));
+        },
+    },
+    Oddity {
+        name: "a funder is a type of institution",
+        folder: "institutions",
+        is_odd: |raw| raw["type"] == "funder",
+        check: |_, served| assert_eq!(served["type"], "funder"),
+    },
+    Oddity {
+        name: "251 siblings, named by URLs, are integers",
+        folder: "subfields",
+        is_odd: |raw| length_of(raw, "siblings") == 251,
+        check: |raw, served| {
+            let expected: Vec<Value> = items(raw, "siblings")
+                .iter()
+                .map(|sibling| {
+                    let url = sibling["id"].as_str().unwrap();
+                    json!(url.rsplit('/').next().unwrap().parse::<u64>().unwrap())
+                })
+                .collect();
+            let found: Vec<Value> =
+                items(served, "siblings").iter().map(|sibling| sibling["id"].clone()).collect();
+            assert_eq!(expected, found);
+        },
+    },
+];
+
+/// Calls `visit` with each line of the newest copies of a folder's records, until it has enough.
+fn each_line(folder: &str, test: &str, mut visit: impl FnMut(&str, Value) -> bool) -> Option<()> {
+    let place = pinakes_tests::shared("large/openalex", test)?.join(folder);
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.is_file());
+    files.sort();
+    for path in files {
+        for line in BufReader::new(MultiGzDecoder::new(File::open(path).unwrap())).lines() {
+            let line = line.unwrap();
+            if !visit(&line, serde_json::from_str(&line).unwrap()) {
+                return Some(());
+            }
+        }
+    }
+    Some(())
+}
+
+/// The record served in the place of a line.
+fn served(snapshot: &Snapshot, entity: Entity, raw: &Value) -> Value {
+    let id = raw["id"].as_str().unwrap().rsplit('/').next().unwrap();
+    let number = id.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    let Found::Row(row) = snapshot.find(entity, number.parse().unwrap()).unwrap() else {
+        panic!("{id} is not there");
+    };
+    let mut page = Page::new(snapshot, Shape::Single);
+    snapshot.render(entity, row, &mut page).unwrap();
+    serde_json::from_slice(&page.out).unwrap()
+}
+
+fn check_folder(folder: &str, test: &str) {
+    let oddities: Vec<&Oddity> = ODDITIES.iter().filter(|oddity| oddity.folder == folder).collect();
+    let mut found: Vec<Vec<(String, Value)>> = oddities.iter().map(|_| Vec::new()).collect();
+    let read = each_line(folder, test, |line, raw| {
+        for (oddity, found) in oddities.iter().zip(&mut found) {
+            if found.len() < LINES_MAX && (oddity.is_odd)(&raw) {
+                found.push((line.to_owned(), raw.clone()));
+            }
+        }
+        true
+    });
+    if read.is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let dump = directory.path().join(format!("{folder}.jsonl"));
+    let mut file = File::create(&dump).unwrap();
+    for (line, _) in found.iter().flatten() {
+        writeln!(file, "{line}").unwrap();
+    }
+    let out = directory.path().join("snapshots");
+    let snapshot = Snapshot::open(&pinakes_tests::build(&[dump], &out, &["--quiet"])).unwrap();
+    let entity = Entity::from_dump_name(folder).unwrap();
+    for (oddity, found) in oddities.iter().zip(&found) {
+        assert!(!found.is_empty(), "{}: no record is odd in this way", oddity.name);
+        for (_, raw) in found {
+            eprintln!("{}: {}", oddity.name, raw["id"]);
+            (oddity.check)(raw, &served(&snapshot, entity, raw));
+        }
+    }
+}
+
+#[test]
+fn oddities_of_outputs() {
+    check_folder("works", "oddities_of_outputs");
+}
+
+#[test]
+fn oddities_of_sources() {
+    check_folder("sources", "oddities_of_sources");
+}
+
+#[test]
+fn oddities_of_institutions() {
+    check_folder("institutions", "oddities_of_institutions");
+}
+
+#[test]
+fn oddities_of_subfields() {
+    check_folder("subfields", "oddities_of_subfields");
+}
