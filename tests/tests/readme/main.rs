@@ -59,14 +59,16 @@ fn the_table_of_keys_is_that_of_the_catalog() {
 }
 
 /// The pages a person reads.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 9] = [
     "README.md",
     "compiler/README.md",
     "data/README.md",
     "format/FORMAT.md",
     "server/API.md",
     "server/README.md",
+    "tests/README.md",
     "tests/bench/README.md",
+    "tests/oracle/README.md",
 ];
 
 /// The anchors of a page's headings, as hosts of code make them.
