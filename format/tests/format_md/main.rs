@@ -272,7 +272,7 @@ fn a_reader_written_from_the_text_reads_an_output_with_long_texts() {
         assert_eq!(output.at("authors.1.author"), &Value::Integer(1));
         assert_eq!(output.at("authors.0.affiliations"), &Value::List(Vec::new()));
 
-        let dictionary = fs::read("src/cold.dict").unwrap();
+        let dictionary = fs::read("src/storage/long_text.dict").unwrap();
         assert_eq!(dictionary, DICTIONARY);
         // Raw content begins with no dictionary's magic; a frame with no checksum, no id.
         assert_ne!(dictionary[..4], [0x37, 0xa4, 0x30, 0xec]);

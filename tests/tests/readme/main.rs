@@ -59,10 +59,11 @@ fn the_table_of_keys_is_that_of_the_catalog() {
 }
 
 /// The pages a person reads.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "README.md",
     "compiler/README.md",
     "data/README.md",
+    "format/ARCHITECTURE.md",
     "format/FORMAT.md",
     "server/API.md",
     "server/README.md",
