@@ -1,6 +1,11 @@
 //! What the end-to-end tests share: the programs, inputs, and snapshots made of them.
 
-#![allow(clippy::new_without_default, clippy::unwrap_used, missing_docs, reason = "test code panics by design")]
+#![allow(
+    clippy::new_without_default,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "test code panics by design"
+)]
 
 use std::{
     path::{Path, PathBuf},
