@@ -8,8 +8,9 @@ use std::{
 
 use flate2::write::GzEncoder;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, RenderError, Shape};
+use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 use rayon::prelude::*;
 
 use crate::error::Error;
@@ -38,7 +39,7 @@ pub(crate) enum LinesError {
     /// The file was refused.
     Output(io::Error),
     /// The record in a row was.
-    Record(Entity, u32, RenderError),
+    Record(Entity, u32, ReadError),
 }
 
 impl LinesError {

@@ -14,8 +14,8 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::RenderError;
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 
 use crate::error::{Error, Result};
 use crate::export::directory::ExportDirectory;
@@ -190,6 +190,6 @@ fn write_merges(
     Ok(Exported { name, records: redirects.count() as u64, bytes })
 }
 
-fn damaged(entity: Entity, row: usize, error: &RenderError) -> Error {
+fn damaged(entity: Entity, row: usize, error: &ReadError) -> Error {
     Error::Refused(format!("row {row} of {entity}: {error}; nothing was exported"))
 }

@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use crate::entity::Entity;
-use crate::json::render::RenderError;
 use crate::record::gather::{Gather, Gathered, Tree, find};
 use crate::record::schema_of;
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
 use crate::text::json;
 use crate::with_record;
 
@@ -67,10 +67,10 @@ pub fn render(
     entity: Entity,
     row: u32,
     out: &mut Vec<u8>,
-) -> Result<(), RenderError> {
+) -> Result<(), ReadError> {
     let mut shown = Shown::default();
     with_record!(entity, R => {
-        let record = snapshot.archived::<R>(row)?.ok_or(RenderError::Record)?;
+        let record = snapshot.archived::<R>(row)?.ok_or(ReadError::corrupt("records", "the row has no record"))?;
         record.gather(&TREES[entity as usize], &mut |end, value| match (end, value) {
             (NAME, Gathered::Text(name)) => shown.name = Some(name),
             (CITED_BY_COUNT, Gathered::Integer(count)) => shown.cited_by_count = Some(count),

@@ -2,10 +2,10 @@
 
 use crate::entity::{Entity, parse_digits};
 use crate::index::term_lists::text_term;
-use crate::json::render::RenderError;
 use crate::query::hx;
 use crate::schema::keys::{Index, Scheme, keys_of};
 use crate::snapshot::{Found, Snapshot};
+use crate::storage::error::ReadError;
 
 /// Ways an ISSN is written out.
 const ISSN_PREFIXES: [&str; 5] = [
@@ -40,7 +40,7 @@ pub(super) fn find(
     snapshot: &Snapshot,
     entities: &[Entity],
     text: &str,
-) -> Result<Vec<(Entity, Vec<u32>)>, RenderError> {
+) -> Result<Vec<(Entity, Vec<u32>)>, ReadError> {
     let Some(identifier) = parse(text.trim()) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for entity in entities.iter().copied() {
@@ -57,7 +57,7 @@ pub(super) fn find(
 }
 
 /// The record with an id, or the one it was merged into.
-fn record(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Vec<u32>, RenderError> {
+fn record(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Vec<u32>, ReadError> {
     let found = match snapshot.find(entity, id)? {
         Found::Merged(into) => snapshot.find(entity, into)?,
         found => found,
@@ -71,7 +71,7 @@ fn held(
     entity: Entity,
     system: System,
     normal: &str,
-) -> Result<Vec<u32>, RenderError> {
+) -> Result<Vec<u32>, ReadError> {
     let mut rows = Vec::new();
     for key in keys_holding(entity, system) {
         let lists = match keys_of(entity).filter(key) {

@@ -11,9 +11,9 @@ mod rank;
 
 use crate::entity::Entity;
 use crate::index::dictionary::Rows;
-use crate::json::render::RenderError;
 use crate::query::{AnswerError, Deadline, is_long, rows_of_words};
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
 use crate::text::fold::fold;
 
 pub use crate::autocomplete::candidate::render;
@@ -158,7 +158,11 @@ fn by_word(names: &Names<'_>, word: &str) -> Result<(u64, Vec<(Tier, u32)>), Ans
     let mut texts = names.snapshot.words(names.entity)?.from(prefix)?;
     while let Some((text, rows)) = texts.here_beginning(prefix) {
         // What many rows have has an answer, and so has every beginning of it.
-        let Rows::Few(few) = rows else { return Err(RenderError::Record.into()) };
+        let Rows::Few(few) = rows else {
+            return Err(
+                ReadError::corrupt("prefix_stats", "a frequent prefix has no statistics").into()
+            );
+        };
         let is_word = text == prefix;
         few.each(|row, mark| found.push((row, NamePart::of_mark(mark).tier(is_word))))?;
         texts.advance()?;
@@ -207,7 +211,7 @@ impl Merged {
         names: &Names<'_>,
         count: u64,
         best: &[(Tier, u32)],
-    ) -> Result<(), RenderError> {
+    ) -> Result<(), ReadError> {
         self.count += count;
         let entity = names.entity;
         let place = ENTITIES.iter().position(|known| *known == entity);

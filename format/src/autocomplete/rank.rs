@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::entity::Entity;
 use crate::index::orders::Order;
 use crate::index::prefix_stats::{BEST_MAX, Tier};
-use crate::json::render::RenderError;
 use crate::query::{AnswerError, Deadline, Set, first_of, rows_with_codes};
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 use crate::text::fold::fold;
 
@@ -31,7 +31,7 @@ pub struct Ranking<'s> {
 
 impl Ranking<'_> {
     /// A row's citations as a number that ascends as they fall; `None` where they are not known.
-    pub(super) fn cited_at(&self, row: u32) -> Result<Option<u64>, RenderError> {
+    pub(super) fn cited_at(&self, row: u32) -> Result<Option<u64>, ReadError> {
         self.cited.value(self.cited.code_of(row)?)
     }
 }
@@ -55,12 +55,7 @@ impl Best {
     /// # Errors
     ///
     /// Where the bytes are damaged.
-    pub fn offer(
-        &mut self,
-        ranking: &Ranking<'_>,
-        tier: Tier,
-        row: u32,
-    ) -> Result<(), RenderError> {
+    pub fn offer(&mut self, ranking: &Ranking<'_>, tier: Tier, row: u32) -> Result<(), ReadError> {
         let cited = ranking.cited.code_of(row)?;
         let is_worse = |last: &Placed| (last.tier, last.cited) < (tier, cited);
         if self.is_full() && self.0.last().is_some_and(is_worse) {
@@ -131,7 +126,7 @@ struct NameRange {
 }
 
 impl NameRange {
-    fn new(by_name: Order<'_>, ranks: Range<u32>) -> Result<NameRange, RenderError> {
+    fn new(by_name: Order<'_>, ranks: Range<u32>) -> Result<NameRange, ReadError> {
         if ranks.is_empty() {
             return Ok(NameRange { ranks, codes: 0..0 });
         }
@@ -143,7 +138,7 @@ impl NameRange {
 
 impl Named<'_> {
     /// The tier of a row by its own name.
-    fn own_tier(&self, row: u32) -> Result<Option<Tier>, RenderError> {
+    fn own_tier(&self, row: u32) -> Result<Option<Tier>, ReadError> {
         if self.equals.ranks.is_empty() && self.begins.ranks.is_empty() {
             return Ok(None);
         }
@@ -153,7 +148,7 @@ impl Named<'_> {
     }
 
     /// The tier of a row.
-    fn tier(&self, row: u32) -> Result<Tier, RenderError> {
+    fn tier(&self, row: u32) -> Result<Tier, ReadError> {
         let is_alternative = || self.alternatives.binary_search(&row).is_ok();
         let other = || if is_alternative() { Tier::Alternative } else { Tier::Words };
         Ok(self.own_tier(row)?.unwrap_or_else(other))
@@ -165,7 +160,7 @@ impl<'s> Names<'s> {
         snapshot: &'s Snapshot,
         entity: Entity,
         deadline: Deadline<'s>,
-    ) -> Result<Names<'s>, RenderError> {
+    ) -> Result<Names<'s>, ReadError> {
         let cited = snapshot.order_by(entity, "cited_by_count")?;
         let ranking = Ranking { cited, ids: snapshot.ids(entity) };
         Ok(Names { snapshot, entity, ranking, deadline })
@@ -217,7 +212,7 @@ impl<'s> Names<'s> {
     }
 
     /// Which names begin with a text; of alternative names, none yet.
-    fn named(&self, folded: &str) -> Result<Named<'s>, RenderError> {
+    fn named(&self, folded: &str) -> Result<Named<'s>, ReadError> {
         let by_name = self.snapshot.order_by(self.entity, "name")?;
         let valued = by_name.valued();
         let first = self.first_rank(by_name, 0..valued, |name| name >= folded)?;
@@ -298,7 +293,7 @@ impl<'s> Names<'s> {
         &self,
         tier: Tier,
         count: u64,
-        is_one: impl Fn(u32) -> Result<bool, RenderError>,
+        is_one: impl Fn(u32) -> Result<bool, ReadError>,
         best: &mut Best,
     ) -> Result<bool, AnswerError> {
         let cited = self.ranking.cited;
@@ -337,7 +332,7 @@ impl<'s> Names<'s> {
         by_name: Order<'s>,
         ranks: Range<u32>,
         holds: impl Fn(&str) -> bool,
-    ) -> Result<u32, RenderError> {
+    ) -> Result<u32, ReadError> {
         let (mut from, mut step) = (ranks.start, 1);
         while from < ranks.end {
             let to = from.saturating_add(step).min(ranks.end);
@@ -354,7 +349,7 @@ impl<'s> Names<'s> {
         by_name: Order<'s>,
         ranks: Range<u32>,
         holds: impl Fn(&str) -> bool,
-    ) -> Result<u32, RenderError> {
+    ) -> Result<u32, ReadError> {
         let Range { start: mut low, end: mut high } = ranks;
         while low < high {
             let middle = low + (high - low) / 2;
@@ -363,9 +358,11 @@ impl<'s> Names<'s> {
         Ok(low)
     }
 
-    fn folded(&self, by_name: Order<'s>, rank: u32) -> Result<String, RenderError> {
+    fn folded(&self, by_name: Order<'s>, rank: u32) -> Result<String, ReadError> {
         let name = self.snapshot.name(self.entity, by_name.row_at(rank)?)?;
-        Ok(fold(name.ok_or(RenderError::Record)?))
+        Ok(fold(
+            name.ok_or(ReadError::corrupt("names", "a row in the order of names has no name"))?,
+        ))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What verifying whole files keeps: the rows seen so far, and what was found broken.
 
 use crate::index::postings::{Bits, CHUNK_ROWS, NO_BITS};
-use crate::json::render::RenderError;
+use crate::storage::error::ReadError;
 
 /// Why a file is not what it promises to be.
 #[derive(Debug)]
@@ -9,11 +9,11 @@ pub(crate) enum Fault {
     /// A promise is not kept.
     Broken(&'static str),
     /// What it is made of cannot be read.
-    Content(RenderError),
+    Content(ReadError),
 }
 
-impl From<RenderError> for Fault {
-    fn from(error: RenderError) -> Fault {
+impl From<ReadError> for Fault {
+    fn from(error: ReadError) -> Fault {
         Fault::Content(error)
     }
 }

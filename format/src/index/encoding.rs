@@ -6,9 +6,9 @@
 use crate::entity::{Entity, NO_ID};
 use crate::index::orders::{ordered_integer, ordered_number};
 use crate::index::term_lists::{Term, any_row_term, integer_term, text_term};
-use crate::json::render::RenderError;
 use crate::record::gather::{Gathered, Part};
 use crate::schema::keys::{Terms, Values};
+use crate::storage::error::ReadError;
 use crate::text::fold::fold;
 
 /// What the rows and codes in a record stand for.
@@ -26,21 +26,21 @@ pub trait Referents {
     /// # Errors
     ///
     /// Where there is no such row.
-    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, RenderError>;
+    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError>;
 
     /// The name of a row, stray or not.
     ///
     /// # Errors
     ///
     /// Where there is no such row.
-    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, RenderError>;
+    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError>;
 
     /// The term of a code, which is that of its text in ASCII lower case.
     ///
     /// # Errors
     ///
     /// Where there is no such code.
-    fn code_term(&self, code: u32) -> Result<Term, RenderError>;
+    fn code_term(&self, code: u32) -> Result<Term, ReadError>;
 }
 
 /// What a value is in posting lists.
@@ -60,7 +60,7 @@ pub struct Listed {
 pub fn shown<'a>(
     value: Gathered<'a>,
     referents: &'a impl Referents,
-) -> Result<Option<Gathered<'a>>, RenderError> {
+) -> Result<Option<Gathered<'a>>, ReadError> {
     match value {
         Gathered::NameOf(entity, row) => Ok(referents.row_name(entity, row)?.map(Gathered::Text)),
         value => Ok(Some(value)),
@@ -79,7 +79,7 @@ pub fn listed(
     value: Gathered<'_>,
     folded: Option<&str>,
     referents: &impl Referents,
-) -> Result<Listed, RenderError> {
+) -> Result<Listed, ReadError> {
     let term = match (terms, value) {
         (Terms::Rows(_) | Terms::Presence, Gathered::Reference(entity, row)) => {
             let is_present = shows(part, entity, row, referents)?;
@@ -99,7 +99,7 @@ pub fn listed(
             return Ok(Listed { is_present: true, term });
         }
         (Terms::Presence, _) => return Ok(Listed { is_present: true, term: None }),
-        _ => return Err(RenderError::Record),
+        _ => return Err(ReadError::Internal("the value does not fit the terms of its key")),
     };
     Ok(Listed { is_present: true, term: Some(term) })
 }
@@ -116,7 +116,7 @@ fn shows(
     entity: Entity,
     row: u32,
     referents: &impl Referents,
-) -> Result<bool, RenderError> {
+) -> Result<bool, ReadError> {
     Ok(match part {
         _ if row < referents.count(entity) && !referents.is_withheld(entity, row) => true,
         Part::Name => referents.row_name(entity, row)?.is_some(),

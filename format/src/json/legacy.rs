@@ -9,10 +9,11 @@ use rkyv::{
 };
 
 use crate::entity::{Entity, NO_ID, Spelling};
-use crate::json::render::{Page, Render, RenderError, Shape};
+use crate::json::render::{Page, Render, Shape};
 use crate::record::value::{ArchivedId, ArchivedParentRef, ArchivedRef, ArchivedTimestamp, entity};
 use crate::record::{Domain, TaxonomyIds, Topic};
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
 use crate::text::json;
 
 /// An entity the older variant serves.
@@ -26,7 +27,7 @@ pub struct Older {
     pub members: &'static [(&'static str, &'static str)],
     /// The older names of those that single records alone show.
     pub singles: &'static [&'static str],
-    render: for<'s> fn(&'s Snapshot, u32, &mut Page<'s>) -> Result<(), RenderError>,
+    render: for<'s> fn(&'s Snapshot, u32, &mut Page<'s>) -> Result<(), ReadError>,
 }
 
 /// Declares what the older variant shows of an entity, a line a member; `@single` where lists lack it.
@@ -43,7 +44,7 @@ macro_rules! older {
             ),)*],
             singles: &[$($(older!(@named $shown $name),)?)*],
             render: |snapshot, row, page| {
-                let record = snapshot.archived::<$record>(row)?.ok_or(RenderError::Record)?;
+                let record = snapshot.archived::<$record>(row)?.ok_or(ReadError::corrupt("records", "the row has no record"))?;
                 page.open_object();
                 $(
                     if true $(&& page.shape() == older!(@$shown))? {
@@ -108,21 +109,24 @@ pub fn render<'s>(
     entity: Entity,
     row: u32,
     page: &mut Page<'s>,
-) -> Result<(), RenderError> {
-    let older = OLDER.iter().find(|older| older.entity == entity).ok_or(RenderError::Record)?;
+) -> Result<(), ReadError> {
+    let older = OLDER
+        .iter()
+        .find(|older| older.entity == entity)
+        .ok_or(ReadError::Internal("the entity has no legacy form"))?;
     (older.render)(snapshot, row, page)
 }
 
 /// Archived values as the older variant shows them.
 trait RenderOlder {
-    fn render_older(&self, page: &mut Page<'_>) -> Result<(), RenderError>;
+    fn render_older(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
 }
 
 /// Values that look as they do now.
 macro_rules! unchanged {
     ($($type:ty,)*) => {
         $(impl RenderOlder for $type {
-            fn render_older(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+            fn render_older(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
                 self.render(page)
             }
         })*
@@ -138,7 +142,7 @@ unchanged! {
 }
 
 impl<const E: u8> RenderOlder for ArchivedId<E> {
-    fn render_older(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render_older(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         write_id(entity(E), self.0.to_native(), &mut page.out);
         Ok(())
     }
@@ -146,7 +150,7 @@ impl<const E: u8> RenderOlder for ArchivedId<E> {
 
 /// A parent: in lists its name, alone in an array.
 impl<const E: u8> RenderOlder for ArchivedOption<ArchivedParentRef<E>> {
-    fn render_older(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render_older(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         let Some(parent) = self.as_ref() else {
             page.null();
             return Ok(());
@@ -161,7 +165,7 @@ impl<const E: u8> RenderOlder for ArchivedOption<ArchivedParentRef<E>> {
 
 /// Children or siblings: in lists their names.
 impl<const E: u8> RenderOlder for ArchivedOption<ArchivedVec<ArchivedRef<E>>> {
-    fn render_older(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render_older(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         let Some(references) = self.as_ref() else {
             page.null();
             return Ok(());
@@ -190,7 +194,7 @@ pub fn write_id(entity: Entity, id: u64, out: &mut Vec<u8>) {
 }
 
 /// Appends `{id, name}` of the record in a row.
-fn write_reference(page: &mut Page<'_>, entity: Entity, row: u32) -> Result<(), RenderError> {
+fn write_reference(page: &mut Page<'_>, entity: Entity, row: u32) -> Result<(), ReadError> {
     let snapshot = page.snapshot();
     page.open_object();
     page.key("\"id\":");
@@ -212,7 +216,7 @@ fn write_names(
     page: &mut Page<'_>,
     entity: Entity,
     rows: impl Iterator<Item = u32>,
-) -> Result<(), RenderError> {
+) -> Result<(), ReadError> {
     let snapshot = page.snapshot();
     page.out.push(b'[');
     let mut is_first = true;

@@ -6,7 +6,7 @@
 
 use crate::entity::{Entity, NO_ID};
 use crate::snapshot::Snapshot;
-use crate::storage::integrity::{Damage, Fault};
+use crate::storage::error::ReadError;
 use crate::text::{json, time};
 
 /// Which members a record shows.
@@ -18,33 +18,6 @@ pub enum Shape {
     List,
 }
 
-/// Why a record could not be rendered. None of these is a client's doing.
-#[derive(Debug, thiserror::Error)]
-pub enum RenderError {
-    /// Bytes that do not have the hash the manifest promises.
-    #[error(transparent)]
-    Damage(#[from] Damage),
-    /// A file that is not what it was.
-    #[error(transparent)]
-    Fault(#[from] Fault),
-    /// Bytes with the right hash that are no record: the compiler that wrote them was at fault.
-    #[error("an archived record does not validate; rebuild the snapshot")]
-    Record,
-    /// A row beyond the end of its table.
-    #[error("row {row} of `{table}` is beyond its {rows} rows; rebuild the snapshot")]
-    Row {
-        /// The table the row belongs to.
-        table: &'static str,
-        /// The row asked for.
-        row: u64,
-        /// How many there are.
-        rows: u64,
-    },
-    /// Compressed text that does not decompress to what the record says.
-    #[error("a record's compressed text does not decompress; rebuild the snapshot")]
-    Text,
-}
-
 /// Archived values with a JSON form.
 pub trait Render {
     /// Appends the value's JSON text.
@@ -52,7 +25,7 @@ pub trait Render {
     /// # Errors
     ///
     /// Where the snapshot is damaged; the page then holds a torn text and must be thrown away.
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError>;
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
 }
 
 /// JSON text being written, in one shape, from one snapshot.
@@ -143,7 +116,7 @@ impl<'s> Page<'s> {
         entity: Entity,
         row: u32,
         id_as_text: bool,
-    ) -> Result<(), RenderError> {
+    ) -> Result<(), ReadError> {
         self.key("\"id\":");
         self.reference_id(entity, row, id_as_text)?;
         self.key("\"name\":");
@@ -156,7 +129,7 @@ impl<'s> Page<'s> {
         entity: Entity,
         row: u32,
         id_as_text: bool,
-    ) -> Result<(), RenderError> {
+    ) -> Result<(), ReadError> {
         match self.snapshot.row_id(entity, row)? {
             NO_ID => self.null(),
             id if id_as_text => self.id_text(entity, id),
@@ -166,7 +139,7 @@ impl<'s> Page<'s> {
     }
 
     /// Appends the name of the record in `row`, or `null`.
-    pub(crate) fn reference_name(&mut self, entity: Entity, row: u32) -> Result<(), RenderError> {
+    pub(crate) fn reference_name(&mut self, entity: Entity, row: u32) -> Result<(), ReadError> {
         match self.snapshot.row_name(entity, row)? {
             Some(name) => json::string(&mut self.out, name),
             None => self.null(),
@@ -175,14 +148,14 @@ impl<'s> Page<'s> {
     }
 
     /// Appends the text of a code.
-    pub(crate) fn code(&mut self, code: u32) -> Result<(), RenderError> {
+    pub(crate) fn code(&mut self, code: u32) -> Result<(), ReadError> {
         let text = self.snapshot.code(code)?;
         json::string(&mut self.out, text);
         Ok(())
     }
 
     /// Appends the name of a code, or `null`.
-    pub(crate) fn code_name(&mut self, code: u32) -> Result<(), RenderError> {
+    pub(crate) fn code_name(&mut self, code: u32) -> Result<(), ReadError> {
         match self.snapshot.code_name(code)? {
             Some(name) => json::string(&mut self.out, name),
             None => self.null(),
@@ -191,7 +164,7 @@ impl<'s> Page<'s> {
     }
 
     /// Appends a text of the record's pool.
-    pub(crate) fn cold(&mut self, offset: u32, length: u32) -> Result<(), RenderError> {
+    pub(crate) fn cold(&mut self, offset: u32, length: u32) -> Result<(), ReadError> {
         if self.cold_pool.is_none() {
             self.cold_pool = Some(crate::storage::long_text::inflate(self.cold_frame)?);
         }
@@ -200,8 +173,9 @@ impl<'s> Page<'s> {
         let bytes = from
             .checked_add(length as usize)
             .and_then(|to| pool.get(from..to))
-            .ok_or(RenderError::Text)?;
-        let text = std::str::from_utf8(bytes).map_err(|_| RenderError::Text)?;
+            .ok_or(ReadError::corrupt("records", "a long text lies outside its pool"))?;
+        let text = std::str::from_utf8(bytes)
+            .map_err(|_| ReadError::corrupt("records", "a long text is not UTF-8"))?;
         json::string(&mut self.out, text);
         Ok(())
     }
@@ -212,8 +186,9 @@ impl<'s> Page<'s> {
     }
 
     /// Appends `YYYY-MM-DDTHH:MM:SS` and `fraction_digits` digits of its fraction.
-    pub(crate) fn moment(&mut self, micros: i64, digits: u8) -> Result<(), RenderError> {
-        time::write_moment(&mut self.out, micros, digits).ok_or(RenderError::Record)
+    pub(crate) fn moment(&mut self, micros: i64, digits: u8) -> Result<(), ReadError> {
+        time::write_moment(&mut self.out, micros, digits)
+            .ok_or(ReadError::corrupt("records", "a time has no four-digit year"))
     }
 
     /// Appends an ORCID iD as a URL.

@@ -12,7 +12,7 @@ use rkyv::{
 };
 
 use crate::entity::Entity;
-use crate::json::render::{Page, Render, RenderError};
+use crate::json::render::{Page, Render};
 use crate::record::value::{
     ArchivedAnyRef, ArchivedCode, ArchivedCold, ArchivedDate, ArchivedId, ArchivedJson,
     ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
@@ -21,6 +21,7 @@ use crate::record::value::{
 use crate::record::{
     ArchivedAuthorOrcid, ArchivedHostName, ArchivedSourceKind, ArchivedYearPrices,
 };
+use crate::storage::error::ReadError;
 use crate::{record, with_record};
 
 /// What is asked of an object, in the order of the answer; nothing, of a value without members.
@@ -62,7 +63,7 @@ pub enum Part {
 pub enum SelectError {
     /// The snapshot is damaged, or the selection is not one of this kind of record.
     #[error(transparent)]
-    Damaged(#[from] RenderError),
+    Damaged(#[from] ReadError),
     /// Whoever asks had enough, and knows why.
     #[error("stopped by whoever asked")]
     Stopped,
@@ -132,7 +133,7 @@ pub trait Select {
     ///
     /// As [`Select::select`], and where the value has no such part.
     fn part(&self, _: &Part, _: &mut Answering<'_, '_>) -> Result<(), SelectError> {
-        Err(RenderError::Record.into())
+        Err(ReadError::Internal("a selected member has no members of its own").into())
     }
 }
 
@@ -158,7 +159,7 @@ impl Answering<'_, '_> {
         let outer = self.page.swap_cold((frame, None));
         self.page.open_object();
         with_record!(entity, R => {
-            let record = record::access::<R>(archived).ok_or(RenderError::Record)?;
+            let record = record::access::<R>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?;
             for selected in &selection.0 {
                 self.page.key(&selected.key);
                 match selected.part {
@@ -301,7 +302,7 @@ fn reference(
         Part::Id => page.reference_id(entity, row, id_as_text)?,
         Part::Name => page.reference_name(entity, row)?,
         Part::Record(selection) => answering.record(entity, row, selection)?,
-        _ => return Err(RenderError::Record.into()),
+        _ => return Err(ReadError::Internal("a selected reference has no such member").into()),
     }
     Ok(())
 }
@@ -313,7 +314,7 @@ impl<const E: u8> Select for ArchivedNamed<E> {
             Part::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
             Part::Code => page.code(code)?,
             Part::Name => page.code_name(code)?,
-            _ => return Err(RenderError::Record.into()),
+            _ => return Err(ReadError::Internal("a selected code has no such member").into()),
         }
         Ok(())
     }

@@ -6,10 +6,10 @@
 use std::ops::Range;
 
 use crate::index::postings::{Bits, CHUNK_ROWS, NO_BITS, Postings, View};
-use crate::json::render::RenderError;
 use crate::query::doc_set::has_bit;
 use crate::query::range::ValueRange;
 use crate::query::{AnswerError, Deadline};
+use crate::storage::error::ReadError;
 
 /// Rows that an index holds together.
 pub(super) enum Atom<'s> {
@@ -72,7 +72,7 @@ impl Side<'_> {
     }
 
     /// Sets the bits of its rows in a chunk.
-    pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut Bits) -> Result<(), RenderError> {
+    pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut Bits) -> Result<(), ReadError> {
         self.atoms.iter().try_for_each(|atom| atom.add_to(rows, chunk, bits))?;
         if self.is_negated {
             let mut all = NO_BITS;
@@ -131,7 +131,7 @@ impl<'s> Atom<'s> {
     }
 
     /// The rows of a chunk, where they lie as such; `None` where they have to be worked out.
-    pub fn view(&self, chunk: u32) -> Result<Option<View<'s>>, RenderError> {
+    pub fn view(&self, chunk: u32) -> Result<Option<View<'s>>, ReadError> {
         match self {
             Atom::List(list) => list.view(chunk).map(Some),
             _ => Ok(None),
@@ -139,7 +139,7 @@ impl<'s> Atom<'s> {
     }
 
     /// Sets the bits of its rows in a chunk.
-    pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut Bits) -> Result<(), RenderError> {
+    pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut Bits) -> Result<(), ReadError> {
         let first = u64::from(chunk) << 16;
         match self {
             Atom::Points(points) => add_points(points, chunk, bits),
@@ -164,7 +164,7 @@ impl<'s> Atom<'s> {
     }
 
     /// Whether a row is among them. The view is its own of the row's chunk, where it has one.
-    pub fn contains(&self, view: Option<&View<'_>>, row: u32) -> Result<bool, RenderError> {
+    pub fn contains(&self, view: Option<&View<'_>>, row: u32) -> Result<bool, ReadError> {
         Ok(match self {
             Atom::Points(points) => points.binary_search(&row).is_ok(),
             Atom::Rows(range) => range.contains(&row),

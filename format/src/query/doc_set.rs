@@ -2,12 +2,12 @@
 
 use crate::index::orders::Order;
 use crate::index::postings::{Bits, CHUNK_ROWS, NO_BITS, count_bits, each_bit};
-use crate::json::render::RenderError;
 use crate::query::clause::{Atom, Side, add_points, clear, points_of};
 use crate::query::intersection::{Chunk, Filter};
 use crate::query::range::ValueRange;
 use crate::query::walk::run_of;
 use crate::query::{AnswerError, Deadline};
+use crate::storage::error::ReadError;
 
 /// Rows beyond which a set is bits, and its page found in the order rather than selected.
 const FEW_ROWS: usize = 16_384;
@@ -71,7 +71,7 @@ impl Set {
         rows: u32,
         chunk: u32,
         bits: &mut Bits,
-    ) -> Result<(), RenderError> {
+    ) -> Result<(), ReadError> {
         let mut own = NO_BITS;
         match self {
             Set::All(_) => own.fill(u64::MAX),
@@ -110,7 +110,12 @@ impl Set {
         let (few, words) = match self {
             Set::Few(few) => (few, Vec::new()),
             Set::Many(words, _) => (Vec::new(), words),
-            Set::All(_) | Set::AllBut(..) => return Err(RenderError::Record.into()),
+            Set::All(_) | Set::AllBut(..) => {
+                return Err(ReadError::Internal(
+                    "a complemented set of rows cannot be filtered row by row",
+                )
+                .into());
+            }
         };
         let mut kept = Vec::new();
         for row in few {
@@ -254,7 +259,12 @@ mod tests {
             assert_eq!(kept.count(), expected.len() as u64);
             assert_eq!(rows(&kept), expected);
         }
-        let refused = Set::Few(vec![1, 2]).retain(|_| Err(AnswerError::from(RenderError::Record)));
+        let refused = Set::Few(vec![1, 2]).retain(|_| {
+            Err(AnswerError::from(ReadError::corrupt(
+                "records",
+                "an archived record does not validate",
+            )))
+        });
         assert!(refused.is_err());
     }
 }

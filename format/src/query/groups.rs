@@ -7,12 +7,12 @@ use std::cmp::Reverse;
 
 use crate::entity::{Entity, NO_ID};
 use crate::index::postings::{NO_BITS, Postings, count_bits};
-use crate::json::render::RenderError;
 use crate::query::doc_set::has_bit;
 use crate::query::intersection::Chunk;
 use crate::query::{AnswerError, Deadline, Query};
 use crate::schema::keys::{Index, Keys};
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
 
 /// Groups in one answer at most.
 pub const GROUPS_MAX: usize = 200;
@@ -118,7 +118,8 @@ impl Query {
                 deadline.check()?;
             }
             let term = file.term_at(grouping.lists, at)?;
-            let row = u32::try_from(term).map_err(|_| RenderError::Record)?;
+            let row = u32::try_from(term)
+                .map_err(|_| ReadError::corrupt("term_lists", "a term is not a row"))?;
             let id = snapshot.row_id(grouping.entity, row)?;
             let list = file.postings(grouping.lists, at)?;
             match groups.last_mut() {
@@ -137,7 +138,7 @@ pub(super) fn common(
     matches: &Chunk,
     lists: &[Postings<'_>],
     chunk: u32,
-) -> Result<u32, RenderError> {
+) -> Result<u32, ReadError> {
     let [list] = lists else {
         let mut union = NO_BITS;
         for list in lists {

@@ -3,9 +3,9 @@
 use crate::index::postings::{
     ARRAY_ROWS_MAX, Bits, CHUNK_ROWS, NO_BITS, View, count_bits, each_bit,
 };
-use crate::json::render::RenderError;
 use crate::query::clause::{Side, clear, fill, points_of};
 use crate::query::{AnswerError, Deadline};
+use crate::storage::error::ReadError;
 
 /// Rows looked up in an array one by one at most; for more, its bits are set first.
 const PROBES_MAX: usize = 64;
@@ -90,7 +90,7 @@ impl<'s> Filter<'s> {
     }
 
     /// The matches of a chunk.
-    pub fn chunk(&self, chunk: u32) -> Result<Chunk, RenderError> {
+    pub fn chunk(&self, chunk: u32) -> Result<Chunk, ReadError> {
         let mut found = self.held(chunk)?;
         let withheld = points_of(self.withheld, chunk);
         if !withheld.is_empty() {
@@ -105,7 +105,7 @@ impl<'s> Filter<'s> {
     }
 
     /// The rows of a chunk that every side holds.
-    fn held(&self, chunk: u32) -> Result<Chunk, RenderError> {
+    fn held(&self, chunk: u32) -> Result<Chunk, ReadError> {
         let Some((first, others)) = self.sides.split_first() else {
             let mut bits = Box::new(NO_BITS);
             fill(&mut bits, self.rows, chunk);
@@ -123,7 +123,7 @@ impl<'s> Filter<'s> {
     }
 
     /// The rows of one side.
-    fn whole(&self, side: &Side<'s>, chunk: u32) -> Result<Chunk, RenderError> {
+    fn whole(&self, side: &Side<'s>, chunk: u32) -> Result<Chunk, ReadError> {
         if let ([atom], false) = (side.atoms.as_slice(), side.is_negated) {
             if let crate::query::clause::Atom::Points(points) = atom {
                 let points = points_of(points, chunk);
@@ -141,14 +141,14 @@ impl<'s> Filter<'s> {
     }
 
     /// Those of a few rows that a side holds.
-    fn pick(&self, side: &Side<'s>, chunk: u32, lows: Vec<u16>) -> Result<Vec<u16>, RenderError> {
+    fn pick(&self, side: &Side<'s>, chunk: u32, lows: Vec<u16>) -> Result<Vec<u16>, ReadError> {
         if lows.len() > PROBES_MAX && side.is_listed() {
             let mut bits = NO_BITS;
             // What a negated side holds is left out of them already.
             side.add_to(self.rows, chunk, &mut bits)?;
             return Ok(kept_in(lows, &bits));
         }
-        let views: Result<Vec<_>, RenderError> =
+        let views: Result<Vec<_>, ReadError> =
             side.atoms.iter().map(|atom| atom.view(chunk)).collect();
         let views = views?;
         let mut kept = Vec::with_capacity(lows.len());
@@ -174,7 +174,7 @@ impl<'s> Filter<'s> {
         side: &Side<'s>,
         chunk: u32,
         mut bits: Box<Bits>,
-    ) -> Result<Chunk, RenderError> {
+    ) -> Result<Chunk, ReadError> {
         if let [atom] = side.atoms.as_slice()
             && let Some(view) = atom.view(chunk)?
         {

@@ -27,8 +27,8 @@ use std::{fmt, num::NonZeroU32, time::Instant};
 
 use crate::entity::Entity;
 use crate::json::legacy::Older;
-use crate::json::render::RenderError;
 use crate::schema::keys::{Key, Keys, keys_of, keys_of_older};
+use crate::storage::error::ReadError;
 
 pub(crate) use crate::query::doc_set::Set;
 pub use crate::query::execute::{Answer, Plan};
@@ -83,7 +83,7 @@ pub struct SortKey {
 pub enum AnswerError {
     /// The snapshot is damaged.
     #[error(transparent)]
-    Damaged(#[from] RenderError),
+    Damaged(#[from] ReadError),
     /// Answering took longer than it may.
     #[error("the question took longer than it may")]
     Deadline,

@@ -8,11 +8,11 @@ use std::ops::Range;
 use crate::entity::Entity;
 use crate::index::encoding::{Referents, folded_term, listed, ordered, shown};
 use crate::index::term_lists::{Term, any_row_term};
-use crate::json::render::RenderError;
 use crate::query::{Expression, Operand, Query};
 use crate::record::gather::{Gather, Gathered, Part, Tree};
 use crate::schema::keys::{End, Index, Keys, Terms};
 use crate::snapshot::{Found, Snapshot};
+use crate::storage::error::ReadError;
 use crate::text::fold::{fold, has_word};
 use crate::with_record;
 
@@ -23,14 +23,14 @@ pub trait Library: Referents {
     /// # Errors
     ///
     /// Where the bytes are damaged.
-    fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, RenderError>;
+    fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, ReadError>;
 
     /// The rows with an id that is not merged: its record's, or those of strays.
     ///
     /// # Errors
     ///
     /// Where the bytes are damaged.
-    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, RenderError>;
+    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError>;
 
     /// Shows `visit` each value at each end of a tree through the record in a row; of one that is
     /// withheld, none.
@@ -44,7 +44,7 @@ pub trait Library: Referents {
         row: u32,
         tree: &Tree,
         visit: &mut dyn FnMut(usize, Gathered<'_>),
-    ) -> Result<(), RenderError>;
+    ) -> Result<(), ReadError>;
 }
 
 impl Referents for Snapshot {
@@ -56,28 +56,28 @@ impl Referents for Snapshot {
         self.suppressed().has(entity, row)
     }
 
-    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, RenderError> {
+    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError> {
         Snapshot::row_id(self, entity, row)
     }
 
-    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, RenderError> {
+    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
         Snapshot::row_name(self, entity, row)
     }
 
-    fn code_term(&self, code: u32) -> Result<Term, RenderError> {
+    fn code_term(&self, code: u32) -> Result<Term, ReadError> {
         Ok(crate::index::term_lists::text_term(&self.code(code)?.to_ascii_lowercase()))
     }
 }
 
 impl Library for Snapshot {
-    fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, RenderError> {
+    fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, ReadError> {
         Ok(match self.held(entity, id)? {
             Found::Merged(into) => into,
             Found::Row(_) | Found::Absent => id,
         })
     }
 
-    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, RenderError> {
+    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
         match self.held(entity, id)? {
             Found::Row(row) => Ok(row..row + 1),
             Found::Merged(_) | Found::Absent => self.strays(entity, id),
@@ -90,12 +90,12 @@ impl Library for Snapshot {
         row: u32,
         tree: &Tree,
         visit: &mut dyn FnMut(usize, Gathered<'_>),
-    ) -> Result<(), RenderError> {
+    ) -> Result<(), ReadError> {
         if self.suppressed().has(entity, row) {
             return Ok(());
         }
         with_record!(entity, R => {
-            let record = self.archived::<R>(row)?.ok_or(RenderError::Record)?;
+            let record = self.archived::<R>(row)?.ok_or(ReadError::corrupt("records", "the row has no record"))?;
             record.gather(tree, visit);
         });
         Ok(())
@@ -154,9 +154,9 @@ impl Predicate {
     ///
     /// Where the library is damaged. Cost: where the filter leads beyond references to the taxonomy,
     /// one look at each topic.
-    pub fn new(query: &Query, library: &impl Library) -> Result<Predicate, RenderError> {
+    pub fn new(query: &Query, library: &impl Library) -> Result<Predicate, ReadError> {
         let keys = query.keys;
-        let tests: Result<Vec<Test>, RenderError> =
+        let tests: Result<Vec<Test>, ReadError> =
             query.filter.iter().map(|expression| Test::new(keys, expression, library)).collect();
         let tests = tests?;
         let is_asked = |end: &usize| tests.iter().any(|test| test.asks(&keys.ends[*end]));
@@ -164,7 +164,7 @@ impl Predicate {
             true => all_beyond(end, library),
             false => Ok(Vec::new()),
         });
-        let beyond: Result<Vec<_>, RenderError> = beyond.collect();
+        let beyond: Result<Vec<_>, ReadError> = beyond.collect();
         let tree = keys.tree.pruned(&is_asked);
         Ok(Predicate { entity: query.entity, keys, tests, tree, beyond: beyond? })
     }
@@ -174,7 +174,7 @@ impl Predicate {
     /// # Errors
     ///
     /// Where the library is damaged. Cost: one walk down the paths asked for.
-    pub fn holds(&self, library: &impl Library, row: u32) -> Result<bool, RenderError> {
+    pub fn holds(&self, library: &impl Library, row: u32) -> Result<bool, ReadError> {
         let mut seen: Vec<Seen> = self.tests.iter().map(Test::unseen).collect();
         let mut outcome = Ok(());
         library.gather(self.entity, row, &self.tree, &mut |end, value| {
@@ -193,7 +193,7 @@ impl Predicate {
         number: usize,
         value: Gathered<'_>,
         seen: &mut [Seen],
-    ) -> Result<(), RenderError> {
+    ) -> Result<(), ReadError> {
         let end = &self.keys.ends[number];
         let (part, value) = match (&end.beyond, value) {
             (Some(_), Gathered::Reference(_, row)) => {
@@ -215,10 +215,7 @@ impl Predicate {
 }
 
 /// What lies beyond each row that an end refers to; nothing where it asks for nothing beyond.
-fn all_beyond(
-    end: &End,
-    library: &impl Library,
-) -> Result<Vec<Option<(Entity, u32)>>, RenderError> {
+fn all_beyond(end: &End, library: &impl Library) -> Result<Vec<Option<(Entity, u32)>>, ReadError> {
     let Some((target, tree)) = &end.beyond else { return Ok(Vec::new()) };
     let of_row = |row| {
         let mut found = None;
@@ -237,7 +234,7 @@ impl Test {
         keys: &Keys,
         expression: &Expression,
         library: &impl Library,
-    ) -> Result<Test, RenderError> {
+    ) -> Result<Test, ReadError> {
         let index = expression.index;
         let mut sought = Vec::with_capacity(expression.operands.len());
         for operand in &expression.operands {
@@ -277,7 +274,7 @@ impl Test {
         value: Gathered<'_>,
         library: &impl Library,
         seen: &mut Seen,
-    ) -> Result<(), RenderError> {
+    ) -> Result<(), ReadError> {
         match self.index {
             Index::Ids => {}
             Index::Lists(lists) | Index::Presence(lists) => {
@@ -346,7 +343,7 @@ impl Sought {
         index: Index,
         operand: &Operand,
         library: &impl Library,
-    ) -> Result<Option<Sought>, RenderError> {
+    ) -> Result<Option<Sought>, ReadError> {
         Ok(match (index, operand) {
             (_, Operand::Nothing) | (Index::Ids, Operand::Null) => None,
             (_, Operand::Null) => Some(Sought::Null),
@@ -367,7 +364,9 @@ impl Sought {
                 Some(Sought::Terms(rows.map(term).collect()))
             }
             // No other operand is read for these.
-            (_, Operand::Record(..)) => return Err(RenderError::Record),
+            (_, Operand::Record(..)) => {
+                return Err(ReadError::Internal("the operand does not fit the values of its key"));
+            }
         })
     }
 }

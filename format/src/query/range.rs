@@ -4,9 +4,9 @@ use std::{cell::OnceCell, ops::Range};
 
 use crate::index::orders::Order;
 use crate::index::postings::{Bits, NO_BITS};
-use crate::json::render::RenderError;
 use crate::query::clause::Atom;
 use crate::query::doc_set::{no_bits, set_bit};
+use crate::storage::error::ReadError;
 
 /// The rows whose values' codes lie in a range.
 pub(super) struct ValueRange<'s> {
@@ -20,12 +20,12 @@ pub(super) struct ValueRange<'s> {
 
 impl<'s> ValueRange<'s> {
     /// The rows whose codes lie in a range.
-    pub fn new(order: Order<'s>, codes: Range<u64>) -> Result<ValueRange<'s>, RenderError> {
+    pub fn new(order: Order<'s>, codes: Range<u64>) -> Result<ValueRange<'s>, ReadError> {
         let ranks = order.ranks_of(codes.clone())?;
         ValueRange::of(order, codes, ranks)
     }
 
-    pub fn without_value(order: Order<'s>) -> Result<ValueRange<'s>, RenderError> {
+    pub fn without_value(order: Order<'s>) -> Result<ValueRange<'s>, ReadError> {
         let codes = order.no_code()..u64::MAX;
         ValueRange::of(order, codes, order.valued()..order.rows())
     }
@@ -34,7 +34,7 @@ impl<'s> ValueRange<'s> {
         order: Order<'s>,
         codes: Range<u64>,
         ranks: Range<u32>,
-    ) -> Result<ValueRange<'s>, RenderError> {
+    ) -> Result<ValueRange<'s>, ReadError> {
         let from = order.steps_below(ranks.start)?;
         let to = order.steps_below(ranks.end.saturating_add(1))?;
         Ok(ValueRange { order, codes, ranks, inner: from..to, ends: OnceCell::new() })
@@ -50,12 +50,12 @@ impl<'s> ValueRange<'s> {
         if self.order.is_row_order() { Atom::Rows(self.ranks) } else { Atom::Values(self) }
     }
 
-    pub fn contains(&self, row: u32) -> Result<bool, RenderError> {
+    pub fn contains(&self, row: u32) -> Result<bool, ReadError> {
         Ok(self.codes.contains(&self.order.code_of(row)?))
     }
 
     /// Sets the bits of its rows in a chunk.
-    pub fn add_to(&self, chunk: u32, bits: &mut Bits) -> Result<(), RenderError> {
+    pub fn add_to(&self, chunk: u32, bits: &mut Bits) -> Result<(), ReadError> {
         self.add_inner(chunk, bits)?;
         let ends = self.ends()?.iter().skip(chunk as usize * bits.len());
         bits.iter_mut().zip(ends).for_each(|(bit, word)| *bit |= word);
@@ -63,7 +63,7 @@ impl<'s> ValueRange<'s> {
     }
 
     /// Sets the bits of those of its rows that lie between steps within it.
-    pub fn add_inner(&self, chunk: u32, bits: &mut Bits) -> Result<(), RenderError> {
+    pub fn add_inner(&self, chunk: u32, bits: &mut Bits) -> Result<(), ReadError> {
         let Range { start, end } = self.inner;
         if start < end {
             let mut between = NO_BITS;
@@ -75,7 +75,7 @@ impl<'s> ValueRange<'s> {
     }
 
     /// Shows `visit` each of its rows, in their order.
-    pub fn each_row(&self, mut visit: impl FnMut(u32)) -> Result<(), RenderError> {
+    pub fn each_row(&self, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
         self.order.each_row(self.ranks.clone(), |row| {
             visit(row);
             true
@@ -83,7 +83,7 @@ impl<'s> ValueRange<'s> {
     }
 
     /// Shows `visit` each of its rows that do not lie between steps within it.
-    pub fn each_end(&self, mut visit: impl FnMut(u32)) -> Result<(), RenderError> {
+    pub fn each_end(&self, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
         let Range { start, end } = self.inner;
         if start == end {
             return self.each_row(visit);
@@ -104,7 +104,7 @@ impl<'s> ValueRange<'s> {
     /// They are read from the order when a chunk is first asked for, and not where rows are looked
     /// up one by one. Measured on 10,000,000 rows, looking at the values of all rows between two
     /// steps took ten times as long.
-    fn ends(&self) -> Result<&[u64], RenderError> {
+    fn ends(&self) -> Result<&[u64], ReadError> {
         if let Some(ends) = self.ends.get() {
             return Ok(ends);
         }

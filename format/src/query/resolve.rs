@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::entity::Entity;
 use crate::index::term_lists::{ListsFile, Term, any_row_term};
-use crate::json::render::RenderError;
 use crate::query::clause::{Atom, Side};
 use crate::query::intersection::Filter;
 use crate::query::range::ValueRange;
@@ -13,6 +12,7 @@ use crate::query::words::add_words;
 use crate::query::{AnswerError, Deadline, Expression, Operand, Predicate, Query, name_scan};
 use crate::schema::keys::{Index, Terms, keys_of};
 use crate::snapshot::{Found, Snapshot};
+use crate::storage::error::ReadError;
 
 /// Lists looked at between two looks at the clock.
 const LISTS_PER_LOOK: u64 = 4_096;
@@ -86,14 +86,18 @@ impl<'s> Resolving<'s> {
                 add_words(self.snapshot, self.entity, words, self.deadline, &mut self.union)?;
             }
             // No other operand is read for these.
-            _ => return Err(RenderError::Record.into()),
+            _ => {
+                return Err(
+                    ReadError::Internal("the operand does not fit the index of its key").into()
+                );
+            }
         }
         Ok(())
     }
 
     /// The rows with an id: its record's, or those of strays. A merged id is the one it lives in,
     /// as it is in references, and what is withheld is still referred to.
-    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, RenderError> {
+    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
         let (id, found) = match self.snapshot.held(entity, id)? {
             Found::Merged(into) => (into, self.snapshot.held(entity, into)?),
             found => (id, found),
@@ -106,7 +110,10 @@ impl<'s> Resolving<'s> {
 
     fn in_lists(&mut self, lists: usize, operand: &Operand) -> Result<(), AnswerError> {
         let file = self.snapshot.lists(self.entity)?;
-        let spec = keys_of(self.entity).lists.get(lists).ok_or(RenderError::Record)?;
+        let spec = keys_of(self.entity)
+            .lists
+            .get(lists)
+            .ok_or(ReadError::Internal("the entity has no term list of this number"))?;
         match operand {
             Operand::Null => self.union.atom(Atom::Absent(file.presence(lists)?)),
             Operand::Term(term) => self.term(file, lists, *term)?,
@@ -127,13 +134,13 @@ impl<'s> Resolving<'s> {
                 }
             }
             Operand::Presence(_) | Operand::Words(_) | Operand::Nothing => {
-                return Err(RenderError::Record.into());
+                return Err(ReadError::Internal("the operand does not fit a term list").into());
             }
         }
         Ok(())
     }
 
-    fn term(&mut self, file: &'s ListsFile, lists: usize, term: Term) -> Result<(), RenderError> {
+    fn term(&mut self, file: &'s ListsFile, lists: usize, term: Term) -> Result<(), ReadError> {
         match file.find(lists, term)? {
             Some(list) => self.union.list(list),
             None => Ok(()),
@@ -225,7 +232,7 @@ impl<'s> Resolving<'s> {
             Operand::Between(low, high) => {
                 ValueRange::new(order, order.codes_between(*low, *high)?)?
             }
-            _ => return Err(RenderError::Record.into()),
+            _ => return Err(ReadError::Internal("the operand does not fit an order").into()),
         };
         Ok(self.union.values(range)?)
     }

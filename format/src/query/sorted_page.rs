@@ -9,13 +9,13 @@
 use std::ops::Range;
 
 use crate::index::orders::Order;
-use crate::json::render::RenderError;
 use crate::query::clause::Side;
 use crate::query::doc_set::Set;
 use crate::query::intersection::Filter;
 use crate::query::range::ValueRange;
 use crate::query::walk::{Walk, run_of};
 use crate::query::{AnswerError, Deadline};
+use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 
 /// A key of a sort: its order, and whether that goes the other way.
@@ -149,7 +149,7 @@ impl<'s> Sorter<'s> {
         count: usize,
     ) -> Result<Vec<u32>, AnswerError> {
         let rows = self.by_one(set, key, from, count)?;
-        let codes: Result<Vec<u64>, RenderError> =
+        let codes: Result<Vec<u64>, ReadError> =
             rows.iter().map(|row| key.order.code_of(*row)).collect();
         let codes = codes?;
         let (Some(first), Some(last)) = (codes.first().copied(), codes.last().copied()) else {

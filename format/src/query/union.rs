@@ -2,10 +2,10 @@
 //! holds does not grow with the number of sets it names.
 
 use crate::index::postings::{CHUNK_ROWS, Postings};
-use crate::json::render::RenderError;
 use crate::query::clause::Atom;
 use crate::query::doc_set::{no_bits, set_bit};
 use crate::query::range::ValueRange;
+use crate::storage::error::ReadError;
 
 /// Lists beyond which small ones are gathered.
 const LISTS_MAX: usize = 8;
@@ -68,7 +68,7 @@ impl<'s> Union<'s> {
     }
 
     /// Adds the rows of a list.
-    pub fn list(&mut self, list: Postings<'s>) -> Result<(), RenderError> {
+    pub fn list(&mut self, list: Postings<'s>) -> Result<(), ReadError> {
         let chunks = self.rows.div_ceil(CHUNK_ROWS as u32);
         let is_small = list.count() <= chunks.saturating_mul(CHUNK_ROWS_FEW);
         if !is_small || self.atoms.len() < LISTS_MAX {
@@ -82,7 +82,7 @@ impl<'s> Union<'s> {
     }
 
     /// Adds the rows of a list one by one where there are not many, and the list itself otherwise.
-    pub fn list_or_rows(&mut self, list: Postings<'s>) -> Result<(), RenderError> {
+    pub fn list_or_rows(&mut self, list: Postings<'s>) -> Result<(), ReadError> {
         if list.count() as usize > self.points_max {
             self.atoms.push(Atom::List(list));
             return Ok(());
@@ -95,7 +95,7 @@ impl<'s> Union<'s> {
 
     /// Adds the rows with values in a range. The first such range keeps its own set of rows; others
     /// share one.
-    pub fn values(&mut self, range: ValueRange<'s>) -> Result<(), RenderError> {
+    pub fn values(&mut self, range: ValueRange<'s>) -> Result<(), ReadError> {
         let is_few = range.count() <= RANGE_ROWS_FEW;
         let atom = match range.into_atom() {
             Atom::Values(range) if is_few => {

@@ -7,9 +7,9 @@ use std::{
 
 use crate::index::orders::Order;
 use crate::index::postings::View;
-use crate::json::render::RenderError;
 use crate::query::doc_set::{CHUNK_WORDS, Set};
 use crate::query::{AnswerError, Deadline};
+use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 
 /// Rows of an order read at a time.
@@ -76,7 +76,7 @@ impl<'a, 's> Walk<'a, 's> {
         if rank >= self.order.rows() {
             return Ok(rows.len() as u64);
         }
-        let place_of = |row: u32| -> Result<(u64, u64), RenderError> {
+        let place_of = |row: u32| -> Result<(u64, u64), ReadError> {
             Ok((self.order.code_of(row)?, self.ids.id(row as usize)?))
         };
         let others = match self.others.get() {
@@ -223,7 +223,7 @@ impl<'a, 's> Walk<'a, 's> {
         // What stands before that run, as many as are wanted, and of the last run its beginning.
         let rest = wanted - page.len();
         let rows = self.take(from - rest as u64, rest)?;
-        let codes: Result<Vec<u64>, RenderError> =
+        let codes: Result<Vec<u64>, ReadError> =
             rows.iter().map(|row| self.order.code_of(*row)).collect();
         let codes = codes?;
         let last = codes.first().copied().unwrap_or_default();

@@ -2,7 +2,6 @@
 
 use crate::entity::Entity;
 use crate::index::dictionary::Rows;
-use crate::json::render::RenderError;
 use crate::query::clause::Side;
 use crate::query::doc_set::Set;
 use crate::query::intersection::Filter;
@@ -11,6 +10,7 @@ use crate::query::{AnswerError, Deadline};
 use crate::record::gather::{Gather, Gathered, Tree};
 use crate::schema::keys::keys_of;
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
 use crate::text::fold::{WORD_BYTES_MAX, cut_word, fold, has_word};
 use crate::with_record;
 
@@ -78,7 +78,7 @@ fn holds(
     row: u32,
     names: &Tree,
     words: &[&str],
-) -> Result<bool, RenderError> {
+) -> Result<bool, ReadError> {
     let mut missed = words.to_vec();
     with_record!(entity, R => {
         if let Some(record) = snapshot.archived::<R>(row)? {
@@ -100,7 +100,7 @@ fn by_rarity<'w>(
     snapshot: &Snapshot,
     entity: Entity,
     words: &'w [String],
-) -> Result<Vec<&'w str>, RenderError> {
+) -> Result<Vec<&'w str>, ReadError> {
     let mut asked: Vec<&str> = words.iter().map(String::as_str).collect();
     asked.sort_unstable();
     // A word that another begins with says nothing more, and sorts just before such a one.
@@ -177,7 +177,12 @@ pub(super) fn add_words<'s>(
         Set::Few(rows) => rows.into_iter().for_each(|row| union.row(row)),
         Set::Many(bits, _) => union.bits(bits),
         // No filter without sides was asked.
-        Set::All(_) | Set::AllBut(..) => return Err(RenderError::Record.into()),
+        Set::All(_) | Set::AllBut(..) => {
+            return Err(ReadError::Internal(
+                "a search for words matched a complemented set of rows",
+            )
+            .into());
+        }
     }
     Ok(())
 }

@@ -2,11 +2,12 @@
 
 use rkyv::{Archive, Deserialize, Serialize};
 
-use crate::json::render::{Page, Render, RenderError, Shape};
+use crate::json::render::{Page, Render, Shape};
 use crate::record::declare::object;
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
 use crate::record::value::*;
+use crate::storage::error::ReadError;
 
 object! {
     /// A person who wrote outputs.

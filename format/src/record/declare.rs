@@ -101,7 +101,7 @@ macro_rules! object {
             fn render(
                 &self,
                 page: &mut $crate::json::render::Page<'_>,
-            ) -> Result<(), $crate::json::render::RenderError> {
+            ) -> Result<(), $crate::storage::error::ReadError> {
                 page.open_object();
                 $(
                     $crate::record::declare::render_member!(
@@ -147,7 +147,7 @@ macro_rules! object {
                     _ => {}
                 }
                 let _ = at;
-                Err($crate::json::render::RenderError::Record.into())
+                Err($crate::storage::error::ReadError::Internal("the record has no such member").into())
             }
         }
 

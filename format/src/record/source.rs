@@ -3,13 +3,14 @@
 use rkyv::{Archive, Deserialize, Serialize};
 
 use crate::entity::Entity;
-use crate::json::render::{Page, Render, RenderError, Shape};
+use crate::json::render::{Page, Render, Shape};
 use crate::json::select::{Answering, Part, Select, SelectError, Selection};
 use crate::record::declare::object;
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
 use crate::record::value::*;
 use crate::snapshot::Snapshot;
+use crate::storage::error::ReadError;
 use crate::text::json;
 
 object! {
@@ -90,7 +91,7 @@ macro_rules! standing {
             /// # Errors
             ///
             /// None of its own.
-            pub fn render_members(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+            pub fn render_members(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
                 match page.shape() {
                     Shape::Single => {
                         $(page.key(concat!("\"", stringify!($single), "\":"));
@@ -356,7 +357,7 @@ impl Slots for ArchivedHostName {
 }
 
 impl Render for ArchivedHostName {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         let publisher = self.publisher.as_ref().map(|host| (Entity::Publisher, host.0));
         let institution = self.institution.as_ref().map(|host| (Entity::Institution, host.0));
         let name = match (self.given.as_ref(), publisher.or(institution)) {
@@ -394,7 +395,7 @@ impl Slots for ArchivedSourceKind {
 }
 
 impl Render for ArchivedSourceKind {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         match self.code.to_native() {
             NO_CODE => {
                 page.null();
@@ -423,14 +424,14 @@ impl Slots for ArchivedVenueMetrics {
 
 impl ArchivedVenueMetrics {
     /// The source's metrics, where it has a record and that has any.
-    fn cut<'s>(&self, snapshot: &'s Snapshot) -> Result<Option<MetricsView<'s>>, RenderError> {
+    fn cut<'s>(&self, snapshot: &'s Snapshot) -> Result<Option<MetricsView<'s>>, ReadError> {
         let source = snapshot.archived::<Source>(self.0.0.to_native())?;
         Ok(source.and_then(|source| source.metrics.as_ref()).map(MetricsView))
     }
 }
 
 impl Render for ArchivedVenueMetrics {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         self.cut(page.snapshot())?.render(page)
     }
 }
@@ -491,7 +492,7 @@ macro_rules! view {
         struct $view<'a>(&'a rkyv::Archived<$whole>);
 
         impl Render for $view<'_> {
-            fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+            fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
                 page.open_object();
                 $(
                     page.key(concat!("\"", $key, "\":"));
@@ -515,7 +516,7 @@ macro_rules! view {
                         answering.page.out.extend_from_slice(json.as_bytes());
                         return Ok(());
                     }
-                    _ => return Err(RenderError::Record.into()),
+                    _ => return Err(ReadError::Internal("the selected member has no members of its own").into()),
                 };
                 let mut at = 0;
                 $(
@@ -526,7 +527,7 @@ macro_rules! view {
                     at += 1;
                 )*
                 let _ = at;
-                Err(RenderError::Record.into())
+                Err(ReadError::Internal("the member has no such part").into())
             }
         }
     };

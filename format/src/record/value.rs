@@ -12,7 +12,8 @@ use rkyv::{
 };
 
 use crate::entity::{Entity, NO_ID};
-use crate::json::render::{Page, Render, RenderError};
+use crate::json::render::{Page, Render};
+use crate::storage::error::ReadError;
 use crate::text::json;
 
 use crate::record::schema::{Describe, Schema};
@@ -140,7 +141,7 @@ impl<const E: u8> Slots for ArchivedId<E> {
 }
 
 impl<const E: u8> Render for ArchivedId<E> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.id(entity(E), self.0.to_native());
         Ok(())
     }
@@ -203,13 +204,13 @@ impl<const E: u8> ArchivedRef<E> {
     /// # Errors
     ///
     /// Where the row or the file behind it is damaged.
-    pub fn render_members(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    pub fn render_members(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.reference(entity(E), self.0.to_native(), false)
     }
 }
 
 impl<const E: u8> Render for ArchivedRef<E> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.open_object();
         self.render_members(page)?;
         page.close_object();
@@ -218,7 +219,7 @@ impl<const E: u8> Render for ArchivedRef<E> {
 }
 
 impl<const E: u8> Render for ArchivedParentRef<E> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.open_object();
         page.reference(entity(E), self.0.to_native(), true)?;
         page.close_object();
@@ -227,13 +228,13 @@ impl<const E: u8> Render for ArchivedParentRef<E> {
 }
 
 impl<const E: u8> Render for ArchivedCode<E> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.code(self.0.to_native())
     }
 }
 
 impl<const E: u8> Render for ArchivedNamed<E> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         let code = self.0.to_native();
         page.open_object();
         page.key("\"code\":");
@@ -267,8 +268,9 @@ impl Slots for ArchivedAnyRef {
 }
 
 impl Render for ArchivedAnyRef {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
-        let entity = Entity::from_index(self.entity).ok_or(RenderError::Record)?;
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+        let entity = Entity::from_index(self.entity)
+            .ok_or(ReadError::corrupt("records", "a reference names no entity"))?;
         let id = page.snapshot().row_id(entity, self.target.to_native())?;
         if id == NO_ID {
             page.null()
@@ -295,7 +297,7 @@ impl Describe for Cold {
 }
 
 impl Render for ArchivedCold {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.cold(self.offset_bytes.to_native(), self.length_bytes.to_native())
     }
 }
@@ -318,7 +320,7 @@ impl Describe for Date {
 }
 
 impl Render for ArchivedDate {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.out.push(b'"');
         page.day(self.year.to_native(), self.month, self.day);
         page.out.push(b'"');
@@ -342,7 +344,7 @@ impl Describe for Timestamp {
 }
 
 impl Render for ArchivedTimestamp {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.out.push(b'"');
         page.moment(self.micros.to_native(), self.fraction_digits)?;
         page.out.push(b'"');
@@ -371,7 +373,7 @@ impl Describe for UtcTimestamp {
 }
 
 impl Render for ArchivedUtcTimestamp {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.out.push(b'"');
         page.moment(self.micros.to_native(), 3)?;
         page.out.extend_from_slice(b"Z\"");
@@ -390,7 +392,7 @@ impl Describe for Orcid {
 }
 
 impl Render for ArchivedOrcid {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.orcid_url(&self.0);
         Ok(())
     }
@@ -407,7 +409,7 @@ impl Describe for Json {
 }
 
 impl Render for ArchivedJson {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.out.extend_from_slice(self.0.as_bytes());
         Ok(())
     }
@@ -417,7 +419,7 @@ impl Render for ArchivedJson {
 macro_rules! by_shape {
     ($archived:ident, |$self:ident, $page:ident| single $single:expr, list $list:expr) => {
         impl Render for $archived {
-            fn render(&self, $page: &mut Page<'_>) -> Result<(), RenderError> {
+            fn render(&self, $page: &mut Page<'_>) -> Result<(), ReadError> {
                 let $self = self;
                 match $page.shape() {
                     Shape::Single => $single,
@@ -433,7 +435,7 @@ pub(super) use by_shape;
 macro_rules! plain {
     ($($type:ty, |$value:ident, $out:ident| $write:expr;)*) => {
         $(impl Render for $type {
-            fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+            fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
                 let ($value, $out) = (self, &mut page.out);
                 $write;
                 Ok(())
@@ -452,7 +454,7 @@ plain! {
 }
 
 impl<T: Render> Render for rkyv::option::ArchivedOption<T> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         match self.as_ref() {
             Some(value) => value.render(page),
             None => {
@@ -464,7 +466,7 @@ impl<T: Render> Render for rkyv::option::ArchivedOption<T> {
 }
 
 impl<T: Render> Render for Option<T> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         match self {
             Some(value) => value.render(page),
             None => {
@@ -476,7 +478,7 @@ impl<T: Render> Render for Option<T> {
 }
 
 impl<T: Render> Render for ArchivedVec<T> {
-    fn render(&self, page: &mut Page<'_>) -> Result<(), RenderError> {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.out.push(b'[');
         for (index, value) in self.iter().enumerate() {
             if index > 0 {

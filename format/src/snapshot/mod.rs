@@ -20,13 +20,14 @@ use crate::index::dictionary::Dictionary;
 use crate::index::orders::{Order, OrdersFile};
 use crate::index::prefix_stats::Prefixes;
 use crate::index::term_lists::ListsFile;
-use crate::json::render::{Page, Render, RenderError};
+use crate::json::render::{Page, Render};
 use crate::record;
 use crate::record::gather::{Gather, Gathered, Tree, find};
 use crate::record::value::TABLE_NAMES;
 use crate::record::{Record, schema_of};
 use crate::schema::keys::{Values, keys_of};
 use crate::storage::blobs::Blobs;
+use crate::storage::error::ReadError;
 use crate::storage::header::Kind;
 use crate::storage::ids::{Ids, Redirects};
 use crate::storage::manifest::{Counts, Manifest};
@@ -174,7 +175,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(records) reads.
-    pub fn find(&self, entity: Entity, id: u64) -> Result<Found, RenderError> {
+    pub fn find(&self, entity: Entity, id: u64) -> Result<Found, ReadError> {
         Ok(match self.held(entity, id)? {
             Found::Row(row) if self.suppressed.has(entity, row) => Found::Absent,
             found => found,
@@ -186,7 +187,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// As [`Snapshot::find`].
-    pub(crate) fn held(&self, entity: Entity, id: u64) -> Result<Found, RenderError> {
+    pub(crate) fn held(&self, entity: Entity, id: u64) -> Result<Found, ReadError> {
         let store = self.store(entity);
         if let Some(row) = store.ids.row(id)? {
             return Ok(Found::Row(row));
@@ -199,7 +200,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where there is no such row, or the bytes are damaged.
-    pub fn row_id(&self, entity: Entity, row: u32) -> Result<u64, RenderError> {
+    pub fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError> {
         self.store(entity).ids.id(row as usize)
     }
 
@@ -208,13 +209,13 @@ impl Snapshot {
     /// # Errors
     ///
     /// As [`Snapshot::row_id`].
-    pub fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, RenderError> {
+    pub fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
         if self.suppressed.has(entity, row) {
             return Ok(None);
         }
         match &self.store(entity).names {
             Some(names) => names.text(row as usize),
-            None => Err(RenderError::Record),
+            None => Err(ReadError::Internal("the entity has no names file")),
         }
     }
 
@@ -224,7 +225,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// As [`Snapshot::row_id`].
-    pub fn name(&self, entity: Entity, row: u32) -> Result<Option<&str>, RenderError> {
+    pub fn name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
         static NAMES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
             let tree_of = |entity| {
                 let mut tree = Tree::default();
@@ -239,7 +240,7 @@ impl Snapshot {
         let mut name = None;
         crate::with_record!(entity, R => {
             let (archived, _) = self.blob(entity, row)?;
-            let record = record::access::<R>(archived).ok_or(RenderError::Record)?;
+            let record = record::access::<R>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?;
             record.gather(&NAMES[entity as usize], &mut |_, value| {
                 if let Gathered::Text(text) = value {
                     name = Some(text);
@@ -254,8 +255,8 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where it has none.
-    pub fn lists(&self, entity: Entity) -> Result<&ListsFile, RenderError> {
-        self.store(entity).lists.as_ref().ok_or(RenderError::Record)
+    pub fn lists(&self, entity: Entity) -> Result<&ListsFile, ReadError> {
+        self.store(entity).lists.as_ref().ok_or(ReadError::Internal("the entity has no term lists"))
     }
 
     /// The words of an entity's names.
@@ -263,8 +264,11 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where its names are not searched.
-    pub fn words(&self, entity: Entity) -> Result<&Dictionary, RenderError> {
-        self.store(entity).words.as_ref().ok_or(RenderError::Record)
+    pub fn words(&self, entity: Entity) -> Result<&Dictionary, ReadError> {
+        self.store(entity)
+            .words
+            .as_ref()
+            .ok_or(ReadError::Internal("the entity has no word dictionary"))
     }
 
     /// The alternative names of an entity's records, folded; `None` where it has none.
@@ -277,8 +281,11 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where its names are not searched.
-    pub fn prefixes(&self, entity: Entity) -> Result<&Prefixes, RenderError> {
-        self.store(entity).prefixes.as_ref().ok_or(RenderError::Record)
+    pub fn prefixes(&self, entity: Entity) -> Result<&Prefixes, ReadError> {
+        self.store(entity)
+            .prefixes
+            .as_ref()
+            .ok_or(ReadError::Internal("the entity has no prefix statistics"))
     }
 
     /// The orders of an entity.
@@ -286,8 +293,8 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where it has none.
-    pub fn orders(&self, entity: Entity) -> Result<&OrdersFile, RenderError> {
-        self.store(entity).orders.as_ref().ok_or(RenderError::Record)
+    pub fn orders(&self, entity: Entity) -> Result<&OrdersFile, ReadError> {
+        self.store(entity).orders.as_ref().ok_or(ReadError::Internal("the entity has no orders"))
     }
 
     /// An order of an entity, by its number among its keys'.
@@ -295,8 +302,11 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where there is none.
-    pub fn order(&self, entity: Entity, number: usize) -> Result<Order<'_>, RenderError> {
-        let spec = keys_of(entity).orders.get(number).ok_or(RenderError::Record)?;
+    pub fn order(&self, entity: Entity, number: usize) -> Result<Order<'_>, ReadError> {
+        let spec = keys_of(entity)
+            .orders
+            .get(number)
+            .ok_or(ReadError::Internal("the entity has no order of this number"))?;
         self.orders(entity)?.order(number, spec, &self.store(entity).ids)
     }
 
@@ -305,10 +315,10 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where there is none.
-    pub fn id_order(&self, entity: Entity) -> Result<Order<'_>, RenderError> {
+    pub fn id_order(&self, entity: Entity) -> Result<Order<'_>, ReadError> {
         let orders = &keys_of(entity).orders;
         let number = orders.iter().position(|order| order.values == Values::Ids);
-        self.order(entity, number.ok_or(RenderError::Record)?)
+        self.order(entity, number.ok_or(ReadError::Internal("the entity has no order by id"))?)
     }
 
     /// The order of an entity by the values at a path.
@@ -316,8 +326,13 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where there is none.
-    pub fn order_by(&self, entity: Entity, path: &str) -> Result<Order<'_>, RenderError> {
-        self.order(entity, keys_of(entity).order(path).ok_or(RenderError::Record)?)
+    pub fn order_by(&self, entity: Entity, path: &str) -> Result<Order<'_>, ReadError> {
+        self.order(
+            entity,
+            keys_of(entity)
+                .order(path)
+                .ok_or(ReadError::Internal("the entity has no order by this path"))?,
+        )
     }
 
     /// The map between ids and rows of an entity.
@@ -340,7 +355,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where the bytes are damaged.
-    pub fn strays(&self, entity: Entity, id: u64) -> Result<Range<u32>, RenderError> {
+    pub fn strays(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
         self.store(entity).ids.strays(id)
     }
 
@@ -354,8 +369,11 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where there is no such code, or the bytes are damaged.
-    pub fn code(&self, code: u32) -> Result<&str, RenderError> {
-        self.mapped.strings.text(code as usize * 2)?.ok_or(RenderError::Record)
+    pub fn code(&self, code: u32) -> Result<&str, ReadError> {
+        self.mapped
+            .strings
+            .text(code as usize * 2)?
+            .ok_or(ReadError::corrupt("strings", "the code has no text"))
     }
 
     /// The name of a code.
@@ -363,14 +381,18 @@ impl Snapshot {
     /// # Errors
     ///
     /// As [`Snapshot::code`].
-    pub fn code_name(&self, code: u32) -> Result<Option<&str>, RenderError> {
+    pub fn code_name(&self, code: u32) -> Result<Option<&str>, ReadError> {
         self.mapped.strings.text(code as usize * 2 + 1)
     }
 
     /// A record's bytes: its archived form, and the frame of its long texts.
-    pub(crate) fn blob(&self, entity: Entity, row: u32) -> Result<(&[u8], &[u8]), RenderError> {
-        let blob = self.store(entity).records.get(row as usize)?.ok_or(RenderError::Record)?;
-        split_blob(blob).ok_or(RenderError::Record)
+    pub(crate) fn blob(&self, entity: Entity, row: u32) -> Result<(&[u8], &[u8]), ReadError> {
+        let blob = self
+            .store(entity)
+            .records
+            .get(row as usize)?
+            .ok_or(ReadError::corrupt("records", "the row has no record"))?;
+        split_blob(blob).ok_or(ReadError::corrupt("records", "a record's length exceeds its bytes"))
     }
 
     /// Bytes of the record in a row.
@@ -378,7 +400,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where there is no such row, or the bytes are damaged.
-    pub fn record_bytes(&self, entity: Entity, row: u32) -> Result<usize, RenderError> {
+    pub fn record_bytes(&self, entity: Entity, row: u32) -> Result<usize, ReadError> {
         let blob = self.store(entity).records.get(row as usize)?;
         Ok(blob.map_or(0, <[u8]>::len))
     }
@@ -388,12 +410,14 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where the bytes are damaged, or are no record.
-    pub fn archived<R: Record>(&self, row: u32) -> Result<Option<&R::Archived>, RenderError> {
+    pub fn archived<R: Record>(&self, row: u32) -> Result<Option<&R::Archived>, ReadError> {
         if row >= self.count(R::ENTITY) || self.suppressed.has(R::ENTITY, row) {
             return Ok(None);
         }
         let (archived, _) = self.blob(R::ENTITY, row)?;
-        record::access::<R>(archived).map(Some).ok_or(RenderError::Record)
+        record::access::<R>(archived)
+            .map(Some)
+            .ok_or(ReadError::corrupt("records", "an archived record does not validate"))
     }
 
     /// Renders the record in a row to the end of a page.
@@ -406,11 +430,11 @@ impl Snapshot {
         entity: Entity,
         row: u32,
         page: &mut Page<'s>,
-    ) -> Result<(), RenderError> {
+    ) -> Result<(), ReadError> {
         let (archived, frame) = self.blob(entity, row)?;
         page.begin_record(frame);
         crate::with_record!(entity, R => {
-            record::access::<R>(archived).ok_or(RenderError::Record)?.render(page)
+            record::access::<R>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?.render(page)
         })
     }
 }

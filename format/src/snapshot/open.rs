@@ -16,7 +16,6 @@ use crate::index::dictionary::Dictionary;
 use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::Prefixes;
 use crate::index::term_lists::ListsFile;
-use crate::json::render::RenderError;
 use crate::schema::keys::{Terms, keys_of};
 use crate::snapshot::lock::hold;
 use crate::snapshot::{
@@ -24,6 +23,7 @@ use crate::snapshot::{
 };
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Blobs;
+use crate::storage::error::ReadError;
 use crate::storage::header::{FORMAT_VERSION, Kind};
 use crate::storage::ids::{Ids, Redirects};
 use crate::storage::integrity::Verifier;
@@ -110,7 +110,7 @@ pub enum Cause {
     },
     /// A record, an offset or a number in it makes no sense.
     #[error("{0}")]
-    Content(#[from] RenderError),
+    Content(#[from] ReadError),
 }
 
 pub(super) fn refuse(path: &Path, file: &str, cause: Cause) -> OpenError {

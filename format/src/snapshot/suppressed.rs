@@ -10,12 +10,12 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::autocomplete::answer_without;
 use crate::entity::Entity;
 use crate::index::prefix_stats::PrefixAnswer;
-use crate::json::render::RenderError;
 use crate::query::{AnswerError, Library};
 use crate::record::gather::Gathered;
 use crate::schema::keys::keys_of;
 use crate::snapshot::suppression_list::Suppression;
 use crate::snapshot::{Found, Snapshot};
+use crate::storage::error::ReadError;
 use crate::text::fold::{fold, words};
 
 /// What is withheld of a snapshot, by entity; nothing, to begin with.
@@ -84,7 +84,7 @@ impl Snapshot {
     ///
     /// Where the bytes are damaged. Cost: of each id a look-up and its record's names; where one is
     /// among the ten best that are known beforehand of a beginning of a word, ten others are found.
-    pub fn without(&self, list: &Suppression) -> Result<Snapshot, RenderError> {
+    pub fn without(&self, list: &Suppression) -> Result<Snapshot, ReadError> {
         let whole =
             Snapshot { mapped: Arc::clone(&self.mapped), suppressed: Suppressed::default() };
         if list.is_empty() {
@@ -98,7 +98,7 @@ impl Snapshot {
         let digits = Some(Arc::clone(list.digits()));
         let suppressed = Suppressed { of: Arc::new(of), digits: digits.clone(), unknown };
         let rows = Snapshot { mapped: Arc::clone(&self.mapped), suppressed };
-        let answers: Result<Vec<_>, RenderError> =
+        let answers: Result<Vec<_>, ReadError> =
             Entity::all().map(|entity| rows.answers(&whole, entity)).collect();
         let answers = answers?;
         let mut of = Arc::into_inner(rows.suppressed.of).unwrap_or_default();
@@ -150,7 +150,7 @@ impl Snapshot {
         entity: Entity,
         list: &Suppression,
         unknown: &mut usize,
-    ) -> Result<Withheld, RenderError> {
+    ) -> Result<Withheld, ReadError> {
         let mut rows = Vec::new();
         for id in list.ids(entity) {
             let held = match self.find(entity, id)? {
@@ -173,20 +173,26 @@ impl Snapshot {
         &self,
         whole: &Snapshot,
         entity: Entity,
-    ) -> Result<BTreeMap<Box<[u8]>, PrefixAnswer>, RenderError> {
+    ) -> Result<BTreeMap<Box<[u8]>, PrefixAnswer>, ReadError> {
         let mut answers = BTreeMap::new();
         if !keys_of(entity).has_names() {
             return Ok(answers);
         }
         for (prefix, rows) in whole.beginnings(entity, self.suppressed.rows(entity))? {
             let Some(mut answer) = self.prefixes(entity)?.answer(&prefix)? else { continue };
-            let asked = std::str::from_utf8(&prefix).map_err(|_| RenderError::Record)?;
-            answer.count = answer.count.checked_sub(rows).ok_or(RenderError::Record)?;
+            let asked = std::str::from_utf8(&prefix)
+                .map_err(|_| ReadError::corrupt("names", "a prefix of a name is not UTF-8"))?;
+            answer.count = answer.count.checked_sub(rows).ok_or(ReadError::corrupt(
+                "prefix_stats",
+                "a prefix counts fewer rows than are suppressed",
+            ))?;
             if answer.best.iter().any(|(_, row)| self.suppressed.has(entity, *row)) {
                 answer.best = answer_without(self, entity, asked).map_err(|error| match error {
                     AnswerError::Damaged(error) => error,
                     // None was set.
-                    AnswerError::Deadline => RenderError::Record,
+                    AnswerError::Deadline => {
+                        ReadError::Internal("a query without a deadline reached its deadline")
+                    }
                 })?;
             }
             answers.insert(prefix, answer);
@@ -199,7 +205,7 @@ impl Snapshot {
         &self,
         entity: Entity,
         rows: &[u32],
-    ) -> Result<BTreeMap<Box<[u8]>, u32>, RenderError> {
+    ) -> Result<BTreeMap<Box<[u8]>, u32>, ReadError> {
         let keys = keys_of(entity);
         let tree = keys.tree.pruned(&|end: &usize| keys.ends[*end].names.is_some());
         let mut counted: BTreeMap<Box<[u8]>, (u32, u32)> = BTreeMap::new();

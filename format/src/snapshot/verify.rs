@@ -9,12 +9,13 @@ use crate::entity::{Entity, NO_ID};
 use crate::index::check::{Fault, RowSet, demand};
 use crate::index::dictionary::BLOCK_ROWS_MAX;
 use crate::index::term_lists::Term;
-use crate::json::render::{Page, RenderError, Shape};
+use crate::json::render::{Page, Shape};
 use crate::record;
 use crate::record::ArchivedRecord;
 use crate::schema::keys::{Terms, keys_of};
 use crate::snapshot::open::{check_hash, open_regular, refuse};
 use crate::snapshot::{Cause, Found, OpenError, Snapshot, archive_path};
+use crate::storage::error::ReadError;
 use crate::storage::header::Kind;
 use crate::text::fold::{WORD_BYTES_MAX, shared_bytes};
 
@@ -49,13 +50,16 @@ impl Snapshot {
     }
 
     fn verify_records(&self, entity: Entity) -> Result<(), (Kind, Cause)> {
-        let in_ids = |error: RenderError| (Kind::Ids, error.into());
-        let in_records = |error: RenderError| (Kind::Records, error.into());
+        let in_ids = |error: ReadError| (Kind::Ids, error.into());
+        let in_records = |error: ReadError| (Kind::Records, error.into());
         let mut page = Page::new(self, Shape::Single);
         for row in 0..self.count(entity) {
             let id = self.row_id(entity, row).map_err(in_ids)?;
             if self.find(entity, id).map_err(in_ids)? != Found::Row(row) {
-                return Err((Kind::Ids, RenderError::Record.into()));
+                return Err((
+                    Kind::Ids,
+                    ReadError::corrupt("ids", "the id of a row leads to another row").into(),
+                ));
             }
             page.out.clear();
             self.render(entity, row, &mut page).map_err(in_records)?;
@@ -64,7 +68,10 @@ impl Snapshot {
                 record::access::<R>(archived).map(ArchivedRecord::id)
             });
             if own != Some(id) {
-                return Err((Kind::Records, RenderError::Record.into()));
+                return Err((
+                    Kind::Records,
+                    ReadError::corrupt("records", "the record has another id than its row").into(),
+                ));
             }
         }
         let store = self.store(entity);
@@ -200,8 +207,8 @@ fn verify_presence(
 fn in_part(path: &str, fault: Fault) -> Cause {
     match fault {
         Fault::Broken(broken) => Cause::Promise { of: path.to_owned(), broken },
-        Fault::Content(RenderError::Record) => {
-            Cause::Promise { of: path.to_owned(), broken: "its bytes make no sense" }
+        Fault::Content(ReadError::Corrupt { what, .. }) => {
+            Cause::Promise { of: path.to_owned(), broken: what }
         }
         Fault::Content(error) => error.into(),
     }

@@ -8,7 +8,7 @@ use crate::index::term_lists::ListsFile;
 use crate::snapshot::{Cause, OpenError, Snapshot};
 use crate::storage::archive::Archive;
 use crate::storage::blobs::Blobs;
-use crate::storage::integrity::Fault;
+use crate::storage::error::FileFault;
 use crate::storage::manifest::HASHES;
 use crate::storage::mmap;
 use crate::storage::mmap::{Change, Map};
@@ -43,13 +43,13 @@ impl Snapshot {
     ///
     /// It is so only in a process that [outlives faults](mmap::survive_faults). Cost: a look at one number
     /// for as long as there was none in any file of any snapshot, then at one for each file.
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<FileFault> {
         if mmap::faults() == 0 {
             return None;
         }
         self.files().find_map(|(file, map)| {
             let (file, at) = (file.to_owned(), map.fault()? as u64);
-            Some(Fault::Unreadable { file, at })
+            Some(FileFault::Unreadable { file, at })
         })
     }
 
@@ -77,7 +77,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where one could not be read, or has another size.
-    pub fn look(&self) -> Result<Vec<&str>, Fault> {
+    pub fn look(&self) -> Result<Vec<&str>, FileFault> {
         if let Some(fault) = self.fault() {
             return Err(fault);
         }
@@ -87,7 +87,7 @@ impl Snapshot {
                 Change::None => {}
                 Change::Written => written.push(file),
                 Change::Resized { expected, found } => {
-                    return Err(Fault::Resized { file: file.to_owned(), expected, found });
+                    return Err(FileFault::Resized { file: file.to_owned(), expected, found });
                 }
             }
         }

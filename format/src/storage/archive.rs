@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::entity::Entity;
-use crate::json::render::RenderError;
+use crate::storage::error::{Damage, ReadError};
 use crate::storage::header::{HEADER_BYTES, Header, HeaderError, Kind};
-use crate::storage::integrity::{Damage, Verifier};
+use crate::storage::integrity::Verifier;
 use crate::storage::mmap::Map;
 
 /// A mapped archive.
@@ -99,12 +99,15 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// [`RenderError::Damage`] where they do not have their hash, [`RenderError::Record`] where
+    /// [`ReadError::Damage`] where they do not have their hash, [`ReadError::Corrupt`] where
     /// the range is none of this file.
     #[inline]
-    pub fn bytes(&self, from: usize, to: usize) -> Result<&[u8], RenderError> {
+    pub fn bytes(&self, from: usize, to: usize) -> Result<&[u8], ReadError> {
         if from > to || to > self.map.len() {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt(
+                self.header.kind.file_name(),
+                "a byte range lies outside the file",
+            ));
         }
         Ok(self.verifier.check(&self.map, &self.hashes, from, to)?)
     }
@@ -115,9 +118,11 @@ impl Archive {
     ///
     /// As [`Archive::bytes`].
     #[inline]
-    pub fn u64_at(&self, from: usize) -> Result<u64, RenderError> {
+    pub fn u64_at(&self, from: usize) -> Result<u64, ReadError> {
         let bytes = self.bytes(from, from.saturating_add(8))?;
-        Ok(u64::from_le_bytes(bytes.try_into().map_err(|_| RenderError::Record)?))
+        Ok(u64::from_le_bytes(bytes.try_into().map_err(|_| {
+            ReadError::corrupt(self.header.kind.file_name(), "a number is cut short")
+        })?))
     }
 
     /// The number at a byte offset.
@@ -126,9 +131,11 @@ impl Archive {
     ///
     /// As [`Archive::bytes`].
     #[inline]
-    pub fn u32_at(&self, from: usize) -> Result<u32, RenderError> {
+    pub fn u32_at(&self, from: usize) -> Result<u32, ReadError> {
         let bytes = self.bytes(from, from.saturating_add(4))?;
-        Ok(u32::from_le_bytes(bytes.try_into().map_err(|_| RenderError::Record)?))
+        Ok(u32::from_le_bytes(bytes.try_into().map_err(|_| {
+            ReadError::corrupt(self.header.kind.file_name(), "a number is cut short")
+        })?))
     }
 
     /// The numbers that end the file, places and counts, and where they begin.
@@ -150,7 +157,7 @@ impl Archive {
         match self.u64_at(from) {
             // Beyond the file, as no place in it is.
             Ok(number) => Ok(usize::try_from(number).unwrap_or(usize::MAX)),
-            Err(RenderError::Damage(damage)) => Err(damage.into()),
+            Err(ReadError::Damage(damage)) => Err(damage.into()),
             Err(_) => {
                 let (expected, found) = (from as u64 + 8, self.map.len() as u64);
                 Err(ArchiveError::Length { expected, found })
@@ -168,7 +175,7 @@ impl Archive {
         base: usize,
         count: usize,
         key: u64,
-    ) -> Result<usize, RenderError> {
+    ) -> Result<usize, ReadError> {
         let (mut low, mut high) = (0, count);
         while low < high {
             let middle = low + (high - low) / 2;

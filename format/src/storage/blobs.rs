@@ -14,8 +14,8 @@ use std::{
 
 use tempfile::{SpooledTempFile, spooled_tempfile_in};
 
-use crate::json::render::RenderError;
 use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::error::ReadError;
 use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
 use crate::storage::mmap::Map;
 
@@ -188,6 +188,10 @@ impl Blobs {
         &self.archive
     }
 
+    fn file_name(&self) -> &'static str {
+        self.archive.header().kind.file_name()
+    }
+
     /// How many blobs there are.
     pub fn count(&self) -> usize {
         self.count
@@ -199,10 +203,10 @@ impl Blobs {
     ///
     /// Where there is no such blob, or its bytes or offsets are damaged.
     #[inline]
-    pub fn get(&self, index: usize) -> Result<Option<&[u8]>, RenderError> {
+    pub fn get(&self, index: usize) -> Result<Option<&[u8]>, ReadError> {
         if index >= self.count {
-            return Err(RenderError::Row {
-                table: self.archive.header().kind.file_name(),
+            return Err(ReadError::Row {
+                table: self.file_name(),
                 row: index as u64,
                 rows: self.count as u64,
             });
@@ -214,7 +218,7 @@ impl Blobs {
         }
         let to = self.archive.u64_at(at + 8)? & !NULL;
         if from < self.first || from > to || to > self.offsets_from as u64 {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt(self.file_name(), "an offset lies outside the table"));
         }
         self.archive.bytes(from as usize, to as usize).map(Some)
     }
@@ -225,8 +229,12 @@ impl Blobs {
     ///
     /// As [`Blobs::get`], and where the bytes are no UTF-8.
     #[inline]
-    pub fn text(&self, index: usize) -> Result<Option<&str>, RenderError> {
+    pub fn text(&self, index: usize) -> Result<Option<&str>, ReadError> {
         let blob = self.get(index)?;
-        blob.map(|bytes| std::str::from_utf8(bytes).map_err(|_| RenderError::Record)).transpose()
+        blob.map(|bytes| {
+            std::str::from_utf8(bytes)
+                .map_err(|_| ReadError::corrupt(self.file_name(), "a text is not UTF-8"))
+        })
+        .transpose()
     }
 }

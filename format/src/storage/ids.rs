@@ -13,9 +13,9 @@ use std::{
     path::Path,
 };
 
-use crate::json::render::RenderError;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Spool;
+use crate::storage::error::ReadError;
 use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
 
 /// Writes an `ids` or a `redirects` file: one column, then pairs as two columns.
@@ -106,9 +106,9 @@ impl Ids {
     ///
     /// Where there is no such row, or its bytes are damaged.
     #[inline]
-    pub fn id(&self, row: usize) -> Result<u64, RenderError> {
+    pub fn id(&self, row: usize) -> Result<u64, ReadError> {
         if row >= self.rows {
-            return Err(RenderError::Row { table: "ids", row: row as u64, rows: self.rows as u64 });
+            return Err(ReadError::Row { table: "ids", row: row as u64, rows: self.rows as u64 });
         }
         self.archive.u64_at(HEADER_BYTES + row * 8)
     }
@@ -119,7 +119,7 @@ impl Ids {
     ///
     /// Where there is no such place or row, or the bytes are damaged.
     #[inline]
-    pub fn row_at(&self, rank: usize) -> Result<u32, RenderError> {
+    pub fn row_at(&self, rank: usize) -> Result<u32, ReadError> {
         if rank >= self.published {
             return Err(self.beyond(rank as u64));
         }
@@ -133,7 +133,7 @@ impl Ids {
     /// # Errors
     ///
     /// Where there are no such places, or the bytes are damaged.
-    pub fn rows_at(&self, ranks: std::ops::Range<usize>) -> Result<&[u8], RenderError> {
+    pub fn rows_at(&self, ranks: std::ops::Range<usize>) -> Result<&[u8], ReadError> {
         if ranks.end > self.published || ranks.start > ranks.end {
             return Err(self.beyond(ranks.end as u64));
         }
@@ -141,8 +141,8 @@ impl Ids {
         self.archive.bytes(base + ranks.start * 4, base + ranks.end * 4)
     }
 
-    fn beyond(&self, row: u64) -> RenderError {
-        RenderError::Row { table: "ids", row, rows: self.published as u64 }
+    fn beyond(&self, row: u64) -> ReadError {
+        ReadError::Row { table: "ids", row, rows: self.published as u64 }
     }
 
     /// The rows of the strays with this id, one a spelling of its name.
@@ -150,7 +150,7 @@ impl Ids {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(strays) reads.
-    pub fn strays(&self, id: u64) -> Result<std::ops::Range<u32>, RenderError> {
+    pub fn strays(&self, id: u64) -> Result<std::ops::Range<u32>, ReadError> {
         let base = HEADER_BYTES + self.published * 8;
         let count = self.rows - self.published;
         let bound = |id| self.archive.lower_bound(base, count, id);
@@ -163,7 +163,7 @@ impl Ids {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(published) reads.
-    pub fn row(&self, id: u64) -> Result<Option<u32>, RenderError> {
+    pub fn row(&self, id: u64) -> Result<Option<u32>, ReadError> {
         let base = HEADER_BYTES + self.rows * 8;
         let at = self.archive.lower_bound(base, self.published, id)?;
         if at == self.published || self.archive.u64_at(base + at * 8)? != id {
@@ -205,10 +205,10 @@ impl Redirects {
     /// # Errors
     ///
     /// Where there is no such place, or the bytes are damaged.
-    pub fn pair(&self, at: usize) -> Result<(u64, u64), RenderError> {
+    pub fn pair(&self, at: usize) -> Result<(u64, u64), ReadError> {
         if at >= self.count {
             let (row, rows) = (at as u64, self.count as u64);
-            return Err(RenderError::Row { table: "redirects", row, rows });
+            return Err(ReadError::Row { table: "redirects", row, rows });
         }
         let from = self.archive.u64_at(HEADER_BYTES + at * 8)?;
         Ok((from, self.archive.u64_at(HEADER_BYTES + (self.count + at) * 8)?))
@@ -219,7 +219,7 @@ impl Redirects {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(count) reads.
-    pub fn target(&self, id: u64) -> Result<Option<u64>, RenderError> {
+    pub fn target(&self, id: u64) -> Result<Option<u64>, ReadError> {
         let at = self.archive.lower_bound(HEADER_BYTES, self.count, id)?;
         if at == self.count || self.archive.u64_at(HEADER_BYTES + at * 8)? != id {
             return Ok(None);

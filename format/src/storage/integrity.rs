@@ -19,6 +19,7 @@ use blake3::{
 };
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::storage::error::Damage;
 use crate::storage::manifest::HASHES;
 
 /// Bytes in a chunk, the unit of verification.
@@ -47,60 +48,6 @@ pub fn thread_time() -> Duration {
 /// the first to come does it.
 pub fn thread_time_verifying() -> Duration {
     SPENT.get()
-}
-
-/// Bytes that do not have the hash promised for them.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{file}` is damaged: chunk {chunk} (bytes {from} to {to}) does not have the hash the manifest \
-     promises; restore the snapshot or rebuild it"
-)]
-pub struct Damage {
-    /// The file, as the manifest names it.
-    pub file: String,
-    /// Which chunk, from 0.
-    pub chunk: u64,
-    /// Its first byte.
-    pub from: u64,
-    /// The byte after its last.
-    pub to: u64,
-}
-
-/// A file that is not what it was when it was opened.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    /// Its bytes are gone, so that the system could not give them.
-    #[error(
-        "`{file}` cannot be read at byte {at} any more: it was cut, or its disk fails; restore the \
-         snapshot or rebuild it"
-    )]
-    Unreadable {
-        /// The file, as the manifest names it.
-        file: String,
-        /// The byte.
-        at: u64,
-    },
-    /// It has another size.
-    #[error(
-        "`{file}` has {found} bytes and had {expected} when it was opened; restore the snapshot or \
-         rebuild it"
-    )]
-    Resized {
-        /// The file, as the manifest names it.
-        file: String,
-        /// What it had.
-        expected: u64,
-        /// What it has.
-        found: u64,
-    },
-}
-
-impl Fault {
-    /// The file, as the manifest names it.
-    pub fn file(&self) -> &str {
-        let (Fault::Unreadable { file, .. } | Fault::Resized { file, .. }) = self;
-        file
-    }
 }
 
 /// How many chunks a file has.

@@ -11,7 +11,7 @@ use zstd::{
     dict::DecoderDictionary,
 };
 
-use crate::json::render::RenderError;
+use crate::storage::error::ReadError;
 
 /// What every frame is primed with. Part of the format: changing it changes the format version.
 pub static DICTIONARY: &[u8] = include_bytes!("long_text.dict");
@@ -59,30 +59,31 @@ impl Deflater {
 /// # Errors
 ///
 /// Where the frame is no frame, or says it holds more than [`POOL_BYTES_MAX`].
-pub fn inflate(frame: &[u8]) -> Result<Vec<u8>, RenderError> {
+pub fn inflate(frame: &[u8]) -> Result<Vec<u8>, ReadError> {
     static DICTIONARY_DECODER: LazyLock<DecoderDictionary<'static>> =
         LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));
     thread_local! {
         // zstd's working memory is dear to make and cheap to keep.
         static INFLATER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
     }
+    let corrupt = || ReadError::corrupt("records", "a long text does not decompress");
     if frame.is_empty() {
         return Ok(Vec::new());
     }
     let size = zstd::zstd_safe::get_frame_content_size(frame).ok().flatten();
-    let size = size.and_then(|size| usize::try_from(size).ok()).ok_or(RenderError::Text)?;
+    let size = size.and_then(|size| usize::try_from(size).ok()).ok_or_else(corrupt)?;
     if size > POOL_BYTES_MAX {
-        return Err(RenderError::Text);
+        return Err(corrupt());
     }
     INFLATER.with_borrow_mut(|inflater| {
         let inflater = match inflater {
             Some(inflater) => inflater,
             none => none.insert(
                 Decompressor::with_prepared_dictionary(&DICTIONARY_DECODER)
-                    .map_err(|_| RenderError::Text)?,
+                    .map_err(|_| corrupt())?,
             ),
         };
-        inflater.decompress(frame, size).map_err(|_| RenderError::Text)
+        inflater.decompress(frame, size).map_err(|_| corrupt())
     })
 }
 

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod blobs;
+pub mod error;
 pub mod header;
 pub mod ids;
 pub mod integrity;

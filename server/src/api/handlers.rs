@@ -12,9 +12,10 @@ use http::StatusCode;
 use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::{Candidates, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts, Spelling};
-use pinakes_format::json::render::{Page, RenderError, Shape};
+use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::{AnswerError, Deadline, Query};
 use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
 use pinakes_format::text::json;
 use serde::Serialize;
@@ -55,7 +56,7 @@ pub const MISSING: &str = "Query parameter 'query' is required";
 pub const UNPREFIXED: &str = "Only HX_ prefixed IDs are allowed";
 
 /// A reply, or that the snapshot is damaged.
-pub(crate) type Answer = Result<Reply, RenderError>;
+pub(crate) type Answer = Result<Reply, ReadError>;
 
 fn json_reply(value: &serde_json::Value) -> Reply {
     Reply::Json { body: Bytes::from(value.to_string()), lasts: false }
@@ -230,7 +231,7 @@ pub fn autocomplete(
     served: &Served,
     timeout: Duration,
     may_wait: bool,
-) -> Result<Option<Reply>, RenderError> {
+) -> Result<Option<Reply>, ReadError> {
     let (entities, text) = match asked(entity_type, request.query) {
         Ok(asked) => asked,
         Err(reply) => return Ok(Some(reply)),
@@ -318,7 +319,7 @@ pub(crate) fn render_rows(
     (entity, rows): (Entity, &[u32]),
     snapshot: &Snapshot,
     [opening, closing]: [&[u8]; 2],
-) -> Result<Bytes, RenderError> {
+) -> Result<Bytes, ReadError> {
     let mut room = Room::of(LIST_BYTES);
     let mut page = Page::new(snapshot, Shape::List);
     page.out = mem::take(room.bytes());
@@ -346,8 +347,7 @@ pub struct Variant {
 }
 
 /// Renders the record of an entity in a row.
-pub type RenderRow =
-    for<'s> fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Result<(), RenderError>;
+pub type RenderRow = for<'s> fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Result<(), ReadError>;
 
 /// The interface.
 pub const CURRENT: Variant =
@@ -400,7 +400,7 @@ pub fn record(
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Found, RenderError> {
+pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Found, ReadError> {
     let found = snapshot.find(entity, id)?;
     let Found::Merged(into) = found else { return Ok(found) };
     let is_record = matches!(snapshot.find(entity, into)?, Found::Row(_));

@@ -14,7 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, request::Parts};
-use pinakes_format::json::render::RenderError;
+use pinakes_format::storage::error::ReadError;
 use tokio::task;
 
 use crate::admission::concurrency::{Share, Turns};
@@ -204,7 +204,7 @@ impl Service {
         // Looked at last: what was read after a file was cut is zeros, whatever became of it.
         let fault = if was_poisoned { None } else { served.snapshot.fault() };
         let fault = fault.filter(|_| !matches!(admission.route, Some(Route::Health)));
-        let reply = match (fault.map(RenderError::Fault), answered) {
+        let reply = match (fault.map(ReadError::Fault), answered) {
             (Some(error), _) | (None, Ok(Err(error))) => {
                 tracing::error!(request = %id, path = ?request.path, %error, "cannot answer");
                 self.library.poison(&served, &error);

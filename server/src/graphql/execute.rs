@@ -4,10 +4,11 @@
 use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::Candidate;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, RenderError, Shape};
+use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::json::select::{Answering, Beyond, SelectError, Selection};
 use pinakes_format::query::{AnswerError, Deadline, Query};
 use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 use serde_json::value::RawValue;
 
@@ -148,7 +149,12 @@ impl Executor<'_, '_> {
                 }
                 PagePart::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
                 // Planned for autocomplete alone.
-                PagePart::Candidates(_) => return Err(RenderError::Record.into()),
+                PagePart::Candidates(_) => {
+                    return Err(ReadError::Internal(
+                        "a list selection holds autocomplete candidates",
+                    )
+                    .into());
+                }
             }
         }
         page.close_object();
@@ -181,7 +187,11 @@ impl Executor<'_, '_> {
                 }
                 PagePart::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
                 // Planned for lists alone.
-                PagePart::Results(_) => return Err(RenderError::Record.into()),
+                PagePart::Results(_) => {
+                    return Err(
+                        ReadError::Internal("an autocomplete selection holds list results").into()
+                    );
+                }
             }
         }
         page.close_object();
@@ -283,12 +293,13 @@ impl Beyond for Executor<'_, '_> {
 }
 
 /// The question of a list about one record.
-fn about(list: &List, entity: Entity, id: u64) -> Result<Query, RenderError> {
+fn about(list: &List, entity: Entity, id: u64) -> Result<Query, ReadError> {
     let mut text = format!("{}:", list.key.unwrap_or_default()).into_bytes();
     entity.write_id(id, &mut text);
     let mut one = Query::new(list.query.entity);
     // Keys of the catalog, and an id as every filter takes it.
-    one.filter(&String::from_utf8_lossy(&text)).map_err(|_| RenderError::Record)?;
+    one.filter(&String::from_utf8_lossy(&text))
+        .map_err(|_| ReadError::Internal("a nested list has no filter for its record's id"))?;
     // Nobody asked for it in words, and so it is none of the expressions that are counted.
     let mut query = list.query.clone();
     query.filter.splice(0..0, one.filter);
@@ -316,11 +327,11 @@ fn write_candidate(
     candidate: Candidate,
     members: &[(String, Named)],
     page: &mut Page<'_>,
-) -> Result<(), RenderError> {
+) -> Result<(), ReadError> {
     let mut whole = Vec::new();
     autocomplete::render(page.snapshot(), candidate.entity, candidate.row, &mut whole)?;
-    let known: std::collections::HashMap<&str, &RawValue> =
-        serde_json::from_slice(&whole).map_err(|_| RenderError::Record)?;
+    let known: std::collections::HashMap<&str, &RawValue> = serde_json::from_slice(&whole)
+        .map_err(|_| ReadError::Internal("an autocomplete candidate is not a JSON object"))?;
     write_members(members, page, |name, out| {
         let json = known.get(name).map_or("null", |json| json.get());
         out.extend_from_slice(json.as_bytes());

@@ -28,8 +28,8 @@ use std::{
 use apollo_compiler::{Schema, validation::Valid};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use pinakes_format::json::render::RenderError;
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 
 use crate::api::routes::Bounds;
 use crate::http::path::Segment;
@@ -131,11 +131,7 @@ impl Outcome {
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn reply(
-    posting: &Posting<'_>,
-    served: &Served,
-    bounds: &Bounds,
-) -> Result<Reply, RenderError> {
+pub fn reply(posting: &Posting<'_>, served: &Served, bounds: &Bounds) -> Result<Reply, ReadError> {
     let asking = match request::parse(posting.body) {
         Ok(asking) => asking,
         Err(refusal) => return Ok(refusal),
@@ -172,7 +168,7 @@ pub fn respond(
     snapshot: &Snapshot,
     bounds: &Bounds,
     is_gone: &AtomicBool,
-) -> Result<Outcome, RenderError> {
+) -> Result<Outcome, ReadError> {
     let patience = Patience { until: Instant::now() + bounds.list_timeout, is_gone };
     match ask(asking, snapshot, bounds, &patience) {
         Ok((data, errors)) => {

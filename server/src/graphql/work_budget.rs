@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pinakes_format::json::render::RenderError;
+use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::integrity::{thread_time, thread_time_verifying};
 
 use crate::graphql::error::Error;
@@ -23,7 +23,7 @@ pub struct Patience<'a> {
 #[derive(Debug)]
 pub enum Halted {
     /// The snapshot is damaged.
-    Damaged(RenderError),
+    Damaged(ReadError),
     /// It took longer than it may; the server's doing as much as the client's.
     Timeout,
     /// The client is gone.

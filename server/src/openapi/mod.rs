@@ -34,8 +34,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::HeaderMap;
 use pinakes_format::entity::CATALOG;
-use pinakes_format::json::render::RenderError;
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 use serde_json_bytes::Value;
 
 use crate::http::reply::Reply;
@@ -64,11 +64,11 @@ static MADE: Mutex<Option<(String, Arc<Fixed>)>> = Mutex::new(None);
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn reply(snapshot: &Snapshot, headers: &HeaderMap) -> Result<Reply, RenderError> {
+pub fn reply(snapshot: &Snapshot, headers: &HeaderMap) -> Result<Reply, ReadError> {
     Ok(made(snapshot)?.reply(headers, Vec::new()))
 }
 
-fn made(snapshot: &Snapshot) -> Result<Arc<Fixed>, RenderError> {
+fn made(snapshot: &Snapshot) -> Result<Arc<Fixed>, ReadError> {
     let edition = snapshot.edition();
     // What is in it was whole when it was put there.
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +87,7 @@ fn made(snapshot: &Snapshot) -> Result<Arc<Fixed>, RenderError> {
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn document(snapshot: &Snapshot) -> Result<Value, RenderError> {
+pub fn document(snapshot: &Snapshot) -> Result<Value, ReadError> {
     let Paths { mut schemas, paths, .. } = Paths::new(snapshot)?;
     for (name, schema) in responses::schemas() {
         schemas.name(name, |_| schema);

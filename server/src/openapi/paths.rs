@@ -3,9 +3,10 @@
 use http::StatusCode;
 use pinakes_format::entity::{CATALOG, Entity, Facts, Spelling};
 use pinakes_format::json::legacy::{OLDER, Older};
-use pinakes_format::json::render::{RenderError, Shape};
+use pinakes_format::json::render::Shape;
 use pinakes_format::schema::keys::{keys_of, keys_of_older};
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 use serde_json_bytes::{ByteString, Map, Value};
 
 use crate::api::handlers;
@@ -54,7 +55,7 @@ impl Paths<'_> {
     /// # Errors
     ///
     /// Where the snapshot is damaged.
-    pub fn new(snapshot: &Snapshot) -> Result<Paths<'_>, RenderError> {
+    pub fn new(snapshot: &Snapshot) -> Result<Paths<'_>, ReadError> {
         let mut paths = Paths { snapshot, schemas: Schemas::default(), paths: Map::new() };
         for facts in &CATALOG {
             paths.list(facts)?;
@@ -83,7 +84,7 @@ impl Paths<'_> {
         self.paths.insert(path, Value::Object(item));
     }
 
-    fn list(&mut self, facts: &'static Facts) -> Result<(), RenderError> {
+    fn list(&mut self, facts: &'static Facts) -> Result<(), ReadError> {
         let keys = keys_of(facts.entity);
         let sample = Sample::of(self.snapshot, facts.entity, keys)?;
         let record = self.schemas.record(facts.entity, Shape::List);
@@ -112,7 +113,7 @@ impl Paths<'_> {
         Ok(())
     }
 
-    fn record(&mut self, facts: &'static Facts) -> Result<(), RenderError> {
+    fn record(&mut self, facts: &'static Facts) -> Result<(), ReadError> {
         let sample = Sample::of(self.snapshot, facts.entity, keys_of(facts.entity))?;
         let record = self.schemas.record(facts.entity, Shape::Single);
         let id = sample.id(&Spelling::CURRENT, facts.entity);
@@ -138,7 +139,7 @@ impl Paths<'_> {
         Ok(())
     }
 
-    fn autocomplete(&mut self) -> Result<(), RenderError> {
+    fn autocomplete(&mut self) -> Result<(), ReadError> {
         let of_first = &CATALOG[0];
         let sample = Sample::of(self.snapshot, of_first.entity, keys_of(of_first.entity))?;
         let page = service::candidates(&mut self.schemas);
@@ -169,7 +170,7 @@ impl Paths<'_> {
         Ok(())
     }
 
-    fn older(&mut self, older: &'static Older) -> Result<(), RenderError> {
+    fn older(&mut self, older: &'static Older) -> Result<(), ReadError> {
         let facts = older.entity.facts();
         let keys = keys_of_older(older);
         let sample = Sample::of(self.snapshot, older.entity, keys)?;

@@ -2,9 +2,9 @@
 //! is served.
 
 use pinakes_format::entity::{Entity, NO_ID, Spelling};
-use pinakes_format::json::render::RenderError;
 use pinakes_format::schema::keys::Keys;
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
 
 /// What is known of a list's first record; nothing where the list is empty.
@@ -24,7 +24,7 @@ impl Sample {
     /// # Errors
     ///
     /// Where the snapshot is damaged.
-    pub fn of(snapshot: &Snapshot, entity: Entity, keys: &Keys) -> Result<Sample, RenderError> {
+    pub fn of(snapshot: &Snapshot, entity: Entity, keys: &Keys) -> Result<Sample, ReadError> {
         let Some(row) = snapshot.first_shown(entity) else { return Ok(Sample::default()) };
         let id = Some(snapshot.row_id(entity, row)?).filter(|id| *id != NO_ID);
         let folded = snapshot.name(entity, row)?.map(fold).unwrap_or_default();

@@ -14,8 +14,8 @@ use std::{
 
 use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};
-use pinakes_format::json::render::RenderError;
 use pinakes_format::snapshot::{OpenError, Snapshot, manifest_of};
+use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::mmap::Hold;
 
 use crate::http::reply::Stamp;
@@ -124,7 +124,7 @@ pub enum LibraryError {
         /// The snapshot.
         path: PathBuf,
         /// What is wrong with it.
-        error: RenderError,
+        error: ReadError,
     },
 }
 
@@ -382,13 +382,13 @@ impl Library {
     }
 
     /// Takes a snapshot that proved damaged out of service, and another in if there is one.
-    pub fn poison(&self, served: &Arc<Served>, error: &RenderError) {
+    pub fn poison(&self, served: &Arc<Served>, error: &ReadError) {
         if served.poisoned.swap(true, Ordering::Relaxed) {
             return;
         }
         POISONED.count(match error {
-            RenderError::Damage(_) => Poison::Damage,
-            RenderError::Fault(_) => Poison::Fault,
+            ReadError::Damage(_) => Poison::Damage,
+            ReadError::Fault(_) => Poison::Fault,
             _ => Poison::Content,
         });
         let id = &served.snapshot.manifest().id;

@@ -5,10 +5,10 @@ use std::ops::Range;
 use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::{Referents, folded_term, listed, ordered, shown};
 use pinakes_format::index::term_lists::{Term, text_term};
-use pinakes_format::json::render::RenderError;
 use pinakes_format::record::gather::{Gather, Gathered, Part};
 use pinakes_format::schema::keys::{End, Keys, Values};
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
 use pinakes_format::with_record;
 
@@ -65,7 +65,7 @@ pub(crate) struct Extractor<'a> {
 
 impl<'a> Extractor<'a> {
     pub fn new(draft: &'a Snapshot, entity: Entity, keys: &'static Keys) -> Result<Extractor<'a>> {
-        let texts: std::result::Result<Vec<&str>, RenderError> =
+        let texts: std::result::Result<Vec<&str>, ReadError> =
             (0..draft.codes()).map(|code| draft.code(code)).collect();
         let texts = read(texts)?;
         let mut by_text: Vec<(String, &str, usize)> =
@@ -145,16 +145,19 @@ impl Referents for Extractor<'_> {
         self.draft.count(entity)
     }
 
-    fn row_id(&self, entity: Entity, row: u32) -> std::result::Result<u64, RenderError> {
+    fn row_id(&self, entity: Entity, row: u32) -> std::result::Result<u64, ReadError> {
         self.draft.row_id(entity, row)
     }
 
-    fn row_name(&self, entity: Entity, row: u32) -> std::result::Result<Option<&str>, RenderError> {
+    fn row_name(&self, entity: Entity, row: u32) -> std::result::Result<Option<&str>, ReadError> {
         self.draft.row_name(entity, row)
     }
 
-    fn code_term(&self, code: u32) -> std::result::Result<Term, RenderError> {
-        let code = self.codes.get(code as usize).ok_or(RenderError::Record)?;
+    fn code_term(&self, code: u32) -> std::result::Result<Term, ReadError> {
+        let code = self
+            .codes
+            .get(code as usize)
+            .ok_or(ReadError::corrupt("strings", "a code is in no table"))?;
         Ok(code.0)
     }
 }
@@ -188,7 +191,7 @@ struct Taking<'a, 'e> {
 }
 
 impl Taking<'_, '_> {
-    fn take(&mut self, number: usize, value: Gathered<'_>) -> std::result::Result<(), RenderError> {
+    fn take(&mut self, number: usize, value: Gathered<'_>) -> std::result::Result<(), ReadError> {
         let end = &self.from.keys.ends[number];
         if let (Some(_), Gathered::Reference(_, row)) = (&end.beyond, value) {
             let parent = self.from.parents[number].get(row as usize).copied().flatten();
@@ -226,7 +229,7 @@ impl Taking<'_, '_> {
         part: &Part,
         value: Gathered<'_>,
         folded: Option<&str>,
-    ) -> std::result::Result<(), RenderError> {
+    ) -> std::result::Result<(), ReadError> {
         let listed = listed(self.from.keys.lists[lists].terms, part, value, folded, self.from)?;
         if listed.is_present {
             self.present(lists);

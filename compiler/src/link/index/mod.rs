@@ -302,6 +302,6 @@ fn batches(
 }
 
 /// A value an archive should have had.
-fn read<T>(value: std::result::Result<T, pinakes_format::json::render::RenderError>) -> Result<T> {
+fn read<T>(value: std::result::Result<T, pinakes_format::storage::error::ReadError>) -> Result<T> {
     value.map_err(|_| broken())
 }

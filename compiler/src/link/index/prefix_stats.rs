@@ -235,7 +235,7 @@ fn gather(
     words: &Dictionary,
     prefix: &[u8],
     bits: &mut [u64],
-) -> Result<(), pinakes_format::json::render::RenderError> {
+) -> Result<(), pinakes_format::storage::error::ReadError> {
     let mut texts = words.from(prefix)?;
     while let Some((_, rows)) = texts.here_beginning(prefix) {
         rows.each(|row| {

@@ -18,13 +18,13 @@ use std::{
 use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::Referents;
 use pinakes_format::index::term_lists::{Term, text_term};
-use pinakes_format::json::render::RenderError;
 use pinakes_format::query::{Library, Predicate};
 use pinakes_format::record::ArchivedRecord;
 use pinakes_format::record::gather::{Gather, Gathered, Tree};
 use pinakes_format::record::value::{NO_CODE, Slot, Slots, TABLE_FIRST, TABLE_NAMES, Table};
 use pinakes_format::snapshot::split_blob;
 use pinakes_format::storage::blobs::unnamed_file;
+use pinakes_format::storage::error::ReadError;
 use pinakes_format::{record, with_record};
 use rayon::prelude::*;
 
@@ -443,46 +443,55 @@ impl Referents for Whole<'_, '_, '_> {
         self.withheld.has(entity, row)
     }
 
-    fn row_id(&self, entity: Entity, row: u32) -> std::result::Result<u64, RenderError> {
+    fn row_id(&self, entity: Entity, row: u32) -> std::result::Result<u64, ReadError> {
         let rows = &self.plan.rows[entity as usize];
         let id = match rows.place(row as usize, &self.plan.segments[entity as usize]) {
             Some((_, _, key)) => Some(key.id),
             None => self.plan.stray(entity, row).map(|stray| stray.id),
         };
-        id.ok_or(RenderError::Record)
+        id.ok_or(ReadError::corrupt("objects", "a row has no record"))
     }
 
-    fn row_name(&self, entity: Entity, row: u32) -> std::result::Result<Option<&str>, RenderError> {
+    fn row_name(&self, entity: Entity, row: u32) -> std::result::Result<Option<&str>, ReadError> {
         if self.withheld.has(entity, row) {
             return Ok(None);
         }
         let rows = &self.plan.rows[entity as usize];
         let place = rows.place(row as usize, &self.plan.segments[entity as usize]);
         let Some((_, segment, key)) = place else {
-            return self.plan.stray(entity, row).map(|stray| stray.name).ok_or(RenderError::Record);
+            return self
+                .plan
+                .stray(entity, row)
+                .map(|stray| stray.name)
+                .ok_or(ReadError::corrupt("objects", "a row has no record"));
         };
         let blob = segment.blob(&key).and_then(split_blob);
-        let (archived, _) = blob.ok_or(RenderError::Record)?;
+        let (archived, _) = blob.ok_or(ReadError::corrupt("objects", "a row has no record"))?;
         with_record!(entity, R => {
-            Ok(record::access::<R>(archived).ok_or(RenderError::Record)?.name())
+            Ok(record::access::<R>(archived).ok_or(ReadError::corrupt("objects", "an archived record does not validate"))?.name())
         })
     }
 
-    fn code_term(&self, code: u32) -> std::result::Result<Term, RenderError> {
-        self.codes.get(code as usize).copied().ok_or(RenderError::Record)
+    fn code_term(&self, code: u32) -> std::result::Result<Term, ReadError> {
+        self.codes
+            .get(code as usize)
+            .copied()
+            .ok_or(ReadError::corrupt("objects", "a code is in no table"))
     }
 }
 
 impl Library for Whole<'_, '_, '_> {
-    fn merged_into(&self, entity: Entity, id: u64) -> std::result::Result<u64, RenderError> {
+    fn merged_into(&self, entity: Entity, id: u64) -> std::result::Result<u64, ReadError> {
         Ok(self.plan.rows[entity as usize].redirects.end(id))
     }
 
-    fn rows_with(&self, entity: Entity, id: u64) -> std::result::Result<Range<u32>, RenderError> {
+    fn rows_with(&self, entity: Entity, id: u64) -> std::result::Result<Range<u32>, ReadError> {
         let rows = &self.plan.rows[entity as usize];
         if let Some(at) = rows.by_id.find(id) {
             let row = rows.by_id.get(at).and_then(|pair| pair.get(8..12)?.try_into().ok());
-            let row = row.map(u32::from_le_bytes).ok_or(RenderError::Record)?;
+            let row = row
+                .map(u32::from_le_bytes)
+                .ok_or(ReadError::corrupt("objects", "an id leads to no row"))?;
             return Ok(row..row + 1);
         }
         Ok(self.strays_with(entity, id))
@@ -494,14 +503,18 @@ impl Library for Whole<'_, '_, '_> {
         row: u32,
         tree: &Tree,
         visit: &mut dyn FnMut(usize, Gathered<'_>),
-    ) -> std::result::Result<(), RenderError> {
+    ) -> std::result::Result<(), ReadError> {
         if self.withheld.has(entity, row) {
             return Ok(());
         }
-        let linked = self.plan.link(entity, row as usize).map_err(|_| RenderError::Record)?;
-        let (archived, _) = split_blob(&linked.blob).ok_or(RenderError::Record)?;
+        let linked = self
+            .plan
+            .link(entity, row as usize)
+            .map_err(|_| ReadError::corrupt("objects", "a record cannot be linked"))?;
+        let (archived, _) = split_blob(&linked.blob)
+            .ok_or(ReadError::corrupt("objects", "a record's length exceeds its bytes"))?;
         with_record!(entity, R => {
-            let record = record::access::<R>(archived).ok_or(RenderError::Record)?;
+            let record = record::access::<R>(archived).ok_or(ReadError::corrupt("objects", "an archived record does not validate"))?;
             record.gather(tree, visit);
         });
         Ok(())

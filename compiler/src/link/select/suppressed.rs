@@ -6,9 +6,9 @@
 use std::{collections::BTreeSet, io};
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::RenderError;
 use pinakes_format::query::Library;
 use pinakes_format::snapshot::suppression_list::Suppression;
+use pinakes_format::storage::error::ReadError;
 
 use crate::link::atomic_bitset::{Marks, Numbered};
 use crate::link::resolve::unresolved::Stray;
@@ -35,7 +35,7 @@ struct OfEntity {
 
 impl Withheld {
     /// What a list withholds of all there is.
-    pub fn find(list: &Suppression, library: &impl Library) -> Result<Withheld, RenderError> {
+    pub fn find(list: &Suppression, library: &impl Library) -> Result<Withheld, ReadError> {
         let mut unknown = 0;
         let mut of = Vec::with_capacity(Entity::COUNT);
         for entity in Entity::all() {

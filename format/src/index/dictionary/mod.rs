@@ -19,8 +19,8 @@ mod write;
 
 use crate::index::fst_shards::Shards;
 use crate::index::postings::Postings;
-use crate::json::render::RenderError;
 use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 
 pub use crate::index::dictionary::write::{DictionaryWriter, TextRows};
@@ -85,11 +85,11 @@ impl Dictionary {
     }
 
     /// The bytes of a block.
-    fn block(&self, block: usize) -> Result<&[u8], RenderError> {
+    fn block(&self, block: usize) -> Result<&[u8], ReadError> {
         let at = self.places_from + block * 8;
         let (from, to) = (self.archive.u64_at(at)?, self.archive.u64_at(at + 8)?);
         if from < HEADER_BYTES as u64 || to > self.postings_from as u64 {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("dictionary", "a block lies outside its region"));
         }
         self.archive.bytes(from as usize, to as usize)
     }
@@ -99,7 +99,7 @@ impl Dictionary {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: a look-up and half a block.
-    pub fn from(&self, text: &[u8]) -> Result<Texts<'_>, RenderError> {
+    pub fn from(&self, text: &[u8]) -> Result<Texts<'_>, ReadError> {
         // The first block that begins after it comes after the one that may hold it.
         let after = self.shards.first_from(&self.archive, &[text, &[0]].concat())?;
         let block = after.map_or(self.blocks, |(_, block)| block as usize);
@@ -146,7 +146,7 @@ impl<'s> Texts<'s> {
     /// # Errors
     ///
     /// Where the bytes are damaged.
-    pub fn advance(&mut self) -> Result<bool, RenderError> {
+    pub fn advance(&mut self) -> Result<bool, ReadError> {
         if self.rest.is_empty() {
             self.text.clear();
             if self.next_block >= self.dictionary.blocks {
@@ -160,7 +160,10 @@ impl<'s> Texts<'s> {
         let suffix_bytes = reading.number()? as usize;
         let suffix = reading.take(suffix_bytes)?;
         if shared > self.text.len() || shared + suffix.len() == 0 {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt(
+                "dictionary",
+                "an entry shares more than the text before it",
+            ));
         }
         self.text.truncate(shared);
         self.text.extend_from_slice(suffix);
@@ -171,10 +174,12 @@ impl<'s> Texts<'s> {
 }
 
 impl Dictionary {
-    fn rows<'s>(&'s self, reading: &mut Reading<'s>) -> Result<Rows<'s>, RenderError> {
-        let count = u32::try_from(reading.number()?).map_err(|_| RenderError::Record)?;
+    fn rows<'s>(&'s self, reading: &mut Reading<'s>) -> Result<Rows<'s>, ReadError> {
+        let count = u32::try_from(reading.number()?).map_err(|_| {
+            ReadError::corrupt("dictionary", "an entry's row count exceeds 32 bits")
+        })?;
         if count == 0 {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("dictionary", "an entry has no rows"));
         }
         if count == 1 {
             let before = reading.0;
@@ -191,10 +196,17 @@ impl Dictionary {
         let from = from.and_then(|from| from.checked_add(self.postings_from));
         let to = from.and_then(|from| from.checked_add(usize::try_from(length).ok()?));
         let (Some(from), Some(to)) = (from, to.filter(|to| *to <= self.places_from)) else {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("dictionary", "a posting list lies outside its region"));
         };
         let list = Postings::open(&self.archive, from, to, place & 1 != 0)?;
-        if list.count() == count { Ok(Rows::Many(list)) } else { Err(RenderError::Record) }
+        if list.count() == count {
+            Ok(Rows::Many(list))
+        } else {
+            Err(ReadError::corrupt(
+                "dictionary",
+                "a posting list has another row count than its entry",
+            ))
+        }
     }
 }
 
@@ -223,7 +235,7 @@ impl Rows<'_> {
     /// # Errors
     ///
     /// Where the bytes are damaged.
-    pub fn each(&self, mut visit: impl FnMut(u32)) -> Result<(), RenderError> {
+    pub fn each(&self, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
         match self {
             Rows::Few(few) => few.each(|row, _| visit(row)),
             Rows::Many(list) => list.each(|row| {
@@ -247,17 +259,28 @@ impl FewRows<'_> {
     /// # Errors
     ///
     /// Where the bytes are damaged.
-    pub fn each(&self, mut visit: impl FnMut(u32, u8)) -> Result<(), RenderError> {
+    pub fn each(&self, mut visit: impl FnMut(u32, u8)) -> Result<(), ReadError> {
         let mut reading = Reading(self.bytes);
         let mut next = 0u64;
         for _ in 0..self.count {
             let number = reading.number()?;
-            let row = next.checked_add(number >> MARK_BITS).ok_or(RenderError::Record)?;
+            let row = next
+                .checked_add(number >> MARK_BITS)
+                .ok_or(ReadError::corrupt("dictionary", "a row number overflows"))?;
             let mark = number as u8 & ((1 << MARK_BITS) - 1);
-            visit(u32::try_from(row).map_err(|_| RenderError::Record)?, mark);
+            visit(
+                u32::try_from(row).map_err(|_| {
+                    ReadError::corrupt("dictionary", "a row number exceeds 32 bits")
+                })?,
+                mark,
+            );
             next = row + 1;
         }
-        if reading.0.is_empty() { Ok(()) } else { Err(RenderError::Record) }
+        if reading.0.is_empty() {
+            Ok(())
+        } else {
+            Err(ReadError::corrupt("dictionary", "a block has bytes after its last row"))
+        }
     }
 }
 
@@ -267,7 +290,7 @@ struct Reading<'s>(&'s [u8]);
 impl<'s> Reading<'s> {
     /// A number in LEB128.
     #[inline]
-    fn number(&mut self) -> Result<u64, RenderError> {
+    fn number(&mut self) -> Result<u64, ReadError> {
         let mut number = 0;
         for (at, byte) in self.0.iter().enumerate().take(9) {
             number |= u64::from(byte & 0x7f) << (7 * at);
@@ -276,11 +299,14 @@ impl<'s> Reading<'s> {
                 return Ok(number);
             }
         }
-        Err(RenderError::Record)
+        Err(ReadError::corrupt("dictionary", "a number is cut short"))
     }
 
-    fn take(&mut self, length: usize) -> Result<&'s [u8], RenderError> {
-        let (taken, rest) = self.0.split_at_checked(length).ok_or(RenderError::Record)?;
+    fn take(&mut self, length: usize) -> Result<&'s [u8], ReadError> {
+        let (taken, rest) = self
+            .0
+            .split_at_checked(length)
+            .ok_or(ReadError::corrupt("dictionary", "an entry is cut short"))?;
         self.0 = rest;
         Ok(taken)
     }

@@ -111,7 +111,7 @@ mod tests {
     use crate::index::dictionary::write::number;
     use crate::index::fst_shards::ShardsWriter;
     use crate::index::postings::PostingsBuilder;
-    use crate::json::render::RenderError;
+    use crate::storage::error::ReadError;
     use crate::storage::header::{FileWriter, Header, Kind};
 
     const ROWS: u32 = 2_000;
@@ -211,7 +211,7 @@ mod tests {
         match dictionary.verify(0..ROWS, made.mark_max, |_, _| Ok(())) {
             Ok(()) => Ok(()),
             Err(Fault::Broken(broken)) => Err(broken),
-            Err(Fault::Content(RenderError::Record)) => Err("makes no sense"),
+            Err(Fault::Content(ReadError::Corrupt { .. })) => Err("makes no sense"),
             Err(Fault::Content(error)) => panic!("{error}"),
         }
     }

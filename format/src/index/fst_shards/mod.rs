@@ -17,9 +17,9 @@ use std::{
 
 use fst::{IntoStreamer, Map, MapBuilder, Streamer};
 
-use crate::json::render::RenderError;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Spool;
+use crate::storage::error::ReadError;
 use crate::storage::header::{FileWriter, HEADER_BYTES};
 
 /// Bytes at which a shard is closed.
@@ -168,12 +168,12 @@ impl Shards {
         if !is_sound {
             return Err(refused());
         }
-        let firsts: Result<Vec<Vec<u8>>, RenderError> = texts
+        let firsts: Result<Vec<Vec<u8>>, ReadError> = texts
             .array_windows()
             .map(|[from, to]| archive.bytes(*from, *to).map(<[u8]>::to_vec))
             .collect();
         let firsts = firsts.map_err(|error| match error {
-            RenderError::Damage(damage) => damage.into(),
+            ReadError::Damage(damage) => damage.into(),
             _ => refused(),
         })?;
         Ok(Shards { places, firsts, to })
@@ -195,11 +195,17 @@ impl Shards {
     }
 
     /// A shard's map, whose bytes have been checked, all of them.
-    fn shard<'s>(&self, archive: &'s Archive, shard: usize) -> Result<Map<&'s [u8]>, RenderError> {
-        let [from, to] = *self.places.get(shard..shard + 2).ok_or(RenderError::Record)? else {
-            return Err(RenderError::Record);
+    fn shard<'s>(&self, archive: &'s Archive, shard: usize) -> Result<Map<&'s [u8]>, ReadError> {
+        let [from, to] = *self
+            .places
+            .get(shard..shard + 2)
+            .ok_or(ReadError::corrupt("fst_shards", "there is no shard of this number"))?
+        else {
+            return Err(ReadError::corrupt("fst_shards", "there is no shard of this number"));
         };
-        Map::new(archive.bytes(from, to)?).map_err(|_| RenderError::Record)
+        Map::new(archive.bytes(from, to)?).map_err(|_| {
+            ReadError::corrupt("fst_shards", "a shard is not a finite-state transducer")
+        })
     }
 
     /// The shard a text is in, if it is in any.
@@ -212,7 +218,7 @@ impl Shards {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: the text's length.
-    pub fn get(&self, archive: &Archive, text: &[u8]) -> Result<Option<u64>, RenderError> {
+    pub fn get(&self, archive: &Archive, text: &[u8]) -> Result<Option<u64>, ReadError> {
         match self.of(text) {
             Some(shard) => Ok(self.shard(archive, shard)?.get(text)),
             None => Ok(None),
@@ -228,7 +234,7 @@ impl Shards {
         &self,
         archive: &Archive,
         text: &[u8],
-    ) -> Result<Option<(Vec<u8>, u64)>, RenderError> {
+    ) -> Result<Option<(Vec<u8>, u64)>, ReadError> {
         for shard in self.of(text).unwrap_or_default()..self.count() {
             let shard = self.shard(archive, shard)?;
             if let Some((found, number)) = shard.range().ge(text).into_stream().next() {

@@ -21,9 +21,9 @@ mod write;
 use std::ops::Range;
 
 use crate::index::postings::{CHUNK_ROWS, View, container_bytes};
-use crate::json::render::RenderError;
 use crate::schema::keys;
 use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::ids::Ids;
 
@@ -135,8 +135,12 @@ impl OrdersFile {
         number: usize,
         spec: &'s keys::Order,
         ids: &'s Ids,
-    ) -> Result<Order<'s>, RenderError> {
-        let place = self.places.get(number).copied().ok_or(RenderError::Record)?;
+    ) -> Result<Order<'s>, ReadError> {
+        let place = self
+            .places
+            .get(number)
+            .copied()
+            .ok_or(ReadError::corrupt("orders", "the file has no order of this number"))?;
         let source = match spec.values {
             keys::Values::Ids => Source::Ids(ids),
             _ if spec.is_row_order => Source::Rows,
@@ -150,8 +154,13 @@ impl OrdersFile {
     /// # Errors
     ///
     /// Where there is no such order.
-    pub fn bytes(&self, number: usize) -> Result<u64, RenderError> {
-        let end = |at: usize| self.places.get(at).map(|place| place.to).ok_or(RenderError::Record);
+    pub fn bytes(&self, number: usize) -> Result<u64, ReadError> {
+        let end = |at: usize| {
+            self.places
+                .get(at)
+                .map(|place| place.to)
+                .ok_or(ReadError::corrupt("orders", "the file has no order of this number"))
+        };
         let from = if number == 0 { HEADER_BYTES } else { end(number - 1)? };
         Ok((end(number)? - from) as u64)
     }
@@ -245,7 +254,7 @@ impl<'s> Order<'s> {
     ///
     /// Where there is none, or the bytes are damaged.
     #[inline]
-    pub fn row_at(&self, rank: u32) -> Result<u32, RenderError> {
+    pub fn row_at(&self, rank: u32) -> Result<u32, ReadError> {
         if rank as usize >= self.rows {
             return Err(self.beyond(rank));
         }
@@ -257,8 +266,8 @@ impl<'s> Order<'s> {
         if (row as usize) < self.rows { Ok(row) } else { Err(self.beyond(row)) }
     }
 
-    fn beyond(&self, row: u32) -> RenderError {
-        RenderError::Row { table: "orders", row: u64::from(row), rows: self.rows as u64 }
+    fn beyond(&self, row: u32) -> ReadError {
+        ReadError::Row { table: "orders", row: u64::from(row), rows: self.rows as u64 }
     }
 
     /// The code of a row's value; see [`Order::no_code`].
@@ -267,7 +276,7 @@ impl<'s> Order<'s> {
     ///
     /// Where there is no such row, or the bytes are damaged.
     #[inline]
-    pub fn code_of(&self, row: u32) -> Result<u64, RenderError> {
+    pub fn code_of(&self, row: u32) -> Result<u64, ReadError> {
         if row as usize >= self.rows {
             return Err(self.beyond(row));
         }
@@ -293,7 +302,7 @@ impl<'s> Order<'s> {
     /// # Errors
     ///
     /// Where there is no such code, the values are not kept, or the bytes are damaged.
-    pub fn value(&self, code: u64) -> Result<Option<u64>, RenderError> {
+    pub fn value(&self, code: u64) -> Result<Option<u64>, ReadError> {
         if code == self.no_code() {
             return Ok(None);
         }
@@ -305,7 +314,7 @@ impl<'s> Order<'s> {
                 | keys::Values::Moments
         );
         if !has_values || code > self.no_code() {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("orders", "a value code exceeds the table of values"));
         }
         self.archive.u64_at(self.place.values_from + code as usize * 8).map(Some)
     }
@@ -319,7 +328,7 @@ impl<'s> Order<'s> {
         &self,
         ranks: Range<u32>,
         mut visit: impl FnMut(u32) -> bool,
-    ) -> Result<(), RenderError> {
+    ) -> Result<(), ReadError> {
         let rows = match self.source {
             Source::Rows => {
                 let _ = ranks.into_iter().try_for_each(|row| visit(row).then_some(()));
@@ -351,7 +360,7 @@ impl<'s> Order<'s> {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(distinct) reads.
-    pub fn codes_between(&self, low: u64, high: u64) -> Result<Range<u64>, RenderError> {
+    pub fn codes_between(&self, low: u64, high: u64) -> Result<Range<u64>, ReadError> {
         let (low, high) = if self.spec.is_descending() { (!high, !low) } else { (low, high) };
         if low > high {
             return Ok(0..0);
@@ -372,14 +381,14 @@ impl<'s> Order<'s> {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(rows) reads.
-    pub fn ranks_of(&self, codes: Range<u64>) -> Result<Range<u32>, RenderError> {
+    pub fn ranks_of(&self, codes: Range<u64>) -> Result<Range<u32>, ReadError> {
         let from = self.first_rank(codes.start)?;
         let to = if codes.end > codes.start { self.first_rank(codes.end)? } else { from };
         Ok(from..to)
     }
 
     /// The first rank whose code is not below this one.
-    fn first_rank(&self, code: u64) -> Result<u32, RenderError> {
+    fn first_rank(&self, code: u64) -> Result<u32, ReadError> {
         if code == 0 {
             return Ok(0);
         }
@@ -405,9 +414,9 @@ impl<'s> Order<'s> {
     /// # Errors
     ///
     /// Where there is no such step, or the bytes are damaged.
-    pub fn step(&self, step: usize) -> Result<u32, RenderError> {
+    pub fn step(&self, step: usize) -> Result<u32, ReadError> {
         if step >= self.place.steps {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("orders", "a rank checkpoint lies beyond the table"));
         }
         self.archive.u32_at(self.place.steps_from + step * 4)
     }
@@ -417,7 +426,7 @@ impl<'s> Order<'s> {
     /// # Errors
     ///
     /// Where the bytes are damaged.
-    pub fn steps_below(&self, rank: u32) -> Result<usize, RenderError> {
+    pub fn steps_below(&self, rank: u32) -> Result<usize, ReadError> {
         let (mut low, mut high) = (0, self.place.steps);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -431,19 +440,25 @@ impl<'s> Order<'s> {
     /// # Errors
     ///
     /// Where there is no such step or chunk, or the bytes are damaged.
-    pub fn before_step(&self, step: usize, chunk: u32) -> Result<View<'s>, RenderError> {
+    pub fn before_step(&self, step: usize, chunk: u32) -> Result<View<'s>, ReadError> {
         let chunks = self.rows.div_ceil(CHUNK_ROWS);
         if step >= self.place.steps || chunk as usize >= chunks {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt(
+                "orders",
+                "a rank checkpoint or chunk lies beyond the table",
+            ));
         }
         let place = chunk as usize * self.place.steps + step;
         let at = self.place.places_from + place * PLACE_BYTES;
         let from = self.archive.u64_at(at)?;
         let count = self.archive.u32_at(at + 8)?;
-        let from = usize::try_from(from).map_err(|_| RenderError::Record)?;
-        let to = from.checked_add(container_bytes(count)).ok_or(RenderError::Record)?;
+        let from = usize::try_from(from)
+            .map_err(|_| ReadError::corrupt("orders", "a bitmap lies outside the file"))?;
+        let to = from
+            .checked_add(container_bytes(count))
+            .ok_or(ReadError::corrupt("orders", "a bitmap lies outside the file"))?;
         if count as usize > CHUNK_ROWS || from < HEADER_BYTES || to > self.place.places_from {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("orders", "a bitmap lies outside the file"));
         }
         Ok(View::of(self.archive.bytes(from, to)?, count))
     }

@@ -9,8 +9,8 @@ mod verify;
 
 use std::ops::Range;
 
-use crate::json::render::RenderError;
 use crate::storage::archive::Archive;
+use crate::storage::error::ReadError;
 
 /// Rows in a chunk.
 pub const CHUNK_ROWS: usize = 1 << 16;
@@ -354,9 +354,9 @@ impl<'s> Postings<'s> {
         from: usize,
         to: usize,
         is_long: bool,
-    ) -> Result<Postings<'s>, RenderError> {
+    ) -> Result<Postings<'s>, ReadError> {
         if from > to {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("postings", "a posting list ends before it begins"));
         }
         let form = if is_long {
             let chunks = archive.u32_at(from)? as usize;
@@ -364,12 +364,18 @@ impl<'s> Postings<'s> {
                 .checked_add(1)
                 .and_then(|entries| entries.checked_mul(ENTRY_BYTES))
                 .filter(|bytes| bytes.checked_add(4).is_some_and(|head| head <= to - from))
-                .ok_or(RenderError::Record)?;
+                .ok_or(ReadError::corrupt(
+                    "postings",
+                    "a posting list has more chunks than bytes",
+                ))?;
             Form::Long { entries: archive.bytes(from + 4, from + 4 + bytes)?, chunks }
         } else {
             let bytes = archive.bytes(from, to)?;
             if !bytes.len().is_multiple_of(4) {
-                return Err(RenderError::Record);
+                return Err(ReadError::corrupt(
+                    "postings",
+                    "a short posting list is not a multiple of 4 bytes",
+                ));
             }
             Form::Short(bytes)
         };
@@ -394,7 +400,7 @@ impl<'s> Postings<'s> {
     /// # Errors
     ///
     /// Where the bytes are damaged or no list.
-    pub fn view(&self, chunk: u32) -> Result<View<'s>, RenderError> {
+    pub fn view(&self, chunk: u32) -> Result<View<'s>, ReadError> {
         match self.form {
             Form::Short(bytes) => {
                 let rows = bytes.as_chunks::<4>().0;
@@ -421,11 +427,21 @@ impl<'s> Postings<'s> {
         }
     }
 
-    fn container(&self, this: Entry, next: Entry) -> Result<View<'s>, RenderError> {
-        let count = next.before.checked_sub(this.before).ok_or(RenderError::Record)?;
-        let bytes = next.from.checked_sub(this.from).ok_or(RenderError::Record)? as usize;
+    fn container(&self, this: Entry, next: Entry) -> Result<View<'s>, ReadError> {
+        let count = next
+            .before
+            .checked_sub(this.before)
+            .ok_or(ReadError::corrupt("postings", "the row counts of chunks do not ascend"))?;
+        let bytes = next
+            .from
+            .checked_sub(this.from)
+            .ok_or(ReadError::corrupt("postings", "the offsets of chunks do not ascend"))?
+            as usize;
         if count == 0 || count as usize > CHUNK_ROWS || bytes != container_bytes(count) {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt(
+                "postings",
+                "a chunk's length does not fit its row count",
+            ));
         }
         let from = self.from + this.from as usize;
         Ok(View::of(self.archive.bytes(from, from + bytes)?, count))
@@ -436,7 +452,7 @@ impl<'s> Postings<'s> {
     /// # Errors
     ///
     /// As [`Postings::view`].
-    pub fn each(&self, mut visit: impl FnMut(u32) -> bool) -> Result<(), RenderError> {
+    pub fn each(&self, mut visit: impl FnMut(u32) -> bool) -> Result<(), ReadError> {
         match self.form {
             Form::Short(bytes) => {
                 let rows = bytes.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row));

@@ -21,9 +21,9 @@ use std::{
 
 use crate::index::fst_shards::{Shards, ShardsWriter};
 use crate::index::postings::{Postings, PostingsBuilder};
-use crate::json::render::RenderError;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Spool;
+use crate::storage::error::ReadError;
 use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
 
 /// The best that an answer holds at most.
@@ -243,18 +243,22 @@ impl Prefixes {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: the prefix's length.
-    pub fn answer(&self, prefix: &[u8]) -> Result<Option<PrefixAnswer>, RenderError> {
+    pub fn answer(&self, prefix: &[u8]) -> Result<Option<PrefixAnswer>, ReadError> {
         let number = self.of_answers.get(&self.archive, prefix)?;
         number.map(|number| self.answer_at(number as usize)).transpose()
     }
 
-    fn answer_at(&self, number: usize) -> Result<PrefixAnswer, RenderError> {
-        PrefixAnswer::decode(self.answer_bytes(number)?).ok_or(RenderError::Record)
+    fn answer_at(&self, number: usize) -> Result<PrefixAnswer, ReadError> {
+        PrefixAnswer::decode(self.answer_bytes(number)?)
+            .ok_or(ReadError::corrupt("prefix_stats", "the statistics of a prefix do not decode"))
     }
 
-    fn answer_bytes(&self, number: usize) -> Result<&[u8], RenderError> {
+    fn answer_bytes(&self, number: usize) -> Result<&[u8], ReadError> {
         if number >= self.answers {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt(
+                "prefix_stats",
+                "a prefix has statistics beyond the table",
+            ));
         }
         let from = HEADER_BYTES + number * ANSWER_BYTES;
         self.archive.bytes(from, from + ANSWER_BYTES)
@@ -265,20 +269,23 @@ impl Prefixes {
     /// # Errors
     ///
     /// As [`Prefixes::answer`].
-    pub fn set_from(&self, text: &[u8]) -> Result<Option<(Vec<u8>, Postings<'_>)>, RenderError> {
+    pub fn set_from(&self, text: &[u8]) -> Result<Option<(Vec<u8>, Postings<'_>)>, ReadError> {
         let found = self.of_sets.first_from(&self.archive, text)?;
         found.map(|(prefix, number)| Ok((prefix, self.set_at(number as usize)?))).transpose()
     }
 
-    fn set_at(&self, number: usize) -> Result<Postings<'_>, RenderError> {
+    fn set_at(&self, number: usize) -> Result<Postings<'_>, ReadError> {
         if number >= self.sets {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt(
+                "prefix_stats",
+                "a prefix has a row set beyond the table",
+            ));
         }
         let at = self.places_from + number * 8;
         let (this, next) = (self.archive.u64_at(at)?, self.archive.u64_at(at + 8)?);
         let (from, to) = ((this & !LONG) as usize, (next & !LONG) as usize);
         if from < HEADER_BYTES || to > self.places_from {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("prefix_stats", "a row set lies outside its region"));
         }
         Postings::open(&self.archive, from, to, this & LONG != 0)
     }

@@ -16,10 +16,10 @@ use std::{
 };
 
 use crate::index::postings::{Postings, PostingsBuilder};
-use crate::json::render::RenderError;
 use crate::schema::keys::Terms;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Spool;
+use crate::storage::error::ReadError;
 use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
 
 /// Marks a place whose postings are in the long form.
@@ -202,8 +202,11 @@ impl ListsFile {
         &self.archive
     }
 
-    fn place(&self, lists: usize) -> Result<Place, RenderError> {
-        self.places.get(lists).copied().ok_or(RenderError::Record)
+    fn place(&self, lists: usize) -> Result<Place, ReadError> {
+        self.places
+            .get(lists)
+            .copied()
+            .ok_or(ReadError::corrupt("term_lists", "the file has no list of this number"))
     }
 
     /// How many terms lists have.
@@ -211,7 +214,7 @@ impl ListsFile {
     /// # Errors
     ///
     /// Where there are no such lists.
-    pub fn terms(&self, lists: usize) -> Result<usize, RenderError> {
+    pub fn terms(&self, lists: usize) -> Result<usize, ReadError> {
         Ok(self.place(lists)?.terms)
     }
 
@@ -220,7 +223,7 @@ impl ListsFile {
     /// # Errors
     ///
     /// Where there are no such lists.
-    pub fn bytes(&self, lists: usize) -> Result<u64, RenderError> {
+    pub fn bytes(&self, lists: usize) -> Result<u64, ReadError> {
         let end = |at: usize| {
             self.place(at).map(|place| place.terms_from + place.terms * (place.width + 8) + 16)
         };
@@ -228,7 +231,7 @@ impl ListsFile {
         Ok(end(lists)?.saturating_sub(from) as u64)
     }
 
-    fn term(&self, place: Place, at: usize) -> Result<Term, RenderError> {
+    fn term(&self, place: Place, at: usize) -> Result<Term, ReadError> {
         let from = place.terms_from + at * place.width;
         let bytes = self.archive.bytes(from, from + place.width)?;
         Ok(bytes.iter().fold(0, |term, byte| term << 8 | Term::from(*byte)))
@@ -239,7 +242,7 @@ impl ListsFile {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(terms) reads.
-    pub fn lower_bound(&self, lists: usize, term: Term) -> Result<usize, RenderError> {
+    pub fn lower_bound(&self, lists: usize, term: Term) -> Result<usize, ReadError> {
         let place = self.place(lists)?;
         let (mut low, mut high) = (0, place.terms);
         while low < high {
@@ -254,10 +257,10 @@ impl ListsFile {
     /// # Errors
     ///
     /// Where there is no such term, or the bytes are damaged.
-    pub fn term_at(&self, lists: usize, number: usize) -> Result<Term, RenderError> {
+    pub fn term_at(&self, lists: usize, number: usize) -> Result<Term, ReadError> {
         let place = self.place(lists)?;
         if number >= place.terms {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("term_lists", "a term lies beyond the list"));
         }
         self.term(place, number)
     }
@@ -267,7 +270,7 @@ impl ListsFile {
     /// # Errors
     ///
     /// As [`ListsFile::lower_bound`].
-    pub fn find(&self, lists: usize, term: Term) -> Result<Option<Postings<'_>>, RenderError> {
+    pub fn find(&self, lists: usize, term: Term) -> Result<Option<Postings<'_>>, ReadError> {
         let place = self.place(lists)?;
         let at = self.lower_bound(lists, term)?;
         if at == place.terms || self.term(place, at)? != term {
@@ -281,10 +284,10 @@ impl ListsFile {
     /// # Errors
     ///
     /// Where there is no such term, or the bytes are damaged.
-    pub fn postings(&self, lists: usize, number: usize) -> Result<Postings<'_>, RenderError> {
+    pub fn postings(&self, lists: usize, number: usize) -> Result<Postings<'_>, ReadError> {
         let place = self.place(lists)?;
         if number > place.terms {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("term_lists", "a term lies beyond the list"));
         }
         let (from, to, is_long) = self.postings_place(place, number)?;
         Postings::open(&self.archive, from, to, is_long)
@@ -295,12 +298,12 @@ impl ListsFile {
         &self,
         place: Place,
         number: usize,
-    ) -> Result<(usize, usize, bool), RenderError> {
+    ) -> Result<(usize, usize, bool), ReadError> {
         let at = place.terms_from + place.terms * place.width + number * 8;
         let (this, next) = (self.archive.u64_at(at)?, self.archive.u64_at(at + 8)?);
         let (from, to) = ((this & !LONG) as usize, (next & !LONG) as usize);
         if from < HEADER_BYTES || from > to || to > place.terms_from {
-            return Err(RenderError::Record);
+            return Err(ReadError::corrupt("term_lists", "a posting list lies outside its region"));
         }
         Ok((from, to, this & LONG != 0))
     }
@@ -310,7 +313,7 @@ impl ListsFile {
     /// # Errors
     ///
     /// As [`ListsFile::postings`].
-    pub fn presence(&self, lists: usize) -> Result<Postings<'_>, RenderError> {
+    pub fn presence(&self, lists: usize) -> Result<Postings<'_>, ReadError> {
         self.postings(lists, self.place(lists)?.terms)
     }
 }

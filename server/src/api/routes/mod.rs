@@ -7,7 +7,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use http::{HeaderMap, Method, StatusCode, request::Parts};
 use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_format::json::legacy::{OLDER, Older};
-use pinakes_format::json::render::RenderError;
+use pinakes_format::storage::error::ReadError;
 
 use crate::admission::gate::{Admission, Charge};
 use crate::admission::limits::{Daily, Refusal, Verdict};
@@ -221,7 +221,7 @@ pub fn run(
     served: &Served,
     bounds: &Bounds,
     may_wait: bool,
-) -> Result<Option<Reply>, RenderError> {
+) -> Result<Option<Reply>, ReadError> {
     if served.is_poisoned() && !matches!(route, Route::Health) {
         return Ok(Some(Reply::unavailable()));
     }
@@ -266,7 +266,7 @@ fn graphql_at(
     served: &Served,
     bounds: &Bounds,
     may_wait: bool,
-) -> Result<Option<Reply>, RenderError> {
+) -> Result<Option<Reply>, ReadError> {
     Ok(Some(match (place, request.posted) {
         (Place::Schema, _) => graphql::schema_reply(request.headers),
         (Place::Page(name), _) if bounds.graphql.has_page => graphiql::PAGE

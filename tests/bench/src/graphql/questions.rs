@@ -1,9 +1,9 @@
 //! Questions made at random of the schema: any members, any arguments, records that are there.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::RenderError;
 use pinakes_format::schema::keys::{Key, keys_of};
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 use pinakes_generate::Random;
 use pinakes_server::parts::{Field, Object, Way};
 
@@ -31,12 +31,12 @@ impl<'s> Questions<'s> {
     }
 
     /// One to four roots.
-    pub fn some(&self, random: &mut Random) -> Result<Vec<String>, RenderError> {
+    pub fn some(&self, random: &mut Random) -> Result<Vec<String>, ReadError> {
         (0..=random.below(4)).map(|_| self.root(random)).collect()
     }
 
     /// A root with its arguments and members.
-    pub fn root(&self, random: &mut Random) -> Result<String, RenderError> {
+    pub fn root(&self, random: &mut Random) -> Result<String, ReadError> {
         if random.below(20) == 0 {
             return Ok(introspection(random));
         }
@@ -50,7 +50,7 @@ impl<'s> Questions<'s> {
         field: &Field,
         depth: u64,
         is_root: bool,
-    ) -> Result<String, RenderError> {
+    ) -> Result<String, ReadError> {
         let arguments = self.arguments(random, field, is_root)?;
         let members = match object(field.type_name()) {
             Some(object) => self.members(random, object, depth)?,
@@ -64,7 +64,7 @@ impl<'s> Questions<'s> {
         random: &mut Random,
         object: &Object,
         depth: u64,
-    ) -> Result<String, RenderError> {
+    ) -> Result<String, ReadError> {
         let is_leaf = |field: &Field| self::object(field.type_name()).is_none();
         // All of them, or a few; pages always whole.
         let per_cent = *one(random, &[8, 30, 100]);
@@ -87,7 +87,7 @@ impl<'s> Questions<'s> {
         random: &mut Random,
         field: &Field,
         is_root: bool,
-    ) -> Result<String, RenderError> {
+    ) -> Result<String, ReadError> {
         Ok(match field.way {
             Way::ById(entity) => {
                 let row = random.below(self.snapshot.count(entity).into()) as u32;

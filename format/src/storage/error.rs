@@ -1,0 +1,95 @@
+//! Why a snapshot cannot be read: damaged bytes, a changed file, or contents that make no sense.
+
+/// A chunk whose bytes do not have the hash of the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{file}` is damaged: chunk {chunk} (bytes {from} to {to}) does not have the hash the manifest \
+     promises; restore the snapshot or rebuild it"
+)]
+pub struct Damage {
+    /// The file, by the manifest's path.
+    pub file: String,
+    /// The chunk's number, from 0.
+    pub chunk: u64,
+    /// The offset of the chunk's first byte.
+    pub from: u64,
+    /// The offset after the chunk's last byte.
+    pub to: u64,
+}
+
+/// A file that changed, or became unreadable, after it was opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileFault {
+    /// The system could not read a mapped page.
+    #[error(
+        "`{file}` cannot be read at byte {at} any more: it was cut, or its disk fails; restore the \
+         snapshot or rebuild it"
+    )]
+    Unreadable {
+        /// The file, by the manifest's path.
+        file: String,
+        /// The offset of the unreadable byte.
+        at: u64,
+    },
+    /// The file was cut or extended.
+    #[error(
+        "`{file}` has {found} bytes and had {expected} when it was opened; restore the snapshot or \
+         rebuild it"
+    )]
+    Resized {
+        /// The file, by the manifest's path.
+        file: String,
+        /// The size at opening, in bytes.
+        expected: u64,
+        /// The size now, in bytes.
+        found: u64,
+    },
+}
+
+impl FileFault {
+    /// The file, by the manifest's path.
+    pub fn file(&self) -> &str {
+        let (FileFault::Unreadable { file, .. } | FileFault::Resized { file, .. }) = self;
+        file
+    }
+}
+
+/// Why something could not be read from a snapshot. No request of a client causes any of these.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A chunk does not have its hash.
+    #[error(transparent)]
+    Damage(#[from] Damage),
+    /// A file changed after it was opened.
+    #[error(transparent)]
+    Fault(#[from] FileFault),
+    /// Bytes have the right hash and make no sense: the program that wrote them was at fault.
+    #[error("`{file}` is corrupt: {what}; rebuild the snapshot")]
+    Corrupt {
+        /// The file's name without its entity's directory, or the structure within the file.
+        file: &'static str,
+        /// The broken rule.
+        what: &'static str,
+    },
+    /// A row lies beyond the end of its table.
+    #[error("row {row} of `{table}` is beyond its {rows} rows; rebuild the snapshot")]
+    Row {
+        /// The file's name.
+        table: &'static str,
+        /// The requested row.
+        row: u64,
+        /// The number of rows in the table.
+        rows: u64,
+    },
+    /// This program contradicts itself: the snapshot is not at fault.
+    #[error("internal error: {0}; report it, and restart the program")]
+    Internal(&'static str),
+}
+
+impl ReadError {
+    /// The error for a corrupt `file`; `what` names the broken rule.
+    #[inline]
+    pub const fn corrupt(file: &'static str, what: &'static str) -> ReadError {
+        ReadError::Corrupt { file, what }
+    }
+}
