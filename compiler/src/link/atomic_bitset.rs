@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use pinakes_format::index::bitset::{count_bits, word_bits};
+
 const WORD_BITS: usize = 64;
 
 /// A bit for each of many rows, set by any thread. Bits are only ever added, so that the order in
@@ -46,16 +48,6 @@ impl Marks {
     }
 }
 
-/// The rows of a word's set bits.
-pub(crate) fn rows_of(at: usize, mut word: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let low = (word != 0).then(|| word.trailing_zeros())?;
-        word &= word - 1;
-        // Rows are u32, and so are the numbers of their bits.
-        Some((at * WORD_BITS) as u32 + low)
-    })
-}
-
 /// Marked rows and their new numbers, which ascend as the old ones do.
 pub(crate) struct Numbered {
     words: Vec<u64>,
@@ -77,13 +69,13 @@ impl Numbered {
         let (at, bit) = (row as usize / WORD_BITS, row as usize % WORD_BITS);
         match (self.words.get(at), self.before.get(at)) {
             (Some(word), Some(before)) => before + (word & ((1 << bit) - 1)).count_ones(),
-            _ => self.words.iter().map(|word| word.count_ones()).sum(),
+            _ => count_bits(&self.words) as u32,
         }
     }
 
     /// The old numbers, ascending.
     pub fn rows(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(at, word)| rows_of(at, *word))
+        self.words.iter().enumerate().flat_map(|(at, word)| word_bits(at, *word))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `index`.
 
+pub mod bitset;
 pub mod check;
 pub mod dictionary;
 pub mod encoding;

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use crate::index::postings::{Bits, CHUNK_ROWS, NO_BITS, Postings, View};
-use crate::query::doc_set::has_bit;
+use crate::index::bitset::{Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, union};
+use crate::index::postings::{Postings, View};
 use crate::query::range::ValueRange;
 use crate::query::{AnswerError, Deadline};
 use crate::storage::error::ReadError;
@@ -24,7 +24,7 @@ pub(super) enum Atom<'s> {
     /// The rows with certain values.
     Values(ValueRange<'s>),
     /// Rows by a bit each, of whole chunks.
-    Bits(Vec<u64>),
+    Bits(Bitset),
 }
 
 /// One expression.
@@ -59,23 +59,20 @@ impl Side<'_> {
     }
 
     /// Its rows, a bit each, of so many.
-    pub fn to_bits(&self, rows: u32, deadline: Deadline<'_>) -> Result<Vec<u64>, AnswerError> {
-        let chunks = rows.div_ceil(CHUNK_ROWS as u32);
-        let mut all = Vec::with_capacity(chunks as usize * CHUNK_ROWS / 64);
-        for chunk in 0..chunks {
+    pub fn to_bits(&self, rows: u32, deadline: Deadline<'_>) -> Result<Bitset, AnswerError> {
+        let mut all = Bitset::new(rows);
+        for (chunk, bits) in (0..).zip(all.chunks_mut()) {
             deadline.check()?;
-            let mut bits = NO_BITS;
-            self.add_to(rows, chunk, &mut bits)?;
-            all.extend_from_slice(&bits);
+            self.add_to(rows, chunk, bits)?;
         }
         Ok(all)
     }
 
     /// Sets the bits of its rows in a chunk.
-    pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut Bits) -> Result<(), ReadError> {
+    pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut ChunkBits) -> Result<(), ReadError> {
         self.atoms.iter().try_for_each(|atom| atom.add_to(rows, chunk, bits))?;
         if self.is_negated {
-            let mut all = NO_BITS;
+            let mut all = EMPTY_CHUNK;
             fill(&mut all, rows, chunk);
             bits.iter_mut().zip(&all).for_each(|(bit, word)| *bit = word & !*bit);
         }
@@ -89,11 +86,11 @@ pub(super) fn rows_of(rows: u32, chunk: u32) -> u32 {
 }
 
 /// Sets the bits of all rows a chunk has.
-pub(super) fn fill(bits: &mut Bits, rows: u32, chunk: u32) {
+pub(super) fn fill(bits: &mut ChunkBits, rows: u32, chunk: u32) {
     set_range(bits, 0..rows_of(rows, chunk));
 }
 
-fn set_range(bits: &mut Bits, range: Range<u32>) {
+fn set_range(bits: &mut ChunkBits, range: Range<u32>) {
     for (at, word) in bits.iter_mut().enumerate() {
         let first = at as u32 * 64;
         let from = range.start.clamp(first, first + 64) - first;
@@ -114,7 +111,7 @@ impl<'s> Atom<'s> {
             Atom::List(list) => u64::from(list.count()),
             Atom::Absent(list) => u64::from(rows.saturating_sub(list.count())),
             Atom::Values(values) => values.count() as u64,
-            Atom::Bits(bits) => bits.iter().map(|word| u64::from(word.count_ones())).sum(),
+            Atom::Bits(bits) => bits.count(),
         }
     }
 
@@ -139,7 +136,7 @@ impl<'s> Atom<'s> {
     }
 
     /// Sets the bits of its rows in a chunk.
-    pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut Bits) -> Result<(), ReadError> {
+    pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut ChunkBits) -> Result<(), ReadError> {
         let first = u64::from(chunk) << 16;
         match self {
             Atom::Points(points) => add_points(points, chunk, bits),
@@ -149,16 +146,13 @@ impl<'s> Atom<'s> {
             }
             Atom::List(list) => list.view(chunk)?.add_to(bits),
             Atom::Absent(list) => {
-                let mut absent = NO_BITS;
+                let mut absent = EMPTY_CHUNK;
                 fill(&mut absent, rows, chunk);
                 list.view(chunk)?.take_from(&mut absent);
-                bits.iter_mut().zip(&absent).for_each(|(bit, word)| *bit |= word);
+                union(bits, &absent);
             }
             Atom::Values(values) => values.add_to(chunk, bits)?,
-            Atom::Bits(own) => {
-                let words = own.iter().skip(chunk as usize * bits.len());
-                bits.iter_mut().zip(words).for_each(|(bit, word)| *bit |= word);
-            }
+            Atom::Bits(own) => own.add_to(chunk, bits),
         }
         Ok(())
     }
@@ -171,7 +165,7 @@ impl<'s> Atom<'s> {
             Atom::List(_) => view.is_some_and(|view| view.contains(row as u16)),
             Atom::Absent(list) => !list.view(row >> 16)?.contains(row as u16),
             Atom::Values(values) => values.contains(row)?,
-            Atom::Bits(bits) => has_bit(bits, row),
+            Atom::Bits(bits) => bits.contains(row),
         })
     }
 }
@@ -184,14 +178,14 @@ pub(super) fn points_of(points: &[u32], chunk: u32) -> &[u32] {
 }
 
 /// Clears the bits of a chunk's rows.
-pub(super) fn clear(points: &[u32], bits: &mut Bits) {
+pub(super) fn clear(points: &[u32], bits: &mut ChunkBits) {
     for low in points.iter().map(|row| row & 0xffff) {
         bits[low as usize / 64] &= !(1 << (low % 64));
     }
 }
 
 /// Sets the bits of those of ascending rows that lie in a chunk.
-pub(super) fn add_points(points: &[u32], chunk: u32, bits: &mut Bits) {
+pub(super) fn add_points(points: &[u32], chunk: u32, bits: &mut ChunkBits) {
     for low in points_of(points, chunk).iter().map(|row| row & 0xffff) {
         bits[low as usize / 64] |= 1 << (low % 64);
     }

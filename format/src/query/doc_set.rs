@@ -1,7 +1,9 @@
 //! A set of rows that an order is asked about.
 
+use crate::index::bitset::{
+    Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, intersect,
+};
 use crate::index::orders::Order;
-use crate::index::postings::{Bits, CHUNK_ROWS, NO_BITS, count_bits, each_bit};
 use crate::query::clause::{Atom, Side, add_points, clear, points_of};
 use crate::query::intersection::{Chunk, Filter};
 use crate::query::range::ValueRange;
@@ -11,8 +13,6 @@ use crate::storage::error::ReadError;
 
 /// Rows beyond which a set is bits, and its page found in the order rather than selected.
 const FEW_ROWS: usize = 16_384;
-/// Words of a chunk's bits.
-pub(super) const CHUNK_WORDS: usize = CHUNK_ROWS / 64;
 
 /// A set of rows.
 pub(crate) enum Set {
@@ -23,7 +23,7 @@ pub(crate) enum Set {
     /// These, ascending.
     Few(Vec<u32>),
     /// A bit for each row of whole chunks, and how many are set.
-    Many(Vec<u64>, u64),
+    Many(Bitset, u64),
 }
 
 impl Set {
@@ -58,7 +58,7 @@ impl Set {
         let mut building = SetBuilder::new(chunks);
         for chunk in 0..chunks {
             deadline.check()?;
-            let mut bits = NO_BITS;
+            let mut bits = EMPTY_CHUNK;
             self.with_atom(&atom, order.rows(), chunk, &mut bits)?;
             building.push_bits(chunk, &bits);
         }
@@ -70,20 +70,20 @@ impl Set {
         atom: &Atom<'_>,
         rows: u32,
         chunk: u32,
-        bits: &mut Bits,
+        bits: &mut ChunkBits,
     ) -> Result<(), ReadError> {
-        let mut own = NO_BITS;
+        let mut own = EMPTY_CHUNK;
         match self {
             Set::All(_) => own.fill(u64::MAX),
             Set::AllBut(_, others) => {
                 own.fill(u64::MAX);
                 clear(points_of(others, chunk), &mut own);
             }
-            Set::Many(words, _) => own.copy_from_slice(chunk_words(words, chunk)),
+            Set::Many(words, _) => words.add_to(chunk, &mut own),
             Set::Few(few) => add_points(few, chunk, &mut own),
         }
         atom.add_to(rows, chunk, bits)?;
-        bits.iter_mut().zip(&own).for_each(|(bit, word)| *bit &= word);
+        intersect(bits, &own);
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl Set {
         mut is_kept: impl FnMut(u32) -> Result<bool, AnswerError>,
     ) -> Result<Set, AnswerError> {
         let (few, words) = match self {
-            Set::Few(few) => (few, Vec::new()),
+            Set::Few(few) => (few, Bitset::default()),
             Set::Many(words, _) => (Vec::new(), words),
             Set::All(_) | Set::AllBut(..) => {
                 return Err(ReadError::Internal(
@@ -123,17 +123,11 @@ impl Set {
                 kept.push(row);
             }
         }
-        let chunks = (words.len() / CHUNK_WORDS) as u32;
+        let chunks = words.chunks().len() as u32;
         let mut building = SetBuilder { few: kept, many: None, chunks };
-        for (at, word) in words.into_iter().enumerate() {
-            let mut left = word;
-            while left != 0 {
-                // Bits are those of rows, which are u32.
-                let row = (at * 64) as u32 + left.trailing_zeros();
-                if is_kept(row)? {
-                    building.push_rows(row >> 16, &[row as u16]);
-                }
-                left &= left - 1;
+        for row in words.rows() {
+            if is_kept(row)? {
+                building.push_rows(row >> 16, &[row as u16]);
             }
         }
         Ok(building.finish())
@@ -155,36 +149,15 @@ impl Set {
             Set::All(_) => true,
             Set::AllBut(_, others) => others.binary_search(&row).is_err(),
             Set::Few(few) => few.binary_search(&row).is_ok(),
-            Set::Many(words, _) => has_bit(words, row),
+            Set::Many(words, _) => words.contains(row),
         }
     }
-}
-
-fn chunk_words(words: &[u64], chunk: u32) -> &[u64] {
-    &words[chunk as usize * CHUNK_WORDS..][..CHUNK_WORDS]
-}
-
-/// No bit set, for so many rows in whole chunks.
-pub(super) fn no_bits(rows: u32) -> Vec<u64> {
-    vec![0; rows.div_ceil(CHUNK_ROWS as u32) as usize * CHUNK_WORDS]
-}
-
-/// Sets a row's bit; a row that is none has no bit.
-pub(super) fn set_bit(words: &mut [u64], row: u32) {
-    if let Some(word) = words.get_mut(row as usize / 64) {
-        *word |= 1 << (row % 64);
-    }
-}
-
-/// Whether a row's bit is set.
-pub(super) fn has_bit(words: &[u64], row: u32) -> bool {
-    words.get(row as usize / 64).is_some_and(|word| word & (1 << (row % 64)) != 0)
 }
 
 /// A set under way: its rows while they are few, bits once they are many.
 struct SetBuilder {
     few: Vec<u32>,
-    many: Option<Vec<u64>>,
+    many: Option<Bitset>,
     chunks: u32,
 }
 
@@ -193,12 +166,12 @@ impl SetBuilder {
         SetBuilder { few: Vec::new(), many: None, chunks }
     }
 
-    fn push_bits(&mut self, chunk: u32, bits: &Bits) {
+    fn push_bits(&mut self, chunk: u32, bits: &ChunkBits) {
         if self.many.is_none() && self.few.len() + count_bits(bits) as usize > FEW_ROWS {
             self.turn_to_bits();
         }
         if let Some(words) = &mut self.many {
-            words[chunk as usize * CHUNK_WORDS..][..CHUNK_WORDS].copy_from_slice(bits);
+            words.chunks_mut()[chunk as usize] = *bits;
             return;
         }
         each_bit(bits, |low| {
@@ -214,13 +187,13 @@ impl SetBuilder {
         let rows = lows.iter().map(|low| chunk << 16 | u32::from(*low));
         match &mut self.many {
             None => self.few.extend(rows),
-            Some(words) => rows.for_each(|row| set_bit(words, row)),
+            Some(words) => rows.for_each(|row| _ = words.insert(row)),
         }
     }
 
     fn turn_to_bits(&mut self) {
-        let mut words = vec![0; self.chunks as usize * CHUNK_WORDS];
-        self.few.drain(..).for_each(|row| set_bit(&mut words, row));
+        let mut words = Bitset::with_chunks(self.chunks);
+        self.few.drain(..).for_each(|row| _ = words.insert(row));
         self.many = Some(words);
     }
 
@@ -228,7 +201,7 @@ impl SetBuilder {
         match self.many {
             None => Set::Few(self.few),
             Some(words) => {
-                let count = words.iter().map(|word| u64::from(word.count_ones())).sum();
+                let count = words.count();
                 Set::Many(words, count)
             }
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::entity::Entity;
+use crate::index::bitset::Bitset;
 use crate::query::clause::{Atom, Side};
 use crate::query::doc_set::Set;
 use crate::query::intersection::Filter;
@@ -133,7 +134,7 @@ impl Query {
     ) -> Result<Vec<Side<'s>>, AnswerError> {
         let rows = snapshot.count(self.entity);
         let (mut sides, mut row_sets) = (Vec::with_capacity(self.filter.len()), 0);
-        let mut folded: Option<(Vec<u64>, String)> = None;
+        let mut folded: Option<(Bitset, String)> = None;
         for expression in &self.filter {
             let side = resolve(snapshot, self.entity, expression, deadline)?;
             row_sets += side.row_sets();
@@ -145,7 +146,7 @@ impl Query {
             folded = Some(match folded {
                 None => (bits, side.text),
                 Some((mut all, text)) => {
-                    all.iter_mut().zip(&bits).for_each(|(bit, word)| *bit &= word);
+                    all.intersect_with(&bits);
                     (all, format!("{text},{}", side.text))
                 }
             });

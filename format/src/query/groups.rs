@@ -6,8 +6,8 @@
 use std::cmp::Reverse;
 
 use crate::entity::{Entity, NO_ID};
-use crate::index::postings::{NO_BITS, Postings, count_bits};
-use crate::query::doc_set::has_bit;
+use crate::index::bitset::{EMPTY_CHUNK, count_bits, has_bit, intersect};
+use crate::index::postings::Postings;
 use crate::query::intersection::Chunk;
 use crate::query::{AnswerError, Deadline, Query};
 use crate::schema::keys::{Index, Keys};
@@ -140,7 +140,7 @@ pub(super) fn common(
     chunk: u32,
 ) -> Result<u32, ReadError> {
     let [list] = lists else {
-        let mut union = NO_BITS;
+        let mut union = EMPTY_CHUNK;
         for list in lists {
             list.view(chunk)?.add_to(&mut union);
         }
@@ -149,8 +149,8 @@ pub(super) fn common(
                 lows.iter().filter(|low| has_bit(&union, u32::from(**low))).count() as u32
             }
             Chunk::Bits(bits) => {
-                union.iter_mut().zip(&**bits).for_each(|(bit, word)| *bit &= word);
-                count_bits(&union)
+                intersect(&mut union, &**bits);
+                count_bits(&union) as u32
             }
         });
     };

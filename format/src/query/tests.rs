@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use roaring::RoaringBitmap;
 
 use crate::entity::Entity;
+use crate::index::bitset::CHUNK_ROWS;
 use crate::index::orders::{Ordered, OrdersFile, OrdersWriter, Parts, Ranked};
-use crate::index::postings::{CHUNK_ROWS, PostingsBuilder};
+use crate::index::postings::PostingsBuilder;
 use crate::index::term_lists::{ListsFile, ListsWriter, Term};
 use crate::query::Deadline;
 use crate::query::clause::{Atom, Side};
@@ -428,8 +429,10 @@ fn ranges_asked_for_together_are_their_union_however_many_rows_they_hold() {
             }
             let side = Side { is_negated, atoms: union.into_atoms(), text: String::new() };
             let bits = side.to_bits(ROWS, Deadline::NEVER).unwrap();
-            let has = |row: u32| bits[row as usize / 64] & (1 << (row % 64)) != 0;
-            assert!((0..ROWS).all(|row| has(row) == (is_in(&row) != is_negated)), "order {number}");
+            assert!(
+                (0..ROWS).all(|row| bits.contains(row) == (is_in(&row) != is_negated)),
+                "order {number}"
+            );
         }
     }
 }

@@ -1,9 +1,9 @@
 //! A union of sets under way: small sets become rows, many rows become bits, so that what a question
 //! holds does not grow with the number of sets it names.
 
-use crate::index::postings::{CHUNK_ROWS, Postings};
+use crate::index::bitset::{Bitset, CHUNK_ROWS};
+use crate::index::postings::Postings;
 use crate::query::clause::Atom;
-use crate::query::doc_set::{no_bits, set_bit};
 use crate::query::range::ValueRange;
 use crate::storage::error::ReadError;
 
@@ -26,7 +26,7 @@ pub(super) struct Union<'s> {
     points: Vec<u32>,
     points_max: usize,
     /// A bit for each row of whole chunks.
-    bits: Option<Vec<u64>>,
+    bits: Option<Bitset>,
     has_values: bool,
 }
 
@@ -51,7 +51,9 @@ impl<'s> Union<'s> {
     /// Adds a row.
     pub fn row(&mut self, row: u32) {
         match &mut self.bits {
-            Some(bits) => set_bit(bits, row),
+            Some(bits) => {
+                bits.insert(row);
+            }
             None => {
                 self.points.push(row);
                 if self.points.len() > self.points_max {
@@ -62,8 +64,8 @@ impl<'s> Union<'s> {
     }
 
     fn turn_to_bits(&mut self) {
-        let mut bits = self.bits.take().unwrap_or_else(|| no_bits(self.rows));
-        self.points.drain(..).for_each(|row| set_bit(&mut bits, row));
+        let mut bits = self.bits.take().unwrap_or_else(|| Bitset::new(self.rows));
+        self.points.drain(..).for_each(|row| _ = bits.insert(row));
         self.bits = Some(bits);
     }
 
@@ -104,10 +106,10 @@ impl<'s> Union<'s> {
             Atom::Values(range) if self.has_values => {
                 self.turn_to_bits();
                 let mut bits = self.bits.take().unwrap_or_default();
-                for (chunk, words) in (0..).zip(bits.as_chunks_mut::<{ CHUNK_ROWS / 64 }>().0) {
+                for (chunk, words) in (0..).zip(bits.chunks_mut()) {
                     range.add_inner(chunk, words)?;
                 }
-                range.each_end(|row| set_bit(&mut bits, row))?;
+                range.each_end(|row| _ = bits.insert(row))?;
                 self.bits = Some(bits);
                 return Ok(());
             }
@@ -119,9 +121,9 @@ impl<'s> Union<'s> {
     }
 
     /// Adds the rows whose bits are set, of whole chunks.
-    pub fn bits(&mut self, more: Vec<u64>) {
+    pub fn bits(&mut self, more: Bitset) {
         match &mut self.bits {
-            Some(bits) => bits.iter_mut().zip(&more).for_each(|(bit, word)| *bit |= word),
+            Some(bits) => bits.union_with(&more),
             None => {
                 self.bits = Some(more);
                 self.turn_to_bits();

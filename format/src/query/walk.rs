@@ -7,7 +7,7 @@ use std::{
 
 use crate::index::orders::Order;
 use crate::index::postings::View;
-use crate::query::doc_set::{CHUNK_WORDS, Set};
+use crate::query::doc_set::Set;
 use crate::query::{AnswerError, Deadline};
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
@@ -112,13 +112,7 @@ impl<'a, 's> Walk<'a, 's> {
                 u64::from(row) - others.partition_point(|other| *other < row) as u64
             }
             Set::Few(few) => few.partition_point(|few| *few < row) as u64,
-            Set::Many(words, _) => {
-                let whole = &words[..row as usize / 64];
-                let rest =
-                    words.get(row as usize / 64).map_or(0, |word| word & ((1 << (row % 64)) - 1));
-                let count = |word: &u64| u64::from(word.count_ones());
-                whole.iter().map(count).sum::<u64>() + count(&rest)
-            }
+            Set::Many(words, _) => words.count_below(row),
         }
     }
 
@@ -137,7 +131,7 @@ impl<'a, 's> Walk<'a, 's> {
             })?;
             return Ok(count);
         };
-        for (chunk, words) in (0u32..).zip(words.chunks_exact(CHUNK_WORDS)) {
+        for (chunk, words) in (0u32..).zip(words.chunks()) {
             let view = self.order.before_step(step, chunk)?;
             count += count_in(words, view);
         }
@@ -162,7 +156,7 @@ impl<'a, 's> Walk<'a, 's> {
         if self.order.is_row_order()
             && let Set::Many(words, _) = self.set
         {
-            (rank, skipped) = nearest_word(words, from);
+            (rank, skipped) = nearest_word(words.words(), from);
         }
         // In stretches, so that a page found early has read little.
         while page.len() < count && rank < self.order.rows() {

@@ -6,7 +6,8 @@ use blake3::Hash;
 
 use crate::autocomplete::NamePart;
 use crate::entity::{Entity, NO_ID};
-use crate::index::check::{Fault, RowSet, demand};
+use crate::index::bitset::Bitset;
+use crate::index::check::{Fault, demand};
 use crate::index::dictionary::BLOCK_ROWS_MAX;
 use crate::index::term_lists::Term;
 use crate::json::render::{Page, Shape};
@@ -40,7 +41,7 @@ impl Snapshot {
             let in_file =
                 |(kind, cause)| refuse(self.path(), &archive_path(kind, Some(entity)), cause);
             self.verify_records(entity).map_err(in_file)?;
-            let mut sets = [0, 1].map(|_| RowSet::new(self.rows(entity)));
+            let mut sets = [0, 1].map(|_| Bitset::new(self.rows(entity)));
             self.verify_lists(entity, &mut sets).map_err(|cause| in_file((Kind::Lists, cause)))?;
             let [seen, _] = &mut sets;
             self.verify_orders(entity, seen).map_err(|cause| in_file((Kind::Orders, cause)))?;
@@ -83,7 +84,7 @@ impl Snapshot {
         Ok(())
     }
 
-    fn verify_lists(&self, entity: Entity, sets: &mut [RowSet; 2]) -> Result<(), Cause> {
+    fn verify_lists(&self, entity: Entity, sets: &mut [Bitset; 2]) -> Result<(), Cause> {
         let Some(file) = &self.store(entity).lists else { return Ok(()) };
         let keys = keys_of(entity);
         let published = self.count(entity);
@@ -116,7 +117,7 @@ impl Snapshot {
         }
     }
 
-    fn verify_orders(&self, entity: Entity, seen: &mut RowSet) -> Result<(), Cause> {
+    fn verify_orders(&self, entity: Entity, seen: &mut Bitset) -> Result<(), Cause> {
         if self.store(entity).orders.is_none() {
             return Ok(());
         }
@@ -128,7 +129,7 @@ impl Snapshot {
         Ok(())
     }
 
-    fn verify_names(&self, entity: Entity, seen: &mut RowSet) -> Result<(), (Kind, Cause)> {
+    fn verify_names(&self, entity: Entity, seen: &mut Bitset) -> Result<(), (Kind, Cause)> {
         let store = self.store(entity);
         let published = self.count(entity);
         let Some(words) = &store.words else { return Ok(()) };
@@ -194,13 +195,13 @@ impl Heavy {
 fn verify_presence(
     terms: Terms,
     is_of_strays: bool,
-    [shown, present]: &[RowSet; 2],
+    [shown, present]: &[Bitset; 2],
 ) -> Result<(), Fault> {
-    demand(shown.is_within(present), "a row has a term and is not among those that have any")?;
+    demand(shown.is_subset(present), "a row has a term and is not among those that have any")?;
     // A text may fold to nothing, and presence alone has no terms.
     let has_all = is_of_strays || !matches!(terms, Terms::Texts | Terms::Presence);
     let broken = "a row is among those that have a term and has none";
-    demand(!has_all || present.is_within(shown), broken)
+    demand(!has_all || present.is_subset(shown), broken)
 }
 
 /// A fault in the lists or the order of a path, or in what is said of names.

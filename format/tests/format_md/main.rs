@@ -20,8 +20,9 @@ use std::{cell::RefCell, fs, path::Path};
 
 use blake3::hazmat::ChainingValue;
 use pinakes_format::entity::{Entity, ID_MAX, NO_ID};
+use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::index::dictionary::BLOCK_ROWS_MAX;
-use pinakes_format::index::postings::{ARRAY_ROWS_MAX, BITSET_BYTES, CHUNK_ROWS};
+use pinakes_format::index::postings::{ARRAY_ROWS_MAX, BITSET_BYTES};
 use pinakes_format::index::prefix_stats::{ANSWER_BYTES, BEST_MAX};
 use pinakes_format::index::term_lists::HASH_BITS;
 use pinakes_format::record::value::{NO_CODE, TABLE_FIRST};

@@ -24,9 +24,9 @@ use std::{
 
 use pinakes_format::autocomplete::Ranking;
 use pinakes_format::entity::Entity;
+use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::index::dictionary::Dictionary;
 use pinakes_format::index::orders::OrdersFile;
-use pinakes_format::index::postings::CHUNK_ROWS;
 use pinakes_format::schema::keys::{Keys, keys_of};
 use pinakes_format::snapshot::{OpenError, Snapshot, archive_path, draft_archive};
 use pinakes_format::storage::archive::Archive;

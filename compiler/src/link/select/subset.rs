@@ -16,6 +16,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
+use pinakes_format::index::bitset::word_bits;
 use pinakes_format::index::encoding::Referents;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::query::{Library, Predicate};
@@ -29,7 +30,7 @@ use pinakes_format::{record, with_record};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::link::atomic_bitset::{Marks, Numbered, rows_of};
+use crate::link::atomic_bitset::{Marks, Numbered};
 use crate::link::external_sort::Spill;
 use crate::link::merge::Rows;
 use crate::link::resolve::source_types::TypeSums;
@@ -362,7 +363,7 @@ impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
             let fresh = marks.word(at) & !*followed;
             *followed |= fresh;
             // Strays lead nowhere.
-            rows_of(at, fresh)
+            word_bits(at, fresh)
                 .filter(|row| *row < count)
                 .try_for_each(|row| self.follow_row(entity, row, reached))
                 .map(|()| fresh != 0)

@@ -20,7 +20,8 @@ mod write;
 
 use std::ops::Range;
 
-use crate::index::postings::{CHUNK_ROWS, View, container_bytes};
+use crate::index::bitset::CHUNK_ROWS;
+use crate::index::postings::{View, container_bytes};
 use crate::schema::keys;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::error::ReadError;

@@ -1,15 +1,16 @@
 //! Demanding of an order what it promises.
 
-use crate::index::check::{Fault, RowSet, demand};
+use crate::index::bitset::{Bitset, CHUNK_ROWS, EMPTY_CHUNK};
+use crate::index::check::{Fault, demand};
 use crate::index::orders::{Order, PLACE_BYTES, Source};
-use crate::index::postings::{CHUNK_ROWS, NO_BITS, container_bytes};
+use crate::index::postings::container_bytes;
 use crate::schema::keys::Values;
 use crate::storage::ids::Ids;
 
 impl Order<'_> {
     /// Demands that the order, of the entity with these ids, is what it promises. The set is of all
     /// its rows and holds anything.
-    pub(crate) fn verify(&self, ids: &Ids, seen: &mut RowSet) -> Result<(), Fault> {
+    pub(crate) fn verify(&self, ids: &Ids, seen: &mut Bitset) -> Result<(), Fault> {
         self.verify_values()?;
         self.verify_places()?;
         seen.clear();
@@ -96,12 +97,12 @@ impl Order<'_> {
     }
 
     /// Demands that a step tells of the rows seen before it.
-    fn verify_step(&self, step: usize, seen: &RowSet) -> Result<(), Fault> {
+    fn verify_step(&self, step: usize, seen: &Bitset) -> Result<(), Fault> {
         for chunk in 0..self.rows.div_ceil(CHUNK_ROWS) {
             let view = self.before_step(step, chunk as u32)?;
-            let mut bits = NO_BITS;
+            let mut bits = EMPTY_CHUNK;
             view.add_to(&mut bits);
-            let is_true = view.is_sound() && bits == *seen.chunk(chunk);
+            let is_true = view.is_sound() && bits == seen.chunks()[chunk];
             demand(is_true, "a step of its ladder tells of other rows than stand before it")?;
         }
         Ok(())
@@ -170,7 +171,7 @@ mod tests {
             let orders = OrdersFile::open(archive, specs, ROWS as usize).ok()?;
             let order = orders.order(0, &spec, &ids).unwrap();
             assert!(order.steps() > 0);
-            Some(order.verify(&ids, &mut RowSet::new(ROWS)))
+            Some(order.verify(&ids, &mut Bitset::new(ROWS)))
         };
         verify(&whole).unwrap().unwrap();
         // Behind the values: much of rows, codes and containers; all of places and steps.

@@ -5,8 +5,9 @@ use std::{
     path::Path,
 };
 
+use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK, each_bit};
 use crate::index::orders::{FIELDS, Place, STEP_ROWS_MIN, STEPS};
-use crate::index::postings::{CHUNK_ROWS, NO_BITS, each_bit, write_container};
+use crate::index::postings::write_container;
 use crate::storage::blobs::{Spool, Spooled};
 use crate::storage::header::{FileWriter, Header, Written};
 
@@ -295,7 +296,7 @@ impl Ladder {
     fn push(&mut self, rungs: &[u16]) -> io::Result<()> {
         let mut order: Vec<u16> = (0..=u16::MAX).take(rungs.len()).collect();
         order.sort_by_key(|low| rungs[usize::from(*low)]);
-        let mut bits = NO_BITS;
+        let mut bits = EMPTY_CHUNK;
         let mut done = 0;
         let mut lows = Vec::new();
         let mut container = Vec::new();

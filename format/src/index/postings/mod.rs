@@ -9,42 +9,16 @@ mod verify;
 
 use std::ops::Range;
 
+use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, each_bit, intersect};
 use crate::storage::archive::Archive;
 use crate::storage::error::ReadError;
 
-/// Rows in a chunk.
-pub const CHUNK_ROWS: usize = 1 << 16;
 /// The most rows an array holds; a bitset is smaller beyond.
 pub const ARRAY_ROWS_MAX: usize = 4_096;
 /// Bytes of a bitset.
 pub const BITSET_BYTES: usize = CHUNK_ROWS / 8;
 /// Bytes of a chunk's entry in a long list.
 const ENTRY_BYTES: usize = 12;
-
-/// A bit for each row of a chunk.
-pub type Bits = [u64; CHUNK_ROWS / 64];
-
-/// No bit set.
-pub const NO_BITS: Bits = [0; CHUNK_ROWS / 64];
-
-/// How many bits are set.
-pub fn count_bits(bits: &Bits) -> u32 {
-    bits.iter().map(|word| word.count_ones()).sum()
-}
-
-/// Shows `visit` the place of each bit that is set, ascending, until it returns false.
-pub fn each_bit(bits: &Bits, mut visit: impl FnMut(u16) -> bool) {
-    for (at, word) in bits.iter().enumerate() {
-        let mut word = *word;
-        while word != 0 {
-            let low = at * 64 + word.trailing_zeros() as usize;
-            if !visit(low as u16) {
-                return;
-            }
-            word &= word - 1;
-        }
-    }
-}
 
 /// A list being written.
 #[derive(Default)]
@@ -234,7 +208,7 @@ impl<'s> View<'s> {
                 let _ = self.lows().try_for_each(|low| visit(low).then_some(()));
             }
             View::Bitset(..) => {
-                let mut bits = NO_BITS;
+                let mut bits = EMPTY_CHUNK;
                 self.add_to(&mut bits);
                 each_bit(&bits, visit);
             }
@@ -275,7 +249,7 @@ impl<'s> View<'s> {
     }
 
     /// Sets the rows' bits.
-    pub fn add_to(&self, bits: &mut Bits) {
+    pub fn add_to(&self, bits: &mut ChunkBits) {
         match self {
             View::Full => bits.fill(u64::MAX),
             View::Bitset(..) => {
@@ -288,7 +262,7 @@ impl<'s> View<'s> {
     }
 
     /// Clears the rows' bits.
-    pub fn take_from(&self, bits: &mut Bits) {
+    pub fn take_from(&self, bits: &mut ChunkBits) {
         match self {
             View::Full => bits.fill(0),
             View::Bitset(..) => {
@@ -301,16 +275,16 @@ impl<'s> View<'s> {
     }
 
     /// Clears every bit but the rows'.
-    pub fn keep_in(&self, bits: &mut Bits) {
+    pub fn keep_in(&self, bits: &mut ChunkBits) {
         match self {
             View::Full => {}
             View::Bitset(..) => {
                 bits.iter_mut().zip(self.words()).for_each(|(bit, word)| *bit &= word);
             }
             View::Array(_) | View::Short(_) => {
-                let mut kept = NO_BITS;
+                let mut kept = EMPTY_CHUNK;
                 self.add_to(&mut kept);
-                bits.iter_mut().zip(&kept).for_each(|(bit, word)| *bit &= word);
+                intersect(bits, &kept);
             }
         }
     }

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
+use crate::index::bitset::CHUNK_ROWS;
 use crate::index::check::{Fault, demand};
-use crate::index::postings::{
-    CHUNK_ROWS, ENTRY_BYTES, Form, Postings, View, container_bytes, entry,
-};
+use crate::index::postings::{ENTRY_BYTES, Form, Postings, View, container_bytes, entry};
 
 const UNORDERED: &str = "the rows of a list do not ascend";
 const BEYOND: &str = "a list has a row that its entity has not";

@@ -1,6 +1,7 @@
 //! Demanding of prefixes what they promise.
 
-use crate::index::check::{Fault, RowSet, demand};
+use crate::index::bitset::Bitset;
+use crate::index::check::{Fault, demand};
 use crate::index::dictionary::{BLOCK_ROWS_MAX, Dictionary};
 use crate::index::prefix_stats::{ANSWER_BYTES, BEST_MAX, Prefixes};
 use crate::storage::header::HEADER_BYTES;
@@ -11,7 +12,7 @@ impl Prefixes {
         &self,
         words: &Dictionary,
         rows: u32,
-        seen: &mut RowSet,
+        seen: &mut Bitset,
     ) -> Result<(), Fault> {
         seen.clear();
         let mut answers = 0;
@@ -66,7 +67,7 @@ fn demand_text(prefix: &[u8]) -> Result<(), Fault> {
 
 /// Adds the rows of the words that begin so: how many postings they have, and how many rows were
 /// added.
-fn add_rows(words: &Dictionary, prefix: &[u8], seen: &mut RowSet) -> Result<(u64, u32), Fault> {
+fn add_rows(words: &Dictionary, prefix: &[u8], seen: &mut Bitset) -> Result<(u64, u32), Fault> {
     let (mut postings, mut count) = (0, 0);
     let mut texts = words.from(prefix)?;
     while let Some((_, rows)) = texts.here_beginning(prefix) {
@@ -78,7 +79,7 @@ fn add_rows(words: &Dictionary, prefix: &[u8], seen: &mut RowSet) -> Result<(u64
 }
 
 /// Takes the same rows out again, which costs what they are and not what all rows are.
-fn take_rows(words: &Dictionary, prefix: &[u8], seen: &mut RowSet) -> Result<(), Fault> {
+fn take_rows(words: &Dictionary, prefix: &[u8], seen: &mut Bitset) -> Result<(), Fault> {
     let mut texts = words.from(prefix)?;
     while let Some((_, rows)) = texts.here_beginning(prefix) {
         rows.each(|row| seen.remove(row))?;
@@ -139,7 +140,7 @@ mod tests {
         write(&mut writer);
         writer.finish().unwrap();
         let prefixes = Prefixes::open(archive(&of_prefixes, Kind::Prefixes)).unwrap();
-        match prefixes.verify(&words, ROWS, &mut RowSet::new(ROWS)) {
+        match prefixes.verify(&words, ROWS, &mut Bitset::new(ROWS)) {
             Ok(()) => Ok(()),
             Err(Fault::Broken(broken)) => Err(broken),
             Err(Fault::Content(error)) => panic!("{error}"),
@@ -257,7 +258,7 @@ mod tests {
             damaged[at] ^= 1 << (at % 8);
             std::fs::write(&of_prefixes, damaged).unwrap();
             if let Ok(damaged) = Prefixes::open(archive(&of_prefixes, Kind::Prefixes)) {
-                let verified = damaged.verify(&words, ROWS, &mut RowSet::new(ROWS));
+                let verified = damaged.verify(&words, ROWS, &mut Bitset::new(ROWS));
                 assert!(verified.is_err(), "byte {at} of {}", bytes.len());
             }
         }

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::index::check::{Fault, RowSet, demand};
+use crate::index::bitset::Bitset;
+use crate::index::check::{Fault, demand};
 use crate::index::term_lists::{ListsFile, PLACE_BYTES, Term};
 use crate::storage::header::HEADER_BYTES;
 
@@ -16,7 +17,7 @@ impl ListsFile {
         number: usize,
         rows: &Range<u32>,
         mut is_shown: impl FnMut(Term) -> Result<bool, Fault>,
-        [shown, present]: &mut [RowSet; 2],
+        [shown, present]: &mut [Bitset; 2],
     ) -> Result<(), Fault> {
         let place = self.place(number)?;
         let end = |number: usize| {
