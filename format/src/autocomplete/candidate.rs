@@ -2,13 +2,12 @@
 
 use std::sync::LazyLock;
 
-use crate::entity::Entity;
+use crate::entity::{Entity, with_record};
 use crate::record::gather::{Gather, Gathered, Tree, find};
 use crate::record::schema_of;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::json;
-use crate::with_record;
 
 /// The members a candidate shows of its record, as ends of a tree; alternatives of `external_id`
 /// follow.
@@ -17,27 +16,12 @@ const CITED_BY_COUNT: usize = 1;
 const OUTPUTS_COUNT: usize = 2;
 const EXTERNAL_IDS: usize = 3;
 
-/// The members whose first value is the external identifier of an entity's records.
-fn external_ids(entity: Entity) -> &'static [&'static str] {
-    match entity {
-        Entity::Output => &["doi"],
-        Entity::Author => &["orcid"],
-        Entity::Institution => &["ror"],
-        Entity::Source => &["issn_l"],
-        Entity::Funder => &["ids.ror", "ids.doi"],
-        Entity::Publisher => &["ids.ror", "ids.wikidata"],
-        Entity::Topic => &["ids.wikipedia"],
-        Entity::Domain | Entity::Field | Entity::Subfield => &["ids.wikidata"],
-        Entity::InstitutionType => &[],
-    }
-}
-
 /// For each entity, where its candidates' members are.
 static TREES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
     let tree_of = |entity: Entity| {
         let mut tree = Tree::default();
         let paths = ["name", "cited_by_count", "outputs_count"];
-        for (end, path) in paths.iter().chain(external_ids(entity)).enumerate() {
+        for (end, path) in paths.iter().chain(entity.facts().external_ids).enumerate() {
             // An output has no outputs.
             if let Some(found) = find(&schema_of(entity), path) {
                 tree.add(&found.path, end);

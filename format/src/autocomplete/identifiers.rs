@@ -34,6 +34,19 @@ enum System {
     Issn,
 }
 
+impl System {
+    /// The system of the identifiers that a filter key holds.
+    fn from_key(key: &str) -> Option<System> {
+        match key.rsplit('.').next()? {
+            "doi" => Some(System::Doi),
+            "orcid" => Some(System::Orcid),
+            "ror" => Some(System::Ror),
+            "issn" | "issn_l" => Some(System::Issn),
+            _ => None,
+        }
+    }
+}
+
 /// The rows, ascending, of the records of some entities that hold the identifier a text is; none
 /// where it is none.
 pub(super) fn find(
@@ -73,7 +86,8 @@ fn held(
     normal: &str,
 ) -> Result<Vec<u32>, ReadError> {
     let mut rows = Vec::new();
-    for key in keys_holding(entity, system) {
+    let keys = entity.facts().searched_ids.iter();
+    for key in keys.filter(|key| System::from_key(key) == Some(system)) {
         let lists = match keys_of(entity).filter(key) {
             Some((_, Index::Lists(lists))) => lists,
             _ => continue,
@@ -89,19 +103,6 @@ fn held(
     rows.dedup();
     rows.retain(|row| !snapshot.suppressed().has(entity, *row));
     Ok(rows)
-}
-
-/// The keys of an entity that hold identifiers of a system of its own records.
-fn keys_holding(entity: Entity, system: System) -> &'static [&'static str] {
-    match (entity, system) {
-        (Entity::Output, System::Doi) => &["doi"],
-        (Entity::Author, System::Orcid) => &["orcid"],
-        (Entity::Institution, System::Ror) => &["ror"],
-        (Entity::Source, System::Issn) => &["issn", "issn_l"],
-        (Entity::Funder, System::Doi) => &["ids.doi"],
-        (Entity::Funder | Entity::Publisher, System::Ror) => &["ids.ror"],
-        _ => &[],
-    }
 }
 
 /// Reads a text as a complete identifier.

@@ -9,6 +9,8 @@ mod candidate;
 mod identifiers;
 mod rank;
 
+use std::sync::LazyLock;
+
 use crate::entity::Entity;
 use crate::index::dictionary::Rows;
 use crate::query::{AnswerError, Deadline, is_long, rows_of_words};
@@ -23,18 +25,12 @@ pub use crate::index::prefix_stats::{BEST_MAX as RESULTS_MAX, Tier};
 use crate::autocomplete::rank::Names;
 
 /// Every entity whose names are searched, in the order that decides between equals.
-pub const ENTITIES: [Entity; 10] = [
-    Entity::Institution,
-    Entity::Author,
-    Entity::Output,
-    Entity::Source,
-    Entity::Publisher,
-    Entity::Funder,
-    Entity::Topic,
-    Entity::Domain,
-    Entity::Field,
-    Entity::Subfield,
-];
+pub static ENTITIES: LazyLock<Vec<Entity>> = LazyLock::new(|| {
+    let order = |entity: &Entity| entity.facts().autocomplete_order;
+    let mut entities: Vec<Entity> = Entity::all().filter(|e| order(e).is_some()).collect();
+    entities.sort_by_key(order);
+    entities
+});
 
 /// Bytes of a folded alternative name that are indexed; longer ones are cut at a character. A text of
 /// 256 bytes folds to fewer.

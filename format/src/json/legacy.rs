@@ -8,7 +8,7 @@ use rkyv::{
     option::ArchivedOption, primitive::ArchivedU64, string::ArchivedString, vec::ArchivedVec,
 };
 
-use crate::entity::{Entity, NO_ID, Spelling};
+use crate::entity::{Entity, IdFormat, NO_ID};
 use crate::json::render::{Page, Render, Shape};
 use crate::record::value::{ArchivedId, ArchivedParentRef, ArchivedRef, ArchivedTimestamp, entity};
 use crate::record::{Domain, TaxonomyIds, Topic};
@@ -189,7 +189,7 @@ impl<const E: u8> RenderOlder for ArchivedOption<ArchivedVec<ArchivedRef<E>>> {
 /// Appends an identifier as a JSON string.
 pub fn write_id(entity: Entity, id: u64, out: &mut Vec<u8>) {
     out.push(b'"');
-    Spelling::OLDER.write(entity, id, out);
+    IdFormat::LEGACY.write(entity, id, out);
     out.push(b'"');
 }
 

@@ -11,8 +11,9 @@ use rkyv::{
     vec::ArchivedVec,
 };
 
-use crate::entity::Entity;
+use crate::entity::{Entity, with_record};
 use crate::json::render::{Page, Render};
+use crate::record;
 use crate::record::value::{
     ArchivedAnyRef, ArchivedCode, ArchivedCold, ArchivedDate, ArchivedId, ArchivedJson,
     ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
@@ -22,7 +23,6 @@ use crate::record::{
     ArchivedAuthorOrcid, ArchivedHostName, ArchivedSourceKind, ArchivedYearPrices,
 };
 use crate::storage::error::ReadError;
-use crate::{record, with_record};
 
 /// What is asked of an object, in the order of the answer; nothing, of a value without members.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use rapidfuzz::distance::osa;
 
-use crate::entity::Spelling;
+use crate::entity::IdFormat;
 use crate::json::legacy::OLDER;
 use crate::schema::keys::{Bound, Key, Keys, Kind};
 
@@ -208,7 +208,7 @@ fn one(key: &Key) -> String {
         },
         Kind::OlderId(entity) => {
             let mut id = Vec::new();
-            Spelling::OLDER.write(entity, 1, &mut id);
+            IdFormat::LEGACY.write(entity, 1, &mut id);
             let id = String::from_utf8_lossy(&id);
             return format!("an identifier such as `{id}`, or its number");
         }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::entity::Entity;
+use crate::entity::{Entity, with_record};
 use crate::index::encoding::{Referents, folded_term, listed, ordered, shown};
 use crate::index::term_lists::{Term, any_row_term};
 use crate::query::{Expression, Operand, Query};
@@ -14,7 +14,6 @@ use crate::schema::keys::{End, Index, Keys, Terms};
 use crate::snapshot::{Found, Snapshot};
 use crate::storage::error::ReadError;
 use crate::text::fold::{fold, has_word};
-use crate::with_record;
 
 /// Records among others that they refer to: in a snapshot, or on their way into one.
 pub trait Library: Referents {

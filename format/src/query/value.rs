@@ -2,7 +2,7 @@
 
 use chrono::{Datelike, Days, Months, NaiveDate};
 
-use crate::entity::{CATALOG, Entity, Spelling, parse_digits};
+use crate::entity::{CATALOG, Entity, IdFormat, parse_digits};
 use crate::index::orders::{ordered_integer, ordered_number};
 use crate::index::term_lists::{Term, text_term};
 use crate::query::error::{Stance, expected, not_compared};
@@ -148,9 +148,9 @@ fn older_record(entity: Entity, text: &str) -> Option<Operand> {
         return Some(found(parse_digits(text)));
     }
     let upper = text.to_ascii_uppercase();
-    let rest = upper.strip_prefix(Spelling::OLDER.prefix(entity))?;
+    let rest = upper.strip_prefix(IdFormat::LEGACY.prefix(entity))?;
     let is_read = entity.facts().letter.is_some() || is_digits(rest);
-    is_read.then(|| found(Spelling::OLDER.parse(entity, &upper)))
+    is_read.then(|| found(IdFormat::LEGACY.parse(entity, &upper)))
 }
 
 /// An identifier of a record of any entity, which its letter tells.

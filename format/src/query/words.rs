@@ -1,6 +1,6 @@
 //! The rows whose names hold words that begin so.
 
-use crate::entity::Entity;
+use crate::entity::{Entity, with_record};
 use crate::index::dictionary::Rows;
 use crate::query::clause::Side;
 use crate::query::doc_set::Set;
@@ -12,7 +12,6 @@ use crate::schema::keys::keys_of;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::fold::{WORD_BYTES_MAX, cut_word, fold, has_word};
-use crate::with_record;
 
 /// Texts looked at between two looks at the clock.
 const TEXTS_PER_LOOK: u32 = 4_096;

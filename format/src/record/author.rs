@@ -3,7 +3,7 @@
 use rkyv::{Archive, Deserialize, Serialize};
 
 use crate::json::render::{Page, Render, Shape};
-use crate::record::declare::object;
+use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
 use crate::record::value::*;
@@ -42,6 +42,8 @@ object! {
         @single display_name_alternatives: Option<Vec<String>>,
     }
 }
+
+record!(Author by outputs_count);
 
 object! {
     /// An institution and the years the author was there.

@@ -156,6 +156,50 @@ macro_rules! object {
     };
 }
 
+/// Makes an object declared by `object!` the record of the entity of the same name.
+///
+/// `by` names the member that orders the entity's list, descending with nulls last. `by id` orders
+/// ascending by id.
+macro_rules! record {
+    ($record:ident by $order:ident) => {
+        impl $crate::record::Record for $record {
+            const ENTITY: $crate::entity::Entity = $crate::entity::Entity::$record;
+            const ORDERED_BY: &str = stringify!($order);
+
+            fn id(&self) -> u64 {
+                self.id.0
+            }
+
+            fn order_count(&self) -> Option<u64> {
+                $crate::record::declare::order_count!(self $order)
+            }
+        }
+
+        impl $crate::record::ArchivedRecord for rkyv::Archived<$record> {
+            fn id(&self) -> u64 {
+                self.id.0.to_native()
+            }
+
+            fn name(&self) -> Option<&str> {
+                self.name.as_ref().map(|name| name.as_str())
+            }
+
+            fn updated_micros(&self) -> Option<i64> {
+                self.updated_date.as_ref().map(|date| date.micros.to_native())
+            }
+        }
+    };
+}
+
+macro_rules! order_count {
+    ($record:ident id) => {
+        None
+    };
+    ($record:ident $order:ident) => {
+        $record.$order
+    };
+}
+
 macro_rules! json_name {
     ($member:ident $json:literal) => {
         $json
@@ -204,7 +248,7 @@ macro_rules! make_member {
     };
 }
 
-pub(crate) use {json_name, make_member, object, render_member, shown};
+pub(crate) use {json_name, make_member, object, order_count, record, render_member, shown};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -20,7 +20,7 @@ use rkyv::{
     ser::allocator::ArenaHandle,
 };
 
-use crate::entity::Entity;
+use crate::entity::{Entity, with_record};
 use crate::json::render::Render;
 use crate::json::select::Select;
 
@@ -70,75 +70,6 @@ pub trait ArchivedRecord:
 
     /// When it changed, in microseconds since 1970.
     fn updated_micros(&self) -> Option<i64>;
-}
-
-macro_rules! records {
-    ($($record:ident by $order:ident;)*) => {
-        $(
-            impl Record for $record {
-                const ENTITY: Entity = Entity::$record;
-                const ORDERED_BY: &str = stringify!($order);
-
-                fn id(&self) -> u64 {
-                    self.id.0
-                }
-
-                fn order_count(&self) -> Option<u64> {
-                    records!(@order self $order)
-                }
-            }
-
-            impl ArchivedRecord for rkyv::Archived<$record> {
-                fn id(&self) -> u64 {
-                    self.id.0.to_native()
-                }
-
-                fn name(&self) -> Option<&str> {
-                    self.name.as_ref().map(|name| name.as_str())
-                }
-
-                fn updated_micros(&self) -> Option<i64> {
-                    self.updated_date.as_ref().map(|date| date.micros.to_native())
-                }
-            }
-        )*
-    };
-    (@order $self:ident id) => { None };
-    (@order $self:ident $order:ident) => { $self.$order };
-}
-
-records! {
-    Output by cited_by_count;
-    Author by outputs_count;
-    Source by outputs_count;
-    Institution by outputs_count;
-    Publisher by outputs_count;
-    Funder by outputs_count;
-    Topic by outputs_count;
-    Domain by outputs_count;
-    Field by outputs_count;
-    Subfield by outputs_count;
-    InstitutionType by id;
-}
-
-/// Evaluates `$body` with `$type` naming the record of an entity known only at run time.
-#[macro_export]
-macro_rules! with_record {
-    ($entity:expr, $type:ident => $body:expr) => {
-        $crate::with_record!(
-            @match $entity, $type, $body,
-            Output Author Source Institution Publisher Funder Topic Domain Field Subfield
-            InstitutionType
-        )
-    };
-    (@match $entity:expr, $type:ident, $body:expr, $($record:ident)*) => {
-        match $entity {
-            $($crate::entity::Entity::$record => {
-                type $type = $crate::record::$record;
-                $body
-            })*
-        }
-    };
 }
 
 /// The schema of a kind of record.

@@ -1,6 +1,6 @@
 //! Institutions, publishers and funders, and the reference list of institution types.
 
-use crate::record::declare::object;
+use crate::record::declare::{object, record};
 use crate::record::shared::*;
 use crate::record::value::*;
 
@@ -55,6 +55,8 @@ object! {
         topics: Option<Vec<TopicShare>>,
     }
 }
+
+record!(Institution by outputs_count);
 
 object! {
     /// A related institution.
@@ -140,6 +142,8 @@ object! {
     }
 }
 
+record!(Publisher by outputs_count);
+
 object! {
     /// Identifiers of a publisher elsewhere.
     PublisherIds {
@@ -194,6 +198,8 @@ object! {
     }
 }
 
+record!(Funder by outputs_count);
+
 object! {
     /// Identifiers of a funder elsewhere.
     FunderIds {
@@ -229,3 +235,5 @@ object! {
         updated_date: Option<UtcTimestamp>,
     }
 }
+
+record!(InstitutionType by id);

@@ -1,6 +1,6 @@
 //! The output (work) record.
 
-use crate::record::declare::object;
+use crate::record::declare::{object, record};
 use crate::record::shared::*;
 use crate::record::source::{SourceKind, VenueMetrics};
 use crate::record::value::*;
@@ -78,6 +78,8 @@ object! {
         created_date: Option<Timestamp>,
     }
 }
+
+record!(Output by cited_by_count);
 
 object! {
     /// Identifiers of an output elsewhere.

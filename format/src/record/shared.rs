@@ -1,20 +1,8 @@
 //! Objects that several kinds of record hold.
 
-use crate::entity::Entity;
+pub(super) use crate::entity::number::*;
 use crate::record::declare::object;
 use crate::record::value::{AnyRef, Code, Named, Ref, Table};
-
-pub(super) const AUTHOR: u8 = Entity::Author as u8;
-pub(super) const DOMAIN: u8 = Entity::Domain as u8;
-pub(super) const FIELD: u8 = Entity::Field as u8;
-pub(super) const FUNDER: u8 = Entity::Funder as u8;
-pub(super) const INSTITUTION: u8 = Entity::Institution as u8;
-pub(super) const INSTITUTION_TYPE: u8 = Entity::InstitutionType as u8;
-pub(super) const OUTPUT: u8 = Entity::Output as u8;
-pub(super) const PUBLISHER: u8 = Entity::Publisher as u8;
-pub(super) const SOURCE: u8 = Entity::Source as u8;
-pub(super) const SUBFIELD: u8 = Entity::Subfield as u8;
-pub(super) const TOPIC: u8 = Entity::Topic as u8;
 
 /// A country as `{code, name}`.
 pub type Country = Named<{ Table::Country as u8 }>;

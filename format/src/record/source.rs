@@ -5,7 +5,7 @@ use rkyv::{Archive, Deserialize, Serialize};
 use crate::entity::Entity;
 use crate::json::render::{Page, Render, Shape};
 use crate::json::select::{Answering, Part, Select, SelectError, Selection};
-use crate::record::declare::object;
+use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
 use crate::record::value::*;
@@ -72,6 +72,8 @@ object! {
         @single doaj: Option<Doaj>,
     }
 }
+
+record!(Source by outputs_count);
 
 /// Declares [`Standing`], whose members a list item and a single record order differently.
 macro_rules! standing {

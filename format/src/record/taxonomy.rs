@@ -1,6 +1,6 @@
 //! The taxonomy: domain > field > subfield > topic.
 
-use crate::record::declare::object;
+use crate::record::declare::{object, record};
 use crate::record::shared::*;
 use crate::record::value::*;
 
@@ -35,6 +35,8 @@ object! {
         created_date: Option<Timestamp>,
     }
 }
+
+record!(Topic by outputs_count);
 
 object! {
     /// Addresses of a topic elsewhere.
@@ -76,6 +78,8 @@ object! {
     }
 }
 
+record!(Subfield by outputs_count);
+
 object! {
     /// A field.
     Field {
@@ -106,6 +110,8 @@ object! {
     }
 }
 
+record!(Field by outputs_count);
+
 object! {
     /// A domain, a top-level node.
     Domain {
@@ -133,3 +139,5 @@ object! {
         created_date: Option<Timestamp>,
     }
 }
+
+record!(Domain by outputs_count);

@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn the_sizes_in_the_description_are_the_archived_sizes() {
         for entity in Entity::all() {
-            let size = crate::with_record!(entity, R => size_of::<rkyv::Archived<R>>());
+            let size = crate::entity::with_record!(entity, R => size_of::<rkyv::Archived<R>>());
             let Schema::Object(object) = schema_of(entity) else { unreachable!("{entity}") };
             let sum: usize = object.members.iter().map(|member| member.archived_bytes).sum();
             assert_eq!(sum, size, "{entity}");

@@ -238,7 +238,7 @@ impl Snapshot {
             return names.text(row as usize);
         }
         let mut name = None;
-        crate::with_record!(entity, R => {
+        crate::entity::with_record!(entity, R => {
             let (archived, _) = self.blob(entity, row)?;
             let record = record::access::<R>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?;
             record.gather(&NAMES[entity as usize], &mut |_, value| {
@@ -433,7 +433,7 @@ impl Snapshot {
     ) -> Result<(), ReadError> {
         let (archived, frame) = self.blob(entity, row)?;
         page.begin_record(frame);
-        crate::with_record!(entity, R => {
+        crate::entity::with_record!(entity, R => {
             record::access::<R>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?.render(page)
         })
     }

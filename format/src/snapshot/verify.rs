@@ -65,7 +65,7 @@ impl Snapshot {
             page.out.clear();
             self.render(entity, row, &mut page).map_err(in_records)?;
             let (archived, _) = self.blob(entity, row).map_err(in_records)?;
-            let own = crate::with_record!(entity, R => {
+            let own = crate::entity::with_record!(entity, R => {
                 record::access::<R>(archived).map(ArchivedRecord::id)
             });
             if own != Some(id) {

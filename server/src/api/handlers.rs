@@ -11,7 +11,7 @@ use chrono::Utc;
 use http::StatusCode;
 use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::{Candidates, ENTITIES};
-use pinakes_format::entity::{CATALOG, Entity, Facts, Spelling};
+use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::{AnswerError, Deadline, Query};
 use pinakes_format::snapshot::{Found, Snapshot};
@@ -341,7 +341,7 @@ pub struct Variant {
     /// What stands before its routes.
     pub root: &'static str,
     /// How it writes identifiers.
-    pub spelling: Spelling,
+    pub spelling: IdFormat,
     /// Renders a record.
     pub render: RenderRow,
 }
@@ -351,7 +351,7 @@ pub type RenderRow = for<'s> fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Res
 
 /// The interface.
 pub const CURRENT: Variant =
-    Variant { root: "", spelling: Spelling::CURRENT, render: Snapshot::render };
+    Variant { root: "", spelling: IdFormat::CURRENT, render: Snapshot::render };
 
 /// One record by its identifier.
 ///
@@ -379,7 +379,7 @@ pub fn record(
     };
     match found {
         Found::Absent => {
-            let message = format!("{} with ID {} not found", facts.word, echo(raw_id));
+            let message = format!("{} with ID {} not found", facts.label, echo(raw_id));
             Ok(Reply::error(StatusCode::NOT_FOUND, message))
         }
         Found::Merged(into) => Ok(moved(variant, facts, raw_id, into, request)),
@@ -422,6 +422,6 @@ fn moved(
         if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
     Reply::Moved {
         location: format!("{}/{}/{id}{query}", variant.root, facts.route),
-        message: format!("{} with ID {} was merged into {id}", facts.word, echo(raw_id)),
+        message: format!("{} with ID {} was merged into {id}", facts.label, echo(raw_id)),
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use pinakes_format::entity::{Entity, Spelling};
+use pinakes_format::entity::{Entity, IdFormat};
 use pinakes_format::json::legacy;
 use pinakes_format::json::legacy::Older;
 use pinakes_format::query::{Deadline, Groups, Query, Refusal};
@@ -25,7 +25,7 @@ use crate::snapshots::library::Served;
 
 /// How the older variant addresses and shows records.
 pub const VARIANT: Variant =
-    Variant { root: "/legacy", spelling: Spelling::OLDER, render: legacy::render };
+    Variant { root: "/legacy", spelling: IdFormat::LEGACY, render: legacy::render };
 
 /// How its lists are asked.
 pub const DIALECT: Dialect = Dialect {

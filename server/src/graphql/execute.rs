@@ -188,9 +188,10 @@ impl Executor<'_, '_> {
                 PagePart::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
                 // Planned for lists alone.
                 PagePart::Results(_) => {
-                    return Err(
-                        ReadError::Internal("an autocomplete selection holds list results").into()
-                    );
+                    return Err(ReadError::Internal(
+                        "an autocomplete selection holds list results",
+                    )
+                    .into());
                 }
             }
         }

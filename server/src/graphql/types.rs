@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use pinakes_format::entity::{CATALOG, Entity, Facts, REVERSE_LISTS};
+use pinakes_format::entity::{CATALOG, Entity, Facts};
 use pinakes_format::record::schema::{Schema, Shown};
 use pinakes_format::record::{schema, schema_of};
 
@@ -212,7 +212,7 @@ impl Types {
 
     /// Gives a record's type the lists of what refers to it.
     fn reverse_lists(&mut self, entity: Entity, type_name: &str) {
-        for (_, listed, key) in REVERSE_LISTS.iter().filter(|(of, ..)| *of == entity) {
+        for (listed, key) in entity.facts().reverse_lists {
             let page = self.page(&object_name(*listed));
             let at = self.by_name[type_name];
             self.objects[at].fields.push(list(listed.facts(), page, Some(key)));
@@ -231,6 +231,6 @@ pub fn object_name(entity: Entity) -> String {
     match schema_of(entity) {
         Schema::Object(object) => object.name.to_owned(),
         // Every record is declared as an object.
-        _ => entity.facts().word.to_owned(),
+        _ => entity.facts().label.to_owned(),
     }
 }

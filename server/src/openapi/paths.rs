@@ -1,7 +1,7 @@
 //! The paths there are, and what each answers.
 
 use http::StatusCode;
-use pinakes_format::entity::{CATALOG, Entity, Facts, Spelling};
+use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::legacy::{OLDER, Older};
 use pinakes_format::json::render::Shape;
 use pinakes_format::schema::keys::{keys_of, keys_of_older};
@@ -116,7 +116,7 @@ impl Paths<'_> {
     fn record(&mut self, facts: &'static Facts) -> Result<(), ReadError> {
         let sample = Sample::of(self.snapshot, facts.entity, keys_of(facts.entity))?;
         let record = self.schemas.record(facts.entity, Shape::Single);
-        let id = sample.id(&Spelling::CURRENT, facts.entity);
+        let id = sample.id(&IdFormat::CURRENT, facts.entity);
         let example = id.map(|id| match id.parse::<u64>() {
             Ok(number) => number.into(),
             Err(_) => id.into(),
@@ -199,7 +199,7 @@ impl Paths<'_> {
         );
         let record = self.schemas.older(older, Shape::Single);
         let doc = format!("The identifier of the {}.", facts.singular);
-        let example = sample.id(&Spelling::OLDER, older.entity).map(Value::from);
+        let example = sample.id(&IdFormat::LEGACY, older.entity).map(Value::from);
         self.add(
             format!("/{}/{{older_id}}", older.route),
             Reading {

@@ -3,7 +3,7 @@
 //! A text that one of these matches is taken, but for the bounds that no expression can count: so many
 //! expressions, alternatives and bytes. They follow the readers in [`pinakes_format::query`].
 
-use pinakes_format::entity::{Entity, Spelling};
+use pinakes_format::entity::{Entity, IdFormat};
 use pinakes_format::query::SORT_KEYS_MAX;
 use pinakes_format::schema::keys::{Bound, Key, Keys, Kind};
 
@@ -29,7 +29,7 @@ const BARE_FIRST: &str = r#"[^<>!,|"\x00-\x1F\x7F]"#;
 const QUOTED: &str = r#"(?:[^"\x00-\x1F\x7F]|"")"#;
 
 /// The identifiers of an entity's records, as paths have them.
-pub fn id(spelling: &Spelling, entity: Entity) -> String {
+pub fn id(spelling: &IdFormat, entity: Entity) -> String {
     let letter = entity.facts().letter.map(char::from);
     let letter = letter.map(String::from).unwrap_or_default();
     format!("^{}{letter}{NUMBER}$", spelling.prefix(entity))
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn an_identifier_is_matched_where_it_is_one() {
-        let check = |spelling: &Spelling, entity: Entity, text: &str| {
+        let check = |spelling: &IdFormat, entity: Entity, text: &str| {
             let is_one = spelling.parse(entity, text).is_some();
             let pattern = Regex::new(&id(spelling, entity)).unwrap();
             assert_eq!(pattern.is_match(text).unwrap(), is_one, "{entity} {text}");
@@ -291,8 +291,8 @@ mod tests {
             for text in
                 ["HX_W1", "HX_A0", "HX_T01", "1", "0", "01", "", "x", "OA:T1", "OA:1", "HX_W"]
             {
-                check(&Spelling::CURRENT, facts.entity, text);
-                check(&Spelling::OLDER, facts.entity, text);
+                check(&IdFormat::CURRENT, facts.entity, text);
+                check(&IdFormat::LEGACY, facts.entity, text);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What examples are made of: the first record of each list, so that they are true of the snapshot that
 //! is served.
 
-use pinakes_format::entity::{Entity, NO_ID, Spelling};
+use pinakes_format::entity::{Entity, IdFormat, NO_ID};
 use pinakes_format::schema::keys::Keys;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
@@ -35,7 +35,7 @@ impl Sample {
     }
 
     /// Its identifier, as a variant of the interface writes it.
-    pub fn id(&self, spelling: &Spelling, entity: Entity) -> Option<String> {
+    pub fn id(&self, spelling: &IdFormat, entity: Entity) -> Option<String> {
         let mut id = Vec::new();
         spelling.write(entity, self.id?, &mut id);
         String::from_utf8(id).ok()

@@ -1,6 +1,6 @@
 //! The schemas of records, worked out from their declarations: a member added there appears here.
 
-use pinakes_format::entity::{Entity, ID_MAX, Spelling};
+use pinakes_format::entity::{Entity, ID_MAX, IdFormat};
 use pinakes_format::json::legacy::Older;
 use pinakes_format::json::render::Shape;
 use pinakes_format::record::schema::{Member, Object, Schema, Shown};
@@ -192,7 +192,7 @@ impl Schemas {
 /// The members of a reference: each may be all that is known.
 fn reference_members(entity: Entity, is_text: bool) -> Map<ByteString, Value> {
     let singular = entity.facts().singular;
-    let id = if is_text { text_id(&Spelling::CURRENT, entity) } else { own_id(entity) };
+    let id = if is_text { text_id(&IdFormat::CURRENT, entity) } else { own_id(entity) };
     let mut members = Map::new();
     members.insert("id", described(&format!("The identifier of the {singular}."), or_null(id)));
     let name = json!({ "description": (format!("The name of the {singular}.")), "type": ["string", "null"] });
@@ -203,17 +203,17 @@ fn reference_members(entity: Entity, is_text: bool) -> Map<ByteString, Value> {
 /// A record's own identifier: a string with its prefix, an integer in the taxonomy.
 pub fn own_id(entity: Entity) -> Value {
     match entity.facts().letter {
-        Some(_) => text_id(&Spelling::CURRENT, entity),
+        Some(_) => text_id(&IdFormat::CURRENT, entity),
         None => json!({ "type": "integer", "minimum": 0, "maximum": ID_MAX }),
     }
 }
 
 /// The same in the older variant.
 pub fn older_id(entity: Entity) -> Value {
-    text_id(&Spelling::OLDER, entity)
+    text_id(&IdFormat::LEGACY, entity)
 }
 
-fn text_id(spelling: &Spelling, entity: Entity) -> Value {
+fn text_id(spelling: &IdFormat, entity: Entity) -> Value {
     json!({ "type": "string", "pattern": (patterns::id(spelling, entity)) })
 }
 
@@ -222,7 +222,7 @@ pub fn word(entity: Entity) -> &'static str {
     match schema_of(entity) {
         Schema::Object(object) => object.name,
         // Every record is declared as an object.
-        _ => entity.facts().word,
+        _ => entity.facts().label,
     }
 }
 

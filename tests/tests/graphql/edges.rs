@@ -1,6 +1,6 @@
 //! From record to record: references lead to whole records, and records to what refers to them.
 
-use pinakes_format::entity::{CATALOG, REVERSE_LISTS};
+use pinakes_format::entity::CATALOG;
 use serde_json::{Value, json};
 
 use crate::records::{each_record, type_of};
@@ -176,7 +176,7 @@ fn the_lists_of_a_record_are_rests_filtered_by_it() {
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let mut matched = 0;
     each_record(&snapshots, |facts, _, id| {
-        for (_, listed, key) in REVERSE_LISTS.iter().filter(|(of, ..)| *of == facts.entity) {
+        for (listed, key) in facts.reverse_lists {
             let plural = listed.facts().plural;
             let more = "filter:\"cited_by_count:>=0\" sort:\"year:desc\" per_page:10";
             let page = "{meta{count page per_page} results{id}}";

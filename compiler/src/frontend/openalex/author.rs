@@ -5,8 +5,8 @@ use pinakes_format::record::value::Id;
 use pinakes_format::record::{Affiliation, Author, AuthorOrcid, OrcidProfile};
 use serde::Deserialize;
 
-use crate::frontend::openalex::RawLine;
 use crate::frontend::openalex::shared::*;
+use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{IdText, List, Number, Object, Text};
 use crate::read::{identifier, times};
@@ -38,6 +38,10 @@ pub(crate) struct RawAuthor<'a> {
 struct RawAffiliation<'a> {
     institution: Object<RawReference<'a>>,
     years: List<Number>,
+}
+
+impl OpenAlexRecord for Author {
+    type Line<'a> = RawAuthor<'a>;
 }
 
 impl<'a> RawLine<'a> for RawAuthor<'a> {

@@ -12,6 +12,7 @@ pub(crate) mod taxonomy;
 pub(crate) mod work;
 
 use pinakes_format::entity::Entity;
+use pinakes_format::with_record;
 
 pub(crate) use crate::frontend::openalex::organisation::RawInternational as International;
 pub(crate) use crate::frontend::openalex::shared::reference_number;
@@ -25,26 +26,9 @@ trait RawLine<'a>: serde::Deserialize<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord>;
 }
 
-/// Evaluates `$body` with `$line` naming the raw line of an entity.
-macro_rules! with_line {
-    ($entity:expr, $line:ident => $body:expr) => {
-        with_line!(
-            @match $entity, $line, $body,
-            Output work::Work, Author author::RawAuthor, Source source::RawSource,
-            Institution organisation::RawInstitution, Publisher organisation::RawPublisher,
-            Funder organisation::RawFunder, Topic taxonomy::TopicLine,
-            Subfield taxonomy::SubfieldLine, Field taxonomy::FieldLine,
-            Domain taxonomy::DomainLine, InstitutionType organisation::RawInstitutionType
-        )
-    };
-    (@match $entity:expr, $line:ident, $body:expr, $($of:ident $raw:path),*) => {
-        match $entity {
-            $(Entity::$of => {
-                use $raw as $line;
-                $body
-            })*
-        }
-    };
+/// A record type, and the line OpenAlex dumps hold of it.
+trait OpenAlexRecord {
+    type Line<'a>: RawLine<'a>;
 }
 
 /// Reads one line of an entity's part into the object under way.
@@ -59,7 +43,9 @@ pub fn read_line(entity: Entity, line: &str, reader: &mut Reader<'_>) -> Result<
         let code = if is_json { "not_a_record" } else { "not_json" };
         return Err(BadRecord::Quarantine { code, id: None });
     }
-    with_line!(entity, Line => strict::from_str::<Line<'_>>(line)?.keep(reader))
+    with_record!(entity, R => {
+        strict::from_str::<<R as OpenAlexRecord>::Line<'_>>(line)?.keep(reader)
+    })
 }
 
 /// Parses one line and throws it away: what reading a dump costs at the least.
@@ -68,5 +54,7 @@ pub fn read_line(entity: Entity, line: &str, reader: &mut Reader<'_>) -> Result<
 ///
 /// Where the line is no JSON.
 pub fn parse_line(entity: Entity, line: &str) -> Result<(), serde_json::Error> {
-    with_line!(entity, Line => strict::from_str::<Line<'_>>(line).map(drop))
+    with_record!(entity, R => {
+        strict::from_str::<<R as OpenAlexRecord>::Line<'_>>(line).map(drop)
+    })
 }

@@ -11,9 +11,9 @@ use serde::Deserialize;
 
 use crate::frontend::native;
 use crate::frontend::native::Told;
-use crate::frontend::openalex::RawLine;
 use crate::frontend::openalex::parent::Parent;
 use crate::frontend::openalex::shared::*;
+use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::object::segment::SegmentBuilder;
 use crate::read::institution_types::provisional_id;
 use crate::read::lenient::{IdText, List, Number, Object, Pairs, Text, warn};
@@ -79,6 +79,10 @@ pub(crate) struct RawInternational<'a> {
 struct RawInstitutionIds<'a> {
     grid: IdText<'a>,
     wikipedia: IdText<'a>,
+}
+
+impl OpenAlexRecord for Institution {
+    type Line<'a> = RawInstitution<'a>;
 }
 
 impl<'a> RawLine<'a> for RawInstitution<'a> {
@@ -206,6 +210,10 @@ struct RawPublisherIds<'a> {
     wikidata: IdText<'a>,
 }
 
+impl OpenAlexRecord for Publisher {
+    type Line<'a> = RawPublisher<'a>;
+}
+
 impl<'a> RawLine<'a> for RawPublisher<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self;
@@ -281,6 +289,10 @@ struct RawFunderIds<'a> {
     crossref: IdText<'a>,
 }
 
+impl OpenAlexRecord for Funder {
+    type Line<'a> = RawFunder<'a>;
+}
+
 impl<'a> RawLine<'a> for RawFunder<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self;
@@ -326,6 +338,10 @@ pub(crate) struct RawInstitutionType<'a> {
     description: Text<'a>,
     updated_date: Text<'a>,
     created_date: Text<'a>,
+}
+
+impl OpenAlexRecord for InstitutionType {
+    type Line<'a> = RawInstitutionType<'a>;
 }
 
 impl<'a> RawLine<'a> for RawInstitutionType<'a> {

@@ -12,8 +12,8 @@ use serde::{
     de::{MapAccess, SeqAccess, Visitor},
 };
 
-use crate::frontend::openalex::RawLine;
 use crate::frontend::openalex::shared::*;
+use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{Bool, IdText, List, Number, Object, Text, warn};
 use crate::read::{identifier, times};
@@ -155,6 +155,10 @@ impl<'de> Deserialize<'de> for RawYearPrices {
 
 fn price_of(year: Number, price: Number) -> Option<YearPrice> {
     Some(YearPrice { year: year.year()?, price: price.integer() })
+}
+
+impl OpenAlexRecord for Source {
+    type Line<'a> = RawSource<'a>;
 }
 
 impl<'a> RawLine<'a> for RawSource<'a> {

@@ -5,9 +5,9 @@ use pinakes_format::record::value::{Id, ParentRef, Ref, Timestamp};
 use pinakes_format::record::{Domain, Field, Subfield, TaxonomyIds, Topic, TopicIds};
 use serde::Deserialize;
 
-use crate::frontend::openalex::RawLine;
 use crate::frontend::openalex::parent::Parent;
 use crate::frontend::openalex::shared::*;
+use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::link::NO_PARENT;
 use crate::object::Origin;
 use crate::object::segment::SegmentBuilder;
@@ -114,6 +114,10 @@ fn nodes<const E: u8>(
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
 pub(crate) struct TopicLine<'a>(Node<'a>);
 
+impl OpenAlexRecord for Topic {
+    type Line<'a> = TopicLine<'a>;
+}
+
 impl<'a> RawLine<'a> for TopicLine<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
@@ -142,6 +146,10 @@ impl<'a> RawLine<'a> for TopicLine<'a> {
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
 pub(crate) struct SubfieldLine<'a>(Node<'a>);
 
+impl OpenAlexRecord for Subfield {
+    type Line<'a> = SubfieldLine<'a>;
+}
+
 impl<'a> RawLine<'a> for SubfieldLine<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
@@ -169,6 +177,10 @@ impl<'a> RawLine<'a> for SubfieldLine<'a> {
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
 pub(crate) struct FieldLine<'a>(Node<'a>);
 
+impl OpenAlexRecord for Field {
+    type Line<'a> = FieldLine<'a>;
+}
+
 impl<'a> RawLine<'a> for FieldLine<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
@@ -194,6 +206,10 @@ impl<'a> RawLine<'a> for FieldLine<'a> {
 #[derive(Deserialize)]
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
 pub(crate) struct DomainLine<'a>(Node<'a>);
+
+impl OpenAlexRecord for Domain {
+    type Line<'a> = DomainLine<'a>;
+}
 
 impl<'a> RawLine<'a> for DomainLine<'a> {
     fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {

@@ -10,10 +10,10 @@ use pinakes_format::record::{
 use serde::Deserialize;
 
 use crate::frontend::derived::NodeId;
-use crate::frontend::openalex::RawLine;
 use crate::frontend::openalex::shared::{
     BadRecord, RawReference, Reader, node_of, reference_number,
 };
+use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::object::Origin;
 use crate::object::segment::SegmentBuilder;
 use crate::read::inverted_index::Abstract;
@@ -206,6 +206,10 @@ struct RawYearCitations {
 struct RawKeyword<'a> {
     display_name: Text<'a>,
     keyword: Text<'a>,
+}
+
+impl OpenAlexRecord for Output {
+    type Line<'a> = Work<'a>;
 }
 
 impl<'a> RawLine<'a> for Work<'a> {

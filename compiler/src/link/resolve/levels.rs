@@ -12,7 +12,7 @@ use pinakes_format::snapshot::split_blob;
 use crate::error::Result;
 use crate::link::merge::orphans::{Above, Orphans};
 use crate::link::merge::{Rows, Sums, has_mentioned_alone, passed_on};
-use crate::link::resolve::taxonomy::{LEVELS, parent_id};
+use crate::link::resolve::taxonomy::parent_id;
 use crate::link::{Linker, Segments, broken};
 
 /// The rows of every entity, and what merging them told.
@@ -49,7 +49,7 @@ impl Linker<'_> {
         let mut rows: Vec<Option<Rows>> = Entity::all().map(|_| None).collect();
         // Outputs first: their sums are the counts of taxonomy nodes without their own, each
         // level's before the next.
-        let bottom_up = LEVELS.into_iter().chain(Entity::all()).collect::<Vec<_>>();
+        let bottom_up = Entity::taxonomy().chain(Entity::all()).collect::<Vec<_>>();
         for entity in std::iter::once(Entity::Output).chain(bottom_up) {
             if rows[entity as usize].is_none() {
                 let mut seen = Seen {
@@ -81,7 +81,7 @@ impl Linker<'_> {
         let mut by_group = Sums::new();
         let mut parents = BTreeMap::new();
         let of_entity = &segments[entity as usize];
-        let is_level = LEVELS.contains(&entity);
+        let is_level = entity.facts().taxonomy_level.is_some();
         let mut redirects = self.redirects(entity)?;
         let mut own = Sums::new();
         if is_level {
@@ -116,21 +116,10 @@ impl Linker<'_> {
         if is_level && mentioned.is_some() {
             **mentioned = Some(parents.values().copied().collect());
         }
-        let above = || passed_on(&own, |id| parents.get(&id).copied());
-        match entity {
-            Entity::Output => {
-                sums.insert(Entity::Topic, by_group);
-            }
-            Entity::Topic => {
-                sums.insert(Entity::Subfield, above());
-            }
-            Entity::Subfield => {
-                sums.insert(Entity::Field, above());
-            }
-            Entity::Field => {
-                sums.insert(Entity::Domain, above());
-            }
-            _ => {}
+        if entity == Entity::Output {
+            sums.insert(Entity::Topic, by_group);
+        } else if let Some(above) = entity.taxonomy_parent() {
+            sums.insert(above, passed_on(&own, |id| parents.get(&id).copied()));
         }
         if is_level {
             sums.insert(entity, own);

@@ -122,8 +122,3 @@ fn code_text(strays: &Strays, code: u32) -> Result<String> {
     let mention = strays.get(first + code as usize).ok_or_else(broken)?;
     Ok(mention.name.unwrap_or_default().to_owned())
 }
-
-/// Whether an entity's records are made here and not copied.
-pub(crate) fn is_list(entity: Entity) -> bool {
-    entity == Entity::InstitutionType
-}

@@ -70,21 +70,6 @@ levels! {
     Domain above none below fields;
 }
 
-/// The level above, if there is one.
-fn above(entity: Entity) -> Option<Entity> {
-    match entity {
-        Entity::Topic => Some(Entity::Subfield),
-        Entity::Subfield => Some(Entity::Field),
-        Entity::Field => Some(Entity::Domain),
-        _ => None,
-    }
-}
-
-/// The level below, if there is one.
-fn below(entity: Entity) -> Option<Entity> {
-    LEVELS.into_iter().find(|level| above(*level) == Some(entity))
-}
-
 /// Evaluates `$body` with `$type` naming the level of an entity; `$other` for all other entities.
 macro_rules! with_level {
     ($entity:expr, $type:ident => $body:expr, $other:expr) => {
@@ -130,8 +115,10 @@ pub(crate) fn parent_id(entity: Entity, blob: &[u8], segment: &Segment<'_>) -> O
 pub(crate) fn relatives(entity: Entity, blob: &[u8]) -> Option<Vec<(Entity, u32)>> {
     let [siblings, children] = with_level!(entity, L => read::<L>(blob)?.relatives(), return None);
     let siblings = siblings.into_iter().map(|row| (entity, row));
-    let children =
-        below(entity).into_iter().flat_map(|below| children.iter().map(move |row| (below, *row)));
+    let children = entity
+        .taxonomy_child()
+        .into_iter()
+        .flat_map(|below| children.iter().map(move |row| (below, *row)));
     Some(siblings.chain(children).collect())
 }
 
@@ -149,10 +136,6 @@ struct LevelRows {
 /// The whole tree, by rows.
 #[derive(Default)]
 pub(crate) struct Tree(BTreeMap<Entity, LevelRows>);
-
-/// The levels, from the bottom up.
-pub(crate) const LEVELS: [Entity; 4] =
-    [Entity::Topic, Entity::Subfield, Entity::Field, Entity::Domain];
 
 impl Tree {
     /// Takes a level's rows: ids ascending with their rows, and each row's linked blob.
@@ -181,7 +164,7 @@ impl Tree {
     pub(crate) fn in_part(&self, kept: &Kept) -> Tree {
         let of_level = |(entity, level): (&Entity, &LevelRows)| {
             let of = |row: &u32| kept.row(*entity, *row);
-            let of_parent = |row: u32| kept.row(above(*entity)?, row);
+            let of_parent = |row: u32| kept.row(entity.taxonomy_parent()?, row);
             let below = level.below.iter().filter_map(|(parent, rows)| {
                 Some((of_parent(*parent)?, rows.iter().filter_map(of).collect()))
             });
@@ -208,7 +191,7 @@ impl Tree {
     }
 
     fn children(&self, entity: Entity, row: u32) -> &[u32] {
-        let below = below(entity).and_then(|level| self.0.get(&level));
+        let below = entity.taxonomy_child().and_then(|level| self.0.get(&level));
         below.and_then(|level| level.below.get(&row)).map_or(&[], Vec::as_slice)
     }
 

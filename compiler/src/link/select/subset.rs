@@ -34,7 +34,7 @@ use crate::link::atomic_bitset::{Marks, Numbered};
 use crate::link::external_sort::Spill;
 use crate::link::merge::Rows;
 use crate::link::resolve::source_types::TypeSums;
-use crate::link::resolve::taxonomy::{LEVELS, relatives};
+use crate::link::resolve::taxonomy::relatives;
 use crate::link::resolve::unresolved::{Stray, Strays};
 use crate::link::resolve::{Kept, Resolved};
 use crate::link::select::suppressed::Withheld;
@@ -424,7 +424,7 @@ impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
             });
         });
         outcome?;
-        if LEVELS.contains(&entity) {
+        if entity.facts().taxonomy_level.is_some() {
             let blob = self.plan.link(entity, row as usize)?.blob;
             for (entity, row) in relatives(entity, &blob).ok_or_else(broken)? {
                 visit(Some(entity), row)?;

@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::link::enrich::SideTables;
 use crate::link::merge::{Rows, Sums};
 use crate::link::resolve::Resolved;
-use crate::link::resolve::source_types::{TypeList, TypeSums, add_institution, is_list};
-use crate::link::resolve::taxonomy::{LEVELS, Tree};
+use crate::link::resolve::source_types::{TypeList, TypeSums, add_institution};
+use crate::link::resolve::taxonomy::Tree;
 use crate::link::{Segments, broken};
 use crate::object::Origin;
 use crate::object::file::Segment;
@@ -147,7 +147,7 @@ impl Plan<'_, '_> {
         }
         linked.dangling = dangling;
         linked.name = name;
-        if LEVELS.contains(&entity) {
+        if entity.facts().taxonomy_level.is_some() {
             linked.blob = self.complete(entity, row, &key, &linked.blob)?;
         }
         if let Some(blob) = self.side.complete(entity, &linked.blob, &self.resolved.strays)? {
@@ -184,7 +184,7 @@ impl Plan<'_, '_> {
     /// Reads the taxonomy's linked records, so that relatives can be filled in.
     pub(crate) fn read_tree(&mut self) -> Result<()> {
         let mut tree = Tree::default();
-        for entity in LEVELS {
+        for entity in Entity::taxonomy() {
             let rows = &self.rows[entity as usize];
             // Without a tree nothing is filled in yet, so these are the records as given.
             let blobs = (0..rows.order.len())
@@ -251,7 +251,7 @@ impl Plan<'_, '_> {
 
     /// Writes every archive of an entity.
     pub(crate) fn write(&mut self, entity: Entity, directory: &Path) -> Result<Vec<WrittenFile>> {
-        if is_list(entity) {
+        if entity.facts().is_generated {
             return self.write_types(entity, directory);
         }
         let published = self.rows[entity as usize].order.len();

@@ -281,15 +281,3 @@ pub(super) fn lines(entity: Entity) -> Vec<Line> {
     };
     parts.concat()
 }
-
-/// The members that hold names beside `name`; autocomplete and `name.search` look at all of them.
-pub(super) fn other_names(entity: Entity) -> &'static [&'static str] {
-    match entity {
-        Entity::Author | Entity::Domain | Entity::Field | Entity::Subfield => {
-            &["display_name_alternatives"]
-        }
-        Entity::Source | Entity::Publisher | Entity::Funder => &["alternate_titles"],
-        Entity::Institution => &["display_name_acronyms", "display_name_alternatives"],
-        Entity::Output | Entity::Topic | Entity::InstitutionType => &[],
-    }
-}

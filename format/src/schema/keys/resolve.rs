@@ -1,14 +1,13 @@
 //! From a line to its key: what follows from the member's declaration.
 
-use crate::entity::Entity;
+use crate::entity::{Entity, with_record};
 use crate::record::gather::{Part, Tree, find};
 use crate::record::schema::Schema;
 use crate::record::{Record, gather, schema_of};
-use crate::schema::keys::lines::{Line, Reading, lines, other_names};
+use crate::schema::keys::lines::{Line, Reading, lines};
 use crate::schema::keys::{
     Bound, End, Index, Key, Keys, Kind, Lists, Names, Order, Scheme, Terms, Values,
 };
-use crate::with_record;
 
 /// The keys of every entity.
 ///
@@ -115,7 +114,7 @@ impl Building {
 
     /// The names that are searched.
     fn names(&mut self, entity: Entity) {
-        let others = other_names(entity).iter().map(|path| (*path, Names::Alternative));
+        let others = entity.facts().other_names.iter().map(|path| (*path, Names::Alternative));
         for (path, names) in [("name", Names::Own)].into_iter().chain(others) {
             self.keys.names.push(path);
             let Some(end) = find(&self.schema, path) else {

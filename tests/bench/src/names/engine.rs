@@ -38,7 +38,7 @@ impl Engine {
 
     /// Candidates of each entity by itself.
     pub fn each(&self, query: &str) -> Result<Vec<Candidates>> {
-        ENTITIES.map(|entity| self.of(&[entity], query)).into_iter().collect()
+        ENTITIES.iter().map(|entity| self.of(&[*entity], query)).collect()
     }
 
     fn of(&self, entities: &[Entity], query: &str) -> Result<Candidates> {
