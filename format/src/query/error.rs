@@ -3,7 +3,7 @@
 use rapidfuzz::distance::osa;
 
 use crate::entity::IdFormat;
-use crate::json::legacy::OLDER;
+use crate::record::legacy::OLDER;
 use crate::schema::keys::{Bound, Key, Keys, Kind};
 
 use crate::query::Grouping;

@@ -26,7 +26,7 @@ mod words;
 use std::{fmt, num::NonZeroU32, time::Instant};
 
 use crate::entity::Entity;
-use crate::json::legacy::Older;
+use crate::record::legacy::Older;
 use crate::schema::keys::{Key, Keys, keys_of, keys_of_older};
 use crate::storage::error::ReadError;
 

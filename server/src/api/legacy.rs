@@ -1,16 +1,16 @@
 //! The older variant of topics and domains, under `/legacy`: bare arrays, totals in headers.
 //!
 //! It asks the same [`Query`] as any list. What is called otherwise there is in
-//! [`pinakes_format::json::legacy`]; how its parameters are read is [`DIALECT`].
+//! [`pinakes_format::record::legacy`]; how its parameters are read is [`DIALECT`].
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use pinakes_format::entity::{Entity, IdFormat};
-use pinakes_format::json::legacy;
-use pinakes_format::json::legacy::Older;
 use pinakes_format::query::{Deadline, Groups, Query, Refusal};
+use pinakes_format::record::legacy;
+use pinakes_format::record::legacy::Older;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::text::json;
 
@@ -157,7 +157,7 @@ fn parse_sort(query: &mut Query, text: &str) -> Result<(), Vec<Refusal>> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use pinakes_format::json::legacy::OLDER;
+    use pinakes_format::record::legacy::OLDER;
 
     use super::*;
 

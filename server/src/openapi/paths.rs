@@ -2,8 +2,8 @@
 
 use http::StatusCode;
 use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
-use pinakes_format::json::legacy::{OLDER, Older};
 use pinakes_format::json::render::Shape;
+use pinakes_format::record::legacy::{OLDER, Older};
 use pinakes_format::schema::keys::{keys_of, keys_of_older};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;

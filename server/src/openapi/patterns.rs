@@ -139,8 +139,8 @@ fn compared(kind: Kind) -> Option<String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use fancy_regex::Regex;
-    use pinakes_format::json::legacy::OLDER;
     use pinakes_format::query::Query;
+    use pinakes_format::record::legacy::OLDER;
 
     use super::*;
 

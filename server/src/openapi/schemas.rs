@@ -1,8 +1,8 @@
 //! The schemas of records, worked out from their declarations: a member added there appears here.
 
 use pinakes_format::entity::{Entity, ID_MAX, IdFormat};
-use pinakes_format::json::legacy::Older;
 use pinakes_format::json::render::Shape;
+use pinakes_format::record::legacy::Older;
 use pinakes_format::record::schema::{Member, Object, Schema, Shown};
 use pinakes_format::record::schema_of;
 use pinakes_format::record::value::Table;

@@ -3,7 +3,7 @@
 //! `make bless` records it anew.
 
 use pinakes_format::entity::CATALOG;
-use pinakes_format::json::legacy::OLDER;
+use pinakes_format::record::legacy::OLDER;
 use pinakes_format::schema::keys::{keys_of, keys_of_older};
 use serde_json::Value;
 

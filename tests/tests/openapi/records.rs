@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pinakes_format::entity::CATALOG;
-use pinakes_format::json::legacy::OLDER;
+use pinakes_format::record::legacy::OLDER;
 use serde_json::Value;
 
 use crate::document::{document, resolved};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use pinakes_format::entity::Entity;
 use pinakes_format::record;
 use pinakes_format::record::value::{Code, Id, TABLE_FIRST, Table, UtcTimestamp};
 use pinakes_format::record::{Institution, InstitutionType};

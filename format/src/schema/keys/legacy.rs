@@ -1,6 +1,6 @@
 //! The keys of the older variant: those of the same list, by the names its lines give their members.
 
-use crate::json::legacy::{OLDER, Older};
+use crate::record::legacy::{OLDER, Older};
 use crate::schema::keys::{Index, Key, Keys, Kind, Terms, keys_of};
 
 /// The keys of each entity of the older variant, in its order.
@@ -41,8 +41,8 @@ fn names_of_parents(older: &Older, now: &Keys, key: &Key) -> Option<Key> {
 #[cfg(test)]
 mod tests {
     use crate::entity::Entity;
-    use crate::json::legacy::OLDER;
     use crate::query::{Operand, Query};
+    use crate::record::legacy::OLDER;
     use crate::schema::keys::keys_of_older;
 
     #[test]

@@ -11,8 +11,8 @@ mod resolve;
 use std::sync::LazyLock;
 
 use crate::entity::Entity;
-use crate::json::legacy::{OLDER, Older};
 use crate::record::gather::{Part, Tree};
+use crate::record::legacy::{OLDER, Older};
 
 /// What the values of a key are, and so how one in a filter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

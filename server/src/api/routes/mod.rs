@@ -6,7 +6,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use http::{HeaderMap, Method, StatusCode, request::Parts};
 use pinakes_format::entity::{CATALOG, Facts};
-use pinakes_format::json::legacy::{OLDER, Older};
+use pinakes_format::record::legacy::{OLDER, Older};
 use pinakes_format::storage::error::ReadError;
 
 use crate::admission::gate::{Admission, Charge};

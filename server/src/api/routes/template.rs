@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use pinakes_format::entity::{CATALOG, Entity};
-use pinakes_format::json::legacy::OLDER;
+use pinakes_format::record::legacy::OLDER;
 
 use crate::api::routes::Route;
 use crate::graphql::Place;
