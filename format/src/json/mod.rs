@@ -1,5 +1,4 @@
 //! `json`.
 
-pub mod legacy;
 pub mod render;
 pub mod select;

@@ -3,7 +3,7 @@
 use rapidfuzz::distance::osa;
 
 use crate::entity::IdFormat;
-use crate::record::legacy::OLDER;
+use crate::record::legacy::LEGACY;
 use crate::schema::keys::{Bound, Key, Keys, Kind};
 
 use crate::query::Grouping;
@@ -135,7 +135,7 @@ fn instead<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Stri
     let renamed = ELSEWHERE.iter().find(|(there, _)| *there == name);
     let renamed = renamed.map_or(name, |(_, here)| *here);
     // What has one name here may have another in the older variant, and the other way round.
-    let members = OLDER.iter().flat_map(|older| older.members);
+    let members = LEGACY.iter().flat_map(|older| older.members);
     let pairs = members.filter(|(older, now)| *older == renamed || *now == renamed);
     let renamed_to = std::iter::once(renamed)
         .chain(pairs.flat_map(|(older, now)| [*older, *now]))
@@ -206,7 +206,7 @@ fn one(key: &Key) -> String {
             Some(letter) => return format!("an identifier such as `HX_{}1`", char::from(letter)),
             None => "an identifier, here a number such as `3`",
         },
-        Kind::OlderId(entity) => {
+        Kind::LegacyId(entity) => {
             let mut id = Vec::new();
             IdFormat::LEGACY.write(entity, 1, &mut id);
             let id = String::from_utf8_lossy(&id);

@@ -26,8 +26,8 @@ mod words;
 use std::{fmt, num::NonZeroU32, time::Instant};
 
 use crate::entity::Entity;
-use crate::record::legacy::Older;
-use crate::schema::keys::{Key, Keys, keys_of, keys_of_older};
+use crate::record::legacy::LegacyEntity;
+use crate::schema::keys::{Key, Keys, keys_of, keys_of_legacy};
 use crate::storage::error::ReadError;
 
 pub(crate) use crate::query::doc_set::Set;
@@ -104,8 +104,8 @@ impl Query {
     }
 
     /// The list of the older variant as it is, from its first page.
-    pub fn older(older: &Older) -> Query {
-        Query { keys: keys_of_older(older), ..Query::new(older.entity) }
+    pub fn legacy(older: &LegacyEntity) -> Query {
+        Query { keys: keys_of_legacy(older), ..Query::new(older.entity) }
     }
 
     /// The first row of the page, among all that match.

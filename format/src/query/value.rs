@@ -54,7 +54,7 @@ pub(super) fn equality(key: &Key, value: &Value<'_>) -> Read {
     let wrong = || expected(key, stance);
     match key.kind {
         Kind::Id(entity) => record(entity, text).ok_or_else(wrong),
-        Kind::OlderId(entity) => older_record(entity, text).ok_or_else(wrong),
+        Kind::LegacyId(entity) => legacy_record(entity, text).ok_or_else(wrong),
         Kind::AnyId => any_record(text).ok_or_else(wrong),
         Kind::Identifier(scheme) => Ok(Operand::Term(text_term(&scheme.normal(text)))),
         Kind::Code => Ok(Operand::Term(text_term(&text.to_ascii_lowercase()))),
@@ -142,7 +142,7 @@ fn is_digits(text: &str) -> bool {
 }
 
 /// An identifier of a record as the older variant spells it, in either case, or its number.
-fn older_record(entity: Entity, text: &str) -> Option<Operand> {
+fn legacy_record(entity: Entity, text: &str) -> Option<Operand> {
     let found = |id: Option<u64>| id.map_or(Operand::Nothing, |id| Operand::Record(entity, id));
     if is_digits(text) {
         return Some(found(parse_digits(text)));

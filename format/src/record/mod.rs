@@ -4,6 +4,7 @@ mod author;
 pub mod build;
 mod declare;
 pub mod gather;
+pub mod legacy;
 mod organisation;
 mod output;
 pub mod schema;

@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use pinakes_format::entity::{Entity, IdFormat};
 use pinakes_format::query::{Deadline, Groups, Query, Refusal};
 use pinakes_format::record::legacy;
-use pinakes_format::record::legacy::Older;
+use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::text::json;
 
@@ -64,8 +64,13 @@ const UNLINKED: &AsciiSet = &CONTROLS
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn list(older: &Older, request: &Request<'_>, served: &Served, timeout: Duration) -> Answer {
-    let read = list_query::read(Query::older(older), &DIALECT, pairs(request.query));
+pub fn list(
+    older: &LegacyEntity,
+    request: &Request<'_>,
+    served: &Served,
+    timeout: Duration,
+) -> Answer {
+    let read = list_query::read(Query::legacy(older), &DIALECT, pairs(request.query));
     let query = match unheld(read, request, served) {
         Ok(query) => query,
         Err(reply) => return Ok(reply),
@@ -157,12 +162,12 @@ fn parse_sort(query: &mut Query, text: &str) -> Result<(), Vec<Refusal>> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use pinakes_format::record::legacy::OLDER;
+    use pinakes_format::record::legacy::LEGACY;
 
     use super::*;
 
     fn parsed(raw: &str) -> Option<Query> {
-        list_query::read(Query::older(&OLDER[0]), &DIALECT, pairs(raw)).ok()
+        list_query::read(Query::legacy(&LEGACY[0]), &DIALECT, pairs(raw)).ok()
     }
 
     #[test]

@@ -40,7 +40,7 @@ use serde_json_bytes::Value;
 
 use crate::http::reply::Reply;
 use crate::http::static_body::Fixed;
-use crate::openapi::paths::{OLDER_TAG, Paths};
+use crate::openapi::paths::{LEGACY_TAG, Paths};
 
 /// The version of the interface.
 const INTERFACE_VERSION: &str = "1.0";
@@ -94,7 +94,7 @@ pub fn document(snapshot: &Snapshot) -> Result<Value, ReadError> {
     }
     let of_lists = CATALOG.iter().map(|facts| facts.plural);
     let tags: Vec<Value> = of_lists
-        .chain(["autocomplete", OLDER_TAG, "GraphQL", "service"])
+        .chain(["autocomplete", LEGACY_TAG, "GraphQL", "service"])
         .map(|name| json!({ "name": name }))
         .collect();
     Ok(json!({

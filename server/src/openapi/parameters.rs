@@ -43,7 +43,7 @@ pub const CURRENT: Described = Described {
 };
 
 /// Those of the older variant.
-pub const OLDER: Described = Described {
+pub const LEGACY: Described = Described {
     dialect: &legacy::DIALECT,
     per_page: || {
         json!({

@@ -3,8 +3,8 @@
 use http::StatusCode;
 use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::render::Shape;
-use pinakes_format::record::legacy::{OLDER, Older};
-use pinakes_format::schema::keys::{keys_of, keys_of_older};
+use pinakes_format::record::legacy::{LEGACY, LegacyEntity};
+use pinakes_format::schema::keys::{keys_of, keys_of_legacy};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use serde_json_bytes::{ByteString, Map, Value};
@@ -64,7 +64,7 @@ impl Paths<'_> {
             }
         }
         paths.autocomplete()?;
-        for older in &OLDER {
+        for older in &LEGACY {
             paths.older(older)?;
         }
         paths.paths.insert("/graphql", graphql::graphql(&mut paths.schemas));
@@ -170,12 +170,12 @@ impl Paths<'_> {
         Ok(())
     }
 
-    fn older(&mut self, older: &'static Older) -> Result<(), ReadError> {
+    fn older(&mut self, older: &'static LegacyEntity) -> Result<(), ReadError> {
         let facts = older.entity.facts();
-        let keys = keys_of_older(older);
+        let keys = keys_of_legacy(older);
         let sample = Sample::of(self.snapshot, older.entity, keys)?;
         let record = self.schemas.older(older, Shape::List);
-        let group = self.schemas.name("OlderGroup", |_| service::older_group());
+        let group = self.schemas.name("OlderGroup", |_| service::legacy_group());
         let rows = json!({ "type": "array", "items": record });
         let groups = json!({ "type": "array", "items": group });
         let first = json!({
@@ -187,10 +187,10 @@ impl Paths<'_> {
             format!("/{}", older.route),
             Reading {
                 name: format!("list_older_{}", facts.plural),
-                tag: OLDER_TAG,
+                tag: LEGACY_TAG,
                 summary: format!("A page of the list of {}, as a bare array", facts.plural),
                 doc: "With `group_by` there are groups in place of records, all on one page.",
-                parameters: parameters::OLDER.parameters(keys, &sample),
+                parameters: parameters::LEGACY.parameters(keys, &sample),
                 content: json!({ JSON: { "schema": { "anyOf": [rows, groups] } } }),
                 headers: [&KEPT[..], &["X-Total-Count", "Link"]].concat(),
                 others: vec![StatusCode::NOT_MODIFIED, StatusCode::TOO_MANY_REQUESTS],
@@ -204,7 +204,7 @@ impl Paths<'_> {
             format!("/{}/{{older_id}}", older.route),
             Reading {
                 name: format!("get_older_{}", facts.singular),
-                tag: OLDER_TAG,
+                tag: LEGACY_TAG,
                 summary: format!("The {} with an identifier", facts.singular),
                 doc: "",
                 parameters: vec![in_path("older_id", &doc, older_id(older.entity), example)],
@@ -219,7 +219,7 @@ impl Paths<'_> {
 }
 
 /// The chapter of the older variant.
-pub const OLDER_TAG: &str = "older variant";
+pub const LEGACY_TAG: &str = "older variant";
 
 /// What may become of a request for a single record.
 const SINGLE: [StatusCode; 4] = [

@@ -91,8 +91,8 @@ fn value(key: &Key) -> String {
     match key.kind {
         Kind::Id(entity) if entity.facts().letter.is_none() => either("[0-9]+"),
         Kind::Id(_) | Kind::AnyId => identifier("[Hh][Xx]_"),
-        Kind::OlderId(entity) if entity.facts().letter.is_none() => either("(?:[Oo][Aa]:)?[0-9]+"),
-        Kind::OlderId(_) => {
+        Kind::LegacyId(entity) if entity.facts().letter.is_none() => either("(?:[Oo][Aa]:)?[0-9]+"),
+        Kind::LegacyId(_) => {
             format!(r#"(?:{}|"[0-9]+"|[0-9]+)"#, identifier("[Oo][Aa]:"))
         }
         Kind::Boolean => either("(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])"),
@@ -140,14 +140,14 @@ fn compared(kind: Kind) -> Option<String> {
 mod tests {
     use fancy_regex::Regex;
     use pinakes_format::query::Query;
-    use pinakes_format::record::legacy::OLDER;
+    use pinakes_format::record::legacy::LEGACY;
 
     use super::*;
 
     /// The lists there are: as they are asked, and their keys.
     fn lists() -> Vec<Query> {
         let current = Entity::all().map(Query::new);
-        current.chain(OLDER.iter().map(Query::older)).collect()
+        current.chain(LEGACY.iter().map(Query::legacy)).collect()
     }
 
     /// Values that some kind of key takes or does not.

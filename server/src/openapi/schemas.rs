@@ -2,7 +2,7 @@
 
 use pinakes_format::entity::{Entity, ID_MAX, IdFormat};
 use pinakes_format::json::render::Shape;
-use pinakes_format::record::legacy::Older;
+use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::record::schema::{Member, Object, Schema, Shown};
 use pinakes_format::record::schema_of;
 use pinakes_format::record::value::Table;
@@ -17,7 +17,7 @@ const MOMENT: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.
 /// What stands after a schema's name where lists show less than single records.
 const LISTED: &str = "InList";
 /// What stands before the name of a schema of the older variant.
-const OLDER: &str = "Older";
+const LEGACY: &str = "Older";
 
 /// The schemas so far, by their names.
 #[derive(Default)]
@@ -147,9 +147,9 @@ impl Schemas {
     }
 
     /// A record of the older variant in one shape.
-    pub fn older(&mut self, older: &Older, shape: Shape) -> Value {
+    pub fn older(&mut self, older: &LegacyEntity, shape: Shape) -> Value {
         let listed = if shape == Shape::List { LISTED } else { "" };
-        let name = format!("{OLDER}{}{listed}", word(older.entity));
+        let name = format!("{LEGACY}{}{listed}", word(older.entity));
         let doc = format!("A {} of the older variant.", older.entity.facts().singular);
         self.name(&name, |schemas| {
             let mut members = Map::new();
@@ -157,7 +157,7 @@ impl Schemas {
                 let is_shown = shape == Shape::Single || !older.singles.contains(name);
                 if let Some(member) = member_at(&schema_of(older.entity), path).filter(|_| is_shown)
                 {
-                    let value = schemas.older_value(&member.schema, shape);
+                    let value = schemas.legacy_value(&member.schema, shape);
                     members.insert(*name, described(member.doc, value));
                 }
             }
@@ -165,19 +165,21 @@ impl Schemas {
         })
     }
 
-    fn older_value(&mut self, schema: &Schema, shape: Shape) -> Value {
+    fn legacy_value(&mut self, schema: &Schema, shape: Shape) -> Value {
         let names = || json!({ "type": "array", "items": { "type": "string" } });
         match (schema, shape) {
-            (Schema::Nullable(inner), _) => or_null(self.older_value(inner, shape)),
+            (Schema::Nullable(inner), _) => or_null(self.legacy_value(inner, shape)),
             (Schema::Id(entity), _) => older_id(*entity),
             (Schema::ParentReference(_), Shape::List) => names(),
             (Schema::List(inner), _) => match (&**inner, shape) {
                 (Schema::Reference(_), Shape::List) => names(),
-                (inner, _) => json!({ "type": "array", "items": (self.older_value(inner, shape)) }),
+                (inner, _) => {
+                    json!({ "type": "array", "items": (self.legacy_value(inner, shape)) })
+                }
             },
             (Schema::Reference(entity) | Schema::ParentReference(entity), Shape::Single) => {
                 let doc = format!("The {} referred to.", entity.facts().singular);
-                self.name(&format!("{OLDER}{}Reference", word(*entity)), |_| {
+                self.name(&format!("{LEGACY}{}Reference", word(*entity)), |_| {
                     let mut members = Map::new();
                     members.insert("id", or_null(older_id(*entity)));
                     members.insert("name", json!({ "type": ["string", "null"] }));

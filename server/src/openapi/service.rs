@@ -53,7 +53,7 @@ pub fn candidates(schemas: &mut Schemas) -> Value {
 }
 
 /// A group of records of the older variant.
-pub fn older_group() -> Value {
+pub fn legacy_group() -> Value {
     object_of(
         "The records that refer to another.",
         [

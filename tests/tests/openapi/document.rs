@@ -3,8 +3,8 @@
 //! `make bless` records it anew.
 
 use pinakes_format::entity::CATALOG;
-use pinakes_format::record::legacy::OLDER;
-use pinakes_format::schema::keys::{keys_of, keys_of_older};
+use pinakes_format::record::legacy::LEGACY;
+use pinakes_format::schema::keys::{keys_of, keys_of_legacy};
 use serde_json::Value;
 
 use pinakes_tests::client::Connection;
@@ -111,7 +111,7 @@ fn every_list_names_its_keys_with_their_types() {
     };
     let lists = CATALOG.iter().map(|facts| (keys_of(facts.entity), true));
     for (keys, is_sorted_by_key) in
-        lists.chain(OLDER.iter().map(|older| (keys_of_older(older), false)))
+        lists.chain(LEGACY.iter().map(|older| (keys_of_legacy(older), false)))
     {
         let path = format!("/{}", keys.route);
         let (filter, sort) = (doc(&path, "filter"), doc(&path, "sort"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pinakes_format::entity::CATALOG;
-use pinakes_format::record::legacy::OLDER;
+use pinakes_format::record::legacy::LEGACY;
 use serde_json::Value;
 
 use crate::document::{document, resolved};
@@ -86,7 +86,7 @@ fn every_record_of_the_sample_has_the_members_that_are_told_of() {
     let document = document(&mut connection);
     let current =
         CATALOG.iter().map(|facts| (facts.route, facts.has_single.then_some("{id}"), "/results"));
-    let older = OLDER.iter().map(|older| (older.route, Some("{older_id}"), ""));
+    let older = LEGACY.iter().map(|older| (older.route, Some("{older_id}"), ""));
     let mut records = 0;
     for (route, single, rows) in current.chain(older) {
         let list = format!("/{route}");

@@ -1,14 +1,14 @@
 //! The keys of the older variant: those of the same list, by the names its lines give their members.
 
-use crate::record::legacy::{OLDER, Older};
+use crate::record::legacy::{LEGACY, LegacyEntity};
 use crate::schema::keys::{Index, Key, Keys, Kind, Terms, keys_of};
 
 /// The keys of each entity of the older variant, in its order.
 pub(super) fn all() -> Vec<Keys> {
-    OLDER.iter().map(of_older).collect()
+    LEGACY.iter().map(of_legacy).collect()
 }
 
-fn of_older(older: &'static Older) -> Keys {
+fn of_legacy(older: &'static LegacyEntity) -> Keys {
     let now = keys_of(older.entity);
     let mut keys = Keys { route: older.route, keys: Vec::new(), ..now.clone() };
     for key in &now.keys {
@@ -19,17 +19,17 @@ fn of_older(older: &'static Older) -> Keys {
 }
 
 /// The key by its older name, its identifiers spelled as they were.
-fn renamed(older: &Older, key: &Key) -> Key {
+fn renamed(older: &LegacyEntity, key: &Key) -> Key {
     let name = older.members.iter().find(|(_, path)| *path == key.name).map(|(name, _)| *name);
     let kind = match key.kind {
-        Kind::Id(entity) => Kind::OlderId(entity),
+        Kind::Id(entity) => Kind::LegacyId(entity),
         kind => kind,
     };
     Key { name: name.unwrap_or(key.name), kind, ..key.clone() }
 }
 
 /// Beside a key of the ids of other records, one of their names, called as the member itself.
-fn names_of_parents(older: &Older, now: &Keys, key: &Key) -> Option<Key> {
+fn names_of_parents(older: &LegacyEntity, now: &Keys, key: &Key) -> Option<Key> {
     let member = key.name.strip_suffix(".id")?;
     let (name, _) = older.members.iter().find(|(_, path)| *path == member)?;
     let Some(Index::Lists(rows)) = key.filter else { return None };
@@ -42,13 +42,13 @@ fn names_of_parents(older: &Older, now: &Keys, key: &Key) -> Option<Key> {
 mod tests {
     use crate::entity::Entity;
     use crate::query::{Operand, Query};
-    use crate::record::legacy::OLDER;
-    use crate::schema::keys::keys_of_older;
+    use crate::record::legacy::LEGACY;
+    use crate::schema::keys::keys_of_legacy;
 
     #[test]
     fn the_keys_have_their_older_names_alone() {
         let names = |at: usize| {
-            let keys = keys_of_older(&OLDER[at]);
+            let keys = keys_of_legacy(&LEGACY[at]);
             keys.filters().collect::<Vec<_>>().join(" ")
         };
         let common = "id name name.search updated_date created_date from_updated_date \
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn identifiers_are_read_with_their_older_prefix_or_as_numbers() {
         let check = |filter: &str, expected: Option<Operand>| {
-            let mut query = Query::older(&OLDER[0]);
+            let mut query = Query::legacy(&LEGACY[0]);
             let read = query.filter(filter).ok().map(|()| query.filter[0].operands[0].clone());
             assert_eq!(read, expected, "{filter}");
         };

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use crate::entity::Entity;
 use crate::record::gather::{Part, Tree};
-use crate::record::legacy::{OLDER, Older};
+use crate::record::legacy::{LEGACY, LegacyEntity};
 
 /// What the values of a key are, and so how one in a filter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Kind {
     /// The identifier of a record of an entity.
     Id(Entity),
     /// The same as the older variant spells it, or its number.
-    OlderId(Entity),
+    LegacyId(Entity),
     /// The identifier of a record of any entity.
     AnyId,
     /// An identifier of another system.
@@ -58,7 +58,7 @@ impl Kind {
     /// The kind's name in errors and documentation.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Id(_) | Kind::OlderId(_) | Kind::AnyId | Kind::Identifier(_) => "id",
+            Kind::Id(_) | Kind::LegacyId(_) | Kind::AnyId | Kind::Identifier(_) => "id",
             Kind::Code => "code",
             Kind::Text => "text",
             Kind::Words => "words",
@@ -312,16 +312,16 @@ impl Keys {
 
 static KEYS: LazyLock<Vec<Keys>> = LazyLock::new(resolve::all);
 
-static OLDER_KEYS: LazyLock<Vec<Keys>> = LazyLock::new(legacy::all);
+static LEGACY_KEYS: LazyLock<Vec<Keys>> = LazyLock::new(legacy::all);
 
 /// The keys of a list of the older variant. Its lists and orders are those of the entity.
 ///
 /// # Panics
 ///
-/// Never for a member of [`OLDER`], which all there are are.
-pub fn keys_of_older(older: &Older) -> &'static Keys {
-    let at = OLDER.iter().position(|known| known.entity == older.entity);
-    &OLDER_KEYS[at.expect("no other is ever made")]
+/// Never for a member of [`LEGACY`], which all there are are.
+pub fn keys_of_legacy(older: &LegacyEntity) -> &'static Keys {
+    let at = LEGACY.iter().position(|known| known.entity == older.entity);
+    &LEGACY_KEYS[at.expect("no other is ever made")]
 }
 
 /// The keys of an entity's list.

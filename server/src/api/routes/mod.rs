@@ -6,7 +6,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use http::{HeaderMap, Method, StatusCode, request::Parts};
 use pinakes_format::entity::{CATALOG, Facts};
-use pinakes_format::record::legacy::{OLDER, Older};
+use pinakes_format::record::legacy::{LEGACY, LegacyEntity};
 use pinakes_format::storage::error::ReadError;
 
 use crate::admission::gate::{Admission, Charge};
@@ -98,9 +98,9 @@ pub enum Route {
     /// A record by its identifier, as it was sent.
     Record(&'static Facts, Segment),
     /// A list of the older variant.
-    OlderList(&'static Older),
+    LegacyList(&'static LegacyEntity),
     /// A record of the older variant, by its identifier as it was sent.
-    OlderRecord(&'static Older, Segment),
+    LegacyRecord(&'static LegacyEntity, Segment),
 }
 
 impl Route {
@@ -112,8 +112,8 @@ impl Route {
             Route::Graphql(Place::Questions) => Charge::Minute,
             Route::Graphql(Place::Schema | Place::Page(_)) => Charge::Free,
             Route::Autocomplete(_) => Charge::Daily(Daily::Search),
-            Route::List(_) | Route::OlderList(_) => Charge::Daily(Daily::List),
-            Route::Record(..) | Route::OlderRecord(..) => Charge::Minute,
+            Route::List(_) | Route::LegacyList(_) => Charge::Daily(Daily::List),
+            Route::Record(..) | Route::LegacyRecord(..) => Charge::Minute,
         }
     }
 
@@ -143,7 +143,7 @@ pub fn find(path: &str) -> Option<Route> {
         CATALOG.iter().find(|facts| facts.route.split('/').eq(names.iter().copied()))
     };
     let older_list = |names: &[&str]| {
-        OLDER.iter().find(|older| older.route.split('/').eq(names.iter().copied()))
+        LEGACY.iter().find(|older| older.route.split('/').eq(names.iter().copied()))
     };
     match names {
         [] => Some(Route::Index),
@@ -164,11 +164,11 @@ pub fn find(path: &str) -> Option<Route> {
                 return Some(Route::List(facts));
             }
             if let Some(older) = older_list(names) {
-                return Some(Route::OlderList(older));
+                return Some(Route::LegacyList(older));
             }
             let (_, list) = names.split_last()?;
             if let Some(older) = older_list(list) {
-                return Some(Route::OlderRecord(older, last()));
+                return Some(Route::LegacyRecord(older, last()));
             }
             let facts = of_list(list).filter(|facts| facts.has_single)?;
             Some(Route::Record(facts, last()))
@@ -198,7 +198,7 @@ pub fn resolve(request: &Request<'_>) -> Result<Route, Reply> {
 /// The reply to a request that a limit refused. Lists of the older variant say so in few words.
 pub fn refused(route: Option<Route>, verdict: Verdict) -> Reply {
     match (verdict.refusal, route) {
-        (Some(Refusal::Minute), Some(Route::OlderList(_))) => Reply::TooManyBriefly(verdict),
+        (Some(Refusal::Minute), Some(Route::LegacyList(_))) => Reply::TooManyBriefly(verdict),
         _ => Reply::TooMany(verdict),
     }
 }
@@ -246,13 +246,13 @@ pub fn run(
         }
         Route::Docs(_) => nowhere(request),
         Route::Graphql(place) => return graphql_at(place, request, served, bounds, may_wait),
-        Route::List(_) | Route::OlderList(_) if !may_wait => return Ok(None),
+        Route::List(_) | Route::LegacyList(_) if !may_wait => return Ok(None),
         Route::List(facts) => handlers::list(facts, request, served, bounds.list_timeout)?,
         Route::Record(facts, id) => {
             handlers::record(&handlers::CURRENT, facts, text(id), request, served)?
         }
-        Route::OlderList(older) => legacy::list(older, request, served, bounds.list_timeout)?,
-        Route::OlderRecord(older, id) => {
+        Route::LegacyList(older) => legacy::list(older, request, served, bounds.list_timeout)?,
+        Route::LegacyRecord(older, id) => {
             let facts = older.entity.facts();
             handlers::record(&legacy::VARIANT, facts, text(id), request, served)?
         }
@@ -301,8 +301,8 @@ mod tests {
                 None => "nowhere".to_owned(),
                 Some(Route::List(facts)) => format!("list {}", facts.plural),
                 Some(Route::Record(facts, id)) => format!("{} {}", facts.singular, id.of(path)),
-                Some(Route::OlderList(older)) => format!("older list {}", older.entity),
-                Some(Route::OlderRecord(older, id)) => {
+                Some(Route::LegacyList(older)) => format!("older list {}", older.entity),
+                Some(Route::LegacyRecord(older, id)) => {
                     format!("older {} {}", older.entity, id.of(path))
                 }
                 Some(Route::Docs(Some(part))) => format!("Docs {}", part.of(path)),

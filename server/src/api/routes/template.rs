@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use pinakes_format::entity::{CATALOG, Entity};
-use pinakes_format::record::legacy::OLDER;
+use pinakes_format::record::legacy::LEGACY;
 
 use crate::api::routes::Route;
 use crate::graphql::Place;
@@ -42,7 +42,7 @@ static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
         set(0, facts.entity, format!("/{}", facts.route));
         set(1, facts.entity, format!("/{}/{{id}}", facts.route));
     }
-    for older in &OLDER {
+    for older in &LEGACY {
         set(2, older.entity, format!("/{}", older.route));
         set(3, older.entity, format!("/{}/{{id}}", older.route));
     }
@@ -72,8 +72,8 @@ impl Template {
             Route::Graphql(Place::Page(Some(_))) => 13,
             Route::List(facts) => return Template::of_entity(0, facts.entity),
             Route::Record(facts, _) => return Template::of_entity(1, facts.entity),
-            Route::OlderList(older) => return Template::of_entity(2, older.entity),
-            Route::OlderRecord(older, _) => return Template::of_entity(3, older.entity),
+            Route::LegacyList(older) => return Template::of_entity(2, older.entity),
+            Route::LegacyRecord(older, _) => return Template::of_entity(3, older.entity),
         })
     }
 

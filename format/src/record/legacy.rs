@@ -1,8 +1,8 @@
 //! The older variant of topics and domains: the same records under older names.
 //!
-//! [`OLDER`] is all there is to know of it: the lines of an entity say which members it shows, in
+//! [`LEGACY`] is all there is to know of it: the lines of an entity say which members it shows, in
 //! which order, and what each is here. Keys of filters and groups are derived from the same lines
-//! by [`keys_of_older`](crate::schema::keys::keys_of_older).
+//! by [`keys_of_legacy`](crate::schema::keys::keys_of_legacy).
 
 use rkyv::{
     option::ArchivedOption, primitive::ArchivedU64, string::ArchivedString, vec::ArchivedVec,
@@ -18,7 +18,7 @@ use crate::text::json;
 
 /// An entity the older variant serves.
 #[derive(Debug)]
-pub struct Older {
+pub struct LegacyEntity {
     /// The entity.
     pub entity: Entity,
     /// The path of its list.
@@ -35,7 +35,7 @@ macro_rules! older {
     ($record:ident at $route:literal: $(
         $(@$shown:ident)? $name:literal = $member:ident $(. $below:ident)*,
     )*) => {
-        Older {
+        LegacyEntity {
             entity: Entity::$record,
             route: $route,
             members: &[$((
@@ -49,7 +49,7 @@ macro_rules! older {
                 $(
                     if true $(&& page.shape() == older!(@$shown))? {
                         page.key(concat!("\"", $name, "\":"));
-                        record.$member$(.$below)*.render_older(page)?;
+                        record.$member$(.$below)*.render_legacy(page)?;
                     }
                 )*
                 page.close_object();
@@ -66,7 +66,7 @@ macro_rules! older {
 }
 
 /// The older variant.
-pub static OLDER: [Older; 2] = [
+pub static LEGACY: [LegacyEntity; 2] = [
     older! {
         Topic at "legacy/topics":
         "id" = id,
@@ -110,7 +110,7 @@ pub fn render<'s>(
     row: u32,
     page: &mut Page<'s>,
 ) -> Result<(), ReadError> {
-    let older = OLDER
+    let older = LEGACY
         .iter()
         .find(|older| older.entity == entity)
         .ok_or(ReadError::Internal("the entity has no legacy form"))?;
@@ -118,15 +118,15 @@ pub fn render<'s>(
 }
 
 /// Archived values as the older variant shows them.
-trait RenderOlder {
-    fn render_older(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
+trait RenderLegacy {
+    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
 }
 
 /// Values that look as they do now.
 macro_rules! unchanged {
     ($($type:ty,)*) => {
-        $(impl RenderOlder for $type {
-            fn render_older(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+        $(impl RenderLegacy for $type {
+            fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
                 self.render(page)
             }
         })*
@@ -141,16 +141,16 @@ unchanged! {
     rkyv::Archived<TaxonomyIds>,
 }
 
-impl<const E: u8> RenderOlder for ArchivedId<E> {
-    fn render_older(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+impl<const E: u8> RenderLegacy for ArchivedId<E> {
+    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         write_id(entity(E), self.0.to_native(), &mut page.out);
         Ok(())
     }
 }
 
 /// A parent: in lists its name, alone in an array.
-impl<const E: u8> RenderOlder for ArchivedOption<ArchivedParentRef<E>> {
-    fn render_older(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+impl<const E: u8> RenderLegacy for ArchivedOption<ArchivedParentRef<E>> {
+    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         let Some(parent) = self.as_ref() else {
             page.null();
             return Ok(());
@@ -164,8 +164,8 @@ impl<const E: u8> RenderOlder for ArchivedOption<ArchivedParentRef<E>> {
 }
 
 /// Children or siblings: in lists their names.
-impl<const E: u8> RenderOlder for ArchivedOption<ArchivedVec<ArchivedRef<E>>> {
-    fn render_older(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+impl<const E: u8> RenderLegacy for ArchivedOption<ArchivedVec<ArchivedRef<E>>> {
+    fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         let Some(references) = self.as_ref() else {
             page.null();
             return Ok(());
