@@ -1,68 +1,66 @@
-//! The path where questions of GraphQL are posted.
+//! The operation of `POST /graphql`.
 
 use http::StatusCode;
 use pinakes_format::entity::CATALOG;
 use serde_json_bytes::Value;
 
-use crate::openapi::paths::responses;
+use crate::openapi::operation::{GRAPHQL_TAG, responses};
 use crate::openapi::responses::headers;
 use crate::openapi::schemas::{Schemas, schema_at};
-use crate::openapi::service::GRAPHQL;
 
-/// The media type GraphQL has of its own.
-const OWN: &str = "application/graphql-response+json";
+/// The media type that GraphQL over HTTP defines.
+const GRAPHQL_RESPONSE: &str = "application/graphql-response+json";
 
-/// What is said of the path.
-pub fn graphql(schemas: &mut Schemas) -> Value {
-    let request = schemas.name("GraphqlRequest", |_| request_schema());
-    let response = schemas.name("GraphqlResponse", |_| response_schema());
+/// The path item of `/graphql`.
+pub fn path_item(schemas: &mut Schemas) -> Value {
+    let request = schemas.define("GraphqlRequest", |_| request_schema());
+    let response = schemas.define("GraphqlResponse", |_| response_schema());
     let list = CATALOG[0].plural;
-    let question =
-        format!("{{ {list}(per_page: 10) {{ meta {{ count }} results {{ id name }} }} }}");
+    let query = format!("{{ {list}(per_page: 10) {{ meta {{ count }} results {{ id name }} }} }}");
     json!({
         "post": {
-            "tags": [GRAPHQL],
+            "tags": [GRAPHQL_TAG],
             "operationId": "ask",
-            "summary": "Parts of records, and of the records they refer to",
-            "description": "At most 65,536 bytes. What a question may come to is bounded: levels, fields, \
-                            records, bytes and time.",
+            "summary": "Selected members of records and of the records they refer to",
+            "description": "A body has at most 65,536 bytes. The server bounds the levels, fields, \
+                            records, bytes and time of an operation.",
             "requestBody": {
                 "required": true,
                 "content": {
                     "application/json": {
                         "schema": request,
-                        "examples": { "list": { "value": { "query": question } } },
+                        "examples": { "list": { "value": { "query": query } } },
                     },
                 },
             },
-            "responses": (answers(response)),
+            "responses": (operation_responses(response)),
         },
     })
 }
 
-/// What may become of a question.
-fn answers(response: Value) -> Value {
-    let answer = json!({
-        "description": "The answer, errors among it.",
+fn operation_responses(response: Value) -> Value {
+    let success = json!({
+        "description": "Data, errors, or both.",
         "headers": (headers(&["Cache-Control"])),
         "content": {
             "application/json": { "schema": (response.clone()) },
-            OWN: { "schema": (response.clone()) },
+            GRAPHQL_RESPONSE: { "schema": (response.clone()) },
         },
     });
-    let others = [
+    let statuses = [
         StatusCode::PAYLOAD_TOO_LARGE,
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         StatusCode::TOO_MANY_REQUESTS,
     ];
-    let mut responses = responses(answer, &others);
+    let mut responses = responses(success, &statuses);
     let refused = json!({
-        "description": "The body is no question; or, to clients that accept `application/graphql-response+json`, \
-                        the question does not parse, validate, or come within bounds.",
+        "description": "The body is not a GraphQL request. Clients that accept \
+                        `application/graphql-response+json` also get 400 for an operation that does \
+                        not parse or validate, or exceeds a bound.",
         "headers": (headers(&[])),
         "content": {
             "application/json": { "schema": (schema_at("BadRequest")) },
-            OWN: { "schema": response },
+            GRAPHQL_RESPONSE: { "schema": response },
         },
     });
     if let Some(responses) = responses.as_object_mut() {
@@ -73,17 +71,17 @@ fn answers(response: Value) -> Value {
 
 fn request_schema() -> Value {
     json!({
-        "description": "A question; the schema is at `/graphql/schema`.",
+        "description": "A GraphQL request; `/graphql/schema` has the schema.",
         "type": "object",
         "required": ["query"],
         "properties": {
             "query": { "description": "The document.", "type": "string" },
             "variables": {
-                "description": "Values of its variables.",
+                "description": "Values of the document's variables.",
                 "type": ["object", "null"],
             },
             "operationName": {
-                "description": "Which of its operations is meant.",
+                "description": "Name of the operation to run, in a document with several.",
                 "type": ["string", "null"],
             },
         },
@@ -92,13 +90,13 @@ fn request_schema() -> Value {
 
 fn response_schema() -> Value {
     json!({
-        "description": "What was asked for, and what was wrong. Where nothing was begun there is no \
-                        `data`.",
+        "description": "Data and errors. A response without `data` means that the server ran no \
+                        operation.",
         "type": "object",
         "properties": {
-            "data": { "description": "What was asked for.", "type": ["object", "null"] },
+            "data": { "description": "The selected fields.", "type": ["object", "null"] },
             "errors": {
-                "description": "What was wrong.",
+                "description": "Errors of the request and of fields.",
                 "type": "array",
                 "items": {
                     "type": "object",

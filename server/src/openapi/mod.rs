@@ -1,12 +1,15 @@
-//! The interface described in its own terms: an OpenAPI 3.1 document, worked out from the declarations
-//! that the service itself goes by.
+//! The OpenAPI 3.1 document of the interface, generated from the declarations that the server runs on.
 //!
-//! [`schemas`] is made of the records' declarations, [`parameters`] and [`patterns`] of the keys and
-//! what reads them, [`paths`] of the catalog, [`graphql`] and [`service`] of what stands beside it; [`responses`]
-//! are those that many paths share. Examples are of the snapshot that is served.
+//! - [`schemas`] describes records; its source is the declarations of `pinakes_format::record`.
+//! - [`parameters`] and [`patterns`] describe list parameters; their source is the filter and sort keys.
+//! - [`operation`] is a GET operation with its HEAD twin, [`responses`] the shared responses and headers.
+//! - [`paths`] joins the operations of lists and records with those of [`graphql`] and [`service`].
+//!
+//! Examples come from the served snapshot ([`samples`]). The folder may import `api`, `admission`,
+//! `http` and `snapshots`; within it, imports follow the list above from bottom to top.
 
-/// JSON as it is written, its members in their order; what is longer than a token stands in parentheses.
-/// `serde_json`'s own puts them in another.
+/// Builds a JSON value whose members keep the order of the source. An expression of more than one
+/// token stands in parentheses. `serde_json::json!` sorts members by name.
 macro_rules! json {
     ({ $($name:tt : $value:tt),* $(,)? }) => {{
         let mut members = serde_json_bytes::Map::new();
@@ -22,6 +25,7 @@ macro_rules! json {
 }
 
 pub(crate) mod graphql;
+pub(crate) mod operation;
 pub(crate) mod parameters;
 pub(crate) mod paths;
 pub(crate) mod patterns;
@@ -40,61 +44,57 @@ use serde_json_bytes::Value;
 
 use crate::http::reply::Reply;
 use crate::http::static_body::Fixed;
-use crate::openapi::paths::{LEGACY_TAG, Paths};
+use crate::openapi::operation::{AUTOCOMPLETE_TAG, GRAPHQL_TAG, LEGACY_TAG, SERVICE_TAG};
+use crate::openapi::paths::Paths;
 
 /// The version of the interface.
 const INTERFACE_VERSION: &str = "1.0";
 
-/// What is true of all of it.
-const DOC: &str = "Scholarly metadata, read-only: works, authors, institutions, sources, publishers, \
+/// Rules that hold for every path.
+const INTRODUCTION: &str = "Scholarly metadata, read-only: works, authors, institutions, sources, publishers, \
 funders, and the taxonomy of domains, fields, subfields and topics.\n\n\
-Any member may be null where its value is unknown, unless its type says otherwise; every member is always \
-there. Every path that takes GET takes HEAD and OPTIONS too. A slash at the end means nothing. `mailto` and \
-`api_key` are ignored in every query; other unknown parameters of lists and autocomplete are refused.\n\n\
-A reply with an `ETag` may be kept: sent back as `If-None-Match`, its tag gets 304 for as long as the answer \
-is the same. Bodies come in `zstd`, `br` or `gzip` by `Accept-Encoding`.\n\n\
-Nobody has to register. Limits go by the client's address and are told in the headers of every reply; a \
-request past one is answered 429, with `Retry-After`.";
+A record always has every member; a member whose value is unknown is null, unless its type excludes null. \
+Every path that takes GET takes HEAD and OPTIONS too. The server ignores a slash at the end of a path. It \
+ignores `mailto` and `api_key` in every query, and refuses other unknown parameters of lists and autocomplete.\
+\n\n\
+Clients may keep a reply that has an `ETag`. A request with this tag in `If-None-Match` gets 304 while the \
+answer is unchanged. The server compresses bodies with `zstd`, `br` or `gzip`, as `Accept-Encoding` allows.\n\n\
+Clients need no registration. Limits count requests by client address; headers of every reply state them. \
+A request past a limit gets 429 with `Retry-After`.";
 
-/// The document that was made last, and of which edition of a snapshot.
-static MADE: Mutex<Option<(String, Arc<Fixed>)>> = Mutex::new(None);
+/// The document generated last, with the snapshot edition that it describes.
+static CACHE: Mutex<Option<(String, Arc<Fixed>)>> = Mutex::new(None);
 
-/// The document, as a reply. It is made once for each edition of a snapshot, in some milliseconds.
+/// The reply to `GET /openapi.json`.
 ///
-/// # Errors
-///
-/// Where the snapshot is damaged.
+/// Cost: generating the document takes some milliseconds, once for each snapshot edition.
 pub fn reply(snapshot: &Snapshot, headers: &HeaderMap) -> Result<Reply, ReadError> {
-    Ok(made(snapshot)?.reply(headers, Vec::new()))
+    Ok(cached_document(snapshot)?.reply(headers, Vec::new()))
 }
 
-fn made(snapshot: &Snapshot) -> Result<Arc<Fixed>, ReadError> {
+fn cached_document(snapshot: &Snapshot) -> Result<Arc<Fixed>, ReadError> {
     let edition = snapshot.edition();
-    // What is in it was whole when it was put there.
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, document)) = made.as_ref().filter(|(of, _)| *of == edition) {
+    // A panic while the lock is held leaves the previous document in place, which is complete.
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, document)) = cache.as_ref().filter(|(of, _)| *of == edition) {
         return Ok(Arc::clone(document));
     }
-    // Maps of texts, numbers and nothing else: this is always JSON.
+    // Serializing maps of strings and numbers cannot fail.
     let text = serde_json::to_vec(&document(snapshot)?).unwrap_or_default();
     let document = Arc::new(Fixed::plain("application/json", text));
-    *made = Some((edition, Arc::clone(&document)));
+    *cache = Some((edition, Arc::clone(&document)));
     Ok(document)
 }
 
-/// The document, with examples from a snapshot.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged.
+/// Generates the document, with examples from a snapshot.
 pub fn document(snapshot: &Snapshot) -> Result<Value, ReadError> {
     let Paths { mut schemas, paths, .. } = Paths::new(snapshot)?;
-    for (name, schema) in responses::schemas() {
-        schemas.name(name, |_| schema);
+    for (name, schema) in responses::error_schemas() {
+        schemas.define(name, |_| schema);
     }
-    let of_lists = CATALOG.iter().map(|facts| facts.plural);
-    let tags: Vec<Value> = of_lists
-        .chain(["autocomplete", LEGACY_TAG, "GraphQL", "service"])
+    let list_tags = CATALOG.iter().map(|facts| facts.plural);
+    let tags: Vec<Value> = list_tags
+        .chain([AUTOCOMPLETE_TAG, LEGACY_TAG, GRAPHQL_TAG, SERVICE_TAG])
         .map(|name| json!({ "name": name }))
         .collect();
     Ok(json!({
@@ -102,7 +102,7 @@ pub fn document(snapshot: &Snapshot) -> Result<Value, ReadError> {
         "info": {
             "title": "Pinakes",
             "summary": "Scholarly metadata over HTTP",
-            "description": DOC,
+            "description": INTRODUCTION,
             "version": INTERFACE_VERSION,
         },
         "servers": [{ "url": "/" }],

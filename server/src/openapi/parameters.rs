@@ -1,4 +1,4 @@
-//! The parameters of lists and of autocomplete, worked out from what reads them.
+//! The parameters of lists and of autocomplete, generated from the tables that the parsers use.
 
 use pinakes_format::query::{PAGE_SIZE_DEFAULT, PAGE_SIZES};
 use pinakes_format::schema::keys::{Index, Keys};
@@ -11,29 +11,28 @@ use crate::api::{legacy, list_query};
 use crate::openapi::patterns;
 use crate::openapi::samples::Sample;
 
-/// What a filter is, before its keys.
-const FILTER: &str = "What must hold of a record: expressions `key:value` with commas between them, \
-all of which must. `a|b` is any of several values, `!a|b` none of them, `null` no value and `!null` any. \
-Numbers and dates compare by `>`, `<`, `>=` and `<=`; integers have ranges `a-b`, `a-` and `-b`, and so \
-have the years of dates. A date is a year, a month or a day, and its whole period. Text is compared \
-without case, accents and punctuation; a value with `,`, `|` or `\"` stands in `\"`, which is doubled \
-within. `name.search` finds words that names begin with. On a path through a list any value counts. At \
-most 50 expressions, and 100 values in each.";
+/// The filter syntax. A list of the keys follows it.
+const FILTER: &str = "Expressions `key:value`, separated by commas; a record must match every expression. \
+`a|b` matches any of several values, `!a|b` none of them, `null` no value and `!null` any value. \
+Numbers and dates compare by `>`, `<`, `>=` and `<=`. Integers and the years of dates have ranges `a-b`, \
+`a-` and `-b`. A date is a year, a month or a day, and matches its whole period. Text matches without \
+regard to case, accents and punctuation. A value with `,`, `|` or `\"` stands in `\"`; a `\"` inside is \
+doubled. `name.search` finds records by the first letters of words of a name. On a path through a list, \
+any value of the list may match. At most 50 expressions, with at most 100 values each.";
 
-/// What a sort is, before its keys.
-const SORT: &str = "Up to three different keys with commas between them, each `key:asc`, `key:desc` or \
-`key` alone, which ascends. Records without a value come last both ways; ties stand by id.";
+/// The sort syntax. A list of the keys follows it.
+const SORT: &str = "Up to three different keys, separated by commas, each as `key:asc`, `key:desc` or `key`; \
+`key` alone ascends. Records without a value come last in both directions. Ties come in id order.";
 
-/// How the lists of a variant are described.
-pub struct Described {
-    /// How they are asked.
+/// Describes the list parameters of one interface variant.
+pub struct ListParameters {
     pub dialect: &'static Dialect,
     per_page: fn() -> Value,
     sort: fn(&Keys) -> (String, Value),
 }
 
-/// The lists of the interface.
-pub const CURRENT: Described = Described {
+/// The parameters of current lists.
+pub const CURRENT: ListParameters = ListParameters {
     dialect: &list_query::CURRENT,
     per_page: || json!({ "type": "integer", "enum": (&PAGE_SIZES[..]), "default": PAGE_SIZE_DEFAULT }),
     sort: |keys| {
@@ -42,8 +41,8 @@ pub const CURRENT: Described = Described {
     },
 };
 
-/// Those of the older variant.
-pub const LEGACY: Described = Described {
+/// The parameters of legacy lists.
+pub const LEGACY: ListParameters = ListParameters {
     dialect: &legacy::DIALECT,
     per_page: || {
         json!({
@@ -56,18 +55,18 @@ pub const LEGACY: Described = Described {
     sort: |_| {
         let numbers = SORTS.iter().filter_map(|(name, _)| name.parse::<i64>().ok());
         let numbers: Vec<Value> = numbers.map(Value::from).collect();
-        let doc = "1 ascends by outputs, -1 descends, as without it.";
+        let doc = "`1` sorts by outputs, ascending; `-1` descending, the default.";
         (doc.to_owned(), json!({ "type": "integer", "enum": numbers }))
     },
 };
 
-impl Described {
-    /// The parameters of a list.
+impl ListParameters {
+    /// The parameters of the list that has these keys.
     pub fn parameters(&self, keys: &Keys, sample: &Sample) -> Vec<Value> {
         let mut seen = Vec::new();
         let mut described = Vec::new();
         for (name, parameter) in parameters(self.dialect, keys) {
-            // Of two names of one parameter the first is told; both at a time are refused.
+            // Of two names of one parameter, the document shows the first. The server refuses both at once.
             if !seen.contains(&parameter) {
                 seen.push(parameter);
                 described.push(self.parameter(name, parameter, keys, sample));
@@ -88,11 +87,17 @@ impl Described {
             Parameter::Page => {
                 let schema =
                     json!({ "type": "integer", "minimum": 1, "maximum": PAGE_MAX, "default": 1 });
-                in_query(name, "Which page, from 1. Past the end there are no records.", schema, [])
+                query_parameter(
+                    name,
+                    "Page number, from 1. A page past the end has no records.",
+                    schema,
+                    [],
+                )
             }
             Parameter::PerPage => {
-                let doc = "Records a page. `per-page` is another name of it.";
-                in_query(name, doc, (self.per_page)(), [])
+                let doc =
+                    "Number of records on a page. `per-page` is another name of this parameter.";
+                query_parameter(name, doc, (self.per_page)(), [])
             }
             Parameter::Filter => {
                 let keys_doc = keys_by_kind(keys, |key| key.filter.is_some());
@@ -101,53 +106,58 @@ impl Described {
                     order.map(|key| ("counted", format!("{key}:>0"))),
                     sample.word.as_ref().map(|word| ("named", format!("name.search:{word}"))),
                 ];
-                in_query(name, &format!("{FILTER}\n\n{keys_doc}"), schema, examples)
+                query_parameter(name, &format!("{FILTER}\n\n{keys_doc}"), schema, examples)
             }
             Parameter::Sort => {
                 let (doc, schema) = (self.sort)(keys);
                 let key = order.filter(|_| schema.get("pattern").is_some());
                 let example = key.map(|key| ("two", format!("{key}:desc,name")));
-                in_query(name, &doc, schema, [example])
+                query_parameter(name, &doc, schema, [example])
             }
             Parameter::Search => {
-                let doc = "Words, each of which some word of a record's name or of its alternative \
-                           names begins with; as `filter=name.search:…`.";
+                let doc = "Words. For each word, a name or alternative name of the record must have a \
+                           word that begins with it. The same as `filter=name.search:…`.";
                 let schema = json!({ "type": "string", "pattern": (patterns::printable()) });
-                in_query(name, doc, schema, [sample.word.clone().map(|word| ("named", word))])
+                query_parameter(
+                    name,
+                    doc,
+                    schema,
+                    [sample.word.clone().map(|word| ("named", word))],
+                )
             }
             Parameter::GroupBy => {
-                let doc = "Counts the records that match by what they refer to, in place of showing \
-                           them: 200 groups at most, the largest first.";
+                let doc = "Groups the matching records by a member and counts each group, instead of \
+                           listing records. At most 200 groups, the largest first.";
                 let names: Vec<&str> = keys
                     .keys
                     .iter()
                     .filter(|key| matches!(key.filter, Some(Index::NamesScanned { .. })))
                     .map(|key| key.name)
                     .collect();
-                in_query(name, doc, json!({ "type": "string", "enum": names }), [])
+                query_parameter(name, doc, json!({ "type": "string", "enum": names }), [])
             }
         }
     }
 }
 
-/// The text to be completed.
-pub fn completed(sample: &Sample) -> Value {
+/// The `query` parameter of autocomplete.
+pub fn autocomplete_text(sample: &Sample) -> Value {
     let doc = format!(
-        "What is being typed, {TEXT_BYTES_MAX} bytes at most: words, each of which some word of a \
-         record's names begins with, or a complete identifier."
+        "The typed text, at most {TEXT_BYTES_MAX} bytes: a complete identifier, or words. For each word, \
+         a name of the record must have a word that begins with it."
     );
     let schema =
         json!({ "type": "string", "maxLength": TEXT_BYTES_MAX, "pattern": (patterns::words()) });
     let example = sample.word.clone().map(|word| ("typed", word));
-    let mut parameter = in_query("query", &doc, schema, [example]);
+    let mut parameter = query_parameter("query", &doc, schema, [example]);
     if let Some(parameter) = parameter.as_object_mut() {
         parameter.insert("required", true.into());
     }
     parameter
 }
 
-/// A parameter of a path, with an example if there is one.
-pub fn in_path(name: &str, doc: &str, schema: Value, example: Option<Value>) -> Value {
+/// A parameter in a path.
+pub fn path_parameter(name: &str, doc: &str, schema: Value, example: Option<Value>) -> Value {
     let mut parameter = Map::new();
     parameter.insert("name", name.into());
     parameter.insert("in", "path".into());
@@ -160,7 +170,7 @@ pub fn in_path(name: &str, doc: &str, schema: Value, example: Option<Value>) -> 
     Value::Object(parameter)
 }
 
-fn in_query<const N: usize>(
+fn query_parameter<const N: usize>(
     name: &str,
     doc: &str,
     schema: Value,
@@ -180,13 +190,13 @@ fn in_query<const N: usize>(
     Value::Object(parameter)
 }
 
-/// Names of keys, a line for each kind of value.
+/// Lists the names of some keys in Markdown, one line for each kind of value.
 fn keys_by_kind(
     keys: &Keys,
-    is_meant: impl Fn(&pinakes_format::schema::keys::Key) -> bool,
+    is_listed: impl Fn(&pinakes_format::schema::keys::Key) -> bool,
 ) -> String {
     let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
-    for key in keys.keys.iter().filter(|key| is_meant(key)) {
+    for key in keys.keys.iter().filter(|key| is_listed(key)) {
         let name = format!("`{}`", key.name);
         match kinds.iter_mut().find(|(kind, _)| *kind == key.kind.name()) {
             Some((_, names)) => names.push(name),

@@ -1,59 +1,59 @@
-//! What identifiers, filters and sorts look like, as regular expressions of JSON Schema.
+//! Regular expressions of JSON Schema for identifiers, filters and sorts.
 //!
-//! A text that one of these matches is taken, but for the bounds that no expression can count: so many
-//! expressions, alternatives and bytes. They follow the readers in [`pinakes_format::query`].
+//! A pattern matches exactly the texts that the parsers of [`pinakes_format::query`] accept. The maximum
+//! counts of expressions, values and bytes are not part of the patterns.
 
 use pinakes_format::entity::{Entity, IdFormat};
 use pinakes_format::query::SORT_KEYS_MAX;
 use pinakes_format::schema::keys::{Bound, Key, Keys, Kind};
 
-/// What an identifier's number looks like: nineteen digits at most.
+/// The number of an identifier, without leading zeros, at most 19 digits.
 const NUMBER: &str = "(?:0|[1-9][0-9]{0,18})";
-/// A year; there is none with the number 0.
+/// A year from 0001 to 9999.
 const YEAR: &str = "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)";
-/// A day of a year, or a month, with what stands before it.
+/// A month or a day after its year, except 29 February.
 const REST_OF_DATE: &str = "(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|1[0-9]|2[0-8]))?\
                             |-(?:0[13-9]|1[0-2])-(?:29|30)|-(?:0[13578]|1[02])-31)?";
-/// The days that not every year has.
+/// 29 February of a leap year.
 const LEAP_DAY: &str = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])\
                         |(?:0[48]|[2468][048]|[13579][26])00)-02-29";
-/// An integer of 64 bits, without its sign.
+/// The digits of an integer that fits 64 bits.
 const INTEGER: &str = "[0-9]{1,18}";
-/// A number that is finite.
+/// A finite number.
 const FRACTION: &str = r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:e[+-]?[0-9]{1,2})?";
-/// A character of a value outside of quotes.
+/// A character of an unquoted value.
 const BARE: &str = r#"[^,|"\x00-\x1F\x7F]"#;
-/// The first one.
+/// The first character of an unquoted value.
 const BARE_FIRST: &str = r#"[^<>!,|"\x00-\x1F\x7F]"#;
-/// A character of a value within them.
+/// A character of a quoted value, or a doubled quote.
 const QUOTED: &str = r#"(?:[^"\x00-\x1F\x7F]|"")"#;
 
-/// The identifiers of an entity's records, as paths have them.
+/// The identifiers of an entity's records in paths.
 pub fn id(spelling: &IdFormat, entity: Entity) -> String {
     let letter = entity.facts().letter.map(char::from);
     let letter = letter.map(String::from).unwrap_or_default();
     format!("^{}{letter}{NUMBER}$", spelling.prefix(entity))
 }
 
-/// The filters of a list.
+/// The values of `filter` for a list with these keys.
 pub fn filter(keys: &Keys) -> String {
     let mut values: Vec<(String, Vec<&str>)> = Vec::new();
     for key in keys.keys.iter().filter(|key| key.filter.is_some()) {
-        let demanded = demanded(key);
-        match values.iter_mut().find(|(known, _)| *known == demanded) {
+        let values_of_key = expression_values(key);
+        match values.iter_mut().find(|(known, _)| *known == values_of_key) {
             Some((_, names)) => names.push(key.name),
-            None => values.push((demanded, vec![key.name])),
+            None => values.push((values_of_key, vec![key.name])),
         }
     }
     let expressions: Vec<String> = values
         .iter()
-        .map(|(demanded, names)| format!("(?:{}):{demanded}", one_of(names.iter())))
+        .map(|(values, names)| format!("(?:{}):{values}", one_of(names.iter())))
         .collect();
     let expression = format!("(?:{})", expressions.join("|"));
     format!("^{expression}(?:,{expression})*$")
 }
 
-/// The sorts of a list: no key twice.
+/// The values of `sort` for a list with these keys. A lookahead refuses a repeated key.
 pub fn sort(keys: &Keys) -> String {
     let names: Vec<&str> = keys.sorts().collect();
     let key = format!("(?:{})(?::asc|:desc)?", one_of(names.iter()));
@@ -61,7 +61,7 @@ pub fn sort(keys: &Keys) -> String {
     format!("^(?!(?:.*,)?([^:,]+)(?::[a-z]+)?,(?:.*,)?\\1(?:[:,]|$)){key}(?:,{key}){{0,{more}}}$")
 }
 
-/// Text without control characters that is more than white space.
+/// Text without control characters that is not all white space.
 pub fn words() -> String {
     r"^[^\x00-\x1F\x7F]*[^\s\u0085\x00-\x1F\x7F][^\x00-\x1F\x7F]*$".to_owned()
 }
@@ -75,17 +75,17 @@ fn one_of<'n>(names: impl Iterator<Item = &'n &'n str>) -> String {
     names.map(|name| name.replace('.', r"\.")).collect::<Vec<_>>().join("|")
 }
 
-/// What an expression demands of a key's values.
-fn demanded(key: &Key) -> String {
+/// The right-hand side of an expression for a key: alternatives of values, or a comparison.
+fn expression_values(key: &Key) -> String {
     let value = value(key);
     let any = format!(r"!?{value}(?:\|{value})*");
-    match compared(key.kind) {
+    match comparand(key.kind) {
         Some(number) => format!(r#"(?:{any}|[<>]=?(?:{number}|"{number}"))"#),
         None => format!("(?:{any})"),
     }
 }
 
-/// A value that is looked for.
+/// One value of an expression.
 fn value(key: &Key) -> String {
     let either = |bare: &str| format!(r#"(?:{bare}|"{bare}"|null)"#);
     match key.kind {
@@ -115,7 +115,7 @@ fn value(key: &Key) -> String {
     }
 }
 
-/// An identifier that begins so, however it goes on: what no record has is found nowhere.
+/// A prefix and any text: the parser accepts malformed identifiers, which match no record.
 fn identifier(prefix: &str) -> String {
     format!(r#"(?:{prefix}{BARE}*|"{prefix}{QUOTED}*"|null)"#)
 }
@@ -125,8 +125,8 @@ fn period() -> String {
     format!("(?:{YEAR}{REST_OF_DATE}|{LEAP_DAY})")
 }
 
-/// What values are compared with.
-fn compared(kind: Kind) -> Option<String> {
+/// The right-hand side of `>`, `<`, `>=` and `<=`; `None` for a kind without an order.
+fn comparand(kind: Kind) -> Option<String> {
     match kind {
         Kind::Integer => Some(format!("-?{INTEGER}")),
         Kind::Number => Some(FRACTION.to_owned()),
@@ -144,13 +144,13 @@ mod tests {
 
     use super::*;
 
-    /// The lists there are: as they are asked, and their keys.
+    /// An empty query to each current and legacy list.
     fn lists() -> Vec<Query> {
         let current = Entity::all().map(Query::new);
         current.chain(LEGACY.iter().map(Query::legacy)).collect()
     }
 
-    /// Values that some kind of key takes or does not.
+    /// Values that some kinds of key accept and others refuse.
     const VALUES: [&str; 71] = [
         "a",
         "a b",
@@ -226,13 +226,13 @@ mod tests {
     ];
 
     #[test]
-    fn a_filter_is_matched_where_it_is_taken() {
+    fn the_filter_pattern_matches_the_filters_that_the_parser_accepts() {
         for list in lists() {
             let pattern = Regex::new(&filter(list.keys)).unwrap();
             let check = |text: &str| {
-                let is_taken = list.clone().filter(text).is_ok();
+                let is_accepted = list.clone().filter(text).is_ok();
                 let route = list.keys.route;
-                assert_eq!(pattern.is_match(text).unwrap(), is_taken, "{route} {text}");
+                assert_eq!(pattern.is_match(text).unwrap(), is_accepted, "{route} {text}");
             };
             let has_filters = list.keys.filters().next().is_some();
             for name in list.keys.keys.iter().map(|key| key.name).filter(|_| has_filters) {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sort_is_matched_where_it_is_taken() {
+    fn the_sort_pattern_matches_the_sorts_that_the_parser_accepts() {
         for list in lists().iter().filter(|list| list.keys.sorts().next().is_some()) {
             let pattern = Regex::new(&sort(list.keys)).unwrap();
             for text in [
@@ -274,18 +274,23 @@ mod tests {
                 "cited_by_count,outputs_count",
                 "summary_stats.h_index",
             ] {
-                let is_taken = list.clone().sort(text).is_ok();
-                assert_eq!(pattern.is_match(text).unwrap(), is_taken, "{} {text}", list.keys.route);
+                let is_accepted = list.clone().sort(text).is_ok();
+                assert_eq!(
+                    pattern.is_match(text).unwrap(),
+                    is_accepted,
+                    "{} {text}",
+                    list.keys.route
+                );
             }
         }
     }
 
     #[test]
-    fn an_identifier_is_matched_where_it_is_one() {
+    fn the_id_pattern_matches_the_ids_that_the_parser_accepts() {
         let check = |spelling: &IdFormat, entity: Entity, text: &str| {
-            let is_one = spelling.parse(entity, text).is_some();
+            let is_id = spelling.parse(entity, text).is_some();
             let pattern = Regex::new(&id(spelling, entity)).unwrap();
-            assert_eq!(pattern.is_match(text).unwrap(), is_one, "{entity} {text}");
+            assert_eq!(pattern.is_match(text).unwrap(), is_id, "{entity} {text}");
         };
         for facts in &pinakes_format::entity::CATALOG {
             for text in
@@ -298,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_more_than_white_space() {
+    fn the_words_pattern_refuses_white_space_alone() {
         let pattern = Regex::new(&words()).unwrap();
         for (text, expected) in [
             ("a", true),
@@ -309,8 +314,8 @@ mod tests {
             ("a\u{0}", false),
         ] {
             assert_eq!(pattern.is_match(text).unwrap(), expected, "{text:?}");
-            let is_taken = crate::api::autocomplete_query::check(text).is_ok();
-            assert_eq!(is_taken, expected, "{text:?}");
+            let is_accepted = crate::api::autocomplete_query::check(text).is_ok();
+            assert_eq!(is_accepted, expected, "{text:?}");
         }
     }
 }

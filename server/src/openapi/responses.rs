@@ -1,4 +1,4 @@
-//! Headers of replies, and replies that are the same wherever they come from: errors, 301 and 304.
+//! Headers of replies, and the responses that many paths share: errors, 301 and 304.
 
 use http::StatusCode;
 use serde_json_bytes::{ByteString, Map, Value};
@@ -8,85 +8,88 @@ use crate::api::handlers::{MISSING, UNPREFIXED};
 use crate::http::reply::M1;
 use crate::openapi::schemas::{object, schema_at};
 
-/// A header: its name, its type, what it is, and whether replies that may have it always do.
+/// A header: name, type, description, and whether each response that lists the header always has it.
 type Header = (&'static str, &'static str, &'static str, bool);
 
-/// What limits say in headers, in the order of [`LIMIT_HEADERS`].
+/// Descriptions of [`LIMIT_HEADERS`], in their order.
 const LIMIT_DOCS: [&str; 5] = [
-    "Requests in a minute; absent where no limit is for the client, as the next four.",
-    "What is left of them after this request.",
-    "Seconds until the minute ends, which began with its first request.",
-    "Pages of lists in a day, which ends at 00:00:00 UTC.",
-    "What is left of them after this request.",
+    "Requests that the client may send in a minute. Clients without limits get no limit headers.",
+    "Requests left in this minute, after this request.",
+    "Seconds until the minute ends. The first request of a minute begins it.",
+    "List pages that the client may request in a day. The day ends at 00:00:00 UTC.",
+    "List pages left in this day, after this request.",
 ];
 
 const HEADERS: [Header; 11] = [
-    ("X-Snapshot-Id", "string", "The snapshot that was asked.", true),
-    ("ETag", "string", "A strong tag of these bytes; sent as `If-None-Match` it gets 304.", true),
-    ("Vary", "string", "`Accept-Encoding`: another request may get other bytes.", true),
-    ("Cache-Control", "string", "Whether the reply may be kept, and how.", true),
-    ("Content-Encoding", "string", "`zstd`, `br` or `gzip`, where the request accepts it.", false),
-    ("Retry-After", "integer", "Seconds until it is worth while to ask again.", true),
-    ("Location", "string", "Where the record lives now.", true),
-    ("Allow", "string", "The methods that the path takes.", true),
-    ("X-Total-Count", "integer", "How many records, or groups, there are on all pages.", true),
-    ("Link", "string", "The pages after and before: `rel=\"next\"`, `rel=\"prev\"`.", false),
+    ("X-Snapshot-Id", "string", "The id of the snapshot that the reply comes from.", true),
     (
-        "X-Request-Id",
+        "ETag",
         "string",
-        "What tells the lines about this request in the server's log.",
-        false,
+        "A strong tag of the body. A request with this tag in `If-None-Match` gets 304.",
+        true,
     ),
+    (
+        "Vary",
+        "string",
+        "`Accept-Encoding`, because the body's bytes depend on this request header.",
+        true,
+    ),
+    ("Cache-Control", "string", "Whether clients and caches may keep the reply.", true),
+    ("Content-Encoding", "string", "`zstd`, `br` or `gzip`, if the request accepts it.", false),
+    ("Retry-After", "integer", "Seconds to wait before the next attempt.", true),
+    ("Location", "string", "The path of the record that this record was merged into.", true),
+    ("Allow", "string", "The methods that the path takes.", true),
+    ("X-Total-Count", "integer", "Number of records, or groups, on all pages.", true),
+    ("Link", "string", "The next and the previous page: `rel=\"next\"`, `rel=\"prev\"`.", false),
+    ("X-Request-Id", "string", "The id of the request in the server's log.", false),
 ];
 
-/// Headers of whatever may be kept.
-pub const KEPT: [&str; 4] = ["ETag", "Vary", "Cache-Control", "Content-Encoding"];
+/// Headers of replies that clients may keep.
+pub const CACHE_HEADERS: [&str; 4] = ["ETag", "Vary", "Cache-Control", "Content-Encoding"];
 
-/// A response that is the same wherever it comes from.
-pub struct Common {
-    /// Its status.
+/// A response that many paths share; each status has one.
+pub struct SharedResponse {
     pub status: StatusCode,
-    doc: &'static str,
+    description: &'static str,
     headers: &'static [&'static str],
-    /// The schema of its body; empty where it has none.
+    /// The name of the body's schema; empty for a response without a body.
     schema: &'static str,
     examples: &'static [Example],
 }
 
-/// A body: what it is an example of, its message, and what else is in it, as JSON.
+/// An example body: its name, its `message`, and a JSON object of its further members.
 type Example = (&'static str, &'static str, &'static str);
 
 const fn error(
     status: StatusCode,
-    doc: &'static str,
+    description: &'static str,
     headers: &'static [&'static str],
     examples: &'static [Example],
-) -> Common {
-    Common { status, doc, headers, schema: "Error", examples }
+) -> SharedResponse {
+    SharedResponse { status, description, headers, schema: "Error", examples }
 }
 
-/// All of them.
-pub const COMMON: [Common; 13] = [
+pub const SHARED_RESPONSES: [SharedResponse; 13] = [
     error(
         StatusCode::MOVED_PERMANENTLY,
-        "The record was merged into another; the query is kept in `Location`.",
+        "The record was merged into another. `Location` repeats the query of the request.",
         &["Location"],
         &[("merged", "Author with ID HX_A2 was merged into HX_A1", "{}")],
     ),
-    Common {
+    SharedResponse {
         schema: "",
         ..error(
             StatusCode::NOT_MODIFIED,
-            "What the client has, by the tag in its `If-None-Match`, is what it would get.",
+            "The body that the client keeps under the tag in `If-None-Match` is still current.",
             &["ETag", "Vary", "Cache-Control"],
             &[],
         )
     },
-    Common {
+    SharedResponse {
         schema: "BadRequest",
         ..error(
             StatusCode::BAD_REQUEST,
-            "Something about the request is wrong; `details` say what would be right.",
+            "The request is invalid. Each of the `details` names a parameter and a valid form.",
             &[],
             &[
                 (
@@ -102,7 +105,7 @@ pub const COMMON: [Common; 13] = [
     },
     error(
         StatusCode::NOT_FOUND,
-        "There is no such record, or no such path.",
+        "No record has this identifier, or the server has no such path.",
         &[],
         &[("record", "Author with ID HX_A404 not found", "{}"), ("path", "Cannot GET /nope", "{}")],
     ),
@@ -126,21 +129,21 @@ pub const COMMON: [Common; 13] = [
     ),
     error(
         StatusCode::URI_TOO_LONG,
-        "Path and query are too long together.",
+        "Path and query together are too long.",
         &[],
         &[("long", "URI exceeds 16384 bytes", "{}")],
     ),
     error(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "The request's body is no JSON by its `Content-Type`, or it is coded.",
+        "The request's `Content-Type` is not JSON, or the request has a `Content-Encoding`.",
         &[],
         &[("type", "Content-Type must be application/json", "{}")],
     ),
-    Common {
+    SharedResponse {
         schema: "TooManyRequests",
         ..error(
             StatusCode::TOO_MANY_REQUESTS,
-            "More than the client may ask in a minute or a day, or all clients together in a day.",
+            "A limit is reached: of the client in a minute or a day, or of all clients in a day.",
             &["Retry-After"],
             &[
                 (
@@ -161,26 +164,26 @@ pub const COMMON: [Common; 13] = [
     },
     error(
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        "The request's headers are too many or too long.",
+        "The request has too many headers, or their total length is too large.",
         &[],
         &[("headers", "Request header fields too large", "{}")],
     ),
     error(
         StatusCode::INTERNAL_SERVER_ERROR,
-        "The server failed; its log knows more.",
+        "The server failed. Its log has the cause under the `X-Request-Id`.",
         &["X-Request-Id"],
         &[("failure", "Internal server error", "{}")],
     ),
     error(
         StatusCode::SERVICE_UNAVAILABLE,
-        "There is nothing to answer from, too much to do, or the question takes too long to answer.",
+        "The server has no usable snapshot, is overloaded, or stopped a request that took too long.",
         &["Retry-After", "X-Request-Id"],
         &[("busy", "Service temporarily unavailable", "{}")],
     ),
 ];
 
-/// What may become of any request.
-pub const ANYWHERE: [StatusCode; 7] = [
+/// Statuses that any request can get.
+pub const STATUSES_OF_ANY_REQUEST: [StatusCode; 7] = [
     StatusCode::BAD_REQUEST,
     StatusCode::METHOD_NOT_ALLOWED,
     StatusCode::REQUEST_TIMEOUT,
@@ -190,8 +193,8 @@ pub const ANYWHERE: [StatusCode; 7] = [
     StatusCode::SERVICE_UNAVAILABLE,
 ];
 
-impl Common {
-    /// Its name: the reason phrase without spaces.
+impl SharedResponse {
+    /// The name of the component: the reason phrase without spaces.
     fn name(&self) -> String {
         let reason = self.status.canonical_reason().unwrap_or_default();
         reason.chars().filter(char::is_ascii_alphabetic).collect()
@@ -199,11 +202,11 @@ impl Common {
 
     fn value(&self) -> Value {
         let mut value = Map::new();
-        value.insert("description", self.doc.into());
+        value.insert("description", self.description.into());
         value.insert("headers", headers(self.headers));
         if !self.schema.is_empty() {
-            let examples = self.examples.iter().map(|(name, message, more)| {
-                (ByteString::from(*name), json!({ "value": (self.body(message, more)) }))
+            let examples = self.examples.iter().map(|(name, message, members)| {
+                (ByteString::from(*name), json!({ "value": (self.example(message, members)) }))
             });
             let examples: Map<ByteString, Value> = examples.collect();
             let schema = schema_at(self.schema);
@@ -213,28 +216,28 @@ impl Common {
         Value::Object(value)
     }
 
-    fn body(&self, message: &str, more: &str) -> Value {
+    fn example(&self, message: &str, members: &str) -> Value {
         let mut body = Map::new();
         body.insert("statusCode", self.status.as_u16().into());
         body.insert("error", self.status.canonical_reason().into());
         body.insert("message", message.into());
-        let more: Map<ByteString, Value> = serde_json::from_str(more)
-            .unwrap_or_else(|error| panic!("the examples above are JSON: {error}"));
-        body.extend(more);
+        let members: Map<ByteString, Value> = serde_json::from_str(members)
+            .unwrap_or_else(|error| panic!("an example in SHARED_RESPONSES is not JSON: {error}"));
+        body.extend(members);
         Value::Object(body)
     }
 }
 
-/// The headers of a response: those of all, and some of its own.
+/// References to the headers of a response: some of its own, then the headers of every response.
 pub fn headers(own: &[&str]) -> Value {
-    let common = ["X-Snapshot-Id"].iter().chain(&LIMIT_HEADERS);
+    let every = ["X-Snapshot-Id"].iter().chain(&LIMIT_HEADERS);
     let at = |name: &&str| {
         (ByteString::from(*name), json!({ "$ref": (format!("#/components/headers/{name}")) }))
     };
-    Value::Object(own.iter().chain(common).map(at).collect())
+    Value::Object(own.iter().chain(every).map(at).collect())
 }
 
-/// Every header, to be referred to.
+/// The definitions of all headers.
 pub fn header_components() -> Value {
     let limits = LIMIT_HEADERS.into_iter().zip(LIMIT_DOCS);
     let limits = limits.map(|(name, doc)| (name, "integer", doc, false));
@@ -246,39 +249,41 @@ pub fn header_components() -> Value {
     Value::Object(HEADERS.into_iter().chain(limits).map(value).collect())
 }
 
-/// Every common response, to be referred to.
+/// The definitions of the shared responses.
 pub fn response_components() -> Value {
-    Value::Object(COMMON.iter().map(|common| (common.name().into(), common.value())).collect())
+    Value::Object(
+        SHARED_RESPONSES.iter().map(|shared| (shared.name().into(), shared.value())).collect(),
+    )
 }
 
-/// A reference to a common response.
+/// A reference to the shared response with a status.
 ///
 /// # Panics
 ///
-/// Where there is none of that status: a mistake in the tables of this module and of paths.
+/// If [`SHARED_RESPONSES`] lacks the status: the tables of `openapi` contradict each other.
 pub fn response_at(status: StatusCode) -> Value {
-    let common = COMMON.iter().find(|common| common.status == status);
-    let common = common.unwrap_or_else(|| panic!("no common response has the status {status}"));
-    json!({ "$ref": (format!("#/components/responses/{}", common.name())) })
+    let shared = SHARED_RESPONSES.iter().find(|shared| shared.status == status);
+    let shared = shared.unwrap_or_else(|| panic!("no shared response has the status {status}"));
+    json!({ "$ref": (format!("#/components/responses/{}", shared.name())) })
 }
 
-/// The schemas of errors, by their names.
-pub fn schemas() -> [(&'static str, Value); 3] {
+/// The schemas of error bodies, by name.
+pub fn error_schemas() -> [(&'static str, Value); 3] {
     let members = || {
         let mut members = Map::new();
         members.insert("statusCode", json!({ "description": "The status.", "type": "integer" }));
-        let error = json!({ "description": "The status's reason phrase.", "type": "string" });
+        let error = json!({ "description": "The reason phrase of the status.", "type": "string" });
         members.insert("error", error);
-        let message = json!({ "description": "What is wrong, for people.", "type": "string" });
+        let message = json!({ "description": "The error, in words.", "type": "string" });
         members.insert("message", message);
         members
     };
-    let with = |doc: &str, more: Value| {
+    let with = |doc: &str, own: Value| {
         let mut schema = object(doc, members());
-        if let (Some(properties), Value::Object(more)) =
-            (schema.get_mut("properties").and_then(Value::as_object_mut), more)
+        if let (Some(properties), Value::Object(own)) =
+            (schema.get_mut("properties").and_then(Value::as_object_mut), own)
         {
-            properties.extend(more);
+            properties.extend(own);
         }
         schema
     };
@@ -287,29 +292,30 @@ pub fn schemas() -> [(&'static str, Value); 3] {
         "type": "object",
         "required": ["parameter", "value", "reason"],
         "properties": {
-            "parameter": (text("The parameter.")),
-            "value": (text("What it was, cut to 64 bytes.")),
-            "reason": (text("What is wrong with it, and what would be right.")),
+            "parameter": (text("The name of the parameter.")),
+            "value": (text("The value that was sent, cut to 64 bytes.")),
+            "reason": (text("Why the server refuses the value, and a valid form.")),
         },
     });
     let details = json!({
-        "description": "What is wrong with each parameter, ten at most.",
+        "description": "The invalid parameters, at most ten.",
         "type": "array",
         "items": detail,
     });
     let seconds = json!({
-        "description": "Seconds until the limit's window ends.",
+        "description": "Seconds until the window of the limit ends.",
         "type": "integer",
         "minimum": 1,
     });
-    let moment = json!({ "description": "When it ends.", "type": "string", "format": "date-time" });
+    let moment =
+        json!({ "description": "The end of the window.", "type": "string", "format": "date-time" });
     [
-        ("Error", object("What went wrong.", members())),
-        ("BadRequest", with("What is wrong with a request.", json!({ "details": details }))),
+        ("Error", object("An error.", members())),
+        ("BadRequest", with("The error of an invalid request.", json!({ "details": details }))),
         (
             "TooManyRequests",
             with(
-                "Which limit was reached; lists of the older variant do not say when it ends.",
+                "The limit that was reached. Legacy lists leave out the end of its window.",
                 json!({ "reset_in_seconds": seconds, "reset_at_utc": moment }),
             ),
         ),

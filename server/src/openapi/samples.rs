@@ -1,5 +1,5 @@
-//! What examples are made of: the first record of each list, so that they are true of the snapshot that
-//! is served.
+//! Values for examples, taken from the first record of each list, so that every example finds a record
+//! in the served snapshot.
 
 use pinakes_format::entity::{Entity, IdFormat, NO_ID};
 use pinakes_format::schema::keys::Keys;
@@ -7,37 +7,32 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
 
-/// What is known of a list's first record; nothing where the list is empty.
+/// Values from a list's first record; all `None` for an empty list.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// Its number.
-    id: Option<u64>,
-    /// The first word of its name, folded.
+    id_number: Option<u64>,
+    /// The first word of the record's name, folded.
     pub word: Option<String>,
-    /// The key that orders the list.
+    /// The name of the key that orders the list.
     pub order: Option<String>,
 }
 
 impl Sample {
-    /// The first record of a list with these keys.
-    ///
-    /// # Errors
-    ///
-    /// Where the snapshot is damaged.
-    pub fn of(snapshot: &Snapshot, entity: Entity, keys: &Keys) -> Result<Sample, ReadError> {
+    /// Reads the first record of a list that has these keys.
+    pub fn read(snapshot: &Snapshot, entity: Entity, keys: &Keys) -> Result<Sample, ReadError> {
         let Some(row) = snapshot.first_shown(entity) else { return Ok(Sample::default()) };
-        let id = Some(snapshot.row_id(entity, row)?).filter(|id| *id != NO_ID);
+        let id_number = Some(snapshot.row_id(entity, row)?).filter(|id| *id != NO_ID);
         let folded = snapshot.name(entity, row)?.map(fold).unwrap_or_default();
         let word = folded.split(' ').next().filter(|word| !word.is_empty()).map(str::to_owned);
-        let is_ordered = |order: usize| keys.orders[order].is_row_order;
-        let ordered = keys.keys.iter().find(|key| key.sort.is_some_and(is_ordered));
-        Ok(Sample { id, word, order: ordered.map(|key| key.name.to_owned()) })
+        let is_row_order = |order: usize| keys.orders[order].is_row_order;
+        let order = keys.keys.iter().find(|key| key.sort.is_some_and(is_row_order));
+        Ok(Sample { id_number, word, order: order.map(|key| key.name.to_owned()) })
     }
 
-    /// Its identifier, as a variant of the interface writes it.
+    /// The record's identifier in the spelling of one interface variant.
     pub fn id(&self, spelling: &IdFormat, entity: Entity) -> Option<String> {
         let mut id = Vec::new();
-        spelling.write(entity, self.id?, &mut id);
+        spelling.write(entity, self.id_number?, &mut id);
         String::from_utf8(id).ok()
     }
 }

@@ -1,4 +1,4 @@
-//! The schemas of records, worked out from their declarations: a member added there appears here.
+//! The schemas of records, generated from their declarations; a new member needs no change here.
 
 use pinakes_format::entity::{Entity, ID_MAX, IdFormat};
 use pinakes_format::json::render::Shape;
@@ -10,48 +10,48 @@ use serde_json_bytes::{ByteString, Map, Value};
 
 use crate::openapi::patterns;
 
-/// The largest integer that every reader of JSON holds exactly.
+/// The largest integer that a double holds exactly, as JavaScript reads JSON numbers.
 const INTEGER_MAX: i64 = (1 << 53) - 1;
-/// A moment without its zone.
+/// Pattern of a timestamp without a time zone.
 const MOMENT: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$";
-/// What stands after a schema's name where lists show less than single records.
-const LISTED: &str = "InList";
-/// What stands before the name of a schema of the older variant.
-const LEGACY: &str = "Older";
+/// Suffix of a schema that shows fewer members in lists than in single records.
+const LIST_SUFFIX: &str = "InList";
+/// Prefix of schemas of the legacy variant.
+const LEGACY_PREFIX: &str = "Older";
 
-/// The schemas so far, by their names.
+/// The schemas defined so far.
 #[derive(Default)]
 pub struct Schemas {
-    /// In the order they are met.
+    /// By name, in the order of their first use.
     pub named: Map<ByteString, Value>,
 }
 
-/// A reference to a schema.
+/// A reference to a defined schema.
 pub fn schema_at(name: &str) -> Value {
     json!({ "$ref": (format!("#/components/schemas/{name}")) })
 }
 
-/// The same value, or null.
+/// Adds null to the types of a schema.
 pub fn or_null(value: Value) -> Value {
     match value {
         Value::Object(mut object) if object.contains_key("type") => {
             let known = object.insert("type", Value::Null).unwrap_or_default();
-            // What may be null already stays as it is.
-            let both = if known.is_array() { known } else { json!([known, "null"]) };
-            object.insert("type", both);
+            // An array of types has null already.
+            let types = if known.is_array() { known } else { json!([known, "null"]) };
+            object.insert("type", types);
             Value::Object(object)
         }
         other => json!({ "anyOf": [other, { "type": "null" }] }),
     }
 }
 
-/// An object all of whose members are always there.
+/// An object schema that requires all of its members.
 pub fn object(doc: &str, members: Map<ByteString, Value>) -> Value {
     let names: Vec<Value> = members.keys().cloned().map(Value::String).collect();
     json!({ "description": doc, "type": "object", "required": names, "properties": members })
 }
 
-/// A value with what it is said to be.
+/// Puts a description before the other members of a schema.
 pub fn described(doc: &str, value: Value) -> Value {
     let mut described = Map::new();
     if !doc.is_empty() {
@@ -65,15 +65,15 @@ pub fn described(doc: &str, value: Value) -> Value {
 }
 
 impl Schemas {
-    /// A record in one shape.
+    /// The schema of an entity's records in one shape.
     pub fn record(&mut self, entity: Entity, shape: Shape) -> Value {
-        self.of(&schema_of(entity), shape)
+        self.value(&schema_of(entity), shape)
     }
 
-    /// Adds a schema under a name, unless there is one; a reference to it.
-    pub fn name(&mut self, name: &str, make: impl FnOnce(&mut Schemas) -> Value) -> Value {
+    /// Defines a schema under a name unless the name is defined, and returns a reference to it.
+    pub fn define(&mut self, name: &str, make: impl FnOnce(&mut Schemas) -> Value) -> Value {
         if !self.named.contains_key(name) {
-            // Its place is before those that it refers to.
+            // Reserves the position: a schema stands before the schemas that it refers to.
             self.named.insert(name, Value::Null);
             let made = make(self);
             self.named.insert(name, made);
@@ -81,29 +81,29 @@ impl Schemas {
         schema_at(name)
     }
 
-    fn of(&mut self, schema: &Schema, shape: Shape) -> Value {
+    fn value(&mut self, schema: &Schema, shape: Shape) -> Value {
         match schema {
-            Schema::Nullable(inner) => or_null(self.of(inner, shape)),
-            Schema::List(inner) => json!({ "type": "array", "items": (self.of(inner, shape)) }),
+            Schema::Nullable(inner) => or_null(self.value(inner, shape)),
+            Schema::List(inner) => json!({ "type": "array", "items": (self.value(inner, shape)) }),
             Schema::ByShape { single, list } => match shape {
-                Shape::Single => self.of(single, shape),
-                Shape::List => self.of(list, shape),
+                Shape::Single => self.value(single, shape),
+                Shape::List => self.value(list, shape),
             },
             Schema::YearMap(inner) => json!({
                 "type": "object",
                 "propertyNames": { "pattern": "^-?[0-9]+$" },
-                "additionalProperties": (self.of(inner, shape)),
+                "additionalProperties": (self.value(inner, shape)),
             }),
             Schema::Object(object) => {
-                let is_less = shape == Shape::List && is_shaped(schema);
-                let name = format!("{}{}", object.name, if is_less { LISTED } else { "" });
-                self.name(&name, |schemas| schemas.object(object, shape))
+                let is_reduced = shape == Shape::List && differs_by_shape(schema);
+                let name = format!("{}{}", object.name, if is_reduced { LIST_SUFFIX } else { "" });
+                self.define(&name, |schemas| schemas.object(object, shape))
             }
             Schema::Reference(entity) => self.reference(*entity, false),
             Schema::ParentReference(entity) => self.reference(*entity, true),
             Schema::NamedCode(table) => self.code(*table),
             Schema::Id(entity) => own_id(*entity),
-            leaf => plain(leaf),
+            leaf => leaf_schema(leaf),
         }
     }
 
@@ -122,7 +122,7 @@ impl Schemas {
                     members.extend(reference_members(*entity, false));
                 }
                 _ => {
-                    let value = described(member.doc, self.of(&member.schema, shape));
+                    let value = described(member.doc, self.value(&member.schema, shape));
                     members.insert(member.name, value);
                 }
             }
@@ -131,27 +131,29 @@ impl Schemas {
     }
 
     fn reference(&mut self, entity: Entity, is_parent: bool) -> Value {
-        let name = format!("{}{}", word(entity), if is_parent { "Parent" } else { "Reference" });
-        let doc = format!("The {} referred to.", entity.facts().singular);
-        self.name(&name, |_| object(&doc, reference_members(entity, is_parent)))
+        let name =
+            format!("{}{}", schema_name(entity), if is_parent { "Parent" } else { "Reference" });
+        let doc = format!("The {} that the record refers to.", entity.facts().singular);
+        self.define(&name, |_| object(&doc, reference_members(entity, is_parent)))
     }
 
     fn code(&mut self, table: Table) -> Value {
-        self.name(&format!("{table:?}"), |_| {
+        self.define(&format!("{table:?}"), |_| {
             let mut members = Map::new();
             members.insert("code", json!({ "description": "The code.", "type": "string" }));
-            let name = json!({ "description": "What it stands for.", "type": ["string", "null"] });
+            let name =
+                json!({ "description": "The meaning of the code.", "type": ["string", "null"] });
             members.insert("name", name);
-            object("A code and what it stands for.", members)
+            object("A code and its meaning.", members)
         })
     }
 
-    /// A record of the older variant in one shape.
-    pub fn older(&mut self, older: &LegacyEntity, shape: Shape) -> Value {
-        let listed = if shape == Shape::List { LISTED } else { "" };
-        let name = format!("{LEGACY}{}{listed}", word(older.entity));
-        let doc = format!("A {} of the older variant.", older.entity.facts().singular);
-        self.name(&name, |schemas| {
+    /// The schema of a legacy record in one shape.
+    pub fn legacy_record(&mut self, older: &LegacyEntity, shape: Shape) -> Value {
+        let suffix = if shape == Shape::List { LIST_SUFFIX } else { "" };
+        let name = format!("{LEGACY_PREFIX}{}{suffix}", schema_name(older.entity));
+        let doc = format!("A {} in the legacy shape.", older.entity.facts().singular);
+        self.define(&name, |schemas| {
             let mut members = Map::new();
             for (name, path) in older.members {
                 let is_shown = shape == Shape::Single || !older.singles.contains(name);
@@ -169,7 +171,7 @@ impl Schemas {
         let names = || json!({ "type": "array", "items": { "type": "string" } });
         match (schema, shape) {
             (Schema::Nullable(inner), _) => or_null(self.legacy_value(inner, shape)),
-            (Schema::Id(entity), _) => older_id(*entity),
+            (Schema::Id(entity), _) => legacy_id(*entity),
             (Schema::ParentReference(_), Shape::List) => names(),
             (Schema::List(inner), _) => match (&**inner, shape) {
                 (Schema::Reference(_), Shape::List) => names(),
@@ -178,20 +180,20 @@ impl Schemas {
                 }
             },
             (Schema::Reference(entity) | Schema::ParentReference(entity), Shape::Single) => {
-                let doc = format!("The {} referred to.", entity.facts().singular);
-                self.name(&format!("{LEGACY}{}Reference", word(*entity)), |_| {
+                let doc = format!("The {} that the record refers to.", entity.facts().singular);
+                self.define(&format!("{LEGACY_PREFIX}{}Reference", schema_name(*entity)), |_| {
                     let mut members = Map::new();
-                    members.insert("id", or_null(older_id(*entity)));
+                    members.insert("id", or_null(legacy_id(*entity)));
                     members.insert("name", json!({ "type": ["string", "null"] }));
                     object(&doc, members)
                 })
             }
-            (other, _) => self.of(other, shape),
+            (other, _) => self.value(other, shape),
         }
     }
 }
 
-/// The members of a reference: each may be all that is known.
+/// The members of a reference. Either may be null: some references have only an id or only a name.
 fn reference_members(entity: Entity, is_text: bool) -> Map<ByteString, Value> {
     let singular = entity.facts().singular;
     let id = if is_text { text_id(&IdFormat::CURRENT, entity) } else { own_id(entity) };
@@ -202,7 +204,7 @@ fn reference_members(entity: Entity, is_text: bool) -> Map<ByteString, Value> {
     members
 }
 
-/// A record's own identifier: a string with its prefix, an integer in the taxonomy.
+/// The schema of a record's `id`: a prefixed string, or an integer in the taxonomy.
 pub fn own_id(entity: Entity) -> Value {
     match entity.facts().letter {
         Some(_) => text_id(&IdFormat::CURRENT, entity),
@@ -210,8 +212,8 @@ pub fn own_id(entity: Entity) -> Value {
     }
 }
 
-/// The same in the older variant.
-pub fn older_id(entity: Entity) -> Value {
+/// The schema of a legacy record's `id`.
+pub fn legacy_id(entity: Entity) -> Value {
     text_id(&IdFormat::LEGACY, entity)
 }
 
@@ -219,29 +221,31 @@ fn text_id(spelling: &IdFormat, entity: Entity) -> Value {
     json!({ "type": "string", "pattern": (patterns::id(spelling, entity)) })
 }
 
-/// The name of an entity's schema: that of its declaration.
-pub fn word(entity: Entity) -> &'static str {
+/// The name of an entity's schema, which is the name of its declaration.
+pub fn schema_name(entity: Entity) -> &'static str {
     match schema_of(entity) {
         Schema::Object(object) => object.name,
-        // Every record is declared as an object.
+        // Unreachable: every record is declared as an object.
         _ => entity.facts().label,
     }
 }
 
-/// Whether a value is another in lists than in single records.
-fn is_shaped(schema: &Schema) -> bool {
+/// Whether lists show a value differently than single records do.
+fn differs_by_shape(schema: &Schema) -> bool {
     match schema {
         Schema::ByShape { .. } => true,
-        Schema::Nullable(inner) | Schema::List(inner) | Schema::YearMap(inner) => is_shaped(inner),
+        Schema::Nullable(inner) | Schema::List(inner) | Schema::YearMap(inner) => {
+            differs_by_shape(inner)
+        }
         Schema::Object(object) => object
             .members
             .iter()
-            .any(|member| member.shown == Shown::Single || is_shaped(&member.schema)),
+            .any(|member| member.shown == Shown::Single || differs_by_shape(&member.schema)),
         _ => false,
     }
 }
 
-/// The member at a dotted path.
+/// Finds the member at a dotted path.
 fn member_at(schema: &Schema, path: &str) -> Option<Member> {
     let (name, rest) = path.split_once('.').unwrap_or((path, ""));
     let object = match schema {
@@ -253,8 +257,8 @@ fn member_at(schema: &Schema, path: &str) -> Option<Member> {
     if rest.is_empty() { Some(member.clone()) } else { member_at(&member.schema, rest) }
 }
 
-/// Values without a schema of their own.
-fn plain(schema: &Schema) -> Value {
+/// The schema of a value without members.
+fn leaf_schema(schema: &Schema) -> Value {
     match schema {
         Schema::Integer { bits: 32, .. } => json!({ "type": "integer", "format": "int32" }),
         Schema::Integer { signed, .. } => {

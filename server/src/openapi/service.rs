@@ -1,22 +1,23 @@
-//! What stands beside lists and records: autocomplete's candidates, limits, pages, and the service itself.
+//! Operations besides lists and records: autocomplete's candidates, limits, pages, and the service itself.
 
 use http::StatusCode;
+use pinakes_format::autocomplete;
 use pinakes_format::entity::CATALOG;
 use serde_json_bytes::{ByteString, Map, Value};
 
-use crate::openapi::paths::{Reading, completed_entities, content, page, page_meta};
-use crate::openapi::responses::KEPT;
+use crate::openapi::operation::{
+    GRAPHQL_TAG, Operation, SERVICE_TAG, named_content, page, page_meta,
+};
+use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::schemas::{Schemas, described, object, or_null, schema_at};
 use crate::snapshots::health::Trouble;
 
-/// The chapter of GraphQL.
-pub const GRAPHQL: &str = "GraphQL";
-const SERVICE: &str = "service";
-/// What `/` and `/health` tell of the snapshot.
+/// Descriptions of members that `/` and `/health` share.
+const SNAPSHOT_ID: &str = "The id of the served snapshot.";
 const NEWEST: &str = "When the newest record changed.";
-const LICENCE: &str = "What the data may be used under, as whoever runs the server says.";
+const LICENCE: &str = "The licence of the data, as the operator states it.";
 
-/// An object of members: name, what it is, and its schema.
+/// An object schema from names, descriptions and schemas of its members.
 fn object_of<const N: usize>(doc: &str, members: [(&str, &str, Value); N]) -> Value {
     let members = members.into_iter();
     object(doc, members.map(|(name, doc, value)| (name.into(), described(doc, value))).collect())
@@ -30,21 +31,25 @@ fn count() -> Value {
     json!({ "type": "integer", "minimum": 0 })
 }
 
-/// The page of candidates.
-pub fn candidates(schemas: &mut Schemas) -> Value {
-    schemas.name("CandidatePage", |schemas| {
-        let meta = schemas.name("CandidateMeta", |_| page_meta(&["count"]));
-        let candidate = schemas.name("Candidate", |_| {
-            let kinds = json!({ "type": "string", "enum": (completed_entities()) });
+/// The schema of a page of autocomplete candidates.
+pub fn candidate_page(schemas: &mut Schemas) -> Value {
+    schemas.define("CandidatePage", |schemas| {
+        let meta = schemas.define("CandidateMeta", |_| page_meta(&["count"]));
+        let candidate = schemas.define("Candidate", |_| {
+            let entities = json!({ "type": "string", "enum": (completed_entities()) });
             object_of(
-                "A record that may be meant.",
+                "A record whose name may complete the typed text.",
                 [
-                    ("id", "Its identifier, of the taxonomy too as a string.", text()),
-                    ("name", "Its name.", text()),
+                    ("id", "The identifier; a string for every entity.", text()),
+                    ("name", "The display name.", text()),
                     ("cited_by_count", "Citations received.", or_null(count())),
-                    ("entity_type", "Its kind.", kinds),
-                    ("external_id", "Its identifier elsewhere, such as a DOI.", or_null(text())),
-                    ("outputs_count", "Indexed outputs; null of an output.", or_null(count())),
+                    ("entity_type", "The entity of the record.", entities),
+                    (
+                        "external_id",
+                        "The identifier in another system, such as a DOI.",
+                        or_null(text()),
+                    ),
+                    ("outputs_count", "Indexed outputs; null for an output.", or_null(count())),
                 ],
             )
         });
@@ -52,95 +57,122 @@ pub fn candidates(schemas: &mut Schemas) -> Value {
     })
 }
 
-/// A group of records of the older variant.
+fn completed_entities() -> Vec<&'static str> {
+    autocomplete::ENTITIES.iter().map(|entity| entity.facts().singular).collect()
+}
+
+/// The schema of a group that a legacy list counts.
 pub fn legacy_group() -> Value {
     object_of(
-        "The records that refer to another.",
+        "The matching records that refer to one record.",
         [
-            ("key", "The identifier of what they refer to.", text()),
-            ("key_display_name", "Its name.", or_null(text())),
-            ("count", "How many they are.", count()),
+            ("key", "The identifier of the record that the group refers to.", text()),
+            ("key_display_name", "The name of that record.", or_null(text())),
+            ("count", "Number of records in the group.", count()),
         ],
     )
 }
 
-fn reading(name: &str, tag: &'static str, summary: &str, content: Value) -> Reading {
-    Reading {
-        name: name.to_owned(),
+fn plain_operation(id: &str, tag: &'static str, summary: &str, content: Value) -> Operation {
+    Operation {
+        id: id.to_owned(),
         tag,
         summary: summary.to_owned(),
-        doc: "",
+        description: "",
         parameters: Vec::new(),
         content,
         headers: vec!["Cache-Control"],
-        others: Vec::new(),
+        statuses: Vec::new(),
         links: Value::Null,
     }
 }
 
-/// What else is read, by its path.
-pub fn readings(schemas: &mut Schemas) -> Vec<(&'static str, Reading)> {
+/// The operations of the remaining paths, and the schemas of their bodies.
+pub fn operations(schemas: &mut Schemas) -> Vec<(&'static str, Operation)> {
     for (name, make) in SCHEMAS {
-        schemas.name(name, |_| make());
+        schemas.define(name, |_| make());
     }
-    let of = |media_type: &str| json!({ media_type: { "schema": { "type": "string" } } });
-    let page = |name: &str, tag, summary: &str| Reading {
-        doc: "A server may have been started without it.",
-        headers: KEPT.to_vec(),
-        others: vec![StatusCode::NOT_MODIFIED, StatusCode::NOT_FOUND],
-        ..reading(name, tag, summary, of("text/html"))
+    let text_content = |media_type: &str| json!({ media_type: { "schema": { "type": "string" } } });
+    let html_page = |id: &str, tag, summary: &str| Operation {
+        description: "The operator can disable this page.",
+        headers: CACHE_HEADERS.to_vec(),
+        statuses: vec![StatusCode::NOT_MODIFIED, StatusCode::NOT_FOUND],
+        ..plain_operation(id, tag, summary, text_content("text/html"))
     };
-    let schema = "The schema of GraphQL, as SDL";
     let document = json!({ "application/json": { "schema": { "type": "object" } } });
     vec![
-        ("/graphql/schema", reading("graphql_schema", GRAPHQL, schema, of("application/graphql"))),
-        ("/graphiql", page("graphiql", GRAPHQL, "A page to ask GraphQL from")),
+        (
+            "/graphql/schema",
+            plain_operation(
+                "graphql_schema",
+                GRAPHQL_TAG,
+                "The GraphQL schema, as SDL",
+                text_content("application/graphql"),
+            ),
+        ),
+        ("/graphiql", html_page("graphiql", GRAPHQL_TAG, "A page to write GraphQL queries in")),
         (
             "/rate-limit",
-            Reading {
-                doc: "It is never refused, and counts as nothing.",
-                ..reading(
+            Operation {
+                description: "The server never refuses this request and counts it towards no limit.",
+                ..plain_operation(
                     "rate_limit",
-                    SERVICE,
-                    "How the caller stands with the limits",
-                    content("RateLimit"),
+                    SERVICE_TAG,
+                    "The client's limits and what is left of them",
+                    named_content("RateLimit"),
                 )
             },
         ),
-        ("/", reading("index", SERVICE, "What the service is", content("Index"))),
-        ("/health", reading("health", SERVICE, "Whether the process lives", content("Health"))),
+        (
+            "/",
+            plain_operation(
+                "index",
+                SERVICE_TAG,
+                "The service, its snapshot and its paths",
+                named_content("Index"),
+            ),
+        ),
+        (
+            "/health",
+            plain_operation(
+                "health",
+                SERVICE_TAG,
+                "The health of the process",
+                named_content("Health"),
+            ),
+        ),
         (
             "/ready",
-            reading(
+            plain_operation(
                 "ready",
-                SERVICE,
-                "Whether there is a snapshot to answer from",
-                content("Ready"),
+                SERVICE_TAG,
+                "Whether the server has a snapshot to serve",
+                named_content("Ready"),
             ),
         ),
         (
             "/openapi.json",
-            Reading {
-                headers: KEPT.to_vec(),
-                others: vec![StatusCode::NOT_MODIFIED],
-                ..reading("openapi", SERVICE, "This document", document)
+            Operation {
+                headers: CACHE_HEADERS.to_vec(),
+                statuses: vec![StatusCode::NOT_MODIFIED],
+                ..plain_operation("openapi", SERVICE_TAG, "This document", document)
             },
         ),
-        ("/docs", page("docs", SERVICE, "This document as a page")),
+        ("/docs", html_page("docs", SERVICE_TAG, "This document as a page")),
     ]
 }
 
-/// What `/health` tells of what is not as it should be.
-const TROUBLES: &str = "What is not as it should be, the gravest first. `unavailable`: there is nothing \
-                        to answer from. `fallback`: another snapshot is served than the one that should be, \
-                        which is damaged or refused. `takedowns_refused`: the list of what to withhold \
-                        is not understood, and the one of before is in force. `stale`: what is served was \
-                        pulled from others, and has expired.";
+/// The meaning of each issue that `/health` reports.
+const TROUBLES: &str = "The current issues, the most serious first. `unavailable`: the server has no usable \
+                        snapshot. `fallback`: `current` points at a damaged or refused snapshot, and the \
+                        server serves another. `takedowns_refused`: the newest suppression list is \
+                        invalid, and the previous list is in force. `stale`: the snapshot was pulled from \
+                        a mirror and has expired.";
 
-/// A schema's name, and what makes it.
-type Named = (&'static str, fn() -> Value);
+/// A schema's name, and the function that makes it.
+type NamedSchema = (&'static str, fn() -> Value);
 
-const SCHEMAS: [Named; 5] = [
+const SCHEMAS: [NamedSchema; 5] = [
     ("Index", index),
     ("Health", || {
         let names = Trouble::ALL.map(Trouble::name).to_vec();
@@ -148,14 +180,14 @@ const SCHEMAS: [Named; 5] = [
         let states = json!({ "type": "string", "enum": states });
         let troubles = json!({ "type": "array", "items": { "type": "string", "enum": names } });
         let mut health = object_of(
-            "Whether the process lives.",
+            "The health of the process.",
             [
-                ("status", "`ok`, or the gravest of the troubles.", states),
+                ("status", "`ok`, or the most serious issue.", states),
                 ("troubles", TROUBLES, troubles),
-                ("snapshot_id", "What it answers from.", text()),
+                ("snapshot_id", SNAPSHOT_ID, text()),
                 ("newest_updated_date", NEWEST, or_null(text())),
                 ("data_licence", LICENCE, text()),
-                ("expired", "When it has, if so.", text()),
+                ("expired", "When the snapshot expired; absent before.", text()),
             ],
         );
         health["required"] =
@@ -164,19 +196,19 @@ const SCHEMAS: [Named; 5] = [
     }),
     ("Ready", || {
         object_of(
-            "Whether there is a snapshot.",
+            "The server has a snapshot to serve.",
             [
-                ("status", "That there is.", json!({ "type": "string", "const": "ready" })),
-                ("snapshot_id", "Which.", text()),
+                ("status", "Always `ready`.", json!({ "type": "string", "const": "ready" })),
+                ("snapshot_id", SNAPSHOT_ID, text()),
             ],
         )
     }),
     ("Quota", || {
         object_of(
-            "What is left of a limit.",
+            "A limit and what is left of it.",
             [
                 ("limit", "Requests in a window.", count()),
-                ("remaining", "What is left of them.", count()),
+                ("remaining", "Requests left in this window.", count()),
                 ("reset_seconds", "Seconds until the window ends.", count()),
             ],
         )
@@ -184,55 +216,58 @@ const SCHEMAS: [Named; 5] = [
     ("RateLimit", || {
         let quota = || schema_at("Quota");
         let daily = object_of(
-            "By what is asked.",
+            "The limits of a day, by kind of request; null for a client without limits.",
             [
                 ("list_filter", "Pages of lists.", quota()),
                 ("search", "Pages of autocomplete.", quota()),
             ],
         );
         object_of(
-            "How a client stands with the limits.",
+            "The limits of a client and what is left of them.",
             [
-                ("ip", "Its address.", text()),
+                ("ip", "The address of the client.", text()),
                 (
                     "minute_rate_limit",
-                    "The minute; null where no limit is for it.",
+                    "The limit of a minute; null for a client without limits.",
                     or_null(quota()),
                 ),
-                ("daily_quota", "The day; null where no limit is for it.", or_null(daily)),
+                ("daily_quota", "", or_null(daily)),
             ],
         )
     }),
 ];
 
 fn index() -> Value {
-    let plurals: Map<ByteString, Value> =
+    let counts: Map<ByteString, Value> =
         CATALOG.iter().map(|facts| (facts.plural.into(), count())).collect();
     let mut index = object_of(
-        "What the service is.",
+        "The service, its snapshot and its paths.",
         [
-            ("service", "Its name.", json!({ "type": "string", "const": "pinakes" })),
-            ("version", "The version of its program.", text()),
-            ("snapshot_id", "What it answers from.", text()),
+            (
+                "service",
+                "The name of the service.",
+                json!({ "type": "string", "const": "pinakes" }),
+            ),
+            ("version", "The version of the server program.", text()),
+            ("snapshot_id", SNAPSHOT_ID, text()),
             ("newest_updated_date", NEWEST, or_null(text())),
             ("data_licence", LICENCE, text()),
-            ("counts", "How many records there are.", object("", plurals)),
-            ("suppressed", "How many are withheld; absent where none is.", count()),
+            ("counts", "", object("Number of records of each entity.", counts)),
+            ("suppressed", "Number of suppressed records; absent if there are none.", count()),
             (
                 "selection",
-                "The filters of the part that this is of a dump; absent where it is all of it.",
+                "The filters that chose the records of a subset; absent in a full snapshot.",
                 json!({ "type": "object" }),
             ),
             (
                 "links",
-                "Where to go.",
+                "Paths of the service, by name.",
                 json!({ "type": "object", "additionalProperties": { "type": "string" } }),
             ),
         ],
     );
-    let required = index["required"].as_array_mut();
-    required
-        .into_iter()
-        .for_each(|names| names.retain(|name| name != "suppressed" && name != "selection"));
+    if let Some(names) = index["required"].as_array_mut() {
+        names.retain(|name| name != "suppressed" && name != "selection");
+    }
     index
 }

@@ -1,0 +1,120 @@
+//! Operations: the GET of a path, its HEAD twin, and the schemas of pages.
+
+use http::StatusCode;
+use serde_json_bytes::{ByteString, Map, Value};
+
+use crate::openapi::responses::{STATUSES_OF_ANY_REQUEST, headers, response_at};
+use crate::openapi::schemas::{object, schema_at};
+
+pub const AUTOCOMPLETE_TAG: &str = "autocomplete";
+pub const GRAPHQL_TAG: &str = "GraphQL";
+pub const LEGACY_TAG: &str = "older variant";
+pub const SERVICE_TAG: &str = "service";
+
+const JSON: &str = "application/json";
+
+/// The GET operation of a path. Each such path also has the HEAD operation.
+pub struct Operation {
+    /// The `operationId`, unique in the document.
+    pub id: String,
+    /// The tag that groups the operation with others.
+    pub tag: &'static str,
+    /// One line without a full stop.
+    pub summary: String,
+    /// Further rules; empty where the summary says all.
+    pub description: &'static str,
+    pub parameters: Vec<Value>,
+    /// The body of the 200 reply, by media type.
+    pub content: Value,
+    /// Headers of the 200 reply besides the headers of every reply.
+    pub headers: Vec<&'static str>,
+    /// Statuses besides 200 and [`STATUSES_OF_ANY_REQUEST`].
+    pub statuses: Vec<StatusCode>,
+    /// Links to operations on the records of the reply; null for none.
+    pub links: Value,
+}
+
+impl Operation {
+    /// The path item: parameters, GET and HEAD.
+    pub fn into_path_item(self) -> Value {
+        let mut item = Map::new();
+        if !self.parameters.is_empty() {
+            item.insert("parameters", json!(self.parameters.clone()));
+        }
+        item.insert("get", self.get());
+        item.insert("head", self.head());
+        Value::Object(item)
+    }
+
+    fn get(&self) -> Value {
+        let mut operation = Map::new();
+        operation.insert("tags", json!([(self.tag)]));
+        operation.insert("operationId", self.id.clone().into());
+        operation.insert("summary", self.summary.clone().into());
+        if !self.description.is_empty() {
+            operation.insert("description", self.description.into());
+        }
+        let mut success = Map::new();
+        success.insert("description", "The answer.".into());
+        success.insert("headers", headers(&self.headers));
+        success.insert("content", self.content.clone());
+        if self.links != Value::Null {
+            success.insert("links", self.links.clone());
+        }
+        operation.insert("responses", responses(Value::Object(success), &self.statuses));
+        Value::Object(operation)
+    }
+
+    fn head(&self) -> Value {
+        json!({
+            "tags": [(self.tag)],
+            "operationId": (format!("head_{}", self.id)),
+            "summary": "GET without the body",
+            "responses": {
+                "200": { "description": "Status and headers of GET." },
+                "default": { "description": "Status and headers of GET." },
+            },
+        })
+    }
+}
+
+/// Responses by status: 200, some shared responses, and the responses of any request.
+pub fn responses(success: Value, statuses: &[StatusCode]) -> Value {
+    let mut statuses: Vec<StatusCode> =
+        statuses.iter().chain(&STATUSES_OF_ANY_REQUEST).copied().collect();
+    statuses.sort_unstable();
+    let shared = statuses.iter().map(|status| (status.as_str().into(), response_at(*status)));
+    Value::Object([("200".into(), success)].into_iter().chain(shared).collect())
+}
+
+/// A JSON body with a schema, as the `content` of a response.
+pub fn json_content(schema: Value) -> Value {
+    json!({ JSON: { "schema": schema } })
+}
+
+/// A JSON body whose schema the document defines under a name.
+pub fn named_content(name: &str) -> Value {
+    json_content(schema_at(name))
+}
+
+/// The schema of a page's `meta`, with the members that this kind of page has.
+pub fn page_meta(names: &[&str]) -> Value {
+    let docs = [
+        ("count", "Exact number of matching records."),
+        ("page", "Number of this page, from 1."),
+        ("per_page", "Largest number of records on a page."),
+    ];
+    let members = docs.iter().filter(|(name, _)| names.contains(name)).map(|(name, doc)| {
+        let value = json!({ "description": (*doc), "type": "integer", "minimum": 0 });
+        (ByteString::from(*name), value)
+    });
+    object("Size and position of a page.", members.collect())
+}
+
+/// The schema of a page of items.
+pub fn page(meta: Value, item: Value) -> Value {
+    let mut members = Map::new();
+    members.insert("meta", meta);
+    members.insert("results", json!({ "type": "array", "items": item }));
+    object("A page of a list.", members)
+}
