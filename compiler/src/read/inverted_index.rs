@@ -57,7 +57,7 @@ impl<'de> Visitor<'de> for WordsVisitor {
         let mut words = Words::default();
         let mut keys = Keys::<MANY>::default();
         while let Some(word) = map.next_key::<Key<'de>>()? {
-            keys.take(word.0.clone())?;
+            keys.insert(word.0.clone())?;
             match map.next_value::<Entry<'de>>()? {
                 Entry::Positions(positions) => {
                     words.0.extend(positions.into_iter().map(|at| (at, word.0.clone())));

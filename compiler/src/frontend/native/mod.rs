@@ -17,7 +17,8 @@ use crate::frontend::native::source::{Cursor, note_unknown};
 use crate::frontend::native::value::{Members, Value};
 use crate::frontend::openalex::{BadRecord, Reader};
 use crate::read::lenient::IdText;
-use crate::read::{identifier, times};
+use crate::read::strict::JsonError;
+use crate::read::{identifier, strict, times};
 
 /// The member that every record here has and no record of OpenAlex.
 const NAME: &str = "name";
@@ -30,7 +31,7 @@ const OPENALEX_NAME: &str = "display_name";
 ///
 /// Why the line is set aside, or that the object cannot be written.
 pub fn read_line(entity: Entity, text: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
-    let line: Value<'_> = serde_json::from_str(text)?;
+    let line: Value<'_> = strict::from_str(text)?;
     let Some(members) = line.members() else {
         return Err(BadRecord::Quarantine { code: "not_a_record", id: None });
     };
@@ -109,8 +110,8 @@ fn declares_all(entity: Entity, members: &Members<'_>) -> bool {
 /// # Errors
 ///
 /// Where the line is no JSON.
-pub fn parse_line(text: &str) -> Result<(), serde_json::Error> {
-    serde_json::from_str::<Value<'_>>(text).map(drop)
+pub fn parse_line(text: &str) -> Result<(), JsonError> {
+    strict::from_str::<Value<'_>>(text).map(drop)
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
             object.members.push(Member { key, value, is_asked_for: Cell::new(false) });
         }
         if object.has_duplicate() {
-            return Err(A::Error::custom("duplicate key in an object"));
+            return Err(A::Error::duplicate_field("key"));
         }
         Ok(Value::Object(object))
     }

@@ -19,6 +19,7 @@ pub(crate) use crate::frontend::openalex::shared::reference_number;
 pub use crate::frontend::openalex::shared::{BadRecord, Reader};
 
 use crate::read::strict;
+use crate::read::strict::JsonError;
 
 /// A line as it is parsed, before its record is made.
 trait RawLine<'a>: serde::Deserialize<'a> {
@@ -53,7 +54,7 @@ pub fn read_line(entity: Entity, line: &str, reader: &mut Reader<'_>) -> Result<
 /// # Errors
 ///
 /// Where the line is no JSON.
-pub fn parse_line(entity: Entity, line: &str) -> Result<(), serde_json::Error> {
+pub fn parse_line(entity: Entity, line: &str) -> Result<(), JsonError> {
     with_record!(entity, R => {
         strict::from_str::<<R as OpenAlexRecord>::Line<'_>>(line).map(drop)
     })

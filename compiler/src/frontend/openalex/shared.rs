@@ -14,6 +14,7 @@ use crate::object::{ObjectWriter, Origin};
 use crate::read::identifier;
 use crate::read::identifier::BadId;
 use crate::read::lenient::{IdText, List, Number, Object, Text, warn};
+use crate::read::strict::JsonError;
 
 /// Why a line is set aside.
 #[derive(Debug)]
@@ -29,16 +30,9 @@ pub enum BadRecord {
     Fatal(Error),
 }
 
-impl From<serde_json::Error> for BadRecord {
-    fn from(error: serde_json::Error) -> BadRecord {
-        let text = error.to_string();
-        let code = match () {
-            () if text.starts_with("duplicate") => "duplicate_key",
-            () if text.starts_with("recursion limit") => "too_deep",
-            () if error.is_data() => "not_a_record",
-            () => "not_json",
-        };
-        BadRecord::Quarantine { code, id: None }
+impl From<JsonError> for BadRecord {
+    fn from(error: JsonError) -> BadRecord {
+        BadRecord::Quarantine { code: error.fault.code(), id: None }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::frontend::side::cell::Cell;
 use crate::frontend::side::keys;
 use crate::frontend::side::read::Keyed;
 use crate::read::lenient::{IdText, List, Number, Object, Text};
+use crate::read::strict;
 
 /// What a ROR record gives: all of it to be filled in only where the dump is silent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -112,7 +113,7 @@ struct RawModified<'a> {
 ///
 /// Why it is set aside.
 pub fn read(text: &str) -> Result<Keyed<Organisation>, BadRecord> {
-    let raw: RawOrganisation<'_> = serde_json::from_str(text)?;
+    let raw: RawOrganisation<'_> = strict::from_str_skipping_unread(text)?;
     let id = raw.id.0.as_str();
     let bad = |code| BadRecord::Quarantine { code, id: id.map(str::to_owned) };
     let key = keys::ror(id.ok_or(bad("no_id"))?).ok_or(bad("bad_id"))?;

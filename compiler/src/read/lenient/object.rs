@@ -91,7 +91,7 @@ impl<'de> Visitor<'de> for PairsVisitor {
         let mut pairs: Vec<(Cow<'de, str>, Text<'de>)> = Vec::new();
         let mut keys = Keys::<MANY>::default();
         while let Some((key, value)) = map.next_entry::<Key<'de>, Text<'de>>()? {
-            keys.take(key.0.clone())?;
+            keys.insert(key.0.clone())?;
             pairs.push((key.0, value));
         }
         Ok(Pairs(Some(pairs)))

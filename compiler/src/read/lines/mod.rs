@@ -246,7 +246,7 @@ impl Lines {
 
 /// Whether a container ended before its end.
 fn is_cut_short(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::UnexpectedEof || error.to_string().contains("incomplete frame")
+    error.kind() == io::ErrorKind::UnexpectedEof
 }
 
 #[cfg(test)]

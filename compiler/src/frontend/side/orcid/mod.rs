@@ -12,6 +12,7 @@ use crate::frontend::side::keys;
 use crate::frontend::side::orcid::person::RawPerson;
 use crate::frontend::side::read::Keyed;
 use crate::read::lenient::{Length, Number, Object, Text};
+use crate::read::strict;
 
 /// A record, and where it is read as one.
 #[derive(Default, Deserialize)]
@@ -69,11 +70,11 @@ struct RawWorks {
 ///
 /// Why it is set aside.
 pub fn read(text: &str) -> Result<Keyed<OrcidProfile>, BadRecord> {
-    let raw: RawRecord<'_> = serde_json::from_str(text)?;
+    let raw: RawRecord<'_> = strict::from_str_skipping_unread(text)?;
     // Without a `person`, the record is one.
     let person = match raw.person.0 {
         Some(person) => person,
-        None => serde_json::from_str(text)?,
+        None => strict::from_str_skipping_unread(text)?,
     };
     let identifier = raw.identifier.0.as_ref();
     let texts = [
