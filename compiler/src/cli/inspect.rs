@@ -95,7 +95,7 @@ fn indexes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
     if let Ok(prefixes) = snapshot.prefixes(entity) {
         let (answers, sets) = prefixes.counts();
         sizes.push(IndexSize {
-            path: format!("beginnings of words, {sets} with sets"),
+            path: format!("prefix statistics, {sets} with sets"),
             file: Kind::Prefixes.file_name(),
             terms: Some(answers),
             bytes: prefixes.archive().len() as u64,

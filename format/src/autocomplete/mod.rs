@@ -12,7 +12,7 @@ mod rank;
 use std::sync::LazyLock;
 
 use crate::entity::Entity;
-use crate::index::dictionary::Rows;
+use crate::index::dictionary::EntryRows;
 use crate::query::{AnswerError, Deadline, is_long, rows_of_words};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
@@ -147,14 +147,14 @@ fn by_word(names: &Names<'_>, word: &str) -> Result<(u64, Vec<(Tier, u32)>), Ans
     if let Some(answer) = suppressed.answer(names.entity, prefix) {
         return Ok((answer.count.into(), answer.best.clone()));
     }
-    if let Some(answer) = names.snapshot.prefixes(names.entity)?.answer(prefix)? {
+    if let Some(answer) = names.snapshot.prefixes(names.entity)?.summary(prefix)? {
         return Ok((answer.count.into(), answer.best));
     }
     let mut found: Vec<(u32, Tier)> = Vec::new();
-    let mut texts = names.snapshot.words(names.entity)?.from(prefix)?;
-    while let Some((text, rows)) = texts.here_beginning(prefix) {
+    let mut texts = names.snapshot.words(names.entity)?.seek(prefix)?;
+    while let Some((text, rows)) = texts.current_with_prefix(prefix) {
         // What many rows have has an answer, and so has every beginning of it.
-        let Rows::Few(few) = rows else {
+        let EntryRows::Inline(few) = rows else {
             return Err(
                 ReadError::corrupt("prefix_stats", "a frequent prefix has no statistics").into()
             );

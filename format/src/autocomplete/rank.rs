@@ -232,9 +232,9 @@ impl<'s> Names<'s> {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
-        let mut texts = alternatives.from(folded.as_bytes())?;
+        let mut texts = alternatives.seek(folded.as_bytes())?;
         let mut looked = 0u32;
-        while let Some((_, rows)) = texts.here_beginning(folded.as_bytes()) {
+        while let Some((_, rows)) = texts.current_with_prefix(folded.as_bytes()) {
             rows.each(|row| found.push(row))?;
             looked += 1;
             if looked.is_multiple_of(ROWS_PER_LOOK) {

@@ -4,22 +4,22 @@ use crate::storage::error::ReadError;
 
 /// Why a file is not what it promises to be.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum CheckError {
     /// A promise is not kept.
-    Broken(&'static str),
+    Violation(&'static str),
     /// What it is made of cannot be read.
-    Content(ReadError),
+    Read(ReadError),
 }
 
-impl From<ReadError> for Fault {
-    fn from(error: ReadError) -> Fault {
-        Fault::Content(error)
+impl From<ReadError> for CheckError {
+    fn from(error: ReadError) -> CheckError {
+        CheckError::Read(error)
     }
 }
 
 /// Demands that a promise is kept.
-pub(crate) fn demand(is_kept: bool, broken: &'static str) -> Result<(), Fault> {
-    if is_kept { Ok(()) } else { Err(Fault::Broken(broken)) }
+pub(crate) fn ensure(is_kept: bool, broken: &'static str) -> Result<(), CheckError> {
+    if is_kept { Ok(()) } else { Err(CheckError::Violation(broken)) }
 }
 
 /// An archive of fields that is trusted as it is.

@@ -4,7 +4,7 @@
 //! find the same.
 
 use crate::entity::{Entity, NO_ID};
-use crate::index::orders::{ordered_integer, ordered_number};
+use crate::index::orders::{sortable_integer, sortable_number};
 use crate::index::term_lists::{Term, any_row_term, integer_term, text_term};
 use crate::record::gather::{Gathered, Part};
 use crate::schema::keys::{Terms, Values};
@@ -12,12 +12,12 @@ use crate::storage::error::ReadError;
 use crate::text::fold::fold;
 
 /// What the rows and codes in a record stand for.
-pub trait Referents {
+pub trait ReferenceLookup {
     /// How many records of an entity there are; rows from there on are strays.
     fn count(&self, entity: Entity) -> u32;
 
     /// Whether a row's record is withheld, so that nothing but its id is known.
-    fn is_withheld(&self, _: Entity, _: u32) -> bool {
+    fn is_suppressed(&self, _: Entity, _: u32) -> bool {
         false
     }
 
@@ -45,7 +45,7 @@ pub trait Referents {
 
 /// What a value is in posting lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct IndexEntry {
     /// Whether the record has a value there; strays may lack what is asked of them.
     pub is_present: bool,
     /// The term it is found by; a text that folds to nothing is found by none.
@@ -57,9 +57,9 @@ pub struct Listed {
 /// # Errors
 ///
 /// Where a row is none.
-pub fn shown<'a>(
+pub fn named_value<'a>(
     value: Gathered<'a>,
-    referents: &'a impl Referents,
+    referents: &'a impl ReferenceLookup,
 ) -> Result<Option<Gathered<'a>>, ReadError> {
     match value {
         Gathered::NameOf(entity, row) => Ok(referents.row_name(entity, row)?.map(Gathered::Text)),
@@ -73,18 +73,18 @@ pub fn shown<'a>(
 /// # Errors
 ///
 /// Where a row or a code is none, or the value is none of such lists.
-pub fn listed(
+pub fn index_entry(
     terms: Terms,
     part: &Part,
     value: Gathered<'_>,
     folded: Option<&str>,
-    referents: &impl Referents,
-) -> Result<Listed, ReadError> {
+    referents: &impl ReferenceLookup,
+) -> Result<IndexEntry, ReadError> {
     let term = match (terms, value) {
         (Terms::Rows(_) | Terms::Presence, Gathered::Reference(entity, row)) => {
             let is_present = shows(part, entity, row, referents)?;
             let term = (terms != Terms::Presence).then(|| Term::from(row));
-            return Ok(Listed { is_present, term });
+            return Ok(IndexEntry { is_present, term });
         }
         (Terms::AnyRows, Gathered::Reference(entity, row)) => any_row_term(entity, row),
         (Terms::Values, Gathered::Integer(value)) => integer_term(value),
@@ -96,12 +96,12 @@ pub fn listed(
                 Some(folded) => folded_term(folded),
                 None => folded_term(&fold(text)),
             };
-            return Ok(Listed { is_present: true, term });
+            return Ok(IndexEntry { is_present: true, term });
         }
-        (Terms::Presence, _) => return Ok(Listed { is_present: true, term: None }),
+        (Terms::Presence, _) => return Ok(IndexEntry { is_present: true, term: None }),
         _ => return Err(ReadError::Internal("the value does not fit the terms of its key")),
     };
-    Ok(Listed { is_present: true, term: Some(term) })
+    Ok(IndexEntry { is_present: true, term: Some(term) })
 }
 
 /// The term of a folded text; none where it folded to nothing.
@@ -115,22 +115,22 @@ fn shows(
     part: &Part,
     entity: Entity,
     row: u32,
-    referents: &impl Referents,
+    referents: &impl ReferenceLookup,
 ) -> Result<bool, ReadError> {
     Ok(match part {
-        _ if row < referents.count(entity) && !referents.is_withheld(entity, row) => true,
+        _ if row < referents.count(entity) && !referents.is_suppressed(entity, row) => true,
         Part::Name => referents.row_name(entity, row)?.is_some(),
         _ => referents.row_id(entity, row)? != NO_ID,
     })
 }
 
 /// A value as a number that ascends with it; `None` of texts, codes and what is no value of these.
-pub fn ordered(values: Values, value: Gathered<'_>) -> Option<u64> {
+pub fn order_value(values: Values, value: Gathered<'_>) -> Option<u64> {
     match (values, value) {
-        (Values::Integers, Gathered::Integer(value)) => Some(ordered_integer(value)),
-        (Values::Numbers, Gathered::Number(value)) => Some(ordered_number(value)),
-        (Values::Days, Gathered::Day(value)) => Some(ordered_integer(i64::from(value))),
-        (Values::Moments, Gathered::Moment(value)) => Some(ordered_integer(value)),
+        (Values::Integers, Gathered::Integer(value)) => Some(sortable_integer(value)),
+        (Values::Numbers, Gathered::Number(value)) => Some(sortable_number(value)),
+        (Values::Days, Gathered::Day(value)) => Some(sortable_integer(i64::from(value))),
+        (Values::Moments, Gathered::Moment(value)) => Some(sortable_integer(value)),
         _ => None,
     }
 }

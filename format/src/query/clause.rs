@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::index::bitset::{Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, union};
-use crate::index::postings::{Postings, View};
+use crate::index::postings::{ChunkView, Postings};
 use crate::query::range::ValueRange;
 use crate::query::{AnswerError, Deadline};
 use crate::storage::error::ReadError;
@@ -128,7 +128,7 @@ impl<'s> Atom<'s> {
     }
 
     /// The rows of a chunk, where they lie as such; `None` where they have to be worked out.
-    pub fn view(&self, chunk: u32) -> Result<Option<View<'s>>, ReadError> {
+    pub fn view(&self, chunk: u32) -> Result<Option<ChunkView<'s>>, ReadError> {
         match self {
             Atom::List(list) => list.view(chunk).map(Some),
             _ => Ok(None),
@@ -148,7 +148,7 @@ impl<'s> Atom<'s> {
             Atom::Absent(list) => {
                 let mut absent = EMPTY_CHUNK;
                 fill(&mut absent, rows, chunk);
-                list.view(chunk)?.take_from(&mut absent);
+                list.view(chunk)?.remove_from(&mut absent);
                 union(bits, &absent);
             }
             Atom::Values(values) => values.add_to(chunk, bits)?,
@@ -158,7 +158,7 @@ impl<'s> Atom<'s> {
     }
 
     /// Whether a row is among them. The view is its own of the row's chunk, where it has one.
-    pub fn contains(&self, view: Option<&View<'_>>, row: u32) -> Result<bool, ReadError> {
+    pub fn contains(&self, view: Option<&ChunkView<'_>>, row: u32) -> Result<bool, ReadError> {
         Ok(match self {
             Atom::Points(points) => points.binary_search(&row).is_ok(),
             Atom::Rows(range) => range.contains(&row),

@@ -1,7 +1,7 @@
 //! The rows that every side of a filter holds, chunk by chunk.
 
 use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, intersect};
-use crate::index::postings::{ARRAY_ROWS_MAX, View};
+use crate::index::postings::{ARRAY_ROWS_MAX, ChunkView};
 use crate::query::clause::{Side, clear, fill, points_of};
 use crate::query::{AnswerError, Deadline};
 use crate::storage::error::ReadError;
@@ -130,7 +130,7 @@ impl<'s> Filter<'s> {
                     return Ok(Chunk::Array(points.iter().map(|row| *row as u16).collect()));
                 }
             }
-            if let Some(view) = atom.view(chunk)?.filter(View::is_array) {
+            if let Some(view) = atom.view(chunk)?.filter(ChunkView::is_array) {
                 return Ok(Chunk::Array(view.to_vec()));
             }
         }
@@ -178,11 +178,11 @@ impl<'s> Filter<'s> {
             && let Some(view) = atom.view(chunk)?
         {
             if side.is_negated {
-                view.take_from(&mut bits);
+                view.remove_from(&mut bits);
             } else if view.is_array() {
                 return Ok(Chunk::Array(kept_in(view.to_vec(), &bits)));
             } else {
-                view.keep_in(&mut bits);
+                view.retain_in(&mut bits);
             }
             return Ok(Chunk::Bits(bits));
         }

@@ -1,7 +1,7 @@
 //! The rows that refer to records with a name, found by looking at every name there is.
 
 use crate::entity::Entity;
-use crate::index::term_lists::{ListsFile, Term, text_term};
+use crate::index::term_lists::{Term, TermListsFile, text_term};
 use crate::query::clause::Side;
 use crate::query::union::Union;
 use crate::query::{AnswerError, Deadline, Operand};
@@ -17,7 +17,7 @@ const NAMES_PER_LOOK: u32 = 256;
 /// Cost: each name of the entity is folded once, however many operands there are.
 pub(super) fn add_rows<'s>(
     snapshot: &'s Snapshot,
-    (file, rows): (&'s ListsFile, usize),
+    (file, rows): (&'s TermListsFile, usize),
     entity: Entity,
     operands: &[Operand],
     deadline: Deadline,

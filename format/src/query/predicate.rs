@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::entity::{Entity, with_record};
-use crate::index::encoding::{Referents, folded_term, listed, ordered, shown};
+use crate::index::encoding::{ReferenceLookup, folded_term, index_entry, named_value, order_value};
 use crate::index::term_lists::{Term, any_row_term};
 use crate::query::{Expression, Operand, Query};
 use crate::record::gather::{Gather, Gathered, Part, Tree};
@@ -16,7 +16,7 @@ use crate::storage::error::ReadError;
 use crate::text::fold::{fold, has_word};
 
 /// Records among others that they refer to: in a snapshot, or on their way into one.
-pub trait Library: Referents {
+pub trait Library: ReferenceLookup {
     /// The id that an id was merged into, at the end of its chain; itself where it was not.
     ///
     /// # Errors
@@ -46,12 +46,12 @@ pub trait Library: Referents {
     ) -> Result<(), ReadError>;
 }
 
-impl Referents for Snapshot {
+impl ReferenceLookup for Snapshot {
     fn count(&self, entity: Entity) -> u32 {
         Snapshot::count(self, entity)
     }
 
-    fn is_withheld(&self, entity: Entity, row: u32) -> bool {
+    fn is_suppressed(&self, entity: Entity, row: u32) -> bool {
         self.suppressed().has(entity, row)
     }
 
@@ -201,7 +201,7 @@ impl Predicate {
                     None => return Ok(()),
                 }
             }
-            _ => match shown(value, library)? {
+            _ => match named_value(value, library)? {
                 Some(value) => (&end.part, value),
                 None => return Ok(()),
             },
@@ -277,18 +277,18 @@ impl Test {
         match self.index {
             Index::Ids => {}
             Index::Lists(lists) | Index::Presence(lists) => {
-                let listed = listed(keys.lists[lists].terms, part, value, None, library)?;
+                let listed = index_entry(keys.lists[lists].terms, part, value, None, library)?;
                 seen.is_present |= listed.is_present;
                 seen.is_met |= listed.term.is_some_and(|term| self.seeks(term));
             }
             Index::Order(order) => {
-                let ordered = ordered(keys.orders[order].values, value);
+                let ordered = order_value(keys.orders[order].values, value);
                 seen.is_present |= ordered.is_some();
                 seen.is_met |= ordered.is_some_and(|value| self.seeks(Term::from(value)));
             }
             Index::Names { .. } | Index::NamesScanned { .. } => {
                 seen.is_present |=
-                    listed(Terms::Presence, &Part::Name, value, None, library)?.is_present;
+                    index_entry(Terms::Presence, &Part::Name, value, None, library)?.is_present;
                 if let Gathered::Reference(entity, row) = value
                     && let Some(name) = library.row_name(entity, row)?
                 {

@@ -34,8 +34,8 @@ impl<'s> ValueRange<'s> {
         codes: Range<u64>,
         ranks: Range<u32>,
     ) -> Result<ValueRange<'s>, ReadError> {
-        let from = order.steps_below(ranks.start)?;
-        let to = order.steps_below(ranks.end.saturating_add(1))?;
+        let from = order.checkpoints_below(ranks.start)?;
+        let to = order.checkpoints_below(ranks.end.saturating_add(1))?;
         Ok(ValueRange { order, codes, ranks, inner: from..to, ends: OnceCell::new() })
     }
 
@@ -65,8 +65,8 @@ impl<'s> ValueRange<'s> {
         let Range { start, end } = self.inner;
         if start < end {
             let mut between = EMPTY_CHUNK;
-            self.order.before_step(end - 1, chunk)?.add_to(&mut between);
-            self.order.before_step(start, chunk)?.take_from(&mut between);
+            self.order.rows_before_checkpoint(end - 1, chunk)?.add_to(&mut between);
+            self.order.rows_before_checkpoint(start, chunk)?.remove_from(&mut between);
             union(bits, &between);
         }
         Ok(())
@@ -86,8 +86,10 @@ impl<'s> ValueRange<'s> {
         if start == end {
             return self.each_row(visit);
         }
-        let ends =
-            [self.ranks.start..self.order.step(start)?, self.order.step(end - 1)?..self.ranks.end];
+        let ends = [
+            self.ranks.start..self.order.checkpoint_rank(start)?,
+            self.order.checkpoint_rank(end - 1)?..self.ranks.end,
+        ];
         for ranks in ends {
             self.order.each_row(ranks, |row| {
                 visit(row);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::entity::Entity;
-use crate::index::term_lists::{ListsFile, Term, any_row_term};
+use crate::index::term_lists::{Term, TermListsFile, any_row_term};
 use crate::query::clause::{Atom, Side};
 use crate::query::intersection::Filter;
 use crate::query::range::ValueRange;
@@ -140,7 +140,7 @@ impl<'s> Resolving<'s> {
         Ok(())
     }
 
-    fn term(&mut self, file: &'s ListsFile, lists: usize, term: Term) -> Result<(), ReadError> {
+    fn term(&mut self, file: &'s TermListsFile, lists: usize, term: Term) -> Result<(), ReadError> {
         match file.find(lists, term)? {
             Some(list) => self.union.list(list),
             None => Ok(()),
@@ -156,7 +156,7 @@ impl<'s> Resolving<'s> {
             _ => None,
         };
         let file = self.snapshot.lists(self.entity)?;
-        for lists_of_names in own.into_iter().chain(keys.stray_names) {
+        for lists_of_names in own.into_iter().chain(keys.unresolved_names) {
             let Some(named) = names.find(lists_of_names, name)? else { continue };
             let mut rows = Vec::with_capacity(named.count() as usize);
             let suppressed = self.snapshot.suppressed();

@@ -9,9 +9,9 @@ use roaring::RoaringBitmap;
 
 use crate::entity::Entity;
 use crate::index::bitset::CHUNK_ROWS;
-use crate::index::orders::{Ordered, OrdersFile, OrdersWriter, Parts, Ranked};
+use crate::index::orders::{OrderParts, OrdersFile, OrdersWriter, RankedRow, RankedValue};
 use crate::index::postings::PostingsBuilder;
-use crate::index::term_lists::{ListsFile, ListsWriter, Term};
+use crate::index::term_lists::{Term, TermListsFile, TermListsWriter};
 use crate::query::Deadline;
 use crate::query::clause::{Atom, Side};
 use crate::query::doc_set::Set;
@@ -39,10 +39,10 @@ fn header(kind: Kind, count: u64) -> Header {
 }
 
 /// Writes sets as lists of terms 0, 1, 2 …, and opens them.
-fn lists_of(sets: &[RoaringBitmap]) -> ListsFile {
+fn lists_of(sets: &[RoaringBitmap]) -> TermListsFile {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("lists");
-    let mut writer = ListsWriter::create(&path, header(Kind::Lists, 1)).unwrap();
+    let mut writer = TermListsWriter::create(&path, header(Kind::Lists, 1)).unwrap();
     let mut list = PostingsBuilder::default();
     let push = |list: &mut PostingsBuilder, set: &RoaringBitmap| {
         for row in set {
@@ -58,7 +58,7 @@ fn lists_of(sets: &[RoaringBitmap]) -> ListsFile {
     push(&mut list, &all);
     writer.end(&mut list).unwrap();
     writer.finish().unwrap();
-    ListsFile::open(open(&path, Kind::Lists), &[Terms::Values]).unwrap()
+    TermListsFile::open(open(&path, Kind::Lists), &[Terms::Values]).unwrap()
 }
 
 /// Rows of three and a half chunks.
@@ -249,23 +249,23 @@ impl Table {
             };
             rows.sort_by_key(|row| (written(*row).is_none(), written(*row), ids[*row as usize]));
             let mut last = None;
-            let ranked: Vec<io::Result<Ranked>> = rows
+            let ranked: Vec<io::Result<RankedRow>> = rows
                 .into_iter()
                 .enumerate()
                 .map(|(rank, row)| {
                     let value = match written(row) {
-                        None => Ordered::None,
-                        Some(value) if rank > 0 && last == Some(value) => Ordered::Same,
-                        Some(value) => Ordered::Next(value),
+                        None => RankedValue::None,
+                        Some(value) if rank > 0 && last == Some(value) => RankedValue::Same,
+                        Some(value) => RankedValue::Next(value),
                     };
                     last = written(row);
-                    Ok(Ranked { row, value })
+                    Ok(RankedRow { row, value })
                 })
                 .collect();
             let parts = match spec.values {
-                Values::Ids => Parts::Ladder,
-                _ if spec.is_row_order => Parts::RowOrder,
-                values => Parts::Whole { has_values: values != Values::Texts },
+                Values::Ids => OrderParts::Checkpoints,
+                _ if spec.is_row_order => OrderParts::RowOrder,
+                values => OrderParts::All { has_values: values != Values::Texts },
             };
             writer.push(ranked.into_iter(), parts).unwrap();
         }

@@ -3,7 +3,7 @@
 use chrono::{Datelike, Days, Months, NaiveDate};
 
 use crate::entity::{CATALOG, Entity, IdFormat, parse_digits};
-use crate::index::orders::{ordered_integer, ordered_number};
+use crate::index::orders::{sortable_integer, sortable_number};
 use crate::index::term_lists::{Term, text_term};
 use crate::query::error::{Stance, expected, not_compared};
 use crate::query::grammar::{Comparison, Value};
@@ -68,13 +68,13 @@ pub(super) fn equality(key: &Key, value: &Value<'_>) -> Read {
         Kind::Integer => match integer(text) {
             // Outside of quotes a leading `-` opens a range.
             Some(number) if value.is_quoted || !text.starts_with('-') => {
-                Ok(exactly(ordered_integer(number)))
+                Ok(exactly(sortable_integer(number)))
             }
             _ if value.is_quoted => Err(wrong()),
             _ => integer_range(text).ok_or_else(wrong),
         },
         Kind::Number => {
-            number(text).map(|number| exactly(ordered_number(number))).ok_or_else(wrong)
+            number(text).map(|number| exactly(sortable_number(number))).ok_or_else(wrong)
         }
         Kind::Day(bound) | Kind::Moment(bound) => {
             let range = if value.is_quoted || is_bound { None } else { years(text) };
@@ -96,8 +96,10 @@ pub(super) fn equality(key: &Key, value: &Value<'_>) -> Read {
 /// What it must be instead.
 pub(super) fn comparison(key: &Key, comparison: Comparison, value: &Value<'_>) -> Read {
     let (from, to) = match key.kind {
-        Kind::Integer => integer(&value.text).map(|at| (ordered_integer(at), ordered_integer(at))),
-        Kind::Number => number(&value.text).map(|at| (ordered_number(at), ordered_number(at))),
+        Kind::Integer => {
+            integer(&value.text).map(|at| (sortable_integer(at), sortable_integer(at)))
+        }
+        Kind::Number => number(&value.text).map(|at| (sortable_number(at), sortable_number(at))),
         Kind::Day(Bound::Given) | Kind::Moment(Bound::Given) => {
             period(&value.text).map(|period| days(key, period))
         }
@@ -195,7 +197,7 @@ fn integer_range(text: &str) -> Option<Operand> {
     let end = |text: &str, open: u64| match text {
         "" => Some(open),
         _ if text.starts_with('-') => None,
-        _ => integer(text).map(ordered_integer),
+        _ => integer(text).map(sortable_integer),
     };
     Some(Operand::Between(end(from, 0)?, end(to, u64::MAX)?))
 }
@@ -266,12 +268,12 @@ fn days(key: &Key, (first, last): Period) -> (u64, u64) {
             |day: NaiveDate| day.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_micros();
         let from = if first == NaiveDate::MIN { i64::MIN } else { start(first) };
         let to = last.checked_add_days(Days::new(1)).map_or(i64::MAX, |next| start(next) - 1);
-        return (ordered_integer(from), ordered_integer(to));
+        return (sortable_integer(from), sortable_integer(to));
     }
     let number = |day: NaiveDate| {
         i64::from(day.year()) * 10_000 + i64::from(day.month()) * 100 + i64::from(day.day())
     };
-    (ordered_integer(number(first)), ordered_integer(number(last)))
+    (sortable_integer(number(first)), sortable_integer(number(last)))
 }
 
 #[cfg(test)]
@@ -293,7 +295,7 @@ mod tests {
     }
 
     fn integers(from: i64, to: i64) -> Option<Operand> {
-        Some(Operand::Between(ordered_integer(from), ordered_integer(to)))
+        Some(Operand::Between(sortable_integer(from), sortable_integer(to)))
     }
 
     #[test]
@@ -303,10 +305,10 @@ mod tests {
         };
         check("year:2020", integers(2020, 2020));
         check("year:2020-2022", integers(2020, 2022));
-        check("year:2020-", Some(Operand::Between(ordered_integer(2020), u64::MAX)));
-        check("year:-5", Some(Operand::Between(0, ordered_integer(5))));
-        check("cited_by_count:>-1", Some(Operand::Between(ordered_integer(0), u64::MAX)));
-        check("year:<=5", Some(Operand::Between(0, ordered_integer(5))));
+        check("year:2020-", Some(Operand::Between(sortable_integer(2020), u64::MAX)));
+        check("year:-5", Some(Operand::Between(0, sortable_integer(5))));
+        check("cited_by_count:>-1", Some(Operand::Between(sortable_integer(0), u64::MAX)));
+        check("year:<=5", Some(Operand::Between(0, sortable_integer(5))));
         check("year:>9223372036854775807", Some(Operand::Nothing));
         check("year:null", Some(Operand::Null));
         check("year:\"2020\"", integers(2020, 2020));
@@ -363,9 +365,9 @@ mod tests {
         check("date:2020-02", integers(20_200_201, 20_200_229));
         check("date:2020-02-03", integers(20_200_203, 20_200_203));
         check("date:2019-2020", integers(20_190_101, 20_201_231));
-        check("date:>2020", Some(Operand::Between(ordered_integer(20_201_232), u64::MAX)));
-        check("from_date:2020", Some(Operand::Between(ordered_integer(20_200_101), u64::MAX)));
-        check("to_date:2020-02", Some(Operand::Between(0, ordered_integer(20_200_229))));
+        check("date:>2020", Some(Operand::Between(sortable_integer(20_201_232), u64::MAX)));
+        check("from_date:2020", Some(Operand::Between(sortable_integer(20_200_101), u64::MAX)));
+        check("to_date:2020-02", Some(Operand::Between(0, sortable_integer(20_200_229))));
         let day = 86_400_000_000;
         check("updated_date:1970-01-02", integers(day, 2 * day - 1));
         for wrong in [

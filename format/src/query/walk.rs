@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::index::orders::Order;
-use crate::index::postings::View;
+use crate::index::postings::ChunkView;
 use crate::query::doc_set::Set;
 use crate::query::{AnswerError, Deadline};
 use crate::storage::error::ReadError;
@@ -56,10 +56,10 @@ impl<'a, 's> Walk<'a, 's> {
         if let Set::AllBut(_, rows) = self.set {
             return Ok(u64::from(rank) - self.others_before(rows, rank)?);
         }
-        let steps = self.order.steps_below(rank.saturating_add(1))?;
+        let steps = self.order.checkpoints_below(rank.saturating_add(1))?;
         let (mut at, mut count) = (0, 0);
         if let Some(step) = steps.checked_sub(1) {
-            at = self.order.step(step)?;
+            at = self.order.checkpoint_rank(step)?;
             count = self.before_step(step)?;
         }
         self.order.each_row(at..rank, |row| {
@@ -123,7 +123,7 @@ impl<'a, 's> Walk<'a, 's> {
         self.deadline.check()?;
         let mut count = 0;
         let Set::Many(words, _) = self.set else {
-            let step = self.order.step(step)?;
+            let step = self.order.checkpoint_rank(step)?;
             let mut count = 0;
             self.order.each_row(0..step, |row| {
                 count += u64::from(self.set.contains(row));
@@ -132,7 +132,7 @@ impl<'a, 's> Walk<'a, 's> {
             return Ok(count);
         };
         for (chunk, words) in (0u32..).zip(words.chunks()) {
-            let view = self.order.before_step(step, chunk)?;
+            let view = self.order.rows_before_checkpoint(step, chunk)?;
             count += count_in(words, view);
         }
         self.counted.borrow_mut().insert(step, count);
@@ -179,13 +179,13 @@ impl<'a, 's> Walk<'a, 's> {
 
     /// The last step with no more than so many of the set before it: its rank, and how many.
     fn nearest(&self, place: u64) -> Result<(u32, u64), AnswerError> {
-        let (mut low, mut high) = (0, self.order.steps());
+        let (mut low, mut high) = (0, self.order.checkpoints());
         let mut nearest = (0, 0);
         while low < high {
             let middle = low + (high - low) / 2;
             let before = self.before_step(middle)?;
             if before <= place {
-                nearest = (self.order.step(middle)?, before);
+                nearest = (self.order.checkpoint_rank(middle)?, before);
                 low = middle + 1;
             } else {
                 high = middle;
@@ -234,15 +234,15 @@ impl<'a, 's> Walk<'a, 's> {
 }
 
 /// How many of a chunk's set bits are rows of a view.
-fn count_in(words: &[u64], view: View<'_>) -> u64 {
+fn count_in(words: &[u64], view: ChunkView<'_>) -> u64 {
     match view {
-        View::Full => words.iter().map(|word| u64::from(word.count_ones())).sum(),
-        View::Bitset(bytes, _) => words
+        ChunkView::Full => words.iter().map(|word| u64::from(word.count_ones())).sum(),
+        ChunkView::Bitset(bytes, _) => words
             .iter()
             .zip(bytes.as_chunks::<8>().0)
             .map(|(word, bytes)| u64::from((word & u64::from_le_bytes(*bytes)).count_ones()))
             .sum(),
-        View::Array(_) | View::Short(_) => {
+        ChunkView::Array(_) | ChunkView::Short(_) => {
             let mut count = 0;
             view.each(|low| {
                 count += words[usize::from(low / 64)] >> (low % 64) & 1;

@@ -1,7 +1,7 @@
 //! The rows whose names hold words that begin so.
 
 use crate::entity::{Entity, with_record};
-use crate::index::dictionary::Rows;
+use crate::index::dictionary::EntryRows;
 use crate::query::clause::Side;
 use crate::query::doc_set::Set;
 use crate::query::intersection::Filter;
@@ -114,7 +114,7 @@ fn by_rarity<'w>(
     let mut counted = Vec::with_capacity(asked.len());
     for word in asked {
         // What has no answer has few rows.
-        let count = prefixes.answer(word.as_bytes())?.map_or(0, |answer| answer.count);
+        let count = prefixes.summary(word.as_bytes())?.map_or(0, |answer| answer.count);
         counted.push((count, word));
     }
     counted.sort_unstable();
@@ -136,15 +136,15 @@ pub(super) fn add_rows<'s>(
     loop {
         deadline.check()?;
         // Up to the next longer prefix whose rows are there as a set, word by word.
-        let set = prefixes.set_from(&at)?.filter(|(longer, _)| longer.starts_with(prefix));
-        let mut texts = words.from(&at)?;
-        while let Some((word, rows)) = texts.here_beginning(prefix) {
+        let set = prefixes.next_set(&at)?.filter(|(longer, _)| longer.starts_with(prefix));
+        let mut texts = words.seek(&at)?;
+        while let Some((word, rows)) = texts.current_with_prefix(prefix) {
             if set.as_ref().is_some_and(|(longer, _)| word >= longer.as_slice()) {
                 break;
             }
             match rows {
-                Rows::Few(few) => few.each(|row, _| union.row(row))?,
-                Rows::Many(list) => union.list_or_rows(list)?,
+                EntryRows::Inline(few) => few.each(|row, _| union.row(row))?,
+                EntryRows::Postings(list) => union.list_or_rows(list)?,
             }
             looked += 1;
             if looked.is_multiple_of(TEXTS_PER_LOOK) {

@@ -6,7 +6,7 @@ use std::{fmt::Write, sync::LazyLock};
 use crate::entity::Entity;
 use crate::record::schema::{Member, Object, Schema, Shown};
 use crate::record::schema_of;
-use crate::schema::keys::{Lists, Order, Terms, Values, keys_of};
+use crate::schema::keys::{Order, TermLists, Terms, Values, keys_of};
 
 /// One line a member: `offset size name type`, an object after the objects it holds.
 ///
@@ -88,7 +88,7 @@ pub fn describe_keys(entity: Entity) -> String {
         return text;
     }
     let _ = writeln!(text, "{entity}");
-    for (number, Lists { path, terms }) in keys.lists.iter().enumerate() {
+    for (number, TermLists { path, terms }) in keys.lists.iter().enumerate() {
         let (bytes, name) = (terms.bytes(), name_of_terms(*terms));
         let _ = writeln!(text, "  lists {number:>3}  {path}: {name}, {bytes} bytes");
     }

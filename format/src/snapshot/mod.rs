@@ -18,8 +18,8 @@ use std::{
 use crate::entity::Entity;
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::{Order, OrdersFile};
-use crate::index::prefix_stats::Prefixes;
-use crate::index::term_lists::ListsFile;
+use crate::index::prefix_stats::PrefixStats;
+use crate::index::term_lists::TermListsFile;
 use crate::json::render::{Page, Render};
 use crate::record;
 use crate::record::gather::{Gather, Gathered, Tree, find};
@@ -69,11 +69,11 @@ struct Store {
     ids: Ids,
     redirects: Redirects,
     names: Option<Blobs>,
-    lists: Option<ListsFile>,
+    lists: Option<TermListsFile>,
     orders: Option<OrdersFile>,
     words: Option<Dictionary>,
     alternatives: Option<Dictionary>,
-    prefixes: Option<Prefixes>,
+    prefixes: Option<PrefixStats>,
 }
 
 /// Where an identifier leads.
@@ -255,7 +255,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where it has none.
-    pub fn lists(&self, entity: Entity) -> Result<&ListsFile, ReadError> {
+    pub fn lists(&self, entity: Entity) -> Result<&TermListsFile, ReadError> {
         self.store(entity).lists.as_ref().ok_or(ReadError::Internal("the entity has no term lists"))
     }
 
@@ -281,7 +281,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Where its names are not searched.
-    pub fn prefixes(&self, entity: Entity) -> Result<&Prefixes, ReadError> {
+    pub fn prefixes(&self, entity: Entity) -> Result<&PrefixStats, ReadError> {
         self.store(entity)
             .prefixes
             .as_ref()

@@ -14,8 +14,8 @@ use blake3::Hash;
 use crate::entity::Entity;
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::OrdersFile;
-use crate::index::prefix_stats::Prefixes;
-use crate::index::term_lists::ListsFile;
+use crate::index::prefix_stats::PrefixStats;
+use crate::index::term_lists::TermListsFile;
 use crate::schema::keys::{Terms, keys_of};
 use crate::snapshot::lock::hold;
 use crate::snapshot::{
@@ -289,7 +289,7 @@ impl<'p> Opening<'p> {
         let lists = if has_index && !keys.lists.is_empty() {
             let archive = self.archive(Kind::Lists, Some(entity))?;
             let terms: Vec<Terms> = keys.lists.iter().map(|lists| lists.terms).collect();
-            Some(ListsFile::open(archive, &terms).map_err(of_archive(Kind::Lists))?)
+            Some(TermListsFile::open(archive, &terms).map_err(of_archive(Kind::Lists))?)
         } else {
             None
         };
@@ -310,7 +310,7 @@ impl<'p> Opening<'p> {
         let alternatives = dictionary(Kind::Alternatives, keys.has_alternatives())?;
         let prefixes = if has_index && keys.has_names() {
             let archive = self.archive(Kind::Prefixes, Some(entity))?;
-            Some(Prefixes::open(archive).map_err(of_archive(Kind::Prefixes))?)
+            Some(PrefixStats::open(archive).map_err(of_archive(Kind::Prefixes))?)
         } else {
             None
         };
@@ -342,7 +342,7 @@ impl<'p> Opening<'p> {
         let of_names = [
             (Kind::Words, words.as_ref().map(Dictionary::archive)),
             (Kind::Alternatives, alternatives.as_ref().map(Dictionary::archive)),
-            (Kind::Prefixes, prefixes.as_ref().map(Prefixes::archive)),
+            (Kind::Prefixes, prefixes.as_ref().map(PrefixStats::archive)),
         ];
         for (kind, archive) in of_names {
             let Some(found) = archive.map(Archive::header) else { continue };

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::autocomplete::answer_without;
 use crate::entity::Entity;
-use crate::index::prefix_stats::PrefixAnswer;
+use crate::index::prefix_stats::PrefixSummary;
 use crate::query::{AnswerError, Library};
 use crate::record::gather::Gathered;
 use crate::schema::keys::keys_of;
@@ -36,7 +36,7 @@ struct Withheld {
     records: usize,
     /// Of those beginnings of words that have an answer, and that names withheld have too: the answer
     /// without them.
-    answers: BTreeMap<Box<[u8]>, PrefixAnswer>,
+    answers: BTreeMap<Box<[u8]>, PrefixSummary>,
 }
 
 impl Suppressed {
@@ -62,7 +62,7 @@ impl Suppressed {
 
     /// What to say of the beginning of a word in place of what the snapshot does; `None` where that
     /// holds.
-    pub fn answer(&self, entity: Entity, prefix: &[u8]) -> Option<&PrefixAnswer> {
+    pub fn answer(&self, entity: Entity, prefix: &[u8]) -> Option<&PrefixSummary> {
         self.of(entity)?.answers.get(prefix)
     }
 
@@ -173,13 +173,13 @@ impl Snapshot {
         &self,
         whole: &Snapshot,
         entity: Entity,
-    ) -> Result<BTreeMap<Box<[u8]>, PrefixAnswer>, ReadError> {
+    ) -> Result<BTreeMap<Box<[u8]>, PrefixSummary>, ReadError> {
         let mut answers = BTreeMap::new();
         if !keys_of(entity).has_names() {
             return Ok(answers);
         }
         for (prefix, rows) in whole.beginnings(entity, self.suppressed.rows(entity))? {
-            let Some(mut answer) = self.prefixes(entity)?.answer(&prefix)? else { continue };
+            let Some(mut answer) = self.prefixes(entity)?.summary(&prefix)? else { continue };
             let asked = std::str::from_utf8(&prefix)
                 .map_err(|_| ReadError::corrupt("names", "a prefix of a name is not UTF-8"))?;
             answer.count = answer.count.checked_sub(rows).ok_or(ReadError::corrupt(

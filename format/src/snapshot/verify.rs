@@ -7,7 +7,7 @@ use blake3::Hash;
 use crate::autocomplete::NamePart;
 use crate::entity::{Entity, NO_ID};
 use crate::index::bitset::Bitset;
-use crate::index::check::{Fault, demand};
+use crate::index::check::{CheckError, ensure};
 use crate::index::dictionary::BLOCK_ROWS_MAX;
 use crate::index::term_lists::Term;
 use crate::json::render::{Page, Shape};
@@ -89,7 +89,7 @@ impl Snapshot {
         let keys = keys_of(entity);
         let published = self.count(entity);
         for (number, lists) in keys.lists.iter().enumerate() {
-            let is_of_strays = keys.stray_names == Some(number);
+            let is_of_strays = keys.unresolved_names == Some(number);
             let rows = if is_of_strays { published..self.rows(entity) } else { 0..published };
             let is_shown = |term| Ok(self.is_shown(lists.terms, term)? && !is_of_strays);
             file.verify(number, &rows, is_shown, sets)
@@ -100,17 +100,17 @@ impl Snapshot {
     }
 
     /// Whether a term is one of a value that is there; a row may have no id. Refuses what is no term.
-    fn is_shown(&self, terms: Terms, term: Term) -> Result<bool, Fault> {
+    fn is_shown(&self, terms: Terms, term: Term) -> Result<bool, CheckError> {
         const NO_ROW: &str = "a term is no row";
         let row = term as u32;
         match terms {
             Terms::Rows(entity) => {
-                demand(row < self.rows(entity), NO_ROW)?;
+                ensure(row < self.rows(entity), NO_ROW)?;
                 Ok(row < self.count(entity) || self.row_id(entity, row)? != NO_ID)
             }
             Terms::AnyRows => {
                 let entity = u8::try_from(term >> 32).ok().and_then(Entity::from_index);
-                demand(entity.is_some_and(|entity| row < self.rows(entity)), NO_ROW)?;
+                ensure(entity.is_some_and(|entity| row < self.rows(entity)), NO_ROW)?;
                 Ok(true)
             }
             _ => Ok(true),
@@ -136,7 +136,7 @@ impl Snapshot {
         let mut heavy = Heavy::default();
         words
             .verify(0..published, NamePart::Other as u8, |word, rows| {
-                demand(word.len() <= WORD_BYTES_MAX, "a word is too long")?;
+                ensure(word.len() <= WORD_BYTES_MAX, "a word is too long")?;
                 heavy.word(word, rows);
                 Ok(())
             })
@@ -151,9 +151,9 @@ impl Snapshot {
             .verify(words, published, seen)
             .and_then(|()| {
                 let (answers, _) = prefixes.counts();
-                demand(answers as u64 == heavy.finish(), "a prefix of many names has no answer")
+                ensure(answers as u64 == heavy.finish(), "a prefix of many names has no answer")
             })
-            .map_err(|fault| (Kind::Prefixes, in_part("beginnings of words", fault)))
+            .map_err(|fault| (Kind::Prefixes, in_part("prefix statistics", fault)))
     }
 }
 
@@ -196,22 +196,22 @@ fn verify_presence(
     terms: Terms,
     is_of_strays: bool,
     [shown, present]: &[Bitset; 2],
-) -> Result<(), Fault> {
-    demand(shown.is_subset(present), "a row has a term and is not among those that have any")?;
+) -> Result<(), CheckError> {
+    ensure(shown.is_subset(present), "a row has a term and is not among those that have any")?;
     // A text may fold to nothing, and presence alone has no terms.
     let has_all = is_of_strays || !matches!(terms, Terms::Texts | Terms::Presence);
     let broken = "a row is among those that have a term and has none";
-    demand(!has_all || present.is_subset(shown), broken)
+    ensure(!has_all || present.is_subset(shown), broken)
 }
 
 /// A fault in the lists or the order of a path, or in what is said of names.
-fn in_part(path: &str, fault: Fault) -> Cause {
+fn in_part(path: &str, fault: CheckError) -> Cause {
     match fault {
-        Fault::Broken(broken) => Cause::Promise { of: path.to_owned(), broken },
-        Fault::Content(ReadError::Corrupt { what, .. }) => {
+        CheckError::Violation(broken) => Cause::Promise { of: path.to_owned(), broken },
+        CheckError::Read(ReadError::Corrupt { what, .. }) => {
             Cause::Promise { of: path.to_owned(), broken: what }
         }
-        Fault::Content(error) => error.into(),
+        CheckError::Read(error) => error.into(),
     }
 }
 

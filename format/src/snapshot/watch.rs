@@ -3,8 +3,8 @@
 
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::OrdersFile;
-use crate::index::prefix_stats::Prefixes;
-use crate::index::term_lists::ListsFile;
+use crate::index::prefix_stats::PrefixStats;
+use crate::index::term_lists::TermListsFile;
 use crate::snapshot::{Cause, OpenError, Snapshot};
 use crate::storage::archive::Archive;
 use crate::storage::blobs::Blobs;
@@ -19,11 +19,11 @@ impl Snapshot {
         let of_stores = self.mapped.stores.iter().flat_map(|store| {
             let optional = [
                 store.names.as_ref().map(Blobs::archive),
-                store.lists.as_ref().map(ListsFile::archive),
+                store.lists.as_ref().map(TermListsFile::archive),
                 store.orders.as_ref().map(OrdersFile::archive),
                 store.words.as_ref().map(Dictionary::archive),
                 store.alternatives.as_ref().map(Dictionary::archive),
-                store.prefixes.as_ref().map(Prefixes::archive),
+                store.prefixes.as_ref().map(PrefixStats::archive),
             ];
             [store.records.archive(), store.ids.archive(), store.redirects.archive()]
                 .into_iter()

@@ -6,7 +6,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::index::orders::{ordered_integer, ordered_number};
+use pinakes_format::index::orders::{sortable_integer, sortable_number};
 use pinakes_format::schema::keys::keys_of;
 
 use crate::{
@@ -65,9 +65,9 @@ fn orders_are_walked() {
         let year = order("year");
         assert_eq!((year.rows(), year.distinct, year.valued), (vec![1, 0, 2], 2, 2));
         assert_eq!([0, 1, 2].map(|row| year.code_of(row)), [1, 0, 2]);
-        assert_eq!([!year.value(0), !year.value(1)], [2_020, -44].map(ordered_integer));
-        assert_eq!(!order("fwci").value(0), ordered_number(0.5));
-        assert_eq!(!order("date").value(0), ordered_integer(19_991_231));
+        assert_eq!([!year.value(0), !year.value(1)], [2_020, -44].map(sortable_integer));
+        assert_eq!(!order("fwci").value(0), sortable_number(0.5));
+        assert_eq!(!order("date").value(0), sortable_integer(19_991_231));
         // "7 bytes…", "on drawing", "uber graphs".
         assert_eq!(order("title").rows(), [0, 2, 1]);
         assert_eq!(order("cited_by_count").rows(), [0, 1, 2]);
@@ -117,7 +117,7 @@ fn write_orders(directory: &Path) -> (Vec<u64>, Vec<Option<u64>>) {
         (0..MANY).map(count_of).zip(ids.iter().copied()).collect();
     counts.sort_by_key(|(count, id)| (count.is_none(), count.map(|count| !count), *id));
     let (counts, ids): (Vec<Option<u64>>, Vec<u64>) = counts.into_iter().unzip();
-    let ordered = |number: u64| (!ordered_integer(number as i64), String::new(), String::new());
+    let ordered = |number: u64| (!sortable_integer(number as i64), String::new(), String::new());
     let mut writer = index::orders_writer(&directory.join("orders"), Entity::Field, ids.len());
     for order in &keys_of(Entity::Field).orders {
         let values: Vec<Option<index::Value>> = match order.path.as_str() {
@@ -143,7 +143,7 @@ fn ladders_hold_the_rows_before_their_steps() {
     let values = (0..own.distinct).map(|code| Some(!own.value(code)));
     let values: Vec<Option<u64>> = values.chain([None]).collect();
     for (row, count) in (0u32..).zip(&counts) {
-        let expected = count.map(|count| ordered_integer(count as i64));
+        let expected = count.map(|count| sortable_integer(count as i64));
         assert_eq!(values[own.code_of(row)], expected, "row {row}");
     }
     let order = Order::open(&archive, &keys, "cited_by_count");

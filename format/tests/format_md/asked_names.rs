@@ -6,7 +6,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::index::prefix_stats::{BEST_MAX, PrefixAnswer, PrefixesWriter, Tier};
+use pinakes_format::index::prefix_stats::{BEST_MAX, PrefixStatsWriter, PrefixSummary, Tier};
 use pinakes_format::storage::header::{Header, Kind};
 use pinakes_format::text::fold::{fold, words};
 
@@ -196,13 +196,13 @@ fn answers_and_sets_are_those_of_the_names() {
     let kind = Kind::Prefixes;
     let header = Header { kind, entity: Some(Entity::Field), published: count, rows: count };
     let place = directory.path().join("prefixes");
-    let mut writer = PrefixesWriter::create(&place, header).unwrap();
+    let mut writer = PrefixStatsWriter::create(&place, header).unwrap();
     let heavy = heavy(&texts);
     for prefix in heavy.keys() {
         let (rows, best) = answer(&names, prefix);
         let best = best.into_iter().map(|(tier, row)| (Tier::ALL[tier - 1], row)).collect();
-        let answer = PrefixAnswer { count: rows.len() as u32, best };
-        writer.push_answer(prefix.as_bytes(), &answer).unwrap();
+        let answer = PrefixSummary { count: rows.len() as u32, best };
+        writer.push_summary(prefix.as_bytes(), &answer).unwrap();
     }
     // One within another, one of two words, one of a single character.
     let sets = ["graph", "graphic", "theor", "東"];

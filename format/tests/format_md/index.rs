@@ -7,13 +7,15 @@ use std::{
 
 use pinakes_format::autocomplete::NamePart;
 use pinakes_format::entity::{Entity, NO_ID};
-use pinakes_format::index::dictionary::{DictionaryWriter, TextRows};
+use pinakes_format::index::dictionary::{DictionaryWriter, RowsBuilder};
 use pinakes_format::index::orders::{
-    Ordered, OrdersWriter, Parts, Ranked, ordered_integer, ordered_number,
+    OrderParts, OrdersWriter, RankedRow, RankedValue, sortable_integer, sortable_number,
 };
 use pinakes_format::index::postings::PostingsBuilder;
-use pinakes_format::index::prefix_stats::PrefixesWriter;
-use pinakes_format::index::term_lists::{ListsWriter, Term, any_row_term, integer_term, text_term};
+use pinakes_format::index::prefix_stats::PrefixStatsWriter;
+use pinakes_format::index::term_lists::{
+    Term, TermListsWriter, any_row_term, integer_term, text_term,
+};
 use pinakes_format::record::gather::{Gather, Gathered, Part, Tree};
 use pinakes_format::schema::keys;
 use pinakes_format::schema::keys::{Terms, Values, keys_of};
@@ -63,7 +65,7 @@ pub fn write(draft: &Snapshot, kind: Kind, entity: Entity, path: &Path) -> Writt
         Kind::Prefixes => {
             // Too few records for an answer, or for a set to be of use.
             let header = Header { kind, entity: Some(entity), published: count, rows: count };
-            return PrefixesWriter::create(path, header).unwrap().finish().unwrap();
+            return PrefixStatsWriter::create(path, header).unwrap().finish().unwrap();
         }
         _ => assert_eq!(kind, Kind::Orders),
     }
@@ -86,17 +88,17 @@ pub fn write_dictionary(
     let header = Header { kind, entity: Some(entity), published: count, rows: count };
     let mut writer = DictionaryWriter::create(path, header).unwrap();
     for (text, marked) in texts {
-        let mut rows = TextRows::default();
+        let mut rows = RowsBuilder::default();
         marked.iter().for_each(|(row, mark)| rows.push(*row, *mark));
         writer.push(text.as_bytes(), &mut rows).unwrap();
     }
     writer.finish().unwrap()
 }
 
-pub fn lists_writer(path: &Path, entity: Entity, lists: usize) -> ListsWriter {
+pub fn lists_writer(path: &Path, entity: Entity, lists: usize) -> TermListsWriter {
     let (count, entity) = (lists as u64, Some(entity));
     let header = Header { kind: Kind::Lists, entity, published: count, rows: count };
-    ListsWriter::create(path, header).unwrap()
+    TermListsWriter::create(path, header).unwrap()
 }
 
 pub fn orders_writer(path: &Path, entity: Entity, rows: usize) -> OrdersWriter {
@@ -106,7 +108,7 @@ pub fn orders_writer(path: &Path, entity: Entity, rows: usize) -> OrdersWriter {
 }
 
 pub fn push_lists(
-    writer: &mut ListsWriter,
+    writer: &mut TermListsWriter,
     width: usize,
     terms: &BTreeMap<Term, BTreeSet<u32>>,
     presence: &BTreeSet<u32>,
@@ -137,18 +139,18 @@ pub fn push_order(
     let ranked = rows.iter().enumerate().map(|(rank, row)| {
         let last = rank.checked_sub(1).map(|before| value_of(rows[before]));
         let value = match value_of(*row) {
-            _ if is_ids => Ordered::Next(ids[*row]),
-            None => Ordered::None,
-            value if last.as_ref() == Some(&value) => Ordered::Same,
-            Some((number, ..)) => Ordered::Next(number),
+            _ if is_ids => RankedValue::Next(ids[*row]),
+            None => RankedValue::None,
+            value if last.as_ref() == Some(&value) => RankedValue::Same,
+            Some((number, ..)) => RankedValue::Next(number),
         };
-        Ok(Ranked { row: *row as u32, value })
+        Ok(RankedRow { row: *row as u32, value })
     });
     let parts = match order.values {
-        Values::Ids => Parts::Ladder,
-        _ if order.is_row_order => Parts::RowOrder,
-        Values::Texts | Values::Codes => Parts::Whole { has_values: false },
-        _ => Parts::Whole { has_values: true },
+        Values::Ids => OrderParts::Checkpoints,
+        _ if order.is_row_order => OrderParts::RowOrder,
+        Values::Texts | Values::Codes => OrderParts::All { has_values: false },
+        _ => OrderParts::All { has_values: true },
     };
     writer.push(ranked, parts).unwrap();
 }
@@ -235,7 +237,7 @@ impl Index {
         }
         for row in count..draft.rows(entity) {
             if let (Some(at), Some(name)) =
-                (keys.stray_names, draft.row_name(entity, row).unwrap_or(None))
+                (keys.unresolved_names, draft.row_name(entity, row).unwrap_or(None))
             {
                 let term = text_term(&fold(name));
                 index.terms[at].entry(term).or_default().insert(row);
@@ -284,9 +286,9 @@ impl Index {
 
 fn value_of(draft: &Snapshot, order: &keys::Order, value: Gathered<'_>) -> Value {
     let number = match value {
-        Gathered::Integer(value) | Gathered::Moment(value) => ordered_integer(value),
-        Gathered::Day(value) => ordered_integer(i64::from(value)),
-        Gathered::Number(value) => ordered_number(value),
+        Gathered::Integer(value) | Gathered::Moment(value) => sortable_integer(value),
+        Gathered::Day(value) => sortable_integer(i64::from(value)),
+        Gathered::Number(value) => sortable_number(value),
         Gathered::Text(text) => return (0, fold(text), text.to_string()),
         Gathered::Code(code) => {
             let text = draft.code(code).unwrap();

@@ -23,7 +23,7 @@ use pinakes_format::entity::{Entity, ID_MAX, NO_ID};
 use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::index::dictionary::BLOCK_ROWS_MAX;
 use pinakes_format::index::postings::{ARRAY_ROWS_MAX, BITSET_BYTES};
-use pinakes_format::index::prefix_stats::{ANSWER_BYTES, BEST_MAX};
+use pinakes_format::index::prefix_stats::{BEST_MAX, SUMMARY_BYTES};
 use pinakes_format::index::term_lists::HASH_BITS;
 use pinakes_format::record::value::{NO_CODE, TABLE_FIRST};
 use pinakes_format::record::{
@@ -172,7 +172,7 @@ fn the_numbers_in_the_sentences_are_the_code_s() {
         format!("n from 2 to {}", grouped(BLOCK_ROWS_MAX)),
         format!("n above {}", grouped(BLOCK_ROWS_MAX)),
         format!("more than {} postings in all", grouped(BLOCK_ROWS_MAX)),
-        format!("| {ANSWER_BYTES} × answers |"),
+        format!("| {SUMMARY_BYTES} × answers |"),
         format!("{BEST_MAX} × u32"),
     ] {
         assert!(document.text().contains(&sentence), "no sentence with `{sentence}`");

@@ -3,8 +3,8 @@
 use std::{fs, path::Path};
 
 use pinakes_format::entity::Entity;
-use pinakes_format::index::dictionary::{DictionaryWriter, TextRows};
-use pinakes_format::index::prefix_stats::{PrefixAnswer, PrefixesWriter, Tier};
+use pinakes_format::index::dictionary::{DictionaryWriter, RowsBuilder};
+use pinakes_format::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, Tier};
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::archive_path;
 use pinakes_format::storage::header::{Header, Kind};
@@ -132,7 +132,7 @@ fn names_that_break_a_promise_are_named_though_all_hashes_agree() {
         move |place: &Path, header: Header| {
             let mut writer = DictionaryWriter::create(place, header).unwrap();
             for (word, row) in words {
-                let mut rows = TextRows::default();
+                let mut rows = RowsBuilder::default();
                 rows.push(*row, 0);
                 writer.push(word.as_bytes(), &mut rows).unwrap();
             }
@@ -144,9 +144,9 @@ fn names_that_break_a_promise_are_named_though_all_hashes_agree() {
     let long: &'static [(&str, u32)] = vec![(long, 0)].leak();
     check(Kind::Words, &words(long), "a word is too long");
     let answered = |place: &Path, header: Header| {
-        let mut writer = PrefixesWriter::create(place, header).unwrap();
-        let answer = PrefixAnswer { count: 1, best: vec![(Tier::Begins, 0)] };
-        writer.push_answer(b"on", &answer).unwrap();
+        let mut writer = PrefixStatsWriter::create(place, header).unwrap();
+        let answer = PrefixSummary { count: 1, best: vec![(Tier::Begins, 0)] };
+        writer.push_summary(b"on", &answer).unwrap();
         writer.finish().unwrap();
     };
     check(Kind::Prefixes, &answered, "a prefix that few names have has an answer");

@@ -159,8 +159,8 @@ fn what_ror_adds_is_found_by_its_words() {
     let run = place.build(&["ror.jsonl"]);
     let snapshot: &Snapshot = run.snapshot.as_ref().unwrap();
     let words = snapshot.words(Entity::Institution).unwrap();
-    let found = words.from(b"stille").unwrap();
-    assert_eq!(found.here().map(|(word, _)| word), Some(b"stille".as_slice()));
+    let found = words.seek(b"stille").unwrap();
+    assert_eq!(found.current().map(|(word, _)| word), Some(b"stille".as_slice()));
 }
 
 /// Real records: those that ROR knows of gain a place, and none loses anything.

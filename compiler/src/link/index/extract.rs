@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::index::encoding::{Referents, folded_term, listed, ordered, shown};
+use pinakes_format::index::encoding::{
+    ReferenceLookup, folded_term, index_entry, named_value, order_value,
+};
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::record::gather::{Gather, Gathered, Part};
 use pinakes_format::schema::keys::{End, Keys, Values};
@@ -128,7 +130,7 @@ impl<'a> Extractor<'a> {
     /// Extracts the name of a row without a record.
     pub fn stray(&self, row: u32) -> Result<Extracted> {
         let mut extracted = self.nothing(0);
-        if let Some(lists) = self.keys.stray_names
+        if let Some(lists) = self.keys.unresolved_names
             && let Some(name) = read(self.draft.row_name(self.entity, row))?
         {
             let mut taking = Taking { from: self, row, at: 0, into: &mut extracted };
@@ -140,7 +142,7 @@ impl<'a> Extractor<'a> {
     }
 }
 
-impl Referents for Extractor<'_> {
+impl ReferenceLookup for Extractor<'_> {
     fn count(&self, entity: Entity) -> u32 {
         self.draft.count(entity)
     }
@@ -202,7 +204,7 @@ impl Taking<'_, '_> {
                 _ => Ok(()),
             };
         }
-        let Some(value) = shown(value, self.from)? else { return Ok(()) };
+        let Some(value) = named_value(value, self.from)? else { return Ok(()) };
         // Folded once for all that it feeds.
         let folded = match value {
             Gathered::Text(text) if self.from.keys.is_folded(end) => Some(fold(text)),
@@ -230,7 +232,8 @@ impl Taking<'_, '_> {
         value: Gathered<'_>,
         folded: Option<&str>,
     ) -> std::result::Result<(), ReadError> {
-        let listed = listed(self.from.keys.lists[lists].terms, part, value, folded, self.from)?;
+        let listed =
+            index_entry(self.from.keys.lists[lists].terms, part, value, folded, self.from)?;
         if listed.is_present {
             self.present(lists);
         }
@@ -260,7 +263,7 @@ impl Taking<'_, '_> {
             (Values::Texts, Gathered::Text(text)) => {
                 return Some(Value::Text(Text::new(folded.unwrap_or_default(), text)));
             }
-            (values, value) => ordered(values, value)?,
+            (values, value) => order_value(values, value)?,
         };
         Some(Value::Number(if spec.is_descending() { !number } else { number }))
     }

@@ -8,8 +8,10 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::index::postings::{PostingsBuilder, View, container_bytes, write_container};
-use pinakes_format::index::term_lists::{ListsWriter, Term};
+use pinakes_format::index::postings::{
+    ChunkView, PostingsBuilder, container_bytes, write_container,
+};
+use pinakes_format::index::term_lists::{Term, TermListsWriter};
 use pinakes_format::schema::keys::Keys;
 use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::header::{Header, Written};
@@ -115,7 +117,7 @@ impl<'a> Inverter<'a> {
     /// Merges the runs into the finished file.
     pub fn write(&mut self, path: &Path, header: Header) -> io::Result<Written> {
         let spool = self.spool.take_map()?;
-        let mut writer = ListsWriter::create(path, header)?;
+        let mut writer = TermListsWriter::create(path, header)?;
         let mut list = PostingsBuilder::default();
         for (number, lists) in self.keys.lists.iter().enumerate() {
             let runs = |is_presence| {
@@ -167,7 +169,7 @@ fn push_entry<'b>(list: &mut PostingsBuilder, chunk: u32, bytes: &'b [u8]) -> io
     let (count, rest) = bytes.split_first_chunk::<2>().ok_or_else(cut)?;
     let count = u32::from(u16::from_le_bytes(*count)) + 1;
     let (container, rest) = rest.split_at_checked(container_bytes(count)).ok_or_else(cut)?;
-    list.push_view(chunk, View::of(container, count));
+    list.push_view(chunk, ChunkView::new(container, count));
     Ok(rest)
 }
 

@@ -200,7 +200,7 @@ impl Linker<'_> {
             bar.advance(u64::from(to - from));
             from = to;
         }
-        if extractor.keys().stray_names.is_none() {
+        if extractor.keys().unresolved_names.is_none() {
             return Ok(());
         }
         // The names of strays stand at rows of their own, beyond the records.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use pinakes_format::autocomplete::{ALTERNATIVE_BYTES_MAX, NamePart};
-use pinakes_format::index::dictionary::{DictionaryWriter, TextRows};
+use pinakes_format::index::dictionary::{DictionaryWriter, RowsBuilder};
 use pinakes_format::schema::keys;
 use pinakes_format::storage::blobs::Spool;
 use pinakes_format::storage::header::{Header, Written};
@@ -278,7 +278,7 @@ pub(crate) fn write_alternatives(
     path: &Path,
     header: Header,
 ) -> io::Result<Written> {
-    let mut filling = (DictionaryWriter::create(path, header)?, TextRows::default());
+    let mut filling = (DictionaryWriter::create(path, header)?, RowsBuilder::default());
     runs.merge(
         &mut filling,
         |(_, rows), row, mark| {
@@ -298,7 +298,7 @@ pub(crate) fn write_words(
     beginnings: &mut Beginnings<'_>,
 ) -> io::Result<Written> {
     let writer = DictionaryWriter::create(path, header)?;
-    let mut filling = (writer, TextRows::default(), beginnings);
+    let mut filling = (writer, RowsBuilder::default(), beginnings);
     runs.merge(
         &mut filling,
         |(_, rows, beginnings), row, mark| {

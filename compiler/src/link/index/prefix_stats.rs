@@ -12,7 +12,7 @@ use std::{
 use pinakes_format::autocomplete::{Best, NamePart, Ranking};
 use pinakes_format::index::dictionary::{BLOCK_ROWS_MAX, Dictionary};
 use pinakes_format::index::postings::PostingsBuilder;
-use pinakes_format::index::prefix_stats::{ANSWER_BYTES, PrefixAnswer, PrefixesWriter};
+use pinakes_format::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, SUMMARY_BYTES};
 use pinakes_format::storage::header::{Header, Written};
 use pinakes_format::text::fold::shared_bytes;
 
@@ -71,7 +71,7 @@ struct Here {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Answered {
     prefix: String,
-    answer: PrefixAnswer,
+    answer: PrefixSummary,
 }
 
 impl Spill for Answered {
@@ -87,9 +87,9 @@ impl Spill for Answered {
         let mut prefix = vec![0; usize::from(u16::from_le_bytes(length))];
         input.read_exact(&mut prefix)?;
         let prefix = String::from_utf8(prefix).map_err(io::Error::other)?;
-        let mut answer = [0; ANSWER_BYTES];
+        let mut answer = [0; SUMMARY_BYTES];
         input.read_exact(&mut answer)?;
-        let answer = PrefixAnswer::decode(&answer);
+        let answer = PrefixSummary::decode(&answer);
         let answer = answer.ok_or_else(|| io::Error::other("a run holds no answer"))?;
         Ok(Some(Answered { prefix, answer }))
     }
@@ -164,7 +164,7 @@ impl<'a> Beginnings<'a> {
                 let mut best = node.equals;
                 best.merge(&node.best);
                 let count = u32::try_from(node.postings - node.again).map_err(io::Error::other)?;
-                let answer = PrefixAnswer { count, best: best.rows() };
+                let answer = PrefixSummary { count, best: best.rows() };
                 self.answers.push(Answered { prefix: prefix.to_owned(), answer })?;
             }
             let (mut loose, mut pieces) = (node.loose, node.pieces);
@@ -192,10 +192,10 @@ impl<'a> Beginnings<'a> {
         header: Header,
     ) -> io::Result<Written> {
         self.close(0)?;
-        let mut writer = PrefixesWriter::create(path, header)?;
+        let mut writer = PrefixStatsWriter::create(path, header)?;
         for answered in self.answers.finish()? {
             let Answered { prefix, answer } = answered?;
-            writer.push_answer(prefix.as_bytes(), &answer)?;
+            writer.push_summary(prefix.as_bytes(), &answer)?;
         }
         self.sets.sort_unstable();
         let mut list = PostingsBuilder::default();
@@ -236,8 +236,8 @@ fn gather(
     prefix: &[u8],
     bits: &mut [u64],
 ) -> Result<(), pinakes_format::storage::error::ReadError> {
-    let mut texts = words.from(prefix)?;
-    while let Some((_, rows)) = texts.here_beginning(prefix) {
+    let mut texts = words.seek(prefix)?;
+    while let Some((_, rows)) = texts.current_with_prefix(prefix) {
         rows.each(|row| {
             if let Some(word) = bits.get_mut(row as usize / 64) {
                 *word |= 1 << (row % 64);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::index::orders::{Ordered, OrdersWriter, Parts, Ranked};
+use pinakes_format::index::orders::{OrderParts, OrdersWriter, RankedRow, RankedValue};
 use pinakes_format::schema::keys::{Keys, Order, Values};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::{Spool, Spooled};
@@ -83,9 +83,9 @@ impl Writing<'_> {
                 let by_id = self.draft.ids(self.entity);
                 let ranked = rows.map(|rank| {
                     let row = by_id.row_at(rank as usize).map_err(io::Error::other)?;
-                    Ok(Ranked { row, value: Ordered::Next(id_of(row)?) })
+                    Ok(RankedRow { row, value: RankedValue::Next(id_of(row)?) })
                 });
-                writer.push(ranked, Parts::Ladder)
+                writer.push(ranked, OrderParts::Checkpoints)
             }
             Values::Texts => {
                 let mut sorter = Sorter::new(self.scratch, self.memory_bytes);
@@ -94,7 +94,7 @@ impl Writing<'_> {
                     sorter.push(Placed { value: Last(value), id: id_of(row)?, row })?;
                 }
                 let ranked = Runs { sorted: sorter.finish()?, last: None, number: |_: &_| 0 };
-                writer.push(ranked, Parts::Whole { has_values: false })
+                writer.push(ranked, OrderParts::All { has_values: false })
             }
             _ if order.is_row_order => {
                 let mut last = None;
@@ -105,9 +105,9 @@ impl Writing<'_> {
                     }
                     let is_same = row > 0 && value == last;
                     last = value;
-                    Ok(Ranked { row, value: beside(is_same, value) })
+                    Ok(RankedRow { row, value: beside(is_same, value) })
                 });
-                writer.push(ranked, Parts::RowOrder)
+                writer.push(ranked, OrderParts::RowOrder)
             }
             _ => {
                 let mut sorter = Sorter::new(self.scratch, self.memory_bytes);
@@ -117,17 +117,17 @@ impl Writing<'_> {
                 }
                 let ranked =
                     Runs { sorted: sorter.finish()?, last: None, number: |value: &_| *value };
-                writer.push(ranked, Parts::Whole { has_values: order.values != Values::Codes })
+                writer.push(ranked, OrderParts::All { has_values: order.values != Values::Codes })
             }
         }
     }
 }
 
-fn beside(is_same: bool, value: Option<u64>) -> Ordered {
+fn beside(is_same: bool, value: Option<u64>) -> RankedValue {
     match value {
-        None => Ordered::None,
-        Some(_) if is_same => Ordered::Same,
-        Some(value) => Ordered::Next(value),
+        None => RankedValue::None,
+        Some(_) if is_same => RankedValue::Same,
+        Some(value) => RankedValue::Next(value),
     }
 }
 
@@ -207,9 +207,9 @@ where
     T: Ord,
     N: Fn(&T) -> u64,
 {
-    type Item = io::Result<Ranked>;
+    type Item = io::Result<RankedRow>;
 
-    fn next(&mut self) -> Option<io::Result<Ranked>> {
+    fn next(&mut self) -> Option<io::Result<RankedRow>> {
         let placed = match self.sorted.next()? {
             Ok(placed) => placed,
             Err(error) => return Some(Err(error)),
@@ -217,7 +217,7 @@ where
         let is_same = self.last.as_ref() == Some(&placed.value);
         let value = beside(is_same, placed.value.0.as_ref().map(&self.number));
         self.last = Some(placed.value);
-        Some(Ok(Ranked { row: placed.row, value }))
+        Some(Ok(RankedRow { row: placed.row, value }))
     }
 }
 

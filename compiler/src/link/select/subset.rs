@@ -17,7 +17,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::bitset::word_bits;
-use pinakes_format::index::encoding::Referents;
+use pinakes_format::index::encoding::ReferenceLookup;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::query::{Library, Predicate};
 use pinakes_format::record::ArchivedRecord;
@@ -434,13 +434,13 @@ impl<'p, 'a, 'o> Whole<'p, 'a, 'o> {
     }
 }
 
-impl Referents for Whole<'_, '_, '_> {
+impl ReferenceLookup for Whole<'_, '_, '_> {
     fn count(&self, entity: Entity) -> u32 {
         // The merge refuses more.
         self.plan.rows[entity as usize].order.len() as u32
     }
 
-    fn is_withheld(&self, entity: Entity, row: u32) -> bool {
+    fn is_suppressed(&self, entity: Entity, row: u32) -> bool {
         self.withheld.has(entity, row)
     }
 

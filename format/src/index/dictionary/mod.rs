@@ -17,15 +17,15 @@
 mod verify;
 mod write;
 
-use crate::index::fst_shards::Shards;
+use crate::index::fst_shards::FstShards;
 use crate::index::postings::Postings;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 
-pub use crate::index::dictionary::write::{DictionaryWriter, TextRows};
+pub use crate::index::dictionary::write::{DictionaryWriter, RowsBuilder};
 
-/// Rows of a text that stand in its block; those of texts with more have a list.
+/// EntryRows of a text that stand in its block; those of texts with more have a list.
 pub const BLOCK_ROWS_MAX: usize = 256;
 /// Bytes at which a block is closed.
 const BLOCK_BYTES: usize = 1_024;
@@ -35,7 +35,7 @@ const MARK_BITS: u32 = 2;
 /// A mapped dictionary.
 pub struct Dictionary {
     archive: Archive,
-    shards: Shards,
+    shards: FstShards,
     texts: u64,
     blocks: usize,
     /// Where the postings begin, which is where the blocks end.
@@ -56,7 +56,7 @@ impl Dictionary {
         };
         let (directory_from, [texts, blocks, places_from, table_from, shards]) =
             archive.directory()?;
-        let shards = Shards::open(&archive, table_from, shards)?;
+        let shards = FstShards::open(&archive, table_from, shards)?;
         let places_to = blocks
             .checked_add(1)
             .and_then(|places| places.checked_mul(8))
@@ -99,16 +99,16 @@ impl Dictionary {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: a look-up and half a block.
-    pub fn from(&self, text: &[u8]) -> Result<Texts<'_>, ReadError> {
+    pub fn seek(&self, text: &[u8]) -> Result<DictionaryCursor<'_>, ReadError> {
         // The first block that begins after it comes after the one that may hold it.
         let after = self.shards.first_from(&self.archive, &[text, &[0]].concat())?;
         let block = after.map_or(self.blocks, |(_, block)| block as usize);
-        let mut texts = Texts {
+        let mut texts = DictionaryCursor {
             dictionary: self,
             next_block: block.saturating_sub(1),
             rest: &[],
             text: Vec::new(),
-            rows: Rows::NONE,
+            rows: EntryRows::NONE,
         };
         while texts.advance()? {
             if texts.text.as_slice() >= text {
@@ -119,26 +119,26 @@ impl Dictionary {
     }
 }
 
-/// Texts of a dictionary one after another.
-pub struct Texts<'s> {
+/// DictionaryCursor of a dictionary one after another.
+pub struct DictionaryCursor<'s> {
     dictionary: &'s Dictionary,
     next_block: usize,
     /// What is left of the block.
     rest: &'s [u8],
     /// The text it stands at; empty beyond the last.
     text: Vec<u8>,
-    rows: Rows<'s>,
+    rows: EntryRows<'s>,
 }
 
-impl<'s> Texts<'s> {
+impl<'s> DictionaryCursor<'s> {
     /// The text it stands at and its rows; `None` beyond the last.
-    pub fn here(&self) -> Option<(&[u8], Rows<'s>)> {
+    pub fn current(&self) -> Option<(&[u8], EntryRows<'s>)> {
         (!self.text.is_empty()).then_some((self.text.as_slice(), self.rows))
     }
 
     /// The same where the text begins so.
-    pub fn here_beginning(&self, prefix: &[u8]) -> Option<(&[u8], Rows<'s>)> {
-        self.here().filter(|(text, _)| text.starts_with(prefix))
+    pub fn current_with_prefix(&self, prefix: &[u8]) -> Option<(&[u8], EntryRows<'s>)> {
+        self.current().filter(|(text, _)| text.starts_with(prefix))
     }
 
     /// Goes on to the next; whether there is one.
@@ -155,10 +155,10 @@ impl<'s> Texts<'s> {
             self.rest = self.dictionary.block(self.next_block)?;
             self.next_block += 1;
         }
-        let mut reading = Reading(self.rest);
-        let shared = reading.number()? as usize;
-        let suffix_bytes = reading.number()? as usize;
-        let suffix = reading.take(suffix_bytes)?;
+        let mut reader = ByteReader(self.rest);
+        let shared = reader.number()? as usize;
+        let suffix_bytes = reader.number()? as usize;
+        let suffix = reader.take(suffix_bytes)?;
         if shared > self.text.len() || shared + suffix.len() == 0 {
             return Err(ReadError::corrupt(
                 "dictionary",
@@ -167,31 +167,31 @@ impl<'s> Texts<'s> {
         }
         self.text.truncate(shared);
         self.text.extend_from_slice(suffix);
-        self.rows = self.dictionary.rows(&mut reading)?;
-        self.rest = reading.0;
+        self.rows = self.dictionary.rows(&mut reader)?;
+        self.rest = reader.0;
         Ok(true)
     }
 }
 
 impl Dictionary {
-    fn rows<'s>(&'s self, reading: &mut Reading<'s>) -> Result<Rows<'s>, ReadError> {
-        let count = u32::try_from(reading.number()?).map_err(|_| {
+    fn rows<'s>(&'s self, reader: &mut ByteReader<'s>) -> Result<EntryRows<'s>, ReadError> {
+        let count = u32::try_from(reader.number()?).map_err(|_| {
             ReadError::corrupt("dictionary", "an entry's row count exceeds 32 bits")
         })?;
         if count == 0 {
             return Err(ReadError::corrupt("dictionary", "an entry has no rows"));
         }
         if count == 1 {
-            let before = reading.0;
-            reading.number()?;
-            let bytes = &before[..before.len() - reading.0.len()];
-            return Ok(Rows::Few(FewRows { count, bytes }));
+            let before = reader.0;
+            reader.number()?;
+            let bytes = &before[..before.len() - reader.0.len()];
+            return Ok(EntryRows::Inline(InlineRows { count, bytes }));
         }
         if count as usize <= BLOCK_ROWS_MAX {
-            let length = reading.number()? as usize;
-            return Ok(Rows::Few(FewRows { count, bytes: reading.take(length)? }));
+            let length = reader.number()? as usize;
+            return Ok(EntryRows::Inline(InlineRows { count, bytes: reader.take(length)? }));
         }
-        let (place, length) = (reading.number()?, reading.number()?);
+        let (place, length) = (reader.number()?, reader.number()?);
         let from = usize::try_from(place >> 1).ok();
         let from = from.and_then(|from| from.checked_add(self.postings_from));
         let to = from.and_then(|from| from.checked_add(usize::try_from(length).ok()?));
@@ -200,7 +200,7 @@ impl Dictionary {
         };
         let list = Postings::open(&self.archive, from, to, place & 1 != 0)?;
         if list.count() == count {
-            Ok(Rows::Many(list))
+            Ok(EntryRows::Postings(list))
         } else {
             Err(ReadError::corrupt(
                 "dictionary",
@@ -212,21 +212,21 @@ impl Dictionary {
 
 /// The rows of a text.
 #[derive(Clone, Copy)]
-pub enum Rows<'s> {
+pub enum EntryRows<'s> {
     /// Few, in its block, each with its mark.
-    Few(FewRows<'s>),
+    Inline(InlineRows<'s>),
     /// Many, without marks.
-    Many(Postings<'s>),
+    Postings(Postings<'s>),
 }
 
-impl Rows<'_> {
-    const NONE: Rows<'static> = Rows::Few(FewRows { count: 0, bytes: &[] });
+impl EntryRows<'_> {
+    const NONE: EntryRows<'static> = EntryRows::Inline(InlineRows { count: 0, bytes: &[] });
 
     /// How many.
     pub fn count(&self) -> u32 {
         match self {
-            Rows::Few(few) => few.count,
-            Rows::Many(list) => list.count(),
+            EntryRows::Inline(few) => few.count,
+            EntryRows::Postings(list) => list.count(),
         }
     }
 
@@ -237,8 +237,8 @@ impl Rows<'_> {
     /// Where the bytes are damaged.
     pub fn each(&self, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
         match self {
-            Rows::Few(few) => few.each(|row, _| visit(row)),
-            Rows::Many(list) => list.each(|row| {
+            EntryRows::Inline(few) => few.each(|row, _| visit(row)),
+            EntryRows::Postings(list) => list.each(|row| {
                 visit(row);
                 true
             }),
@@ -246,24 +246,24 @@ impl Rows<'_> {
     }
 }
 
-/// Rows in a block.
+/// EntryRows in a block.
 #[derive(Clone, Copy)]
-pub struct FewRows<'s> {
+pub struct InlineRows<'s> {
     count: u32,
     bytes: &'s [u8],
 }
 
-impl FewRows<'_> {
+impl InlineRows<'_> {
     /// Shows `visit` each row, ascending, with its mark.
     ///
     /// # Errors
     ///
     /// Where the bytes are damaged.
     pub fn each(&self, mut visit: impl FnMut(u32, u8)) -> Result<(), ReadError> {
-        let mut reading = Reading(self.bytes);
+        let mut reader = ByteReader(self.bytes);
         let mut next = 0u64;
         for _ in 0..self.count {
-            let number = reading.number()?;
+            let number = reader.number()?;
             let row = next
                 .checked_add(number >> MARK_BITS)
                 .ok_or(ReadError::corrupt("dictionary", "a row number overflows"))?;
@@ -276,7 +276,7 @@ impl FewRows<'_> {
             );
             next = row + 1;
         }
-        if reading.0.is_empty() {
+        if reader.0.is_empty() {
             Ok(())
         } else {
             Err(ReadError::corrupt("dictionary", "a block has bytes after its last row"))
@@ -285,9 +285,9 @@ impl FewRows<'_> {
 }
 
 /// Bytes being decoded.
-struct Reading<'s>(&'s [u8]);
+struct ByteReader<'s>(&'s [u8]);
 
-impl<'s> Reading<'s> {
+impl<'s> ByteReader<'s> {
     /// A number in LEB128.
     #[inline]
     fn number(&mut self) -> Result<u64, ReadError> {
@@ -330,7 +330,7 @@ mod tests {
             rows: 1 << 20,
         };
         let mut writer = DictionaryWriter::create(&path, header).unwrap();
-        let mut rows = TextRows::default();
+        let mut rows = RowsBuilder::default();
         for (text, all) in texts {
             all.iter().for_each(|row| rows.push(*row, *row as u8 & 3));
             writer.push(text.as_bytes(), &mut rows).unwrap();
@@ -358,20 +358,20 @@ mod tests {
         for asked in
             ["", "a", "common", "commons", "word", "word7", "word70", "word71", "z", "東", "龍"]
         {
-            let mut found = dictionary.from(asked.as_bytes()).unwrap();
+            let mut found = dictionary.seek(asked.as_bytes()).unwrap();
             for (text, rows) in texts.iter().filter(|(text, _)| text.as_str() >= asked) {
-                let (here, here_rows) = found.here().unwrap();
+                let (here, here_rows) = found.current().unwrap();
                 assert_eq!(here, text.as_bytes(), "from {asked}");
                 let mut all = Vec::new();
                 here_rows.each(|row| all.push(row)).unwrap();
                 assert_eq!(&all, rows, "{text}");
-                if let Rows::Few(few) = here_rows {
+                if let EntryRows::Inline(few) = here_rows {
                     few.each(|row, mark| assert_eq!(mark, row as u8 & 3)).unwrap();
                 }
-                assert_eq!(found.here_beginning(b"word").is_some(), text.starts_with("word"));
+                assert_eq!(found.current_with_prefix(b"word").is_some(), text.starts_with("word"));
                 found.advance().unwrap();
             }
-            assert!(found.here().is_none(), "from {asked}");
+            assert!(found.current().is_none(), "from {asked}");
         }
     }
 
@@ -379,7 +379,7 @@ mod tests {
     fn without_texts_there_is_nothing_to_find() {
         let directory = tempfile::tempdir().unwrap();
         let dictionary = dictionary(&[], directory.path());
-        assert!(dictionary.from(b"a").unwrap().here().is_none());
+        assert!(dictionary.seek(b"a").unwrap().current().is_none());
         dictionary.verify(0..1, 3, |_, _| Ok(())).unwrap();
     }
 

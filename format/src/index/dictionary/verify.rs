@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::index::check::{Fault, demand};
-use crate::index::dictionary::{Dictionary, Rows, Texts};
+use crate::index::check::{CheckError, ensure};
+use crate::index::dictionary::{Dictionary, DictionaryCursor, EntryRows};
 use crate::storage::header::HEADER_BYTES;
 
 impl Dictionary {
@@ -13,8 +13,8 @@ impl Dictionary {
         &self,
         rows: Range<u32>,
         mark_max: u8,
-        mut visit: impl FnMut(&str, u32) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut visit: impl FnMut(&str, u32) -> Result<(), CheckError>,
+    ) -> Result<(), CheckError> {
         // Before any look-up in them: their maps are read on trust.
         self.verify_shards()?;
         let (mut at, mut texts) = (HEADER_BYTES, 0);
@@ -23,29 +23,29 @@ impl Dictionary {
         for block in 0..self.blocks {
             let bytes = self.block(block)?;
             let place = self.archive.u64_at(self.places_from + block * 8)?;
-            demand(place == at as u64, "its blocks do not lie one after another")?;
-            demand(!bytes.is_empty(), "a block is empty")?;
+            ensure(place == at as u64, "its blocks do not lie one after another")?;
+            ensure(!bytes.is_empty(), "a block is empty")?;
             at += bytes.len();
-            let mut here = Texts {
+            let mut here = DictionaryCursor {
                 dictionary: self,
                 next_block: block,
                 rest: &[],
                 text: Vec::new(),
-                rows: Rows::NONE,
+                rows: EntryRows::NONE,
             };
             let mut is_first = true;
             while is_first || !here.rest.is_empty() {
                 here.advance()?;
-                let Some((text, found)) = here.here() else { break };
-                demand(last.as_slice() < text, "its texts do not ascend")?;
-                let name =
-                    std::str::from_utf8(text).map_err(|_| Fault::Broken("a text is no text"))?;
+                let Some((text, found)) = here.current() else { break };
+                ensure(last.as_slice() < text, "its texts do not ascend")?;
+                let name = std::str::from_utf8(text)
+                    .map_err(|_| CheckError::Violation("a text is no text"))?;
                 verify_rows(&found, &rows, mark_max, &mut postings_at)?;
                 visit(name, found.count())?;
                 if is_first && block > 0 {
                     let shared = last.iter().zip(text).take_while(|(a, b)| a == b).count();
                     let announced = self.shards.get(&self.archive, &text[..=shared])?;
-                    demand(announced == Some(block as u64), "its shards do not tell of a block")?;
+                    ensure(announced == Some(block as u64), "its shards do not tell of a block")?;
                 }
                 last.clear();
                 last.extend_from_slice(text);
@@ -53,20 +53,20 @@ impl Dictionary {
                 texts += 1;
             }
         }
-        demand(at == self.postings_from, "its postings do not follow its blocks")?;
-        demand(postings_at == self.places_from, "its places do not follow its postings")?;
-        demand(texts == self.texts, "it counts other texts than it has")
+        ensure(at == self.postings_from, "its postings do not follow its blocks")?;
+        ensure(postings_at == self.places_from, "its places do not follow its postings")?;
+        ensure(texts == self.texts, "it counts other texts than it has")
     }
 }
 
 impl Dictionary {
-    fn verify_shards(&self) -> Result<(), Fault> {
+    fn verify_shards(&self) -> Result<(), CheckError> {
         let mut announced = 0;
         self.shards.verify(&self.archive, |_, block| {
             announced += 1;
-            demand(block == announced, "its shards tell of other blocks than it has")
+            ensure(block == announced, "its shards tell of other blocks than it has")
         })?;
-        demand(
+        ensure(
             announced == self.blocks.saturating_sub(1) as u64,
             "its shards do not tell of every block",
         )
@@ -75,25 +75,25 @@ impl Dictionary {
 
 /// Demands rows of these. That few stand in the block and many as postings, reading them has seen to.
 fn verify_rows(
-    found: &Rows<'_>,
+    found: &EntryRows<'_>,
     rows: &Range<u32>,
     mark_max: u8,
     postings_at: &mut usize,
-) -> Result<(), Fault> {
+) -> Result<(), CheckError> {
     match found {
-        Rows::Few(few) => {
+        EntryRows::Inline(few) => {
             let (mut are_of_these, mut are_marked) = (true, true);
             // Gaps are at least one, so that rows ascend by themselves.
             few.each(|row, mark| {
                 are_of_these &= rows.contains(&row);
                 are_marked &= mark <= mark_max;
             })?;
-            demand(are_of_these, "a text has a row that its entity has not")?;
-            demand(are_marked, "a row has a mark that its text cannot have")
+            ensure(are_of_these, "a text has a row that its entity has not")?;
+            ensure(are_marked, "a row has a mark that its text cannot have")
         }
-        Rows::Many(list) => {
-            let place = list.place();
-            demand(place.start == *postings_at, "its postings do not lie one after another")?;
+        EntryRows::Postings(list) => {
+            let place = list.byte_range();
+            ensure(place.start == *postings_at, "its postings do not lie one after another")?;
             *postings_at = place.end;
             list.verify(rows, |_| ())
         }
@@ -109,7 +109,7 @@ mod tests {
     use crate::entity::Entity;
     use crate::index::check::archive;
     use crate::index::dictionary::write::number;
-    use crate::index::fst_shards::ShardsWriter;
+    use crate::index::fst_shards::FstShardsWriter;
     use crate::index::postings::PostingsBuilder;
     use crate::storage::error::ReadError;
     use crate::storage::header::{FileWriter, Header, Kind};
@@ -197,7 +197,7 @@ mod tests {
         file.write_all(&made.postings).unwrap();
         let places_from = file.position_bytes();
         places.iter().for_each(|place| file.write_all(&place.to_le_bytes()).unwrap());
-        let mut shards = ShardsWriter::new(directory.path()).unwrap();
+        let mut shards = FstShardsWriter::new(directory.path()).unwrap();
         for (text, block) in &made.begins {
             shards.push(text.as_bytes(), *block).unwrap();
         }
@@ -210,9 +210,9 @@ mod tests {
         let dictionary = Dictionary::open(archive(&path, kind)).unwrap();
         match dictionary.verify(0..ROWS, made.mark_max, |_, _| Ok(())) {
             Ok(()) => Ok(()),
-            Err(Fault::Broken(broken)) => Err(broken),
-            Err(Fault::Content(ReadError::Corrupt { .. })) => Err("makes no sense"),
-            Err(Fault::Content(error)) => panic!("{error}"),
+            Err(CheckError::Violation(broken)) => Err(broken),
+            Err(CheckError::Read(ReadError::Corrupt { .. })) => Err("makes no sense"),
+            Err(CheckError::Read(error)) => panic!("{error}"),
         }
     }
 

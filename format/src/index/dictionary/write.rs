@@ -6,14 +6,14 @@ use std::{
 };
 
 use crate::index::dictionary::{BLOCK_BYTES, BLOCK_ROWS_MAX, MARK_BITS};
-use crate::index::fst_shards::ShardsWriter;
+use crate::index::fst_shards::FstShardsWriter;
 use crate::index::postings::PostingsBuilder;
 use crate::storage::blobs::Spool;
 use crate::storage::header::{FileWriter, Header, Written};
 
 /// The rows of a text under way.
 #[derive(Default)]
-pub struct TextRows {
+pub struct RowsBuilder {
     /// The first of them, with their marks, while they may be all.
     few: Vec<(u32, u8)>,
     /// All of them, once they are many.
@@ -21,7 +21,7 @@ pub struct TextRows {
     count: u32,
 }
 
-impl TextRows {
+impl RowsBuilder {
     /// Adds a row, which comes after those before, with a mark of two bits.
     pub fn push(&mut self, row: u32, mark: u8) {
         self.count += 1;
@@ -47,7 +47,7 @@ pub struct DictionaryWriter {
     postings: Spool,
     postings_bytes: u64,
     places: Spool,
-    shards: ShardsWriter,
+    shards: FstShardsWriter,
     block: Vec<u8>,
     last: Vec<u8>,
     list: Vec<u8>,
@@ -70,7 +70,7 @@ impl DictionaryWriter {
             postings: Spool::new(directory),
             postings_bytes: 0,
             places: Spool::new(directory),
-            shards: ShardsWriter::new(directory)?,
+            shards: FstShardsWriter::new(directory)?,
             block: Vec::new(),
             last: Vec::new(),
             list: Vec::new(),
@@ -85,7 +85,7 @@ impl DictionaryWriter {
     /// # Errors
     ///
     /// Where the text does not come after them, or the system refuses.
-    pub fn push(&mut self, text: &[u8], rows: &mut TextRows) -> io::Result<()> {
+    pub fn push(&mut self, text: &[u8], rows: &mut RowsBuilder) -> io::Result<()> {
         if text <= self.last.as_slice() || rows.count == 0 {
             return Err(io::Error::other("texts do not ascend, or one has no row"));
         }
@@ -106,7 +106,7 @@ impl DictionaryWriter {
         Ok(())
     }
 
-    fn write_rows(&mut self, rows: &mut TextRows) -> io::Result<()> {
+    fn write_rows(&mut self, rows: &mut RowsBuilder) -> io::Result<()> {
         let count = std::mem::take(&mut rows.count);
         number(count.into(), &mut self.block);
         self.list.clear();

@@ -29,15 +29,15 @@ const ENTRY_BYTES: usize = 16;
 
 /// Where shards lie in their file: what opening them takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ShardTable {
     /// Where the table begins.
     pub table_from: u64,
     /// How many shards there are.
     pub shards: u64,
 }
 
-/// Shards being written.
-pub struct ShardsWriter {
+/// FstShards being written.
+pub struct FstShardsWriter {
     spool: Spool,
     /// Bytes at which a shard is closed.
     shard_bytes: u64,
@@ -53,18 +53,18 @@ fn other(error: fst::Error) -> io::Error {
     io::Error::other(error)
 }
 
-impl ShardsWriter {
+impl FstShardsWriter {
     /// None, kept in `directory` until their place in a file comes.
     ///
     /// # Errors
     ///
     /// Where the system refuses.
-    pub fn new(directory: &Path) -> io::Result<ShardsWriter> {
-        ShardsWriter::with_shards_of(SHARD_BYTES, directory)
+    pub fn new(directory: &Path) -> io::Result<FstShardsWriter> {
+        FstShardsWriter::with_shards_of(SHARD_BYTES, directory)
     }
 
-    fn with_shards_of(shard_bytes: u64, directory: &Path) -> io::Result<ShardsWriter> {
-        Ok(ShardsWriter {
+    fn with_shards_of(shard_bytes: u64, directory: &Path) -> io::Result<FstShardsWriter> {
+        Ok(FstShardsWriter {
             spool: Spool::new(directory),
             shard_bytes,
             shard: MapBuilder::new(Vec::new()).map_err(other)?,
@@ -106,7 +106,7 @@ impl ShardsWriter {
     /// # Errors
     ///
     /// Where the system refuses.
-    pub fn finish(mut self, file: &mut FileWriter) -> io::Result<Place> {
+    pub fn finish(mut self, file: &mut FileWriter) -> io::Result<ShardTable> {
         if !self.is_empty {
             self.close_shard()?;
         }
@@ -114,7 +114,8 @@ impl ShardsWriter {
         self.spool.move_to(file)?;
         let mut text_from = file.position_bytes();
         self.firsts.iter().try_for_each(|first| file.write_all(first))?;
-        let place = Place { table_from: file.position_bytes(), shards: self.firsts.len() as u64 };
+        let place =
+            ShardTable { table_from: file.position_bytes(), shards: self.firsts.len() as u64 };
         let begins = [0].iter().chain(&self.ends);
         let lengths = self.firsts.iter().map(Vec::len).chain([0]);
         for (begin, length) in begins.zip(lengths) {
@@ -127,7 +128,7 @@ impl ShardsWriter {
 }
 
 /// Mapped shards.
-pub struct Shards {
+pub struct FstShards {
     /// Where each map begins, and where the last ends.
     places: Vec<usize>,
     /// The first text of each.
@@ -136,7 +137,7 @@ pub struct Shards {
     to: usize,
 }
 
-impl Shards {
+impl FstShards {
     /// Opens shards at a place of an archive.
     ///
     /// # Errors
@@ -146,7 +147,7 @@ impl Shards {
         archive: &Archive,
         table_from: usize,
         count: usize,
-    ) -> Result<Shards, ArchiveError> {
+    ) -> Result<FstShards, ArchiveError> {
         let refused =
             || ArchiveError::Length { expected: table_from as u64, found: archive.len() as u64 };
         let to = count
@@ -176,7 +177,7 @@ impl Shards {
             ReadError::Damage(damage) => damage.into(),
             _ => refused(),
         })?;
-        Ok(Shards { places, firsts, to })
+        Ok(FstShards { places, firsts, to })
     }
 
     /// Where the maps begin.
@@ -260,20 +261,21 @@ mod tests {
     }
 
     /// A file of nothing but shards of so many bytes, and where they lie in it.
-    fn write(texts: &BTreeMap<Vec<u8>, u64>, shard_bytes: u64, path: &Path) -> Place {
+    fn write(texts: &BTreeMap<Vec<u8>, u64>, shard_bytes: u64, path: &Path) -> ShardTable {
         let mut file = FileWriter::create(path).unwrap();
         file.write_all(&header().encode()).unwrap();
         let directory = path.parent().unwrap();
-        let mut shards = ShardsWriter::with_shards_of(shard_bytes, directory).unwrap();
+        let mut shards = FstShardsWriter::with_shards_of(shard_bytes, directory).unwrap();
         texts.iter().for_each(|(text, number)| shards.push(text, *number).unwrap());
         let place = shards.finish(&mut file).unwrap();
         file.finish().unwrap();
         place
     }
 
-    fn open(path: &Path, table_from: usize, count: usize) -> (Archive, Result<Shards, String>) {
+    fn open(path: &Path, table_from: usize, count: usize) -> (Archive, Result<FstShards, String>) {
         let archive = archive(path, Kind::Words);
-        let shards = Shards::open(&archive, table_from, count).map_err(|error| error.to_string());
+        let shards =
+            FstShards::open(&archive, table_from, count).map_err(|error| error.to_string());
         (archive, shards)
     }
 
@@ -327,7 +329,7 @@ mod tests {
     #[test]
     fn texts_that_do_not_ascend_are_not_written() {
         let directory = tempfile::tempdir().unwrap();
-        let mut shards = ShardsWriter::with_shards_of(300, directory.path()).unwrap();
+        let mut shards = FstShardsWriter::with_shards_of(300, directory.path()).unwrap();
         shards.push(b"b", 0).unwrap();
         assert!(shards.push(b"b", 1).is_err());
         assert!(shards.push(b"a", 1).is_err());
@@ -338,7 +340,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("shards");
         let place = write(&BTreeMap::new(), SHARD_BYTES, &path);
-        assert_eq!(place, Place { table_from: HEADER_BYTES as u64, shards: 0 });
+        assert_eq!(place, ShardTable { table_from: HEADER_BYTES as u64, shards: 0 });
         let (archive, shards) = open(&path, HEADER_BYTES, 0);
         let shards = shards.unwrap();
         assert_eq!(shards.get(&archive, b"a").unwrap(), None);

@@ -2,32 +2,32 @@
 
 use fst::Streamer;
 
-use crate::index::check::{Fault, demand};
-use crate::index::fst_shards::Shards;
+use crate::index::check::{CheckError, ensure};
+use crate::index::fst_shards::FstShards;
 use crate::storage::archive::Archive;
 
-impl Shards {
+impl FstShards {
     /// Demands sound maps of texts that ascend, and shows `visit` each with its number.
     pub(crate) fn verify(
         &self,
         archive: &Archive,
-        mut visit: impl FnMut(&[u8], u64) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut visit: impl FnMut(&[u8], u64) -> Result<(), CheckError>,
+    ) -> Result<(), CheckError> {
         let mut last: Option<Vec<u8>> = None;
         for (shard, first) in self.firsts.iter().enumerate() {
             let map = self.shard(archive, shard)?;
-            demand(map.as_fst().verify().is_ok(), "the checksum of a map is another")?;
+            ensure(map.as_fst().verify().is_ok(), "the checksum of a map is another")?;
             let mut texts = map.stream();
             let mut is_first = true;
             while let Some((text, number)) = texts.next() {
                 let is_announced = !std::mem::take(&mut is_first) || text == first.as_slice();
-                demand(is_announced, "a map does not begin with the text it should")?;
+                ensure(is_announced, "a map does not begin with the text it should")?;
                 let ascends = last.as_ref().is_none_or(|last| last.as_slice() < text);
-                demand(ascends, "the texts of maps do not ascend")?;
+                ensure(ascends, "the texts of maps do not ascend")?;
                 visit(text, number)?;
                 last = Some(text.to_vec());
             }
-            demand(!is_first, "a map has no text")?;
+            ensure(!is_first, "a map has no text")?;
         }
         Ok(())
     }
@@ -69,16 +69,16 @@ mod tests {
         bytes.extend(table.as_flattened());
         std::fs::write(&path, bytes).unwrap();
         let archive = check::archive(&path, Kind::Words);
-        let found = Shards::open(&archive, table_from, shards.len()).unwrap();
+        let found = FstShards::open(&archive, table_from, shards.len()).unwrap();
         let mut texts = 0;
         let outcome = found.verify(&archive, |_, number| {
             texts += 1;
-            demand(number + 1 == texts, "a number is another")
+            ensure(number + 1 == texts, "a number is another")
         });
         match outcome {
             Ok(()) => Ok(texts),
-            Err(Fault::Broken(broken)) => Err(broken),
-            Err(Fault::Content(error)) => panic!("{error}"),
+            Err(CheckError::Violation(broken)) => Err(broken),
+            Err(CheckError::Read(error)) => panic!("{error}"),
         }
     }
 

@@ -3,12 +3,12 @@
 //! ```text
 //! header | orders… | directory: for each ten numbers
 //! order:  values ascending: distinct × u64 | rows by rank: rows × u32 | codes by row: rows × 1, 2 or 4
-//!         | the ladder's containers, chunk by chunk | their places: chunks × steps × (u64, u32)
+//!         | the ladder's containers, chunk by chunk | their layouts: chunks × steps × (u64, u32)
 //!         | steps: the ranks they stand at, u32 each
 //! ```
 //!
-//! A *rank* is a row's place in an order: by value, then by id, those without a value last. A *code*
-//! is a value's place among the distinct ones, and `distinct` where there is none; so ranks ascend
+//! A *rank* is a row's layout in an order: by value, then by id, those without a value last. A *code*
+//! is a value's layout among the distinct ones, and `distinct` where there is none; so ranks ascend
 //! with codes. Values are written so that they ascend with the order, whichever way that goes.
 //!
 //! The *ladder* tells, for some ranks and each chunk of rows, which rows stand before that rank. Rows
@@ -21,18 +21,18 @@ mod write;
 use std::ops::Range;
 
 use crate::index::bitset::CHUNK_ROWS;
-use crate::index::postings::{View, container_bytes};
+use crate::index::postings::{ChunkView, container_bytes};
 use crate::schema::keys;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::ids::Ids;
 
-pub use crate::index::orders::write::{Ordered, OrdersWriter, Parts, Ranked};
+pub use crate::index::orders::write::{OrderParts, OrdersWriter, RankedRow, RankedValue};
 
 /// Numbers in a directory entry.
 const FIELDS: usize = 10;
-/// Bytes of a container's place.
+/// Bytes of a container's layout.
 const PLACE_BYTES: usize = 12;
 /// Steps a ladder has about.
 const STEPS: usize = 64;
@@ -40,19 +40,19 @@ const STEPS: usize = 64;
 const STEP_ROWS_MIN: usize = CHUNK_ROWS;
 
 /// An integer as a number that ascends with it.
-pub fn ordered_integer(value: i64) -> u64 {
+pub fn sortable_integer(value: i64) -> u64 {
     value.cast_unsigned() ^ (1 << 63)
 }
 
 /// A finite number as one that ascends with it; zero has one form.
-pub fn ordered_number(value: f64) -> u64 {
+pub fn sortable_number(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
 /// How one order lies in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Place {
+struct OrderLayout {
     values_from: usize,
     distinct: usize,
     /// Rows that have a value.
@@ -71,7 +71,7 @@ struct Place {
 pub struct OrdersFile {
     archive: Archive,
     rows: usize,
-    places: Vec<Place>,
+    layouts: Vec<OrderLayout>,
 }
 
 impl OrdersFile {
@@ -93,11 +93,11 @@ impl OrdersFile {
         let from = archive.len().checked_sub(directory_bytes);
         let from = from.filter(|from| *from >= HEADER_BYTES);
         let from = from.ok_or_else(|| refused(HEADER_BYTES + directory_bytes))?;
-        let mut places = Vec::with_capacity(expected.len());
+        let mut layouts = Vec::with_capacity(expected.len());
         let mut begin = HEADER_BYTES;
         for (at, order) in expected.iter().enumerate() {
             let field = |number: usize| archive.number_at(from + (at * FIELDS + number) * 8);
-            let place = Place {
+            let layout = OrderLayout {
                 values_from: field(0)?,
                 distinct: field(1)?,
                 valued: field(2)?,
@@ -109,16 +109,16 @@ impl OrdersFile {
                 steps: field(8)?,
                 to: field(9)?,
             };
-            if !place.is_sound(order, rows, begin, from) {
-                return Err(refused(place.to));
+            if !layout.is_sound(order, rows, begin, from) {
+                return Err(refused(layout.to));
             }
-            begin = place.to;
-            places.push(place);
+            begin = layout.to;
+            layouts.push(layout);
         }
         if begin != from {
             return Err(refused(begin + directory_bytes));
         }
-        Ok(OrdersFile { archive, rows, places })
+        Ok(OrdersFile { archive, rows, layouts })
     }
 
     /// The archive beneath.
@@ -137,17 +137,17 @@ impl OrdersFile {
         spec: &'s keys::Order,
         ids: &'s Ids,
     ) -> Result<Order<'s>, ReadError> {
-        let place = self
-            .places
+        let layout = self
+            .layouts
             .get(number)
             .copied()
             .ok_or(ReadError::corrupt("orders", "the file has no order of this number"))?;
         let source = match spec.values {
-            keys::Values::Ids => Source::Ids(ids),
-            _ if spec.is_row_order => Source::Rows,
-            _ => Source::File,
+            keys::Values::Ids => RankSource::Ids(ids),
+            _ if spec.is_row_order => RankSource::Rows,
+            _ => RankSource::File,
         };
-        Ok(Order { archive: &self.archive, rows: self.rows, place, spec, source })
+        Ok(Order { archive: &self.archive, rows: self.rows, layout, spec, source })
     }
 
     /// The bytes an order takes.
@@ -157,9 +157,9 @@ impl OrdersFile {
     /// Where there is no such order.
     pub fn bytes(&self, number: usize) -> Result<u64, ReadError> {
         let end = |at: usize| {
-            self.places
+            self.layouts
                 .get(at)
-                .map(|place| place.to)
+                .map(|layout| layout.to)
                 .ok_or(ReadError::corrupt("orders", "the file has no order of this number"))
         };
         let from = if number == 0 { HEADER_BYTES } else { end(number - 1)? };
@@ -167,7 +167,7 @@ impl OrdersFile {
     }
 }
 
-impl Place {
+impl OrderLayout {
     /// Whether every part lies in the order's own bytes, one after another.
     fn is_sound(&self, order: &keys::Order, rows: usize, begin: usize, end: usize) -> bool {
         let chunks = rows.div_ceil(CHUNK_ROWS);
@@ -193,10 +193,10 @@ impl Place {
                 _ => return false,
             }
         }
-        // Between the codes and the places lie the containers.
+        // Between the codes and the layouts lie the containers.
         let places_to = chunks
             .checked_mul(self.steps)
-            .and_then(|places| part(self.places_from, places, PLACE_BYTES));
+            .and_then(|layouts| part(self.places_from, layouts, PLACE_BYTES));
         let is_ladder = self.places_from >= at
             && places_to == Some(self.steps_from)
             && part(self.steps_from, self.steps, 4) == Some(self.to)
@@ -209,7 +209,7 @@ impl Place {
 
 /// Where an order's rows and values come from.
 #[derive(Clone, Copy)]
-enum Source<'s> {
+enum RankSource<'s> {
     /// Its own file.
     File,
     /// The rows themselves: rank and row are one.
@@ -223,9 +223,9 @@ enum Source<'s> {
 pub struct Order<'s> {
     archive: &'s Archive,
     rows: usize,
-    place: Place,
+    layout: OrderLayout,
     spec: &'s keys::Order,
-    source: Source<'s>,
+    source: RankSource<'s>,
 }
 
 impl<'s> Order<'s> {
@@ -241,12 +241,12 @@ impl<'s> Order<'s> {
 
     /// How many of them have a value; those come first.
     pub fn valued(&self) -> u32 {
-        self.place.valued as u32
+        self.layout.valued as u32
     }
 
     /// Whether ranks are rows.
     pub fn is_row_order(&self) -> bool {
-        matches!(self.source, Source::Rows)
+        matches!(self.source, RankSource::Rows)
     }
 
     /// The row at a rank.
@@ -260,9 +260,9 @@ impl<'s> Order<'s> {
             return Err(self.beyond(rank));
         }
         let row = match self.source {
-            Source::Rows => rank,
-            Source::Ids(ids) => ids.row_at(rank as usize)?,
-            Source::File => self.archive.u32_at(self.place.rows_from + rank as usize * 4)?,
+            RankSource::Rows => rank,
+            RankSource::Ids(ids) => ids.row_at(rank as usize)?,
+            RankSource::File => self.archive.u32_at(self.layout.rows_from + rank as usize * 4)?,
         };
         if (row as usize) < self.rows { Ok(row) } else { Err(self.beyond(row)) }
     }
@@ -281,19 +281,19 @@ impl<'s> Order<'s> {
         if row as usize >= self.rows {
             return Err(self.beyond(row));
         }
-        if let Source::Ids(ids) = self.source {
+        if let RankSource::Ids(ids) = self.source {
             return ids.id(row as usize);
         }
-        let width = self.place.width;
-        let from = self.place.codes_from + row as usize * width;
+        let width = self.layout.width;
+        let from = self.layout.codes_from + row as usize * width;
         Ok(little_endian(self.archive.bytes(from, from + width)?))
     }
 
     /// The code of rows without a value.
     pub fn no_code(&self) -> u64 {
         match self.source {
-            Source::Ids(_) => u64::MAX,
-            _ => self.place.distinct as u64,
+            RankSource::Ids(_) => u64::MAX,
+            _ => self.layout.distinct as u64,
         }
     }
 
@@ -317,7 +317,7 @@ impl<'s> Order<'s> {
         if !has_values || code > self.no_code() {
             return Err(ReadError::corrupt("orders", "a value code exceeds the table of values"));
         }
-        self.archive.u64_at(self.place.values_from + code as usize * 8).map(Some)
+        self.archive.u64_at(self.layout.values_from + code as usize * 8).map(Some)
     }
 
     /// Shows `visit` the rows at some ranks, in their order, until it returns false.
@@ -331,13 +331,13 @@ impl<'s> Order<'s> {
         mut visit: impl FnMut(u32) -> bool,
     ) -> Result<(), ReadError> {
         let rows = match self.source {
-            Source::Rows => {
+            RankSource::Rows => {
                 let _ = ranks.into_iter().try_for_each(|row| visit(row).then_some(()));
                 return Ok(());
             }
-            Source::Ids(ids) => ids.rows_at(ranks.start as usize..ranks.end as usize)?,
-            Source::File => {
-                let at = |rank: u32| self.place.rows_from + rank as usize * 4;
+            RankSource::Ids(ids) => ids.rows_at(ranks.start as usize..ranks.end as usize)?,
+            RankSource::File => {
+                let at = |rank: u32| self.layout.rows_from + rank as usize * 4;
                 if ranks.end as usize > self.rows {
                     return Err(self.beyond(ranks.end));
                 }
@@ -367,12 +367,12 @@ impl<'s> Order<'s> {
             return Ok(0..0);
         }
         let bound = |value| {
-            let (from, distinct) = (self.place.values_from, self.place.distinct);
+            let (from, distinct) = (self.layout.values_from, self.layout.distinct);
             self.archive.lower_bound(from, distinct, value).map(|code| code as u64)
         };
         let to = match high.checked_add(1) {
             Some(above) => bound(above)?,
-            None => self.place.distinct as u64,
+            None => self.layout.distinct as u64,
         };
         Ok(bound(low)?..to)
     }
@@ -406,8 +406,8 @@ impl<'s> Order<'s> {
     }
 
     /// How many steps the ladder has.
-    pub fn steps(&self) -> usize {
-        self.place.steps
+    pub fn checkpoints(&self) -> usize {
+        self.layout.steps
     }
 
     /// The rank a step stands at.
@@ -415,11 +415,11 @@ impl<'s> Order<'s> {
     /// # Errors
     ///
     /// Where there is no such step, or the bytes are damaged.
-    pub fn step(&self, step: usize) -> Result<u32, ReadError> {
-        if step >= self.place.steps {
+    pub fn checkpoint_rank(&self, step: usize) -> Result<u32, ReadError> {
+        if step >= self.layout.steps {
             return Err(ReadError::corrupt("orders", "a rank checkpoint lies beyond the table"));
         }
-        self.archive.u32_at(self.place.steps_from + step * 4)
+        self.archive.u32_at(self.layout.steps_from + step * 4)
     }
 
     /// How many steps stand at ranks below this one.
@@ -427,11 +427,11 @@ impl<'s> Order<'s> {
     /// # Errors
     ///
     /// Where the bytes are damaged.
-    pub fn steps_below(&self, rank: u32) -> Result<usize, ReadError> {
-        let (mut low, mut high) = (0, self.place.steps);
+    pub fn checkpoints_below(&self, rank: u32) -> Result<usize, ReadError> {
+        let (mut low, mut high) = (0, self.layout.steps);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.step(middle)? < rank { low = middle + 1 } else { high = middle }
+            if self.checkpoint_rank(middle)? < rank { low = middle + 1 } else { high = middle }
         }
         Ok(low)
     }
@@ -441,16 +441,20 @@ impl<'s> Order<'s> {
     /// # Errors
     ///
     /// Where there is no such step or chunk, or the bytes are damaged.
-    pub fn before_step(&self, step: usize, chunk: u32) -> Result<View<'s>, ReadError> {
+    pub fn rows_before_checkpoint(
+        &self,
+        checkpoint: usize,
+        chunk: u32,
+    ) -> Result<ChunkView<'s>, ReadError> {
         let chunks = self.rows.div_ceil(CHUNK_ROWS);
-        if step >= self.place.steps || chunk as usize >= chunks {
+        if checkpoint >= self.layout.steps || chunk as usize >= chunks {
             return Err(ReadError::corrupt(
                 "orders",
                 "a rank checkpoint or chunk lies beyond the table",
             ));
         }
-        let place = chunk as usize * self.place.steps + step;
-        let at = self.place.places_from + place * PLACE_BYTES;
+        let layout = chunk as usize * self.layout.steps + checkpoint;
+        let at = self.layout.places_from + layout * PLACE_BYTES;
         let from = self.archive.u64_at(at)?;
         let count = self.archive.u32_at(at + 8)?;
         let from = usize::try_from(from)
@@ -458,10 +462,10 @@ impl<'s> Order<'s> {
         let to = from
             .checked_add(container_bytes(count))
             .ok_or(ReadError::corrupt("orders", "a bitmap lies outside the file"))?;
-        if count as usize > CHUNK_ROWS || from < HEADER_BYTES || to > self.place.places_from {
+        if count as usize > CHUNK_ROWS || from < HEADER_BYTES || to > self.layout.places_from {
             return Err(ReadError::corrupt("orders", "a bitmap lies outside the file"));
         }
-        Ok(View::of(self.archive.bytes(from, to)?, count))
+        Ok(ChunkView::new(self.archive.bytes(from, to)?, count))
     }
 }
 
@@ -483,9 +487,9 @@ mod tests {
     #[test]
     fn numbers_ascend_with_the_values_they_stand_for() {
         let integers = [i64::MIN, -2, -1, 0, 1, i64::MAX];
-        assert!(integers.map(ordered_integer).is_sorted());
+        assert!(integers.map(sortable_integer).is_sorted());
         let numbers = [f64::MIN, -1.5, -1e-310, 0.0, 1e-310, 0.1, 1.0, f64::MAX];
-        assert!(numbers.map(ordered_number).is_sorted());
-        assert_eq!(ordered_number(-0.0), ordered_number(0.0));
+        assert!(numbers.map(sortable_number).is_sorted());
+        assert_eq!(sortable_number(-0.0), sortable_number(0.0));
     }
 }

@@ -6,23 +6,23 @@ use std::{
 };
 
 use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK, each_bit};
-use crate::index::orders::{FIELDS, Place, STEP_ROWS_MIN, STEPS};
+use crate::index::orders::{FIELDS, OrderLayout, STEP_ROWS_MIN, STEPS};
 use crate::index::postings::write_container;
 use crate::storage::blobs::{Spool, Spooled};
 use crate::storage::header::{FileWriter, Header, Written};
 
 /// A row as an order gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ranked {
+pub struct RankedRow {
     /// The row.
     pub row: u32,
     /// What it is ordered by.
-    pub value: Ordered,
+    pub value: RankedValue,
 }
 
 /// A row's value, beside that of the row before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ordered {
+pub enum RankedValue {
     /// A value that comes after the last one, as it is written.
     Next(u64),
     /// The same as the last.
@@ -33,23 +33,23 @@ pub enum Ordered {
 
 /// Which parts of an order are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parts {
+pub enum OrderParts {
     /// Values, rows, codes and ladder.
-    Whole {
+    All {
         /// Whether the distinct values are kept; of texts they are not.
         has_values: bool,
     },
     /// Values and codes: it is the order of the rows.
     RowOrder,
     /// The ladder alone: rows and values stand with the ids.
-    Ladder,
+    Checkpoints,
 }
 
 /// Writes an `orders` file.
 pub struct OrdersWriter {
     file: FileWriter,
     scratch: std::path::PathBuf,
-    directory: Vec<Place>,
+    directory: Vec<OrderLayout>,
     /// Rows whose codes are put in place at a time.
     window_rows: usize,
 }
@@ -86,31 +86,31 @@ impl OrdersWriter {
     /// Where the rows cannot be had, or the system refuses.
     pub fn push(
         &mut self,
-        ranked: impl Iterator<Item = io::Result<Ranked>>,
-        parts: Parts,
+        ranked: impl Iterator<Item = io::Result<RankedRow>>,
+        parts: OrderParts,
     ) -> io::Result<()> {
         let mut pass = self.first_pass(ranked)?;
-        let mut place = Place {
+        let mut place = OrderLayout {
             values_from: self.position(),
             distinct: pass.distinct as usize,
             valued: pass.valued as usize,
-            ..Place::default()
+            ..OrderLayout::default()
         };
-        if !matches!(parts, Parts::Ladder | Parts::Whole { has_values: false }) {
+        if !matches!(parts, OrderParts::Checkpoints | OrderParts::All { has_values: false }) {
             pass.values.move_to(&mut self.file)?;
         }
         place.rows_from = self.position();
-        if matches!(parts, Parts::Whole { .. }) {
+        if matches!(parts, OrderParts::All { .. }) {
             io::copy(&mut BufReader::with_capacity(1 << 18, &mut pass.rows), &mut self.file)?;
         }
         place.codes_from = self.position();
         place.width = match pass.distinct {
-            _ if parts == Parts::Ladder => 0,
+            _ if parts == OrderParts::Checkpoints => 0,
             0..=0xff => 1,
             0x100..=0xffff => 2,
             _ => 4,
         };
-        let steps = if parts == Parts::RowOrder { Vec::new() } else { steps(&pass) };
+        let steps = if parts == OrderParts::RowOrder { Vec::new() } else { steps(&pass) };
         let mut ladder = Ladder::new(&self.scratch, steps.len());
         for first in (0..pass.count).step_by(self.window_rows) {
             self.window(&mut pass, first, &steps, place.width, &mut ladder)?;
@@ -136,27 +136,27 @@ impl OrdersWriter {
         self.file.position_bytes() as usize
     }
 
-    fn first_pass(&self, ranked: impl Iterator<Item = io::Result<Ranked>>) -> io::Result<Pass> {
+    fn first_pass(&self, ranked: impl Iterator<Item = io::Result<RankedRow>>) -> io::Result<Pass> {
         let mut rows = Spool::new(&self.scratch);
         let mut values = Spool::new(&self.scratch);
         let (mut distinct, mut valued, mut count) = (0u64, 0u64, 0usize);
         let mut begins = Vec::new();
         for ranked in ranked {
-            let Ranked { row, value } = ranked?;
+            let RankedRow { row, value } = ranked?;
             rows.write_all(&row.to_le_bytes())?;
             if count.is_multiple_of(64) {
                 begins.push(0u64);
             }
             let begins_here = match value {
-                Ordered::Next(value) => {
+                RankedValue::Next(value) => {
                     values.write_all(&value.to_le_bytes())?;
                     distinct += 1;
                     true
                 }
-                Ordered::Same => false,
-                Ordered::None => valued == count as u64,
+                RankedValue::Same => false,
+                RankedValue::None => valued == count as u64,
             };
-            valued += u64::from(value != Ordered::None);
+            valued += u64::from(value != RankedValue::None);
             if let Some(word) = begins.last_mut().filter(|_| begins_here) {
                 *word |= 1 << (count % 64);
             }

@@ -43,7 +43,7 @@ impl PostingsBuilder {
     }
 
     /// The same from where the rows lie.
-    pub fn push_view(&mut self, chunk: u32, view: View<'_>) {
+    pub fn push_view(&mut self, chunk: u32, view: ChunkView<'_>) {
         self.push(chunk, &[]);
         view.each(|low| {
             self.rows.push(low);
@@ -101,7 +101,7 @@ impl PostingsBuilder {
         let mut from = 0;
         for (chunk, count) in &self.entries {
             let bytes = container_bytes(*count);
-            let container = View::of(&self.containers[from..from + bytes], *count);
+            let container = ChunkView::new(&self.containers[from..from + bytes], *count);
             container.each(|low| {
                 out.extend_from_slice(&(chunk << 16 | u32::from(low)).to_le_bytes());
                 true
@@ -137,7 +137,7 @@ pub fn container_bytes(count: u32) -> usize {
 
 /// The rows of one chunk, where they lie.
 #[derive(Clone, Copy, Debug)]
-pub enum View<'s> {
+pub enum ChunkView<'s> {
     /// Every row.
     Full,
     /// `u16` each, ascending.
@@ -148,41 +148,41 @@ pub enum View<'s> {
     Short(&'s [u8]),
 }
 
-impl<'s> View<'s> {
+impl<'s> ChunkView<'s> {
     /// No row.
-    pub const EMPTY: View<'static> = View::Array(&[]);
+    pub const EMPTY: ChunkView<'static> = ChunkView::Array(&[]);
 
     /// The container of so many rows in its bytes.
-    pub fn of(bytes: &'s [u8], count: u32) -> View<'s> {
+    pub fn new(bytes: &'s [u8], count: u32) -> ChunkView<'s> {
         match count as usize {
-            CHUNK_ROWS => View::Full,
-            set if set > ARRAY_ROWS_MAX => View::Bitset(bytes, count),
-            _ => View::Array(bytes),
+            CHUNK_ROWS => ChunkView::Full,
+            set if set > ARRAY_ROWS_MAX => ChunkView::Bitset(bytes, count),
+            _ => ChunkView::Array(bytes),
         }
     }
 
     /// How many rows.
     pub fn count(&self) -> u32 {
         match self {
-            View::Full => CHUNK_ROWS as u32,
-            View::Array(bytes) => (bytes.len() / 2) as u32,
-            View::Short(bytes) => (bytes.len() / 4) as u32,
-            View::Bitset(_, count) => *count,
+            ChunkView::Full => CHUNK_ROWS as u32,
+            ChunkView::Array(bytes) => (bytes.len() / 2) as u32,
+            ChunkView::Short(bytes) => (bytes.len() / 4) as u32,
+            ChunkView::Bitset(_, count) => *count,
         }
     }
 
     /// Whether there are few enough rows to look at one by one.
     pub fn is_array(&self) -> bool {
         match self {
-            View::Array(_) => true,
-            View::Short(bytes) => bytes.len() / 4 <= ARRAY_ROWS_MAX,
-            View::Full | View::Bitset(..) => false,
+            ChunkView::Array(_) => true,
+            ChunkView::Short(bytes) => bytes.len() / 4 <= ARRAY_ROWS_MAX,
+            ChunkView::Full | ChunkView::Bitset(..) => false,
         }
     }
 
     fn words(&self) -> impl Iterator<Item = u64> + 's {
         let bytes = match self {
-            View::Bitset(bytes, _) => bytes,
+            ChunkView::Bitset(bytes, _) => bytes,
             _ => &[][..],
         };
         bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word))
@@ -190,8 +190,8 @@ impl<'s> View<'s> {
 
     fn lows(&self) -> impl Iterator<Item = u16> + 's {
         let (two, four): (&'s [u8], &'s [u8]) = match self {
-            View::Array(bytes) => (bytes, &[]),
-            View::Short(bytes) => (&[], bytes),
+            ChunkView::Array(bytes) => (bytes, &[]),
+            ChunkView::Short(bytes) => (&[], bytes),
             _ => (&[], &[]),
         };
         let short = four.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row) as u16);
@@ -201,13 +201,13 @@ impl<'s> View<'s> {
     /// Shows `visit` each row, ascending, until it returns false.
     pub fn each(&self, mut visit: impl FnMut(u16) -> bool) {
         match self {
-            View::Full => {
+            ChunkView::Full => {
                 let _ = (0..=u16::MAX).try_for_each(|low| visit(low).then_some(()));
             }
-            View::Array(_) | View::Short(_) => {
+            ChunkView::Array(_) | ChunkView::Short(_) => {
                 let _ = self.lows().try_for_each(|low| visit(low).then_some(()));
             }
-            View::Bitset(..) => {
+            ChunkView::Bitset(..) => {
                 let mut bits = EMPTY_CHUNK;
                 self.add_to(&mut bits);
                 each_bit(&bits, visit);
@@ -219,8 +219,8 @@ impl<'s> View<'s> {
     pub fn to_vec(&self) -> Vec<u16> {
         let mut lows = Vec::with_capacity(self.count() as usize);
         match self {
-            View::Array(_) | View::Short(_) => lows.extend(self.lows()),
-            View::Full | View::Bitset(..) => self.each(|low| {
+            ChunkView::Array(_) | ChunkView::Short(_) => lows.extend(self.lows()),
+            ChunkView::Full | ChunkView::Bitset(..) => self.each(|low| {
                 lows.push(low);
                 true
             }),
@@ -231,16 +231,16 @@ impl<'s> View<'s> {
     /// Whether a row is among them. Cost: log2 of an array's length.
     pub fn contains(&self, low: u16) -> bool {
         match self {
-            View::Full => true,
-            View::Bitset(bytes, _) => {
+            ChunkView::Full => true,
+            ChunkView::Bitset(bytes, _) => {
                 bytes.get(usize::from(low / 8)).is_some_and(|byte| byte & (1 << (low % 8)) != 0)
             }
-            View::Array(bytes) => bytes
+            ChunkView::Array(bytes) => bytes
                 .as_chunks::<2>()
                 .0
                 .binary_search_by_key(&low, |at| u16::from_le_bytes(*at))
                 .is_ok(),
-            View::Short(bytes) => bytes
+            ChunkView::Short(bytes) => bytes
                 .as_chunks::<4>()
                 .0
                 .binary_search_by_key(&low, |at| u32::from_le_bytes(*at) as u16)
@@ -251,37 +251,37 @@ impl<'s> View<'s> {
     /// Sets the rows' bits.
     pub fn add_to(&self, bits: &mut ChunkBits) {
         match self {
-            View::Full => bits.fill(u64::MAX),
-            View::Bitset(..) => {
+            ChunkView::Full => bits.fill(u64::MAX),
+            ChunkView::Bitset(..) => {
                 bits.iter_mut().zip(self.words()).for_each(|(bit, word)| *bit |= word);
             }
-            View::Array(_) | View::Short(_) => {
+            ChunkView::Array(_) | ChunkView::Short(_) => {
                 self.lows().for_each(|low| bits[usize::from(low / 64)] |= 1 << (low % 64));
             }
         }
     }
 
     /// Clears the rows' bits.
-    pub fn take_from(&self, bits: &mut ChunkBits) {
+    pub fn remove_from(&self, bits: &mut ChunkBits) {
         match self {
-            View::Full => bits.fill(0),
-            View::Bitset(..) => {
+            ChunkView::Full => bits.fill(0),
+            ChunkView::Bitset(..) => {
                 bits.iter_mut().zip(self.words()).for_each(|(bit, word)| *bit &= !word);
             }
-            View::Array(_) | View::Short(_) => {
+            ChunkView::Array(_) | ChunkView::Short(_) => {
                 self.lows().for_each(|low| bits[usize::from(low / 64)] &= !(1 << (low % 64)));
             }
         }
     }
 
     /// Clears every bit but the rows'.
-    pub fn keep_in(&self, bits: &mut ChunkBits) {
+    pub fn retain_in(&self, bits: &mut ChunkBits) {
         match self {
-            View::Full => {}
-            View::Bitset(..) => {
+            ChunkView::Full => {}
+            ChunkView::Bitset(..) => {
                 bits.iter_mut().zip(self.words()).for_each(|(bit, word)| *bit &= word);
             }
-            View::Array(_) | View::Short(_) => {
+            ChunkView::Array(_) | ChunkView::Short(_) => {
                 let mut kept = EMPTY_CHUNK;
                 self.add_to(&mut kept);
                 intersect(bits, &kept);
@@ -311,7 +311,7 @@ enum Form<'s> {
 
 /// A chunk's entry in a long list.
 #[derive(Clone, Copy)]
-struct Entry {
+struct ChunkEntry {
     chunk: u32,
     before: u32,
     from: u32,
@@ -357,7 +357,7 @@ impl<'s> Postings<'s> {
     }
 
     /// Where in the archive it lies.
-    pub(crate) fn place(&self) -> Range<usize> {
+    pub(crate) fn byte_range(&self) -> Range<usize> {
         self.from..self.to
     }
 
@@ -374,13 +374,13 @@ impl<'s> Postings<'s> {
     /// # Errors
     ///
     /// Where the bytes are damaged or no list.
-    pub fn view(&self, chunk: u32) -> Result<View<'s>, ReadError> {
+    pub fn view(&self, chunk: u32) -> Result<ChunkView<'s>, ReadError> {
         match self.form {
             Form::Short(bytes) => {
                 let rows = bytes.as_chunks::<4>().0;
                 let from = rows.partition_point(|row| u32::from_le_bytes(*row) >> 16 < chunk);
                 let to = rows.partition_point(|row| u32::from_le_bytes(*row) >> 16 <= chunk);
-                Ok(View::Short(&bytes[from * 4..to * 4]))
+                Ok(ChunkView::Short(&bytes[from * 4..to * 4]))
             }
             Form::Long { entries, chunks } => {
                 let (mut low, mut high) = (0, chunks);
@@ -394,14 +394,14 @@ impl<'s> Postings<'s> {
                 }
                 let found = entry(entries, low);
                 if low == chunks || found.chunk != chunk {
-                    return Ok(View::EMPTY);
+                    return Ok(ChunkView::EMPTY);
                 }
                 self.container(found, entry(entries, low + 1))
             }
         }
     }
 
-    fn container(&self, this: Entry, next: Entry) -> Result<View<'s>, ReadError> {
+    fn container(&self, this: ChunkEntry, next: ChunkEntry) -> Result<ChunkView<'s>, ReadError> {
         let count = next
             .before
             .checked_sub(this.before)
@@ -418,7 +418,7 @@ impl<'s> Postings<'s> {
             ));
         }
         let from = self.from + this.from as usize;
-        Ok(View::of(self.archive.bytes(from, from + bytes)?, count))
+        Ok(ChunkView::new(self.archive.bytes(from, from + bytes)?, count))
     }
 
     /// Shows `visit` each row, ascending, until it returns false.
@@ -452,11 +452,11 @@ impl<'s> Postings<'s> {
 }
 
 /// The entry at a place that is there: the entries' length was checked when the list was opened.
-fn entry(entries: &[u8], at: usize) -> Entry {
+fn entry(entries: &[u8], at: usize) -> ChunkEntry {
     let field = |number: usize| {
         let from = at * ENTRY_BYTES + number * 4;
         let bytes = entries.get(from..from + 4).and_then(|field| field.try_into().ok());
         u32::from_le_bytes(bytes.unwrap_or([0xff; 4]))
     };
-    Entry { chunk: field(0), before: field(1), from: field(2) }
+    ChunkEntry { chunk: field(0), before: field(1), from: field(2) }
 }

@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use crate::index::bitset::CHUNK_ROWS;
-use crate::index::check::{Fault, demand};
-use crate::index::postings::{ENTRY_BYTES, Form, Postings, View, container_bytes, entry};
+use crate::index::check::{CheckError, ensure};
+use crate::index::postings::{ChunkView, ENTRY_BYTES, Form, Postings, container_bytes, entry};
 
 const UNORDERED: &str = "the rows of a list do not ascend";
 const BEYOND: &str = "a list has a row that its entity has not";
 const ENTRIES: &str = "the entries of a long list do not agree";
 const OTHER_FORM: &str = "a list is in the longer of its two forms";
 
-impl View<'_> {
+impl ChunkView<'_> {
     /// Whether its rows ascend and are as many as it says.
     pub(crate) fn is_sound(&self) -> bool {
         let (mut next, mut count) = (0, 0);
@@ -31,12 +31,12 @@ impl Postings<'_> {
         &self,
         rows: &Range<u32>,
         mut visit: impl FnMut(u32),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CheckError> {
         let mut show = |row: u64| {
             let row = u32::try_from(row).ok().filter(|row| rows.contains(row));
             row.map(&mut visit).is_some()
         };
-        let length = self.place().len();
+        let length = self.byte_range().len();
         // The other form's bytes, were it in that.
         match self.form {
             Form::Short(bytes) => {
@@ -44,8 +44,8 @@ impl Postings<'_> {
                 let mut long_bytes = 4 + ENTRY_BYTES;
                 let mut in_chunk = 0;
                 for row in bytes.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row)) {
-                    demand(last.is_none_or(|last| last < row), UNORDERED)?;
-                    demand(show(row.into()), BEYOND)?;
+                    ensure(last.is_none_or(|last| last < row), UNORDERED)?;
+                    ensure(show(row.into()), BEYOND)?;
                     if last.is_none_or(|last| last >> 16 != row >> 16) {
                         long_bytes += ENTRY_BYTES + container_bytes(in_chunk);
                         in_chunk = 0;
@@ -53,28 +53,28 @@ impl Postings<'_> {
                     in_chunk += 1;
                     last = Some(row);
                 }
-                demand(bytes.len() <= long_bytes + container_bytes(in_chunk), OTHER_FORM)
+                ensure(bytes.len() <= long_bytes + container_bytes(in_chunk), OTHER_FORM)
             }
             Form::Long { entries, chunks } => {
                 let first = entry(entries, 0);
                 let head_bytes = 4 + (chunks + 1) * ENTRY_BYTES;
-                demand(first.before == 0 && first.from as usize == head_bytes, ENTRIES)?;
+                ensure(first.before == 0 && first.from as usize == head_bytes, ENTRIES)?;
                 for at in 0..chunks {
                     let (this, next) = (entry(entries, at), entry(entries, at + 1));
-                    demand(this.chunk < next.chunk, ENTRIES)?;
+                    ensure(this.chunk < next.chunk, ENTRIES)?;
                     let view = self.container(this, next)?;
-                    demand(view.is_sound(), UNORDERED)?;
+                    ensure(view.is_sound(), UNORDERED)?;
                     let first = u64::from(this.chunk) * CHUNK_ROWS as u64;
                     let mut are_of_these = true;
                     view.each(|low| {
                         are_of_these = show(first + u64::from(low));
                         are_of_these
                     });
-                    demand(are_of_these, BEYOND)?;
+                    ensure(are_of_these, BEYOND)?;
                 }
                 let end = entry(entries, chunks);
-                demand(end.chunk == u32::MAX && end.from as usize == length, ENTRIES)?;
-                demand(length < end.before as usize * 4, OTHER_FORM)
+                ensure(end.chunk == u32::MAX && end.from as usize == length, ENTRIES)?;
+                ensure(length < end.before as usize * 4, OTHER_FORM)
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What many names have in common: the beginnings of words that stand in many of them.
 //!
 //! ```text
-//! header | answers: prefixes × 48 bytes | sets… | places of the sets, and where the last ends: (sets + 1) × u64
+//! header | summaries: prefixes × 48 bytes | sets… | places of the sets, and where the last ends: (sets + 1) × u64
 //!        | shards: prefix → the number of its answer | shards: prefix → the number of its set
 //!        | directory: seven u64
 //! answer: how many records match, u32 | how many of the best are of the first tier, of the first two, of the first
@@ -19,7 +19,7 @@ use std::{
     path::Path,
 };
 
-use crate::index::fst_shards::{Shards, ShardsWriter};
+use crate::index::fst_shards::{FstShards, FstShardsWriter};
 use crate::index::postings::{Postings, PostingsBuilder};
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Spool;
@@ -29,7 +29,7 @@ use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
 /// The best that an answer holds at most.
 pub const BEST_MAX: usize = 10;
 /// Bytes of an answer.
-pub const ANSWER_BYTES: usize = 8 + BEST_MAX * 4;
+pub const SUMMARY_BYTES: usize = 8 + BEST_MAX * 4;
 /// Marks a place whose postings are in the long form.
 const LONG: u64 = 1 << 63;
 
@@ -54,17 +54,17 @@ impl Tier {
 
 /// What is known of a prefix beforehand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PrefixAnswer {
+pub struct PrefixSummary {
     /// How many records match.
     pub count: u32,
     /// The best ten of them, or all, best first.
     pub best: Vec<(Tier, u32)>,
 }
 
-impl PrefixAnswer {
+impl PrefixSummary {
     /// The answer as it is written.
-    pub fn encode(&self) -> [u8; ANSWER_BYTES] {
-        let mut bytes = [0; ANSWER_BYTES];
+    pub fn encode(&self) -> [u8; SUMMARY_BYTES] {
+        let mut bytes = [0; SUMMARY_BYTES];
         bytes[..4].copy_from_slice(&self.count.to_le_bytes());
         for (at, tier) in Tier::ALL.into_iter().enumerate() {
             let within = self.best.iter().filter(|(of, _)| *of <= tier).count();
@@ -78,7 +78,7 @@ impl PrefixAnswer {
     }
 
     /// An answer from its bytes; `None` where they are none.
-    pub fn decode(bytes: &[u8]) -> Option<PrefixAnswer> {
+    pub fn decode(bytes: &[u8]) -> Option<PrefixSummary> {
         let (count, bytes) = bytes.split_first_chunk::<4>()?;
         let (ends, bytes) = bytes.split_first_chunk::<4>()?;
         let rows = bytes.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row));
@@ -86,37 +86,40 @@ impl PrefixAnswer {
             let better = ends.iter().filter(|end| usize::from(**end) <= at).count();
             Some((*Tier::ALL.get(better)?, row))
         });
-        Some(PrefixAnswer { count: u32::from_le_bytes(*count), best: best.collect::<Option<_>>()? })
+        Some(PrefixSummary {
+            count: u32::from_le_bytes(*count),
+            best: best.collect::<Option<_>>()?,
+        })
     }
 }
 
 /// Writes a `prefixes` file: every answer, then every set.
-pub struct PrefixesWriter {
+pub struct PrefixStatsWriter {
     file: FileWriter,
-    answers: u64,
-    of_answers: ShardsWriter,
+    summaries: u64,
+    summary_shards: FstShardsWriter,
     sets: u64,
-    of_sets: ShardsWriter,
+    set_shards: FstShardsWriter,
     places: Spool,
     list: Vec<u8>,
 }
 
-impl PrefixesWriter {
+impl PrefixStatsWriter {
     /// Creates `path` with its header.
     ///
     /// # Errors
     ///
     /// Where the system refuses.
-    pub fn create(path: &Path, header: Header) -> io::Result<PrefixesWriter> {
+    pub fn create(path: &Path, header: Header) -> io::Result<PrefixStatsWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
         let directory = path.parent().unwrap_or(Path::new("."));
-        Ok(PrefixesWriter {
+        Ok(PrefixStatsWriter {
             file,
-            answers: 0,
-            of_answers: ShardsWriter::new(directory)?,
+            summaries: 0,
+            summary_shards: FstShardsWriter::new(directory)?,
             sets: 0,
-            of_sets: ShardsWriter::new(directory)?,
+            set_shards: FstShardsWriter::new(directory)?,
             places: Spool::new(directory),
             list: Vec::new(),
         })
@@ -127,12 +130,12 @@ impl PrefixesWriter {
     /// # Errors
     ///
     /// Where it does not, or the system refuses.
-    pub fn push_answer(&mut self, prefix: &[u8], answer: &PrefixAnswer) -> io::Result<()> {
+    pub fn push_summary(&mut self, prefix: &[u8], answer: &PrefixSummary) -> io::Result<()> {
         if self.sets > 0 || answer.best.len() > BEST_MAX {
             return Err(io::Error::other("an answer comes after sets, or has too many rows"));
         }
-        self.of_answers.push(prefix, self.answers)?;
-        self.answers += 1;
+        self.summary_shards.push(prefix, self.summaries)?;
+        self.summaries += 1;
         self.file.write_all(&answer.encode())
     }
 
@@ -142,7 +145,7 @@ impl PrefixesWriter {
     ///
     /// Where it does not, or the system refuses.
     pub fn push_set(&mut self, prefix: &[u8], rows: &mut PostingsBuilder) -> io::Result<()> {
-        self.of_sets.push(prefix, self.sets)?;
+        self.set_shards.push(prefix, self.sets)?;
         self.sets += 1;
         self.list.clear();
         let mark = if rows.finish(&mut self.list) { LONG } else { 0 };
@@ -159,16 +162,16 @@ impl PrefixesWriter {
         let places_from = self.file.position_bytes();
         self.places.write_all(&places_from.to_le_bytes())?;
         self.places.move_to(&mut self.file)?;
-        let of_answers = self.of_answers.finish(&mut self.file)?;
-        let of_sets = self.of_sets.finish(&mut self.file)?;
+        let summary_shards = self.summary_shards.finish(&mut self.file)?;
+        let set_shards = self.set_shards.finish(&mut self.file)?;
         let fields = [
-            self.answers,
+            self.summaries,
             self.sets,
             places_from,
-            of_answers.table_from,
-            of_answers.shards,
-            of_sets.table_from,
-            of_sets.shards,
+            summary_shards.table_from,
+            summary_shards.shards,
+            set_shards.table_from,
+            set_shards.shards,
         ];
         for field in fields {
             self.file.write_all(&field.to_le_bytes())?;
@@ -178,22 +181,22 @@ impl PrefixesWriter {
 }
 
 /// A mapped `prefixes` file.
-pub struct Prefixes {
+pub struct PrefixStats {
     archive: Archive,
-    answers: usize,
-    of_answers: Shards,
+    summaries: usize,
+    summary_shards: FstShards,
     sets: usize,
-    of_sets: Shards,
+    set_shards: FstShards,
     places_from: usize,
 }
 
-impl Prefixes {
+impl PrefixStats {
     /// Opens the file.
     ///
     /// # Errors
     ///
     /// Where its directory is damaged or none.
-    pub fn open(archive: Archive) -> Result<Prefixes, ArchiveError> {
+    pub fn open(archive: Archive) -> Result<PrefixStats, ArchiveError> {
         let refused = |expected: usize| ArchiveError::Length {
             expected: expected as u64,
             found: archive.len() as u64,
@@ -201,31 +204,31 @@ impl Prefixes {
         let (
             directory_from,
             [
-                answers,
+                summaries,
                 sets,
                 places_from,
                 table_of_answers,
-                answer_shards,
+                summary_shard_count,
                 table_of_sets,
                 set_shards,
             ],
         ) = archive.directory()?;
-        let of_answers = Shards::open(&archive, table_of_answers, answer_shards)?;
-        let of_sets = Shards::open(&archive, table_of_sets, set_shards)?;
+        let summary_shards = FstShards::open(&archive, table_of_answers, summary_shard_count)?;
+        let set_shards = FstShards::open(&archive, table_of_sets, set_shards)?;
         let answers_to =
-            answers.checked_mul(ANSWER_BYTES).and_then(|bytes| bytes.checked_add(HEADER_BYTES));
+            summaries.checked_mul(SUMMARY_BYTES).and_then(|bytes| bytes.checked_add(HEADER_BYTES));
         let places_to = sets
             .checked_add(1)
             .and_then(|places| places.checked_mul(8))
             .and_then(|bytes| bytes.checked_add(places_from));
         let is_sound = answers_to.is_some_and(|to| to <= places_from)
-            && places_to == Some(of_answers.from())
-            && of_answers.to() == of_sets.from()
-            && of_sets.to() == directory_from;
+            && places_to == Some(summary_shards.from())
+            && summary_shards.to() == set_shards.from()
+            && set_shards.to() == directory_from;
         if !is_sound {
             return Err(refused(places_to.unwrap_or(usize::MAX)));
         }
-        Ok(Prefixes { archive, answers, of_answers, sets, of_sets, places_from })
+        Ok(PrefixStats { archive, summaries, summary_shards, sets, set_shards, places_from })
     }
 
     /// The archive beneath.
@@ -235,7 +238,7 @@ impl Prefixes {
 
     /// How many prefixes have an answer, and how many a set.
     pub fn counts(&self) -> (usize, usize) {
-        (self.answers, self.sets)
+        (self.summaries, self.sets)
     }
 
     /// The answer of a prefix; `None` where it has none.
@@ -243,34 +246,34 @@ impl Prefixes {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: the prefix's length.
-    pub fn answer(&self, prefix: &[u8]) -> Result<Option<PrefixAnswer>, ReadError> {
-        let number = self.of_answers.get(&self.archive, prefix)?;
-        number.map(|number| self.answer_at(number as usize)).transpose()
+    pub fn summary(&self, prefix: &[u8]) -> Result<Option<PrefixSummary>, ReadError> {
+        let number = self.summary_shards.get(&self.archive, prefix)?;
+        number.map(|number| self.summary_at(number as usize)).transpose()
     }
 
-    fn answer_at(&self, number: usize) -> Result<PrefixAnswer, ReadError> {
-        PrefixAnswer::decode(self.answer_bytes(number)?)
+    fn summary_at(&self, number: usize) -> Result<PrefixSummary, ReadError> {
+        PrefixSummary::decode(self.summary_bytes(number)?)
             .ok_or(ReadError::corrupt("prefix_stats", "the statistics of a prefix do not decode"))
     }
 
-    fn answer_bytes(&self, number: usize) -> Result<&[u8], ReadError> {
-        if number >= self.answers {
+    fn summary_bytes(&self, number: usize) -> Result<&[u8], ReadError> {
+        if number >= self.summaries {
             return Err(ReadError::corrupt(
                 "prefix_stats",
                 "a prefix has statistics beyond the table",
             ));
         }
-        let from = HEADER_BYTES + number * ANSWER_BYTES;
-        self.archive.bytes(from, from + ANSWER_BYTES)
+        let from = HEADER_BYTES + number * SUMMARY_BYTES;
+        self.archive.bytes(from, from + SUMMARY_BYTES)
     }
 
     /// The first prefix that is not before this text and has a set, with the set.
     ///
     /// # Errors
     ///
-    /// As [`Prefixes::answer`].
-    pub fn set_from(&self, text: &[u8]) -> Result<Option<(Vec<u8>, Postings<'_>)>, ReadError> {
-        let found = self.of_sets.first_from(&self.archive, text)?;
+    /// As [`PrefixStats::answer`].
+    pub fn next_set(&self, text: &[u8]) -> Result<Option<(Vec<u8>, Postings<'_>)>, ReadError> {
+        let found = self.set_shards.first_from(&self.archive, text)?;
         found.map(|(prefix, number)| Ok((prefix, self.set_at(number as usize)?))).transpose()
     }
 
@@ -300,8 +303,8 @@ mod tests {
         for tiers in [&[][..], &[1], &[4; 10], &[1, 1, 2, 2, 3, 4, 4], &[2, 3]] {
             let best: Vec<(Tier, u32)> =
                 tiers.iter().zip(7..).map(|(tier, row)| (Tier::ALL[tier - 1], row)).collect();
-            let answer = PrefixAnswer { count: 5_000, best };
-            assert_eq!(PrefixAnswer::decode(&answer.encode()), Some(answer));
+            let answer = PrefixSummary { count: 5_000, best };
+            assert_eq!(PrefixSummary::decode(&answer.encode()), Some(answer));
         }
     }
 }

@@ -1,76 +1,80 @@
 //! Demanding of prefixes what they promise.
 
 use crate::index::bitset::Bitset;
-use crate::index::check::{Fault, demand};
+use crate::index::check::{CheckError, ensure};
 use crate::index::dictionary::{BLOCK_ROWS_MAX, Dictionary};
-use crate::index::prefix_stats::{ANSWER_BYTES, BEST_MAX, Prefixes};
+use crate::index::prefix_stats::{BEST_MAX, PrefixStats, SUMMARY_BYTES};
 use crate::storage::header::HEADER_BYTES;
 
-impl Prefixes {
+impl PrefixStats {
     /// Demands that answers and sets are what the words of so many rows say. `seen` is of all rows.
     pub(crate) fn verify(
         &self,
         words: &Dictionary,
         rows: u32,
         seen: &mut Bitset,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CheckError> {
         seen.clear();
         let mut answers = 0;
-        self.of_answers.verify(&self.archive, |prefix, number| {
-            demand(number == answers, "its answers do not stand in the order of their prefixes")?;
+        self.summary_shards.verify(&self.archive, |prefix, number| {
+            ensure(number == answers, "its answers do not stand in the order of their prefixes")?;
             answers += 1;
             demand_text(prefix)?;
-            let answer = self.answer_at(number as usize)?;
-            let is_as_read = self.answer_bytes(number as usize)? == answer.encode();
-            demand(is_as_read, "the numbers of an answer do not agree")?;
+            let answer = self.summary_at(number as usize)?;
+            let is_as_read = self.summary_bytes(number as usize)? == answer.encode();
+            ensure(is_as_read, "the numbers of an answer do not agree")?;
             let (postings, count) = add_rows(words, prefix, seen)?;
-            demand(postings > BLOCK_ROWS_MAX as u64, "a prefix that few names have has an answer")?;
-            demand(answer.count == count, "an answer counts other records than match")?;
+            ensure(postings > BLOCK_ROWS_MAX as u64, "a prefix that few names have has an answer")?;
+            ensure(answer.count == count, "an answer counts other records than match")?;
             let best = &answer.best;
-            demand(best.len() == BEST_MAX.min(count as usize), "an answer has not the best ten")?;
+            ensure(best.len() == BEST_MAX.min(count as usize), "an answer has not the best ten")?;
             let mut known = Vec::new();
             for (_, row) in best {
                 let is_new = !known.contains(row);
                 let matches = is_new && *row < rows && !seen.insert(*row);
-                demand(matches, "an answer has a row that does not match, or one twice")?;
+                ensure(matches, "an answer has a row that does not match, or one twice")?;
                 known.push(*row);
             }
             take_rows(words, prefix, seen)
         })?;
-        demand(answers == self.answers as u64, "not every answer has a prefix")?;
-        let mut at = HEADER_BYTES + self.answers * ANSWER_BYTES;
+        ensure(answers == self.summaries as u64, "not every answer has a prefix")?;
+        let mut at = HEADER_BYTES + self.summaries * SUMMARY_BYTES;
         let mut sets = 0;
-        self.of_sets.verify(&self.archive, |prefix, number| {
-            demand(number == sets, "its sets do not stand in the order of their prefixes")?;
+        self.set_shards.verify(&self.archive, |prefix, number| {
+            ensure(number == sets, "its sets do not stand in the order of their prefixes")?;
             sets += 1;
             demand_text(prefix)?;
             let set = self.set_at(number as usize)?;
-            demand(set.place().start == at, "its sets do not lie one after another")?;
-            at = set.place().end;
+            ensure(set.byte_range().start == at, "its sets do not lie one after another")?;
+            at = set.byte_range().end;
             let (_, count) = add_rows(words, prefix, seen)?;
             let mut are_all = set.count() == count;
             set.verify(&(0..rows), |row| are_all &= !seen.insert(row))?;
-            demand(are_all, "a set has other rows than have words with its prefix")?;
+            ensure(are_all, "a set has other rows than have words with its prefix")?;
             take_rows(words, prefix, seen)
         })?;
-        demand(sets == self.sets as u64, "not every set has a prefix")?;
+        ensure(sets == self.sets as u64, "not every set has a prefix")?;
         let end = self.archive.u64_at(self.places_from + self.sets * 8)?;
         let follow = at == self.places_from && end == at as u64;
-        demand(follow, "the places of its sets do not follow them")
+        ensure(follow, "the places of its sets do not follow them")
     }
 }
 
 /// Demands that a prefix is whole characters, one at least.
-fn demand_text(prefix: &[u8]) -> Result<(), Fault> {
-    demand(!prefix.is_empty() && std::str::from_utf8(prefix).is_ok(), "a prefix is no text")
+fn demand_text(prefix: &[u8]) -> Result<(), CheckError> {
+    ensure(!prefix.is_empty() && std::str::from_utf8(prefix).is_ok(), "a prefix is no text")
 }
 
 /// Adds the rows of the words that begin so: how many postings they have, and how many rows were
 /// added.
-fn add_rows(words: &Dictionary, prefix: &[u8], seen: &mut Bitset) -> Result<(u64, u32), Fault> {
+fn add_rows(
+    words: &Dictionary,
+    prefix: &[u8],
+    seen: &mut Bitset,
+) -> Result<(u64, u32), CheckError> {
     let (mut postings, mut count) = (0, 0);
-    let mut texts = words.from(prefix)?;
-    while let Some((_, rows)) = texts.here_beginning(prefix) {
+    let mut texts = words.seek(prefix)?;
+    while let Some((_, rows)) = texts.current_with_prefix(prefix) {
         postings += u64::from(rows.count());
         rows.each(|row| count += u32::from(seen.insert(row)))?;
         texts.advance()?;
@@ -79,9 +83,9 @@ fn add_rows(words: &Dictionary, prefix: &[u8], seen: &mut Bitset) -> Result<(u64
 }
 
 /// Takes the same rows out again, which costs what they are and not what all rows are.
-fn take_rows(words: &Dictionary, prefix: &[u8], seen: &mut Bitset) -> Result<(), Fault> {
-    let mut texts = words.from(prefix)?;
-    while let Some((_, rows)) = texts.here_beginning(prefix) {
+fn take_rows(words: &Dictionary, prefix: &[u8], seen: &mut Bitset) -> Result<(), CheckError> {
+    let mut texts = words.seek(prefix)?;
+    while let Some((_, rows)) = texts.current_with_prefix(prefix) {
         rows.each(|row| seen.remove(row))?;
         texts.advance()?;
     }
@@ -96,9 +100,9 @@ mod tests {
     use super::*;
     use crate::entity::Entity;
     use crate::index::check::archive;
-    use crate::index::dictionary::{DictionaryWriter, TextRows};
+    use crate::index::dictionary::{DictionaryWriter, RowsBuilder};
     use crate::index::postings::PostingsBuilder;
-    use crate::index::prefix_stats::{PrefixAnswer, PrefixesWriter, Tier};
+    use crate::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, Tier};
     use crate::storage::header::{Header, Kind};
 
     const ROWS: u32 = 3_000;
@@ -112,7 +116,7 @@ mod tests {
     fn write_words(path: &Path) {
         let mut writer = DictionaryWriter::create(path, header(Kind::Words)).unwrap();
         let words = [("grape", 0..100), ("graph", 0..1_500), ("杰", 0..1), ("東", 0..1_200)];
-        let mut rows = TextRows::default();
+        let mut rows = RowsBuilder::default();
         for (word, of_word) in words {
             of_word.for_each(|row| rows.push(row, 3));
             writer.push(word.as_bytes(), &mut rows).unwrap();
@@ -120,8 +124,8 @@ mod tests {
         writer.finish().unwrap();
     }
 
-    fn answer(count: u32) -> PrefixAnswer {
-        PrefixAnswer { count, best: (0..10).map(|row| (Tier::Words, row)).collect() }
+    fn answer(count: u32) -> PrefixSummary {
+        PrefixSummary { count, best: (0..10).map(|row| (Tier::Words, row)).collect() }
     }
 
     fn set(rows: u32) -> PostingsBuilder {
@@ -131,26 +135,26 @@ mod tests {
     }
 
     /// What verification says of what is written.
-    fn verify(write: impl FnOnce(&mut PrefixesWriter)) -> Result<(), &'static str> {
+    fn verify(write: impl FnOnce(&mut PrefixStatsWriter)) -> Result<(), &'static str> {
         let directory = tempfile::tempdir().unwrap();
         let [of_words, of_prefixes] = ["words", "prefixes"].map(|file| directory.path().join(file));
         write_words(&of_words);
         let words = Dictionary::open(archive(&of_words, Kind::Words)).unwrap();
-        let mut writer = PrefixesWriter::create(&of_prefixes, header(Kind::Prefixes)).unwrap();
+        let mut writer = PrefixStatsWriter::create(&of_prefixes, header(Kind::Prefixes)).unwrap();
         write(&mut writer);
         writer.finish().unwrap();
-        let prefixes = Prefixes::open(archive(&of_prefixes, Kind::Prefixes)).unwrap();
+        let prefixes = PrefixStats::open(archive(&of_prefixes, Kind::Prefixes)).unwrap();
         match prefixes.verify(&words, ROWS, &mut Bitset::new(ROWS)) {
             Ok(()) => Ok(()),
-            Err(Fault::Broken(broken)) => Err(broken),
-            Err(Fault::Content(error)) => panic!("{error}"),
+            Err(CheckError::Violation(broken)) => Err(broken),
+            Err(CheckError::Read(error)) => panic!("{error}"),
         }
     }
 
     #[test]
     fn answers_are_held_to_the_words() {
-        let of = |prefix: &'static [u8], answer: PrefixAnswer| {
-            verify(move |writer| writer.push_answer(prefix, &answer).unwrap())
+        let of = |prefix: &'static [u8], answer: PrefixSummary| {
+            verify(move |writer| writer.push_summary(prefix, &answer).unwrap())
         };
         assert_eq!(verify(|_| ()), Ok(()));
         assert_eq!(of(b"gra", answer(1_500)), Ok(()));
@@ -162,7 +166,7 @@ mod tests {
         // Postings, of which some are of one row.
         let other_count = Err("an answer counts other records than match");
         assert_eq!(of(b"gra", answer(1_600)), other_count);
-        let cut = PrefixAnswer { best: answer(0).best[..9].to_vec(), count: 1_500 };
+        let cut = PrefixSummary { best: answer(0).best[..9].to_vec(), count: 1_500 };
         assert_eq!(of(b"gra", cut), Err("an answer has not the best ten"));
         let other_row = Err("an answer has a row that does not match, or one twice");
         for row in [0, 1_500, ROWS, u32::MAX] {
@@ -176,8 +180,8 @@ mod tests {
     fn the_bytes_of_answers_are_held_to_their_form() {
         let written = |number: u64, bytes: &[u8]| {
             verify(|writer| {
-                writer.of_answers.push(b"gra", number).unwrap();
-                writer.answers = (bytes.len() / ANSWER_BYTES) as u64;
+                writer.summary_shards.push(b"gra", number).unwrap();
+                writer.summaries = (bytes.len() / SUMMARY_BYTES) as u64;
                 writer.file.write_all(bytes).unwrap();
             })
         };
@@ -218,7 +222,7 @@ mod tests {
 
     #[test]
     fn sets_are_held_to_their_places() {
-        let gap = |writer: &mut PrefixesWriter| writer.file.write_all(&[0; 4]).unwrap();
+        let gap = |writer: &mut PrefixStatsWriter| writer.file.write_all(&[0; 4]).unwrap();
         let found = verify(|writer| {
             gap(writer);
             writer.push_set(b"g", &mut set(1_500)).unwrap();
@@ -245,19 +249,19 @@ mod tests {
         let [of_words, of_prefixes] = ["words", "prefixes"].map(|file| directory.path().join(file));
         write_words(&of_words);
         let words = Dictionary::open(archive(&of_words, Kind::Words)).unwrap();
-        let mut writer = PrefixesWriter::create(&of_prefixes, header(Kind::Prefixes)).unwrap();
+        let mut writer = PrefixStatsWriter::create(&of_prefixes, header(Kind::Prefixes)).unwrap();
         for (prefix, count) in [("g", 1_500), ("gr", 1_500), ("東", 1_200)] {
-            writer.push_answer(prefix.as_bytes(), &answer(count)).unwrap();
+            writer.push_summary(prefix.as_bytes(), &answer(count)).unwrap();
         }
         writer.push_set(b"grap", &mut set(1_500)).unwrap();
         writer.push_set(b"grape", &mut set(100)).unwrap();
         writer.finish().unwrap();
         let bytes = std::fs::read(&of_prefixes).unwrap();
-        for at in HEADER_BYTES + 3 * ANSWER_BYTES..bytes.len() {
+        for at in HEADER_BYTES + 3 * SUMMARY_BYTES..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             std::fs::write(&of_prefixes, damaged).unwrap();
-            if let Ok(damaged) = Prefixes::open(archive(&of_prefixes, Kind::Prefixes)) {
+            if let Ok(damaged) = PrefixStats::open(archive(&of_prefixes, Kind::Prefixes)) {
                 let verified = damaged.verify(&words, ROWS, &mut Bitset::new(ROWS));
                 assert!(verified.is_err(), "byte {at} of {}", bytes.len());
             }

@@ -66,7 +66,7 @@ pub fn any_row_term(entity: crate::entity::Entity, row: u32) -> Term {
 }
 
 /// Writes a `lists` file.
-pub struct ListsWriter {
+pub struct TermListsWriter {
     file: FileWriter,
     directory: Vec<[u64; 3]>,
     terms: Spool,
@@ -76,17 +76,17 @@ pub struct ListsWriter {
     list: Vec<u8>,
 }
 
-impl ListsWriter {
+impl TermListsWriter {
     /// Creates `path` with its header.
     ///
     /// # Errors
     ///
     /// Where the system refuses.
-    pub fn create(path: &Path, header: Header) -> io::Result<ListsWriter> {
+    pub fn create(path: &Path, header: Header) -> io::Result<TermListsWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
         let directory = path.parent().unwrap_or(Path::new("."));
-        Ok(ListsWriter {
+        Ok(TermListsWriter {
             file,
             directory: Vec::new(),
             terms: Spool::new(directory),
@@ -151,25 +151,25 @@ impl ListsWriter {
 
 /// Where the lists of one path lie.
 #[derive(Clone, Copy)]
-struct Place {
+struct ListsLayout {
     terms_from: usize,
     terms: usize,
     width: usize,
 }
 
 /// A mapped `lists` file.
-pub struct ListsFile {
+pub struct TermListsFile {
     archive: Archive,
-    places: Vec<Place>,
+    places: Vec<ListsLayout>,
 }
 
-impl ListsFile {
+impl TermListsFile {
     /// Opens the file, which must hold lists of these terms.
     ///
     /// # Errors
     ///
     /// Where its directory is damaged, or is no directory of such lists.
-    pub fn open(archive: Archive, expected: &[Terms]) -> Result<ListsFile, ArchiveError> {
+    pub fn open(archive: Archive, expected: &[Terms]) -> Result<TermListsFile, ArchiveError> {
         let count = expected.len();
         let short = |expected: usize| ArchiveError::Length {
             expected: expected as u64,
@@ -182,7 +182,8 @@ impl ListsFile {
         let mut places = Vec::with_capacity(count);
         for (at, terms) in expected.iter().enumerate() {
             let field = |number: usize| archive.number_at(from + at * PLACE_BYTES + number * 8);
-            let place = Place { terms_from: field(0)?, terms: field(1)?, width: terms.bytes() };
+            let place =
+                ListsLayout { terms_from: field(0)?, terms: field(1)?, width: terms.bytes() };
             // Everything a place is asked for lies between the header and the directory.
             let end = place
                 .terms
@@ -194,7 +195,7 @@ impl ListsFile {
             }
             places.push(place);
         }
-        Ok(ListsFile { archive, places })
+        Ok(TermListsFile { archive, places })
     }
 
     /// The archive beneath.
@@ -202,7 +203,7 @@ impl ListsFile {
         &self.archive
     }
 
-    fn place(&self, lists: usize) -> Result<Place, ReadError> {
+    fn place(&self, lists: usize) -> Result<ListsLayout, ReadError> {
         self.places
             .get(lists)
             .copied()
@@ -231,7 +232,7 @@ impl ListsFile {
         Ok(end(lists)?.saturating_sub(from) as u64)
     }
 
-    fn term(&self, place: Place, at: usize) -> Result<Term, ReadError> {
+    fn term(&self, place: ListsLayout, at: usize) -> Result<Term, ReadError> {
         let from = place.terms_from + at * place.width;
         let bytes = self.archive.bytes(from, from + place.width)?;
         Ok(bytes.iter().fold(0, |term, byte| term << 8 | Term::from(*byte)))
@@ -269,7 +270,7 @@ impl ListsFile {
     ///
     /// # Errors
     ///
-    /// As [`ListsFile::lower_bound`].
+    /// As [`TermListsFile::lower_bound`].
     pub fn find(&self, lists: usize, term: Term) -> Result<Option<Postings<'_>>, ReadError> {
         let place = self.place(lists)?;
         let at = self.lower_bound(lists, term)?;
@@ -296,7 +297,7 @@ impl ListsFile {
     /// Where the postings of a number lie, and whether they are long.
     fn postings_place(
         &self,
-        place: Place,
+        place: ListsLayout,
         number: usize,
     ) -> Result<(usize, usize, bool), ReadError> {
         let at = place.terms_from + place.terms * place.width + number * 8;
@@ -312,7 +313,7 @@ impl ListsFile {
     ///
     /// # Errors
     ///
-    /// As [`ListsFile::postings`].
+    /// As [`TermListsFile::postings`].
     pub fn presence(&self, lists: usize) -> Result<Postings<'_>, ReadError> {
         self.postings(lists, self.place(lists)?.terms)
     }

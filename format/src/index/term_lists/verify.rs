@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use crate::index::bitset::Bitset;
-use crate::index::check::{Fault, demand};
-use crate::index::term_lists::{ListsFile, PLACE_BYTES, Term};
+use crate::index::check::{CheckError, ensure};
+use crate::index::term_lists::{PLACE_BYTES, Term, TermListsFile};
 use crate::storage::header::HEADER_BYTES;
 
-impl ListsFile {
+impl TermListsFile {
     /// Demands that the lists of a number, which stand at these rows, are what they promise.
     ///
     /// `is_shown` refuses a term that is none. Left in the sets, which are of all rows, are the rows
@@ -16,9 +16,9 @@ impl ListsFile {
         &self,
         number: usize,
         rows: &Range<u32>,
-        mut is_shown: impl FnMut(Term) -> Result<bool, Fault>,
+        mut is_shown: impl FnMut(Term) -> Result<bool, CheckError>,
         [shown, present]: &mut [Bitset; 2],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CheckError> {
         let place = self.place(number)?;
         let end = |number: usize| {
             self.place(number).map(|place| place.terms_from + place.terms * (place.width + 8) + 16)
@@ -29,7 +29,7 @@ impl ListsFile {
         let mut last = None;
         for term_at in 0..=place.terms {
             let (from, to, _) = self.postings_place(place, term_at)?;
-            demand(from == at, "postings do not lie one after another")?;
+            ensure(from == at, "postings do not lie one after another")?;
             at = to;
             let list = self.postings(number, term_at)?;
             if term_at == place.terms {
@@ -39,9 +39,9 @@ impl ListsFile {
                 break;
             }
             let term = self.term(place, term_at)?;
-            demand(last.is_none_or(|last| last < term), "its terms do not ascend")?;
+            ensure(last.is_none_or(|last| last < term), "its terms do not ascend")?;
             last = Some(term);
-            demand(list.count() > 0, "a term has no row")?;
+            ensure(list.count() > 0, "a term has no row")?;
             if is_shown(term)? {
                 list.verify(rows, |row| {
                     shown.insert(row);
@@ -50,10 +50,10 @@ impl ListsFile {
                 list.verify(rows, |_| ())?;
             }
         }
-        demand(at == place.terms_from, "its terms do not follow its postings")?;
+        ensure(at == place.terms_from, "its terms do not follow its postings")?;
         if number + 1 == self.places.len() {
             let directory_from = self.archive.len() - self.places.len() * PLACE_BYTES;
-            demand(end(number)? == directory_from, "the directory does not follow the lists")?;
+            ensure(end(number)? == directory_from, "the directory does not follow the lists")?;
         }
         Ok(())
     }

@@ -175,7 +175,7 @@ pub enum Terms {
 
 /// One set of posting lists.
 #[derive(Clone, Debug)]
-pub struct Lists {
+pub struct TermLists {
     /// The path its terms are gathered from; for documentation, sizes and errors.
     pub path: String,
     /// What the terms are.
@@ -251,11 +251,11 @@ pub struct Keys {
     /// The keys in the order of documentation.
     pub keys: Vec<Key>,
     /// The posting lists, in the order they are written.
-    pub lists: Vec<Lists>,
+    pub lists: Vec<TermLists>,
     /// The orders, in the order they are written.
     pub orders: Vec<Order>,
     /// The lists of the names of rows without records, where other entities filter by the names.
-    pub stray_names: Option<usize>,
+    pub unresolved_names: Option<usize>,
     /// The paths of the names that are searched: the record's own first, then the alternatives'.
     pub names: Vec<&'static str>,
     /// Every path to be gathered.

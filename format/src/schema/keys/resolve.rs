@@ -6,7 +6,7 @@ use crate::record::schema::Schema;
 use crate::record::{Record, gather, schema_of};
 use crate::schema::keys::lines::{Line, Reading, lines};
 use crate::schema::keys::{
-    Bound, End, Index, Key, Keys, Kind, Lists, Names, Order, Scheme, Terms, Values,
+    Bound, End, Index, Key, Keys, Kind, Names, Order, Scheme, TermLists, Terms, Values,
 };
 
 /// The keys of every entity.
@@ -27,9 +27,9 @@ pub(super) fn all() -> Vec<Keys> {
         .collect();
     for entity in named {
         let keys = &mut all[entity as usize];
-        if keys.stray_names.is_none() {
-            keys.stray_names = Some(keys.lists.len());
-            keys.lists.push(Lists { path: "names of strays".into(), terms: Terms::Texts });
+        if keys.unresolved_names.is_none() {
+            keys.unresolved_names = Some(keys.lists.len());
+            keys.lists.push(TermLists { path: "names of strays".into(), terms: Terms::Texts });
         }
     }
     all
@@ -44,7 +44,7 @@ fn of_entity(entity: Entity) -> Keys {
             keys: Vec::new(),
             lists: Vec::new(),
             orders: Vec::new(),
-            stray_names: None,
+            unresolved_names: None,
             names: Vec::new(),
             tree: Tree::default(),
             ends: Vec::new(),
@@ -130,7 +130,7 @@ impl Building {
             return at;
         }
         let at = self.keys.lists.len();
-        self.keys.lists.push(Lists { path: path.to_owned(), terms });
+        self.keys.lists.push(TermLists { path: path.to_owned(), terms });
         self.end(end).lists = Some(at);
         at
     }
@@ -293,7 +293,7 @@ mod tests {
             }
             for (at, lists) in keys.lists.iter().enumerate() {
                 let is_fed = keys.ends.iter().any(|end| end.lists == Some(at));
-                assert!(is_fed || keys.stray_names == Some(at), "{entity} {}", lists.path);
+                assert!(is_fed || keys.unresolved_names == Some(at), "{entity} {}", lists.path);
             }
             for (at, order) in keys.orders.iter().enumerate() {
                 let is_fed = keys.ends.iter().any(|end| end.order == Some(at));
