@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use pinakes_format::storage::mmap::survive_faults;
 use pinakes_server::{
-    Handling, Library, LostLines, Options, Place, Service, Takedowns, begin_log, run,
+    DroppedLines, Handling, Library, Options, Service, SnapshotSource, Takedowns, run, start_log,
 };
 
 #[global_allocator]
@@ -15,7 +15,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let (log, lost) = match begin_log(options.log_format) {
+    let (log, lost) = match start_log(options.log_format) {
         Ok(begun) => begun,
         Err(error) => {
             eprintln!("error: the log has no thread: {error}");
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 /// What options say that make no sense ends as what clap refuses does.
 const USAGE: u8 = 2;
 
-fn serve(options: &Options, lost: LostLines) -> Result<(), (ExitCode, String)> {
+fn serve(options: &Options, lost: DroppedLines) -> Result<(), (ExitCode, String)> {
     let failed = |error: &dyn std::error::Error| (ExitCode::FAILURE, error.to_string());
     let takedowns = options.suppress.clone().map(Takedowns::open).transpose();
     let takedowns = takedowns.map_err(|error| (ExitCode::from(USAGE), error.to_string()))?;
@@ -48,7 +48,7 @@ fn serve(options: &Options, lost: LostLines) -> Result<(), (ExitCode, String)> {
     let handling = Handling { verify: options.verify, hold: options.hold(), takedowns };
     let library = Library::open_with(&options.place(), handling).map_err(|error| {
         let (code, mut text) = failed(&error);
-        if let Place::Current(snapshots) = options.place() {
+        if let SnapshotSource::Current(snapshots) = options.place() {
             let back = format!("`pinakes-compiler rollback {}`", snapshots.display());
             text.push_str(&format!(
                 "\nbuild or pull it again, or restore it; {back} goes back to the snapshot before, if there is \

@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{
-    Args, Parser, ValueEnum,
+    Args, Parser,
     builder::{FalseyValueParser, NonEmptyStringValueParser},
 };
 use ipnet::IpNet;
@@ -16,11 +16,14 @@ use pinakes_format::storage::mmap::Hold;
 
 use crate::admission::gate::Gate;
 use crate::admission::limits::{CLIENTS_MAX, Counters, Limits, System};
-use crate::api::routes::Bounds;
 use crate::graphql::options::GraphqlOptions;
-use crate::net::accept::Listening;
-use crate::net::client_address::{Clients, ForwardedBy};
-use crate::net::connection::{Certificate, Preface, Timeouts, TlsError};
+use crate::http::client_address::{Clients, ForwardedBy};
+use crate::net::connection::{Preface, Timeouts};
+use crate::net::tls::{Certificate, TlsError};
+use crate::ops::log::LogFormat;
+use crate::run::Listening;
+use crate::service::dispatch::Bounds;
+use crate::snapshots::library::SnapshotSource;
 
 /// Answers the interface from a snapshot that `pinakes-compiler` published.
 #[derive(Debug, Parser)]
@@ -259,24 +262,6 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or_else(expected)
 }
 
-/// How the log is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// A line an event, for people.
-    Text,
-    /// A JSON object an event, for programs.
-    Json,
-}
-
-/// Where the snapshot to serve is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Wherever `current` in this directory leads.
-    Current(PathBuf),
-    /// Here.
-    Fixed(PathBuf),
-}
-
 impl Options {
     /// How far answers may go.
     pub fn bounds(&self) -> Bounds {
@@ -303,12 +288,12 @@ impl Options {
     }
 
     /// Where the snapshot to serve is.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SnapshotSource {
         match (&self.snapshots, &self.snapshot) {
-            (Some(snapshots), _) => Place::Current(snapshots.clone()),
-            (None, Some(snapshot)) => Place::Fixed(snapshot.clone()),
+            (Some(snapshots), _) => SnapshotSource::Current(snapshots.clone()),
+            (None, Some(snapshot)) => SnapshotSource::Fixed(snapshot.clone()),
             // The group above demands one of the two.
-            (None, None) => Place::Fixed(PathBuf::new()),
+            (None, None) => SnapshotSource::Fixed(PathBuf::new()),
         }
     }
 }
@@ -330,12 +315,12 @@ mod tests {
             let all = ["pinakes-server"].iter().chain(args);
             Options::try_parse_from(all).ok().map(|options| options.place())
         };
-        let check = |args: &[&str], expected: Option<Place>| {
+        let check = |args: &[&str], expected: Option<SnapshotSource>| {
             assert_eq!(place(args), expected, "{args:?}");
         };
-        check(&["--snapshots", "a"], Some(Place::Current("a".into())));
-        check(&["--snapshot", "a"], Some(Place::Fixed("a".into())));
-        check(&["--snapshot", "a", "--listen", "[::1]:0"], Some(Place::Fixed("a".into())));
+        check(&["--snapshots", "a"], Some(SnapshotSource::Current("a".into())));
+        check(&["--snapshot", "a"], Some(SnapshotSource::Fixed("a".into())));
+        check(&["--snapshot", "a", "--listen", "[::1]:0"], Some(SnapshotSource::Fixed("a".into())));
         check(&["--snapshot", "a", "--snapshots", "b"], None);
         check(&["--snapshot", "a", "--listen", "8080"], None);
         check(&["--snapshot", "a", "--log-format", "xml"], None);

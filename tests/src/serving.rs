@@ -15,7 +15,7 @@ use pinakes_server::parts::{
     Bounds, Clients, Clock, Connections, Counters, ForwardedBy, Gate, Limits, Moment, Places,
     Preface, Settings, Timeouts,
 };
-use pinakes_server::{Library, Place, Service};
+use pinakes_server::{Library, Service, SnapshotSource};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     runtime::{Builder, Runtime},
@@ -67,7 +67,7 @@ impl Clock for Steps {
 impl Serving {
     /// Serves the snapshot in a directory, with limits or without.
     pub fn of(snapshot: &Path, limits: Option<Limits>) -> Serving {
-        let place = Place::Fixed(snapshot.to_owned());
+        let place = SnapshotSource::Fixed(snapshot.to_owned());
         let library = Library::open(&place, false).expect("the snapshot was just built");
         let network = |text: &str| text.parse().expect("a network");
         let clients = Clients {

@@ -17,7 +17,7 @@ use tokio::{
     time,
 };
 
-use crate::net::client_address::key;
+use crate::http::client_address::key;
 
 /// Replies of a client that are made at a time, or held if they are large.
 const CLIENT_TURNS: usize = 4;

@@ -6,12 +6,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
 
 use crate::admission::limits::{Counters, Daily, Standing, Usage, Verdict};
-use crate::api::routes;
-use crate::api::routes::Route;
-use crate::net::client_address::{Clients, key};
+use crate::http::client_address::{Clients, key};
 
 /// The headers that tell a client how it stands, as CORS exposes them.
 pub const LIMIT_HEADERS: [&str; 5] = [
@@ -57,8 +55,6 @@ pub struct Gate {
 pub struct Admission {
     /// Who asks.
     pub client: IpAddr,
-    /// Where the request leads; `None` where it leads nowhere.
-    pub route: Option<Route>,
     /// How it stands; `None` where no limit is for it.
     pub standing: Option<Standing>,
     /// Why it is refused.
@@ -99,38 +95,29 @@ impl Gate {
     }
 
     /// Looks at a request, and counts it.
-    pub fn admit(&self, head: &Parts) -> Admission {
+    pub fn admit(&self, head: &Parts, charge: Charge) -> Admission {
         let client = match head.extensions.get() {
             Some(Peer::Named(peer)) => self.clients.address(*peer, &head.headers),
             Some(Peer::Unnamed(proxy)) => proxy.to_canonical(),
             // Every request comes over a connection; one that did not has no address of its own.
             None => Ipv4Addr::UNSPECIFIED.into(),
         };
-        let route = routes::find(head.uri.path());
         let counters = self.counters.as_ref().filter(|_| !self.clients.is_exempt(client));
         let Some(counters) = counters else {
-            return Admission { client, route, standing: None, refusal: None };
+            return Admission { client, standing: None, refusal: None };
         };
-        let daily = match charge(head, route) {
+        let daily = match charge {
             Charge::Free => {
                 let standing = counters.look(key(client));
-                return Admission { client, route, standing: Some(standing), refusal: None };
+                return Admission { client, standing: Some(standing), refusal: None };
             }
             Charge::Minute => None,
             Charge::Daily(daily) => Some(daily),
         };
         let verdict = counters.count(key(client), daily);
         let refusal = verdict.refusal.is_some().then_some(verdict);
-        Admission { client, route, standing: Some(verdict.standing), refusal }
+        Admission { client, standing: Some(verdict.standing), refusal }
     }
-}
-
-/// What a request counts as, whatever becomes of it.
-fn charge(head: &Parts, route: Option<Route>) -> Charge {
-    if head.method == Method::OPTIONS {
-        return Charge::Free;
-    }
-    route.map_or(Charge::Minute, Route::charge)
 }
 
 impl Admission {

@@ -23,13 +23,13 @@ use serde::Serialize;
 use crate::admission::gate::Admission;
 use crate::admission::limits::{Left, Standing};
 use crate::api::autocomplete_query::Refused;
-use crate::api::routes::Request;
+use crate::api::request::Request;
 use crate::api::{autocomplete_query, list_query};
+use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::buffer_pool::Room;
 use crate::http::parameters::Detail;
 use crate::http::path::{decode, echo};
 use crate::http::reply::Reply;
-use crate::ops::metrics::tally::{OVERLOADS, Overload};
 use crate::snapshots::health::Trouble;
 use crate::snapshots::library::Served;
 

@@ -17,7 +17,7 @@ use pinakes_format::text::json;
 use crate::api::handlers::{Answer, Variant, render_rows, unanswered, unheld};
 use crate::api::list_query;
 use crate::api::list_query::{Dialect, Parameter};
-use crate::api::routes::Request;
+use crate::api::request::Request;
 use crate::http::buffer_pool::Room;
 use crate::http::parameters::pairs;
 use crate::http::reply::Reply;

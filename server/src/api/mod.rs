@@ -5,5 +5,6 @@ pub(crate) mod docs;
 pub(crate) mod handlers;
 pub(crate) mod legacy;
 pub(crate) mod list_query;
-pub(crate) mod routes;
-pub(crate) mod service;
+pub(crate) mod request;
+pub(crate) mod route;
+pub(crate) mod route_template;

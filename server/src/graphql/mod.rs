@@ -22,7 +22,7 @@ pub(crate) mod work_budget;
 
 use std::{
     sync::{LazyLock, atomic::AtomicBool},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use apollo_compiler::{Schema, validation::Valid};
@@ -31,32 +31,20 @@ use http::{HeaderMap, StatusCode};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::api::routes::Bounds;
-use crate::http::path::Segment;
+use crate::event_counts::{ASKED, Asked, OVERLOADS, Overload};
 use crate::http::reply::Reply;
 use crate::http::static_body::Fixed;
-use crate::ops::metrics::tally::{ASKED, Asked, OVERLOADS, Overload};
 use crate::snapshots::library::Served;
 
 use crate::graphql::document::{Asking, Document};
 use crate::graphql::error::Error;
 use crate::graphql::execute::answer;
 use crate::graphql::introspection::Introspection;
+use crate::graphql::options::Settings;
 use crate::graphql::plan::plan;
 use crate::graphql::request::Posting;
 use crate::graphql::types::Types;
 use crate::graphql::work_budget::{Halted, Patience};
-
-/// What lies at a route of GraphQL.
-#[derive(Clone, Copy, Debug)]
-pub enum Place {
-    /// Questions are posted here.
-    Questions,
-    /// The schema's text.
-    Schema,
-    /// The page to ask from, or a part of it by its name.
-    Page(Option<Segment>),
-}
 
 /// The schema in every form it is needed in, made once.
 struct Graph {
@@ -131,13 +119,18 @@ impl Outcome {
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn reply(posting: &Posting<'_>, served: &Served, bounds: &Bounds) -> Result<Reply, ReadError> {
+pub fn reply(
+    posting: &Posting<'_>,
+    served: &Served,
+    settings: &Settings,
+    timeout: Duration,
+) -> Result<Reply, ReadError> {
     let asking = match request::parse(posting.body) {
         Ok(asking) => asking,
         Err(refusal) => return Ok(refusal),
     };
     let begun = Instant::now();
-    let outcome = respond(asking, &served.snapshot, bounds, posting.is_gone)?;
+    let outcome = respond(asking, &served.snapshot, settings, timeout, posting.is_gone)?;
     let micros = begun.elapsed().as_micros() as u64;
     ASKED.count(outcome.tallied());
     let is_answered = matches!(outcome, Outcome::Answered(_));
@@ -150,7 +143,7 @@ pub fn reply(posting: &Posting<'_>, served: &Served, bounds: &Bounds) -> Result<
         }
         Outcome::Timeout => {
             OVERLOADS.count(Overload::Deadline);
-            let seconds = bounds.list_timeout.as_secs_f64();
+            let seconds = timeout.as_secs_f64();
             tracing::warn!(seconds, "a question took longer than it may; answering 503");
             Reply::unavailable()
         }
@@ -166,13 +159,14 @@ pub fn reply(posting: &Posting<'_>, served: &Served, bounds: &Bounds) -> Result<
 pub fn respond(
     asking: Asking,
     snapshot: &Snapshot,
-    bounds: &Bounds,
+    settings: &Settings,
+    timeout: Duration,
     is_gone: &AtomicBool,
 ) -> Result<Outcome, ReadError> {
-    let patience = Patience { until: Instant::now() + bounds.list_timeout, is_gone };
-    match ask(asking, snapshot, bounds, &patience) {
+    let patience = Patience { until: Instant::now() + timeout, is_gone };
+    match ask(asking, snapshot, settings, &patience) {
         Ok((data, errors)) => {
-            let (body, bytes_max) = (body(Some(&data), &errors), bounds.graphql.bytes);
+            let (body, bytes_max) = (body(Some(&data), &errors), settings.bytes);
             let is_short = body.len() <= bytes_max;
             Ok(if is_short { Outcome::Answered(body) } else { stopped(Error::too_long(bytes_max)) })
         }
@@ -203,11 +197,10 @@ enum Refused {
 fn ask(
     asking: Asking,
     snapshot: &Snapshot,
-    bounds: &Bounds,
+    settings: &Settings,
     patience: &Patience<'_>,
 ) -> Result<(Vec<u8>, Vec<Error>), Refused> {
     let Graph { types, schema, introspection, .. } = &*GRAPH;
-    let settings = &bounds.graphql;
     let document = Document::read(schema, asking).map_err(Refused::Invalid)?;
     let asked = document.asked().map_err(Refused::Invalid)?;
     let plan = plan(types, &document, &asked, settings.records).map_err(Refused::Costly)?;

@@ -12,14 +12,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Method, StatusCode, header, request::Parts};
+use http::{StatusCode, header, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use tokio::time::timeout;
 
-use crate::api::routes;
-use crate::api::routes::Route;
-use crate::graphql::Place;
 use crate::http::parameters::Detail;
 use crate::http::reply::Reply;
 
@@ -55,13 +52,8 @@ pub enum Left {
     Posted(Arc<Posted>),
 }
 
-/// Puts a body into its request's head where the route takes one.
+/// Puts a body into its request's head, where the service finds it.
 pub fn take_along(head: &mut Parts, body: Incoming) -> Left {
-    let is_taken =
-        || matches!(routes::find(head.uri.path()), Some(Route::Graphql(Place::Questions)));
-    if head.method != Method::POST || !is_taken() {
-        return Left::Body(body);
-    }
     let posted = Posted { body: Mutex::new(Some(body)), ..Posted::default() };
     let posted = Arc::new(posted);
     head.extensions.insert(Arc::clone(&posted));
@@ -171,6 +163,7 @@ mod tests {
         task::{Context, Poll},
     };
 
+    use http::Method;
     use http_body_util::Full;
     use hyper::body::Frame;
 
@@ -192,7 +185,7 @@ mod tests {
     }
 
     fn status(refusal: Reply) -> (u16, bool) {
-        let stamp = crate::http::reply::Stamp::new("0123");
+        let stamp = crate::http::etag::Stamp::new("0123");
         let response = refusal.into_response(&Method::POST, &stamp);
         let is_closing = response.headers().get(header::CONNECTION).is_some();
         (response.status().as_u16(), is_closing)

@@ -4,10 +4,11 @@ use http::{
     HeaderMap, HeaderValue, Method, StatusCode, Version, header, request::Parts, uri::Authority,
 };
 
-use crate::api::routes::READ_METHODS;
 use crate::http::parameters::Detail;
 use crate::http::reply::Reply;
 
+/// Methods of everything that is read.
+pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
 /// Headers a request may have.
 pub const HEADERS_MAX: usize = 64;
 /// Bytes of headers a request may have.
@@ -19,6 +20,11 @@ const METHOD_BYTES_MAX: usize = 64;
 /// too; the HTTP layer shows only one of the two.
 #[derive(Clone, Copy, Debug)]
 pub struct TwoLengths;
+
+/// The method as a message shows it: GET for HEAD, which asks for the same.
+pub fn method_word(method: &Method) -> &str {
+    if *method == Method::HEAD { "GET" } else { method.as_str() }
+}
 
 /// What is wrong with a request's head, if anything is: the reply, after which the connection ends.
 pub fn refusal(head: &Parts) -> Option<Reply> {
@@ -88,7 +94,7 @@ fn is_host(authority: &Authority) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::http::reply::Stamp;
+    use crate::http::etag::Stamp;
 
     fn status(method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<u16> {
         let mut request = http::Request::builder().method(method).uri(uri);

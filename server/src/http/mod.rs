@@ -1,7 +1,11 @@
-//! `http`.
+//! HTTP messages, apart from any route: heads, paths, parameters and bodies of requests; replies, their
+//! ETags and content codings; bodies that the binary holds.
+//!
+//! It imports no other folder.
 
 pub(crate) mod body;
 pub(crate) mod buffer_pool;
+pub(crate) mod client_address;
 pub(crate) mod coding;
 pub(crate) mod etag;
 pub(crate) mod head;

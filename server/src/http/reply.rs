@@ -1,14 +1,12 @@
 //! Every reply, in one place: its status, its headers, its JSON.
 
-pub use crate::http::etag::{Stamp, Tags};
-
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Serialize;
 
-use crate::admission::limits::Verdict;
 use crate::http::coding::encode::encode;
 use crate::http::coding::{Accepted, Coding};
+use crate::http::etag::Stamp;
 use crate::http::parameters::Detail;
 
 /// When to come back after a 503.
@@ -87,10 +85,15 @@ pub enum Reply {
     },
     /// 400 with what is wrong with the query.
     BadQuery(Vec<Detail>),
-    /// 429 with when to come back.
-    TooMany(Verdict),
-    /// The same of the minute in few words, without when.
-    TooManyBriefly(Verdict),
+    /// 429, with `Retry-After`.
+    TooMany {
+        /// The message.
+        message: String,
+        /// Seconds until the client may ask again.
+        retry_seconds: u64,
+        /// The same moment in seconds since 1970; `None` omits both members of the body.
+        reset_at: Option<u64>,
+    },
     /// Any other error.
     Error {
         /// The status.
@@ -266,23 +269,15 @@ impl Reply {
                 let body = ErrorBody { details: Some(&details), ..ErrorBody::new(status, M1) };
                 (status, body.to_bytes())
             }
-            Reply::TooMany(verdict) => {
+            Reply::TooMany { message, retry_seconds, reset_at } => {
                 let status = StatusCode::TOO_MANY_REQUESTS;
-                headers.insert(header::RETRY_AFTER, HeaderValue::from(verdict.reset_seconds()));
-                let message = verdict.message().unwrap_or_default();
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_seconds));
                 let body = ErrorBody {
-                    reset_in_seconds: Some(verdict.reset_seconds()),
-                    reset_at_utc: Some(utc(verdict.reset_at())),
+                    reset_in_seconds: reset_at.map(|_| retry_seconds),
+                    reset_at_utc: reset_at.map(utc),
                     ..ErrorBody::new(status, &message)
                 };
                 (status, body.to_bytes())
-            }
-            Reply::TooManyBriefly(verdict) => {
-                let status = StatusCode::TOO_MANY_REQUESTS;
-                headers.insert(header::RETRY_AFTER, HeaderValue::from(verdict.reset_seconds()));
-                let limit = verdict.standing.minute.limit;
-                let message = format!("Rate limit exceeded. Maximum {limit} requests per minute.");
-                (status, ErrorBody::new(status, &message).to_bytes())
             }
             Reply::Error { status, message, allow } => {
                 if let Some(allow) = allow {

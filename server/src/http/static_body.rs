@@ -11,7 +11,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::http::coding::encode::encode;
 use crate::http::coding::{Accepted, Coding};
-use crate::http::reply::{Reply, Tags};
+use crate::http::etag::Tags;
+use crate::http::reply::Reply;
 
 /// Hex digits of a text's hash that stand in its tags.
 const TAG_DIGITS: usize = 16;

@@ -2,10 +2,6 @@
 
 use std::{convert::Infallible, io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
-pub use crate::net::limiter::{Place, Places};
-use crate::net::request_target::Lenient;
-use crate::net::state::{Pieces, Pulse, Socket, Watched};
-pub use crate::net::tls::{Certificate, TlsError};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Version, header, request::Parts};
 use http_body_util::{Either, Empty};
@@ -24,17 +20,17 @@ use tokio_rustls::TlsAcceptor;
 use warp::Filter;
 
 use crate::admission::gate::Peer;
-use crate::api::service::{Answer, Service};
+use crate::event_counts::{LATE, Late};
 use crate::http::body;
 use crate::http::body::Left;
-use crate::http::head::{HEADER_BYTES_MAX, HEADERS_MAX, TwoLengths};
-use crate::http::reply::{Reply, Stamp};
-use crate::ops::metrics::tally::{LATE, Late};
+use crate::http::etag::Stamp;
+use crate::http::head::{HEADER_BYTES_MAX, TwoLengths};
+use crate::http::reply::Reply;
+use crate::net::handler::{Answer, Handler};
+use crate::net::limiter::{Place, Places};
+use crate::net::request_target::{HEAD_BYTES_MAX, HEAD_HEADERS_MAX, Lenient};
+use crate::net::state::{Pieces, Pulse, Socket, Watched};
 
-/// Bytes of a request's head that are read; enough to answer 414 and 431 to what is too long.
-pub(crate) const HEAD_BYTES_MAX: usize = 96 << 10;
-/// Headers of such a head: enough to be answered here; beyond, the HTTP layer answers bare.
-pub(crate) const HEAD_HEADERS_MAX: usize = HEADERS_MAX * 2;
 /// Long heads that are read at a time, and of those of one client.
 const LONG_HEADS_MAX: u32 = 128;
 const CLIENT_LONG_HEADS_MAX: u32 = 4;
@@ -82,8 +78,8 @@ pub enum Preface {
 }
 
 /// What connections have in common.
-pub struct Connections {
-    service: Arc<Service>,
+pub struct Connections<H> {
+    service: Arc<H>,
     timeouts: Timeouts,
     preface: Preface,
     tls: Option<TlsAcceptor>,
@@ -92,14 +88,14 @@ pub struct Connections {
     ending: watch::Sender<bool>,
 }
 
-impl Connections {
+impl<H: Handler> Connections<H> {
     /// Connections to a service, over TLS where there is a certificate.
     pub fn new(
-        service: Arc<Service>,
+        service: Arc<H>,
         timeouts: Timeouts,
         preface: Preface,
         tls: Option<TlsAcceptor>,
-    ) -> Connections {
+    ) -> Connections<H> {
         let long_heads = Arc::new(Places::new(LONG_HEADS_MAX, CLIENT_LONG_HEADS_MAX));
         Connections {
             service,
@@ -123,13 +119,13 @@ impl Connections {
         match self.preface {
             Preface::None => self.place_of(place, peer),
             // Whoever is not trusted has nothing to say on its clients.
-            Preface::Proxy => self.service.gate().clients().is_trusted(peer).then_some(place),
+            Preface::Proxy => self.service.clients().is_trusted(peer).then_some(place),
         }
     }
 
     /// The same place as a client's own; a proxy's connections are of many clients.
     fn place_of(&self, place: Place, client: IpAddr) -> Option<Place> {
-        let clients = self.service.gate().clients();
+        let clients = self.service.clients();
         let is_of_many = clients.is_trusted(client) || clients.is_exempt(client);
         if is_of_many { Some(place) } else { place.of_client(client) }
     }
@@ -357,8 +353,8 @@ impl Patience {
 }
 
 /// What answers a connection's requests, by way of warp.
-fn answering(
-    service: Arc<Service>,
+fn answering<H: Handler>(
+    service: Arc<H>,
     ending: watch::Receiver<bool>,
     client: Peer,
     pulse: Arc<Pulse>,
@@ -368,7 +364,7 @@ fn answering(
     Error = Infallible,
     Future = impl Future<Output = Answered> + Send + 'static,
 > {
-    let warp = TowerToHyperService::new(warp::service(every_request(service)));
+    let warp = TowerToHyperService::new(warp::service(every_request(Arc::clone(&service))));
     hyper::service::service_fn(move |mut request: http::Request<Incoming>| {
         let is_http2 = request.version() == Version::HTTP_2;
         let open = pulse.begin();
@@ -377,7 +373,7 @@ fn answering(
             request.extensions_mut().insert(TwoLengths);
         }
         // Boxed: the HTTP layer keeps room for it from a connection's first byte on.
-        let (request, left) = bear_head(request, &pulse);
+        let (request, left) = bear_head(request, &*service, &pulse);
         let answer = Box::pin(warp.call(request));
         let (ending, pulse) = (ending.clone(), Arc::clone(&pulse));
         async move {
@@ -417,10 +413,14 @@ impl<B> Bodied for http::Response<B> {
 /// Puts a request's head where the filter finds it whole: URI as sent, version, extensions, no copies.
 fn bear_head(
     request: http::Request<Incoming>,
+    service: &impl Handler,
     pulse: &Arc<Pulse>,
 ) -> (http::Request<Empty<Bytes>>, Left) {
     let (mut head, body) = request.into_parts();
-    let left = body::take_along(&mut head, body);
+    let left = match service.takes_body(&head) {
+        true => body::take_along(&mut head, body),
+        false => Left::Body(body),
+    };
     let mut request = http::Request::new(Empty::new());
     request.extensions_mut().insert(Arc::new(head));
     request.extensions_mut().insert(Arc::clone(pulse));
@@ -428,8 +428,8 @@ fn bear_head(
 }
 
 /// The one filter: whatever comes goes to the route table, and every outcome is a reply.
-fn every_request(
-    service: Arc<Service>,
+fn every_request<H: Handler>(
+    service: Arc<H>,
 ) -> impl Filter<Extract = (http::Response<Bytes>,), Error = Infallible> + Clone {
     let head = warp::ext::optional::<Arc<Parts>>();
     head.and(warp::ext::optional::<Arc<Pulse>>()).then(move |head, pulse: Option<Arc<Pulse>>| {

@@ -13,7 +13,7 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::net::client_address::key;
+use crate::http::client_address::key;
 
 /// The places there are.
 #[derive(Debug)]

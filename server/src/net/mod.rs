@@ -1,8 +1,10 @@
-//! `net`.
+//! Connections: TLS, the PROXY protocol, timeouts and connection limits.
+//!
+//! [`connection::Connections`] hands each request to a [`handler::Handler`], so that the folder knows no
+//! route. It may import `http`, `admission` and `event_counts`.
 
-pub(crate) mod accept;
-pub(crate) mod client_address;
 pub(crate) mod connection;
+pub(crate) mod handler;
 pub(crate) mod limiter;
 pub(crate) mod proxy_protocol;
 pub(crate) mod request_target;

@@ -24,9 +24,13 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::net::connection::{HEAD_BYTES_MAX, HEAD_HEADERS_MAX};
+use crate::http::head::HEADERS_MAX;
 use crate::net::state::Pulse;
 
+/// Bytes of a request's head that are read; enough to answer 414 and 431 to what is too long.
+pub(crate) const HEAD_BYTES_MAX: usize = 96 << 10;
+/// Headers of such a head: enough to be answered here; beyond, the HTTP layer answers bare.
+pub(crate) const HEAD_HEADERS_MAX: usize = HEADERS_MAX * 2;
 /// Bytes read from the socket at a time.
 const READ_BYTES: usize = 8 << 10;
 /// Bytes of a header's name that are looked at; those of interest are shorter.

@@ -18,9 +18,8 @@ use pinakes_format::snapshot::{OpenError, Snapshot, manifest_of};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::mmap::Hold;
 
-use crate::http::reply::Stamp;
-use crate::ops::metrics::tally::{LOADS, Load, POISONED, Poison};
-use crate::options::Place;
+use crate::event_counts::{LOADS, Load, POISONED, Poison};
+use crate::http::etag::Stamp;
 use crate::snapshots::freshness::Freshness;
 use crate::snapshots::health;
 use crate::snapshots::health::{Reminder, Signs, Trouble};
@@ -39,6 +38,15 @@ pub struct Library {
     before: Mutex<Weak<Served>>,
     signs: Arc<Signs>,
     reminder: Mutex<Reminder>,
+}
+
+/// Where the snapshot to serve is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SnapshotSource {
+    /// The snapshot that `current` in this directory leads to.
+    Current(PathBuf),
+    /// The snapshot in this directory.
+    Fixed(PathBuf),
 }
 
 /// How whatever is served is opened.
@@ -170,7 +178,7 @@ impl Library {
     /// # Errors
     ///
     /// Naming the file, what was expected and what was found.
-    pub fn open(place: &Place, verify: bool) -> Result<Library, LibraryError> {
+    pub fn open(place: &SnapshotSource, verify: bool) -> Result<Library, LibraryError> {
         let handling = Handling { verify, hold: Hold::Mapped, takedowns: None };
         Library::open_with(place, handling)
     }
@@ -182,11 +190,11 @@ impl Library {
     /// # Errors
     ///
     /// As [`Library::open`]; of what `current` leads to, where there is no other either.
-    pub fn open_with(place: &Place, handling: Handling) -> Result<Library, LibraryError> {
+    pub fn open_with(place: &SnapshotSource, handling: Handling) -> Result<Library, LibraryError> {
         // Before it is followed: a link that is put in its place meanwhile is another one.
         let (link, path, snapshots) = match place {
-            Place::Fixed(path) => (None, path.clone(), None),
-            Place::Current(snapshots) => {
+            SnapshotSource::Fixed(path) => (None, path.clone(), None),
+            SnapshotSource::Current(snapshots) => {
                 (Link::of(snapshots), current(snapshots)?, Some(snapshots.clone()))
             }
         };

@@ -6,7 +6,7 @@ use std::{net::IpAddr, time::Instant};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, request::Parts};
 use pinakes_server::parts::{
-    Clients, Counters, ForwardedBy, Gate, Limits, Peer, System, Template, Traffic, find,
+    Clients, Counters, ForwardedBy, Gate, Limits, Peer, System, Template, Traffic, charge, find,
 };
 
 use crate::{Result, process::anonymous_bytes};
@@ -111,7 +111,8 @@ fn gate() -> Result<()> {
         headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let begun = Instant::now();
         for request in 0..REQUESTS / 10 {
-            let admission = gate.admit(&heads[request as usize % heads.len()]);
+            let head = &heads[request as usize % heads.len()];
+            let admission = gate.admit(head, charge(&head.method, find(head.uri.path())));
             admission.write(&mut headers);
         }
         let nanos = begun.elapsed().as_nanos() as f64 / (REQUESTS / 10) as f64;

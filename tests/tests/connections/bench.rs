@@ -6,7 +6,7 @@ use pinakes_server::parts::{
     Bounds, Certificate, Clients, Connections, ForwardedBy, Gate, Places, Preface, Settings,
     Timeouts,
 };
-use pinakes_server::{Library, Place, Service};
+use pinakes_server::{Library, Service, SnapshotSource};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
     time::Instant,
@@ -40,7 +40,7 @@ impl Bench {
     pub fn with(preface: Preface, certificate: Option<Arc<Certificate>>) -> Bench {
         let snapshots = tempfile::tempdir().unwrap();
         pinakes_tests::publish(&[pinakes_tests::sample()], snapshots.path(), &["--quiet"]);
-        let place = Place::Current(snapshots.path().to_owned());
+        let place = SnapshotSource::Current(snapshots.path().to_owned());
         let library = Library::open(&place, false).unwrap();
         let trusted = vec!["10.0.0.0/8".parse().unwrap()];
         let clients = Clients { trusted, by: ForwardedBy::XForwardedFor, exempt: Vec::new() };

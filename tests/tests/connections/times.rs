@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pinakes_server::parts::Preface;
+use pinakes_server::parts::{Handler, Preface};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     time,

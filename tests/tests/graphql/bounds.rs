@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use pinakes_server::parts::{Asking, Bounds, Outcome, Settings, respond};
+use pinakes_server::parts::{Asking, Outcome, Settings, respond};
 
 use crate::schema::Types;
 use pinakes_tests::client::Connection;
@@ -123,11 +123,10 @@ fn work_that_nobody_waits_for_ends() {
     let asking = Asking { query, variables: Default::default(), operation_name: None };
     // Five million records: whoever goes on to the end is noticed.
     let far = Duration::from_secs(3_600);
-    let graphql = Settings { has_page: false, records: u64::MAX, bytes: usize::MAX, cpu: far };
-    let bounds = Bounds { list_timeout: far, graphql, has_docs: false, data_licence: None };
+    let settings = Settings { has_page: false, records: u64::MAX, bytes: usize::MAX, cpu: far };
     let is_gone = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let answering = scope.spawn(|| respond(asking, &snapshot, &bounds, &is_gone));
+        let answering = scope.spawn(|| respond(asking, &snapshot, &settings, far, &is_gone));
         is_gone.store(true, Ordering::Relaxed);
         let outcome = answering.join().unwrap();
         assert!(matches!(outcome, Ok(Outcome::Gone)), "{outcome:?}");

@@ -14,8 +14,8 @@ use std::{
 
 use tokio::task::JoinHandle;
 
-use crate::net::client_address::key;
-use crate::net::connection::{Place, Places};
+use crate::http::client_address::key;
+use crate::net::limiter::{Place, Places};
 
 /// How often it is told that connections were closed for others.
 const TELL_INTERVAL: Duration = Duration::from_secs(60);

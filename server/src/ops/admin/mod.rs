@@ -27,10 +27,10 @@ use tokio::{
 };
 
 use crate::api::handlers;
-use crate::api::routes::method_word;
+use crate::http::head::method_word;
 use crate::http::path::echo_path;
 use crate::http::reply::Reply;
-use crate::net::connection::Place;
+use crate::net::limiter::Place;
 use crate::ops::metrics::Metrics;
 
 use crate::ops::admin::callers::{Callers, Silence};

@@ -1,36 +1,34 @@
 //! What the server tells of itself to whoever watches it, in Prometheus' text format.
 //!
-//! What happens with each request is counted as it happens ([`traffic`]), by numbers that were found
-//! before; what happens seldom, in [`tally`]. All else is looked at when it is asked for. Labels are of
-//! closed sets: nothing a client sent is among them.
+//! The service counts requests as they come; [`crate::event_counts`] counts rare events. All else is
+//! looked at when it is asked for. Labels are of closed sets: nothing a client sent is among them.
 
+pub(crate) mod events;
 pub(crate) mod family;
 pub(crate) mod limits;
 pub(crate) mod process;
 pub(crate) mod snapshot;
-pub(crate) mod tally;
-pub(crate) mod traffic;
 
 use std::{sync::Arc, time::SystemTime};
 
 use prometheus::TextEncoder;
 
-use crate::api::service::Service;
-use crate::net::accept::LostLines;
-use crate::net::connection::Places;
+use crate::net::limiter::Places;
+use crate::ops::log::DroppedLines;
 use crate::ops::metrics::family::{Families, Kind};
+use crate::service::Service;
 
 /// All there is to look at.
 pub struct Metrics {
     service: Arc<Service>,
     places: Arc<Places>,
-    lost: LostLines,
+    lost: DroppedLines,
     started: SystemTime,
 }
 
 impl Metrics {
     /// Those of a server that starts now.
-    pub fn new(service: Arc<Service>, places: Arc<Places>, lost: LostLines) -> Metrics {
+    pub fn new(service: Arc<Service>, places: Arc<Places>, lost: DroppedLines) -> Metrics {
         Metrics { service, places, lost, started: SystemTime::now() }
     }
 
@@ -52,7 +50,7 @@ impl Metrics {
             1.0,
         );
         self.connections(&mut families);
-        tally::collect(&mut families);
+        events::collect(&mut families);
         limits::collect(self.service.gate(), &mut families);
         snapshot::collect(self.service.library(), &mut families);
         process::collect(self.started, &mut families);

@@ -17,7 +17,7 @@ use clap::Parser;
 use peak_alloc::PeakAlloc;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_generate::Random;
-use pinakes_server::parts::{Asking, Bounds, Outcome, Settings, respond};
+use pinakes_server::parts::{Asking, Outcome, Settings, respond};
 use rustix::time::{ClockId, clock_gettime};
 
 use questions::Questions;
@@ -33,6 +33,8 @@ const ACCEPTED_MILLIS_MAX: f64 = 100.0;
 const REFUSED_MILLIS_MAX: f64 = 2.0;
 /// How long work may go on once its client is gone.
 const LEFT_MILLIS_MAX: f64 = 10.0;
+/// Long enough for the first reads from disk, which are no cost of a question.
+const TIMEOUT: Duration = Duration::from_secs(600);
 const BYTES_MAX: f64 = 4e6;
 const HEAP_BYTES_MAX: f64 = 32.0 * 1_048_576.0;
 /// The costliest questions of each kind that are kept and made into others.
@@ -204,7 +206,7 @@ fn leave(snapshot: &Snapshot, costliest: &[Kept]) -> Result<bool> {
     let half = Duration::from_secs_f64(first.cost.millis / 2e3);
     let (outcome, late) = std::thread::scope(|scope| {
         let answering = scope.spawn(|| {
-            let outcome = respond(asking(&question), snapshot, &bounds(), &is_gone);
+            let outcome = respond(asking(&question), snapshot, &settings(), TIMEOUT, &is_gone);
             (outcome, Instant::now())
         });
         std::thread::sleep(half);
@@ -225,20 +227,8 @@ fn asking(question: &str) -> Asking {
     Asking { query: question.to_owned(), variables: Default::default(), operation_name: None }
 }
 
-fn bounds() -> Bounds {
-    let settings = Settings {
-        has_page: false,
-        records: 2_000,
-        bytes: 4_000_000,
-        cpu: Duration::from_millis(100),
-    };
-    // Pages are read from disk at first; that is no cost of the question's.
-    Bounds {
-        list_timeout: Duration::from_secs(600),
-        graphql: settings,
-        has_docs: false,
-        data_licence: None,
-    }
+fn settings() -> Settings {
+    Settings { has_page: false, records: 2_000, bytes: 4_000_000, cpu: Duration::from_millis(100) }
 }
 
 /// Asks until the least time is known.
@@ -254,11 +244,11 @@ fn best_of(snapshot: &Snapshot, question: &str) -> Result<(Fate, Cost)> {
 }
 
 fn ask(snapshot: &Snapshot, question: &str) -> Result<(Fate, Cost)> {
-    let (asking, bounds, is_gone) = (asking(question), bounds(), AtomicBool::new(false));
+    let (asking, is_gone) = (asking(question), AtomicBool::new(false));
     HEAP.reset_peak_usage();
     let before = HEAP.current_usage();
     let begun = thread_cpu();
-    let outcome = respond(asking, snapshot, &bounds, &is_gone)?;
+    let outcome = respond(asking, snapshot, &settings(), TIMEOUT, &is_gone)?;
     let millis = (thread_cpu() - begun).as_secs_f64() * 1e3;
     let heap_bytes = HEAP.peak_usage().saturating_sub(before) as f64;
     let (fate, body) = match outcome {

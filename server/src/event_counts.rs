@@ -4,8 +4,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::ops::metrics::family::Families;
-
 /// Reasons, and how they are called where they are counted.
 pub trait Reason: Copy + 'static {
     /// All there are, in the order of their numbers.
@@ -102,7 +100,7 @@ impl<const N: usize> Tally<N> {
         }
     }
 
-    fn samples<R: Reason>(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub fn samples<R: Reason>(&self) -> impl Iterator<Item = (&'static str, u64)> {
         R::NAMES.iter().copied().zip(self.0.iter().map(|count| count.load(Relaxed)))
     }
 }
@@ -117,40 +115,6 @@ pub static ASKED: Tally<{ Asked::NAMES.len() }> = Tally::new();
 pub static LOADS: Tally<{ Load::NAMES.len() }> = Tally::new();
 /// Snapshots nothing more is answered from.
 pub static POISONED: Tally<{ Poison::NAMES.len() }> = Tally::new();
-
-/// All of them.
-pub fn collect(families: &mut Families) {
-    families.counters(
-        "pinakes_overloads_total",
-        "Requests answered 503 for want of time or room, by what was short.",
-        "reason",
-        OVERLOADS.samples::<Overload>(),
-    );
-    families.counters(
-        "pinakes_clients_late_total",
-        "Connections ended since their client took too long, by what for.",
-        "reason",
-        LATE.samples::<Late>(),
-    );
-    families.counters(
-        "pinakes_graphql_questions_total",
-        "Questions of GraphQL, by what became of them.",
-        "outcome",
-        ASKED.samples::<Asked>(),
-    );
-    families.counters(
-        "pinakes_snapshot_loads_total",
-        "Snapshots that were to be served, by what became of them.",
-        "outcome",
-        LOADS.samples::<Load>(),
-    );
-    families.counters(
-        "pinakes_snapshots_poisoned_total",
-        "Snapshots that nothing more was answered from, by why.",
-        "cause",
-        POISONED.samples::<Poison>(),
-    );
-}
 
 #[cfg(test)]
 mod tests {

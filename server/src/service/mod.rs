@@ -7,6 +7,10 @@
 //! and autocomplete of several words meets as many rows, so they go to the blocking pool, so many at a
 //! time. One word is a look-up.
 
+pub(crate) mod access_log;
+pub(crate) mod dispatch;
+pub(crate) mod traffic;
+
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -17,19 +21,22 @@ use http::{HeaderName, HeaderValue, Method, request::Parts};
 use pinakes_format::storage::error::ReadError;
 use tokio::task;
 
-use crate::admission::concurrency::{Share, Turns};
+use crate::admission::concurrency::Turns;
 use crate::admission::gate::{Admission, Gate};
-use crate::api::routes;
-use crate::api::routes::template::Template;
-use crate::api::routes::{Bounds, Request, Route};
+use crate::api::request::Request;
+use crate::api::route;
+use crate::api::route::{GraphqlRoute, Route};
+use crate::api::route_template::Template;
+use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::Posted;
 use crate::http::buffer_pool::capacity_of;
+use crate::http::client_address::Clients;
 use crate::http::reply::Reply;
 use crate::http::{body, head};
-use crate::ops::access_log;
-use crate::ops::access_log::{RequestId, RequestIds};
-use crate::ops::metrics::tally::{OVERLOADS, Overload};
-use crate::ops::metrics::traffic::Traffic;
+use crate::net::handler::{Answer, Handler};
+use crate::service::access_log::{RequestId, RequestIds};
+use crate::service::dispatch::Bounds;
+use crate::service::traffic::Traffic;
 use crate::snapshots::library::Library;
 
 /// What tells the log's lines of a request that was answered 500 or 503.
@@ -60,14 +67,6 @@ pub struct Service {
     turns: Arc<Turns>,
     requests: RequestIds,
     traffic: Traffic,
-}
-
-/// A response, and its share of what all that are not sent yet may hold.
-pub struct Answer {
-    /// The response.
-    pub response: http::Response<Bytes>,
-    /// To be let go with the last byte of its body; `None` where that is small.
-    pub share: Option<Share>,
 }
 
 impl Service {
@@ -103,50 +102,16 @@ impl Service {
         self.turns.held_bytes()
     }
 
-    /// Whether so much is held for clients that do not take it that they are not to be waited for.
-    pub fn is_pressed(&self) -> bool {
-        self.turns.is_pressed()
-    }
-
-    /// The response to what there is no room for, after which the connection ends.
-    pub fn overloaded(&self) -> http::Response<Bytes> {
-        OVERLOADS.count(Overload::Head);
-        self.small(Reply::unavailable().closing(), &Method::GET).response
-    }
-
-    /// Answers a request, whatever happens on the way.
-    pub async fn answer(self: Arc<Self>, head: Arc<Parts>) -> Answer {
-        let id = self.requests.next();
-        let admission = self.gate.admit(&head);
-        let line = access_log::Line::begin(Arc::clone(&head), admission.client, id);
-        let underway = self.traffic.begin(Template::of(admission.route));
-        if let Some(refusal) = admission.refusal.and_then(|verdict| verdict.refusal) {
-            self.traffic.refuse(refusal);
-        }
-        let mut answer = match admission.refusal {
-            Some(verdict) => self.small(routes::refused(admission.route, verdict), &head.method),
-            None => Arc::clone(&self).find(head, admission, id).await,
-        };
-        let is_ours = answer.response.status().is_server_error();
-        let headers = answer.response.headers_mut();
-        admission.write(headers);
-        if is_ours && let Ok(id) = HeaderValue::try_from(id.to_string()) {
-            headers.insert(X_REQUEST_ID, id);
-        }
-        underway.end(&answer.response);
-        line.end(&answer.response);
-        answer
-    }
-
     /// Answers a request that was let through.
     async fn find(
         self: Arc<Self>,
         head: Arc<Parts>,
+        route: Option<Route>,
         admission: Admission,
         id: RequestId,
     ) -> Answer {
         let (method, client) = (head.method.clone(), admission.client);
-        if let Some(response) = self.attempt(&head, &admission, id, false) {
+        if let Some(response) = self.attempt(&head, route, &admission, id, false) {
             let Some(bytes) = large(&response) else { return Answer { response, share: None } };
             if let Some(share) = self.turns.try_share(client, bytes) {
                 return Answer { response, share: Some(share) };
@@ -169,8 +134,9 @@ impl Service {
         };
         let service = Arc::clone(&self);
         // The work holds its turn, not the request: a client that leaves frees none.
-        let rendering =
-            task::spawn_blocking(move || (service.attempt(&head, &admission, id, true), turn));
+        let rendering = task::spawn_blocking(move || {
+            (service.attempt(&head, route, &admission, id, true), turn)
+        });
         let Ok((Some(response), turn)) = rendering.await else {
             return self.small(Reply::internal(), &method);
         };
@@ -189,6 +155,7 @@ impl Service {
     fn attempt(
         &self,
         head: &Parts,
+        route: Option<Route>,
         admission: &Admission,
         id: RequestId,
         may_wait: bool,
@@ -196,14 +163,14 @@ impl Service {
         let served = self.library.served();
         let was_poisoned = served.is_poisoned();
         let request = Request::new(head, admission);
-        let answered = guard(id, || match resolve(head, &request) {
+        let answered = guard(id, || match resolve(head, &request, route) {
             Err(reply) => Ok(Some(reply)),
-            Ok(route) => routes::run(route, &request, &served, &self.bounds, may_wait)
+            Ok(route) => dispatch::run(route, &request, &served, &self.bounds, may_wait)
                 .map(|reply| Some(reply?.coded(request.headers))),
         });
         // Looked at last: what was read after a file was cut is zeros, whatever became of it.
         let fault = if was_poisoned { None } else { served.snapshot.fault() };
-        let fault = fault.filter(|_| !matches!(admission.route, Some(Route::Health)));
+        let fault = fault.filter(|_| !matches!(route, Some(Route::Health)));
         let reply = match (fault.map(ReadError::Fault), answered) {
             (Some(error), _) | (None, Ok(Err(error))) => {
                 tracing::error!(request = %id, path = ?request.path, %error, "cannot answer");
@@ -214,6 +181,51 @@ impl Service {
             (None, Err(reply)) => reply,
         };
         Some(reply.into_response(request.method, served.stamp()))
+    }
+}
+
+impl Handler for Service {
+    fn clients(&self) -> &Clients {
+        self.gate.clients()
+    }
+
+    fn takes_body(&self, head: &Parts) -> bool {
+        let route = || route::find(head.uri.path());
+        head.method == Method::POST
+            && matches!(route(), Some(Route::Graphql(GraphqlRoute::Questions)))
+    }
+
+    fn overloaded(&self) -> http::Response<Bytes> {
+        OVERLOADS.count(Overload::Head);
+        self.small(Reply::unavailable().closing(), &Method::GET).response
+    }
+
+    fn is_pressed(&self) -> bool {
+        self.turns.is_pressed()
+    }
+
+    async fn answer(self: Arc<Self>, head: Arc<Parts>) -> Answer {
+        let id = self.requests.next();
+        let route = route::find(head.uri.path());
+        let admission = self.gate.admit(&head, route::charge(&head.method, route));
+        let line = access_log::Line::begin(Arc::clone(&head), admission.client, id);
+        let underway = self.traffic.begin(Template::of(route));
+        if let Some(refusal) = admission.refusal.and_then(|verdict| verdict.refusal) {
+            self.traffic.refuse(refusal);
+        }
+        let mut answer = match admission.refusal {
+            Some(verdict) => self.small(dispatch::refused(route, verdict), &head.method),
+            None => Arc::clone(&self).find(head, route, admission, id).await,
+        };
+        let is_ours = answer.response.status().is_server_error();
+        let headers = answer.response.headers_mut();
+        admission.write(headers);
+        if is_ours && let Ok(id) = HeaderValue::try_from(id.to_string()) {
+            headers.insert(X_REQUEST_ID, id);
+        }
+        underway.end(&answer.response);
+        line.end(&answer.response);
+        answer
     }
 }
 
@@ -233,9 +245,9 @@ fn large(response: &http::Response<Bytes>) -> Option<usize> {
 }
 
 /// What HTTP demands of a request comes before where it leads.
-fn resolve(head: &Parts, request: &Request<'_>) -> Result<Route, Reply> {
+fn resolve(head: &Parts, request: &Request<'_>, route: Option<Route>) -> Result<Route, Reply> {
     match head::refusal(head) {
-        None => routes::resolve(request),
+        None => dispatch::resolve(request, route),
         Some(reply) => Err(reply),
     }
 }
@@ -249,7 +261,7 @@ mod tests {
     fn a_panic_is_an_internal_error_and_the_next_request_is_none() {
         let ids = RequestIds::new();
         let reply = guard(ids.next(), || -> u32 { panic!("out of bounds") }).unwrap_err();
-        let response = reply.into_response(&Method::GET, &crate::http::reply::Stamp::new("0123"));
+        let response = reply.into_response(&Method::GET, &crate::http::etag::Stamp::new("0123"));
         assert_eq!(response.status(), 500);
         let body = r#"{"statusCode":500,"error":"Internal Server Error","message":"Internal server error"}"#;
         assert_eq!(response.body(), body);

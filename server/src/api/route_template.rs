@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::record::legacy::LEGACY;
 
-use crate::api::routes::Route;
-use crate::graphql::Place;
+use crate::api::route::{GraphqlRoute, Route};
 
 /// A route without what a client chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,10 +65,10 @@ impl Template {
             Route::Openapi => 7,
             Route::Docs(None) => 8,
             Route::Docs(Some(_)) => 9,
-            Route::Graphql(Place::Questions) => 10,
-            Route::Graphql(Place::Schema) => 11,
-            Route::Graphql(Place::Page(None)) => 12,
-            Route::Graphql(Place::Page(Some(_))) => 13,
+            Route::Graphql(GraphqlRoute::Questions) => 10,
+            Route::Graphql(GraphqlRoute::Schema) => 11,
+            Route::Graphql(GraphqlRoute::Page(None)) => 12,
+            Route::Graphql(GraphqlRoute::Page(Some(_))) => 13,
             Route::List(facts) => return Template::of_entity(0, facts.entity),
             Route::Record(facts, _) => return Template::of_entity(1, facts.entity),
             Route::LegacyList(older) => return Template::of_entity(2, older.entity),
@@ -96,7 +95,7 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::routes::find;
+    use crate::api::route::find;
 
     #[test]
     fn a_path_is_counted_as_its_route_whatever_stands_in_it() {

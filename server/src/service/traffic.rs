@@ -16,7 +16,7 @@ use prometheus::{
 };
 
 use crate::admission::limits::{Daily, Refusal};
-use crate::api::routes::template::Template;
+use crate::api::route_template::Template;
 use crate::http::coding::Coding;
 
 /// The statuses that replies have, and 499 of a client that left before; whatever else is `other`.
@@ -189,7 +189,7 @@ mod tests {
     use prometheus::TextEncoder;
 
     use super::*;
-    use crate::api::routes::find;
+    use crate::api::route::find;
 
     fn response(
         status: u16,

@@ -18,11 +18,14 @@ use tokio::{
     time::{self, MissedTickBehavior},
 };
 
-use crate::api::service::{Service, worker_count};
-use crate::net::connection::{Certificate, Connections, Places, Preface, Timeouts};
+use crate::net::connection::{Connections, Preface, Timeouts};
+use crate::net::limiter::Places;
+use crate::net::tls::Certificate;
 use crate::ops::admin;
 use crate::ops::admin::Admin;
+use crate::ops::log::DroppedLines;
 use crate::ops::metrics::Metrics;
+use crate::service::{Service, worker_count};
 
 /// How long requests under way may take to end when the server does.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -61,16 +64,13 @@ pub struct Listening {
 /// What helps where files are short.
 const FILES_ADVICE: &str = "raise the limit of open files (`ulimit -n`, or LimitNOFILE= of a unit)";
 
-/// Lines of the log that were lost, ever, since whoever reads it took too long.
-pub type LostLines = Arc<dyn Fn() -> u64 + Send + Sync>;
-
 /// Serves until SIGINT or SIGTERM. Whatever snapshot `current` comes to lead to is served; SIGHUP has
 /// it and the certificate looked at again at once.
 ///
 /// # Errors
 ///
 /// Where an address cannot be listened on, naming it and the option it is from.
-pub fn run(service: Service, listening: Listening, lost: LostLines) -> io::Result<()> {
+pub fn run(service: Service, listening: Listening, lost: DroppedLines) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(worker_count())
         .enable_all()
@@ -84,7 +84,7 @@ pub fn run(service: Service, listening: Listening, lost: LostLines) -> io::Resul
     outcome
 }
 
-async fn accept(service: Arc<Service>, listening: Listening, lost: LostLines) -> io::Result<()> {
+async fn accept(service: Arc<Service>, listening: Listening, lost: DroppedLines) -> io::Result<()> {
     let Listening { address, admin, timeouts, preface, certificate, .. } = listening;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|error| cannot_listen(address, "--listen", &error))?;
@@ -167,7 +167,7 @@ fn is_shortage(code: i32) -> bool {
 
 /// Serves a connection, if there is a place for it.
 fn begin(
-    connections: &Arc<Connections>,
+    connections: &Arc<Connections<Service>>,
     places: &Arc<Places>,
     stream: TcpStream,
     peer: SocketAddr,
@@ -247,13 +247,13 @@ fn announce(scheme: &str, address: SocketAddr, admin: Option<SocketAddr>) -> io:
 struct Rounds {
     interval: time::Interval,
     places: Arc<Places>,
-    lost: LostLines,
+    lost: DroppedLines,
     /// Connections whose refusal was told, and lines of the log whose loss was.
     told: ([u64; 2], u64),
 }
 
 impl Rounds {
-    fn new(places: Arc<Places>, lost: LostLines) -> Rounds {
+    fn new(places: Arc<Places>, lost: DroppedLines) -> Rounds {
         let mut interval = time::interval(ROUND_INTERVAL);
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         interval.reset();
