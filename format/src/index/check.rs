@@ -33,5 +33,13 @@ pub(crate) fn archive(
     let verifier = crate::storage::integrity::Verifier::trusting("a file".into(), map.len() as u64);
     let hashes = std::sync::Arc::new(crate::storage::mmap::Map::empty());
     let entity = Some(crate::entity::Entity::Field);
-    crate::storage::archive::Archive::open(map, hashes, verifier, kind, entity).unwrap()
+    crate::storage::archive::Archive::open(
+        map,
+        hashes,
+        verifier,
+        kind,
+        entity,
+        crate::schema::layout::schema_hash(),
+    )
+    .unwrap()
 }

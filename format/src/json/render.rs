@@ -5,7 +5,6 @@
 //! never in a wrong answer.
 
 use crate::entity::{Entity, NO_ID};
-use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::{json, time};
 
@@ -28,11 +27,61 @@ pub trait Render {
     fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
 }
 
+/// The rows, codes and records that a [`Page`] looks up while it renders.
+pub trait RecordStore: Sync {
+    /// The id of a row; [`NO_ID`] where the row has none.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such row, or its bytes are damaged.
+    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError>;
+
+    /// The name of a row; `None` where it has none, or is suppressed.
+    ///
+    /// # Errors
+    ///
+    /// As [`RecordStore::row_id`].
+    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError>;
+
+    /// The text of a code.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such code, or its bytes are damaged.
+    fn code(&self, code: u32) -> Result<&str, ReadError>;
+
+    /// The name of a code; `None` where it has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`RecordStore::code`].
+    fn code_name(&self, code: u32) -> Result<Option<&str>, ReadError>;
+
+    /// Whether a row has a record that is not suppressed.
+    fn has_record(&self, entity: Entity, row: u32) -> bool;
+
+    /// The bytes of the record in a row.
+    ///
+    /// # Errors
+    ///
+    /// Where the row has no record, or its bytes are damaged.
+    fn record(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError>;
+}
+
+/// The two parts of a stored record.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordBytes<'s> {
+    /// The archived record, not validated.
+    pub archived: &'s [u8],
+    /// The compressed pool of the record's long texts; empty where it has none.
+    pub long_texts: &'s [u8],
+}
+
 /// JSON text being written, in one shape, from one snapshot.
 pub struct Page<'s> {
     /// The text so far.
     pub out: Vec<u8>,
-    snapshot: &'s Snapshot,
+    store: &'s dyn RecordStore,
     shape: Shape,
     /// The compressed pool of the record being rendered, inflated when first needed.
     cold_frame: &'s [u8],
@@ -41,8 +90,8 @@ pub struct Page<'s> {
 
 impl<'s> Page<'s> {
     /// An empty page.
-    pub fn new(snapshot: &'s Snapshot, shape: Shape) -> Page<'s> {
-        Page { out: Vec::new(), snapshot, shape, cold_frame: &[], cold_pool: None }
+    pub fn new(store: &'s dyn RecordStore, shape: Shape) -> Page<'s> {
+        Page { out: Vec::new(), store, shape, cold_frame: &[], cold_pool: None }
     }
 
     /// Makes `frame` the pool that cold texts of the next record are read from.
@@ -67,9 +116,9 @@ impl<'s> Page<'s> {
         self.shape
     }
 
-    /// The snapshot rendered from.
-    pub fn snapshot(&self) -> &'s Snapshot {
-        self.snapshot
+    /// Where references are looked up.
+    pub fn store(&self) -> &'s dyn RecordStore {
+        self.store
     }
 
     /// Opens an object.
@@ -130,7 +179,7 @@ impl<'s> Page<'s> {
         row: u32,
         id_as_text: bool,
     ) -> Result<(), ReadError> {
-        match self.snapshot.row_id(entity, row)? {
+        match self.store.row_id(entity, row)? {
             NO_ID => self.null(),
             id if id_as_text => self.id_text(entity, id),
             id => self.id(entity, id),
@@ -140,7 +189,7 @@ impl<'s> Page<'s> {
 
     /// Appends the name of the record in `row`, or `null`.
     pub(crate) fn reference_name(&mut self, entity: Entity, row: u32) -> Result<(), ReadError> {
-        match self.snapshot.row_name(entity, row)? {
+        match self.store.row_name(entity, row)? {
             Some(name) => json::string(&mut self.out, name),
             None => self.null(),
         }
@@ -149,14 +198,14 @@ impl<'s> Page<'s> {
 
     /// Appends the text of a code.
     pub(crate) fn code(&mut self, code: u32) -> Result<(), ReadError> {
-        let text = self.snapshot.code(code)?;
+        let text = self.store.code(code)?;
         json::string(&mut self.out, text);
         Ok(())
     }
 
     /// Appends the name of a code, or `null`.
     pub(crate) fn code_name(&mut self, code: u32) -> Result<(), ReadError> {
-        match self.snapshot.code_name(code)? {
+        match self.store.code_name(code)? {
             Some(name) => json::string(&mut self.out, name),
             None => self.null(),
         }

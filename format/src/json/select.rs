@@ -5,23 +5,10 @@
 //! a selection may cost is not known here: whoever asks is told of every record before it is read,
 //! and of how the text grows, and says when to stop ([`Beyond`]).
 
-use rkyv::{
-    primitive::{ArchivedF64, ArchivedI32, ArchivedI64, ArchivedU64},
-    string::ArchivedString,
-    vec::ArchivedVec,
-};
+use rkyv::vec::ArchivedVec;
 
-use crate::entity::{Entity, with_record};
-use crate::json::render::{Page, Render};
-use crate::record;
-use crate::record::value::{
-    ArchivedAnyRef, ArchivedCode, ArchivedCold, ArchivedDate, ArchivedId, ArchivedJson,
-    ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
-    ArchivedUtcTimestamp, entity,
-};
-use crate::record::{
-    ArchivedAuthorOrcid, ArchivedHostName, ArchivedSourceKind, ArchivedYearPrices,
-};
+use crate::entity::Entity;
+use crate::json::render::Page;
 use crate::storage::error::ReadError;
 
 /// What is asked of an object, in the order of the answer; nothing, of a value without members.
@@ -137,45 +124,6 @@ pub trait Select {
     }
 }
 
-impl Answering<'_, '_> {
-    /// Appends the JSON of what is asked of the record in a row; `null` where the row is a stray's.
-    ///
-    /// # Errors
-    ///
-    /// As [`Select::select`]. Cost: the whole record is validated, whatever is asked of it.
-    pub fn record(
-        &mut self,
-        entity: Entity,
-        row: u32,
-        selection: &Selection,
-    ) -> Result<(), SelectError> {
-        let snapshot = self.page.snapshot();
-        if row >= snapshot.count(entity) || snapshot.suppressed().has(entity, row) {
-            self.page.null();
-            return Ok(());
-        }
-        self.beyond.record(self.page.out.len())?;
-        let (archived, frame) = snapshot.blob(entity, row)?;
-        let outer = self.page.swap_cold((frame, None));
-        self.page.open_object();
-        with_record!(entity, R => {
-            let record = record::access::<R>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?;
-            for selected in &selection.0 {
-                self.page.key(&selected.key);
-                match selected.part {
-                    Part::Question(number) => {
-                        self.beyond.question(number, (entity, row), self.page)?;
-                    }
-                    ref part => record.part(part, self)?,
-                }
-            }
-        });
-        self.page.close_object();
-        self.page.swap_cold(outer);
-        Ok(())
-    }
-}
-
 impl<T: Select> Select for rkyv::option::ArchivedOption<T> {
     fn select(
         &self,
@@ -223,99 +171,5 @@ impl<T: Select> Select for ArchivedVec<T> {
         }
         answering.page.out.push(b']');
         answering.beyond.grown(answering.page.out.len())
-    }
-}
-
-/// Values that are asked for whole.
-macro_rules! whole {
-    ($([$($parameter:tt)*] $type:ty;)*) => {
-        $(impl<$($parameter)*> Select for $type {
-            fn select(
-                &self,
-                _: &Selection,
-                answering: &mut Answering<'_, '_>,
-            ) -> Result<(), SelectError> {
-                Ok(self.render(answering.page)?)
-            }
-        })*
-    };
-}
-
-whole! {
-    [] bool;
-    [] ArchivedI32;
-    [] ArchivedI64;
-    [] ArchivedU64;
-    [] ArchivedF64;
-    [] ArchivedString;
-    [] ArchivedCold;
-    [] ArchivedTimestamp;
-    [] ArchivedUtcTimestamp;
-    [] ArchivedDate;
-    [] ArchivedOrcid;
-    [] ArchivedJson;
-    [] ArchivedAnyRef;
-    [] ArchivedHostName;
-    [] ArchivedSourceKind;
-    [const E: u8] ArchivedId<E>;
-    [const E: u8] ArchivedCode<E>;
-}
-
-/// Values whose shape in a single record is that of what they hold.
-macro_rules! inner {
-    ($($type:ty),*) => {
-        $(impl Select for $type {
-            fn select(
-                &self,
-                selection: &Selection,
-                answering: &mut Answering<'_, '_>,
-            ) -> Result<(), SelectError> {
-                self.0.select(selection, answering)
-            }
-        })*
-    };
-}
-
-inner!(ArchivedAuthorOrcid, ArchivedYearPrices);
-
-impl<const E: u8> Select for ArchivedRef<E> {
-    fn part(&self, part: &Part, answering: &mut Answering<'_, '_>) -> Result<(), SelectError> {
-        reference((entity(E), self.0.to_native()), false, part, answering)
-    }
-}
-
-impl<const E: u8> Select for ArchivedParentRef<E> {
-    fn part(&self, part: &Part, answering: &mut Answering<'_, '_>) -> Result<(), SelectError> {
-        reference((entity(E), self.0.to_native()), true, part, answering)
-    }
-}
-
-fn reference(
-    (entity, row): (Entity, u32),
-    id_as_text: bool,
-    part: &Part,
-    answering: &mut Answering<'_, '_>,
-) -> Result<(), SelectError> {
-    let page = &mut *answering.page;
-    match part {
-        Part::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-        Part::Id => page.reference_id(entity, row, id_as_text)?,
-        Part::Name => page.reference_name(entity, row)?,
-        Part::Record(selection) => answering.record(entity, row, selection)?,
-        _ => return Err(ReadError::Internal("a selected reference has no such member").into()),
-    }
-    Ok(())
-}
-
-impl<const E: u8> Select for ArchivedNamed<E> {
-    fn part(&self, part: &Part, answering: &mut Answering<'_, '_>) -> Result<(), SelectError> {
-        let (page, code) = (&mut *answering.page, self.0.to_native());
-        match part {
-            Part::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-            Part::Code => page.code(code)?,
-            Part::Name => page.code_name(code)?,
-            _ => return Err(ReadError::Internal("a selected code has no such member").into()),
-        }
-        Ok(())
     }
 }

@@ -22,6 +22,7 @@ use crate::query::sorted_page::{Sort, Sorter};
 use crate::query::union::Union;
 use crate::schema::keys;
 use crate::schema::keys::{Terms, Values};
+use crate::schema::layout::schema_hash;
 use crate::storage::archive::Archive;
 use crate::storage::header::{Header, Kind};
 use crate::storage::ids::{ColumnsWriter, Ids};
@@ -31,11 +32,18 @@ use crate::storage::mmap::Map;
 fn open(path: &Path, kind: Kind) -> Archive {
     let map = Map::open(&File::open(path).unwrap()).unwrap();
     let verifier = Verifier::trusting("test".into(), map.len() as u64);
-    Archive::open(map, Arc::new(Map::empty()), verifier, kind, Some(Entity::Output)).unwrap()
+    Archive::open(map, Arc::new(Map::empty()), verifier, kind, Some(Entity::Output), schema_hash())
+        .unwrap()
 }
 
 fn header(kind: Kind, count: u64) -> Header {
-    Header { kind, entity: Some(Entity::Output), published: count, rows: count }
+    Header {
+        kind,
+        entity: Some(Entity::Output),
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    }
 }
 
 /// Writes sets as lists of terms 0, 1, 2 …, and opens them.

@@ -11,8 +11,7 @@ use rkyv::{
 use crate::entity::{Entity, IdFormat, NO_ID};
 use crate::json::render::{Page, Render, Shape};
 use crate::record::value::{ArchivedId, ArchivedParentRef, ArchivedRef, ArchivedTimestamp, entity};
-use crate::record::{Domain, TaxonomyIds, Topic};
-use crate::snapshot::Snapshot;
+use crate::record::{self, Domain, TaxonomyIds, Topic};
 use crate::storage::error::ReadError;
 use crate::text::json;
 
@@ -27,7 +26,7 @@ pub struct LegacyEntity {
     pub members: &'static [(&'static str, &'static str)],
     /// The older names of those that single records alone show.
     pub singles: &'static [&'static str],
-    render: for<'s> fn(&'s Snapshot, u32, &mut Page<'s>) -> Result<(), ReadError>,
+    render: fn(&[u8], &mut Page<'_>) -> Result<(), ReadError>,
 }
 
 /// Declares what the older variant shows of an entity, a line a member; `@single` where lists lack it.
@@ -43,8 +42,8 @@ macro_rules! older {
                 concat!(stringify!($member) $(, ".", stringify!($below))*),
             ),)*],
             singles: &[$($(older!(@named $shown $name),)?)*],
-            render: |snapshot, row, page| {
-                let record = snapshot.archived::<$record>(row)?.ok_or(ReadError::corrupt("records", "the row has no record"))?;
+            render: |archived, page| {
+                let record = record::access::<$record>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?;
                 page.open_object();
                 $(
                     if true $(&& page.shape() == older!(@$shown))? {
@@ -99,22 +98,17 @@ pub static LEGACY: [LegacyEntity; 2] = [
     },
 ];
 
-/// Renders a record in the page's shape.
+/// Renders a record, given its archived bytes, in the page's shape.
 ///
 /// # Errors
 ///
-/// As [`Snapshot::render`], and where the older variant does not serve the entity.
-pub fn render<'s>(
-    snapshot: &'s Snapshot,
-    entity: Entity,
-    row: u32,
-    page: &mut Page<'s>,
-) -> Result<(), ReadError> {
+/// Where the bytes are no record, and where the entity has no legacy form.
+pub fn render(entity: Entity, archived: &[u8], page: &mut Page<'_>) -> Result<(), ReadError> {
     let older = LEGACY
         .iter()
         .find(|older| older.entity == entity)
         .ok_or(ReadError::Internal("the entity has no legacy form"))?;
-    (older.render)(snapshot, row, page)
+    (older.render)(archived, page)
 }
 
 /// Archived values as the older variant shows them.
@@ -195,15 +189,15 @@ pub fn write_id(entity: Entity, id: u64, out: &mut Vec<u8>) {
 
 /// Appends `{id, name}` of the record in a row.
 fn write_reference(page: &mut Page<'_>, entity: Entity, row: u32) -> Result<(), ReadError> {
-    let snapshot = page.snapshot();
+    let store = page.store();
     page.open_object();
     page.key("\"id\":");
-    match snapshot.row_id(entity, row)? {
+    match store.row_id(entity, row)? {
         NO_ID => page.null(),
         id => write_id(entity, id, &mut page.out),
     }
     page.key("\"name\":");
-    match snapshot.row_name(entity, row)? {
+    match store.row_name(entity, row)? {
         Some(name) => json::string(&mut page.out, name),
         None => page.null(),
     }
@@ -217,11 +211,11 @@ fn write_names(
     entity: Entity,
     rows: impl Iterator<Item = u32>,
 ) -> Result<(), ReadError> {
-    let snapshot = page.snapshot();
+    let store = page.store();
     page.out.push(b'[');
     let mut is_first = true;
     for row in rows {
-        let Some(name) = snapshot.row_name(entity, row)? else { continue };
+        let Some(name) = store.row_name(entity, row)? else { continue };
         if !is_first {
             page.out.push(b',');
         }

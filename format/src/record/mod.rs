@@ -8,6 +8,7 @@ pub mod legacy;
 mod organisation;
 mod output;
 pub mod schema;
+mod select;
 mod shared;
 mod source;
 mod taxonomy;

@@ -3,13 +3,13 @@
 use rkyv::{Archive, Deserialize, Serialize};
 
 use crate::entity::Entity;
-use crate::json::render::{Page, Render, Shape};
+use crate::json::render::{Page, RecordStore, Render, Shape};
 use crate::json::select::{Answering, Part, Select, SelectError, Selection};
+use crate::record::access;
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
 use crate::record::value::*;
-use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::json;
 
@@ -364,7 +364,7 @@ impl Render for ArchivedHostName {
         let institution = self.institution.as_ref().map(|host| (Entity::Institution, host.0));
         let name = match (self.given.as_ref(), publisher.or(institution)) {
             (Some(given), _) => Some(given.as_str()),
-            (None, Some((entity, row))) => page.snapshot().row_name(entity, row.to_native())?,
+            (None, Some((entity, row))) => page.store().row_name(entity, row.to_native())?,
             (None, None) => None,
         };
         match name {
@@ -426,15 +426,20 @@ impl Slots for ArchivedVenueMetrics {
 
 impl ArchivedVenueMetrics {
     /// The source's metrics, where it has a record and that has any.
-    fn cut<'s>(&self, snapshot: &'s Snapshot) -> Result<Option<MetricsView<'s>>, ReadError> {
-        let source = snapshot.archived::<Source>(self.0.0.to_native())?;
-        Ok(source.and_then(|source| source.metrics.as_ref()).map(MetricsView))
+    fn cut<'s>(&self, store: &'s dyn RecordStore) -> Result<Option<MetricsView<'s>>, ReadError> {
+        let row = self.0.0.to_native();
+        if !store.has_record(Entity::Source, row) {
+            return Ok(None);
+        }
+        let source = access::<Source>(store.record(Entity::Source, row)?.archived)
+            .ok_or(ReadError::corrupt("records", "an archived record does not validate"))?;
+        Ok(source.metrics.as_ref().map(MetricsView))
     }
 }
 
 impl Render for ArchivedVenueMetrics {
     fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        self.cut(page.snapshot())?.render(page)
+        self.cut(page.store())?.render(page)
     }
 }
 
@@ -444,7 +449,7 @@ impl Select for ArchivedVenueMetrics {
         selection: &Selection,
         answering: &mut Answering<'_, '_>,
     ) -> Result<(), SelectError> {
-        self.cut(answering.page.snapshot())?.select(selection, answering)
+        self.cut(answering.page.store())?.select(selection, answering)
     }
 }
 

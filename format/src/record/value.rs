@@ -271,7 +271,7 @@ impl Render for ArchivedAnyRef {
     fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         let entity = Entity::from_index(self.entity)
             .ok_or(ReadError::corrupt("records", "a reference names no entity"))?;
-        let id = page.snapshot().row_id(entity, self.target.to_native())?;
+        let id = page.store().row_id(entity, self.target.to_native())?;
         if id == NO_ID {
             page.null()
         } else {

@@ -20,7 +20,7 @@ use crate::index::dictionary::Dictionary;
 use crate::index::orders::{Order, OrdersFile};
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::term_lists::TermListsFile;
-use crate::json::render::{Page, Render};
+use crate::json::render::{Page, RecordBytes, RecordStore, Render};
 use crate::record;
 use crate::record::gather::{Gather, Gathered, Tree, find};
 use crate::record::value::TABLE_NAMES;
@@ -411,7 +411,7 @@ impl Snapshot {
     ///
     /// Where the bytes are damaged, or are no record.
     pub fn archived<R: Record>(&self, row: u32) -> Result<Option<&R::Archived>, ReadError> {
-        if row >= self.count(R::ENTITY) || self.suppressed.has(R::ENTITY, row) {
+        if !self.has_record(R::ENTITY, row) {
             return Ok(None);
         }
         let (archived, _) = self.blob(R::ENTITY, row)?;
@@ -436,6 +436,50 @@ impl Snapshot {
         crate::entity::with_record!(entity, R => {
             record::access::<R>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?.render(page)
         })
+    }
+
+    /// Renders the record in a row in its legacy form to the end of a page.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::archived`], and where the entity has no legacy form.
+    pub fn render_legacy<'s>(
+        &'s self,
+        entity: Entity,
+        row: u32,
+        page: &mut Page<'s>,
+    ) -> Result<(), ReadError> {
+        if !self.has_record(entity, row) {
+            return Err(ReadError::corrupt("records", "the row has no record"));
+        }
+        record::legacy::render(entity, self.blob(entity, row)?.0, page)
+    }
+}
+
+impl RecordStore for Snapshot {
+    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError> {
+        Snapshot::row_id(self, entity, row)
+    }
+
+    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
+        Snapshot::row_name(self, entity, row)
+    }
+
+    fn code(&self, code: u32) -> Result<&str, ReadError> {
+        Snapshot::code(self, code)
+    }
+
+    fn code_name(&self, code: u32) -> Result<Option<&str>, ReadError> {
+        Snapshot::code_name(self, code)
+    }
+
+    fn has_record(&self, entity: Entity, row: u32) -> bool {
+        row < self.count(entity) && !self.suppressed.has(entity, row)
+    }
+
+    fn record(&self, entity: Entity, row: u32) -> Result<RecordBytes<'_>, ReadError> {
+        let (archived, long_texts) = self.blob(entity, row)?;
+        Ok(RecordBytes { archived, long_texts })
     }
 }
 

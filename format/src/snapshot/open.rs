@@ -17,6 +17,7 @@ use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::term_lists::TermListsFile;
 use crate::schema::keys::{Terms, keys_of};
+use crate::schema::layout::schema_hash;
 use crate::snapshot::lock::hold;
 use crate::snapshot::{
     Mapped, STRINGS_PREFIX_BYTES, Snapshot, Store, Suppressed, archive_path, archives,
@@ -133,7 +134,7 @@ pub(super) fn open_regular(path: &Path) -> Result<File, Cause> {
 pub fn draft_archive(path: &Path, kind: Kind, entity: Option<Entity>) -> Result<Archive, Cause> {
     let map = Map::open(&open_regular(path)?)?;
     let verifier = Verifier::trusting(path.display().to_string(), map.len() as u64);
-    Ok(Archive::open(map, Arc::new(Map::empty()), verifier, kind, entity)?)
+    Ok(Archive::open(map, Arc::new(Map::empty()), verifier, kind, entity, schema_hash())?)
 }
 
 pub(super) fn check_hash(entry: &FileEntry, found: Hash) -> Result<(), Cause> {
@@ -232,7 +233,7 @@ impl<'p> Opening<'p> {
         })?;
         let levels_from = self.levels_from.get(&name).copied().unwrap_or_default();
         let verifier = Verifier::new(name.clone(), entry.size_bytes, root, levels_from);
-        Archive::open(map, Arc::clone(&self.hashes), verifier, kind, entity)
+        Archive::open(map, Arc::clone(&self.hashes), verifier, kind, entity, schema_hash())
             .map_err(|error| in_file(error.into()))
     }
 

@@ -47,10 +47,11 @@ impl Archive {
         verifier: Verifier,
         kind: Kind,
         entity: Option<Entity>,
+        schema_hash: u64,
     ) -> Result<Archive, ArchiveError> {
         verifier.verify_top(&hashes)?;
         let head = verifier.check(&map, &hashes, 0, map.len().min(HEADER_BYTES))?;
-        let header = Header::decode(head, kind, entity)?;
+        let header = Header::decode(head, kind, entity, schema_hash)?;
         Ok(Archive { map, hashes, verifier, header })
     }
 

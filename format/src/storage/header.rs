@@ -84,6 +84,8 @@ pub struct Header {
     pub published: u64,
     /// All rows: those and the strays; where there are no strays, the same again.
     pub rows: u64,
+    /// The hash of the record declarations and keys that the archive was written by.
+    pub schema_hash: u64,
 }
 
 /// Why a header was refused.
@@ -162,7 +164,7 @@ impl Header {
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         bytes.extend_from_slice(&LAYOUT.to_le_bytes());
-        bytes.extend_from_slice(&crate::schema::layout::schema_hash().to_le_bytes());
+        bytes.extend_from_slice(&self.schema_hash.to_le_bytes());
         bytes.extend_from_slice(&(self.kind as u32).to_le_bytes());
         bytes.extend_from_slice(&entity.to_le_bytes());
         bytes.extend_from_slice(&self.published.to_le_bytes());
@@ -173,12 +175,17 @@ impl Header {
         header
     }
 
-    /// Reads the header that must stand at the start of the archive of `kind` and `entity`.
+    /// Reads the header of the archive of `kind` and `entity`, written by the same declarations.
     ///
     /// # Errors
     ///
     /// One variant a cause; see [`HeaderError`].
-    pub fn decode(bytes: &[u8], kind: Kind, entity: Option<Entity>) -> Result<Header, HeaderError> {
+    pub fn decode(
+        bytes: &[u8],
+        kind: Kind,
+        entity: Option<Entity>,
+        schema_hash: u64,
+    ) -> Result<Header, HeaderError> {
         let mut fields = Fields(bytes.get(..HEADER_BYTES).ok_or(HeaderError::Magic)?);
         if fields.take()? != MAGIC {
             return Err(HeaderError::Magic);
@@ -191,9 +198,9 @@ impl Header {
         if layout != LAYOUT {
             return Err(HeaderError::Layout { found: layout });
         }
-        let (schema, expected) = (fields.u64()?, crate::schema::layout::schema_hash());
-        if schema != expected {
-            return Err(HeaderError::Schema { expected, found: schema });
+        let found = fields.u64()?;
+        if found != schema_hash {
+            return Err(HeaderError::Schema { expected: schema_hash, found });
         }
         expect("kind", u64::from(fields.u32()?), kind as u64)?;
         let entity_number = entity.map_or(NO_ENTITY, |entity| entity as u32);
@@ -204,7 +211,7 @@ impl Header {
         }
         expect("reserved", fields.u64()?, 0)?;
         expect("reserved", fields.u64()?, 0)?;
-        Ok(Header { kind, entity, published, rows })
+        Ok(Header { kind, entity, published, rows, schema_hash })
     }
 }
 
@@ -386,10 +393,15 @@ mod tests {
 
     #[test]
     fn a_header_comes_back_and_every_flip_of_it_is_refused() {
-        let header =
-            Header { kind: Kind::Ids, entity: Some(Entity::Source), published: 3, rows: 5 };
+        let header = Header {
+            kind: Kind::Ids,
+            entity: Some(Entity::Source),
+            published: 3,
+            rows: 5,
+            schema_hash: 7,
+        };
         let bytes = header.encode();
-        let decode = |bytes: &[u8]| Header::decode(bytes, Kind::Ids, Some(Entity::Source));
+        let decode = |bytes: &[u8]| Header::decode(bytes, Kind::Ids, Some(Entity::Source), 7);
         assert_eq!(decode(&bytes), Ok(header));
         let counts = 32..48;
         for at in (0..HEADER_BYTES).filter(|at| !counts.contains(at)) {

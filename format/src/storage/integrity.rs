@@ -20,7 +20,9 @@ use blake3::{
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::storage::error::Damage;
-use crate::storage::manifest::HASHES;
+
+/// The name of the file that holds the levels above the chunks of every other file.
+pub const HASHES: &str = "hashes";
 
 /// Bytes in a chunk, the unit of verification.
 pub const CHUNK_BYTES: usize = 64 << 10;

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::storage::header::FORMAT_VERSION;
 use crate::storage::integrity::levels_bytes;
 
+pub use crate::storage::integrity::HASHES;
+
 /// The manifest's file name.
 pub const MANIFEST: &str = "manifest.json";
-/// The file of all levels above the chunks.
-pub const HASHES: &str = "hashes";
 /// The accounting by code.
 pub const REPORT: &str = "report.json";
 /// The largest manifest that is read, in bytes: room for 200,000 parts.

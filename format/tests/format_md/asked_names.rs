@@ -7,6 +7,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::index::prefix_stats::{BEST_MAX, PrefixStatsWriter, PrefixSummary, Tier};
+use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::storage::header::{Header, Kind};
 use pinakes_format::text::fold::{fold, words};
 
@@ -106,7 +107,13 @@ fn records_are_found_by_the_beginnings_of_words() {
 fn texts_are_sought_in_all_shards() {
     let directory = tempfile::tempdir().unwrap();
     let shards = [["graph", "graphic"].as_slice(), &["graphs", "planar"], &["東京"]];
-    let header = Header { kind: Kind::Words, entity: Some(Entity::Field), published: 1, rows: 1 };
+    let header = Header {
+        kind: Kind::Words,
+        entity: Some(Entity::Field),
+        published: 1,
+        rows: 1,
+        schema_hash: schema_hash(),
+    };
     let (mut bytes, mut table, mut next) = (header.encode().to_vec(), Vec::new(), 0..);
     let mut begins = Vec::new();
     for texts in shards {
@@ -194,7 +201,13 @@ fn answers_and_sets_are_those_of_the_names() {
     let place = directory.path().join("words");
     index::write_dictionary(&place, Kind::Words, Entity::Field, count, &texts);
     let kind = Kind::Prefixes;
-    let header = Header { kind, entity: Some(Entity::Field), published: count, rows: count };
+    let header = Header {
+        kind,
+        entity: Some(Entity::Field),
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    };
     let place = directory.path().join("prefixes");
     let mut writer = PrefixStatsWriter::create(&place, header).unwrap();
     let heavy = heavy(&texts);

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record::value::{Code, Cold, Date, Id, ParentRef, Ref, Timestamp};
 use pinakes_format::record::{Authorship, Domain, Output, Record, Topic, TopicIds, archive};
+use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::{Snapshot, archive_path, archives};
 use pinakes_format::storage::blobs::BlobsWriter;
 use pinakes_format::storage::header::{
@@ -154,7 +155,7 @@ fn write_archive(directory: &Path, kind: Kind, entity: Option<Entity>) -> Writte
     let Content { records, strays, redirects } = entity.map(content).unwrap_or_default();
     let published = records.len() as u64;
     let rows = published + strays.len() as u64;
-    let header = Header { kind, entity, published, rows };
+    let header = Header { kind, entity, published, rows, schema_hash: schema_hash() };
     let blobs = |header, prefix: &[u8]| BlobsWriter::create(&path, header, prefix).unwrap();
     let columns = |header| ColumnsWriter::create(&path, header).unwrap();
     match kind {

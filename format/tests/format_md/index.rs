@@ -19,6 +19,7 @@ use pinakes_format::index::term_lists::{
 use pinakes_format::record::gather::{Gather, Gathered, Part, Tree};
 use pinakes_format::schema::keys;
 use pinakes_format::schema::keys::{Terms, Values, keys_of};
+use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::header::{Header, Kind, Written};
 use pinakes_format::text::fold::{fold, words};
@@ -64,7 +65,13 @@ pub fn write(draft: &Snapshot, kind: Kind, entity: Entity, path: &Path) -> Writt
         }
         Kind::Prefixes => {
             // Too few records for an answer, or for a set to be of use.
-            let header = Header { kind, entity: Some(entity), published: count, rows: count };
+            let header = Header {
+                kind,
+                entity: Some(entity),
+                published: count,
+                rows: count,
+                schema_hash: schema_hash(),
+            };
             return PrefixStatsWriter::create(path, header).unwrap().finish().unwrap();
         }
         _ => assert_eq!(kind, Kind::Orders),
@@ -85,7 +92,13 @@ pub fn write_dictionary(
     count: u64,
     texts: &Texts,
 ) -> Written {
-    let header = Header { kind, entity: Some(entity), published: count, rows: count };
+    let header = Header {
+        kind,
+        entity: Some(entity),
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    };
     let mut writer = DictionaryWriter::create(path, header).unwrap();
     for (text, marked) in texts {
         let mut rows = RowsBuilder::default();
@@ -97,13 +110,25 @@ pub fn write_dictionary(
 
 pub fn lists_writer(path: &Path, entity: Entity, lists: usize) -> TermListsWriter {
     let (count, entity) = (lists as u64, Some(entity));
-    let header = Header { kind: Kind::Lists, entity, published: count, rows: count };
+    let header = Header {
+        kind: Kind::Lists,
+        entity,
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    };
     TermListsWriter::create(path, header).unwrap()
 }
 
 pub fn orders_writer(path: &Path, entity: Entity, rows: usize) -> OrdersWriter {
     let (count, entity) = (rows as u64, Some(entity));
-    let header = Header { kind: Kind::Orders, entity, published: count, rows: count };
+    let header = Header {
+        kind: Kind::Orders,
+        entity,
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    };
     OrdersWriter::create(path, header, 1).unwrap()
 }
 

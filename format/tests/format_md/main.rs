@@ -79,6 +79,7 @@ fn the_header_grid_is_the_header() {
         entity: Some(Entity::Funder),
         published: 1 << 20,
         rows: 3 << 20,
+        schema_hash: schema_hash(),
     };
     let bytes = header.encode();
     let mut end = 0;

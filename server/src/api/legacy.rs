@@ -25,7 +25,7 @@ use crate::snapshots::library::Served;
 
 /// How the older variant addresses and shows records.
 pub const VARIANT: Variant =
-    Variant { root: "/legacy", spelling: IdFormat::LEGACY, render: legacy::render };
+    Variant { root: "/legacy", spelling: IdFormat::LEGACY, render: Snapshot::render_legacy };
 
 /// How its lists are asked.
 pub const DIALECT: Dialect = Dialect {

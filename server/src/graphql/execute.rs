@@ -181,7 +181,7 @@ impl Executor<'_, '_> {
                 PagePart::Candidates(members) => {
                     let one = |candidate: &Candidate, page: &mut Page<'_>, beyond: &mut Self| {
                         beyond.record(page.out.len())?;
-                        Ok(write_candidate(*candidate, members, page)?)
+                        Ok(write_candidate(beyond.snapshot, *candidate, members, page)?)
                     };
                     self.array(&found.best, page, one)?;
                 }
@@ -325,12 +325,13 @@ fn write_members(
 
 /// Writes members of a candidate out of its JSON; there are ten at most.
 fn write_candidate(
+    snapshot: &Snapshot,
     candidate: Candidate,
     members: &[(String, Named)],
     page: &mut Page<'_>,
 ) -> Result<(), ReadError> {
     let mut whole = Vec::new();
-    autocomplete::render(page.snapshot(), candidate.entity, candidate.row, &mut whole)?;
+    autocomplete::render(snapshot, candidate.entity, candidate.row, &mut whole)?;
     let known: std::collections::HashMap<&str, &RawValue> = serde_json::from_slice(&whole)
         .map_err(|_| ReadError::Internal("an autocomplete candidate is not a JSON object"))?;
     write_members(members, page, |name, out| {

@@ -6,6 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::index::dictionary::{DictionaryWriter, RowsBuilder};
 use pinakes_format::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, Tier};
 use pinakes_format::schema::keys::keys_of;
+use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::archive_path;
 use pinakes_format::storage::header::{Header, Kind};
 use pinakes_format::storage::manifest::MANIFEST;
@@ -121,7 +122,16 @@ fn names_that_break_a_promise_are_named_though_all_hashes_agree() {
     let check = |kind, write: &dyn Fn(&Path, Header), expected: &str| {
         let name = archive_path(kind, Some(Entity::Output));
         let place = directory.path().join(kind.file_name());
-        write(&place, Header { kind, entity: Some(Entity::Output), published, rows: published });
+        write(
+            &place,
+            Header {
+                kind,
+                entity: Some(Entity::Output),
+                published,
+                rows: published,
+                schema_hash: schema_hash(),
+            },
+        );
         let message = verify_with(&copy, &name, &fs::read(&place).unwrap());
         for made in fs::read_dir(directory.path()).unwrap() {
             fs::remove_file(made.unwrap().path()).unwrap();

@@ -28,6 +28,7 @@ use pinakes_format::index::bitset::CHUNK_ROWS;
 use pinakes_format::index::dictionary::Dictionary;
 use pinakes_format::index::orders::OrdersFile;
 use pinakes_format::schema::keys::{Keys, keys_of};
+use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::{OpenError, Snapshot, archive_path, draft_archive};
 use pinakes_format::storage::archive::Archive;
 use pinakes_format::storage::header::{Header, Kind, Written};
@@ -233,7 +234,13 @@ impl Directory<'_> {
     }
 
     fn header_counting(&self, kind: Kind, count: u64) -> Header {
-        Header { kind, entity: Some(self.entity), published: count, rows: count }
+        Header {
+            kind,
+            entity: Some(self.entity),
+            published: count,
+            rows: count,
+            schema_hash: schema_hash(),
+        }
     }
 
     /// Writes a file.

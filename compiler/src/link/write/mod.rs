@@ -6,6 +6,7 @@ pub(crate) mod snapshot_manifest;
 use std::{collections::BTreeMap, fs::File, io, path::Path};
 
 use pinakes_format::entity::Entity;
+use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::archive_path;
 use pinakes_format::storage::header::{HEADER_BYTES, Header, Kind};
 use pinakes_format::storage::manifest;
@@ -110,7 +111,7 @@ impl Linker<'_> {
             File::open(&path)
                 .and_then(|mut file| io::Read::read_exact(&mut file, &mut bytes))
                 .map_err(Error::output(&path))?;
-            Header::decode(&bytes, kind, Some(entity)).map_err(Error::self_check)
+            Header::decode(&bytes, kind, Some(entity), schema_hash()).map_err(Error::self_check)
         };
         Entity::all()
             .map(|entity| {

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record::value::{NO_CODE, Slot, Slots, TABLE_FIRST};
 use pinakes_format::record::{ArchivedRecord, Source};
+use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::{archive_path, split_blob};
 use pinakes_format::storage::blobs::BlobsWriter;
 use pinakes_format::storage::header::{Header, Kind, Written};
@@ -343,6 +344,7 @@ impl EntityWriter {
             entity: Some(entity),
             published: published as u64,
             rows: (published + strays) as u64,
+            schema_hash: schema_hash(),
         };
         let path = |kind| directory.join(archive_path(kind, Some(entity)));
         let folder = directory.join(entity.facts().plural);
@@ -432,8 +434,13 @@ fn write_redirects(
     };
     let redirects = || rows.redirects.all().filter(|(_, to)| leads(*to));
     let count = redirects().count() as u64;
-    let header =
-        Header { kind: Kind::Redirects, entity: Some(entity), published: count, rows: count };
+    let header = Header {
+        kind: Kind::Redirects,
+        entity: Some(entity),
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    };
     let path = directory.join(archive_path(Kind::Redirects, Some(entity)));
     let mut writer = ColumnsWriter::create(&path, header)?;
     for (from, to) in redirects() {
@@ -456,7 +463,13 @@ pub(crate) fn write_strings(resolved: &Resolved, directory: &Path) -> Result<Wri
     prefix.extend_from_slice(&count.to_le_bytes());
     let name = archive_path(Kind::Strings, None);
     let path = directory.join(&name);
-    let header = Header { kind: Kind::Strings, entity: None, published: count, rows: count };
+    let header = Header {
+        kind: Kind::Strings,
+        entity: None,
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    };
     let refused = || Error::output(&path);
     let mut writer = BlobsWriter::create(&path, header, &prefix).map_err(refused())?;
     for at in first..first + count as usize {

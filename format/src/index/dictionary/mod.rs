@@ -318,6 +318,7 @@ mod tests {
     use super::*;
     use crate::entity::Entity;
     use crate::index::check::archive;
+    use crate::schema::layout::schema_hash;
     use crate::storage::header::{Header, Kind};
 
     /// A dictionary of these texts and rows; a row's mark is its lowest bits.
@@ -328,6 +329,7 @@ mod tests {
             entity: Some(Entity::Field),
             published: 1 << 20,
             rows: 1 << 20,
+            schema_hash: schema_hash(),
         };
         let mut writer = DictionaryWriter::create(&path, header).unwrap();
         let mut rows = RowsBuilder::default();

@@ -111,6 +111,7 @@ mod tests {
     use crate::index::dictionary::write::number;
     use crate::index::fst_shards::FstShardsWriter;
     use crate::index::postings::PostingsBuilder;
+    use crate::schema::layout::schema_hash;
     use crate::storage::error::ReadError;
     use crate::storage::header::{FileWriter, Header, Kind};
 
@@ -184,7 +185,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("words");
         let (kind, rows) = (Kind::Words, u64::from(ROWS));
-        let header = Header { kind, entity: Some(Entity::Field), published: rows, rows };
+        let header = Header {
+            kind,
+            entity: Some(Entity::Field),
+            published: rows,
+            rows,
+            schema_hash: schema_hash(),
+        };
         let mut file = FileWriter::create(&path).unwrap();
         file.write_all(&header.encode()).unwrap();
         let mut places = Vec::new();

@@ -254,10 +254,17 @@ mod tests {
     use super::*;
     use crate::entity::Entity;
     use crate::index::check::archive;
+    use crate::schema::layout::schema_hash;
     use crate::storage::header::{Header, Kind};
 
     fn header() -> Header {
-        Header { kind: Kind::Words, entity: Some(Entity::Field), published: 1, rows: 1 }
+        Header {
+            kind: Kind::Words,
+            entity: Some(Entity::Field),
+            published: 1,
+            rows: 1,
+            schema_hash: schema_hash(),
+        }
     }
 
     /// A file of nothing but shards of so many bytes, and where they lie in it.

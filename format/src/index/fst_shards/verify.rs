@@ -39,6 +39,7 @@ mod tests {
     use super::*;
     use crate::entity::Entity;
     use crate::index::check;
+    use crate::schema::layout::schema_hash;
     use crate::storage::header::{HEADER_BYTES, Header, Kind};
 
     /// What verification says of shards of these texts, told to begin with these, after a change of
@@ -50,8 +51,13 @@ mod tests {
     ) -> Result<u64, &'static str> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("shards");
-        let header =
-            Header { kind: Kind::Words, entity: Some(Entity::Field), published: 1, rows: 1 };
+        let header = Header {
+            kind: Kind::Words,
+            entity: Some(Entity::Field),
+            published: 1,
+            rows: 1,
+            schema_hash: schema_hash(),
+        };
         let (mut bytes, mut begins, mut numbers) = (header.encode().to_vec(), Vec::new(), 0..);
         for texts in shards {
             begins.push(bytes.len());

@@ -119,6 +119,7 @@ mod tests {
     use crate::index::check::archive;
     use crate::index::orders::{OrderParts, OrdersFile, OrdersWriter, RankedRow, RankedValue};
     use crate::schema::keys;
+    use crate::schema::layout::schema_hash;
     use crate::storage::header::{HEADER_BYTES, Header, Kind};
     use crate::storage::ids::ColumnsWriter;
 
@@ -126,7 +127,13 @@ mod tests {
 
     fn header(kind: Kind) -> Header {
         let rows = u64::from(ROWS);
-        Header { kind, entity: Some(Entity::Field), published: rows, rows }
+        Header {
+            kind,
+            entity: Some(Entity::Field),
+            published: rows,
+            rows,
+            schema_hash: schema_hash(),
+        }
     }
 
     /// Ids that ascend with the rows.

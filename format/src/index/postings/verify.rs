@@ -87,12 +87,18 @@ mod tests {
     use crate::entity::Entity;
     use crate::index::check::archive;
     use crate::index::postings::PostingsBuilder;
+    use crate::schema::layout::schema_hash;
     use crate::storage::header::{HEADER_BYTES, Header, Kind};
 
     /// The rows of a list in its bytes, demanded to be below 200,000.
     fn verified(list: &[u8], is_long: bool) -> Option<u32> {
-        let header =
-            Header { kind: Kind::Lists, entity: Some(Entity::Field), published: 0, rows: 0 };
+        let header = Header {
+            kind: Kind::Lists,
+            entity: Some(Entity::Field),
+            published: 0,
+            rows: 0,
+            schema_hash: schema_hash(),
+        };
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("list");
         std::fs::write(&path, [&header.encode(), list].concat()).unwrap();

@@ -103,12 +103,19 @@ mod tests {
     use crate::index::dictionary::{DictionaryWriter, RowsBuilder};
     use crate::index::postings::PostingsBuilder;
     use crate::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, Tier};
+    use crate::schema::layout::schema_hash;
     use crate::storage::header::{Header, Kind};
 
     const ROWS: u32 = 3_000;
 
     fn header(kind: Kind) -> Header {
-        Header { kind, entity: Some(Entity::Field), published: ROWS.into(), rows: ROWS.into() }
+        Header {
+            kind,
+            entity: Some(Entity::Field),
+            published: ROWS.into(),
+            rows: ROWS.into(),
+            schema_hash: schema_hash(),
+        }
     }
 
     /// One word of 1,500 rows, one of some of them, and two of a character of three bytes, of which
