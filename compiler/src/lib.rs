@@ -30,9 +30,9 @@ pub use store::interrupt::{give_way, handle_signals};
 /// The stages of a build, for callers that run them without a process.
 pub mod stages {
     pub use crate::compile::{compile, parse_only};
-    pub use crate::input::{Demands, find};
+    pub use crate::input::{ManifestPolicy, find};
     pub use crate::link::{link, publish};
-    pub use crate::read::limits::Reading;
+    pub use crate::read::limits::ReadLimits;
     pub use crate::report::progress::Progress;
     pub use crate::store::{check_out, remove_tree};
 }

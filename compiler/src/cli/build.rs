@@ -11,8 +11,9 @@ use std::{
 use crate::cli::options::{
     BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, Share, WorkArgs,
 };
-use crate::compile::{Stage, compile};
+use crate::compile::{CompileStage, compile};
 use crate::error::{Error, Result};
+use crate::frontend::reader::NO_PARENT;
 use crate::input::{Inputs, PartKind};
 use crate::link::Published;
 use crate::link::selection::Selection;
@@ -187,7 +188,7 @@ impl Run {
                 file,
                 line: line.line,
                 byte_offset: line.byte_offset,
-                code: link::NO_PARENT,
+                code: NO_PARENT,
                 id: None,
                 raw: object.raw(line.raw),
             }))
@@ -230,7 +231,7 @@ impl Run {
         let count = finished.orphans.read;
         if count > 0 {
             self.list_bad(objects, &finished.orphans.line_hashes, quarantine)?;
-            *self.report.bad_records.entry(link::NO_PARENT.into()).or_default() += count;
+            *self.report.bad_records.entry(NO_PARENT.into()).or_default() += count;
             let topics = &finished.tallies["topics"];
             if count.saturating_mul(100) > topics.read {
                 return Err(Error::Orphans {
@@ -271,7 +272,7 @@ impl Run {
         }
     }
 
-    fn say_parsed(&self, stage: &Stage) {
+    fn say_parsed(&self, stage: &CompileStage) {
         if self.progress == Progress::Quiet {
             return;
         }
@@ -332,7 +333,7 @@ impl Drop for Run {
 }
 
 /// The entities all of whose parts hold no record, as the end of a sentence; all where none has any.
-fn emptied(stage: &Stage) -> Option<String> {
+fn emptied(stage: &CompileStage) -> Option<String> {
     let mut read: std::collections::BTreeMap<&str, u64> = Default::default();
     for part in &stage.parts {
         if let PartKind::Records(entity) | PartKind::Native(entity) = part.part.kind {

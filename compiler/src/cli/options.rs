@@ -4,10 +4,10 @@ use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, builder::BoolishValueParser};
 
-use crate::input::Demands;
+use crate::input::ManifestPolicy;
 use crate::link::selection::SelectionArgs;
 use crate::read::lenient::MemberLimits;
-use crate::read::limits::Reading;
+use crate::read::limits::ReadLimits;
 
 /// Options of every command that reads inputs.
 #[derive(Args, Debug)]
@@ -73,9 +73,9 @@ pub(crate) struct BoundArgs {
 
 impl InputArgs {
     /// How parts are read.
-    pub(crate) fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self) -> ReadLimits {
         let bounds = &self.bounds;
-        Reading {
+        ReadLimits {
             line_bytes_max: usize::try_from(bounds.max_line).unwrap_or(usize::MAX),
             inflated_bytes_max: bounds.max_inflated,
             zstd_window_log_max: bounds.zstd_window_max,
@@ -88,9 +88,9 @@ impl InputArgs {
     }
 
     /// What is demanded of dumps.
-    pub(crate) fn demands(&self) -> Demands {
+    pub(crate) fn demands(&self) -> ManifestPolicy {
         let InputArgs { strict_manifest, allow_truncated, .. } = *self;
-        Demands { strict_manifest, allow_truncated }
+        ManifestPolicy { strict_manifest, allow_truncated }
     }
 
     /// The share of records that may be bad.

@@ -11,20 +11,19 @@ use std::{
 
 use rayon::prelude::*;
 
-use crate::compile::part::{FrontEnd, read_part};
+use crate::compile::part::read_part;
 use crate::error::{Error, Result};
-use crate::frontend::{native, openalex};
 use crate::input::Part;
 use crate::object::file::OBJECT_VERSION;
 use crate::object::{Object, ObjectWriter};
-use crate::read::limits::Reading;
+use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
 use crate::report::Warnings;
 use crate::report::escape::shown;
 use crate::report::progress::Progress;
 
 /// A part and its object.
-pub struct Compiled {
+pub struct CompiledPart {
     /// The part.
     pub part: Part,
     /// Its object.
@@ -34,9 +33,9 @@ pub struct Compiled {
 }
 
 /// What the first stage did.
-pub struct Stage {
+pub struct CompileStage {
     /// Every part, by path.
-    pub parts: Vec<Compiled>,
+    pub parts: Vec<CompiledPart>,
     /// Bytes of uncompressed input that were parsed.
     pub parsed_bytes: u64,
     /// What was odd about parts but stops nothing.
@@ -52,14 +51,14 @@ pub struct Stage {
 pub fn compile(
     parts: Vec<Part>,
     objects: &Path,
-    reading: &Reading,
+    limits: &ReadLimits,
     progress: Progress,
-) -> Result<Stage> {
+) -> Result<CompileStage> {
     fs::create_dir_all(objects).map_err(Error::output(objects))?;
     remove_remains(objects)?;
     let mut named = parts
         .into_par_iter()
-        .map(|part| name_part(part, reading))
+        .map(|part| name_part(part, limits))
         .collect::<Result<Vec<NamedPart>>>()?;
     named.sort_by(|a, b| (&a.name, &a.part.path).cmp(&(&b.name, &b.part.path)));
     let mut warnings = Warnings::default();
@@ -82,14 +81,14 @@ pub fn compile(
     let mut compiled = named
         .into_par_iter()
         .map(|named| {
-            let compiled = compile_part(named, objects, reading, &parsed_bytes)?;
+            let compiled = compile_part(named, objects, limits, &parsed_bytes)?;
             bar.advance(compiled.part.size_bytes);
             Ok(compiled)
         })
-        .collect::<Result<Vec<Compiled>>>()?;
+        .collect::<Result<Vec<CompiledPart>>>()?;
     bar.end();
     compiled.sort_by(|a, b| a.part.path.cmp(&b.part.path));
-    Ok(Stage { parts: compiled, parsed_bytes: parsed_bytes.into_inner(), warnings })
+    Ok(CompileStage { parts: compiled, parsed_bytes: parsed_bytes.into_inner(), warnings })
 }
 
 /// A part, what it was when its hash was taken, and the name of its object.
@@ -102,12 +101,12 @@ struct NamedPart {
     is_misnamed: bool,
 }
 
-fn name_part(part: Part, reading: &Reading) -> Result<NamedPart> {
+fn name_part(part: Part, limits: &ReadLimits) -> Result<NamedPart> {
     let metadata = fs::metadata(&part.path).map_err(Error::input(&part.path))?;
     let hash = hash_of(&part.path)?;
-    let name = object_name(&part, &hash, reading);
-    let found = Container::found(&part.path)?;
-    let is_misnamed = metadata.len() > 0 && found != Container::named(&part.path);
+    let name = object_name(&part, &hash, limits);
+    let found = Container::detect(&part.path)?;
+    let is_misnamed = metadata.len() > 0 && found != Container::from_extension(&part.path);
     Ok(NamedPart { part, metadata, hash, name, is_misnamed })
 }
 
@@ -127,9 +126,9 @@ fn remove_remains(objects: &Path) -> Result<()> {
 fn compile_part(
     named: NamedPart,
     objects: &Path,
-    reading: &Reading,
+    limits: &ReadLimits,
     parsed_bytes: &AtomicU64,
-) -> Result<Compiled> {
+) -> Result<CompiledPart> {
     let NamedPart { part, metadata, hash, name, .. } = named;
     let path = objects.join(format!("{name}.object"));
     let known = Object::open(&path).map_err(Error::input(&path))?;
@@ -138,7 +137,7 @@ fn compile_part(
         Some(known) => known,
         None => {
             let mut writer = ObjectWriter::create(&path)?;
-            let parsed = read_part(&part, reading, &mut writer);
+            let parsed = read_part(&part, limits, &mut writer);
             // What is wrong with a file that is being written says nothing of the file.
             if !is_unchanged(&part.path, &metadata)? {
                 let reason = "it changed while it was read; run again when it is still".into();
@@ -153,8 +152,8 @@ fn compile_part(
             })?
         }
     };
-    check_listed(&part, &object, reading)?;
-    Ok(Compiled { part, object, was_cached })
+    check_listed(&part, &object, limits)?;
+    Ok(CompiledPart { part, object, was_cached })
 }
 
 /// Whether a file is still the one it was, as far as its size, time and place tell.
@@ -173,18 +172,18 @@ fn hash_of(path: &Path) -> Result<String> {
 }
 
 /// An object's name: the hash of all that its bytes depend on.
-fn object_name(part: &Part, hash: &str, reading: &Reading) -> String {
+fn object_name(part: &Part, hash: &str, limits: &ReadLimits) -> String {
     let schema = pinakes_format::schema::layout::schema_hash();
-    let reading = reading.name();
-    let name = format!("{OBJECT_VERSION} {schema:016x} {:?} {reading} {hash}", part.kind);
+    let limits = limits.fingerprint();
+    let name = format!("{OBJECT_VERSION} {schema:016x} {:?} {limits} {hash}", part.kind);
     blake3::hash(name.as_bytes()).to_hex()[..32].to_string()
 }
 
 /// Holds what was read against what the manifest says.
-fn check_listed(part: &Part, object: &Object, reading: &Reading) -> Result<()> {
+fn check_listed(part: &Part, object: &Object, limits: &ReadLimits) -> Result<()> {
     let Some(listed) = part.listed_records else { return Ok(()) };
     let read: u64 = object.report().read.values().sum();
-    if read == listed || (reading.allow_truncated && read < listed) {
+    if read == listed || (limits.allow_truncated && read < listed) {
         return Ok(());
     }
     let reason = format!("{read} records, expected {listed} by its manifest; fetch it again");
@@ -199,15 +198,12 @@ fn check_listed(part: &Part, object: &Object, reading: &Reading) -> Result<()> {
 ///
 /// Where the part cannot be read.
 pub fn parse_only(part: &Part) -> Result<u64> {
-    let Some((front_end, entity)) = FrontEnd::of(part.kind) else { return Ok(0) };
-    let mut lines = Lines::open(&part.path, &Reading::default())?;
+    let Some((front_end, entity)) = part.kind.front_end() else { return Ok(0) };
+    let mut lines = Lines::open(&part.path, &ReadLimits::default())?;
     while let Some(line) = lines.next_line()? {
         let text = simdutf8::basic::from_utf8(line.bytes).unwrap_or_default();
         // A bad line costs what it costs; it is the compiler's to report.
-        let _ = match front_end {
-            FrontEnd::OpenAlex => openalex::parse_line(entity, text),
-            FrontEnd::Native => native::parse_line(text),
-        };
+        let _ = front_end.parse_line(entity, text);
     }
     Ok(lines.offset_bytes())
 }

@@ -1,16 +1,16 @@
-//! Reading one part into its object, line by line or row by row.
+//! ReadLimits one part into its object, line by line or row by row.
 
 use csv::StringRecord;
 use pinakes_format::entity::Entity;
 
 use crate::error::{Error, Result};
-use crate::frontend::derived::Derived;
-use crate::frontend::openalex::{BadRecord, Reader};
-use crate::frontend::{native, openalex, side, taxonomy_csv};
+use crate::frontend::derived::DerivedNodes;
+use crate::frontend::reader::{BadRecord, LineReader};
+use crate::frontend::{FrontEnd, taxonomy_csv};
 use crate::input::{Part, PartKind, refused_array};
 use crate::object::ObjectWriter;
 use crate::object::file::{KeptLine, Merge};
-use crate::read::limits::Reading;
+use crate::read::limits::ReadLimits;
 use crate::read::lines::{Line, Lines};
 use crate::read::rows::{Row, Rows};
 use crate::read::{identifier, lenient, times};
@@ -23,61 +23,47 @@ const TOPICS_MAX: usize = 50_000;
 /// # Errors
 ///
 /// Where the part cannot be read or the object cannot be written.
-pub(crate) fn read_part(part: &Part, reading: &Reading, object: &mut ObjectWriter) -> Result<u64> {
-    lenient::begin(reading.members);
-    let mut derived = Derived::default();
+pub(crate) fn read_part(
+    part: &Part,
+    limits: &ReadLimits,
+    object: &mut ObjectWriter,
+) -> Result<u64> {
+    lenient::begin(limits.members);
+    let mut derived = DerivedNodes::default();
     let bytes = match part.kind {
         PartKind::Records(entity) => {
             let front_end = FrontEnd::OpenAlex;
-            read_records(part, front_end, entity, reading, object, &mut derived)?
+            read_records(part, front_end, entity, limits, object, &mut derived)?
         }
         PartKind::Native(entity) => {
             let front_end = FrontEnd::Native;
-            read_records(part, front_end, entity, reading, object, &mut derived)?
+            read_records(part, front_end, entity, limits, object, &mut derived)?
         }
-        PartKind::Merges(entity) => read_merges(part, entity, reading, object)?,
-        PartKind::Taxonomy => read_taxonomy(part, reading, object, &mut derived)?,
-        PartKind::Side(table) => side::read(part, table, reading, object)?,
+        PartKind::Merges(entity) => read_merges(part, entity, limits, object)?,
+        PartKind::Taxonomy => read_taxonomy(part, limits, object, &mut derived)?,
+        PartKind::Side(table) => (table.spec().read)(&part.path, limits, object)?,
     };
     derived.write(object)?;
-    if FrontEnd::of(part.kind).is_some() && object.report.read.is_empty() {
+    if part.kind.front_end().is_some() && object.report.read.is_empty() {
         lenient::at(0, 0);
         lenient::warn("empty_part");
     }
-    for (code, warned) in lenient::take_warned() {
+    for (code, warned) in lenient::take_warning_counts() {
         object.report.warnings.insert(code.to_string(), warned.count);
         object.report.first_warnings.insert(code.to_string(), warned.first);
     }
     Ok(bytes)
 }
 
-/// What makes records of JSON lines.
-#[derive(Clone, Copy)]
-pub(crate) enum FrontEnd {
-    OpenAlex,
-    Native,
-}
-
-impl FrontEnd {
-    /// The front end for a part, and the entity of its records; `None` where it is a table.
-    pub(crate) fn of(kind: PartKind) -> Option<(FrontEnd, Entity)> {
-        match kind {
-            PartKind::Records(entity) => Some((FrontEnd::OpenAlex, entity)),
-            PartKind::Native(entity) => Some((FrontEnd::Native, entity)),
-            PartKind::Merges(_) | PartKind::Taxonomy | PartKind::Side(_) => None,
-        }
-    }
-}
-
 fn read_records(
     part: &Part,
     front_end: FrontEnd,
     entity: Entity,
-    reading: &Reading,
+    limits: &ReadLimits,
     object: &mut ObjectWriter,
-    derived: &mut Derived,
+    derived: &mut DerivedNodes,
 ) -> Result<u64> {
-    let mut lines = Lines::open(&part.path, reading)?;
+    let mut lines = Lines::open(&part.path, limits)?;
     while let Some(line) = lines.next_line()? {
         if line.number == 1 && begins_array(line.bytes) {
             return Err(refused_array(&part.path));
@@ -87,11 +73,8 @@ fn read_records(
         line_hash.copy_from_slice(&blake3::hash(line.bytes).as_bytes()[..16]);
         let outcome = match text_of(&line) {
             Ok(text) => {
-                let mut reader = Reader { object, derived, line_hash, line: text };
-                match front_end {
-                    FrontEnd::OpenAlex => openalex::read_line(entity, text, &mut reader),
-                    FrontEnd::Native => native::read_line(entity, text, &mut reader),
-                }
+                let mut reader = LineReader { object, derived, line_hash, line: text };
+                front_end.read_line(entity, text, &mut reader)
             }
             Err(code) => Err(BadRecord::Quarantine { code, id: None }),
         };
@@ -138,18 +121,20 @@ fn take_note(
 
 fn read_taxonomy(
     part: &Part,
-    reading: &Reading,
+    limits: &ReadLimits,
     object: &mut ObjectWriter,
-    derived: &mut Derived,
+    derived: &mut DerivedNodes,
 ) -> Result<u64> {
-    let mut rows = Rows::open(&part.path, None, reading)?;
+    let mut rows = Rows::open(&part.path, None, limits)?;
     let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
     let columns = taxonomy_csv::columns(&header.cells.unwrap_or_default(), &part.path)?;
     while let Some(row) = rows.next_row()? {
         object.report.count_read(Entity::Topic.facts().plural);
         let line_hash = row.cells.as_ref().map(taxonomy_csv::row_hash).unwrap_or_default();
         let outcome = match &row.cells {
-            Ok(cells) => columns.read(cells, &mut Reader { object, derived, line_hash, line: "" }),
+            Ok(cells) => {
+                columns.read(cells, &mut LineReader { object, derived, line_hash, line: "" })
+            }
             Err(code) => Err(BadRecord::Quarantine { code, id: None }),
         };
         let Row { number, byte_offset, raw, .. } = &row;
@@ -196,10 +181,10 @@ impl MergeColumns {
 fn read_merges(
     part: &Part,
     entity: Entity,
-    reading: &Reading,
+    limits: &ReadLimits,
     object: &mut ObjectWriter,
 ) -> Result<u64> {
-    let mut rows = Rows::open(&part.path, None, reading)?;
+    let mut rows = Rows::open(&part.path, None, limits)?;
     let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
     let columns = MergeColumns::find(&header.cells.unwrap_or_default(), part)?;
     while let Some(row) = rows.next_row()? {

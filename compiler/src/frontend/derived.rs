@@ -41,20 +41,20 @@ struct Node {
 
 /// The nodes named by the lines of one part.
 #[derive(Default)]
-pub struct Derived {
+pub struct DerivedNodes {
     nodes: BTreeMap<(Entity, u64), Node>,
 }
 
 /// A chain of nodes from a topic or below up to its domain, as one line names it.
 pub type Chain<'a> = [(Entity, Option<NodeId<'a>>)];
 
-impl Derived {
+impl DerivedNodes {
     /// Takes the nodes of a chain, lowest first. Each knows those after it as its parents.
     ///
     /// # Errors
     ///
     /// Where the object cannot be written.
-    pub fn take(
+    pub fn add(
         &mut self,
         chain: &Chain<'_>,
         origin: Origin,

@@ -7,8 +7,7 @@ use pinakes_format::record::{Topic, TopicIds};
 
 use crate::error::{Error, Result};
 use crate::frontend::derived::NodeId;
-use crate::frontend::openalex::{BadRecord, Reader};
-use crate::link::NO_PARENT;
+use crate::frontend::reader::{BadRecord, LineReader, NO_PARENT};
 use crate::object::Origin;
 use crate::object::segment::Provenance;
 use crate::read::identifier;
@@ -63,7 +62,7 @@ impl Columns {
     pub fn read(
         &self,
         row: &StringRecord,
-        reader: &mut Reader<'_>,
+        reader: &mut LineReader<'_>,
     ) -> std::result::Result<(), BadRecord> {
         let clean;
         let row = if row.as_slice().contains('\0') {
@@ -91,7 +90,7 @@ impl Columns {
                 *node = Some(NodeId { id, name: cell(name) });
             }
         }
-        reader.derived.take(&above, Origin::TableParent, i64::MIN, reader.object)?;
+        reader.derived.add(&above, Origin::TableParent, i64::MIN, reader.object)?;
 
         let provenance = Provenance {
             origin: Origin::Table,

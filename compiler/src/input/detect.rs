@@ -6,17 +6,18 @@ use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::frontend::native::Told;
-use crate::frontend::side::Recognised;
-use crate::frontend::{native, side};
-use crate::input::{EXPECTED, Kind, Part, PartKind};
+use crate::frontend::detect::{
+    DetectedTable, LineDialect, detect_dialect, detect_side_table, is_taxonomy_header,
+    require_side_table,
+};
+use crate::input::{EXPECTED, InputKind, Part, PartKind};
 use crate::read::identifier;
-use crate::read::limits::Reading;
+use crate::read::limits::ReadLimits;
 use crate::read::lines::Lines;
 
 /// What a file in a directory is, by its name and place, and by its first line where that is native;
 /// `None` where it is nothing known.
-pub(crate) fn recognise(root: &Path, path: &Path) -> Option<PartKind> {
+pub(crate) fn detect_in_directory(root: &Path, path: &Path) -> Option<PartKind> {
     let name = &*path.file_name()?.to_string_lossy();
     let stem = name.split('.').next()?;
     let above = path.parent()?.strip_prefix(root).ok()?.components().rev();
@@ -51,35 +52,35 @@ pub(crate) fn is_text(name: &str) -> bool {
 
 /// The side table that a file holds.
 fn side_table(path: &Path) -> Option<PartKind> {
-    match side::recognise(path) {
-        Ok(Recognised::Table(table)) => Some(PartKind::Side(table)),
+    match detect_side_table(path) {
+        Ok(DetectedTable::Table(table)) => Some(PartKind::Side(table)),
         _ => None,
     }
 }
 
 /// What a file of native lines is, whose name or place may tell its entity.
 fn native_kind(entity: Option<Entity>, path: &Path) -> Option<PartKind> {
-    match native::tell(&first_line(path)?) {
-        Told::Native(told) => entity.or(told).map(PartKind::Native),
-        Told::Other => None,
+    match detect_dialect(&first_line(path)?) {
+        LineDialect::Native(detected) => entity.or(detected).map(PartKind::Native),
+        LineDialect::Other => None,
     }
 }
 
 /// What a file named on the command line is, by its content.
-pub(crate) fn recognise_alone(path: &Path, kind: Option<Kind>, size_bytes: u64) -> Result<Part> {
+pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64) -> Result<Part> {
     let unknown = || Error::Input {
         path: path.to_path_buf(),
         reason: format!("is nothing the compiler knows; {EXPECTED}"),
     };
     let side = match kind {
-        Some(Kind::OpenAlex | Kind::Native | Kind::Taxonomy) => None,
-        Some(Kind::Side(table)) => side::given(path, Some(table))?,
-        None => side::given(path, None)?,
+        Some(InputKind::OpenAlex | InputKind::Native | InputKind::Taxonomy) => None,
+        Some(InputKind::Side(table)) => require_side_table(path, Some(table))?,
+        None => require_side_table(path, None)?,
     };
     let found = match kind {
         _ if side.is_some() => side.map(PartKind::Side),
-        Some(Kind::Taxonomy) => is_taxonomy(path).then_some(PartKind::Taxonomy),
-        _ => recognise(path.parent().unwrap_or(path), path)
+        Some(InputKind::Taxonomy) => is_taxonomy(path).then_some(PartKind::Taxonomy),
+        _ => detect_in_directory(path.parent().unwrap_or(path), path)
             .or_else(|| is_taxonomy(path).then_some(PartKind::Taxonomy))
             .or_else(|| native_kind(None, path))
             .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
@@ -102,13 +103,13 @@ pub(crate) fn refused_array(path: &Path) -> Error {
 }
 
 fn first_line(path: &Path) -> Option<String> {
-    let mut lines = Lines::open(path, &Reading::to_recognise()).ok()?;
+    let mut lines = Lines::open(path, &ReadLimits::for_detection()).ok()?;
     let line = lines.next_line().ok()??;
     std::str::from_utf8(line.bytes).ok().map(str::to_owned)
 }
 
 fn is_taxonomy(path: &Path) -> bool {
-    first_line(path).is_some_and(|line| crate::frontend::taxonomy_csv::is_header(&line))
+    first_line(path).is_some_and(|line| is_taxonomy_header(&line))
 }
 
 /// The entity whose letter the first line's id has.
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn files_are_known_by_their_names_and_places() {
         let check = |path: &str, expected: Option<PartKind>| {
-            assert_eq!(recognise(Path::new("/d"), Path::new(path)), expected, "{path}");
+            assert_eq!(detect_in_directory(Path::new("/d"), Path::new(path)), expected, "{path}");
         };
         check("/d/works.jsonl.gz", Some(PartKind::Records(Entity::Output)));
         check("/d/works/older-versions/works.2024.jsonl", Some(PartKind::Records(Entity::Output)));
@@ -141,7 +142,7 @@ mod tests {
             Some(PartKind::Records(Entity::Author)),
         );
         check("/d/merged_ids/authors/2022.csv.gz", Some(PartKind::Merges(Entity::Author)));
-        let inside = recognise(
+        let inside = detect_in_directory(
             Path::new("/d/works/updated_date=1"),
             Path::new("/d/works/updated_date=1/part_0.gz"),
         );

@@ -10,7 +10,7 @@ use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::input::{Demands, Inputs, Part, PartKind};
+use crate::input::{Inputs, ManifestPolicy, Part, PartKind};
 use crate::report::escape::shown;
 
 /// A manifest's list of parts, in any of its shapes.
@@ -36,7 +36,11 @@ struct ManifestMeta {
 }
 
 /// Holds the parts below a manifest against it.
-pub(crate) fn check_manifest(path: &Path, demands: Demands, found: &mut Inputs) -> Result<()> {
+pub(crate) fn check_manifest(
+    path: &Path,
+    policy: ManifestPolicy,
+    found: &mut Inputs,
+) -> Result<()> {
     let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
     let text = fs::read(path).map_err(Error::input(path))?;
     let manifest: Manifest = serde_json::from_slice(&text)
@@ -61,14 +65,14 @@ pub(crate) fn check_manifest(path: &Path, demands: Demands, found: &mut Inputs) 
         refuse_links(directory, &place)?;
         let place = directory.join(place);
         match below.get_mut(&place) {
-            None if demands.strict_manifest => {
+            None if policy.strict_manifest => {
                 return Err(damaged(format!("`{}`, which it lists, is not there", entry.url)));
             }
             None => {
                 absent += 1;
                 first_absent.get_or_insert_with(|| shown(&place));
             }
-            Some(part) => hold_part(part, &entry.meta, demands)?,
+            Some(part) => hold_part(part, &entry.meta, policy)?,
         }
         if !listed.insert(place) {
             return Err(damaged(format!("it lists `{}` twice", entry.url)));
@@ -78,7 +82,7 @@ pub(crate) fn check_manifest(path: &Path, demands: Demands, found: &mut Inputs) 
         matches!(part.kind, PartKind::Records(_)) && !listed.contains(&part.path)
     };
     let first_unlisted = below.values().find(is_unlisted).map(|part| shown(&part.path));
-    if let (true, Some(part)) = (demands.strict_manifest, &first_unlisted) {
+    if let (true, Some(part)) = (policy.strict_manifest, &first_unlisted) {
         return Err(damaged(format!("`{part}` is there, and it does not list it")));
     }
     let unlisted = below.values().filter(is_unlisted).count() as u64;
@@ -89,8 +93,8 @@ pub(crate) fn check_manifest(path: &Path, demands: Demands, found: &mut Inputs) 
 }
 
 /// Holds one part against its entry.
-fn hold_part(part: &mut Part, listed: &ManifestMeta, demands: Demands) -> Result<()> {
-    let is_cut = |size: u64| demands.allow_truncated && part.size_bytes < size;
+fn hold_part(part: &mut Part, listed: &ManifestMeta, policy: ManifestPolicy) -> Result<()> {
+    let is_cut = |size: u64| policy.allow_truncated && part.size_bytes < size;
     if let Some(size) = listed.content_length.filter(|size| *size != part.size_bytes)
         && !is_cut(size)
     {

@@ -13,11 +13,12 @@ use std::{
 use pinakes_format::entity::Entity;
 
 use crate::error::{Error, Result};
-use crate::frontend::side;
-use crate::frontend::side::{Recognised, SideTable};
+use crate::frontend::FrontEnd;
+use crate::frontend::detect::{DetectedTable, detect_side_table};
 pub(crate) use crate::input::detect::refused_array;
-use crate::input::detect::{is_text, recognise, recognise_alone};
+use crate::input::detect::{detect_file, detect_in_directory, is_text};
 use crate::input::manifest::check_manifest;
+use crate::object::side_table::SideTable;
 use crate::report::Warnings;
 use crate::report::escape::shown;
 
@@ -37,11 +38,20 @@ pub enum PartKind {
 }
 
 impl PartKind {
+    /// The front end of a part of JSON records, and their entity; `None` for a table.
+    pub(crate) fn front_end(self) -> Option<(FrontEnd, Entity)> {
+        match self {
+            PartKind::Records(entity) => Some((FrontEnd::OpenAlex, entity)),
+            PartKind::Native(entity) => Some((FrontEnd::Native, entity)),
+            PartKind::Merges(_) | PartKind::Taxonomy | PartKind::Side(_) => None,
+        }
+    }
+
     /// What a part found is, where its input was given as a kind.
-    fn given_as(self, kind: Option<Kind>) -> PartKind {
+    fn given_as(self, kind: Option<InputKind>) -> PartKind {
         match (kind, self) {
-            (Some(Kind::Native), PartKind::Records(entity)) => PartKind::Native(entity),
-            (Some(Kind::OpenAlex), PartKind::Native(entity)) => PartKind::Records(entity),
+            (Some(InputKind::Native), PartKind::Records(entity)) => PartKind::Native(entity),
+            (Some(InputKind::OpenAlex), PartKind::Native(entity)) => PartKind::Records(entity),
             _ => self,
         }
     }
@@ -73,7 +83,7 @@ pub struct Inputs {
 
 /// What an input may be given as, before its path and a colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum InputKind {
     OpenAlex,
     Native,
     Taxonomy,
@@ -81,12 +91,15 @@ pub(crate) enum Kind {
 }
 
 /// Those that are no side table's name.
-const KINDS: [(&str, Kind); 3] =
-    [("openalex", Kind::OpenAlex), ("native", Kind::Native), ("taxonomy", Kind::Taxonomy)];
+const INPUT_KINDS: [(&str, InputKind); 3] = [
+    ("openalex", InputKind::OpenAlex),
+    ("native", InputKind::Native),
+    ("taxonomy", InputKind::Taxonomy),
+];
 
 /// What is forgiven of the inputs, and what is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Demands {
+pub struct ManifestPolicy {
     /// Whether parts that a manifest lists must be there, and it must list those that are.
     pub strict_manifest: bool,
     /// Whether a part may be shorter than its manifest says.
@@ -104,7 +117,7 @@ const EXPECTED: &str = "expected an OpenAlex dump (a directory or file of `<enti
 /// # Errors
 ///
 /// Where an input is missing, unreadable or unknown, or contradicts its manifest.
-pub fn find<I: AsRef<OsStr>>(inputs: &[I], demands: Demands) -> Result<Inputs> {
+pub fn find<I: AsRef<OsStr>>(inputs: &[I], policy: ManifestPolicy) -> Result<Inputs> {
     let mut found = Inputs::default();
     for input in inputs {
         let (kind, path) = split_kind(input.as_ref());
@@ -117,7 +130,7 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], demands: Demands) -> Result<Inputs> {
                 part.kind = part.kind.given_as(kind);
             }
             for manifest in manifests {
-                check_manifest(&manifest, demands, &mut found)?;
+                check_manifest(&manifest, policy, &mut found)?;
             }
             if found.parts.len() == before {
                 return Err(Error::Input {
@@ -126,7 +139,7 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], demands: Demands) -> Result<Inputs> {
                 });
             }
         } else if metadata.is_file() {
-            let part = recognise_alone(path, kind, metadata.len())?;
+            let part = detect_file(path, kind, metadata.len())?;
             found.parts.push(part);
         } else {
             let reason = format!("is neither a file nor a directory; {EXPECTED}");
@@ -138,10 +151,10 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], demands: Demands) -> Result<Inputs> {
     Ok(found)
 }
 
-fn split_kind(input: &OsStr) -> (Option<Kind>, &Path) {
+fn split_kind(input: &OsStr) -> (Option<InputKind>, &Path) {
     let bytes = input.as_bytes();
-    let sides = SideTable::all().map(|table| (table.name(), Kind::Side(table)));
-    let given = KINDS.into_iter().chain(sides).find_map(|(name, kind)| {
+    let sides = SideTable::all().map(|table| (table.name(), InputKind::Side(table)));
+    let given = INPUT_KINDS.into_iter().chain(sides).find_map(|(name, kind)| {
         let path = bytes.strip_prefix(name.as_bytes())?.strip_prefix(b":")?;
         Some((Some(kind), Path::new(OsStr::from_bytes(path))))
     });
@@ -172,11 +185,12 @@ fn walk(
             manifests.push(path);
         } else if !metadata.is_file() {
             found.skipped.push(path);
-        } else if let Some(kind) = recognise(root, &path) {
+        } else if let Some(kind) = detect_in_directory(root, &path) {
             let size_bytes = metadata.len();
             found.parts.push(Part { path, kind, size_bytes, listed_records: None });
         } else {
-            if is_text(&name) && side::recognise(&path).is_ok_and(Recognised::is_ror_schema_1) {
+            if is_text(&name) && detect_side_table(&path).is_ok_and(DetectedTable::is_ror_schema_1)
+            {
                 found.warnings.add("ror_schema_1_skipped", 1, || shown(&path));
             }
             found.skipped.push(path);

@@ -37,9 +37,6 @@ pub use crate::link::publish::{
     Published, link, make_current, publish, publish_directory, refuse_shrinking,
 };
 
-/// The code under which a topic is set aside whose parent no source names.
-pub const NO_PARENT: &str = "no_parent";
-
 /// The accounting of one entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {

@@ -133,7 +133,7 @@ mod tests {
     use crate::compile::compile;
     use crate::input;
     use crate::object::file::Raw;
-    use crate::read::limits::Reading;
+    use crate::read::limits::ReadLimits;
     use crate::report::progress::Progress;
 
     /// All that linking reads of an object: keys, blobs and mentions of its outputs, and the lines
@@ -168,7 +168,7 @@ mod tests {
             fs::write(input.join(format!("{part}.jsonl")), lines + "no JSON\n").unwrap();
         }
         let parts = input::find(&[&input], Default::default()).unwrap().parts;
-        let stage = compile(parts, &objects, &Reading::default(), Progress::Quiet).unwrap();
+        let stage = compile(parts, &objects, &ReadLimits::default(), Progress::Quiet).unwrap();
         let expected: Vec<String> = stage.parts.iter().map(|part| shown(&part.object)).collect();
         assert!(expected.iter().all(|text| text.contains("Some(Mention {")), "{}", expected[0]);
 

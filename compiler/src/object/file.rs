@@ -17,13 +17,13 @@ use pinakes_format::storage::mmap::Map;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::frontend::side::SideTable;
 use crate::object::bytes::{Held, MAPPED_MAX};
 use crate::object::key::{KEY_BYTES, Key};
 use crate::object::segment::{SegmentBuilder, SegmentShape};
 use crate::object::side::{SideBuilder, SideSegment, SideShape};
+use crate::object::side_table::SideTable;
 use crate::object::symbols::Mentions;
-use crate::read::lenient::Place;
+use crate::read::lenient::LinePosition;
 use crate::read::lines::{Line, RAW_BYTES_MAX};
 
 /// Raised whenever an object's bytes or their meaning change; another version is compiled anew.
@@ -40,7 +40,7 @@ pub struct PartReport {
     /// What was bad but cost no record, by code.
     pub warnings: BTreeMap<String, u64>,
     /// Where the first of each code stands.
-    pub first_warnings: BTreeMap<String, Place>,
+    pub first_warnings: BTreeMap<String, LinePosition>,
     /// Lines set aside, by code.
     pub bad_by_code: BTreeMap<String, u64>,
     /// Of the lines set aside the first, up to [`BAD_LINES_MAX`].

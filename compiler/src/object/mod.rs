@@ -11,6 +11,7 @@ pub(crate) mod file;
 pub(crate) mod key;
 pub(crate) mod segment;
 pub(crate) mod side;
+pub(crate) mod side_table;
 pub(crate) mod symbols;
 
 pub use crate::object::bytes::gather;

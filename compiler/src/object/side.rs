@@ -9,8 +9,8 @@
 
 use std::io::{self, Write};
 
-use crate::frontend::side::SideTable;
 use crate::object::segment::SEGMENT_BYTES;
+use crate::object::side_table::SideTable;
 
 /// Bytes of an entry.
 const ENTRY_BYTES: usize = 48;

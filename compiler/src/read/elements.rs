@@ -7,7 +7,7 @@ use std::{
 
 use crate::error::{Error, Result};
 use crate::read::lenient;
-use crate::read::limits::Reading;
+use crate::read::limits::ReadLimits;
 use crate::read::lines::{Line, Lines, RAW_BYTES_MAX};
 
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -26,19 +26,19 @@ impl Elements {
     /// # Errors
     ///
     /// Where it cannot be read.
-    pub fn open(path: &Path, reading: &Reading) -> Result<Elements> {
+    pub fn open(path: &Path, limits: &ReadLimits) -> Result<Elements> {
         let mut array = Array {
             path: path.to_path_buf(),
-            reader: Lines::open(path, reading)?.into_reader()?,
+            reader: Lines::open(path, limits)?.into_reader()?,
             buffer: Vec::new(),
             line: 1,
             offset_bytes: 0,
-            element_bytes_max: reading.line_bytes_max,
+            element_bytes_max: limits.line_bytes_max,
         };
         let is_array = array.open_array().map_err(|error| array.damaged(&error.to_string()))?;
         Ok(match is_array {
             true => Elements::Array(array),
-            false => Elements::Lines(Lines::open(path, reading)?),
+            false => Elements::Lines(Lines::open(path, limits)?),
         })
     }
 
@@ -212,7 +212,7 @@ mod tests {
     fn elements(bytes: &[u8]) -> Result<Vec<(u64, u64, Option<String>)>> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        let mut elements = Elements::open(file.path(), &Reading::default()).unwrap();
+        let mut elements = Elements::open(file.path(), &ReadLimits::default()).unwrap();
         let mut found = Vec::new();
         while let Some(line) = elements.next_element()? {
             let text = (!line.is_too_long).then(|| String::from_utf8(line.bytes.to_vec()).unwrap());

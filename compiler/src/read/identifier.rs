@@ -2,6 +2,8 @@
 
 use pinakes_format::entity::{Entity, parse_digits};
 
+use crate::read::lenient::{IdText, warn};
+
 /// Why a record's own identifier was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadId {
@@ -28,7 +30,7 @@ impl BadId {
 const PREFIX: &str = "HX_";
 
 /// An identifier of the interface, in any case, without what it begins with; `None` where it is none.
-pub fn bare(text: &str) -> Option<&str> {
+pub fn strip_prefix(text: &str) -> Option<&str> {
     let (prefix, bare) = text.split_at_checked(PREFIX.len())?;
     prefix.eq_ignore_ascii_case(PREFIX).then_some(bare)
 }
@@ -40,7 +42,7 @@ pub fn bare(text: &str) -> Option<&str> {
 /// What is wrong with it.
 pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
     let name = last_part(text);
-    let name = bare(name).unwrap_or(name);
+    let name = strip_prefix(name).unwrap_or(name);
     let Some(first) = name.bytes().next() else { return Err(BadId::Missing) };
     let digits = match entity.facts().letter {
         Some(letter) if first.to_ascii_uppercase() == letter => &name[1..],
@@ -69,6 +71,25 @@ pub fn parse_any(text: &str) -> Option<(Entity, u64)> {
     Entity::all()
         .filter(|entity| entity.facts().letter.is_some())
         .find_map(|entity| parse(entity, text).ok().map(|id| (entity, id)))
+}
+
+/// The number of an id that refers to a record of `entity`. An id that does not parse is
+/// `bad_reference`.
+pub fn parse_reference(entity: Entity, id: &IdText<'_>) -> Option<u64> {
+    let number = parse(entity, id.0.as_str()?).ok();
+    if number.is_none() {
+        warn("bad_reference");
+    }
+    number
+}
+
+/// Like [`parse_reference`], for an id whose letter names its entity.
+pub fn parse_any_reference(id: &IdText<'_>) -> Option<(Entity, u64)> {
+    let parsed = parse_any(id.0.as_str()?);
+    if parsed.is_none() {
+        warn("bad_reference");
+    }
+    parsed
 }
 
 /// The record's address at OpenAlex.

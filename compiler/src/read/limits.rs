@@ -7,7 +7,7 @@ pub const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// How every part of a run is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct ReadLimits {
     /// The longest line kept, in bytes.
     pub line_bytes_max: usize,
     /// The most a part may have uncompressed, in bytes.
@@ -23,16 +23,16 @@ pub struct Reading {
 /// The longest line looked at to know what a part is.
 const RECOGNISED_LINE_BYTES_MAX: usize = 4 << 20;
 
-impl Reading {
+impl ReadLimits {
     /// How a part is read to know what it is: what it takes is free again before any is compiled.
-    pub fn to_recognise() -> Reading {
-        Reading { line_bytes_max: RECOGNISED_LINE_BYTES_MAX, ..Reading::default() }
+    pub fn for_detection() -> ReadLimits {
+        ReadLimits { line_bytes_max: RECOGNISED_LINE_BYTES_MAX, ..ReadLimits::default() }
     }
 }
 
-impl Default for Reading {
-    fn default() -> Reading {
-        Reading {
+impl Default for ReadLimits {
+    fn default() -> ReadLimits {
+        ReadLimits {
             line_bytes_max: LINE_BYTES_MAX,
             inflated_bytes_max: 256 << 30,
             zstd_window_log_max: 27,
@@ -42,11 +42,11 @@ impl Default for Reading {
     }
 }
 
-impl Reading {
+impl ReadLimits {
     /// All of it that tells what an object holds, as a part of the object's name.
     ///
     /// What only refuses a part whole is not in it: of such a part there is no object.
-    pub fn name(&self) -> String {
+    pub fn fingerprint(&self) -> String {
         let MemberLimits { array_elements_max, text_bytes_max } = self.members;
         let (line, truncated) = (self.line_bytes_max, self.allow_truncated);
         format!("{line} {array_elements_max:?} {text_bytes_max:?} {truncated}")

@@ -9,7 +9,7 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use crate::error::Result;
 use crate::read::lenient;
 use crate::read::lenient::warn;
-use crate::read::limits::Reading;
+use crate::read::limits::ReadLimits;
 use crate::read::lines::{Line, Lines};
 
 /// Reads a table row by row. A quote that is never closed costs its line alone: the lines after it
@@ -56,7 +56,7 @@ struct Cells {
 }
 
 /// What came of a line.
-enum Fed {
+enum LineOutcome {
     /// The row ended with this many of its bytes.
     Row(usize),
     /// A quote in it is still open.
@@ -77,10 +77,10 @@ impl Rows {
     /// # Errors
     ///
     /// Where the part cannot be read.
-    pub fn open(path: &Path, delimiter: Option<u8>, reading: &Reading) -> Result<Rows> {
+    pub fn open(path: &Path, delimiter: Option<u8>, limits: &ReadLimits) -> Result<Rows> {
         let core = Reader::new();
-        let lines = Lines::open(path, reading)?;
-        let (held, row_bytes_max) = (VecDeque::new(), reading.line_bytes_max);
+        let lines = Lines::open(path, limits)?;
+        let (held, row_bytes_max) = (VecDeque::new(), limits.line_bytes_max);
         let mut rows = Rows { lines, held, core, delimiter: None, width: None, row_bytes_max };
         if let Some(delimiter) = delimiter {
             rows.take_delimiter(delimiter);
@@ -151,13 +151,13 @@ impl Rows {
         let mut taken = Vec::new();
         let mut line = first;
         let used = loop {
-            let fed = cells.feed(&mut self.core, line.text());
-            if let Fed::Row(used) = fed {
+            let outcome = cells.feed(&mut self.core, line.text());
+            if let LineOutcome::Row(used) = outcome {
                 break used;
             }
             bytes += line.text().len() + HELD_LINE_BYTES;
             taken.push(line);
-            if matches!(fed, Fed::TooMany) {
+            if matches!(outcome, LineOutcome::TooMany) {
                 return self.give_back(taken, "ragged_row");
             }
             let next = if bytes <= self.row_bytes_max { self.next_held()? } else { None };
@@ -240,12 +240,12 @@ pub fn delimiter_of(header: &[u8]) -> u8 {
 
 impl Cells {
     /// Takes one more line.
-    fn feed(&mut self, core: &mut Reader, line: &[u8]) -> Fed {
+    fn feed(&mut self, core: &mut Reader, line: &[u8]) -> LineOutcome {
         for mut input in [line, b"\n"] {
             // To the parser an empty input is the end of the table.
             while !input.is_empty() {
                 if self.count > CELLS_MAX {
-                    return Fed::TooMany;
+                    return LineOutcome::TooMany;
                 }
                 self.text.resize(self.text.len().max(self.text_bytes + input.len() + 16), 0);
                 self.ends.resize(self.ends.len().max(self.count + 16), 0);
@@ -258,11 +258,11 @@ impl Cells {
                 self.text_bytes += wrote;
                 self.count += ended;
                 if let ReadRecordResult::Record | ReadRecordResult::End = result {
-                    return Fed::Row(line.len().saturating_sub(input.len()));
+                    return LineOutcome::Row(line.len().saturating_sub(input.len()));
                 }
             }
         }
-        Fed::Open
+        LineOutcome::Open
     }
 
     /// The row; `None` where it is not UTF-8.
@@ -285,7 +285,7 @@ mod tests {
 
     use super::*;
     use crate::read::lenient::take_warnings;
-    use crate::read::limits::Reading;
+    use crate::read::limits::ReadLimits;
 
     /// Each row's line, offset, its cells or the code it is set aside under, and its bytes.
     fn whole_rows(
@@ -295,8 +295,8 @@ mod tests {
     ) -> Vec<(u64, u64, String, String)> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text).unwrap();
-        let reading = Reading { line_bytes_max: row_bytes_max, ..Reading::default() };
-        let mut rows = Rows::open(file.path(), delimiter, &reading).unwrap();
+        let limits = ReadLimits { line_bytes_max: row_bytes_max, ..ReadLimits::default() };
+        let mut rows = Rows::open(file.path(), delimiter, &limits).unwrap();
         let mut found = Vec::new();
         let mut next = rows.header().unwrap();
         while let Some(row) = next {

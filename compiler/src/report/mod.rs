@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use serde::Serialize;
 
-use crate::compile::Stage;
+use crate::compile::CompileStage;
 use crate::input::Inputs;
 use crate::link::{SideTally, Tally};
 use crate::report::codes::Code;
@@ -97,7 +97,7 @@ impl RunReport {
     }
 
     /// Takes what is known after the first stage.
-    pub fn take_compiled(&mut self, inputs: &Inputs, stage: &Stage) {
+    pub fn take_compiled(&mut self, inputs: &Inputs, stage: &CompileStage) {
         let report = self;
         let parsed = stage.parts.iter().filter(|part| !part.was_cached);
         report.parsed = parsed.map(|part| shown(&part.part.path)).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::object::file::PartReport;
-use crate::read::lenient::Place;
+use crate::read::lenient::LinePosition;
 
 /// Warnings by code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,14 +27,14 @@ impl Warnings {
     /// Takes where a part's warnings stand first; how often each was met, linking counts.
     pub fn take_places(&mut self, file: &str, report: &PartReport) {
         for (code, place) in &report.first_warnings {
-            self.first.entry(code.clone()).or_insert_with(|| shown_place(file, *place));
+            self.first.entry(code.clone()).or_insert_with(|| shown_position(file, *place));
         }
     }
 }
 
-fn shown_place(file: &str, place: Place) -> String {
+fn shown_position(file: &str, place: LinePosition) -> String {
     match place {
-        Place { line: 0, .. } => file.to_owned(),
-        Place { line, byte_offset } => format!("{file}:{line}:{byte_offset}"),
+        LinePosition { line: 0, .. } => file.to_owned(),
+        LinePosition { line, byte_offset } => format!("{file}:{line}:{byte_offset}"),
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use pinakes_compiler::stages::{Demands, find, parse_only};
+use pinakes_compiler::stages::{ManifestPolicy, find, parse_only};
 use pinakes_generate::Plan;
 use rayon::prelude::*;
 
@@ -80,7 +80,7 @@ pub fn compile(
 
 /// Reads every part and throws it away; bytes of JSON and seconds.
 fn ceiling(dump: &Path) -> Result<(u64, f64)> {
-    let mut parts = find(&[dump], Demands::default())?.parts;
+    let mut parts = find(&[dump], ManifestPolicy::default())?.parts;
     parts.sort_by_key(|part| std::cmp::Reverse(part.size_bytes));
     let begun = Instant::now();
     let bytes: u64 = parts

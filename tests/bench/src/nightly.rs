@@ -8,7 +8,7 @@ use std::{
 };
 
 use flate2::{Compression, bufread::MultiGzDecoder, write::GzEncoder};
-use pinakes_compiler::stages::{Demands, find};
+use pinakes_compiler::stages::{ManifestPolicy, find};
 use pinakes_generate::Plan;
 use serde_json::Value;
 
@@ -101,7 +101,7 @@ fn print_stages(report: &Value) {
 /// Has one part in so many changed: each of its records is cited once more. Those parts as they were, and
 /// their manifests; how many parts.
 fn change(dump: &Path) -> Result<(Vec<Changed>, usize)> {
-    let parts = find(&[dump], Demands::default())?.parts;
+    let parts = find(&[dump], ManifestPolicy::default())?.parts;
     let chosen: Vec<&Path> = parts
         .iter()
         .skip(PARTS_PER_CHANGED / 2)

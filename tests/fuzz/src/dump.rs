@@ -8,7 +8,7 @@ use std::{
 
 use pinakes_compiler::Error;
 use pinakes_compiler::stages::{
-    Demands, Progress, Reading, check_out, compile as compile_parts, find, link, publish,
+    ManifestPolicy, Progress, ReadLimits, check_out, compile as compile_parts, find, link, publish,
     remove_tree,
 };
 use tempfile::TempDir;
@@ -58,9 +58,9 @@ fn is_linked(files: &[(&str, &[u8])]) -> bool {
 }
 
 fn attempt(dump: &Path, folder: &Path, is_linked: bool) -> Result<(), Error> {
-    let inputs = find(&[dump], Demands::default())?;
-    let reading = Reading { inflated_bytes_max: INFLATED_BYTES_MAX, ..Reading::default() };
-    let stage = compile_parts(inputs.parts, &folder.join("objects"), &reading, Progress::Quiet)?;
+    let inputs = find(&[dump], ManifestPolicy::default())?;
+    let limits = ReadLimits { inflated_bytes_max: INFLATED_BYTES_MAX, ..ReadLimits::default() };
+    let stage = compile_parts(inputs.parts, &folder.join("objects"), &limits, Progress::Quiet)?;
     for part in &stage.parts {
         let report = part.object.report();
         let [read, quarantined] =

@@ -5,9 +5,10 @@ use pinakes_format::record::build::Given;
 use pinakes_format::record::value::{AnyRef, Cold, Date, Timestamp};
 use serde::Deserialize;
 
-use crate::frontend::native::value::Value;
-use crate::frontend::openalex::{International, reference_number};
+use crate::frontend::international::RawInternational;
 use crate::object::segment::SegmentBuilder;
+use crate::read::identifier::{parse_any_reference, parse_reference};
+use crate::read::json_tree::JsonValue;
 use crate::read::lenient::{Bool, IdText, Number, Object, Text, warn};
 use crate::read::{identifier, times};
 
@@ -15,19 +16,22 @@ use crate::read::{identifier, times};
 const ORCID_URL: &str = "https://orcid.org/";
 
 /// A value of a line's tree, and where what records refer to is noted.
-pub(crate) struct Cursor<'t, 'a, 's> {
-    at: &'t Value<'a>,
-    around: &'t Value<'a>,
+pub(crate) struct TreeCursor<'t, 'a, 's> {
+    at: &'t JsonValue<'a>,
+    around: &'t JsonValue<'a>,
     segment: &'s mut SegmentBuilder,
     /// The last object that was read as a reference, and the mention made of it: some objects are
     /// read as one for several of their members.
-    referred: Option<(&'t Value<'a>, u32)>,
+    referred: Option<(&'t JsonValue<'a>, u32)>,
 }
 
-impl<'t, 'a, 's> Cursor<'t, 'a, 's> {
+impl<'t, 'a, 's> TreeCursor<'t, 'a, 's> {
     /// Begins with a whole line.
-    pub(crate) fn new(line: &'t Value<'a>, segment: &'s mut SegmentBuilder) -> Cursor<'t, 'a, 's> {
-        Cursor { at: line, around: line, segment, referred: None }
+    pub(crate) fn new(
+        line: &'t JsonValue<'a>,
+        segment: &'s mut SegmentBuilder,
+    ) -> TreeCursor<'t, 'a, 's> {
+        TreeCursor { at: line, around: line, segment, referred: None }
     }
 
     /// The value at hand, read with forbearance.
@@ -42,27 +46,27 @@ impl<'t, 'a, 's> Cursor<'t, 'a, 's> {
     }
 
     /// Makes something of another value, and comes back.
-    fn step<T>(&mut self, to: &'t Value<'a>, make: impl FnOnce(&mut Self) -> T) -> T {
+    fn step<T>(&mut self, to: &'t JsonValue<'a>, make: impl FnOnce(&mut Self) -> T) -> T {
         let (at, around) = (self.at, self.around);
         (self.at, self.around) = (to, at);
         let made = make(self);
         (self.at, self.around) = (at, around);
-        note_unknown(to);
+        warn_of_unknown_members(to);
         made
     }
 }
 
 /// Counts the members of an object that no declaration knows.
-pub(crate) fn note_unknown(value: &Value<'_>) {
+pub(crate) fn warn_of_unknown_members(value: &JsonValue<'_>) {
     let unknown = value.members().map_or(0, |members| members.unknown());
     (0..unknown).for_each(|_| warn("unknown_member"));
 }
 
-impl Given for Cursor<'_, '_, '_> {
+impl Given for TreeCursor<'_, '_, '_> {
     fn object<T>(&mut self, make: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         match self.at {
-            Value::Object(_) => make(self),
-            Value::Null => None,
+            JsonValue::Object(_) => make(self),
+            JsonValue::Null => None,
             _ => {
                 warn("not_an_object");
                 None
@@ -76,7 +80,7 @@ impl Given for Cursor<'_, '_, '_> {
         make: impl FnOnce(&mut Self) -> Option<T>,
     ) -> Option<T> {
         let value = self.at.members().and_then(|members| members.get(name));
-        self.step(value.unwrap_or(&Value::Null), make)
+        self.step(value.unwrap_or(&JsonValue::Null), make)
     }
 
     fn around<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
@@ -88,11 +92,11 @@ impl Given for Cursor<'_, '_, '_> {
 
     fn list<T>(&mut self, mut make: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         match self.at {
-            Value::List(list) => {
-                let given = list.iter().filter(|element| !matches!(element, Value::Null));
+            JsonValue::List(list) => {
+                let given = list.iter().filter(|element| !matches!(element, JsonValue::Null));
                 Some(given.filter_map(|element| self.step(element, &mut make)).collect())
             }
-            Value::Null => None,
+            JsonValue::Null => None,
             _ => {
                 warn("not_an_array");
                 None
@@ -139,7 +143,7 @@ impl Given for Cursor<'_, '_, '_> {
         {
             return mention;
         }
-        let id = reference_number(entity, &self.read_member("id"));
+        let id = parse_reference(entity, &self.read_member("id"));
         let name = self.read_member::<Text<'_>>("name");
         let mention = self.segment.mention(entity as u8, id, name.as_str());
         self.referred = Some((self.at, mention));
@@ -147,12 +151,8 @@ impl Given for Cursor<'_, '_, '_> {
     }
 
     fn any_reference(&mut self) -> Option<AnyRef> {
-        let id = self.read::<IdText<'_>>();
-        let parsed = identifier::parse_any(id.0.as_str()?);
-        if parsed.is_none() {
-            warn("bad_reference");
-        }
-        parsed.map(|(entity, id)| self.segment.any_reference(entity, id))
+        let (entity, id) = parse_any_reference(&self.read())?;
+        Some(self.segment.any_reference(entity, id))
     }
 
     fn code(&mut self, table: u8) -> Option<u32> {
@@ -187,6 +187,6 @@ impl Given for Cursor<'_, '_, '_> {
     }
 
     fn json(&mut self) -> Option<String> {
-        self.read::<Object<International<'_>>>().0.map(|names| names.value().0)
+        self.read::<Object<RawInternational<'_>>>().0.map(|names| names.to_json().0)
     }
 }

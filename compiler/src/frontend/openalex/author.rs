@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::frontend::openalex::shared::*;
 use crate::frontend::openalex::{OpenAlexRecord, RawLine};
+use crate::frontend::reader::{BadRecord, LineReader, require_name};
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{IdText, List, Number, Object, Text};
 use crate::read::{identifier, times};
@@ -45,11 +46,11 @@ impl OpenAlexRecord for Author {
 }
 
 impl<'a> RawLine<'a> for RawAuthor<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self;
         let updated_date = times::timestamp(&raw.updated_date);
-        let identity = reader.openalex_identity(Entity::Author, &raw.id, updated_date)?;
-        Reader::require_name(&raw.id, &raw.display_name)?;
+        let identity = openalex_identity(reader.line, Entity::Author, &raw.id, updated_date)?;
+        require_name(&raw.id, &raw.display_name)?;
         reader.keep(identity, None, |segment| Author {
             id: Id(identity.id),
             orcid: raw

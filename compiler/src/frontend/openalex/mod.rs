@@ -14,17 +14,14 @@ pub(crate) mod work;
 use pinakes_format::entity::Entity;
 use pinakes_format::with_record;
 
-pub(crate) use crate::frontend::openalex::organisation::RawInternational as International;
-pub(crate) use crate::frontend::openalex::shared::reference_number;
-pub use crate::frontend::openalex::shared::{BadRecord, Reader};
-
+use crate::frontend::reader::{BadRecord, LineReader};
 use crate::read::strict;
 use crate::read::strict::JsonError;
 
 /// A line as it is parsed, before its record is made.
 trait RawLine<'a>: serde::Deserialize<'a> {
     /// Makes the line's record and keeps it.
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord>;
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord>;
 }
 
 /// A record type, and the line OpenAlex dumps hold of it.
@@ -37,7 +34,7 @@ trait OpenAlexRecord {
 /// # Errors
 ///
 /// Why the line is set aside, or that the object cannot be written.
-pub fn read_line(entity: Entity, line: &str, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+pub fn read_line(entity: Entity, line: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
     // serde would take an array for an object's members in their order.
     if !line.trim_ascii_start().starts_with('{') {
         let is_json = strict::from_str::<serde::de::IgnoredAny>(line).is_ok();

@@ -1,22 +1,23 @@
 //! Institutions, publishers, funders, and institution types.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::value::{Id, Json, Timestamp, UtcTimestamp};
+use pinakes_format::record::value::{Id, Timestamp, UtcTimestamp};
 use pinakes_format::record::{
     AssociatedInstitution, Funder, FunderIds, Geo, Institution, InstitutionIds, InstitutionType,
     Publisher, PublisherIds,
 };
-use pinakes_format::text::json;
 use serde::Deserialize;
 
-use crate::frontend::native;
-use crate::frontend::native::Told;
-use crate::frontend::openalex::parent::Parent;
+use crate::frontend::detect::is_native;
+use crate::frontend::international::RawInternational;
+use crate::frontend::openalex::parent::RawParent;
 use crate::frontend::openalex::shared::*;
 use crate::frontend::openalex::{OpenAlexRecord, RawLine};
+use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
 use crate::object::segment::SegmentBuilder;
+use crate::read::identifier::parse_reference;
 use crate::read::institution_types::provisional_id;
-use crate::read::lenient::{IdText, List, Number, Object, Pairs, Text, warn};
+use crate::read::lenient::{IdText, List, Number, Object, Text, warn};
 use crate::read::{identifier, times};
 
 #[derive(Default, Deserialize)]
@@ -70,12 +71,6 @@ struct RawGeo<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct RawInternational<'a> {
-    display_name: Pairs<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawInstitutionIds<'a> {
     grid: IdText<'a>,
     wikipedia: IdText<'a>,
@@ -86,11 +81,11 @@ impl OpenAlexRecord for Institution {
 }
 
 impl<'a> RawLine<'a> for RawInstitution<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self;
         let updated_date = times::timestamp(&raw.updated_date);
-        let identity = reader.openalex_identity(Entity::Institution, &raw.id, updated_date)?;
-        Reader::require_name(&raw.id, &raw.display_name)?;
+        let identity = openalex_identity(reader.line, Entity::Institution, &raw.id, updated_date)?;
+        require_name(&raw.id, &raw.display_name)?;
         let ids = raw.ids.0.as_ref();
         let ids = InstitutionIds {
             grid: ids.and_then(|ids| ids.grid.0.to_owned()),
@@ -120,7 +115,7 @@ impl<'a> RawLine<'a> for RawInstitution<'a> {
             counts_by_year: year_counts(&raw.counts_by_year),
             roles: roles(&raw.roles, segment),
             geo: raw.geo.0.as_ref().map(|geo| geo.value(segment)),
-            international: raw.international.0.as_ref().map(RawInternational::value),
+            international: raw.international.0.as_ref().map(RawInternational::to_json),
             updated_date,
             created_date: times::timestamp(&raw.created_date),
             ids,
@@ -131,7 +126,7 @@ impl<'a> RawLine<'a> for RawInstitution<'a> {
 
 impl RawAssociated<'_> {
     fn value(&self, segment: &mut SegmentBuilder) -> AssociatedInstitution {
-        let id = reference_number(Entity::Institution, &self.id);
+        let id = parse_reference(Entity::Institution, &self.id);
         AssociatedInstitution {
             institution: segment.reference(id, self.display_name.as_str()),
             relationship: segment.code(self.relationship.as_str()),
@@ -153,33 +148,6 @@ impl RawGeo<'_> {
     }
 }
 
-impl RawInternational<'_> {
-    /// `{"display_name": {language: name}}`, in the order of the dump.
-    pub(crate) fn value(&self) -> Json {
-        let mut text = b"{\"display_name\":".to_vec();
-        match &self.display_name.0 {
-            None => text.extend_from_slice(b"null"),
-            Some(names) => {
-                text.push(b'{');
-                for (at, (language, name)) in names.iter().enumerate() {
-                    if at > 0 {
-                        text.push(b',');
-                    }
-                    json::string(&mut text, language);
-                    text.push(b':');
-                    match name.as_str() {
-                        Some(name) => json::string(&mut text, name),
-                        None => text.extend_from_slice(b"null"),
-                    }
-                }
-                text.push(b'}');
-            }
-        }
-        text.push(b'}');
-        Json(String::from_utf8(text).expect("JSON made of strings is UTF-8"))
-    }
-}
-
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawPublisher<'a> {
@@ -187,7 +155,7 @@ pub(crate) struct RawPublisher<'a> {
     display_name: Text<'a>,
     alternate_titles: List<Text<'a>>,
     hierarchy_level: Number,
-    parent_publisher: Parent<'a>,
+    parent_publisher: RawParent<'a>,
     lineage: List<IdText<'a>>,
     country_codes: List<Text<'a>>,
     homepage_url: Text<'a>,
@@ -215,11 +183,11 @@ impl OpenAlexRecord for Publisher {
 }
 
 impl<'a> RawLine<'a> for RawPublisher<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self;
         let updated_date = times::timestamp(&raw.updated_date);
-        let identity = reader.openalex_identity(Entity::Publisher, &raw.id, updated_date)?;
-        Reader::require_name(&raw.id, &raw.display_name)?;
+        let identity = openalex_identity(reader.line, Entity::Publisher, &raw.id, updated_date)?;
+        require_name(&raw.id, &raw.display_name)?;
         let ids = raw.ids.0.as_ref();
         let ids = PublisherIds {
             openalex: Some(identifier::openalex_url(Entity::Publisher, identity.id)),
@@ -229,7 +197,7 @@ impl<'a> RawLine<'a> for RawPublisher<'a> {
         if raw.parent_publisher.is_other {
             warn("not_an_object");
         }
-        let parent = raw.parent_publisher.told(Entity::Publisher);
+        let parent = raw.parent_publisher.reference(Entity::Publisher);
         reader.keep(identity, None, |segment| Publisher {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
@@ -237,7 +205,7 @@ impl<'a> RawLine<'a> for RawPublisher<'a> {
             hierarchy_level: raw.hierarchy_level.integer(),
             parent_publisher: parent.as_ref().map(|(id, name)| segment.reference(*id, *name)),
             lineage: raw.lineage.filter_map(|id| {
-                let id = reference_number(Entity::Publisher, id)?;
+                let id = parse_reference(Entity::Publisher, id)?;
                 // Of those above, the line names the next.
                 let named = parent.filter(|(parent, _)| *parent == Some(id));
                 Some(segment.reference(Some(id), named.and_then(|(_, name)| name)))
@@ -294,11 +262,11 @@ impl OpenAlexRecord for Funder {
 }
 
 impl<'a> RawLine<'a> for RawFunder<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self;
         let updated_date = times::timestamp(&raw.updated_date);
-        let identity = reader.openalex_identity(Entity::Funder, &raw.id, updated_date)?;
-        Reader::require_name(&raw.id, &raw.display_name)?;
+        let identity = openalex_identity(reader.line, Entity::Funder, &raw.id, updated_date)?;
+        require_name(&raw.id, &raw.display_name)?;
         let ids = raw.ids.0.as_ref();
         let ids = FunderIds {
             doi: ids.and_then(|ids| ids.doi.0.to_owned()),
@@ -345,9 +313,9 @@ impl OpenAlexRecord for InstitutionType {
 }
 
 impl<'a> RawLine<'a> for RawInstitutionType<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self;
-        if native::tell(reader.line) != Told::Other {
+        if is_native(reader.line) {
             return Err(BadRecord::Quarantine { code: "is_native", id: raw.id.0.to_owned() });
         }
         let name = raw.id.0.as_str().map(identifier::last_part).unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::read::lenient::{IdText, Text, clean};
 
 /// The record above another, as its line names it: an object, or its id alone.
 #[derive(Default)]
-pub(crate) struct Parent<'a> {
+pub(crate) struct RawParent<'a> {
     reference: Option<RawReference<'a>>,
     /// Whether its id stands there alone.
     is_id: bool,
@@ -24,10 +24,10 @@ pub(crate) struct Parent<'a> {
     pub is_other: bool,
 }
 
-impl Parent<'_> {
+impl RawParent<'_> {
     /// Its number and the name it has here; `None` where nothing is said of it. An id that is none says
     /// nothing, and is counted.
-    pub fn told(&self, entity: Entity) -> Option<(Option<u64>, Option<&str>)> {
+    pub fn reference(&self, entity: Entity) -> Option<(Option<u64>, Option<&str>)> {
         let reference = self.reference.as_ref()?;
         let number = reference.number(entity);
         (number.is_some() || !self.is_id).then_some((number, reference.display_name.as_str()))
@@ -51,7 +51,7 @@ impl Parent<'_> {
 struct ParentVisitor;
 
 impl<'de> Visitor<'de> for ParentVisitor {
-    type Value = Parent<'de>;
+    type Value = RawParent<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object or an id")
@@ -59,14 +59,14 @@ impl<'de> Visitor<'de> for ParentVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         let reference = RawReference::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Parent { reference: Some(reference), ..Parent::default() })
+        Ok(RawParent { reference: Some(reference), ..RawParent::default() })
     }
 
     fn visit_str<E>(self, id: &str) -> Result<Self::Value, E> {
-        let Some(id) = clean(Cow::Borrowed(id)).to_owned() else { return Ok(Parent::default()) };
+        let Some(id) = clean(Cow::Borrowed(id)).to_owned() else { return Ok(RawParent::default()) };
         let id = IdText(Text(Some(Cow::Owned(id))));
         let reference = RawReference { id, display_name: Text(None) };
-        Ok(Parent { reference: Some(reference), is_id: true, is_other: false })
+        Ok(RawParent { reference: Some(reference), is_id: true, is_other: false })
     }
 
     fn visit_u64<E: serde::de::Error>(self, id: u64) -> Result<Self::Value, E> {
@@ -74,28 +74,28 @@ impl<'de> Visitor<'de> for ParentVisitor {
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Parent::default())
+        Ok(RawParent::default())
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Parent { is_other: true, ..Parent::default() })
+        Ok(RawParent { is_other: true, ..RawParent::default() })
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Parent { is_other: true, ..Parent::default() })
+        Ok(RawParent { is_other: true, ..RawParent::default() })
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Parent { is_other: true, ..Parent::default() })
+        Ok(RawParent { is_other: true, ..RawParent::default() })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Parent { is_other: true, ..Parent::default() })
+        Ok(RawParent { is_other: true, ..RawParent::default() })
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Parent<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RawParent<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ParentVisitor)
     }

@@ -14,6 +14,7 @@ use serde::{
 
 use crate::frontend::openalex::shared::*;
 use crate::frontend::openalex::{OpenAlexRecord, RawLine};
+use crate::frontend::reader::{BadRecord, LineReader, require_name};
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{Bool, IdText, List, Number, Object, Text, warn};
 use crate::read::{identifier, times};
@@ -162,11 +163,11 @@ impl OpenAlexRecord for Source {
 }
 
 impl<'a> RawLine<'a> for RawSource<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self;
         let updated_date = times::timestamp(&raw.updated_date);
-        let identity = reader.openalex_identity(Entity::Source, &raw.id, updated_date)?;
-        Reader::require_name(&raw.id, &raw.display_name)?;
+        let identity = openalex_identity(reader.line, Entity::Source, &raw.id, updated_date)?;
+        require_name(&raw.id, &raw.display_name)?;
         let ids = SourceIds {
             mag: raw.ids.0.as_ref().and_then(|ids| ids.mag.0.to_owned()),
             openalex: Some(identifier::openalex_url(Entity::Source, identity.id)),

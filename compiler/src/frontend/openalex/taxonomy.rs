@@ -5,10 +5,10 @@ use pinakes_format::record::value::{Id, ParentRef, Ref, Timestamp};
 use pinakes_format::record::{Domain, Field, Subfield, TaxonomyIds, Topic, TopicIds};
 use serde::Deserialize;
 
-use crate::frontend::openalex::parent::Parent;
+use crate::frontend::openalex::parent::RawParent;
 use crate::frontend::openalex::shared::*;
 use crate::frontend::openalex::{OpenAlexRecord, RawLine};
-use crate::link::NO_PARENT;
+use crate::frontend::reader::{BadRecord, Identity, LineReader, NO_PARENT, require_name};
 use crate::object::Origin;
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{IdText, List, Number, Object, Text};
@@ -17,16 +17,16 @@ use crate::read::times;
 /// A node as its line has it, whatever its level.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Node<'a> {
+struct RawNode<'a> {
     id: IdText<'a>,
     display_name: Text<'a>,
     description: Text<'a>,
     keywords: List<Text<'a>>,
     ids: Object<Ids<'a>>,
     display_name_alternatives: List<Text<'a>>,
-    subfield: Parent<'a>,
-    field: Parent<'a>,
-    domain: Parent<'a>,
+    subfield: RawParent<'a>,
+    field: RawParent<'a>,
+    domain: RawParent<'a>,
     topics: List<Object<RawReference<'a>>>,
     subfields: List<Object<RawReference<'a>>>,
     fields: List<Object<RawReference<'a>>>,
@@ -44,13 +44,13 @@ struct Ids<'a> {
     wikipedia: IdText<'a>,
 }
 
-impl Node<'_> {
+impl RawNode<'_> {
     /// Checks the node's id and name, and takes note of the nodes above it.
-    fn begin(&self, entity: Entity, reader: &mut Reader<'_>) -> Result<Identity, BadRecord> {
+    fn begin(&self, entity: Entity, reader: &mut LineReader<'_>) -> Result<Identity, BadRecord> {
         let node = self;
         let updated = times::timestamp(&node.updated_date);
-        let identity = reader.openalex_identity(entity, &node.id, updated)?;
-        Reader::require_name(&node.id, &node.display_name)?;
+        let identity = openalex_identity(reader.line, entity, &node.id, updated)?;
+        require_name(&node.id, &node.display_name)?;
         let above = [
             (Entity::Subfield, &node.subfield),
             (Entity::Field, &node.field),
@@ -58,7 +58,7 @@ impl Node<'_> {
         ]
         .map(|(entity, raw)| (entity, raw.node(entity)));
         let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
-        reader.derived.take(&above, Origin::Embedded, updated_micros, reader.object)?;
+        reader.derived.add(&above, Origin::Embedded, updated_micros, reader.object)?;
         Ok(identity)
     }
 
@@ -94,11 +94,11 @@ impl Node<'_> {
 }
 
 fn parent<const E: u8>(
-    raw: &Parent<'_>,
+    raw: &RawParent<'_>,
     entity: Entity,
     segment: &mut SegmentBuilder,
 ) -> Option<ParentRef<E>> {
-    raw.told(entity).map(|(number, name)| segment.parent(number, name))
+    raw.reference(entity).map(|(number, name)| segment.parent(number, name))
 }
 
 fn nodes<const E: u8>(
@@ -112,14 +112,14 @@ fn nodes<const E: u8>(
 /// A topic's line.
 #[derive(Deserialize)]
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
-pub(crate) struct TopicLine<'a>(Node<'a>);
+pub(crate) struct TopicLine<'a>(RawNode<'a>);
 
 impl OpenAlexRecord for Topic {
     type Line<'a> = TopicLine<'a>;
 }
 
 impl<'a> RawLine<'a> for TopicLine<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
         raw.refuse_misplaced()?;
         let identity = raw.begin(Entity::Topic, reader)?;
@@ -144,14 +144,14 @@ impl<'a> RawLine<'a> for TopicLine<'a> {
 /// A subfield's line.
 #[derive(Deserialize)]
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
-pub(crate) struct SubfieldLine<'a>(Node<'a>);
+pub(crate) struct SubfieldLine<'a>(RawNode<'a>);
 
 impl OpenAlexRecord for Subfield {
     type Line<'a> = SubfieldLine<'a>;
 }
 
 impl<'a> RawLine<'a> for SubfieldLine<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
         let identity = raw.begin(Entity::Subfield, reader)?;
         reader.keep(identity, None, |segment| Subfield {
@@ -175,14 +175,14 @@ impl<'a> RawLine<'a> for SubfieldLine<'a> {
 /// A field's line.
 #[derive(Deserialize)]
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
-pub(crate) struct FieldLine<'a>(Node<'a>);
+pub(crate) struct FieldLine<'a>(RawNode<'a>);
 
 impl OpenAlexRecord for Field {
     type Line<'a> = FieldLine<'a>;
 }
 
 impl<'a> RawLine<'a> for FieldLine<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
         let identity = raw.begin(Entity::Field, reader)?;
         reader.keep(identity, None, |segment| Field {
@@ -205,14 +205,14 @@ impl<'a> RawLine<'a> for FieldLine<'a> {
 /// A domain's line.
 #[derive(Deserialize)]
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
-pub(crate) struct DomainLine<'a>(Node<'a>);
+pub(crate) struct DomainLine<'a>(RawNode<'a>);
 
 impl OpenAlexRecord for Domain {
     type Line<'a> = DomainLine<'a>;
 }
 
 impl<'a> RawLine<'a> for DomainLine<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
         let identity = raw.begin(Entity::Domain, reader)?;
         reader.keep(identity, None, |segment| Domain {

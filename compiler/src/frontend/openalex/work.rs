@@ -10,12 +10,12 @@ use pinakes_format::record::{
 use serde::Deserialize;
 
 use crate::frontend::derived::NodeId;
-use crate::frontend::openalex::shared::{
-    BadRecord, RawReference, Reader, node_of, reference_number,
-};
+use crate::frontend::openalex::shared::{RawReference, node_of, openalex_identity};
 use crate::frontend::openalex::{OpenAlexRecord, RawLine};
+use crate::frontend::reader::{BadRecord, LineReader};
 use crate::object::Origin;
 use crate::object::segment::SegmentBuilder;
+use crate::read::identifier::parse_reference;
 use crate::read::inverted_index::Abstract;
 use crate::read::lenient::{Bool, IdText, Length, List, Number, Object, Text};
 use crate::read::{identifier, times};
@@ -23,7 +23,7 @@ use crate::read::{identifier, times};
 /// A work as its line has it.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct Work<'a> {
+pub(crate) struct RawWork<'a> {
     id: IdText<'a>,
     doi: Text<'a>,
     title: Text<'a>,
@@ -32,9 +32,9 @@ pub(crate) struct Work<'a> {
     publication_date: Text<'a>,
     ids: Object<Ids<'a>>,
     language: Text<'a>,
-    primary_location: Object<Location<'a>>,
-    host_venue: Object<HostVenue<'a>>,
-    locations: List<Object<Location<'a>>>,
+    primary_location: Object<RawLocation<'a>>,
+    host_venue: Object<RawHostVenue<'a>>,
+    locations: List<Object<RawLocation<'a>>>,
     locations_count: Number,
     r#type: Text<'a>,
     indexed_in: List<Text<'a>>,
@@ -72,7 +72,7 @@ struct Ids<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct Location<'a> {
+struct RawLocation<'a> {
     id: Text<'a>,
     is_oa: Bool,
     landing_page_url: Text<'a>,
@@ -81,12 +81,12 @@ struct Location<'a> {
     version: Text<'a>,
     is_accepted: Bool,
     is_published: Bool,
-    source: Object<LocationSource<'a>>,
+    source: Object<RawLocationSource<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct LocationSource<'a> {
+struct RawLocationSource<'a> {
     id: IdText<'a>,
     display_name: Text<'a>,
     r#type: Text<'a>,
@@ -95,7 +95,7 @@ struct LocationSource<'a> {
 /// What stood in the place of `primary_location` until 2023.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-struct HostVenue<'a> {
+struct RawHostVenue<'a> {
     id: IdText<'a>,
     display_name: Text<'a>,
     r#type: Text<'a>,
@@ -209,30 +209,30 @@ struct RawKeyword<'a> {
 }
 
 impl OpenAlexRecord for Output {
-    type Line<'a> = Work<'a>;
+    type Line<'a> = RawWork<'a>;
 }
 
-impl<'a> RawLine<'a> for Work<'a> {
-    fn keep(self, reader: &mut Reader<'_>) -> Result<(), BadRecord> {
+impl<'a> RawLine<'a> for RawWork<'a> {
+    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let work = self;
         let updated = times::timestamp(&work.updated_date);
-        let identity = reader.openalex_identity(Entity::Output, &work.id, updated)?;
+        let identity = openalex_identity(reader.line, Entity::Output, &work.id, updated)?;
         let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
         let topics = work.primary_topic.0.iter().chain(work.topics.objects());
         for topic in topics {
             let chain = topic.chain();
-            reader.derived.take(&chain, Origin::Mentioned, updated_micros, reader.object)?;
+            reader.derived.add(&chain, Origin::Mentioned, updated_micros, reader.object)?;
         }
         let primary_topic = work
             .primary_topic
             .0
             .as_ref()
-            .and_then(|topic| reference_number(Entity::Topic, &topic.id));
+            .and_then(|topic| parse_reference(Entity::Topic, &topic.id));
         reader.keep(identity, primary_topic, |segment| work.output(identity.id, updated, segment))
     }
 }
 
-impl Work<'_> {
+impl RawWork<'_> {
     fn output(
         &self,
         id: u64,
@@ -356,7 +356,7 @@ impl Work<'_> {
         let mut fundings: Vec<(Option<u64>, Option<&str>, Vec<Award>)> = Vec::new();
         self.grants.0.as_ref()?;
         for grant in self.grants.objects() {
-            let id = reference_number(Entity::Funder, &grant.funder);
+            let id = parse_reference(Entity::Funder, &grant.funder);
             let name = grant.funder_display_name.as_str();
             let known = fundings.iter().position(|(known, known_name, _)| match id {
                 Some(_) => *known == id,
@@ -384,7 +384,7 @@ impl Work<'_> {
         let id = funder.number(Entity::Funder);
         let awards = self.awards.0.as_ref().map(|_| {
             let of_funder = |award: &&RawAward<'_>| {
-                id.is_some() && reference_number(Entity::Funder, &award.funder_id) == id
+                id.is_some() && parse_reference(Entity::Funder, &award.funder_id) == id
             };
             self.awards.objects().filter(of_funder).map(RawAward::value).collect()
         });
@@ -397,7 +397,7 @@ fn goal_of(goal: &RawReference<'_>) -> Goal {
     Goal { id: number, name: goal.display_name.to_owned() }
 }
 
-impl LocationSource<'_> {
+impl RawLocationSource<'_> {
     fn primary(&self, segment: &mut SegmentBuilder) -> PrimaryVenueSource {
         let VenueSource { source, kind } = self.value(segment);
         PrimaryVenueSource { source, kind, metrics: VenueMetrics(source) }
@@ -414,12 +414,12 @@ fn source_of(
     kind: &Text<'_>,
     segment: &mut SegmentBuilder,
 ) -> VenueSource {
-    let source = segment.reference(reference_number(Entity::Source, id), name.as_str());
+    let source = segment.reference(parse_reference(Entity::Source, id), name.as_str());
     let code = segment.code_number(Table::SourceType as u8, kind.as_str());
     VenueSource { source, kind: SourceKind { source: source.0, code } }
 }
 
-impl Location<'_> {
+impl RawLocation<'_> {
     fn venue(&self, segment: &mut SegmentBuilder) -> Venue {
         Venue {
             id: self.id.to_owned(),
@@ -435,7 +435,7 @@ impl Location<'_> {
     }
 }
 
-impl HostVenue<'_> {
+impl RawHostVenue<'_> {
     fn value(&self, segment: &mut SegmentBuilder) -> PrimaryVenue {
         let has_source = self.id.0.0.is_some() || self.display_name.0.is_some();
         let source = has_source.then(|| {
@@ -470,7 +470,7 @@ impl RawOpenAccess<'_> {
 impl RawAuthorship<'_> {
     fn authorship(&self, segment: &mut SegmentBuilder) -> Authorship {
         let author = self.author.0.as_ref();
-        let id = author.and_then(|author| reference_number(Entity::Author, &author.id));
+        let id = author.and_then(|author| parse_reference(Entity::Author, &author.id));
         let name = author.and_then(|author| author.display_name.as_str());
         let raw_strings =
             match (&self.raw_affiliation_strings.0, self.raw_affiliation_string.as_str()) {
@@ -518,11 +518,11 @@ impl RawTopic<'_> {
         &self,
         segment: &mut SegmentBuilder,
     ) -> pinakes_format::record::value::Ref<E> {
-        segment.reference(reference_number(Entity::Topic, &self.id), self.display_name.as_str())
+        segment.reference(parse_reference(Entity::Topic, &self.id), self.display_name.as_str())
     }
 
     fn chain(&self) -> [(Entity, Option<NodeId<'_>>); 4] {
-        let own = reference_number(Entity::Topic, &self.id)
+        let own = parse_reference(Entity::Topic, &self.id)
             .map(|id| NodeId { id, name: self.display_name.as_str() });
         [
             (Entity::Topic, own),

@@ -1,36 +1,50 @@
 //! The ABDC journal quality list.
 
+use pinakes_format::entity::Entity;
 use pinakes_format::record::Abdc;
 
-use crate::frontend::side::SideTable;
-use crate::frontend::side::cell::Cell;
-use crate::frontend::side::journal_list::{Column, List, best_first, fill_members};
+use crate::frontend::side::cell::TableCell;
+use crate::frontend::side::journal_list::{
+    CombineRows, JournalList, ListColumn, best_first, fill_members,
+};
+use crate::frontend::side::read::read_list;
+use crate::frontend::side::spec::SideTableSpec;
+use crate::object::side_table::SideTable;
 
-/// Spellings of headings that the list has had.
-pub static LIST: List<Abdc> = List {
+pub static SPEC: SideTableSpec = SideTableSpec {
     table: SideTable::Abdc,
+    name: "abdc",
+    entity: Entity::Source,
+    expected: "a CSV with the columns `ISSN` or `ISSN Online` and `rating`, as `2022 rating`",
+    is_header: |headings| LIST.is_header(headings),
+    is_record: |_| false,
+    read: |path, limits, object| read_list(&SPEC, &LIST, |row| row, path, limits, object),
+};
+
+/// The headings of all editions of the list.
+static LIST: JournalList<Abdc> = JournalList {
     known_by: &[
         &["ISSN", "ISSN Online"],
         &["# rating", "rating", "rating #", "ABDC rating", "ABDC # rating", "# ABDC rating"],
     ],
     columns: &[
-        Column {
+        ListColumn {
             spellings: &["ISSN"],
             take: |row, cell| {
                 row.take_issns(cell);
             },
         },
-        Column {
+        ListColumn {
             spellings: &["ISSN Online", "eISSN"],
             take: |row, cell| {
                 row.take_issns(cell);
             },
         },
-        Column {
+        ListColumn {
             spellings: &["Year"],
             take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
         },
-        Column {
+        ListColumn {
             spellings: &[
                 "# rating",
                 "rating #",
@@ -45,23 +59,25 @@ pub static LIST: List<Abdc> = List {
     notes: &[],
 };
 
-/// What stands in place of a rating where a journal has none, as letters alone.
+/// The entries for a journal without a rating, reduced to their letters.
 const UNRATED: [&str; 6] = ["NR", "NOTRANKED", "NOTRATED", "UNRANKED", "UNRATED", "REMOVED"];
 
-fn rating(cell: Cell<'_>) -> Option<String> {
+fn rating(cell: TableCell<'_>) -> Option<String> {
     let rating = cell.text()?.to_uppercase();
     let letters: String = rating.chars().filter(|c| c.is_alphabetic()).collect();
     let is_none = UNRATED.contains(&letters.as_str());
     (!is_none).then_some(rating)
 }
 
-/// What all rows of one journal give together: the best rating, `A*` before `A` before `B`.
-pub fn combine(rows: Vec<Abdc>) -> Abdc {
-    let rows = best_first(rows, |row| {
-        let rating = row.rating.clone();
-        (rating.is_none(), rating.as_deref() != Some("A*"), rating)
-    });
-    let mut abdc = Abdc::default();
-    fill_members!(abdc, &rows, rating);
-    abdc
+impl CombineRows for Abdc {
+    /// Keeps the best rating: `A*`, then `A`, then `B`.
+    fn combine(rows: Vec<Abdc>) -> Abdc {
+        let rows = best_first(rows, |row| {
+            let rating = row.rating.clone();
+            (rating.is_none(), rating.as_deref() != Some("A*"), rating)
+        });
+        let mut abdc = Abdc::default();
+        fill_members!(abdc, &rows, rating);
+        abdc
+    }
 }

@@ -1,5 +1,7 @@
-//! One cell of a list of journals, read with forbearance: what it cannot be becomes null and is
-//! counted; it never costs its row. A cell is text, whatever it begins with.
+//! Lenient reading of one cell of a journal list.
+//!
+//! A cell that cannot be parsed becomes null and counts as a warning; the row stays. A cell is
+//! always text, even if a spreadsheet would read it as a formula.
 
 use chrono::Datelike;
 
@@ -7,37 +9,36 @@ use crate::frontend::side::keys;
 use crate::read::lenient::{Number, clean, warn};
 use crate::read::times;
 
-/// A cell, and what its column and its table tell of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Cell<'a> {
-    /// Its text, without the white space around it.
+pub struct TableCell<'a> {
+    /// The trimmed text.
     pub text: &'a str,
-    /// Whether numbers have a comma before their fraction.
+    /// Whether a comma separates the fraction of a number.
     pub has_decimal_comma: bool,
 }
 
-/// What lists write where they know nothing.
+/// The texts that lists write for an unknown value.
 const NOTHING: [&str; 9] =
     ["-", "–", "—", "n/a", "na", "not available", "null", "none", "****-****"];
 
-impl<'a> Cell<'a> {
+impl<'a> TableCell<'a> {
     fn is_nothing(self) -> bool {
         NOTHING.iter().any(|nothing| self.text.eq_ignore_ascii_case(nothing))
     }
 
-    /// Its text; `None` where it is blank or says that nothing is known.
+    /// The text; `None` where the cell is blank or unknown.
     pub fn text(self) -> Option<String> {
         let text = if self.is_nothing() { "" } else { self.text };
         clean(text.into()).to_owned()
     }
 
-    /// Its text without a percent sign; `None` where it is blank.
+    /// The text without a percent sign; `None` where the cell is blank.
     fn digits(self) -> Option<&'a str> {
         let text = self.text.strip_suffix('%').unwrap_or(self.text).trim();
         (!text.is_empty()).then_some(text)
     }
 
-    /// A number, with or without separators of thousands or a percent sign.
+    /// Parses a number, with or without thousands separators and a percent sign.
     fn any_number(self) -> Number {
         let Some(text) = self.digits() else { return Number::Null };
         let plain = match (self.has_decimal_comma, text.contains(',')) {
@@ -48,13 +49,12 @@ impl<'a> Cell<'a> {
         Number::parse(&plain)
     }
 
-    /// A number that may be fractional.
     pub fn number(self) -> Option<f64> {
         self.any_number().fraction()
     }
 
-    /// A count. It has no fraction, so that what stands before each three of its digits is a
-    /// separator of thousands: a comma, and a full stop where it is none of fractions.
+    /// Parses a count. A count has no fraction, so a comma before three digits separates thousands.
+    /// A full stop does too, in a table with decimal commas.
     pub fn count(self) -> Option<i64> {
         let separators = if self.has_decimal_comma { &[',', '.'][..] } else { &[','] };
         let text = self.digits().unwrap_or_default();
@@ -66,12 +66,11 @@ impl<'a> Cell<'a> {
         number.count().and_then(|count| i64::try_from(count).ok())
     }
 
-    /// A year.
     pub fn year(self) -> Option<i64> {
         self.any_number().year().map(i64::from)
     }
 
-    /// A percentage as an integer: rounded, or cut off as percentiles are.
+    /// Parses a percentage and converts it to an integer with `round`.
     pub fn percent(self, round: fn(f64) -> f64) -> Option<i64> {
         let percent = self.number()?;
         if (0.0..=100.0).contains(&percent) {
@@ -81,10 +80,10 @@ impl<'a> Cell<'a> {
         None
     }
 
-    /// Its parts between any of `separators`, blank ones left out; `None` where there are none.
+    /// Splits the cell at `separators` into distinct parts that are not blank; `None` for no parts.
     pub fn list(self, separators: &[char]) -> Option<Vec<String>> {
         let parts = self.text.split(separators);
-        let parts = parts.filter_map(|part| Cell { text: part.trim(), ..self }.text());
+        let parts = parts.filter_map(|part| TableCell { text: part.trim(), ..self }.text());
         let mut seen = Vec::new();
         for part in parts {
             if !seen.contains(&part) {
@@ -94,7 +93,7 @@ impl<'a> Cell<'a> {
         (!seen.is_empty()).then_some(seen)
     }
 
-    /// `Active`, `Yes`, `True` and their opposites.
+    /// Parses `Active`, `Yes`, `True` and their opposites.
     pub fn activity(self) -> Option<bool> {
         match self.text.to_ascii_lowercase().as_str() {
             "active" | "yes" | "y" | "true" | "1" => Some(true),
@@ -108,7 +107,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// `Q1` to `Q4`, however it is spelt: `1`, `q1`, `Quartile 1`.
+    /// Parses `1`, `q1` or `Quartile 1` to `Q1`, up to `Q4`.
     pub fn quartile(self) -> Option<String> {
         let lower = self.text.to_ascii_lowercase();
         let digit = lower.strip_prefix("quartile").or(lower.strip_prefix('q')).unwrap_or(&lower);
@@ -123,13 +122,13 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The ISSNs in it, as keys; what stands beside them counts as a warning. `Err` where there is
-    /// text and no ISSN in it.
+    /// The ISSNs in the cell, as keys. Text beside an ISSN counts as a warning; text without any
+    /// ISSN is an error.
     pub fn issns(self) -> Result<Vec<u64>, ()> {
         let text = if self.is_nothing() { "" } else { self.text };
         let parts = text.split([',', ';', '|', '/', ' ']).map(str::trim);
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-        let keys: Vec<u64> = parts.iter().filter_map(|part| keys::issn(part)).collect();
+        let keys: Vec<u64> = parts.iter().filter_map(|part| keys::parse_issn(part)).collect();
         match keys.len() {
             0 if !parts.is_empty() => return Err(()),
             count if count < parts.len() => warn("bad_issn"),
@@ -138,22 +137,22 @@ impl<'a> Cell<'a> {
         Ok(keys)
     }
 
-    /// A day, `YYYY-MM-DD` and whatever follows it, or a year alone, as a number that orders.
+    /// Parses `YYYY-MM-DD…` or `YYYY…` to the number YYYYMMDD, with 00 for an unknown month or day.
     pub fn vintage(self) -> Option<i64> {
         if let Some(day) = self.text.get(..10).and_then(times::parse_day) {
-            return Some(vintage_of(day.year().into(), day.month(), day.day()));
+            return Some(vintage_from(day.year().into(), day.month(), day.day()));
         }
         let year = self.text.get(..4).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-        year.and_then(|year| year.parse().ok()).map(|year| vintage_of(year, 0, 0))
+        year.and_then(|year| year.parse().ok()).map(|year| vintage_from(year, 0, 0))
     }
 }
 
-/// What a day orders by among others; month and day 0 where they are not known.
-pub fn vintage_of(year: i64, month: u32, day: u32) -> i64 {
+/// The number YYYYMMDD; month and day are 0 where they are unknown.
+pub fn vintage_from(year: i64, month: u32, day: u32) -> i64 {
     year * 10_000 + i64::from(month * 100 + day)
 }
 
-/// Whether a number's separators stand where those of thousands do.
+/// Whether every separator of a number precedes a group of three digits.
 fn has_thousands(text: &str, separator: char) -> bool {
     let fraction = if separator == ',' { '.' } else { ',' };
     let whole = text.split(fraction).next().unwrap_or_default();
@@ -167,12 +166,12 @@ mod tests {
     use super::*;
     use crate::read::lenient::take_warnings;
 
-    fn cell(text: &str, has_decimal_comma: bool) -> Cell<'_> {
-        Cell { text, has_decimal_comma }
+    fn cell(text: &str, has_decimal_comma: bool) -> TableCell<'_> {
+        TableCell { text, has_decimal_comma }
     }
 
     #[test]
-    fn numbers_are_read_as_their_table_writes_them() {
+    fn numbers_are_parsed_with_the_separators_of_their_table() {
         for (text, comma, expected, warnings) in [
             ("62.937", false, Some(62.937), 0),
             ("62,937", true, Some(62.937), 0),
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_read_however_they_are_spelt() {
+    fn quartiles_states_and_dates_are_parsed_in_every_spelling() {
         for (text, expected) in [
             ("Q1", Some("Q1")),
             ("q2", Some("Q2")),
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn issns_are_found_in_a_cell_of_several() {
+    fn a_cell_may_hold_several_issns() {
         let keys = |text: &str| cell(text, false).issns();
         assert_eq!(keys("15424863, 0007-9235").map(|keys| keys.len()), Ok(2));
         assert_eq!(keys("1542-4863; not one").map(|keys| keys.len()), Ok(1));

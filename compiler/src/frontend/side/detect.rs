@@ -1,111 +1,91 @@
-//! Knowing a side table by its content.
+//! Detection of a side table by the content of a file.
 
 use std::path::Path;
 
-use serde::Deserialize;
-
 use crate::error::{Error, Result};
-use crate::frontend::side::{SideTable, header, keys};
+use crate::frontend::side::spec::RecordShape;
+use crate::frontend::side::{SIDE_TABLES, header, ror};
+use crate::object::side_table::SideTable;
 use crate::read::elements::Elements;
-use crate::read::lenient::{IdText, Text};
-use crate::read::limits::Reading;
+use crate::read::limits::ReadLimits;
 
-/// What a file was found to be.
+/// What a file holds, as far as side tables are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recognised {
-    /// A side table.
+pub enum DetectedTable {
     Table(SideTable),
-    /// ROR's records of schema 1, which are not read.
+    /// ROR records of schema 1, which the compiler does not read.
     RorSchema1,
-    /// Nothing of this kind.
     Nothing,
 }
 
-impl Recognised {
-    /// Whether it is ROR's of schema 1.
+impl DetectedTable {
     pub fn is_ror_schema_1(self) -> bool {
-        self == Recognised::RorSchema1
+        self == DetectedTable::RorSchema1
     }
 }
 
-/// The side table that a file named on the command line is: of any kind, where that is told by its
-/// content, or of the kind it was given as. `None` where no kind was given and it is none.
+/// The side table in a file that the command line names.
+///
+/// With `required`, the file must be of that table. Without, `None` means that the file is of no
+/// side table.
 ///
 /// # Errors
 ///
-/// Where it cannot be read, is not of the kind it was given as, or is of a schema that is not read.
-pub fn given(path: &Path, kind: Option<SideTable>) -> Result<Option<SideTable>> {
-    let refuse = |reason: String| Err(Error::Input { path: path.to_path_buf(), reason });
-    let found = match recognise(path) {
-        // Bytes of some other kind; whoever knows them says what is wrong with them.
-        Err(Error::Damaged { .. }) if kind.is_none() => Recognised::Nothing,
-        found => found?,
+/// Where the file cannot be read, is not of the required table, or is of ROR schema 1.
+pub fn require_side_table(path: &Path, required: Option<SideTable>) -> Result<Option<SideTable>> {
+    let detected = match detect_side_table(path) {
+        // A damaged file may be of another kind, whose front end reports the damage.
+        Err(Error::Damaged { .. }) if required.is_none() => DetectedTable::Nothing,
+        detected => detected?,
     };
-    match (kind, found) {
-        (_, Recognised::RorSchema1) => refuse(
-            "is ROR schema 1, which is not read; fetch the same release in schema 2".to_owned(),
-        ),
-        (None, Recognised::Table(table)) => Ok(Some(table)),
-        (None, Recognised::Nothing) => Ok(None),
-        (Some(kind), Recognised::Table(table)) if kind == table => Ok(Some(kind)),
-        (Some(kind), _) if header::find(path, Some(kind))?.is_some() => Ok(Some(kind)),
-        (Some(kind), _) => {
-            refuse(format!("is no {} table; expected {}", kind.name(), kind.expected()))
+    match (required, detected) {
+        (_, DetectedTable::RorSchema1) => Err(Error::Input {
+            path: path.to_path_buf(),
+            reason: "is ROR schema 1, which is not read; fetch the same release in schema 2".into(),
+        }),
+        (None, DetectedTable::Table(table)) => Ok(Some(table)),
+        (None, DetectedTable::Nothing) => Ok(None),
+        (Some(required), DetectedTable::Table(table)) if required == table => Ok(Some(table)),
+        (Some(required), _) => {
+            let spec = required.spec();
+            let is_header = |headings: &[header::Heading]| (spec.is_header)(headings).then_some(());
+            match header::find(path, is_header)? {
+                Some(_) => Ok(Some(required)),
+                None => Err(spec.mismatch(path)),
+            }
         }
     }
 }
 
-/// The members that tell what an object is.
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Shape<'a> {
-    id: IdText<'a>,
-    names: Option<serde::de::IgnoredAny>,
-    #[serde(rename = "orcid-identifier")]
-    orcid_identifier: Option<serde::de::IgnoredAny>,
-    orcid: Text<'a>,
-    display_name: Option<serde::de::IgnoredAny>,
-    path: Text<'a>,
-}
-
-/// Looks at a file: the header of a table, the shape of the first JSON object.
+/// Detects the side table of a file by its header, or by the members of its first JSON object.
 ///
 /// # Errors
 ///
-/// Where it cannot be read.
-pub fn recognise(path: &Path) -> Result<Recognised> {
-    let mut elements = Elements::open(path, &Reading::to_recognise())?;
-    let Some(first) = elements.next_element()? else { return Ok(Recognised::Nothing) };
+/// Where the file cannot be read.
+pub fn detect_side_table(path: &Path) -> Result<DetectedTable> {
+    let mut elements = Elements::open(path, &ReadLimits::for_detection())?;
+    let Some(first) = elements.next_element()? else { return Ok(DetectedTable::Nothing) };
     let first = first.bytes.trim_ascii_start();
     if first.starts_with(b"{") {
-        return Ok(
-            serde_json::from_slice(first).map_or(Recognised::Nothing, |shape| of_shape(&shape))
-        );
+        let shape = serde_json::from_slice(first);
+        return Ok(shape.map_or(DetectedTable::Nothing, |shape| table_of_shape(&shape)));
     }
     if elements.is_array() {
-        return Ok(Recognised::Nothing);
+        return Ok(DetectedTable::Nothing);
     }
-    let header = header::find(path, None)?;
-    Ok(header.map_or(Recognised::Nothing, |header| Recognised::Table(header.table)))
+    let header = header::find(path, |headings| {
+        let spec = SIDE_TABLES.iter().find(|spec| (spec.is_header)(headings));
+        spec.map(|spec| spec.table)
+    })?;
+    Ok(header.map_or(DetectedTable::Nothing, |header| DetectedTable::Table(header.list)))
 }
 
-fn of_shape(shape: &Shape<'_>) -> Recognised {
-    let id = shape.id.0.as_str().unwrap_or_default();
-    if id.contains("ror.org/") && keys::ror(id).is_some() {
-        return match shape.names {
-            Some(_) => Recognised::Table(SideTable::Ror),
-            None => Recognised::RorSchema1,
-        };
+fn table_of_shape(shape: &RecordShape<'_>) -> DetectedTable {
+    if ror::is_schema_1(shape) {
+        return DetectedTable::RorSchema1;
     }
-    let is_orcid = |text: &str| text.split('/').any(|part| keys::orcid(part).is_some());
-    let path = shape.path.as_str().unwrap_or_default();
-    let is_person = shape.orcid_identifier.is_some() || is_orcid(id) || is_orcid(path);
-    // Authors of an OpenAlex dump have an `orcid` too, beside an id and a display name of their own.
-    let is_author = !id.is_empty() || shape.display_name.is_some();
-    if is_person || (!is_author && shape.orcid.as_str().is_some_and(is_orcid)) {
-        return Recognised::Table(SideTable::Orcid);
-    }
-    Recognised::Nothing
+    let spec = SIDE_TABLES.iter().find(|spec| (spec.is_record)(shape));
+    spec.map_or(DetectedTable::Nothing, |spec| DetectedTable::Table(spec.table))
 }
 
 #[cfg(test)]
@@ -113,24 +93,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_is_known_by_its_shape() {
+    fn an_object_is_detected_by_its_members() {
         for (json, expected) in [
-            (r#"{"id":"https://ror.org/013meh722","names":[]}"#, Recognised::Table(SideTable::Ror)),
-            (r#"{"id":"https://ror.org/013meh722","name":"a"}"#, Recognised::RorSchema1),
-            (r#"{"orcid-identifier":{}}"#, Recognised::Table(SideTable::Orcid)),
-            (r#"{"orcid":"0000-0002-1825-0097"}"#, Recognised::Table(SideTable::Orcid)),
-            (r#"{"id":"0000-0002-1825-0097"}"#, Recognised::Table(SideTable::Orcid)),
-            (r#"{"path":"/0000-0002-1825-0097/person"}"#, Recognised::Table(SideTable::Orcid)),
+            (
+                r#"{"id":"https://ror.org/013meh722","names":[]}"#,
+                DetectedTable::Table(SideTable::Ror),
+            ),
+            (r#"{"id":"https://ror.org/013meh722","name":"a"}"#, DetectedTable::RorSchema1),
+            (r#"{"orcid-identifier":{}}"#, DetectedTable::Table(SideTable::Orcid)),
+            (r#"{"orcid":"0000-0002-1825-0097"}"#, DetectedTable::Table(SideTable::Orcid)),
+            (r#"{"id":"0000-0002-1825-0097"}"#, DetectedTable::Table(SideTable::Orcid)),
+            (r#"{"path":"/0000-0002-1825-0097/person"}"#, DetectedTable::Table(SideTable::Orcid)),
             (
                 r#"{"id":"https://openalex.org/A1","orcid":"0000-0002-1825-0097"}"#,
-                Recognised::Nothing,
+                DetectedTable::Nothing,
             ),
-            (r#"{"display_name":"a","orcid":"0000-0002-1825-0097"}"#, Recognised::Nothing),
-            (r#"{"id":7}"#, Recognised::Nothing),
-            ("{}", Recognised::Nothing),
+            (r#"{"display_name":"a","orcid":"0000-0002-1825-0097"}"#, DetectedTable::Nothing),
+            (r#"{"id":7}"#, DetectedTable::Nothing),
+            ("{}", DetectedTable::Nothing),
         ] {
             let shape = serde_json::from_str(json).unwrap_or_default();
-            assert_eq!(of_shape(&shape), expected, "{json}");
+            assert_eq!(table_of_shape(&shape), expected, "{json}");
         }
     }
 }

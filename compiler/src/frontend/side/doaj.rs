@@ -1,71 +1,85 @@
-//! DOAJ's list of open-access journals: the CSV that DOAJ publishes, of any year since 2015.
+//! DOAJ's list of open-access journals: the CSV that DOAJ has published since 2015.
 
+use pinakes_format::entity::Entity;
 use pinakes_format::record::{Doaj, DoajApc, DoajLicense, DoajReference};
 
-use crate::frontend::side::SideTable;
-use crate::frontend::side::cell::Cell;
-use crate::frontend::side::journal_list::{Column, Journal, List, fill_members};
-use crate::frontend::side::keys::issn_text;
+use crate::frontend::side::cell::TableCell;
+use crate::frontend::side::journal_list::{
+    CombineRows, JournalList, JournalRow, ListColumn, fill_members,
+};
+use crate::frontend::side::keys::format_issn;
+use crate::frontend::side::read::read_list;
+use crate::frontend::side::spec::SideTableSpec;
+use crate::object::side_table::SideTable;
 
-/// What stands between several values of one cell.
+pub static SPEC: SideTableSpec = SideTableSpec {
+    table: SideTable::Doaj,
+    name: "doaj",
+    entity: Entity::Source,
+    expected: "a CSV with the columns `Journal title` and `Journal ISSN (print version)` or \
+               `Journal EISSN (online version)`",
+    is_header: |headings| LIST.is_header(headings),
+    is_record: |_| false,
+    read: |path, limits, object| read_list(&SPEC, &LIST, finish_row, path, limits, object),
+};
+
+/// The separators between the values of one cell.
 const SEPARATORS: [char; 2] = [',', ';'];
 
-/// A row of the list and what its cells need of one another.
+/// A row whose cells still depend on one another.
 #[derive(Clone, Debug, Default)]
-pub struct Entry {
-    /// What the row gives.
-    pub doaj: Doaj,
+struct DoajRow {
+    doaj: Doaj,
     eissn: Option<String>,
     license_url: Option<String>,
     currency: Option<String>,
 }
 
-/// A column that is an address.
+/// A column that holds a URL, and the name of the reference it becomes.
 macro_rules! address {
     ($name:literal: $($spelling:literal),*) => {
-        Column {
+        ListColumn {
             spellings: &[$($spelling),*],
             take: |row, cell| row.value.refer($name, cell),
         }
     };
 }
 
-/// How the list is spelt.
-pub static LIST: List<Entry> = List {
-    table: SideTable::Doaj,
+/// The headings of all years of the list.
+static LIST: JournalList<DoajRow> = JournalList {
     known_by: &[
         &["Journal title", "Title"],
         &["Journal ISSN (print version)", "Journal EISSN (online version)"],
     ],
     columns: &[
-        Column {
+        ListColumn {
             spellings: &["Journal ISSN (print version)", "ISSN"],
-            take: |row, cell| row.value.doaj.issn = row.take_issns(cell).map(issn_text),
+            take: |row, cell| row.value.doaj.issn = row.take_issns(cell).map(format_issn),
         },
-        Column {
+        ListColumn {
             spellings: &["Journal EISSN (online version)", "EISSN"],
-            take: |row, cell| row.value.eissn = row.take_issns(cell).map(issn_text),
+            take: |row, cell| row.value.eissn = row.take_issns(cell).map(format_issn),
         },
-        Column {
+        ListColumn {
             spellings: &["Last updated Date", "Added on Date"],
             take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
         },
-        Column {
+        ListColumn {
             spellings: &[
                 "Languages in which the journal accepts manuscripts",
                 "Full text language",
             ],
             take: |row, cell| row.value.doaj.languages = cell.list(&SEPARATORS),
         },
-        Column {
+        ListColumn {
             spellings: &["Journal license", "CC license"],
             take: |row, cell| row.value.doaj.licenses = licenses(cell),
         },
-        Column {
+        ListColumn {
             spellings: &["Subjects", "Subject"],
             take: |row, cell| row.value.doaj.subjects = cell.list(&['|']),
         },
-        Column {
+        ListColumn {
             spellings: &[
                 "When did the journal start to publish all content using an open license?",
                 "First calendar year journal provided online Open Access content",
@@ -74,15 +88,18 @@ pub static LIST: List<Entry> = List {
                 row.value.doaj.open_access_since = cell.year().map(|year| year.to_string());
             },
         },
-        Column {
+        ListColumn {
             spellings: &[
                 "Average number of weeks between article submission and publication",
                 "Average number of weeks between submission and publication",
             ],
             take: |row, cell| row.value.doaj.publication_weeks = cell.text(),
         },
-        Column { spellings: &["APC amount"], take: |row, cell| row.value.doaj.apc = charges(cell) },
-        Column {
+        ListColumn {
+            spellings: &["APC amount"],
+            take: |row, cell| row.value.doaj.apc = charges(cell),
+        },
+        ListColumn {
             spellings: &["Currency", "APC currency"],
             take: |row, cell| row.value.currency = cell.text(),
         },
@@ -92,7 +109,7 @@ pub static LIST: List<Entry> = List {
         address!("editorial_board": "URL for the Editorial Board page"),
         address!("author_instructions": "URL for journal's instructions for authors"),
         address!("oa_statement": "URL for journal's Open Access statement"),
-        Column {
+        ListColumn {
             spellings: &["URL for license terms"],
             take: |row, cell| row.value.take_license_url(cell),
         },
@@ -109,43 +126,44 @@ pub static LIST: List<Entry> = List {
     notes: &[],
 };
 
-impl Entry {
-    fn refer(&mut self, name: &str, cell: Cell<'_>) {
+impl DoajRow {
+    fn refer(&mut self, name: &str, cell: TableCell<'_>) {
         let Some(url) = cell.text() else { return };
         let reference = DoajReference { name: Some(name.to_owned()), url: Some(url) };
         self.doaj.reference.get_or_insert_default().push(reference);
     }
 
-    fn take_license_url(&mut self, cell: Cell<'_>) {
+    fn take_license_url(&mut self, cell: TableCell<'_>) {
         self.license_url = cell.text();
         self.refer("license_terms", cell);
     }
 }
 
-/// What a row gives, its cells taken.
-pub fn settle(row: Journal<Entry>) -> Journal<Doaj> {
-    let Journal { keys, has_bad_issn, vintage, value } = row;
-    let Entry { mut doaj, eissn, license_url, currency } = value;
+/// Completes a row: an EISSN replaces a missing ISSN, each licence gets the licence URL, and each
+/// charge without a currency gets the currency.
+fn finish_row(row: JournalRow<DoajRow>) -> JournalRow<Doaj> {
+    let JournalRow { keys, has_bad_issn, vintage, value } = row;
+    let DoajRow { mut doaj, eissn, license_url, currency } = value;
     doaj.issn = doaj.issn.or(eissn);
     for license in doaj.licenses.iter_mut().flatten() {
         license.url.clone_from(&license_url);
     }
-    // Before 2020 the currency stood in a column of its own, as `EUR - Euro`.
+    // Until 2020 a separate column held the currency, as `EUR - Euro`.
     let code = currency.as_deref().and_then(|text| text.split(" - ").next()).map(str::trim);
     for charge in doaj.apc.iter_mut().flatten().filter(|charge| charge.currency.is_none()) {
         charge.currency = code.map(str::to_owned);
     }
-    Journal { keys, has_bad_issn, vintage, value: doaj }
+    JournalRow { keys, has_bad_issn, vintage, value: doaj }
 }
 
-fn licenses(cell: Cell<'_>) -> Option<Vec<DoajLicense>> {
+fn licenses(cell: TableCell<'_>) -> Option<Vec<DoajLicense>> {
     let kinds = cell.list(&SEPARATORS)?;
     let license = |kind| DoajLicense { kind: Some(kind), url: None, icon_urls: None };
     Some(kinds.into_iter().map(license).collect())
 }
 
-/// `1000 USD; 900 EUR`, or a price alone.
-fn charges(cell: Cell<'_>) -> Option<Vec<DoajApc>> {
+/// Parses `1000 USD; 900 EUR`, or a price alone.
+fn charges(cell: TableCell<'_>) -> Option<Vec<DoajApc>> {
     let parts = cell.list(&[';'])?;
     let charge = |part: String| {
         let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
@@ -158,13 +176,14 @@ fn charges(cell: Cell<'_>) -> Option<Vec<DoajApc>> {
     (!charges.is_empty()).then_some(charges)
 }
 
-/// What all rows of one journal give together, greatest hash first: each member from the first that
-/// has it.
-pub fn combine(rows: Vec<Doaj>) -> Doaj {
-    let mut doaj = Doaj::default();
-    fill_members!(
-        doaj, &rows,
-        issn languages licenses subjects open_access_since reference publication_weeks apc
-    );
-    doaj
+impl CombineRows for Doaj {
+    /// Takes each member from the first row that has it.
+    fn combine(rows: Vec<Doaj>) -> Doaj {
+        let mut doaj = Doaj::default();
+        fill_members!(
+            doaj, &rows,
+            issn languages licenses subjects open_access_since reference publication_weeks apc
+        );
+        doaj
+    }
 }

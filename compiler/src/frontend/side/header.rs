@@ -1,31 +1,28 @@
-//! The header of a list of journals: which list it is, how its cells are apart, where its columns
-//! are.
+//! The header row of a journal list: normalised headings, and the search for the row.
 
 use std::path::Path;
 
 use crate::error::Result;
-use crate::frontend::side::journal_list::List;
-use crate::frontend::side::{SideTable, abdc, doaj, scopus, web_of_science};
-use crate::read::limits::Reading;
+use crate::read::limits::ReadLimits;
 use crate::read::rows::Rows;
 
-/// Rows above the header that a list may have, such as a title or what it was filtered by.
-const ROWS_ABOVE_MAX: usize = 10;
+/// Rows searched for the header: a title or a description of filters may stand above it.
+const ROWS_SEARCHED: usize = 10;
 const DELIMITERS: [u8; 3] = *b",;\t";
 
-/// A header as it is compared: letters and digits alone, in lower case, a year or a span of years
-/// as `#`. `# Rating` and `2022 rating` are one.
+/// A normalised heading: lower-case letters and digits, and `#` for a year or a span of years.
+///
+/// `2022 Rating` becomes `#rating`, `Total Docs. (2023)` becomes `totaldocs#`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading {
-    /// Letters, digits, `%`, and `#` for a year.
+    /// Letters, digits, `%` and `#`.
     pub name: String,
-    /// The last year in it.
+    /// The latest year in the heading.
     pub year: Option<i64>,
 }
 
 impl Heading {
-    /// Reads a header's cell.
-    pub fn read(text: &str) -> Heading {
+    pub fn parse(text: &str) -> Heading {
         let characters: Vec<char> = text.chars().filter(|c| *c != '#').collect();
         let mut heading = Heading { name: String::new(), year: None };
         let mut at = 0;
@@ -42,8 +39,8 @@ impl Heading {
         heading
     }
 
-    /// A spelling as the tables of columns write it, `#` where a year stands.
-    pub fn of_spelling(text: &str) -> String {
+    /// Normalises a spelling of a column, in which the author wrote `#` for the year.
+    pub fn normalise_spelling(text: &str) -> String {
         let mut name = String::new();
         for character in text.chars() {
             match character {
@@ -61,8 +58,7 @@ fn push_plain(name: &mut String, character: char) {
     }
 }
 
-/// A year, or a span of years such as `2020-23`, that begins at a place: the last year, and how
-/// many characters it takes.
+/// Parses a year or a span such as `2020-23` at `at`: the last year, and the number of characters.
 fn year_at(characters: &[char], at: usize) -> Option<(i64, usize)> {
     let is_digit = |at: usize| characters.get(at).is_some_and(char::is_ascii_digit);
     let number = |from: usize, count: usize| -> Option<i64> {
@@ -80,70 +76,47 @@ fn year_at(characters: &[char], at: usize) -> Option<(i64, usize)> {
     Some(long.or_else(short).unwrap_or((year, 4)))
 }
 
-/// What is known of a table from its header.
+/// A header row that was found in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// Which list it is.
-    pub table: SideTable,
-    /// What stands between its cells.
+pub struct ListHeader<T> {
+    /// What the search returned for the row.
+    pub list: T,
     pub delimiter: u8,
-    /// Which of its rows the header is, from 0.
+    /// The index of the header among the rows, from 0.
     pub row: usize,
 }
 
-/// Looks for the header of a list in a file's first rows: of any list, or of one.
+/// Searches the first [`ROWS_SEARCHED`] rows of a file for a header, with each delimiter in turn.
+/// `matches` decides whether a row's headings are the header.
 ///
 /// # Errors
 ///
 /// Where the file cannot be read.
-pub fn find(path: &Path, table: Option<SideTable>) -> Result<Option<Header>> {
+pub fn find<T>(
+    path: &Path,
+    matches: impl Fn(&[Heading]) -> Option<T>,
+) -> Result<Option<ListHeader<T>>> {
     for delimiter in DELIMITERS {
-        let mut rows = Rows::open(path, Some(delimiter), &Reading::to_recognise())?;
-        for row in 0..ROWS_ABOVE_MAX {
+        let mut rows = Rows::open(path, Some(delimiter), &ReadLimits::for_detection())?;
+        for row in 0..ROWS_SEARCHED {
             let Some(found) = rows.next_row()? else { break };
             let Ok(cells) = found.cells else { continue };
-            let headings: Vec<Heading> = cells.iter().map(Heading::read).collect();
-            let table = match table {
-                Some(table) => Some(table).filter(|table| is_header(*table, &headings)),
-                None => SideTable::all().find(|table| is_header(*table, &headings)),
-            };
-            if let Some(table) = table {
-                return Ok(Some(Header { table, delimiter, row }));
+            let headings: Vec<Heading> = cells.iter().map(Heading::parse).collect();
+            if let Some(list) = matches(&headings) {
+                return Ok(Some(ListHeader { list, delimiter, row }));
             }
         }
     }
     Ok(None)
 }
 
-fn is_header(table: SideTable, headings: &[Heading]) -> bool {
-    match table {
-        SideTable::Doaj => doaj::LIST.is_header(headings),
-        SideTable::Scimago => scopus::SCIMAGO.is_header(headings),
-        SideTable::Scopus => scopus::SCOPUS.is_header(headings),
-        SideTable::Jcr => web_of_science::LIST.is_header(headings),
-        SideTable::Abdc => abdc::LIST.is_header(headings),
-        SideTable::Ror | SideTable::Orcid => false,
-    }
-}
-
-impl<V> List<V> {
-    /// Whether these headings are this list's: of each group that it is known by, one is there.
-    pub fn is_header(&self, headings: &[Heading]) -> bool {
-        self.known_by.iter().all(|group| {
-            group.iter().any(|spelling| {
-                let name = Heading::of_spelling(spelling);
-                headings.iter().any(|heading| heading.name == name)
-            })
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::side_table::SideTable;
 
     #[test]
-    fn headings_are_one_whatever_their_case_spaces_and_years() {
+    fn headings_are_equal_whatever_their_case_spaces_and_years() {
         for (text, name, year) in [
             ("Journal ISSN (print version)", "journalissnprintversion", None),
             ("  JIF  quartile", "jifquartile", None),
@@ -157,13 +130,13 @@ mod tests {
             ("#", "", None),
         ] {
             let expected = Heading { name: name.into(), year };
-            assert_eq!(Heading::read(text), expected, "{text}");
+            assert_eq!(Heading::parse(text), expected, "{text}");
         }
-        assert_eq!(Heading::of_spelling("# JIF"), "#jif");
+        assert_eq!(Heading::normalise_spelling("# JIF"), "#jif");
     }
 
     #[test]
-    fn a_list_is_known_by_its_header() {
+    fn every_list_is_detected_by_its_header() {
         for (header, expected) in [
             ("Journal title,Journal ISSN (print version),APC", Some(SideTable::Doaj)),
             ("Rank;Sourceid;Title;Type;Issn;SJR;SJR Best Quartile", Some(SideTable::Scimago)),
@@ -175,9 +148,9 @@ mod tests {
             ("topic_id,topic_name", None),
             ("ISSN,Title", None),
         ] {
-            let headings: Vec<Heading> = header.split([',', ';']).map(Heading::read).collect();
-            let found: Vec<SideTable> =
-                SideTable::all().filter(|table| is_header(*table, &headings)).collect();
+            let headings: Vec<Heading> = header.split([',', ';']).map(Heading::parse).collect();
+            let is_header = |table: &SideTable| (table.spec().is_header)(&headings);
+            let found: Vec<SideTable> = SideTable::all().filter(is_header).collect();
             assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{header}");
         }
     }

@@ -1,49 +1,48 @@
-//! A list of journals as data: how its columns are spelt, and which member each gives.
+//! A journal list declared as data: the spellings of its columns, and the member of each column.
 
 use csv::StringRecord;
 
-use crate::frontend::side::SideTable;
-use crate::frontend::side::cell::{Cell, vintage_of};
+use crate::frontend::side::cell::{TableCell, vintage_from};
 use crate::frontend::side::header::Heading;
 use crate::read::lenient::warn;
 
-/// A list of journals.
-pub struct List<V: 'static> {
-    /// Which one.
-    pub table: SideTable,
-    /// Spellings of headings, in groups: a header of this list has one of each group.
+pub struct JournalList<V: 'static> {
+    /// Groups of spellings; a header of this list has a spelling of every group.
     pub known_by: &'static [&'static [&'static str]],
-    /// Its columns; any others are left alone.
-    pub columns: &'static [Column<V>],
-    /// How rows begin that are no journals but notes below the table.
+    /// The columns that are read; all others are ignored.
+    pub columns: &'static [ListColumn<V>],
+    /// The beginnings of rows that are notes below the table.
     pub notes: &'static [&'static str],
 }
 
-/// A column: where its cells go.
-pub struct Column<V: 'static> {
-    /// How its heading is spelt, `#` where a year stands; the first that is there is taken, and of
-    /// that the newest year.
+pub struct ListColumn<V: 'static> {
+    /// The spellings of the heading, with `#` for a year. The first spelling in the header wins;
+    /// among several years the latest wins.
     pub spellings: &'static [&'static str],
-    /// Takes a cell, which is not blank.
-    pub take: fn(&mut Journal<V>, Cell<'_>),
+    /// Stores a cell that is not blank in the row.
+    pub take: fn(&mut JournalRow<V>, TableCell<'_>),
 }
 
-/// A row, as its cells are taken.
 #[derive(Clone, Debug, Default)]
-pub struct Journal<V> {
-    /// The ISSNs it is joined by.
+pub struct JournalRow<V> {
+    /// The ISSNs that join the row to sources.
     pub keys: Vec<u64>,
-    /// Whether a cell for ISSNs held something else.
+    /// Whether an ISSN cell held text without an ISSN.
     pub has_bad_issn: bool,
-    /// When it was true: a day as a number that orders, see [`Cell::vintage`].
+    /// The date of the row's data, see [`TableCell::vintage`].
     pub vintage: Option<i64>,
-    /// What it gives.
     pub value: V,
 }
 
-impl<V> Journal<V> {
-    /// Takes the ISSNs of a cell as keys.
-    pub fn take_issns(&mut self, cell: Cell<'_>) -> Option<u64> {
+/// A value that combines the rows of one journal in one list.
+pub trait CombineRows: Sized {
+    /// `rows` are in descending order of their hashes.
+    fn combine(rows: Vec<Self>) -> Self;
+}
+
+impl<V> JournalRow<V> {
+    /// Adds the ISSNs of a cell to the keys, and returns the first.
+    pub fn take_issns(&mut self, cell: TableCell<'_>) -> Option<u64> {
         match cell.issns() {
             Ok(keys) => {
                 let first = keys.first().copied();
@@ -60,33 +59,42 @@ impl<V> Journal<V> {
     }
 }
 
-/// Where a list's columns are in one table.
-pub struct Places<V: 'static> {
-    columns: Vec<(usize, &'static Column<V>)>,
-    /// How many cells a row has, up to the last heading that is not blank.
-    count: usize,
-    /// The newest year that a heading in use names.
+/// The positions of a list's columns in one file.
+pub struct ListLayout<V: 'static> {
+    columns: Vec<(usize, &'static ListColumn<V>)>,
+    /// Cells of a row, up to the last heading that is not blank.
+    cell_count: usize,
+    /// The latest year in the headings of the columns.
     vintage: Option<i64>,
 }
 
-impl<V> List<V> {
-    /// Finds the columns in a header. Two of the same heading count as a warning, and the first
-    /// is taken.
-    pub fn places(&self, header: &StringRecord) -> Places<V> {
-        let headings: Vec<Heading> = header.iter().map(Heading::read).collect();
-        let columns: Vec<(usize, &'static Column<V>)> = self
-            .columns
-            .iter()
-            .filter_map(|column| Some((column.place(&headings)?, column)))
-            .collect();
-        let years = columns.iter().filter_map(|(at, _)| headings[*at].year);
-        let vintage = years.max().map(|year| vintage_of(year, 0, 0));
-        // Some publishers end the header with one delimiter more than rows, or less.
-        let blank = headings.iter().rev().take_while(|heading| heading.name.is_empty()).count();
-        Places { columns, count: headings.len() - blank, vintage }
+impl<V> JournalList<V> {
+    /// Whether these headings have a spelling of every group in `known_by`.
+    pub fn is_header(&self, headings: &[Heading]) -> bool {
+        self.known_by.iter().all(|group| {
+            group.iter().any(|spelling| {
+                let name = Heading::normalise_spelling(spelling);
+                headings.iter().any(|heading| heading.name == name)
+            })
+        })
     }
 
-    /// Whether a row is a note.
+    /// Finds the columns in a header. A repeated heading is a warning; its first column is read.
+    pub fn layout(&self, header: &StringRecord) -> ListLayout<V> {
+        let headings: Vec<Heading> = header.iter().map(Heading::parse).collect();
+        let columns: Vec<(usize, &'static ListColumn<V>)> = self
+            .columns
+            .iter()
+            .filter_map(|column| Some((column.position(&headings)?, column)))
+            .collect();
+        let years = columns.iter().filter_map(|(at, _)| headings[*at].year);
+        let vintage = years.max().map(|year| vintage_from(year, 0, 0));
+        // Some publishers end the header with one delimiter more or fewer than the rows.
+        let blank = headings.iter().rev().take_while(|heading| heading.name.is_empty()).count();
+        ListLayout { columns, cell_count: headings.len() - blank, vintage }
+    }
+
+    /// Whether a row is a note below the table.
     pub fn is_note(&self, cells: &StringRecord) -> bool {
         let first = text_at(cells, 0);
         self.notes.iter().any(|note| first.starts_with(note))
@@ -94,15 +102,15 @@ impl<V> List<V> {
     }
 }
 
-/// The cell at a place, without the white space around it; blank where there is none.
+/// The trimmed text of a cell; blank beyond the last cell.
 fn text_at(cells: &StringRecord, at: usize) -> &str {
     cells.get(at).unwrap_or_default().trim()
 }
 
-impl<V> Column<V> {
-    fn place(&self, headings: &[Heading]) -> Option<usize> {
+impl<V> ListColumn<V> {
+    fn position(&self, headings: &[Heading]) -> Option<usize> {
         self.spellings.iter().find_map(|spelling| {
-            let name = Heading::of_spelling(spelling);
+            let name = Heading::normalise_spelling(spelling);
             let same = headings.iter().enumerate().filter(|(_, heading)| heading.name == name);
             let newest = same.clone().map(|(_, heading)| heading.year).max()?;
             let mut newest = same.filter(|(_, heading)| heading.year == newest);
@@ -113,29 +121,25 @@ impl<V> Column<V> {
     }
 }
 
-impl<V: Default> Places<V> {
-    /// Takes a row.
-    ///
-    /// # Errors
-    ///
-    /// The code of what is wrong with it.
+impl<V: Default> ListLayout<V> {
+    /// Reads a row; fails with the report code of a bad row.
     pub fn read(
         &self,
         cells: &StringRecord,
         has_decimal_comma: bool,
-    ) -> Result<Journal<V>, &'static str> {
-        let has_more = (self.count..cells.len()).any(|at| !text_at(cells, at).is_empty());
-        if cells.len() < self.count || has_more {
+    ) -> Result<JournalRow<V>, &'static str> {
+        let has_more = (self.cell_count..cells.len()).any(|at| !text_at(cells, at).is_empty());
+        if cells.len() < self.cell_count || has_more {
             return Err("ragged_row");
         }
-        let mut journal = Journal {
+        let mut journal = JournalRow {
             keys: Vec::new(),
             has_bad_issn: false,
             vintage: self.vintage,
             value: V::default(),
         };
         for (at, column) in &self.columns {
-            let cell = Cell { text: text_at(cells, *at), has_decimal_comma };
+            let cell = TableCell { text: text_at(cells, *at), has_decimal_comma };
             if !cell.text.is_empty() {
                 (column.take)(&mut journal, cell);
             }
@@ -149,14 +153,14 @@ impl<V: Default> Places<V> {
     }
 }
 
-/// The rows of one journal by a key, least first; as they came where two have the same.
+/// Sorts the rows of one journal by a key, least first; the sort is stable.
 pub fn best_first<V, K: Ord>(rows: Vec<V>, mut key: impl FnMut(&V) -> K) -> Vec<V> {
     let mut rows = rows;
     rows.sort_by_cached_key(|row| key(row));
     rows
 }
 
-/// Gives each member that is null the value of the first of `others` that has one.
+/// Fills each member that is null with the first value among `others`.
 macro_rules! fill_members {
     ($into:expr, $others:expr, $($member:ident)*) => {
         for other in $others {

@@ -1,11 +1,11 @@
-//! What rows of side tables are joined by: ISSN, ORCID iD and ROR id, each as one number.
+//! Join keys of side tables: an ISSN, ORCID iD or ROR id as one number.
 
 use crate::read::identifier::last_part;
 
-/// An ISSN: seven digits and a check character, in any case, with or without its hyphen.
+/// Parses an ISSN: seven digits and a check character, in any case, with or without a hyphen.
 ///
-/// The check character is not checked: a dump may hold the same wrong one, and then they join.
-pub fn issn(text: &str) -> Option<u64> {
+/// The check character may be wrong: a dump may hold the same wrong character, and then both join.
+pub fn parse_issn(text: &str) -> Option<u64> {
     let text = text.trim();
     let bare = match text.split_once('-') {
         Some((first, second)) if first.len() == 4 => format!("{first}{second}"),
@@ -15,8 +15,8 @@ pub fn issn(text: &str) -> Option<u64> {
     digits_and_check(&bare, 8)
 }
 
-/// An ISSN as it is written: `NNNN-NNNC`.
-pub fn issn_text(key: u64) -> String {
+/// Formats an ISSN as `NNNN-NNNC`.
+pub fn format_issn(key: u64) -> String {
     let digits = format!("{:07}", key / 11);
     let check = match key % 11 {
         10 => "X".to_owned(),
@@ -25,14 +25,14 @@ pub fn issn_text(key: u64) -> String {
     format!("{}-{}{check}", &digits[..4], &digits[4..])
 }
 
-/// An ORCID iD, bare or as a URL, with or without its hyphens.
-pub fn orcid(text: &str) -> Option<u64> {
+/// Parses an ORCID iD, bare or as a URL, with or without hyphens.
+pub fn parse_orcid(text: &str) -> Option<u64> {
     let bare = last_part(text.trim()).replace('-', "");
     digits_and_check(&bare, 16)
 }
 
-/// An ORCID iD as it is written.
-pub fn orcid_text(key: u64) -> String {
+/// Formats an ORCID iD as `NNNN-NNNN-NNNN-NNNC`.
+pub fn format_orcid(key: u64) -> String {
     let digits = format!("{:015}", key / 11);
     let check = match key % 11 {
         10 => "X".to_owned(),
@@ -41,8 +41,8 @@ pub fn orcid_text(key: u64) -> String {
     format!("{}-{}-{}-{}{check}", &digits[..4], &digits[4..8], &digits[8..12], &digits[12..])
 }
 
-/// A ROR id, bare or as a URL: `0`, six letters or digits, and two digits.
-pub fn ror(text: &str) -> Option<u64> {
+/// Parses a ROR id, bare or as a URL: `0`, six letters or digits, and two digits.
+pub fn parse_ror(text: &str) -> Option<u64> {
     let bare = last_part(text.trim());
     let is_id = bare.len() == 9
         && bare.starts_with('0')
@@ -51,7 +51,7 @@ pub fn ror(text: &str) -> Option<u64> {
     is_id.then(|| u64::from_str_radix(bare, 36).ok()).flatten()
 }
 
-/// All but the last of `length` characters digits, the last a digit or X.
+/// Parses `length - 1` digits and a check character, which is a digit or X, as a number in base 11.
 fn digits_and_check(text: &str, length: usize) -> Option<u64> {
     if text.len() != length || !text.is_ascii() {
         return None;
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_spelling_of_a_key_is_one_key() {
+    fn every_spelling_of_an_id_is_one_key() {
         let check = |read: fn(&str) -> Option<u64>, same: &[&str], none: &[&str]| {
             let keys: Vec<Option<u64>> = same.iter().map(|text| read(text)).collect();
             assert!(keys[0].is_some() && keys.iter().all(|key| *key == keys[0]), "{same:?}");
@@ -81,29 +81,29 @@ mod tests {
             }
         };
         check(
-            issn,
+            parse_issn,
             &["2049-363X", "2049-363x", "2049363X", " 2049363x "],
             &["", "2049-36", "204-9363X", "2049--363X", "20493-63X", "2049363Y", "٢049363X", "-"],
         );
         check(
-            orcid,
+            parse_orcid,
             &["https://orcid.org/0000-0002-1694-233X", "0000-0002-1694-233x", "000000021694233X"],
             &["", "0000-0002-1694-233", "0000-0002-1694-233XX", "https://orcid.org/"],
         );
         check(
-            ror,
+            parse_ror,
             &["https://ror.org/013meh722", "013meh722", "https://ror.org/013MEH722"],
             &["", "13meh722", "113meh722", "013meh7ab", "013meh72", "https://ror.org/"],
         );
     }
 
     #[test]
-    fn keys_are_written_as_people_write_them() {
+    fn a_key_is_formatted_with_hyphens() {
         for text in ["2049-363X", "0000-0019", "1542-4863"] {
-            assert_eq!(issn(text).map(issn_text).as_deref(), Some(text));
+            assert_eq!(parse_issn(text).map(format_issn).as_deref(), Some(text));
         }
         for text in ["0000-0002-1694-233X", "0009-0000-0000-0001"] {
-            assert_eq!(orcid(text).map(orcid_text).as_deref(), Some(text));
+            assert_eq!(parse_orcid(text).map(format_orcid).as_deref(), Some(text));
         }
     }
 }

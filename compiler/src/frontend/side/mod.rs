@@ -1,7 +1,10 @@
-//! Side tables: lists of journals, people and organisations that add members to a dump's records.
+//! Side tables: lists of journals, people and organisations that add members to records.
 //!
-//! A row is read into what it gives and the keys it is joined by (ISSN, ORCID iD, ROR id); both
-//! become rows of the part's object. Which record a row belongs to is the linker's to find out.
+//! ReadLimits a row yields a value and the keys that join it: ISSN, ORCID iD or ROR id. Both go into
+//! the part's object; the linker finds the records with those keys.
+//!
+//! To add a table, write its module with a [`SideTableSpec`], add the spec to [`SIDE_TABLES`], and
+//! add a variant to [`SideTable`].
 
 pub(crate) mod abdc;
 pub(crate) mod cell;
@@ -14,131 +17,43 @@ pub(crate) mod orcid;
 pub(crate) mod read;
 pub(crate) mod ror;
 pub(crate) mod scopus;
+pub(crate) mod spec;
 pub(crate) mod value;
 pub(crate) mod web_of_science;
 
 use pinakes_format::entity::Entity;
 
-pub use crate::frontend::side::abdc::combine as combine_abdc;
-pub use crate::frontend::side::detect::{Recognised, given, recognise};
-pub use crate::frontend::side::doaj::combine as combine_doaj;
-pub use crate::frontend::side::read::read;
-pub use crate::frontend::side::scopus::{combine as combine_scopus, fill as fill_scopus};
+pub use crate::frontend::side::journal_list::CombineRows;
+pub use crate::frontend::side::scopus::fill as fill_scopus;
 pub use crate::frontend::side::value::SideValue;
-pub use crate::frontend::side::web_of_science::combine as combine_web_of_science;
 
-/// The side tables there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum SideTable {
-    /// DOAJ's list of open-access journals.
-    Doaj,
-    /// SCImago's journal ranking.
-    Scimago,
-    /// The Scopus source list, or its CiteScore table.
-    Scopus,
-    /// Journal Citation Reports.
-    Jcr,
-    /// The ABDC journal quality list.
-    Abdc,
-    /// ROR's organisations, schema 2.
-    Ror,
-    /// ORCID's summaries of people.
-    Orcid,
-}
+use crate::frontend::side::spec::SideTableSpec;
+use crate::object::side_table::SideTable;
 
-/// What is known of a side table beside its rows.
-struct Facts {
-    table: SideTable,
-    /// Its word on the command line and in reports.
-    name: &'static str,
-    /// Whose records it adds to.
-    entity: Entity,
-    /// What a file of it looks like, for the person whose file does not.
-    expected: &'static str,
-}
-
-const FACTS: [Facts; 7] = [
-    Facts {
-        table: SideTable::Doaj,
-        name: "doaj",
-        entity: Entity::Source,
-        expected: "a CSV with the columns `Journal title` and `Journal ISSN (print version)` or \
-                   `Journal EISSN (online version)`",
-    },
-    Facts {
-        table: SideTable::Scimago,
-        name: "scimago",
-        entity: Entity::Source,
-        expected: "a CSV with the columns `Issn`, `SJR` and `SJR Best Quartile`",
-    },
-    Facts {
-        table: SideTable::Scopus,
-        name: "scopus",
-        entity: Entity::Source,
-        expected: "a CSV with an ISSN column and `Sourcerecord ID`, `Active or Inactive` or \
-                   `CiteScore`",
-    },
-    Facts {
-        table: SideTable::Jcr,
-        name: "jcr",
-        entity: Entity::Source,
-        expected: "a CSV with the columns `ISSN` or `eISSN` and `Journal name`, and a JIF or an \
-                   `Edition`",
-    },
-    Facts {
-        table: SideTable::Abdc,
-        name: "abdc",
-        entity: Entity::Source,
-        expected: "a CSV with the columns `ISSN` or `ISSN Online` and `rating`, as `2022 rating`",
-    },
-    Facts {
-        table: SideTable::Ror,
-        name: "ror",
-        entity: Entity::Institution,
-        expected: "ROR records of schema 2, as JSON lines or one JSON array",
-    },
-    Facts {
-        table: SideTable::Orcid,
-        name: "orcid",
-        entity: Entity::Author,
-        expected: "ORCID records as JSON lines, each with an `orcid-identifier` or an `orcid`",
-    },
+/// Every side table, at the position of its discriminant.
+pub static SIDE_TABLES: [&SideTableSpec; 7] = [
+    &doaj::SPEC,
+    &scopus::SCIMAGO_SPEC,
+    &scopus::SCOPUS_SPEC,
+    &web_of_science::SPEC,
+    &abdc::SPEC,
+    &ror::SPEC,
+    &orcid::SPEC,
 ];
 
 impl SideTable {
-    /// Every side table.
-    pub fn all() -> impl Iterator<Item = SideTable> {
-        FACTS.iter().map(|facts| facts.table)
+    pub fn spec(self) -> &'static SideTableSpec {
+        SIDE_TABLES[self as usize]
     }
 
-    fn facts(self) -> &'static Facts {
-        &FACTS[self as usize]
-    }
-
-    /// Its word on the command line and in reports.
+    /// The prefix on the command line and the name in reports.
     pub fn name(self) -> &'static str {
-        self.facts().name
+        self.spec().name
     }
 
-    /// The table with this word.
-    pub fn from_name(name: &str) -> Option<SideTable> {
-        SideTable::all().find(|table| table.name() == name)
-    }
-
-    /// The table with this discriminant.
-    pub fn from_index(index: u8) -> Option<SideTable> {
-        FACTS.get(usize::from(index)).map(|facts| facts.table)
-    }
-
-    /// The entity whose records it adds to.
+    /// The entity whose records the table extends.
     pub fn entity(self) -> Entity {
-        self.facts().entity
-    }
-
-    /// What a file of it looks like.
-    pub fn expected(self) -> &'static str {
-        self.facts().expected
+        self.spec().entity
     }
 }
 
@@ -147,10 +62,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_stands_at_its_own_number() {
-        for (at, facts) in FACTS.iter().enumerate() {
-            assert_eq!(facts.table as usize, at);
-            assert_eq!(SideTable::from_name(facts.name), Some(facts.table));
+    fn every_table_is_registered_at_its_discriminant() {
+        assert_eq!(SideTable::all().count(), SIDE_TABLES.len());
+        for (index, table) in SideTable::all().enumerate() {
+            assert_eq!(table as usize, index);
+            assert_eq!(SideTable::from_index(table as u8), Some(table));
+            assert_eq!(table.spec().table, table);
+            let same_name = SIDE_TABLES.iter().filter(|spec| spec.name == table.name());
+            assert_eq!(same_name.count(), 1);
         }
     }
 }

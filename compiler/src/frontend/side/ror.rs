@@ -1,41 +1,58 @@
-//! ROR's organisations, schema 2: what an institution's record may lack.
+//! ROR's organisations, schema 2, which fill gaps in the records of institutions.
 
+use pinakes_format::entity::Entity;
 use serde::{Deserialize, Serialize};
 
-use crate::frontend::openalex::BadRecord;
-use crate::frontend::side::cell::Cell;
+use crate::frontend::reader::BadRecord;
+use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::keys;
-use crate::frontend::side::read::Keyed;
+use crate::frontend::side::read::{KeyedRow, read_elements};
+use crate::frontend::side::spec::{RecordShape, SideTableSpec};
+use crate::object::side_table::SideTable;
 use crate::read::lenient::{IdText, List, Number, Object, Text};
 use crate::read::strict;
 
-/// What a ROR record gives: all of it to be filled in only where the dump is silent.
+pub static SPEC: SideTableSpec = SideTableSpec {
+    table: SideTable::Ror,
+    name: "ror",
+    entity: Entity::Institution,
+    expected: "ROR records of schema 2, as JSON lines or one JSON array",
+    is_header: |_| false,
+    is_record: |shape| is_ror(shape) && shape.names.is_some(),
+    read: |path, limits, object| read_elements(&SPEC, read, path, limits, object),
+};
+
+/// Whether a JSON object is a ROR record of schema 1, which has a `name` instead of `names`.
+pub fn is_schema_1(shape: &RecordShape<'_>) -> bool {
+    is_ror(shape) && shape.names.is_none()
+}
+
+fn is_ror(shape: &RecordShape<'_>) -> bool {
+    let id = shape.id.0.as_str().unwrap_or_default();
+    id.contains("ror.org/") && keys::parse_ror(id).is_some()
+}
+
+/// The members of a ROR record. Linking uses a member only where the dump has none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Organisation {
-    /// Acronyms.
     pub acronyms: Vec<String>,
-    /// The name it shows, then its other labels and aliases.
+    /// The display name, then the other labels and aliases.
     pub alternatives: Vec<String>,
-    /// Labels by language, in the order of the record.
+    /// Language and label, in the order of the record.
     pub labels: Vec<(String, String)>,
-    /// Where it is.
-    pub place: Option<Place>,
-    /// What it is related to.
+    /// Objects keep the earlier name of the member.
+    #[serde(rename = "place")]
+    pub location: Option<Location>,
     pub relations: Vec<Relation>,
 }
 
-/// Where an organisation is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Place {
-    /// City.
+pub struct Location {
     pub city: Option<String>,
-    /// GeoNames number of the city.
+    /// The GeoNames number of the city.
     pub geonames_id: Option<String>,
-    /// Region.
     pub region: Option<String>,
-    /// Country code.
     pub country_code: Option<String>,
-    /// Country.
     pub country: Option<String>,
     /// Degrees north.
     pub latitude: Option<f64>,
@@ -43,12 +60,12 @@ pub struct Place {
     pub longitude: Option<f64>,
 }
 
-/// Another organisation and what it is to this one.
+/// A relation to another organisation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relation {
-    /// The other's ROR id, as a key.
+    /// The ROR id of the other organisation, as a key.
     pub key: u64,
-    /// parent, child, related, predecessor or successor.
+    /// `parent`, `child`, `related`, `predecessor` or `successor`.
     pub kind: String,
 }
 
@@ -107,21 +124,16 @@ struct RawModified<'a> {
     date: Text<'a>,
 }
 
-/// Reads one record.
-///
-/// # Errors
-///
-/// Why it is set aside.
-pub fn read(text: &str) -> Result<Keyed<Organisation>, BadRecord> {
+fn read(text: &str) -> Result<KeyedRow<Organisation>, BadRecord> {
     let raw: RawOrganisation<'_> = strict::from_str_skipping_unread(text)?;
     let id = raw.id.0.as_str();
     let bad = |code| BadRecord::Quarantine { code, id: id.map(str::to_owned) };
-    let key = keys::ror(id.ok_or(bad("no_id"))?).ok_or(bad("bad_id"))?;
+    let key = keys::parse_ror(id.ok_or(bad("no_id"))?).ok_or(bad("bad_id"))?;
     let modified = raw.admin.0.as_ref().and_then(|admin| admin.last_modified.0.as_ref());
     let modified = modified.and_then(|modified| modified.date.as_str());
-    Ok(Keyed {
+    Ok(KeyedRow {
         keys: vec![key],
-        vintage: modified.and_then(|text| Cell { text, has_decimal_comma: false }.vintage()),
+        vintage: modified.and_then(|text| TableCell { text, has_decimal_comma: false }.vintage()),
         value: raw.value(),
     })
 }
@@ -151,7 +163,7 @@ impl RawOrganisation<'_> {
                 list.push(value);
             }
         }
-        organisation.place = self.locations.objects().next().map(RawLocation::value);
+        organisation.location = self.locations.objects().next().map(RawLocation::value);
         organisation.relations =
             self.relationships.objects().filter_map(RawRelation::value).collect();
         organisation
@@ -159,12 +171,12 @@ impl RawOrganisation<'_> {
 }
 
 impl RawLocation<'_> {
-    fn value(&self) -> Place {
+    fn value(&self) -> Location {
         let geonames_id = self.geonames_id.0.to_owned();
         let Some(details) = &self.geonames_details.0 else {
-            return Place { geonames_id, ..Place::default() };
+            return Location { geonames_id, ..Location::default() };
         };
-        Place {
+        Location {
             city: details.name.to_owned(),
             geonames_id,
             region: details.country_subdivision_name.to_owned(),
@@ -178,7 +190,7 @@ impl RawLocation<'_> {
 
 impl RawRelation<'_> {
     fn value(&self) -> Option<Relation> {
-        let key = keys::ror(self.id.0.as_str()?)?;
+        let key = keys::parse_ror(self.id.0.as_str()?)?;
         Some(Relation { key, kind: self.r#type.as_str()?.to_lowercase() })
     }
 }

@@ -1,24 +1,49 @@
-//! Scopus: its source list and CiteScore table, and SCImago's journal ranking.
+//! Scopus's source list, its CiteScore table, and SCImago's journal ranking.
 
 use std::cmp::Reverse;
 
+use pinakes_format::entity::Entity;
 use pinakes_format::record::Scopus;
 
-use crate::frontend::side::SideTable;
-use crate::frontend::side::cell::Cell;
-use crate::frontend::side::journal_list::{Column, Journal, List, best_first, fill_members};
+use crate::frontend::side::cell::TableCell;
+use crate::frontend::side::journal_list::{
+    CombineRows, JournalList, JournalRow, ListColumn, best_first, fill_members,
+};
+use crate::frontend::side::read::read_list;
+use crate::frontend::side::spec::SideTableSpec;
+use crate::object::side_table::SideTable;
 
-/// A row of either list and what its cells need of one another.
+pub static SCOPUS_SPEC: SideTableSpec = SideTableSpec {
+    table: SideTable::Scopus,
+    name: "scopus",
+    entity: Entity::Source,
+    expected: "a CSV with an ISSN column and `Sourcerecord ID`, `Active or Inactive` or `CiteScore`",
+    is_header: |headings| SCOPUS.is_header(headings),
+    is_record: |_| false,
+    read: |path, limits, object| read_list(&SCOPUS_SPEC, &SCOPUS, finish_row, path, limits, object),
+};
+
+pub static SCIMAGO_SPEC: SideTableSpec = SideTableSpec {
+    table: SideTable::Scimago,
+    name: "scimago",
+    entity: Entity::Source,
+    expected: "a CSV with the columns `Issn`, `SJR` and `SJR Best Quartile`",
+    is_header: |headings| SCIMAGO.is_header(headings),
+    is_record: |_| false,
+    read: |path, limits, object| {
+        read_list(&SCIMAGO_SPEC, &SCIMAGO, finish_row, path, limits, object)
+    },
+};
+
+/// A row whose cells still depend on one another.
 #[derive(Clone, Debug, Default)]
-pub struct Entry {
-    /// What the row gives.
-    pub scopus: Scopus,
+struct ScopusRow {
+    scopus: Scopus,
     rank_out_of: Option<i64>,
 }
 
-/// Spellings of headings that the source list and the CiteScore table have had.
-pub static SCOPUS: List<Entry> = List {
-    table: SideTable::Scopus,
+/// The headings of all editions of the source list and the CiteScore table.
+static SCOPUS: JournalList<ScopusRow> = JournalList {
     known_by: &[
         &["ISSN", "EISSN", "Print-ISSN", "pISSN"],
         &[
@@ -33,65 +58,65 @@ pub static SCOPUS: List<Entry> = List {
         ],
     ],
     columns: &[
-        Column { spellings: &["Print-ISSN", "ISSN", "pISSN"], take: issns },
-        Column { spellings: &["E-ISSN"], take: issns },
-        Column {
+        ListColumn { spellings: &["Print-ISSN", "ISSN", "pISSN"], take: issns },
+        ListColumn { spellings: &["E-ISSN"], take: issns },
+        ListColumn {
             spellings: &["Year", "CiteScore year"],
             take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
         },
-        Column {
+        ListColumn {
             spellings: &["Active or Inactive", "Status", "Active"],
             take: |row, cell| row.value.scopus.active = cell.activity(),
         },
-        Column {
+        ListColumn {
             spellings: &["Coverage", "Years currently covered by Scopus", "Scopus coverage years"],
             take: |row, cell| row.value.scopus.coverage = cell.text(),
         },
-        Column {
+        ListColumn {
             spellings: &["Scholarly Output", "# Documents", "Documents", "Document count"],
             take: |row, cell| row.value.scopus.doc_count = cell.count(),
         },
-        Column {
+        ListColumn {
             spellings: &["Highest percentile"],
             take: |row, cell| row.value.take_highest(cell),
         },
-        Column {
+        ListColumn {
             spellings: &["Percentile", "CiteScore Percentile", "# CiteScore Percentile"],
             take: |row, cell| row.value.scopus.percent = cell.percent(f64::floor),
         },
-        Column {
+        ListColumn {
             spellings: &["Rank", "CiteScore Rank", "# Rank"],
             take: |row, cell| row.value.scopus.rank = cell.text(),
         },
-        Column {
+        ListColumn {
             spellings: &["Rank Out Of", "# Rank Out Of"],
             take: |row, cell| row.value.rank_out_of = cell.count(),
         },
-        Column {
+        ListColumn {
             spellings: &["Citation Count", "# Citations", "Citations"],
             take: |row, cell| row.value.scopus.citations = cell.count(),
         },
-        Column {
+        ListColumn {
             spellings: &["SNIP", "# SNIP", "SNIP #"],
             take: |row, cell| row.value.scopus.snip = cell.number(),
         },
-        Column {
+        ListColumn {
             spellings: &["SJR", "# SJR", "SJR #"],
             take: |row, cell| row.value.scopus.sjr = cell.number(),
         },
-        Column {
+        ListColumn {
             spellings: &["CiteScore", "# CiteScore", "CiteScore #"],
             take: |row, cell| row.value.scopus.citescore = cell.number(),
         },
-        Column {
+        ListColumn {
             spellings: &["Percent Cited", "% Cited", "# Percent Cited"],
             take: |row, cell| row.value.scopus.percent_cited = cell.percent(f64::round),
         },
-        Column {
+        ListColumn {
             spellings: &["Quartile", "CiteScore Quartile", "Best Quartile"],
             take: |row, cell| row.value.scopus.quartile = cell.quartile(),
         },
-        Column {
+        ListColumn {
             spellings: &[
                 "Scopus Sub-Subject Area",
                 "Scopus Subject Area",
@@ -100,56 +125,55 @@ pub static SCOPUS: List<Entry> = List {
             ],
             take: |row, cell| row.value.scopus.subject_category = cell.text(),
         },
-        Column {
+        ListColumn {
             spellings: &["Source Type", "Type"],
-            take: |row, cell| row.value.scopus.kind = kind(cell),
+            take: |row, cell| row.value.scopus.kind = source_type(cell),
         },
     ],
     notes: &[],
 };
 
-/// Spellings of headings that SCImago's ranking has had.
-pub static SCIMAGO: List<Entry> = List {
-    table: SideTable::Scimago,
+/// The headings of all years of SCImago's ranking.
+static SCIMAGO: JournalList<ScopusRow> = JournalList {
     known_by: &[&["Issn"], &["SJR", "SJR #"], &["SJR Best Quartile", "SJR Quartile", "H index"]],
     columns: &[
-        Column { spellings: &["Issn"], take: issns },
-        Column {
+        ListColumn { spellings: &["Issn"], take: issns },
+        ListColumn {
             spellings: &["Year"],
             take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
         },
-        Column {
+        ListColumn {
             spellings: &["Coverage"],
             take: |row, cell| row.value.scopus.coverage = cell.text(),
         },
-        Column {
+        ListColumn {
             spellings: &["Total Docs. (#)", "Total Docs."],
             take: |row, cell| row.value.scopus.doc_count = cell.count(),
         },
-        Column { spellings: &["Rank"], take: |row, cell| row.value.scopus.rank = cell.text() },
-        Column {
+        ListColumn { spellings: &["Rank"], take: |row, cell| row.value.scopus.rank = cell.text() },
+        ListColumn {
             spellings: &["Total Citations (3years)", "Total Cites (3years)"],
             take: |row, cell| row.value.scopus.citations = cell.count(),
         },
-        Column {
+        ListColumn {
             spellings: &["SJR", "SJR #"],
             take: |row, cell| row.value.scopus.sjr = cell.number(),
         },
-        Column {
+        ListColumn {
             spellings: &["SJR Best Quartile", "SJR Quartile"],
             take: |row, cell| row.value.scopus.quartile = cell.quartile(),
         },
-        Column {
+        ListColumn {
             spellings: &["Categories", "Category"],
             take: |row, cell| row.value.scopus.subject_category = best_category(cell),
         },
-        Column { spellings: &["Type"], take: |row, cell| row.value.scopus.kind = cell.text() },
+        ListColumn { spellings: &["Type"], take: |row, cell| row.value.scopus.kind = cell.text() },
     ],
     notes: &[],
 };
 
-/// The letters that the CiteScore table has for the types of sources, with the source list's words.
-const KINDS: [(&str, &str); 6] = [
+/// The source types: the letter in the CiteScore table and the word in the source list.
+const SOURCE_TYPES: [(&str, &str); 6] = [
     ("j", "Journal"),
     ("b", "Book"),
     ("k", "Book Series"),
@@ -158,41 +182,40 @@ const KINDS: [(&str, &str); 6] = [
     ("r", "Report"),
 ];
 
-fn kind(cell: Cell<'_>) -> Option<String> {
+fn source_type(cell: TableCell<'_>) -> Option<String> {
     let text = cell.text()?;
-    let known = KINDS.iter().find(|(letter, _)| text.eq_ignore_ascii_case(letter));
+    let known = SOURCE_TYPES.iter().find(|(letter, _)| text.eq_ignore_ascii_case(letter));
     Some(known.map_or(text, |(_, word)| (*word).to_owned()))
 }
 
-fn issns(row: &mut Journal<Entry>, cell: Cell<'_>) {
+fn issns(row: &mut JournalRow<ScopusRow>, cell: TableCell<'_>) {
     row.take_issns(cell);
 }
 
-impl Entry {
-    /// `99.0%`, `1/404` and a category, each on a line of one cell.
-    fn take_highest(&mut self, cell: Cell<'_>) {
-        let mut lines = cell.text.lines().map(|line| Cell { text: line.trim(), ..cell });
+impl ScopusRow {
+    /// Reads a cell of three lines: `99.0%`, `1/404` and a category.
+    fn take_highest(&mut self, cell: TableCell<'_>) {
+        let mut lines = cell.text.lines().map(|line| TableCell { text: line.trim(), ..cell });
         self.scopus.percent = lines.next().and_then(|line| line.percent(f64::floor));
-        self.scopus.rank = lines.next().and_then(Cell::text);
-        self.scopus.subject_category = lines.next().and_then(Cell::text);
+        self.scopus.rank = lines.next().and_then(TableCell::text);
+        self.scopus.subject_category = lines.next().and_then(TableCell::text);
     }
 }
 
-/// What a row gives, its cells taken: a rank in one column and how many are ranked in another are
-/// one text, `12/404`.
-pub fn settle(row: Journal<Entry>) -> Journal<Scopus> {
-    let Journal { keys, has_bad_issn, vintage, value } = row;
-    let Entry { mut scopus, rank_out_of } = value;
+/// Completes a row: joins a rank and the number of ranked journals to `12/404`.
+fn finish_row(row: JournalRow<ScopusRow>) -> JournalRow<Scopus> {
+    let JournalRow { keys, has_bad_issn, vintage, value } = row;
+    let ScopusRow { mut scopus, rank_out_of } = value;
     if let (Some(rank), Some(out_of)) = (&mut scopus.rank, rank_out_of)
         && rank.bytes().all(|byte| byte.is_ascii_digit())
     {
         *rank = format!("{rank}/{out_of}");
     }
-    Journal { keys, has_bad_issn, vintage, value: scopus }
+    JournalRow { keys, has_bad_issn, vintage, value: scopus }
 }
 
 /// The first category with the best quartile of `Oncology (Q1); Hematology (Q2)`.
-fn best_category(cell: Cell<'_>) -> Option<String> {
+fn best_category(cell: TableCell<'_>) -> Option<String> {
     let categories = cell.list(&[';'])?;
     let parsed = categories.iter().map(|category| match category.rsplit_once(" (Q") {
         Some((name, quartile)) => (quartile.trim_end_matches(')'), name.trim()),
@@ -201,20 +224,22 @@ fn best_category(cell: Cell<'_>) -> Option<String> {
     parsed.min_by_key(|(quartile, _)| *quartile).map(|(_, name)| name.to_owned())
 }
 
-/// What all rows of one journal in one list give together: each member from the best row that has
-/// it, which is the one with the best quartile, then the highest percentile.
-pub fn combine(rows: Vec<Scopus>) -> Scopus {
-    let rows = best_first(rows, |row| {
-        (row.quartile.is_none(), row.quartile.clone(), Reverse(row.percent))
-    });
-    let mut scopus = Scopus::default();
-    for row in &rows {
-        fill(&mut scopus, row);
+impl CombineRows for Scopus {
+    /// Takes each member from the best row that has it. The best row has the best quartile, then
+    /// the highest percentile.
+    fn combine(rows: Vec<Scopus>) -> Scopus {
+        let rows = best_first(rows, |row| {
+            (row.quartile.is_none(), row.quartile.clone(), Reverse(row.percent))
+        });
+        let mut scopus = Scopus::default();
+        for row in &rows {
+            fill(&mut scopus, row);
+        }
+        scopus
     }
-    scopus
 }
 
-/// Gives each member that is null the other's.
+/// Fills each member that is null from `other`.
 pub fn fill(scopus: &mut Scopus, other: &Scopus) {
     fill_members!(
         scopus, [other],

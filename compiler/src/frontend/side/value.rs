@@ -1,19 +1,19 @@
-//! What a row gives, as bytes of an object.
+//! Encoding of side-table values in an object.
 
 use pinakes_format::record::{Abdc, Doaj, OrcidProfile, Scopus, WebOfScience};
 
 use crate::frontend::side::ror::Organisation;
 
-/// What a row of a side table gives.
+/// The value of a row of a side table.
 pub trait SideValue: Sized {
-    /// Its bytes, a function of the value alone.
+    /// Encodes the value; equal values have equal bytes.
     fn encode(&self) -> Vec<u8>;
 
-    /// Reads it back; `None` where the bytes are none.
+    /// Decodes a value; `None` where the bytes are corrupt.
     fn decode(bytes: &[u8]) -> Option<Self>;
 }
 
-/// Members of records are archived as records are.
+/// Values that are members of records are archived with rkyv, like records.
 macro_rules! archived {
     ($($value:ident)*) => {
         $(impl SideValue for $value {
@@ -33,7 +33,7 @@ archived!(Abdc Doaj OrcidProfile Scopus WebOfScience);
 
 impl SideValue for Organisation {
     fn encode(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("texts, numbers and lists of them are JSON")
+        serde_json::to_vec(self).expect("an organisation holds strings, numbers and lists only")
     }
 
     fn decode(bytes: &[u8]) -> Option<Organisation> {

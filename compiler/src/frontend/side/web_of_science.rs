@@ -1,16 +1,30 @@
-//! Journal Citation Reports, as they are exported: a row for each category and edition of a
-//! journal.
+//! Exports of Journal Citation Reports: one row per journal, category and edition.
 
 use std::collections::BTreeMap;
 
+use pinakes_format::entity::Entity;
 use pinakes_format::record::{NamedIndex, WebOfScience};
 
-use crate::frontend::side::SideTable;
-use crate::frontend::side::cell::Cell;
-use crate::frontend::side::journal_list::{Column, List, best_first, fill_members};
-use crate::frontend::side::keys::issn_text;
+use crate::frontend::side::cell::TableCell;
+use crate::frontend::side::journal_list::{
+    CombineRows, JournalList, ListColumn, best_first, fill_members,
+};
+use crate::frontend::side::keys::format_issn;
+use crate::frontend::side::read::read_list;
+use crate::frontend::side::spec::SideTableSpec;
+use crate::object::side_table::SideTable;
 
-/// The indexes by the codes that the reports call editions.
+pub static SPEC: SideTableSpec = SideTableSpec {
+    table: SideTable::Jcr,
+    name: "jcr",
+    entity: Entity::Source,
+    expected: "a CSV with the columns `ISSN` or `eISSN` and `Journal name`, and a JIF or an `Edition`",
+    is_header: |headings| LIST.is_header(headings),
+    is_record: |_| false,
+    read: |path, limits, object| read_list(&SPEC, &LIST, |row| row, path, limits, object),
+};
+
+/// The names of the indexes, by the codes in the `Edition` column.
 const INDEXES: [(&str, &str); 9] = [
     ("AHCI", "Arts & Humanities Citation Index"),
     ("BKCI-S", "Book Citation Index – Science"),
@@ -23,9 +37,8 @@ const INDEXES: [(&str, &str); 9] = [
     ("SSCI", "Social Sciences Citation Index"),
 ];
 
-/// Spellings of headings that the reports have had.
-pub static LIST: List<WebOfScience> = List {
-    table: SideTable::Jcr,
+/// The headings of all editions of the reports.
+static LIST: JournalList<WebOfScience> = JournalList {
     known_by: &[
         &["Journal name", "Full Journal Title", "Journal title", "Journal"],
         &["ISSN", "eISSN"],
@@ -41,23 +54,23 @@ pub static LIST: List<WebOfScience> = List {
         ],
     ],
     columns: &[
-        Column {
+        ListColumn {
             spellings: &["ISSN", "Print ISSN"],
-            take: |row, cell| row.value.issn = row.take_issns(cell).map(issn_text),
+            take: |row, cell| row.value.issn = row.take_issns(cell).map(format_issn),
         },
-        Column {
+        ListColumn {
             spellings: &["eISSN"],
-            take: |row, cell| row.value.eissn = row.take_issns(cell).map(issn_text),
+            take: |row, cell| row.value.eissn = row.take_issns(cell).map(format_issn),
         },
-        Column {
+        ListColumn {
             spellings: &["JCR Year", "Year"],
             take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
         },
-        Column {
+        ListColumn {
             spellings: &["Issues per year", "Issues/Year", "Number of issues per year"],
             take: |row, cell| row.value.issues_per_year = cell.count(),
         },
-        Column {
+        ListColumn {
             spellings: &[
                 "Start year",
                 "First year",
@@ -66,7 +79,7 @@ pub static LIST: List<WebOfScience> = List {
             ],
             take: |row, cell| row.value.start_year = cell.year(),
         },
-        Column {
+        ListColumn {
             spellings: &[
                 "# JIF",
                 "JIF",
@@ -76,7 +89,7 @@ pub static LIST: List<WebOfScience> = List {
             ],
             take: |row, cell| row.value.jif = cell.number(),
         },
-        Column {
+        ListColumn {
             spellings: &[
                 "5 Year JIF",
                 "Five Year JIF",
@@ -85,27 +98,27 @@ pub static LIST: List<WebOfScience> = List {
             ],
             take: |row, cell| row.value.five_year_jif = cell.number(),
         },
-        Column {
+        ListColumn {
             spellings: &["JIF Rank", "Rank", "Category Rank"],
-            take: |row, cell| row.value.best_ranking = position(cell),
+            take: |row, cell| row.value.best_ranking = rank_position(cell),
         },
-        Column {
+        ListColumn {
             spellings: &["Active", "Status"],
             take: |row, cell| row.value.active = cell.activity(),
         },
-        Column {
+        ListColumn {
             spellings: &["JIF Quartile", "Quartile", "Best Quartile"],
             take: |row, cell| row.value.quartile = cell.quartile(),
         },
-        Column {
+        ListColumn {
             spellings: &["Edition", "Editions", "Web of Science Index", "Index"],
             take: |row, cell| row.value.index = indexes(cell),
         },
-        Column {
+        ListColumn {
             spellings: &["Category", "Categories", "Web of Science Categories", "JIF Category"],
             take: |row, cell| row.value.subject_category = cell.text(),
         },
-        Column {
+        ListColumn {
             spellings: &["Open Access Status", "OA Status", "Open Access"],
             take: |row, cell| row.value.open_access_status = cell.text(),
         },
@@ -113,13 +126,13 @@ pub static LIST: List<WebOfScience> = List {
     notes: &["Copyright", "By exporting"],
 };
 
-/// The position of a rank: 12 of `12/404`.
-fn position(cell: Cell<'_>) -> Option<f64> {
+/// Parses the 12 of `12/404`.
+fn rank_position(cell: TableCell<'_>) -> Option<f64> {
     let position = cell.text.split('/').next().unwrap_or_default();
-    Cell { text: position.trim(), ..cell }.number()
+    TableCell { text: position.trim(), ..cell }.number()
 }
 
-fn indexes(cell: Cell<'_>) -> Option<Vec<NamedIndex>> {
+fn indexes(cell: TableCell<'_>) -> Option<Vec<NamedIndex>> {
     let codes = cell.list(&[',', ';', '|', '/'])?;
     let index = |code: String| {
         let upper = code.to_uppercase().replace('&', "");
@@ -129,29 +142,31 @@ fn indexes(cell: Cell<'_>) -> Option<Vec<NamedIndex>> {
     Some(codes.into_iter().map(index).collect())
 }
 
-/// What all rows of one journal give together: the indexes of all, by code; the best position of
-/// all; every other member from the best row that has it, which is the one with the best quartile,
-/// then the best position.
-pub fn combine(rows: Vec<WebOfScience>) -> WebOfScience {
-    // Positions are positive, and the bits of positive numbers order as they do.
-    let order =
-        |position: Option<f64>| position.map_or(u64::MAX, |position| position.max(0.0).to_bits());
-    let rows = best_first(rows, |row| {
-        (row.quartile.is_none(), row.quartile.clone(), order(row.best_ranking))
-    });
-    let mut whole = WebOfScience {
-        best_ranking: rows.iter().filter_map(|row| row.best_ranking).min_by(f64::total_cmp),
-        ..WebOfScience::default()
-    };
-    let indexes = rows.iter().filter_map(|row| row.index.as_ref()).flatten();
-    let by_code: BTreeMap<_, _> = indexes.map(|index| (index.code.clone(), index)).collect();
-    if !by_code.is_empty() {
-        whole.index = Some(by_code.into_values().cloned().collect());
+impl CombineRows for WebOfScience {
+    /// Unites the indexes, sorted by code, and keeps the best position. Every other member comes
+    /// from the best row that has it: the best quartile first, then the best position.
+    fn combine(rows: Vec<WebOfScience>) -> WebOfScience {
+        // The bits of positive floats order like the floats.
+        let order = |position: Option<f64>| {
+            position.map_or(u64::MAX, |position| position.max(0.0).to_bits())
+        };
+        let rows = best_first(rows, |row| {
+            (row.quartile.is_none(), row.quartile.clone(), order(row.best_ranking))
+        });
+        let mut whole = WebOfScience {
+            best_ranking: rows.iter().filter_map(|row| row.best_ranking).min_by(f64::total_cmp),
+            ..WebOfScience::default()
+        };
+        let indexes = rows.iter().filter_map(|row| row.index.as_ref()).flatten();
+        let by_code: BTreeMap<_, _> = indexes.map(|index| (index.code.clone(), index)).collect();
+        if !by_code.is_empty() {
+            whole.index = Some(by_code.into_values().cloned().collect());
+        }
+        fill_members!(
+            whole, &rows,
+            issn eissn issues_per_year start_year jif five_year_jif active quartile subject_category
+            open_access_status
+        );
+        whole
     }
-    fill_members!(
-        whole, &rows,
-        issn eissn issues_per_year start_year jif five_year_jif active quartile subject_category
-        open_access_status
-    );
-    whole
 }

@@ -4,7 +4,7 @@ use pinakes_format::record::value::{Code, Json, Named, Ref, Table};
 use pinakes_format::record::{AssociatedInstitution, Geo, Institution};
 use pinakes_format::text::json;
 
-use crate::frontend::side::ror::{Organisation, Place};
+use crate::frontend::side::ror::{Location, Organisation};
 use crate::link::enrich::SideTables;
 use crate::link::resolve::unresolved::Strays;
 
@@ -30,7 +30,7 @@ impl Addition<'_> {
         if institution.international.is_none() {
             institution.international = international(&organisation.labels);
         }
-        if let Some(place) = &organisation.place {
+        if let Some(place) = &organisation.location {
             let country = place.country_code.as_deref().and_then(|code| self.country(code));
             institution.country = institution.country.or(country.map(Named));
             let known = institution.country.map(|Named(code)| code);
@@ -76,7 +76,7 @@ fn fill_list<T>(list: &mut Option<Vec<T>>, with: impl FnOnce() -> Vec<T>) {
 
 /// Whether what the dump says of a place may be completed by what ROR says of one: it says nothing,
 /// or names the same city. Else the city would be one's and the coordinates the other's.
-fn is_same_place(geo: &Geo, known: Option<u32>, place: &Place, country: Option<u32>) -> bool {
+fn is_same_place(geo: &Geo, known: Option<u32>, place: &Location, country: Option<u32>) -> bool {
     let own_country = geo.country_code.map(|Code(code)| code).or(known);
     if own_country.zip(country).is_some_and(|(own, given)| own != given) {
         return false;
@@ -90,7 +90,7 @@ fn is_same_place(geo: &Geo, known: Option<u32>, place: &Place, country: Option<u
     is_silent || agree(&geo.city, &place.city) || agree(&geo.geonames_city_id, &place.geonames_id)
 }
 
-fn fill_geo(geo: &mut Geo, place: &Place, country: Option<u32>) {
+fn fill_geo(geo: &mut Geo, place: &Location, country: Option<u32>) {
     geo.country_code = geo.country_code.or(country.map(Code));
     if geo.latitude.is_none() && geo.longitude.is_none() {
         (geo.latitude, geo.longitude) = (place.latitude, place.longitude);

@@ -25,14 +25,16 @@ use pinakes_format::storage::blobs::unnamed_file;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::frontend::side::SideValue;
+use crate::frontend::side::keys;
 use crate::frontend::side::ror::Organisation;
-use crate::frontend::side::{SideTable, SideValue, keys};
 use crate::link::enrich::joinable::Joinable;
 use crate::link::external_sort::{Sorter, Spill};
 use crate::link::merge::Rows;
 use crate::link::resolve::unresolved::Strays;
 use crate::link::{Column, IdRow, Linker, Segments, broken};
 use crate::object::side::SideSegment;
+use crate::object::side_table::SideTable;
 
 /// The accounting of one side table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -120,19 +122,19 @@ impl Sided for ArchivedSource {
     fn side_keys(&self) -> Vec<u64> {
         let all = self.issn.iter().flat_map(|all| all.iter());
         let texts = self.issn_l.iter().chain(all).map(|issn| issn.as_str());
-        texts.filter_map(keys::issn).collect::<BTreeSet<_>>().into_iter().collect()
+        texts.filter_map(keys::parse_issn).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 
 impl Sided for ArchivedAuthor {
     fn side_keys(&self) -> Vec<u64> {
-        self.orcid.iter().filter_map(|orcid| keys::orcid(&orcid.0.id)).collect()
+        self.orcid.iter().filter_map(|orcid| keys::parse_orcid(&orcid.0.id)).collect()
     }
 }
 
 impl Sided for ArchivedInstitution {
     fn side_keys(&self) -> Vec<u64> {
-        self.ror.iter().filter_map(|ror| keys::ror(ror)).collect()
+        self.ror.iter().filter_map(|ror| keys::parse_ror(ror)).collect()
     }
 }
 
@@ -200,7 +202,7 @@ impl SideTables<'_> {
                 }
                 let value = segment.value(&entry).ok_or_else(broken)?;
                 let organisation = Organisation::decode(value).ok_or_else(broken)?;
-                let country = organisation.place.and_then(|place| place.country_code);
+                let country = organisation.location.and_then(|place| place.country_code);
                 codes.extend(country.map(|code| (Table::Country as u8, code)));
                 let relations = organisation.relations.into_iter();
                 let known = relations.filter(|of| self.institution_row(of.key).is_some());

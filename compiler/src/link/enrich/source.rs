@@ -3,29 +3,31 @@
 use pinakes_format::record::{Doaj, Metrics, Source};
 
 use crate::error::Result;
-use crate::frontend::side::{
-    SideTable, combine_abdc, combine_doaj, combine_scopus, combine_web_of_science, fill_scopus,
-};
+use crate::frontend::side::{CombineRows, SideValue, fill_scopus};
 use crate::link::enrich::SideTables;
+use crate::object::side_table::SideTable;
 
 impl SideTables<'_> {
+    /// The combined rows of a journal in one list.
+    fn combined<V: SideValue + CombineRows>(&self, table: SideTable, keys: &[u64]) -> Result<V> {
+        Ok(V::combine(self.take(table, keys)?))
+    }
+
     /// The metrics of the source with these ISSNs. What the Scopus list and SCImago both give is
     /// the Scopus list's.
     pub(crate) fn metrics(&self, keys: &[u64]) -> Result<Metrics> {
-        let scopus = self.take(SideTable::Scopus, keys)?;
-        let scimago = self.take(SideTable::Scimago, keys)?;
-        let mut both = combine_scopus(scopus);
-        fill_scopus(&mut both, &combine_scopus(scimago));
+        let mut both = self.combined(SideTable::Scopus, keys)?;
+        fill_scopus(&mut both, &self.combined(SideTable::Scimago, keys)?);
         Ok(Metrics {
             scopus: known(both),
-            web_of_science: known(combine_web_of_science(self.take(SideTable::Jcr, keys)?)),
-            abdc: known(combine_abdc(self.take(SideTable::Abdc, keys)?)),
+            web_of_science: known(self.combined(SideTable::Jcr, keys)?),
+            abdc: known(self.combined(SideTable::Abdc, keys)?),
         })
     }
 
     /// What DOAJ says of the source with these ISSNs.
     pub(crate) fn doaj(&self, keys: &[u64]) -> Result<Option<Doaj>> {
-        Ok(known(combine_doaj(self.take(SideTable::Doaj, keys)?)))
+        Ok(known(self.combined(SideTable::Doaj, keys)?))
     }
 }
 

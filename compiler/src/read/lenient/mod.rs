@@ -2,7 +2,7 @@
 //! costs its record.
 //!
 //! serde's derived code has no place for a context, so what was bad is counted in the thread that
-//! parses, with the place of the first, and [`take_warned`] collects it after each part; likewise
+//! parses, with the place of the first, and [`take_warning_counts`] collects it after each part; likewise
 //! the limits of a part are those its thread was given by [`begin`], and the place under way is
 //! what [`at`] said last.
 
@@ -35,7 +35,7 @@ pub struct MemberLimits {
 
 /// Where in a part a line or row begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct LinePosition {
     /// The number of its line, from 1; 0 where it is the part as a whole.
     pub line: u64,
     /// Where it begins in the uncompressed part.
@@ -44,51 +44,51 @@ pub struct Place {
 
 /// How often something was bad, and where first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Warned {
+pub struct WarningCount {
     /// How often.
     pub count: u64,
     /// Where first.
-    pub first: Place,
+    pub first: LinePosition,
 }
 
 thread_local! {
-    static WARNINGS: RefCell<BTreeMap<&'static str, Warned>> =
+    static WARNINGS: RefCell<BTreeMap<&'static str, WarningCount>> =
         const { RefCell::new(BTreeMap::new()) };
-    static PLACE: Cell<Place> = const { Cell::new(Place { line: 0, byte_offset: 0 }) };
+    static PLACE: Cell<LinePosition> = const { Cell::new(LinePosition { line: 0, byte_offset: 0 }) };
     static ARRAY_ELEMENTS_MAX: Cell<u64> = const { Cell::new(u64::MAX) };
     static TEXT_BYTES_MAX: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
 /// Begins a part in this thread: forgets what was counted, and takes its limits.
 pub fn begin(limits: MemberLimits) {
-    take_warned();
-    PLACE.set(Place::default());
+    take_warning_counts();
+    PLACE.set(LinePosition::default());
     ARRAY_ELEMENTS_MAX.set(limits.array_elements_max.unwrap_or(u64::MAX));
     TEXT_BYTES_MAX.set(limits.text_bytes_max.unwrap_or(u64::MAX));
 }
 
 /// What is read from now on begins here.
 pub fn at(line: u64, byte_offset: u64) {
-    PLACE.set(Place { line, byte_offset });
+    PLACE.set(LinePosition { line, byte_offset });
 }
 
 /// Counts one more bad optional value under `code`.
 pub fn warn(code: &'static str) {
     WARNINGS.with_borrow_mut(|warnings| {
         let first = PLACE.get();
-        warnings.entry(code).or_insert(Warned { count: 0, first }).count += 1;
+        warnings.entry(code).or_insert(WarningCount { count: 0, first }).count += 1;
     });
 }
 
 /// What this thread counted since it was last asked, and where first.
-pub fn take_warned() -> BTreeMap<&'static str, Warned> {
+pub fn take_warning_counts() -> BTreeMap<&'static str, WarningCount> {
     WARNINGS.with_borrow_mut(std::mem::take)
 }
 
 /// How often this thread counted what since it was last asked.
 #[cfg(test)]
 pub fn take_warnings() -> BTreeMap<&'static str, u64> {
-    take_warned().into_iter().map(|(code, warned)| (code, warned.count)).collect()
+    take_warning_counts().into_iter().map(|(code, warned)| (code, warned.count)).collect()
 }
 
 /// Empties whatever a visitor was handed that it has no use for, so that parsing can go on.

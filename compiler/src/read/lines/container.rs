@@ -10,7 +10,7 @@ use flate2::bufread::GzDecoder;
 
 use crate::error::{Error, Result};
 use crate::read::lenient::warn;
-use crate::read::limits::Reading;
+use crate::read::limits::ReadLimits;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -34,7 +34,7 @@ pub enum Container {
 
 impl Container {
     /// The container whose bytes begin so.
-    fn of(beginning: &[u8]) -> Container {
+    fn from_magic(beginning: &[u8]) -> Container {
         let is_skippable = beginning.first().is_some_and(|first| first & 0xf0 == 0x50)
             && beginning.get(1..4) == Some(&SKIPPABLE_MAGIC);
         match () {
@@ -45,7 +45,7 @@ impl Container {
     }
 
     /// The container that a file's name promises.
-    pub fn named(path: &Path) -> Container {
+    pub fn from_extension(path: &Path) -> Container {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Container::Gzip,
             Some("zst") => Container::Zstd,
@@ -58,11 +58,11 @@ impl Container {
     /// # Errors
     ///
     /// Where it cannot be read.
-    pub fn found(path: &Path) -> Result<Container> {
+    pub fn detect(path: &Path) -> Result<Container> {
         let mut beginning = Vec::with_capacity(4);
         let file = File::open(path).map_err(Error::input(path))?;
         file.take(4).read_to_end(&mut beginning).map_err(Error::input(path))?;
-        Ok(Container::of(&beginning))
+        Ok(Container::from_magic(&beginning))
     }
 }
 
@@ -72,23 +72,23 @@ impl Container {
 /// # Errors
 ///
 /// Where it cannot be read, or is no UTF-8 by its looks.
-pub(crate) fn open(path: &Path, reading: &Reading) -> Result<BufReader<Box<dyn Read + Send>>> {
+pub(crate) fn open(path: &Path, limits: &ReadLimits) -> Result<BufReader<Box<dyn Read + Send>>> {
     let file = File::open(path).map_err(Error::input(path))?;
     let mut file = BufReader::with_capacity(1 << 17, file);
     let beginning = file.fill_buf().map_err(Error::input(path))?;
-    let inner: Box<dyn Read + Send> = match Container::of(beginning) {
+    let inner: Box<dyn Read + Send> = match Container::from_magic(beginning) {
         Container::Gzip => Box::new(Members { decoder: Some(GzDecoder::new(file)) }),
         Container::Zstd => {
             if lacks_checksum(beginning) {
                 warn("zstd_without_checksum");
             }
             let mut decoder = zstd::Decoder::with_buffer(file).map_err(Error::input(path))?;
-            decoder.window_log_max(reading.zstd_window_log_max).map_err(Error::input(path))?;
+            decoder.window_log_max(limits.zstd_window_log_max).map_err(Error::input(path))?;
             Box::new(decoder)
         }
         Container::Plain => Box::new(file),
     };
-    let bounded = Bounded { inner, left: reading.inflated_bytes_max };
+    let bounded = Bounded { inner, left: limits.inflated_bytes_max };
     Ok(BufReader::with_capacity(1 << 18, Box::new(bounded)))
 }
 

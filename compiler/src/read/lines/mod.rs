@@ -10,7 +10,7 @@ use std::{
 use crate::error::{Error, Result};
 use crate::read::lenient;
 use crate::read::lenient::warn;
-use crate::read::limits::Reading;
+use crate::read::limits::ReadLimits;
 pub use crate::read::lines::container::Container;
 
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -69,16 +69,16 @@ impl Lines {
     /// # Errors
     ///
     /// Where it cannot be read, or is not UTF-8 by its looks.
-    pub fn open(path: &Path, reading: &Reading) -> Result<Lines> {
+    pub fn open(path: &Path, limits: &ReadLimits) -> Result<Lines> {
         let mut lines = Lines {
             path: path.to_path_buf(),
-            reader: container::open(path, reading)?,
+            reader: container::open(path, limits)?,
             buffer: Vec::new(),
             lent_bytes: None,
             line: 0,
             offset_bytes: 0,
-            line_bytes_max: reading.line_bytes_max,
-            allow_truncated: reading.allow_truncated,
+            line_bytes_max: limits.line_bytes_max,
+            allow_truncated: limits.allow_truncated,
             refused: None,
         };
         match lines.reader.fill_buf() {
@@ -259,7 +259,7 @@ mod tests {
     fn lines(bytes: &[u8]) -> Vec<(u64, u64, Option<String>)> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        let mut lines = Lines::open(file.path(), &Reading::default()).unwrap();
+        let mut lines = Lines::open(file.path(), &ReadLimits::default()).unwrap();
         let mut found = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {
             let text = String::from_utf8(line.bytes.to_vec()).unwrap();
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_line_too_long_is_left_out_and_the_next_is_read() {
-        let mut bytes = vec![b'x'; Reading::default().line_bytes_max + 1];
+        let mut bytes = vec![b'x'; ReadLimits::default().line_bytes_max + 1];
         bytes.extend_from_slice(b"\nb\n");
         let found = lines(&bytes);
         assert_eq!(found[0], (1, 0, None));
@@ -300,7 +300,7 @@ mod tests {
         for cut in [4, 8, 20] {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(&bytes[..bytes.len() - cut]).unwrap();
-            let mut lines = Lines::open(file.path(), &Reading::default()).unwrap();
+            let mut lines = Lines::open(file.path(), &ReadLimits::default()).unwrap();
             let end = loop {
                 match lines.next_line() {
                     Ok(Some(_)) => {}

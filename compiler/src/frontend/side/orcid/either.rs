@@ -1,4 +1,4 @@
-//! A member that is an object in one vintage and something simpler in another.
+//! A member that is an object in some editions of a dump and a simpler value in others.
 
 use std::{fmt, marker::PhantomData};
 
@@ -10,11 +10,9 @@ use serde::{
     },
 };
 
-/// An object of a known shape, or else something simpler.
+/// An object of a known shape, or a simpler value.
 pub(crate) enum Either<T, U> {
-    /// The object.
     Object(T),
-    /// What is simpler.
     Other(U),
 }
 
@@ -28,7 +26,7 @@ where
     type Value = Either<T, U>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object, or something simpler")
+        f.write_str("an object or a simpler value")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {

@@ -1,20 +1,44 @@
-//! ORCID's summaries of people: records as its API writes them, the person of one alone, or an
-//! object with the interface's own members.
+//! ORCID's summaries of people.
+//!
+//! Three shapes are read: a record as ORCID's API writes it, the `person` of a record alone, and an
+//! object with the members of the Pinakes interface.
 
 pub(crate) mod either;
 pub(crate) mod person;
 
+use pinakes_format::entity::Entity;
 use pinakes_format::record::OrcidProfile;
 use serde::Deserialize;
 
-use crate::frontend::openalex::BadRecord;
+use crate::frontend::reader::BadRecord;
 use crate::frontend::side::keys;
 use crate::frontend::side::orcid::person::RawPerson;
-use crate::frontend::side::read::Keyed;
+use crate::frontend::side::read::{KeyedRow, read_elements};
+use crate::frontend::side::spec::{RecordShape, SideTableSpec};
+use crate::object::side_table::SideTable;
 use crate::read::lenient::{Length, Number, Object, Text};
 use crate::read::strict;
 
-/// A record, and where it is read as one.
+pub static SPEC: SideTableSpec = SideTableSpec {
+    table: SideTable::Orcid,
+    name: "orcid",
+    entity: Entity::Author,
+    expected: "ORCID records as JSON lines, each with an `orcid-identifier` or an `orcid`",
+    is_header: |_| false,
+    is_record,
+    read: |path, limits, object| read_elements::<OrcidProfile>(&SPEC, read, path, limits, object),
+};
+
+fn is_record(shape: &RecordShape<'_>) -> bool {
+    let id = shape.id.0.as_str().unwrap_or_default();
+    let path = shape.path.as_str().unwrap_or_default();
+    let has_orcid = |text: &str| text.split('/').any(|part| keys::parse_orcid(part).is_some());
+    let is_person = shape.orcid_identifier.is_some() || has_orcid(id) || has_orcid(path);
+    // OpenAlex authors have an `orcid` too, beside their own id and display name.
+    let is_author = !id.is_empty() || shape.display_name.is_some();
+    is_person || (!is_author && shape.orcid.as_str().is_some_and(has_orcid))
+}
+
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawRecord<'a> {
@@ -64,14 +88,9 @@ struct RawWorks {
     group: Length,
 }
 
-/// Reads one record.
-///
-/// # Errors
-///
-/// Why it is set aside.
-pub fn read(text: &str) -> Result<Keyed<OrcidProfile>, BadRecord> {
+fn read(text: &str) -> Result<KeyedRow<OrcidProfile>, BadRecord> {
     let raw: RawRecord<'_> = strict::from_str_skipping_unread(text)?;
-    // Without a `person`, the record is one.
+    // A record without a `person` is a person itself.
     let person = match raw.person.0 {
         Some(person) => person,
         None => strict::from_str_skipping_unread(text)?,
@@ -87,16 +106,16 @@ pub fn read(text: &str) -> Result<Keyed<OrcidProfile>, BadRecord> {
     ];
     let given = texts.into_iter().flatten().next();
     let bad = |code| BadRecord::Quarantine { code, id: given.map(str::to_owned) };
-    // A path is `/0000-0001-2345-6789/person`.
+    // A path looks like `/0000-0001-2345-6789/person`.
     let parts = given.ok_or(bad("no_id"))?.split('/');
-    let key = parts.rev().find_map(keys::orcid).ok_or(bad("bad_id"))?;
+    let key = parts.rev().find_map(keys::parse_orcid).ok_or(bad("bad_id"))?;
     let modified = raw.history.0.map(|history| history.modified).unwrap_or(raw.modified);
     let works = raw.activities.0.and_then(|activities| activities.works.0);
     let value = OrcidProfile {
-        id: keys::orcid_text(key),
+        id: keys::format_orcid(key),
         outputs_count: works.and_then(|works| works.group.0).or_else(|| raw.outputs_count.count()),
         ..person.profile()
     };
     let vintage = modified.0.and_then(|modified| modified.value.integer());
-    Ok(Keyed { keys: vec![key], vintage, value })
+    Ok(KeyedRow { keys: vec![key], vintage, value })
 }

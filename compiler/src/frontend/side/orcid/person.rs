@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::frontend::side::orcid::either::Either;
 use crate::read::lenient::{IdText, List, Object, Text};
 
-/// A person: the API's members, and the interface's.
+/// A person, with the members of ORCID's API and of the Pinakes interface.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawPerson<'a> {
@@ -108,8 +108,8 @@ impl Wrapped<'_> {
     }
 }
 
-fn wrapped<'a>(of: &'a Object<Wrapped<'_>>) -> Option<&'a str> {
-    of.0.as_ref().and_then(Wrapped::text)
+fn wrapped<'a>(object: &'a Object<Wrapped<'_>>) -> Option<&'a str> {
+    object.0.as_ref().and_then(Wrapped::text)
 }
 
 impl Either<RawName<'_>, Text<'_>> {
@@ -120,7 +120,7 @@ impl Either<RawName<'_>, Text<'_>> {
         }
     }
 
-    /// The name a person asks to be credited by, or else given and family name.
+    /// The credit name, or the given and family names.
     fn text(&self) -> Option<String> {
         match self {
             Either::Other(text) => text.to_owned(),
@@ -134,12 +134,12 @@ impl Either<RawName<'_>, Text<'_>> {
 }
 
 impl RawPerson<'_> {
-    /// The iD that its name's address holds.
+    /// The `path` of the name, which holds the ORCID iD.
     pub(crate) fn path(&self) -> Option<&str> {
         self.name.path()
     }
 
-    /// What it says, without the iD and the count of outputs.
+    /// The profile, without the iD and the count of outputs.
     pub(crate) fn profile(&self) -> OrcidProfile {
         OrcidProfile {
             id: String::new(),

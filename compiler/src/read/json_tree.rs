@@ -21,37 +21,37 @@ const FEW_MEMBERS: usize = 48;
 
 /// A JSON value.
 #[derive(Debug)]
-pub(crate) enum Value<'a> {
+pub(crate) enum JsonValue<'a> {
     Null,
     Boolean(bool),
     Signed(i64),
     Unsigned(u64),
     Fraction(f64),
     Text(Cow<'a, str>),
-    List(Vec<Value<'a>>),
-    Object(Members<'a>),
+    List(Vec<JsonValue<'a>>),
+    Object(JsonMembers<'a>),
 }
 
 /// The members of an object, in the order of the line.
 #[derive(Debug, Default)]
-pub(crate) struct Members<'a> {
-    members: Vec<Member<'a>>,
+pub(crate) struct JsonMembers<'a> {
+    members: Vec<JsonMember<'a>>,
     /// Where the next member is expected: lines have them in the order they are asked for.
     next: Cell<usize>,
 }
 
 #[derive(Debug)]
-struct Member<'a> {
+struct JsonMember<'a> {
     key: Cow<'a, str>,
-    value: Value<'a>,
+    value: JsonValue<'a>,
     is_asked_for: Cell<bool>,
 }
 
-impl<'a> Value<'a> {
+impl<'a> JsonValue<'a> {
     /// Its members; `None` where it is no object.
-    pub(crate) fn members(&self) -> Option<&Members<'a>> {
+    pub(crate) fn members(&self) -> Option<&JsonMembers<'a>> {
         match self {
-            Value::Object(members) => Some(members),
+            JsonValue::Object(members) => Some(members),
             _ => None,
         }
     }
@@ -59,18 +59,18 @@ impl<'a> Value<'a> {
     /// Its text; `None` where it is none.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
-            Value::Text(text) => Some(text),
+            JsonValue::Text(text) => Some(text),
             _ => None,
         }
     }
 }
 
-impl<'a> Members<'a> {
+impl<'a> JsonMembers<'a> {
     /// The value of a member.
-    pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {
+    pub(crate) fn get(&self, name: &str) -> Option<&JsonValue<'a>> {
         let next = self.next.get();
         let (before, after) = self.members.split_at_checked(next)?;
-        let found = |member: &&Member<'_>| member.key == name;
+        let found = |member: &&JsonMember<'_>| member.key == name;
         let at = match after.iter().position(|member| found(&member)) {
             Some(at) => next + at,
             None => before.iter().position(|member| found(&member))?,
@@ -104,41 +104,41 @@ impl<'a> Members<'a> {
     }
 }
 
-struct ValueVisitor;
+struct TreeVisitor;
 
-impl<'de> Visitor<'de> for ValueVisitor {
-    type Value = Value<'de>;
+impl<'de> Visitor<'de> for TreeVisitor {
+    type Value = JsonValue<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Value::Null)
+        Ok(JsonValue::Null)
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Value::Boolean(value))
+        Ok(JsonValue::Boolean(value))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Value::Signed(value))
+        Ok(JsonValue::Signed(value))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Value::Unsigned(value))
+        Ok(JsonValue::Unsigned(value))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Value::Fraction(value))
+        Ok(JsonValue::Fraction(value))
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Value::Text(Cow::Borrowed(text)))
+        Ok(JsonValue::Text(Cow::Borrowed(text)))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Value::Text(Cow::Owned(text.to_owned())))
+        Ok(JsonValue::Text(Cow::Owned(text.to_owned())))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
@@ -146,41 +146,41 @@ impl<'de> Visitor<'de> for ValueVisitor {
         while let Some(element) = seq.next_element()? {
             list.push(element);
         }
-        Ok(Value::List(list))
+        Ok(JsonValue::List(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut object = Members::default();
-        while let Some((Key(key), value)) = map.next_entry::<Key<'de>, Value<'de>>()? {
-            object.members.push(Member { key, value, is_asked_for: Cell::new(false) });
+        let mut object = JsonMembers::default();
+        while let Some((Key(key), value)) = map.next_entry::<Key<'de>, JsonValue<'de>>()? {
+            object.members.push(JsonMember { key, value, is_asked_for: Cell::new(false) });
         }
         if object.has_duplicate() {
             return Err(A::Error::duplicate_field("key"));
         }
-        Ok(Value::Object(object))
+        Ok(JsonValue::Object(object))
     }
 }
 
-impl<'de> Deserialize<'de> for Value<'de> {
+impl<'de> Deserialize<'de> for JsonValue<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ValueVisitor)
+        deserializer.deserialize_any(TreeVisitor)
     }
 }
 
 /// So that what is forborne in a line is forborne in a tree.
-impl<'de> Deserializer<'de> for &'de Value<'_> {
+impl<'de> Deserializer<'de> for &'de JsonValue<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self {
-            Value::Null => visitor.visit_unit(),
-            Value::Boolean(value) => visitor.visit_bool(*value),
-            Value::Signed(value) => visitor.visit_i64(*value),
-            Value::Unsigned(value) => visitor.visit_u64(*value),
-            Value::Fraction(value) => visitor.visit_f64(*value),
-            Value::Text(text) => visitor.visit_borrowed_str(text),
-            Value::List(list) => visitor.visit_seq(SeqDeserializer::new(list.iter())),
-            Value::Object(object) => {
+            JsonValue::Null => visitor.visit_unit(),
+            JsonValue::Boolean(value) => visitor.visit_bool(*value),
+            JsonValue::Signed(value) => visitor.visit_i64(*value),
+            JsonValue::Unsigned(value) => visitor.visit_u64(*value),
+            JsonValue::Fraction(value) => visitor.visit_f64(*value),
+            JsonValue::Text(text) => visitor.visit_borrowed_str(text),
+            JsonValue::List(list) => visitor.visit_seq(SeqDeserializer::new(list.iter())),
+            JsonValue::Object(object) => {
                 let members = object.members.iter();
                 let pairs = members.map(|member| (member.key.as_ref(), &member.value));
                 visitor.visit_map(MapDeserializer::new(pairs))
@@ -194,7 +194,7 @@ impl<'de> Deserializer<'de> for &'de Value<'_> {
     }
 }
 
-impl<'de> IntoDeserializer<'de> for &'de Value<'_> {
+impl<'de> IntoDeserializer<'de> for &'de JsonValue<'_> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -209,14 +209,14 @@ mod tests {
 
     #[test]
     fn members_are_found_in_any_order_and_those_not_asked_for_are_counted() {
-        let value: Value<'_> = serde_json::from_str(r#"{"a":1,"b":{"x":2},"c":"3"}"#).unwrap();
+        let value: JsonValue<'_> = serde_json::from_str(r#"{"a":1,"b":{"x":2},"c":"3"}"#).unwrap();
         let members = value.members().unwrap();
         assert_eq!(members.unknown(), 0);
-        assert!(matches!(members.get("b"), Some(Value::Object(_))));
+        assert!(matches!(members.get("b"), Some(JsonValue::Object(_))));
         assert_eq!(members.unknown(), 2);
-        assert!(matches!(members.get("a"), Some(Value::Unsigned(1))));
+        assert!(matches!(members.get("a"), Some(JsonValue::Unsigned(1))));
         assert!(members.get("d").is_none());
-        assert!(matches!(members.get("c"), Some(Value::Text(text)) if text == "3"));
+        assert!(matches!(members.get("c"), Some(JsonValue::Text(text)) if text == "3"));
         assert_eq!(members.unknown(), 0);
         assert_eq!(members.get("b").unwrap().members().unwrap().unknown(), 0);
     }
@@ -230,10 +230,10 @@ mod tests {
         };
         for members in [1, FEW_MEMBERS, 1_000] {
             let text = object(members, 0);
-            let error = serde_json::from_str::<Value<'_>>(&text).unwrap_err();
+            let error = serde_json::from_str::<JsonValue<'_>>(&text).unwrap_err();
             assert!(error.to_string().starts_with("duplicate"), "{error}");
             let text = object(members, members);
-            assert!(serde_json::from_str::<Value<'_>>(&text).is_ok());
+            assert!(serde_json::from_str::<JsonValue<'_>>(&text).is_ok());
         }
     }
 }
