@@ -14,17 +14,17 @@ object! {
     Author {
         /// `HX_A` and a number.
         id: Id<AUTHOR>,
-        /// In single records the ORCID profile, in lists the iD as URL.
+        /// ORCID profile in single records, ORCID iD as URL in lists.
         orcid: Option<AuthorOrcid>,
         /// Display name.
         name: Option<String>,
         /// The longest form of the name.
         full_name: Option<String>,
-        /// Indexed publications.
+        /// Indexed outputs.
         outputs_count: Option<u64>,
         /// Citations received.
         cited_by_count: Option<u64>,
-        /// Where the author was last seen.
+        /// Last known institutions.
         last_known_institutions: Option<Vec<Ref<INSTITUTION>>>,
         /// When the record changed.
         updated_date: Option<Timestamp>,
@@ -50,15 +50,15 @@ object! {
     Affiliation {
         /// The institution.
         @flat institution: Ref<INSTITUTION>,
-        /// The years.
+        /// Years of the affiliation.
         years: Option<Vec<i32>>,
     }
 }
 
 object! {
-    /// What ORCID says of a person.
+    /// ORCID profile of a person.
     OrcidProfile {
-        /// The iD, bare.
+        /// Bare ORCID iD.
         id: String,
         /// Name.
         name: Option<String>,
@@ -66,7 +66,7 @@ object! {
         biography: Option<String>,
         /// E-mail addresses.
         emails: Option<Vec<String>>,
-        /// Identifiers elsewhere.
+        /// Identifiers in other systems.
         external_identifiers as "externalIdentifiers": Option<Vec<ExternalIdentifier>>,
         /// Web sites.
         websites: Option<Vec<Website>>,
@@ -78,11 +78,11 @@ object! {
 object! {
     /// An identifier in another system.
     ExternalIdentifier {
-        /// The identifier.
+        /// Identifier.
         id: Option<String>,
-        /// The system.
+        /// Name of the system.
         name: Option<String>,
-        /// Its address.
+        /// URL.
         url: Option<String>,
     }
 }
@@ -90,7 +90,7 @@ object! {
 object! {
     /// A web site.
     Website {
-        /// Its address.
+        /// URL.
         url: Option<String>,
         /// Its name.
         name: Option<String>,

@@ -15,7 +15,7 @@ object! {
         name: Option<String>,
         /// Country.
         country: Option<Country>,
-        /// government, education, facility, company, healthcare and so on.
+        /// government, education, facility, company, healthcare or another type.
         kind as "type": Option<Code<{ Table::InstitutionType as u8 }>>,
         /// Home page.
         homepage_url: Option<String>,
@@ -27,7 +27,7 @@ object! {
         display_name_acronyms: Option<Vec<String>>,
         /// Other names.
         display_name_alternatives: Option<Vec<String>>,
-        /// Repositories it runs.
+        /// Repositories run by the institution.
         @single repositories: Option<Vec<Ref<SOURCE>>>,
         /// Indexed outputs.
         outputs_count: Option<u64>,
@@ -39,19 +39,19 @@ object! {
         @single associated_institutions: Option<Vec<AssociatedInstitution>>,
         /// Counts by year.
         counts_by_year: Option<Vec<YearCounts>>,
-        /// Other parts it plays.
+        /// Other roles of the same organisation.
         @single roles: Option<Vec<Role>>,
-        /// Where it is.
+        /// Location.
         geo: Option<Geo>,
-        /// Its name in other languages.
+        /// Names in other languages.
         @single international: Option<Json>,
         /// When the record changed.
         updated_date: Option<Timestamp>,
         /// When the record was made.
         created_date: Option<Timestamp>,
-        /// Identifiers elsewhere.
+        /// Identifiers in other systems.
         @single ids: InstitutionIds,
-        /// Topics of its outputs.
+        /// Topics of the record's outputs.
         topics: Option<Vec<TopicShare>>,
     }
 }
@@ -63,13 +63,13 @@ object! {
     AssociatedInstitution {
         /// The institution.
         @flat institution: Ref<INSTITUTION>,
-        /// parent, child, related and so on.
+        /// parent, child, related or another relationship.
         relationship: Option<Code<{ Table::Relationship as u8 }>>,
     }
 }
 
 object! {
-    /// Where an institution is.
+    /// Location of an institution.
     Geo {
         /// City.
         city: Option<String>,
@@ -89,13 +89,13 @@ object! {
 }
 
 object! {
-    /// Identifiers of an institution elsewhere.
+    /// Identifiers of an institution in other systems.
     InstitutionIds {
         /// GRID.
         grid: Option<String>,
         /// Wikipedia.
         wikipedia: Option<String>,
-        /// The record's address at OpenAlex.
+        /// OpenAlex URL.
         openalex: Option<String>,
     }
 }
@@ -109,11 +109,11 @@ object! {
         name: Option<String>,
         /// Other titles.
         alternate_titles: Option<Vec<String>>,
-        /// 0 at the top.
+        /// Level in the hierarchy, 0 at the top.
         hierarchy_level: Option<i64>,
-        /// The publisher above it.
+        /// Parent publisher.
         parent_publisher: Option<Ref<PUBLISHER>>,
-        /// Itself and every publisher above it.
+        /// The publisher and all its ancestors.
         lineage: Option<Vec<Ref<PUBLISHER>>>,
         /// Countries.
         countries: Option<Vec<Country>>,
@@ -129,11 +129,11 @@ object! {
         cited_by_count: Option<u64>,
         /// Citation indicators.
         summary_stats: Option<SummaryStats>,
-        /// Identifiers elsewhere.
+        /// Identifiers in other systems.
         @single ids: PublisherIds,
         /// Counts by year.
         counts_by_year: Option<Vec<YearCounts>>,
-        /// Other parts it plays.
+        /// Other roles of the same organisation.
         @single roles: Option<Vec<Role>>,
         /// When the record changed.
         updated_date: Option<Timestamp>,
@@ -145,9 +145,9 @@ object! {
 record!(Publisher by outputs_count);
 
 object! {
-    /// Identifiers of a publisher elsewhere.
+    /// Identifiers of a publisher in other systems.
     PublisherIds {
-        /// The record's address at OpenAlex.
+        /// OpenAlex URL.
         openalex: Option<String>,
         /// ROR as URL.
         ror: Option<String>,
@@ -167,7 +167,7 @@ object! {
         alternate_titles: Option<Vec<String>>,
         /// Country.
         country: Option<Country>,
-        /// What it is.
+        /// Description.
         description: Option<String>,
         /// Home page.
         homepage_url: Option<String>,
@@ -175,9 +175,9 @@ object! {
         image_url: Option<String>,
         /// Small picture.
         image_thumbnail_url: Option<String>,
-        /// Grants.
+        /// Number of grants.
         grants_count: Option<u64>,
-        /// Awards.
+        /// Number of awards.
         awards_count: Option<u64>,
         /// Indexed outputs.
         outputs_count: Option<u64>,
@@ -185,9 +185,9 @@ object! {
         cited_by_count: Option<u64>,
         /// Citation indicators.
         summary_stats: Option<SummaryStats>,
-        /// Other parts it plays.
+        /// Other roles of the same organisation.
         @single roles: Option<Vec<Role>>,
-        /// Identifiers elsewhere.
+        /// Identifiers in other systems.
         @single ids: FunderIds,
         /// Counts by year.
         counts_by_year: Option<Vec<YearCounts>>,
@@ -201,13 +201,13 @@ object! {
 record!(Funder by outputs_count);
 
 object! {
-    /// Identifiers of a funder elsewhere.
+    /// Identifiers of a funder in other systems.
     FunderIds {
         /// DOI as URL.
         doi: Option<String>,
         /// ROR as URL.
         ror: Option<String>,
-        /// The record's address at OpenAlex.
+        /// OpenAlex URL.
         openalex: Option<String>,
         /// Crossref.
         crossref: Option<String>,
@@ -219,15 +219,15 @@ object! {
     InstitutionType {
         /// Its number.
         id: Id<INSTITUTION_TYPE>,
-        /// Its short code.
+        /// Short code.
         code: Option<Code<{ Table::InstitutionType as u8 }>>,
         /// Its name.
         name: Option<String>,
-        /// What it means.
+        /// Description of the type.
         description: Option<String>,
-        /// Outputs of its institutions.
+        /// Outputs of the institutions of this type.
         outputs_count: Option<u64>,
-        /// Citations of its institutions.
+        /// Citations of the institutions of this type.
         cited_by_count: Option<u64>,
         /// When the record was made.
         created_date: Option<UtcTimestamp>,

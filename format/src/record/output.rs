@@ -20,17 +20,17 @@ object! {
         year: Option<i32>,
         /// Date of publication.
         date: Option<Date>,
-        /// Identifiers elsewhere.
+        /// Identifiers in other systems.
         @single ids: OutputIds,
         /// Language.
         language: Option<Named<{ Table::Language as u8 }>>,
-        /// Where the work appeared first.
+        /// Venue where the work first appeared.
         primary_venue: Option<PrimaryVenue>,
-        /// Where else it can be found.
+        /// Other venues that hold the work.
         @single additional_venues: Option<Vec<Venue>>,
         /// Number of locations.
         venues_count: Option<u64>,
-        /// For example article, preprint.
+        /// Type of work, for example article or preprint.
         kind as "type": Option<Code<{ Table::OutputType as u8 }>>,
         /// Index providers.
         indexed_in: Option<Vec<Code<{ Table::Index as u8 }>>>,
@@ -44,7 +44,7 @@ object! {
         has_fulltext: Option<bool>,
         /// Citations received.
         cited_by_count: Option<u64>,
-        /// References cited by the work.
+        /// Number of references cited by the work.
         cites: Option<u64>,
         /// Percentile among works of the same age and subfield.
         citation_normalized_percentile: Option<NormalizedPercentile>,
@@ -52,17 +52,17 @@ object! {
         cited_by_percentile_year: Option<PercentileYear>,
         /// Volume, issue and pages.
         biblio: Option<Biblio>,
-        /// Whether it was retracted.
+        /// Whether the work was retracted.
         is_retracted: Option<bool>,
-        /// Whether it is front matter or the like.
+        /// Whether the work is paratext, such as front matter.
         is_paratext: Option<bool>,
         /// Article processing charge paid.
         apc_paid: Option<ApcPaid>,
-        /// Its foremost topic.
+        /// Primary topic.
         primary_topic: Option<Ref<TOPIC>>,
-        /// Its topics.
+        /// Topics.
         topics: Option<Vec<Ref<TOPIC>>>,
-        /// United Nations goals it serves.
+        /// United Nations sustainable development goals of the work.
         sustainable_development_goals: Option<Vec<Goal>>,
         /// Funders and their awards.
         funders: Option<Vec<Funding>>,
@@ -82,7 +82,7 @@ object! {
 record!(Output by cited_by_count);
 
 object! {
-    /// Identifiers of an output elsewhere.
+    /// Identifiers of an output in other systems.
     OutputIds {
         /// Microsoft Academic Graph.
         mag: Option<String>,
@@ -90,11 +90,11 @@ object! {
 }
 
 object! {
-    /// Where a work appeared first.
+    /// Venue where a work first appeared.
     PrimaryVenue {
         /// The location's identifier.
         id: Option<String>,
-        /// Whether it can be read there freely.
+        /// Whether the work is open access at this venue.
         is_oa: Option<bool>,
         /// Landing page.
         landing_page_url: Option<String>,
@@ -104,9 +104,9 @@ object! {
         license: Option<Code<{ Table::License as u8 }>>,
         /// submittedVersion, acceptedVersion or publishedVersion.
         version: Option<Code<{ Table::Version as u8 }>>,
-        /// Whether it is the accepted version or a later one.
+        /// Whether this is the accepted version or a later one.
         is_accepted: Option<bool>,
-        /// Whether it is the published version.
+        /// Whether this is the published version.
         is_published: Option<bool>,
         /// The journal, repository or other source.
         source: Option<PrimaryVenueSource>,
@@ -114,11 +114,11 @@ object! {
 }
 
 object! {
-    /// A further place where a work can be found.
+    /// Another venue that holds a work.
     Venue {
         /// The location's identifier.
         id: Option<String>,
-        /// Whether it can be read there freely.
+        /// Whether the work is open access at this venue.
         is_oa: Option<bool>,
         /// Landing page.
         landing_page_url: Option<String>,
@@ -128,9 +128,9 @@ object! {
         license: Option<Code<{ Table::License as u8 }>>,
         /// submittedVersion, acceptedVersion or publishedVersion.
         version: Option<Code<{ Table::Version as u8 }>>,
-        /// Whether it is the accepted version or a later one.
+        /// Whether this is the accepted version or a later one.
         is_accepted: Option<bool>,
-        /// Whether it is the published version.
+        /// Whether this is the published version.
         is_published: Option<bool>,
         /// The journal, repository or other source.
         source: Option<VenueSource>,
@@ -142,9 +142,9 @@ object! {
     PrimaryVenueSource {
         /// The source.
         @flat source: Ref<SOURCE>,
-        /// journal, repository and so on.
+        /// journal, repository or another type.
         kind as "type": SourceKind,
-        /// A cut of the source's metrics.
+        /// Selected metrics of the source.
         @single metrics: VenueMetrics,
     }
 }
@@ -154,7 +154,7 @@ object! {
     VenueSource {
         /// The source.
         @flat source: Ref<SOURCE>,
-        /// journal, repository and so on.
+        /// journal, repository or another type.
         kind as "type": SourceKind,
     }
 }
@@ -166,7 +166,7 @@ object! {
         is_oa: Option<bool>,
         /// diamond, gold, green, hybrid, bronze or closed.
         oa_status: Option<Code<{ Table::OaStatus as u8 }>>,
-        /// The free copy.
+        /// URL of a free copy.
         oa_url: Option<String>,
     }
 }
@@ -182,9 +182,9 @@ object! {
         orcid: Option<Orcid>,
         /// Institutions named in the work.
         affiliations: Option<Vec<Ref<INSTITUTION>>>,
-        /// Countries of those.
+        /// Countries of the affiliations.
         countries: Option<Vec<Country>>,
-        /// Whether to write to this author.
+        /// Whether this is a corresponding author.
         is_corresponding: Option<bool>,
         /// Affiliations as printed.
         @single raw_affiliation_strings: Option<Vec<Cold>>,
@@ -194,7 +194,7 @@ object! {
 object! {
     /// Percentile among works of the same age and subfield.
     NormalizedPercentile {
-        /// 0 to 1.
+        /// Percentile from 0 to 1.
         value: Option<f64>,
         /// Among the top 1 %.
         is_in_top_1_percent: Option<bool>,
@@ -230,13 +230,13 @@ object! {
 object! {
     /// An article processing charge.
     ApcPaid {
-        /// The amount.
+        /// Amount.
         value: Option<i64>,
-        /// Its currency.
+        /// Currency.
         currency: Option<Currency>,
         /// The amount in US dollars.
         value_usd: Option<i64>,
-        /// Who reported it.
+        /// Origin of the amount.
         provenance: Option<Code<{ Table::Provenance as u8 }>>,
     }
 }
@@ -256,7 +256,7 @@ object! {
     Funding {
         /// The funder.
         @flat funder: Ref<FUNDER>,
-        /// Its awards.
+        /// Awards to the work.
         awards: Option<Vec<Award>>,
     }
 }
@@ -278,9 +278,9 @@ object! {
 object! {
     /// Citations of one year.
     YearCitations {
-        /// The year.
+        /// Year.
         year: Option<i32>,
-        /// Citations received in it.
+        /// Citations received in that year.
         cited_by_count: Option<u64>,
     }
 }

@@ -24,7 +24,7 @@ object! {
 object! {
     /// The counts of one year.
     YearCounts {
-        /// The year.
+        /// Year.
         year: Option<i32>,
         /// Outputs of that year.
         outputs_count: Option<u64>,
@@ -40,27 +40,27 @@ object! {
     TopicShare {
         /// The topic.
         @flat topic: Ref<TOPIC>,
-        /// Outputs on the topic.
+        /// The record's outputs on the topic.
         @single count: Option<u64>,
-        /// Its share of the topic's outputs.
+        /// The record's share of the topic's outputs.
         @single share: Option<f64>,
     }
 }
 
 object! {
-    /// A part the same organisation plays.
+    /// A role of the same organisation: funder, institution or publisher.
     Role {
         /// funder, institution or publisher.
         role: Option<Code<{ Table::Role as u8 }>>,
-        /// The record of that part.
+        /// Id of the organisation's record in that role.
         id: Option<AnyRef>,
-        /// Outputs in that part.
+        /// Outputs in that role.
         outputs_count: Option<u64>,
     }
 }
 
 object! {
-    /// Addresses of a taxonomy node elsewhere.
+    /// URLs of a taxonomy node in other systems.
     TaxonomyIds {
         /// Wikidata.
         wikidata: Option<String>,

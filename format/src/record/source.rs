@@ -24,7 +24,7 @@ object! {
         issn: Option<Vec<String>>,
         /// Display name.
         name: Option<String>,
-        /// The publisher or institution behind it.
+        /// Name of the publisher or institution behind the source.
         host_organization_name: Option<HostName>,
         /// Indexed outputs.
         outputs_count: Option<u64>,
@@ -36,9 +36,9 @@ object! {
         summary_stats: Option<SummaryStats>,
         /// Openness and indexing.
         @flat standing: Standing,
-        /// Year of its first output.
+        /// Year of the first output.
         first_publication_year: Option<i32>,
-        /// Year of its last output.
+        /// Year of the last output.
         last_publication_year: Option<i32>,
         /// Home page.
         homepage_url: Option<String>,
@@ -46,15 +46,15 @@ object! {
         apc_prices: Option<Vec<ApcPrice>>,
         /// Article processing charge in US dollars.
         apc_usd: Option<i64>,
-        /// The same, year by year.
+        /// Article processing charge in US dollars, by year.
         apc_usd_by_year: Option<YearPrices>,
         /// Country.
         country: Option<Country>,
-        /// Societies behind it.
+        /// Societies behind the source.
         societies: Option<Vec<Society>>,
         /// Other titles.
         alternate_titles: Option<Vec<String>>,
-        /// journal, repository and so on.
+        /// journal, repository or another type.
         kind as "type": Option<Code<{ Table::SourceType as u8 }>>,
         /// Counts by year.
         counts_by_year: Option<Vec<YearCounts>>,
@@ -62,13 +62,13 @@ object! {
         updated_date: Option<Timestamp>,
         /// When the record was made.
         created_date: Option<Timestamp>,
-        /// Identifiers elsewhere.
+        /// Identifiers in other systems.
         @single ids: SourceIds,
-        /// Topics of its outputs.
+        /// Topics of the record's outputs.
         topics: Option<Vec<TopicShare>>,
         /// Journal metrics.
         @single metrics: Option<Metrics>,
-        /// What DOAJ says of it.
+        /// DOAJ entry.
         @single doaj: Option<Doaj>,
     }
 }
@@ -112,25 +112,25 @@ macro_rules! standing {
 
 standing! {
     members {
-        /// Whether all of it is open access.
+        /// Whether all outputs are open access.
         is_oa: Option<bool>,
-        /// Whether DOAJ lists it.
+        /// Whether DOAJ lists the source.
         is_in_doaj: Option<bool>,
         /// Whether most outputs are open access.
         is_high_oa_rate: Option<bool>,
-        /// Whether SciELO lists it.
+        /// Whether SciELO lists the source.
         is_in_scielo: Option<bool>,
-        /// Whether it runs on Open Journal Systems.
+        /// Whether the source runs on Open Journal Systems.
         is_ojs: Option<bool>,
-        /// Whether it is a preprint repository.
+        /// Whether the source is a preprint repository.
         is_preprint_repository: Option<bool>,
-        /// Whether it is a core source.
+        /// Whether the source is a core source.
         is_core: Option<bool>,
-        /// Since when DOAJ lists it.
+        /// Year since which DOAJ lists the source.
         is_in_doaj_since_year: Option<i32>,
-        /// Since when most outputs are open access.
+        /// Year since which most outputs are open access.
         is_high_oa_rate_since_year: Option<i32>,
-        /// When it turned open access.
+        /// Year in which the source became open access.
         oa_flip_year: Option<i32>,
     }
     single {
@@ -146,9 +146,9 @@ standing! {
 object! {
     /// A price in a currency.
     ApcPrice {
-        /// The amount.
+        /// Amount.
         price: Option<i64>,
-        /// Its currency.
+        /// Currency.
         currency: Option<Currency>,
     }
 }
@@ -156,7 +156,7 @@ object! {
 object! {
     /// The price of one year.
     YearPrice {
-        /// The year.
+        /// Year.
         year: i32,
         /// The price in US dollars.
         price: Option<i64>,
@@ -166,7 +166,7 @@ object! {
 object! {
     /// A society behind a source.
     Society {
-        /// Its address.
+        /// URL.
         url: Option<String>,
         /// Its name.
         organization: Option<String>,
@@ -174,11 +174,11 @@ object! {
 }
 
 object! {
-    /// Identifiers of a source elsewhere.
+    /// Identifiers of a source in other systems.
     SourceIds {
         /// Microsoft Academic Graph.
         mag: Option<String>,
-        /// The record's address at OpenAlex.
+        /// OpenAlex URL.
         openalex: Option<String>,
     }
 }
@@ -198,17 +198,17 @@ object! {
 object! {
     /// Metrics from Scopus and SCImago.
     Scopus {
-        /// Whether it is indexed today.
+        /// Whether the source is indexed today.
         active: Option<bool>,
         /// Years covered.
         coverage: Option<String>,
-        /// Documents.
+        /// Number of documents.
         doc_count: Option<i64>,
         /// Percentile.
         percent: Option<i64>,
-        /// Rank in its category.
+        /// Rank in the category.
         rank: Option<String>,
-        /// Citations.
+        /// Number of citations.
         citations: Option<i64>,
         /// Source normalized impact per paper.
         snip: Option<f64>,
@@ -244,7 +244,7 @@ object! {
         five_year_jif: Option<f64>,
         /// Best ranking.
         best_ranking: Option<f64>,
-        /// Whether it is indexed today.
+        /// Whether the source is indexed today.
         active: Option<bool>,
         /// Quartile.
         quartile: Option<String>,
@@ -260,7 +260,7 @@ object! {
 object! {
     /// An index of Web of Science.
     NamedIndex {
-        /// Its code.
+        /// Code.
         code: Option<String>,
         /// Its name.
         name: Option<String>,
@@ -276,7 +276,7 @@ object! {
 }
 
 object! {
-    /// What DOAJ says of a source.
+    /// DOAJ entry of a source.
     Doaj {
         /// ISSN.
         issn: Option<String>,
@@ -286,9 +286,9 @@ object! {
         licenses: Option<Vec<DoajLicense>>,
         /// Subjects.
         subjects: Option<Vec<String>>,
-        /// Year.
+        /// Year since which the source is open access.
         open_access_since: Option<String>,
-        /// Addresses.
+        /// URLs with labels.
         reference as "ref": Option<Vec<DoajReference>>,
         /// Weeks from submission to publication.
         publication_weeks: Option<String>,
@@ -298,11 +298,11 @@ object! {
 }
 
 object! {
-    /// A licence as DOAJ lists it.
+    /// A licence listed by DOAJ.
     DoajLicense {
-        /// For example CC BY.
+        /// Licence type, for example CC BY.
         kind as "type": Option<String>,
-        /// Its address.
+        /// URL.
         url: Option<String>,
         /// Icons.
         icon_urls: Option<Vec<String>>,
@@ -310,21 +310,21 @@ object! {
 }
 
 object! {
-    /// An address as DOAJ lists it.
+    /// A URL listed by DOAJ.
     DoajReference {
-        /// What is there.
+        /// Label of the URL.
         name: Option<String>,
-        /// The address.
+        /// URL.
         url: Option<String>,
     }
 }
 
 object! {
-    /// A charge as DOAJ lists it.
+    /// A charge listed by DOAJ.
     DoajApc {
-        /// Its currency.
+        /// Currency.
         currency: Option<String>,
-        /// The amount.
+        /// Amount.
         price: Option<String>,
     }
 }
@@ -454,7 +454,7 @@ impl Select for ArchivedVenueMetrics {
 }
 
 object! {
-    /// What a venue shows of its source's metrics.
+    /// Source metrics shown with a venue.
     MetricsCut {
         /// Scopus.
         scopus: Option<ScopusCut>,
@@ -466,7 +466,7 @@ object! {
 }
 
 object! {
-    /// What a venue shows of Scopus.
+    /// Scopus metrics shown with a venue.
     ScopusCut {
         /// Source normalized impact per paper.
         snip: Option<f64>,
@@ -480,7 +480,7 @@ object! {
 }
 
 object! {
-    /// What a venue shows of Web of Science.
+    /// Web of Science metrics shown with a venue.
     WebOfScienceCut {
         /// Journal impact factor.
         jif: Option<f64>,

@@ -11,17 +11,17 @@ object! {
         id: Id<TOPIC>,
         /// Display name.
         name: Option<String>,
-        /// What it is about.
+        /// Description of the subject.
         description: Option<String>,
         /// Keywords.
         keywords: Option<Vec<String>>,
-        /// Addresses elsewhere.
+        /// URLs in other systems.
         ids: TopicIds,
-        /// The subfield it belongs to.
+        /// Parent subfield.
         subfield: Option<ParentRef<SUBFIELD>>,
-        /// The field of that.
+        /// Field of the subfield.
         field: Option<ParentRef<FIELD>>,
-        /// The domain of that.
+        /// Domain of the field.
         domain: Option<ParentRef<DOMAIN>>,
         /// Other topics of the subfield.
         siblings: Option<Vec<Ref<TOPIC>>>,
@@ -39,7 +39,7 @@ object! {
 record!(Topic by outputs_count);
 
 object! {
-    /// Addresses of a topic elsewhere.
+    /// URLs of a topic in other systems.
     TopicIds {
         /// Wikipedia.
         wikipedia: Option<String>,
@@ -53,19 +53,19 @@ object! {
         id: Id<SUBFIELD>,
         /// Display name.
         name: Option<String>,
-        /// What it is about.
+        /// Description of the subject.
         description: Option<String>,
-        /// Addresses elsewhere.
+        /// URLs in other systems.
         ids: TaxonomyIds,
         /// Other names.
         display_name_alternatives: Option<Vec<String>>,
-        /// The field it belongs to.
+        /// Parent field.
         field: Option<ParentRef<FIELD>>,
-        /// The domain of that.
+        /// Domain of the field.
         domain: Option<ParentRef<DOMAIN>>,
-        /// Its topics.
+        /// Topics.
         topics: Option<Vec<Ref<TOPIC>>>,
-        /// The other subfields.
+        /// All other subfields.
         siblings: Option<Vec<Ref<SUBFIELD>>>,
         /// Indexed outputs.
         outputs_count: Option<u64>,
@@ -87,17 +87,17 @@ object! {
         id: Id<FIELD>,
         /// Display name.
         name: Option<String>,
-        /// What it is about.
+        /// Description of the subject.
         description: Option<String>,
-        /// Addresses elsewhere.
+        /// URLs in other systems.
         ids: TaxonomyIds,
         /// Other names.
         display_name_alternatives: Option<Vec<String>>,
-        /// The domain it belongs to.
+        /// Parent domain.
         domain: Option<ParentRef<DOMAIN>>,
-        /// Its subfields.
+        /// Subfields of the field.
         subfields: Option<Vec<Ref<SUBFIELD>>>,
-        /// The other fields.
+        /// All other fields.
         siblings: Option<Vec<Ref<FIELD>>>,
         /// Indexed outputs.
         outputs_count: Option<u64>,
@@ -119,15 +119,15 @@ object! {
         id: Id<DOMAIN>,
         /// Display name.
         name: Option<String>,
-        /// What it is about.
+        /// Description of the subject.
         description: Option<String>,
-        /// Addresses elsewhere.
+        /// URLs in other systems.
         ids: TaxonomyIds,
         /// Other names.
         display_name_alternatives: Option<Vec<String>>,
-        /// Its fields.
+        /// Fields of the domain.
         fields: Option<Vec<Ref<FIELD>>>,
-        /// The other domains.
+        /// All other domains.
         siblings: Option<Vec<Ref<DOMAIN>>>,
         /// Indexed outputs.
         outputs_count: Option<u64>,
