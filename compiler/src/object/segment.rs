@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record;
 use pinakes_format::record::Record;
-use pinakes_format::record::value::{AnyRef, Code, Cold, NO_CODE, Named, ParentRef, Ref};
+use pinakes_format::record::value::{AnyRef, Code, LongText, NO_CODE, Named, ParentRef, Ref};
 use pinakes_format::storage::long_text::Deflater;
 
 use crate::object::key::{Key, Origin, rank_of};
@@ -120,9 +120,10 @@ impl SegmentBuilder {
     }
 
     /// A long text of the record under way.
-    pub fn cold(&mut self, text: &str) -> Cold {
+    pub fn cold(&mut self, text: &str) -> LongText {
         // A pool is limited to 256 MiB by the longest line.
-        let cold = Cold { offset_bytes: self.pool.len() as u32, length_bytes: text.len() as u32 };
+        let cold =
+            LongText { offset_bytes: self.pool.len() as u32, length_bytes: text.len() as u32 };
         self.pool.extend_from_slice(text.as_bytes());
         cold
     }

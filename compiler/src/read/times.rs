@@ -112,7 +112,7 @@ pub fn timestamp(text: &Text<'_>) -> Option<Timestamp> {
 
 /// A timestamp member of the millisecond form.
 pub fn utc_timestamp(text: &Text<'_>) -> Option<UtcTimestamp> {
-    timestamp(text).map(|moment| UtcTimestamp::of(moment.micros))
+    timestamp(text).map(|moment| UtcTimestamp::from_micros(moment.micros))
 }
 
 /// A date member; null with a warning where it is none.

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::entity::{Entity, with_record};
-use crate::record::gather::{Gather, Gathered, Tree, find};
+use crate::record::gather::{Gather, Gathered, PathTree, find_path};
 use crate::record::schema_of;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
@@ -17,13 +17,13 @@ const OUTPUTS_COUNT: usize = 2;
 const EXTERNAL_IDS: usize = 3;
 
 /// For each entity, where its candidates' members are.
-static TREES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
+static TREES: LazyLock<Vec<PathTree>> = LazyLock::new(|| {
     let tree_of = |entity: Entity| {
-        let mut tree = Tree::default();
+        let mut tree = PathTree::default();
         let paths = ["name", "cited_by_count", "outputs_count"];
         for (end, path) in paths.iter().chain(entity.facts().external_ids).enumerate() {
             // An output has no outputs.
-            if let Some(found) = find(&schema_of(entity), path) {
+            if let Some(found) = find_path(&schema_of(entity), path) {
                 tree.add(&found.path, end);
             }
         }

@@ -6,7 +6,7 @@
 use crate::entity::{Entity, NO_ID};
 use crate::index::orders::{sortable_integer, sortable_number};
 use crate::index::term_lists::{Term, any_row_term, integer_term, text_term};
-use crate::record::gather::{Gathered, Part};
+use crate::record::gather::{Gathered, PathTarget};
 use crate::schema::keys::{Terms, Values};
 use crate::storage::error::ReadError;
 use crate::text::fold::fold;
@@ -75,7 +75,7 @@ pub fn named_value<'a>(
 /// Where a row or a code is none, or the value is none of such lists.
 pub fn index_entry(
     terms: Terms,
-    part: &Part,
+    part: &PathTarget,
     value: Gathered<'_>,
     folded: Option<&str>,
     referents: &impl ReferenceLookup,
@@ -112,14 +112,14 @@ pub fn folded_term(folded: &str) -> Option<Term> {
 /// Whether a reference has what is asked of it: strays may lack an id or a name, and what is withheld
 /// has none.
 fn shows(
-    part: &Part,
+    part: &PathTarget,
     entity: Entity,
     row: u32,
     referents: &impl ReferenceLookup,
 ) -> Result<bool, ReadError> {
     Ok(match part {
         _ if row < referents.count(entity) && !referents.is_suppressed(entity, row) => true,
-        Part::Name => referents.row_name(entity, row)?.is_some(),
+        PathTarget::Name => referents.row_name(entity, row)?.is_some(),
         _ => referents.row_id(entity, row)? != NO_ID,
     })
 }

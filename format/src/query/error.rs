@@ -185,7 +185,7 @@ pub(super) fn expected(key: &Key, stance: Stance) -> String {
                  `null`"
             )
         }
-        Kind::Day(Bound::Given) | Kind::Moment(Bound::Given) => {
+        Kind::Day(Bound::Exact) | Kind::Moment(Bound::Exact) => {
             ", a range of years such as `2020-2024`, a comparison such as `>2023`, or `null`"
                 .to_owned()
         }

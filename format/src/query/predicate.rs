@@ -9,8 +9,8 @@ use crate::entity::{Entity, with_record};
 use crate::index::encoding::{ReferenceLookup, folded_term, index_entry, named_value, order_value};
 use crate::index::term_lists::{Term, any_row_term};
 use crate::query::{Expression, Operand, Query};
-use crate::record::gather::{Gather, Gathered, Part, Tree};
-use crate::schema::keys::{End, Index, Keys, Terms};
+use crate::record::gather::{Gather, Gathered, PathTarget, PathTree};
+use crate::schema::keys::{Index, Keys, PathUse, Terms};
 use crate::snapshot::{Found, Snapshot};
 use crate::storage::error::ReadError;
 use crate::text::fold::{fold, has_word};
@@ -41,7 +41,7 @@ pub trait Library: ReferenceLookup {
         &self,
         entity: Entity,
         row: u32,
-        tree: &Tree,
+        tree: &PathTree,
         visit: &mut dyn FnMut(usize, Gathered<'_>),
     ) -> Result<(), ReadError>;
 }
@@ -87,7 +87,7 @@ impl Library for Snapshot {
         &self,
         entity: Entity,
         row: u32,
-        tree: &Tree,
+        tree: &PathTree,
         visit: &mut dyn FnMut(usize, Gathered<'_>),
     ) -> Result<(), ReadError> {
         if self.suppressed().has(entity, row) {
@@ -108,7 +108,7 @@ pub struct Predicate {
     keys: &'static Keys,
     tests: Vec<Test>,
     /// The paths that the tests ask for, and no others.
-    tree: Tree,
+    tree: PathTree,
     /// For each row an end refers to, what lies beyond, where a test asks for that.
     beyond: Vec<Vec<Option<(Entity, u32)>>>,
 }
@@ -197,12 +197,12 @@ impl Predicate {
         let (part, value) = match (&end.beyond, value) {
             (Some(_), Gathered::Reference(_, row)) => {
                 match self.beyond[number].get(row as usize).copied().flatten() {
-                    Some((entity, row)) => (&Part::Id, Gathered::Reference(entity, row)),
+                    Some((entity, row)) => (&PathTarget::Id, Gathered::Reference(entity, row)),
                     None => return Ok(()),
                 }
             }
             _ => match named_value(value, library)? {
-                Some(value) => (&end.part, value),
+                Some(value) => (&end.target, value),
                 None => return Ok(()),
             },
         };
@@ -214,7 +214,10 @@ impl Predicate {
 }
 
 /// What lies beyond each row that an end refers to; nothing where it asks for nothing beyond.
-fn all_beyond(end: &End, library: &impl Library) -> Result<Vec<Option<(Entity, u32)>>, ReadError> {
+fn all_beyond(
+    end: &PathUse,
+    library: &impl Library,
+) -> Result<Vec<Option<(Entity, u32)>>, ReadError> {
     let Some((target, tree)) = &end.beyond else { return Ok(Vec::new()) };
     let of_row = |row| {
         let mut found = None;
@@ -243,7 +246,7 @@ impl Test {
     }
 
     /// Whether the values at an end matter to it.
-    fn asks(&self, end: &End) -> bool {
+    fn asks(&self, end: &PathUse) -> bool {
         match self.index {
             Index::Ids => false,
             Index::Lists(lists) | Index::Presence(lists) => end.lists == Some(lists),
@@ -269,7 +272,7 @@ impl Test {
     fn take(
         &self,
         keys: &Keys,
-        part: &Part,
+        part: &PathTarget,
         value: Gathered<'_>,
         library: &impl Library,
         seen: &mut Seen,
@@ -288,7 +291,8 @@ impl Test {
             }
             Index::Names { .. } | Index::NamesScanned { .. } => {
                 seen.is_present |=
-                    index_entry(Terms::Presence, &Part::Name, value, None, library)?.is_present;
+                    index_entry(Terms::Presence, &PathTarget::Name, value, None, library)?
+                        .is_present;
                 if let Gathered::Reference(entity, row) = value
                     && let Some(name) = library.row_name(entity, row)?
                 {

@@ -81,7 +81,7 @@ pub(super) fn equality(key: &Key, value: &Value<'_>) -> Read {
             let period = range.or_else(|| period(text)).ok_or_else(wrong)?;
             let (from, to) = days(key, period);
             Ok(match bound {
-                Bound::Given => Operand::Between(from, to),
+                Bound::Exact => Operand::Between(from, to),
                 Bound::From => Operand::Between(from, u64::MAX),
                 Bound::To => Operand::Between(0, to),
             })
@@ -100,7 +100,7 @@ pub(super) fn comparison(key: &Key, comparison: Comparison, value: &Value<'_>) -
             integer(&value.text).map(|at| (sortable_integer(at), sortable_integer(at)))
         }
         Kind::Number => number(&value.text).map(|at| (sortable_number(at), sortable_number(at))),
-        Kind::Day(Bound::Given) | Kind::Moment(Bound::Given) => {
+        Kind::Day(Bound::Exact) | Kind::Moment(Bound::Exact) => {
             period(&value.text).map(|period| days(key, period))
         }
         _ => return Err(not_compared(key)),

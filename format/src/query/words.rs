@@ -7,7 +7,7 @@ use crate::query::doc_set::Set;
 use crate::query::intersection::Filter;
 use crate::query::union::Union;
 use crate::query::{AnswerError, Deadline};
-use crate::record::gather::{Gather, Gathered, Tree};
+use crate::record::gather::{Gather, Gathered, PathTree};
 use crate::schema::keys::keys_of;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
@@ -75,7 +75,7 @@ fn holds(
     snapshot: &Snapshot,
     entity: Entity,
     row: u32,
-    names: &Tree,
+    names: &PathTree,
     words: &[&str],
 ) -> Result<bool, ReadError> {
     let mut missed = words.to_vec();

@@ -1,4 +1,4 @@
-//! The author record.
+//! The record of an author.
 
 use rkyv::{Archive, Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ record!(Author by outputs_count);
 object! {
     /// An institution and the years the author was there.
     Affiliation {
-        /// The institution.
+        /// Reference to the institution.
         @flat institution: Ref<INSTITUTION>,
         /// Years of the affiliation.
         years: Option<Vec<i32>>,
@@ -97,7 +97,7 @@ object! {
     }
 }
 
-/// An author's ORCID: the profile in single records, the iD as URL in lists.
+/// The ORCID of an author: the profile in single records, the iD as a URL in lists.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 pub struct AuthorOrcid(pub OrcidProfile);
 

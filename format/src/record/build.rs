@@ -1,35 +1,35 @@
-//! Records made of what is given for their members: rendering, the other way round.
+//! Builds records from a source of values, the inverse of rendering.
 //!
-//! A declaration says which members a value has, and what each of them is. Whoever reads them says
-//! what is there ([`Given`]): this library parses nothing. So what the declaration renders in the
-//! shape of a single record, the same declaration reads.
+//! The declaration of a record says which members to ask for and their types. A [`ValueSource`]
+//! answers from parsed input; this library parses nothing. The same declaration therefore reads
+//! what it renders for a single record.
 
 use crate::entity::Entity;
 use crate::record::value::{
-    AnyRef, Code, Cold, Date, Id, Json, NO_CODE, Named, Orcid, ParentRef, Ref, Table, Timestamp,
-    UtcTimestamp, entity,
+    AnyRef, Code, Date, Id, Json, LongText, NO_CODE, Named, Orcid, ParentRef, Ref, Table,
+    Timestamp, UtcTimestamp, entity,
 };
 use crate::record::{AuthorOrcid, HostName, OrcidProfile, SourceKind, VenueMetrics, YearPrices};
 
-/// The value at hand, as whoever reads it has it.
+/// A cursor on one value of parsed input.
 ///
-/// What a value must be and is not counts as not given: each of these is then `None`, as where the
-/// value is null, and telling anybody is the reader's.
-pub trait Given {
-    /// Makes something of the value's members; `None` where it is no object.
+/// Each method returns `None` if the value is null or not of the wanted type. The implementation
+/// reports values of a wrong type.
+pub trait ValueSource {
+    /// Runs `make` if the value is an object; `None` if it is not.
     fn object<T>(&mut self, make: impl FnOnce(&mut Self) -> Option<T>) -> Option<T>;
 
-    /// Makes something of one member of the object at hand, which is null where it is not there.
+    /// Runs `make` on one member of the object; a missing member is null.
     fn member<T>(
         &mut self,
         name: &'static str,
         make: impl FnOnce(&mut Self) -> Option<T>,
     ) -> Option<T>;
 
-    /// Makes something of the object that the value is a member of.
+    /// Runs `make` on the object that contains the value.
     fn around<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T;
 
-    /// Makes something of each element that is not null, and leaves out those nothing is made of.
+    /// Collects `make` of each element that is not null, without the elements it rejects.
     fn list<T>(&mut self, make: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>>;
 
     /// `true` or `false`.
@@ -47,25 +47,25 @@ pub trait Given {
     /// A finite number, `-0` as `0`.
     fn number(&mut self) -> Option<f64>;
 
-    /// A text that is more than white space.
+    /// A text that is not only white space.
     fn text(&mut self) -> Option<String>;
 
-    /// The same, put into the pool of the record under way.
-    fn cold(&mut self) -> Option<Cold>;
+    /// A text as [`ValueSource::text`], appended to the pool of the record's long texts.
+    fn long_text(&mut self) -> Option<LongText>;
 
-    /// The number of an entity's identifier.
+    /// The number of an identifier of an entity.
     fn id(&mut self, entity: Entity) -> Option<u64>;
 
-    /// The mention of the record that the `id` and `name` of the object at hand refer to.
+    /// The symbol of the record that the `id` and `name` of the object refer to.
     fn reference(&mut self, entity: Entity) -> u32;
 
-    /// The mention of the record that an identifier of any entity refers to.
+    /// The symbol of the record that an identifier of any entity refers to.
     fn any_reference(&mut self) -> Option<AnyRef>;
 
-    /// The mention of a code, by the number of its table.
+    /// The symbol of a code; `table` is the number of its table.
     fn code(&mut self, table: u8) -> Option<u32>;
 
-    /// The mention of the `code` of an object.
+    /// The symbol of the member `code` of an object.
     fn named_code(&mut self, table: u8) -> Option<u32>;
 
     /// A day.
@@ -74,27 +74,27 @@ pub trait Given {
     /// A moment.
     fn timestamp(&mut self) -> Option<Timestamp>;
 
-    /// An ORCID iD, bare.
+    /// An ORCID iD without its URL prefix.
     fn orcid(&mut self) -> Option<String>;
 
-    /// Names by language, as their canonical text.
+    /// An object of names by language, as canonical JSON text.
     fn json(&mut self) -> Option<String>;
 }
 
-/// Types that can be made of what is given.
-pub trait Make: Sized {
-    /// The value at hand; `None` where it is null, or nothing such a value could be.
-    fn make(given: &mut impl Given) -> Option<Self>;
+/// Types that can be built from a [`ValueSource`].
+pub trait Build: Sized {
+    /// Builds the value; `None` if the source is null or not of this type.
+    fn build(source: &mut impl ValueSource) -> Option<Self>;
 
-    /// What stands for a member that is not given; `None` where its object cannot be without it.
+    /// The value of a missing member; `None` if the object is invalid without the member.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-impl<T: Make> Make for Option<T> {
-    fn make(given: &mut impl Given) -> Option<Self> {
-        Some(T::make(given))
+impl<T: Build> Build for Option<T> {
+    fn build(source: &mut impl ValueSource) -> Option<Self> {
+        Some(T::build(source))
     }
 
     fn absent() -> Option<Self> {
@@ -102,57 +102,57 @@ impl<T: Make> Make for Option<T> {
     }
 }
 
-impl<T: Make> Make for Vec<T> {
-    fn make(given: &mut impl Given) -> Option<Self> {
-        given.list(|given| T::make(given))
+impl<T: Build> Build for Vec<T> {
+    fn build(source: &mut impl ValueSource) -> Option<Self> {
+        source.list(|source| T::build(source))
     }
 }
 
-/// Values without members: how each is made.
+/// Implements [`Build`] for values without members.
 macro_rules! leaves {
-    ($([$($parameter:tt)*] $type:ty, |$given:ident| $make:expr;)*) => {
-        $(impl<$($parameter)*> Make for $type {
-            fn make($given: &mut impl Given) -> Option<Self> {
-                $make
+    ($([$($parameter:tt)*] $type:ty, |$source:ident| $build:expr;)*) => {
+        $(impl<$($parameter)*> Build for $type {
+            fn build($source: &mut impl ValueSource) -> Option<Self> {
+                $build
             }
         })*
     };
 }
 
 leaves! {
-    [] bool, |given| given.boolean();
-    // Integers of this width are years.
-    [] i32, |given| given.year();
-    [] i64, |given| given.integer();
-    [] u64, |given| given.count();
-    [] f64, |given| given.number();
-    [] String, |given| given.text();
-    [] Cold, |given| given.cold();
-    [] Date, |given| given.date();
-    [] Timestamp, |given| given.timestamp();
-    [] UtcTimestamp, |given| given.timestamp().map(|moment| UtcTimestamp::of(moment.micros));
-    [] Orcid, |given| given.orcid().map(Orcid);
-    [] Json, |given| given.json().map(Json);
-    [] AnyRef, |given| given.any_reference();
-    [const E: u8] Id<E>, |given| given.id(entity(E)).map(Id);
-    [const E: u8] Ref<E>, |given| given.object(|given| Some(Ref(given.reference(entity(E)))));
-    [const E: u8] ParentRef<E>, |given| {
-        given.object(|given| Some(ParentRef(given.reference(entity(E)))))
+    [] bool, |source| source.boolean();
+    // Records use this width for years alone.
+    [] i32, |source| source.year();
+    [] i64, |source| source.integer();
+    [] u64, |source| source.count();
+    [] f64, |source| source.number();
+    [] String, |source| source.text();
+    [] LongText, |source| source.long_text();
+    [] Date, |source| source.date();
+    [] Timestamp, |source| source.timestamp();
+    [] UtcTimestamp, |source| source.timestamp().map(|moment| UtcTimestamp::from_micros(moment.micros));
+    [] Orcid, |source| source.orcid().map(Orcid);
+    [] Json, |source| source.json().map(Json);
+    [] AnyRef, |source| source.any_reference();
+    [const E: u8] Id<E>, |source| source.id(entity(E)).map(Id);
+    [const E: u8] Ref<E>, |source| source.object(|source| Some(Ref(source.reference(entity(E)))));
+    [const E: u8] ParentRef<E>, |source| {
+        source.object(|source| Some(ParentRef(source.reference(entity(E)))))
     };
-    [const T: u8] Code<T>, |given| given.code(T).map(Code);
-    [const T: u8] Named<T>, |given| given.named_code(T).map(Named);
-    [] YearPrices, |given| Vec::make(given).map(YearPrices);
-    [] AuthorOrcid, |given| OrcidProfile::make(given).map(AuthorOrcid);
-    // The name alone is shown, so it is all there is to read.
-    [] HostName, |given| {
-        given.text().map(|name| HostName { given: Some(name), ..HostName::default() })
+    [const T: u8] Code<T>, |source| source.code(T).map(Code);
+    [const T: u8] Named<T>, |source| source.named_code(T).map(Named);
+    [] YearPrices, |source| Vec::build(source).map(YearPrices);
+    [] AuthorOrcid, |source| OrcidProfile::build(source).map(AuthorOrcid);
+    // The interface shows the name alone, so input holds nothing else.
+    [] HostName, |source| {
+        source.text().map(|name| HostName { given: Some(name), ..HostName::default() })
     };
-    // These two stand beside the reference they are of.
-    [] SourceKind, |given| {
-        let code = given.code(Table::SourceType as u8).unwrap_or(NO_CODE);
-        Some(SourceKind { source: given.around(|given| given.reference(Entity::Source)), code })
+    // The reference is the object that contains these two values.
+    [] SourceKind, |source| {
+        let code = source.code(Table::SourceType as u8).unwrap_or(NO_CODE);
+        Some(SourceKind { source: source.around(|source| source.reference(Entity::Source)), code })
     };
-    [] VenueMetrics, |given| {
-        Some(VenueMetrics(Ref(given.around(|given| given.reference(Entity::Source)))))
+    [] VenueMetrics, |source| {
+        Some(VenueMetrics(Ref(source.around(|source| source.reference(Entity::Source)))))
     };
 }

@@ -1,20 +1,24 @@
-//! The one declaration of a record: from it come the struct, its archived form, its JSON and its
-//! schema.
+//! The macros that declare records: `object!` for a type and `record!` for the record of an entity.
+//!
+//! One declaration generates the struct, its archived form, JSON output in both shapes, selection,
+//! building from input, the walk over references, the walk along paths, and the schema.
 
-/// Declares an object member by member, in the interface's order.
+/// Declares an object member by member, in the order of the interface.
 ///
 /// ```text
 /// object! {
 ///     /// What the object is.
 ///     Biblio {
 ///         /// What the member is.
-///         volume: Option<String>,          JSON name = field name
-///         kind as "type": Option<…>,       JSON name given
-///         @single issue: Option<String>,   not in lists
-///         @flat author: Ref<AUTHOR>,       its id and name become members of this object
+///         volume: Option<String>,          the JSON name is the field name
+///         kind as "type": Option<…>,       the JSON name is "type"
+///         @single issue: Option<String>,   lists omit the member
+///         @flat author: Ref<AUTHOR>,       `id` and `name` become members of this object
 ///     }
 /// }
 /// ```
+///
+/// A new member needs this line, its goldens, and a value from each front end that has one.
 macro_rules! object {
     (
         $(#[doc = $doc:literal])*
@@ -49,12 +53,12 @@ macro_rules! object {
             }
         }
 
-        impl $crate::record::build::Make for $name {
-            fn make(given: &mut impl $crate::record::build::Given) -> Option<Self> {
-                given.object(|given| {
+        impl $crate::record::build::Build for $name {
+            fn build(source: &mut impl $crate::record::build::ValueSource) -> Option<Self> {
+                source.object(|source| {
                     Some($name {
-                        $($member: $crate::record::declare::make_member!(
-                            [$($shown)?] $type, given,
+                        $($member: $crate::record::declare::build_member!(
+                            [$($shown)?] $type, source,
                             $crate::record::declare::json_name!($member $($json)?)
                         )?,)*
                     })
@@ -63,7 +67,7 @@ macro_rules! object {
 
             fn absent() -> Option<Self> {
                 Some($name {
-                    $($member: <$type as $crate::record::build::Make>::absent()?,)*
+                    $($member: <$type as $crate::record::build::Build>::absent()?,)*
                 })
             }
         }
@@ -81,7 +85,7 @@ macro_rules! object {
         impl $crate::record::gather::Gather for rkyv::Archived<$name> {
             fn gather<'a>(
                 &'a self,
-                tree: &$crate::record::gather::Tree,
+                tree: &$crate::record::gather::PathTree,
                 visit: &mut dyn FnMut(usize, $crate::record::gather::Gathered<'a>),
             ) {
                 for (member, below) in &tree.members {
@@ -151,7 +155,8 @@ macro_rules! object {
             }
         }
 
-        // Alignment 1 means no padding: a member's offset is the sum of the sizes before it.
+        // With alignment 1 there is no padding: the offset of a member is the sum of the sizes
+        // before it.
         const _: () = assert!(align_of::<rkyv::Archived<$name>>() == 1);
     };
 }
@@ -237,18 +242,18 @@ macro_rules! render_member {
     };
 }
 
-macro_rules! make_member {
-    ([flat] $type:ty, $given:ident, $name:expr) => {
-        <$type as $crate::record::build::Make>::make($given)
+macro_rules! build_member {
+    ([flat] $type:ty, $source:ident, $name:expr) => {
+        <$type as $crate::record::build::Build>::build($source)
     };
-    ([$(single)?] $type:ty, $given:ident, $name:expr) => {
-        $given
-            .member($name, |given| <$type as $crate::record::build::Make>::make(given))
-            .or_else(<$type as $crate::record::build::Make>::absent)
+    ([$(single)?] $type:ty, $source:ident, $name:expr) => {
+        $source
+            .member($name, |source| <$type as $crate::record::build::Build>::build(source))
+            .or_else(<$type as $crate::record::build::Build>::absent)
     };
 }
 
-pub(crate) use {json_name, make_member, object, order_count, record, render_member, shown};
+pub(crate) use {build_member, json_name, object, order_count, record, render_member, shown};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -1,8 +1,15 @@
-//! The values at the end of paths through a record: what filters compare and sorts order by.
+//! Reads the values at the ends of paths through a record, for filters, sorts and indexes.
 //!
-//! A dotted path such as `authors.affiliations.id` is found in the declarations once, and becomes
-//! the branch of a [`Tree`] of member numbers. One walk down that tree shows every value of every
-//! path. A path through a list gathers from each of its items.
+//! [`find_path`] looks a dotted path up in the declarations and returns member numbers.
+//! [`PathTree`] merges the paths of many keys, so that one walk down a record visits the values of
+//! all of them. A path through a list yields one value per item. Example, for two keys of an output:
+//!
+//! ```text
+//! authors.id                   members [14, 1]      PathTree { 14: { 1: end 0,
+//! authors.affiliations.id      members [14, 3]                       3: end 1 } }
+//! ```
+//!
+//! A walk costs the members on the paths and the items of the lists on them.
 
 use rkyv::{
     primitive::{ArchivedF64, ArchivedI32, ArchivedI64, ArchivedU64},
@@ -13,7 +20,7 @@ use rkyv::{
 use crate::entity::Entity;
 use crate::record::schema::{Object, Schema, Shown};
 use crate::record::value::{
-    ArchivedAnyRef, ArchivedCode, ArchivedCold, ArchivedDate, ArchivedId, ArchivedJson,
+    ArchivedAnyRef, ArchivedCode, ArchivedDate, ArchivedId, ArchivedJson, ArchivedLongText,
     ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
     ArchivedUtcTimestamp, NO_CODE, entity,
 };
@@ -27,55 +34,55 @@ use crate::record::{
 pub enum Gathered<'a> {
     /// An integer.
     Integer(i64),
-    /// A number that may be fractional.
+    /// A number, possibly fractional.
     Number(f64),
     /// `true` or `false`.
     Boolean(bool),
     /// A text.
     Text(&'a str),
-    /// A code's number.
+    /// The number of a code.
     Code(u32),
-    /// The row of the record referred to: its id, its name and what lies behind it.
+    /// The entity and row of a record referred to.
     Reference(Entity, u32),
-    /// The name of the record in a row, where that alone is shown.
+    /// The entity and row of a record whose name is the value.
     NameOf(Entity, u32),
-    /// A day, as the number its digits `YYYYMMDD` spell.
+    /// A day, as the decimal number `YYYYMMDD`.
     Day(u32),
     /// A moment, in microseconds since 1970.
     Moment(i64),
-    /// The record's own number.
+    /// The number of the record's identifier.
     Id(u64),
-    /// Something that is there and has no value to compare.
+    /// A value that exists and cannot be compared.
     Present,
 }
 
-/// The paths to be walked, by the members they lead through.
+/// Paths merged by the members they share.
 #[derive(Clone, Debug, Default)]
-pub struct Tree {
-    /// The numbers of the paths that end here.
+pub struct PathTree {
+    /// Numbers of the paths that end at this node.
     pub ends: Vec<usize>,
-    /// Where the others lead: a member of the declaration, by its place, and what is below it.
-    pub members: Vec<(usize, Tree)>,
+    /// The members that paths continue through: index in the declaration, and the paths below.
+    pub members: Vec<(usize, PathTree)>,
 }
 
-impl Tree {
-    /// Adds a path.
+impl PathTree {
+    /// Adds a path; `end` is its number in visits.
     pub fn add(&mut self, path: &[usize], end: usize) {
         let Some((member, rest)) = path.split_first() else {
             return self.ends.push(end);
         };
         let at = self.members.iter().position(|(known, _)| known == member).unwrap_or_else(|| {
-            self.members.push((*member, Tree::default()));
+            self.members.push((*member, PathTree::default()));
             self.members.len() - 1
         });
         self.members[at].1.add(rest, end);
     }
 
-    /// The same tree with the ends that are kept, and what leads to them, alone.
+    /// A copy with only the paths whose numbers `is_kept` accepts.
     #[must_use]
-    pub fn pruned(&self, is_kept: &impl Fn(&usize) -> bool) -> Tree {
+    pub fn pruned(&self, is_kept: &impl Fn(&usize) -> bool) -> PathTree {
         let below = self.members.iter().map(|(member, tree)| (*member, tree.pruned(is_kept)));
-        Tree {
+        PathTree {
             ends: self.ends.iter().copied().filter(is_kept).collect(),
             members: below
                 .filter(|(_, tree)| !tree.ends.is_empty() || !tree.members.is_empty())
@@ -84,14 +91,14 @@ impl Tree {
     }
 }
 
-/// Archived values that paths lead to or through.
+/// Archived values that paths can traverse.
 pub trait Gather {
-    /// Shows `visit` each value at each end of the tree, with the end's number.
-    fn gather<'a>(&'a self, tree: &Tree, visit: &mut dyn FnMut(usize, Gathered<'a>));
+    /// Calls `visit` with the number of a path and a value at its end, for every value.
+    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>));
 }
 
 impl<T: Gather> Gather for rkyv::option::ArchivedOption<T> {
-    fn gather<'a>(&'a self, tree: &Tree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
+    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
         if let Some(value) = self.as_ref() {
             value.gather(tree, visit);
         }
@@ -99,18 +106,18 @@ impl<T: Gather> Gather for rkyv::option::ArchivedOption<T> {
 }
 
 impl<T: Gather> Gather for ArchivedVec<T> {
-    fn gather<'a>(&'a self, tree: &Tree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
+    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
         for value in self.iter() {
             value.gather(tree, visit);
         }
     }
 }
 
-/// Leaf values: what each shows at the ends of the tree.
+/// Implements [`Gather`] for leaf values.
 macro_rules! leaves {
     ($([$($parameter:tt)*] $type:ty, |$value:ident| $gathered:expr;)*) => {
         $(impl<$($parameter)*> Gather for $type {
-            fn gather<'a>(&'a self, tree: &Tree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
+            fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
                 let $value = self;
                 for end in &tree.ends {
                     visit(*end, $gathered);
@@ -137,7 +144,7 @@ leaves! {
             + u32::from(value.month) * 100
             + u32::from(value.day)
     );
-    [] ArchivedCold, |_value| Gathered::Present;
+    [] ArchivedLongText, |_value| Gathered::Present;
     [] ArchivedJson, |_value| Gathered::Present;
     [] ArchivedYearPrices, |_value| Gathered::Present;
     [] ArchivedVenueMetrics, |_value| Gathered::Present;
@@ -149,7 +156,7 @@ leaves! {
 }
 
 impl Gather for ArchivedAnyRef {
-    fn gather<'a>(&'a self, tree: &Tree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
+    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
         let Some(entity) = Entity::from_index(self.entity) else { return };
         for end in &tree.ends {
             visit(*end, Gathered::Reference(entity, self.target.to_native()));
@@ -158,7 +165,7 @@ impl Gather for ArchivedAnyRef {
 }
 
 impl Gather for ArchivedSourceKind {
-    fn gather<'a>(&'a self, tree: &Tree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
+    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
         let code = self.code.to_native();
         for end in tree.ends.iter().filter(|_| code != NO_CODE) {
             visit(*end, Gathered::Code(code));
@@ -167,7 +174,7 @@ impl Gather for ArchivedSourceKind {
 }
 
 impl Gather for ArchivedHostName {
-    fn gather<'a>(&'a self, tree: &Tree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
+    fn gather<'a>(&'a self, tree: &PathTree, visit: &mut dyn FnMut(usize, Gathered<'a>)) {
         let publisher = self.publisher.as_ref().map(|host| (Entity::Publisher, host.0));
         let institution = self.institution.as_ref().map(|host| (Entity::Institution, host.0));
         let name = match (self.given.as_ref(), publisher.or(institution)) {
@@ -180,60 +187,62 @@ impl Gather for ArchivedHostName {
     }
 }
 
-/// What stands at the end of a path.
+/// A path looked up in a declaration.
 #[derive(Clone, Debug)]
-pub struct End {
-    /// The members that lead there.
+pub struct FoundPath {
+    /// Index of the member in each declaration on the way.
     pub path: Vec<usize>,
-    /// Whether the path leads through a list, so that there may be many values.
+    /// Whether the path leads through a list, so that a record may have several values.
     pub is_many: bool,
-    /// What kind of value it is.
+    /// Schema of the value at the end.
     pub schema: Schema,
-    /// What is asked of it, where it is a reference.
-    pub part: Part,
+    /// The part of the value that the path names, if the value is a reference.
+    pub target: PathTarget,
 }
 
-/// What a path asks of a reference.
+/// The part of a value that a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The value itself, or its code.
-    Itself,
+pub enum PathTarget {
+    /// The value, or the code of a named code.
+    Value,
     /// The id of the record referred to.
     Id,
     /// Its name.
     Name,
-    /// The value at the end of a path through the record referred to.
-    Beyond(String),
+    /// The value at the end of this path through the record referred to.
+    Through(String),
 }
 
-/// Follows a dotted path through a declaration; `None` where it leads nowhere.
-pub fn find(schema: &Schema, path: &str) -> Option<End> {
+/// Looks up a dotted path in a declaration; `None` if a segment names no member.
+pub fn find_path(schema: &Schema, path: &str) -> Option<FoundPath> {
     let names: Vec<&str> = path.split('.').collect();
     follow(schema, &names)
 }
 
-fn follow(schema: &Schema, names: &[&str]) -> Option<End> {
-    let end = |part| Some(End { path: Vec::new(), is_many: false, schema: schema.clone(), part });
+fn follow(schema: &Schema, names: &[&str]) -> Option<FoundPath> {
+    let end = |target| {
+        Some(FoundPath { path: Vec::new(), is_many: false, schema: schema.clone(), target })
+    };
     match (schema, names) {
         (Schema::Nullable(inner), _) => follow(inner, names),
-        (Schema::List(inner), _) => Some(End { is_many: true, ..follow(inner, names)? }),
+        (Schema::List(inner), _) => Some(FoundPath { is_many: true, ..follow(inner, names)? }),
         (Schema::ByShape { list, .. }, []) => follow(list, names),
         (Schema::ByShape { single, .. }, _) => follow(single, names),
         (Schema::Object(object), [name, rest @ ..]) => follow_member(object, name, rest, names),
-        (Schema::Reference(_) | Schema::ParentReference(_), ["id"]) => end(Part::Id),
-        (Schema::Reference(_) | Schema::ParentReference(_), ["name"]) => end(Part::Name),
-        (Schema::Reference(_), [_, ..]) => end(Part::Beyond(names.join("."))),
-        (Schema::NamedCode(_), ["code"]) => end(Part::Itself),
+        (Schema::Reference(_) | Schema::ParentReference(_), ["id"]) => end(PathTarget::Id),
+        (Schema::Reference(_) | Schema::ParentReference(_), ["name"]) => end(PathTarget::Name),
+        (Schema::Reference(_), [_, ..]) => end(PathTarget::Through(names.join("."))),
+        (Schema::NamedCode(_), ["code"]) => end(PathTarget::Value),
         (Schema::Object(_) | Schema::NamedCode(_) | Schema::Reference(_), []) => None,
-        (_, []) => end(Part::Itself),
+        (_, []) => end(PathTarget::Value),
         _ => None,
     }
 }
 
-fn follow_member(object: &Object, name: &str, rest: &[&str], names: &[&str]) -> Option<End> {
+fn follow_member(object: &Object, name: &str, rest: &[&str], names: &[&str]) -> Option<FoundPath> {
     object.members.iter().enumerate().find_map(|(at, member)| {
         let mut end = match member.shown {
-            // Its members are members of the object around it.
+            // The members of a flat member belong to the surrounding object.
             Shown::Flat => match (&member.schema, names) {
                 (Schema::Reference(_), [name, ..]) if !["id", "name"].contains(name) => None,
                 _ => follow(&member.schema, names),
@@ -253,25 +262,29 @@ mod tests {
     use crate::record::schema_of;
 
     #[test]
-    fn a_path_is_found_in_the_declarations() {
-        let check = |entity: Entity, path: &str, expected: Option<(&str, bool, Part)>| {
-            let found = find(&schema_of(entity), path);
+    fn find_path_follows_the_declarations() {
+        let check = |entity: Entity, path: &str, expected: Option<(&str, bool, PathTarget)>| {
+            let found = find_path(&schema_of(entity), path);
             let found = found
-                .map(|end| (crate::schema::layout::name_of(&end.schema), end.is_many, end.part));
-            let expected = expected.map(|(name, many, part)| (name.to_string(), many, part));
+                .map(|end| (crate::schema::layout::name_of(&end.schema), end.is_many, end.target));
+            let expected = expected.map(|(name, many, target)| (name.to_string(), many, target));
             assert_eq!(found, expected, "{entity} {path}");
         };
-        check(Entity::Output, "year", Some(("i32", false, Part::Itself)));
-        check(Entity::Output, "authors.id", Some(("row of authors", true, Part::Id)));
-        check(Entity::Output, "authors.name", Some(("row of authors", true, Part::Name)));
-        check(Entity::Output, "primary_venue.source.id", Some(("row of sources", false, Part::Id)));
+        check(Entity::Output, "year", Some(("i32", false, PathTarget::Value)));
+        check(Entity::Output, "authors.id", Some(("row of authors", true, PathTarget::Id)));
+        check(Entity::Output, "authors.name", Some(("row of authors", true, PathTarget::Name)));
+        check(
+            Entity::Output,
+            "primary_venue.source.id",
+            Some(("row of sources", false, PathTarget::Id)),
+        );
         check(Entity::Output, "primary_topic", None);
         check(Entity::Output, "biblio", None);
         check(Entity::Output, "nothing", None);
         check(Entity::Output, "year.nothing", None);
-        let beyond = Part::Beyond("field.id".into());
+        let beyond = PathTarget::Through("field.id".into());
         check(Entity::Output, "primary_topic.field.id", Some(("row of topics", false, beyond)));
-        check(Entity::Source, "is_oa", Some(("bool", false, Part::Itself)));
-        check(Entity::Author, "affiliations.years", Some(("i32", true, Part::Itself)));
+        check(Entity::Source, "is_oa", Some(("bool", false, PathTarget::Value)));
+        check(Entity::Author, "affiliations.years", Some(("i32", true, PathTarget::Value)));
     }
 }

@@ -1,4 +1,13 @@
-//! Every record a snapshot holds, each declared once.
+//! The records of a snapshot, each declared once, member by member.
+//!
+//! - `output`, `author`, `source`, `organisation`, `taxonomy`, `shared`: the declarations.
+//! - `declare`: the macros that generate code from a declaration.
+//! - [`value`]: the leaf types, such as identifiers, references and codes.
+//! - [`build`]: from parsed input to records. [`gather`]: from dotted paths to values.
+//! - [`schema`]: the declarations as values. [`legacy`]: the legacy form of topics and domains.
+//!
+//! Imports `entity`, `text`, `storage` and `json`. The modules of this folder import one another:
+//! a declaration implements the traits of all of them.
 
 mod author;
 pub mod build;
@@ -35,67 +44,67 @@ pub use crate::record::shared::{
 pub use crate::record::source::*;
 pub use crate::record::taxonomy::*;
 
-use crate::record::build::Make;
+use crate::record::build::Build;
 use crate::record::gather::Gather;
 use crate::record::schema::Describe;
 use crate::record::value::Slots;
 
-/// A kind of record: what the compiler's pipeline and the renderer ask of all alike.
+/// The record type of an entity, as the compiler and the renderer use it.
 pub trait Record:
     Archive<Archived: ArchivedRecord>
     + Describe
-    + Make
+    + Build
     + for<'a> Serialize<HighSerializer<Vec<u8>, ArenaHandle<'a>, rancor::Error>>
 {
-    /// Its kind.
+    /// The entity.
     const ENTITY: Entity;
 
-    /// The number of its identifier.
+    /// Number of the identifier.
     fn id(&self) -> u64;
 
-    /// The member that orders its list, descending, nulls last; `id` where it is that, ascending.
+    /// The member that orders the rows: a count, descending with nulls last, or `id`, ascending.
     const ORDERED_BY: &str;
 
-    /// The count that orders its list; `None` sorts last.
+    /// The count that orders the rows; `None` sorts last.
     fn order_count(&self) -> Option<u64>;
 }
 
-/// What the pipeline asks of a record's archived form.
+/// The archived form of a record.
 pub trait ArchivedRecord:
     Portable + Slots + Gather + Render + Select + for<'a> CheckBytes<HighValidator<'a, rancor::Error>>
 {
-    /// The number of its identifier.
+    /// Number of the identifier.
     fn id(&self) -> u64;
 
-    /// Its name.
+    /// The member `name`.
     fn name(&self) -> Option<&str>;
 
-    /// When it changed, in microseconds since 1970.
+    /// Time of the last change, in microseconds since 1970.
     fn updated_micros(&self) -> Option<i64>;
 }
 
-/// The schema of a kind of record.
+/// The schema of an entity's record.
 pub fn schema_of(entity: Entity) -> schema::Schema {
     with_record!(entity, R => R::schema())
 }
 
-/// Reads the record that ends `bytes`, checking every pointer, length and text in it.
+/// Validates every pointer, length and text of an archived record and returns a reference to it.
 ///
-/// `None` where it does not validate. Cost: one pass over the record.
+/// The record is at the end of `bytes`. `None` if it is invalid. Cost: one pass over the record.
 pub fn access<R: Record>(bytes: &[u8]) -> Option<&R::Archived> {
     rkyv::access::<R::Archived, rancor::Error>(bytes).ok()
 }
 
-/// Why a record could not be archived: it is larger than its relative pointers reach.
+/// The record is larger than 2 GiB, the reach of relative pointers.
 #[derive(Debug, thiserror::Error)]
 #[error("a record is too large to archive")]
 pub struct TooLarge;
 
-/// Appends a record's archived form.
+/// Appends the archived form of a record.
 ///
 /// # Errors
 ///
-/// Where the record is larger than 2 GiB.
+/// If the record is larger than 2 GiB.
 pub fn archive<R: Record>(
     record: &R,
     arena: &mut rkyv::ser::allocator::Arena,

@@ -1,4 +1,4 @@
-//! Institutions, publishers and funders, and the reference list of institution types.
+//! The records of institutions, publishers and funders, and of the list of institution types.
 
 use crate::record::declare::{object, record};
 use crate::record::shared::*;
@@ -61,7 +61,7 @@ record!(Institution by outputs_count);
 object! {
     /// A related institution.
     AssociatedInstitution {
-        /// The institution.
+        /// Reference to the institution.
         @flat institution: Ref<INSTITUTION>,
         /// parent, child, related or another relationship.
         relationship: Option<Code<{ Table::Relationship as u8 }>>,
@@ -217,7 +217,7 @@ object! {
 object! {
     /// A type of institution.
     InstitutionType {
-        /// Its number.
+        /// Number.
         id: Id<INSTITUTION_TYPE>,
         /// Short code.
         code: Option<Code<{ Table::InstitutionType as u8 }>>,

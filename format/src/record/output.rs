@@ -1,4 +1,4 @@
-//! The output (work) record.
+//! The record of an output, a scholarly work.
 
 use crate::record::declare::{object, record};
 use crate::record::shared::*;
@@ -71,7 +71,7 @@ object! {
         /// Keywords.
         keywords: Option<Vec<String>>,
         /// Abstract.
-        @single abstract_text as "abstract": Option<Cold>,
+        @single abstract_text as "abstract": Option<LongText>,
         /// When the record changed.
         updated_date: Option<Timestamp>,
         /// When the record was made.
@@ -140,7 +140,7 @@ object! {
 object! {
     /// The source of a primary venue.
     PrimaryVenueSource {
-        /// The source.
+        /// Reference to the source.
         @flat source: Ref<SOURCE>,
         /// journal, repository or another type.
         kind as "type": SourceKind,
@@ -152,7 +152,7 @@ object! {
 object! {
     /// The source of a venue.
     VenueSource {
-        /// The source.
+        /// Reference to the source.
         @flat source: Ref<SOURCE>,
         /// journal, repository or another type.
         kind as "type": SourceKind,
@@ -176,7 +176,7 @@ object! {
     Authorship {
         /// first, middle or last.
         author_position: Option<Code<{ Table::AuthorPosition as u8 }>>,
-        /// The author.
+        /// Reference to the author.
         @flat author: Ref<AUTHOR>,
         /// ORCID iD as URL.
         orcid: Option<Orcid>,
@@ -187,7 +187,7 @@ object! {
         /// Whether this is a corresponding author.
         is_corresponding: Option<bool>,
         /// Affiliations as printed.
-        @single raw_affiliation_strings: Option<Vec<Cold>>,
+        @single raw_affiliation_strings: Option<Vec<LongText>>,
     }
 }
 
@@ -244,7 +244,7 @@ object! {
 object! {
     /// A United Nations sustainable development goal.
     Goal {
-        /// Its number.
+        /// Number.
         id: Option<i64>,
         /// Its name.
         name: Option<String>,
@@ -254,7 +254,7 @@ object! {
 object! {
     /// A funder of a work, with the awards it gave.
     Funding {
-        /// The funder.
+        /// Reference to the funder.
         @flat funder: Ref<FUNDER>,
         /// Awards to the work.
         awards: Option<Vec<Award>>,

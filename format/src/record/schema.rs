@@ -1,54 +1,54 @@
-//! What a declaration says of a record, as values: for documentation, OpenAPI and the byte format.
+//! The declarations as values: for OpenAPI, GraphQL, filter paths and the byte format.
 
 use crate::entity::Entity;
 
 use crate::record::value::Table;
 
-/// The shape of one member's value.
+/// The type of a value, as the interface shows it.
 #[derive(Clone, Debug)]
 pub enum Schema {
-    /// A JSON integer of at most 53 bits, negative if `signed`.
+    /// A JSON integer of at most 53 bits.
     Integer {
         /// Whether it may be negative.
         signed: bool,
-        /// Bits of its archived form.
+        /// Bits of the archived form.
         bits: u8,
     },
-    /// A JSON number, fractional or not.
+    /// A JSON number.
     Number,
     /// `true` or `false`.
     Boolean,
     /// A string.
     Text,
-    /// A string kept in the record's compressed text.
-    ColdText,
+    /// A string stored in the record's compressed pool.
+    LongText,
     /// The record's own identifier.
     Id(Entity),
-    /// A reference, rendered as its `id` and `name`.
+    /// A reference, rendered as `id` and `name`.
     Reference(Entity),
-    /// A reference from child to parent in the taxonomy: as `Reference`, but its `id` is a string.
+    /// A reference from child to parent in the taxonomy: a `Reference` whose `id` is a string.
     ParentReference(Entity),
-    /// The identifier of a record of any kind.
+    /// The identifier of a record of any entity.
     AnyReference,
-    /// A short text out of a table of codes.
+    /// A short text from a table of codes.
     Code(Table),
     /// A code with its name, rendered as `{code, name}`.
     NamedCode(Table),
     /// `YYYY-MM-DD`.
     Date,
-    /// `YYYY-MM-DDTHH:MM:SS`, with a fraction if there is one.
+    /// `YYYY-MM-DDTHH:MM:SS`, with a fraction of up to 6 digits.
     Timestamp,
-    /// A timestamp in its millisecond form, with `Z`.
+    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`.
     UtcTimestamp,
     /// An ORCID iD, rendered as a URL.
     OrcidUrl,
-    /// Any JSON object, kept as its text.
+    /// An arbitrary JSON object.
     Json,
     /// The value, or `null`.
     Nullable(Box<Schema>),
     /// An array.
     List(Box<Schema>),
-    /// An object with members of its own.
+    /// An object with declared members.
     Object(Object),
     /// One shape in a single record, another in a list.
     ByShape {
@@ -64,26 +64,26 @@ pub enum Schema {
 /// An object's declaration.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// Its name in code, which OpenAPI and GraphQL use too.
+    /// Name of the type in the code, in OpenAPI and in GraphQL.
     pub name: &'static str,
-    /// Its summary.
+    /// Summary for documentation.
     pub doc: &'static str,
-    /// Its members, in the interface's order.
+    /// The members in the order of the interface.
     pub members: Vec<Member>,
 }
 
 /// One member of an object.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Its name in JSON.
+    /// Name in JSON.
     pub name: &'static str,
-    /// Its description.
+    /// Description for documentation.
     pub doc: &'static str,
-    /// Where it appears.
+    /// The shapes in which the member appears.
     pub shown: Shown,
-    /// Its value.
+    /// Schema of the value.
     pub schema: Schema,
-    /// How many bytes its archived form takes in place.
+    /// Size of the archived form in the record, in bytes.
     pub archived_bytes: usize,
 }
 
@@ -92,15 +92,15 @@ pub struct Member {
 pub enum Shown {
     /// In single records and in lists.
     Always,
-    /// In single records alone.
+    /// In single records only.
     Single,
-    /// In place of itself: the reference's `id` and `name` are members of the object around it.
+    /// Replaced by its own members: they become members of the surrounding object.
     Flat,
 }
 
 /// A type that can appear in a record declaration.
 pub trait Describe {
-    /// The shape of its values.
+    /// The schema of the values.
     fn schema() -> Schema;
 }
 

@@ -10,7 +10,7 @@ use crate::json::render::{RecordBytes, Render};
 use crate::json::select::{Answering, Part, Select, SelectError, Selection};
 use crate::record;
 use crate::record::value::{
-    ArchivedAnyRef, ArchivedCode, ArchivedCold, ArchivedDate, ArchivedId, ArchivedJson,
+    ArchivedAnyRef, ArchivedCode, ArchivedDate, ArchivedId, ArchivedJson, ArchivedLongText,
     ArchivedNamed, ArchivedOrcid, ArchivedParentRef, ArchivedRef, ArchivedTimestamp,
     ArchivedUtcTimestamp, entity,
 };
@@ -80,7 +80,7 @@ whole! {
     [] ArchivedU64;
     [] ArchivedF64;
     [] ArchivedString;
-    [] ArchivedCold;
+    [] ArchivedLongText;
     [] ArchivedTimestamp;
     [] ArchivedUtcTimestamp;
     [] ArchivedDate;

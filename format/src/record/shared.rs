@@ -1,4 +1,4 @@
-//! Objects that several kinds of record hold.
+//! Objects that the records of several entities contain.
 
 pub(super) use crate::entity::number::*;
 use crate::record::declare::object;
@@ -38,7 +38,7 @@ object! {
 object! {
     /// A topic with its weight.
     TopicShare {
-        /// The topic.
+        /// Reference to the topic.
         @flat topic: Ref<TOPIC>,
         /// The record's outputs on the topic.
         @single count: Option<u64>,

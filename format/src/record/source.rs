@@ -1,4 +1,4 @@
-//! The source record: journals, repositories and other venues.
+//! The record of a source: a journal, repository or other venue.
 
 use rkyv::{Archive, Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ object! {
 
 record!(Source by outputs_count);
 
-/// Declares [`Standing`], whose members a list item and a single record order differently.
+/// Declares [`Standing`], whose members have different orders in single records and in lists.
 macro_rules! standing {
     (
         members { $($(#[doc = $doc:literal])* $member:ident: $type:ty,)* }
@@ -88,11 +88,11 @@ macro_rules! standing {
         }
 
         impl ArchivedStanding {
-            /// Writes the members into the object the page stands in.
+            /// Writes the members into the open object.
             ///
             /// # Errors
             ///
-            /// None of its own.
+            /// Never; the signature is that of all flat members.
             pub fn render_members(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
                 match page.shape() {
                     Shape::Single => {
@@ -329,14 +329,14 @@ object! {
     }
 }
 
-/// The name given with the record, or else the host's own; shown as one string.
+/// The name of a source's host: the name given with the record, else the name of the host's record.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 pub struct HostName {
-    /// The name given.
+    /// The name given with the record.
     pub given: Option<String>,
-    /// The host, where it is a publisher.
+    /// The host, if it is a publisher.
     pub publisher: Option<Ref<PUBLISHER>>,
-    /// The host, where it is an institution.
+    /// The host, if it is an institution.
     pub institution: Option<Ref<INSTITUTION>>,
 }
 
@@ -348,7 +348,7 @@ impl Describe for HostName {
 
 impl Slots for ArchivedHostName {
     fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
-        // A name is shown, not a reference.
+        // The interface shows the name alone, so the references count as copies.
         for host in self.publisher.iter().map(|host| &host.0) {
             visit(Slot::Copy(host));
         }
@@ -375,12 +375,13 @@ impl Render for ArchivedHostName {
     }
 }
 
-/// The type of a venue's source: the source's own, or else the one the venue gives.
+/// The type of a venue's source: the type in the source's record, else the type given with the
+/// venue.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
 pub struct SourceKind {
-    /// The source.
+    /// The symbol or row of the source.
     pub source: u32,
-    /// The type's code, or [`NO_CODE`].
+    /// The code of the type, or [`NO_CODE`].
     pub code: u32,
 }
 
@@ -408,7 +409,7 @@ impl Render for ArchivedSourceKind {
     }
 }
 
-/// A cut of the metrics of a venue's source, read from the source's record.
+/// Selected metrics of a venue's source, read from the source's record when rendered.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
 pub struct VenueMetrics(pub Ref<SOURCE>);
 
@@ -425,7 +426,7 @@ impl Slots for ArchivedVenueMetrics {
 }
 
 impl ArchivedVenueMetrics {
-    /// The source's metrics, where it has a record and that has any.
+    /// The metrics of the source; `None` if the source has no record or no metrics.
     fn cut<'s>(&self, store: &'s dyn RecordStore) -> Result<Option<MetricsView<'s>>, ReadError> {
         let row = self.0.0.to_native();
         if !store.has_record(Entity::Source, row) {
@@ -493,7 +494,8 @@ object! {
     }
 }
 
-/// Shows some members of an object as another, in the order of that one's declaration.
+/// Declares `$view`, which renders members of `$whole` in the order of the declaration of another
+/// object.
 macro_rules! view {
     ($view:ident of $whole:ident { $($key:literal: |$of:ident| $value:expr,)* }) => {
         struct $view<'a>(&'a rkyv::Archived<$whole>);

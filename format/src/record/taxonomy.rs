@@ -1,4 +1,4 @@
-//! The taxonomy: domain > field > subfield > topic.
+//! The records of the taxonomy: domain > field > subfield > topic.
 
 use crate::record::declare::{object, record};
 use crate::record::shared::*;
@@ -49,7 +49,7 @@ object! {
 object! {
     /// A subfield.
     Subfield {
-        /// Its number.
+        /// Number.
         id: Id<SUBFIELD>,
         /// Display name.
         name: Option<String>,
@@ -83,7 +83,7 @@ record!(Subfield by outputs_count);
 object! {
     /// A field.
     Field {
-        /// Its number.
+        /// Number.
         id: Id<FIELD>,
         /// Display name.
         name: Option<String>,
@@ -115,7 +115,7 @@ record!(Field by outputs_count);
 object! {
     /// A domain, a top-level node.
     Domain {
-        /// Its number.
+        /// Number.
         id: Id<DOMAIN>,
         /// Display name.
         name: Option<String>,

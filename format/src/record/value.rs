@@ -1,8 +1,8 @@
-//! The leaf values of records: identifiers, references, codes, times, cold text.
+//! The leaf values of records: identifiers, references, codes, times and long texts.
 //!
-//! A reference is one `u32`. In an object it is the number of a *mention* (an id and a name, kept
-//! once a segment); in a snapshot it is the *row* of the record referred to. Both are the same
-//! bytes, so linking a record is copying it and replacing those numbers.
+//! A reference is one `u32`. In an object the number is a *symbol*: an entry of the segment's
+//! table of (entity, id, name). In a snapshot the number is the *row* of the record referred to.
+//! Both forms have the same layout, so the linker copies a record and replaces its numbers.
 
 use rkyv::{
     Archive, Deserialize, Serialize,
@@ -18,13 +18,13 @@ use crate::text::json;
 
 use crate::record::schema::{Describe, Schema};
 
-/// The first number of a [`Table`]; below it a kind of mention is an [`Entity`].
+/// The first number of a [`Table`]. In symbols, smaller numbers are discriminants of [`Entity`].
 pub const TABLE_FIRST: u8 = 64;
 
 macro_rules! tables {
     ($first:ident $first_name:literal, $($table:ident $name:literal,)*) => {
-        /// The tables of codes. A code is referred to like a record; its table takes an entity's
-        /// place.
+        /// The tables of codes. A code is referred to like a record, with its table in place of
+        /// the entity.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         #[allow(missing_docs)]
@@ -33,10 +33,10 @@ macro_rules! tables {
             $($table,)*
         }
 
-        /// Every table, from number [`TABLE_FIRST`] up.
+        /// The tables in the order of their numbers, which start at [`TABLE_FIRST`].
         const TABLES: [Table; TABLE_NAMES.len()] = [Table::$first, $(Table::$table,)*];
 
-        /// Every table's name, from number [`TABLE_FIRST`] up.
+        /// The names of the tables in the order of their numbers, which start at [`TABLE_FIRST`].
         pub const TABLE_NAMES: [&str; [$first_name, $($name,)*].len()] = [$first_name, $($name,)*];
     };
 }
@@ -58,27 +58,28 @@ tables! {
     Role "role",
 }
 
-/// Stands where a code would, and there is none.
+/// The number of an absent code.
 pub const NO_CODE: u32 = u32::MAX;
 
-/// What the numbers of references in one archived record stand for, shown to a visitor.
+/// One place in an archived record that holds the number of a symbol or row.
 pub enum Slot<'a> {
     /// A reference or a code.
     Target(&'a ArchivedU32),
-    /// A reference that stands beside its own copy, for the reader's convenience.
+    /// A second copy of a reference that the record also holds as a `Target`.
     Copy(&'a ArchivedU32),
-    /// The type of a venue: the source's own, where it has one, before the one given here.
+    /// The type of a venue. The linker replaces the code by the type of the source, if the source
+    /// has one.
     SourceType {
-        /// The source referred to.
+        /// Reference to the source.
         source: &'a ArchivedU32,
-        /// The type's code.
+        /// Code of the type given with the venue, or [`NO_CODE`].
         code: &'a ArchivedU32,
     },
 }
 
-/// Archived values that may hold references.
+/// Archived values that may contain references.
 pub trait Slots {
-    /// Shows `visit` each reference in it, in the order of the declaration.
+    /// Calls `visit` with each reference, in the order of the declaration.
     fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>));
 }
 
@@ -113,7 +114,7 @@ no_slots!(
     ArchivedU64,
     ArchivedF64,
     ArchivedString,
-    ArchivedCold,
+    ArchivedLongText,
     ArchivedTimestamp,
     ArchivedUtcTimestamp,
     ArchivedDate,
@@ -121,7 +122,7 @@ no_slots!(
     ArchivedJson,
 );
 
-/// The entity a const parameter names.
+/// The entity whose discriminant is a const parameter.
 pub(crate) const fn entity(index: u8) -> Entity {
     crate::entity::CATALOG[index as usize].entity
 }
@@ -147,7 +148,7 @@ impl<const E: u8> Render for ArchivedId<E> {
     }
 }
 
-/// Types that are one number standing for a mention or a row.
+/// Types that are one number: a symbol in an object, a row in a snapshot.
 macro_rules! target {
     ($(#[$doc:meta])* $name:ident, $archived:ident, $schema:expr) => {
         $(#[$doc])*
@@ -193,17 +194,18 @@ target!(
     Schema::NamedCode(table(E))
 );
 
-/// The table a const parameter names; a wrong number stops the first schema that is made.
+/// The table whose number is a const parameter. Panics on a wrong number, in the first test that
+/// makes a schema.
 fn table(number: u8) -> Table {
     TABLES[usize::from(number - TABLE_FIRST)]
 }
 
 impl<const E: u8> ArchivedRef<E> {
-    /// Writes `"id":…,"name":…` into the object the page stands in.
+    /// Writes `"id":…,"name":…` into the open object.
     ///
     /// # Errors
     ///
-    /// Where the row or the file behind it is damaged.
+    /// If the row does not exist or its bytes are damaged.
     pub fn render_members(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.reference(entity(E), self.0.to_native(), false)
     }
@@ -246,12 +248,12 @@ impl<const E: u8> Render for ArchivedNamed<E> {
     }
 }
 
-/// A reference whose entity is known only from the record: rendered as the identifier alone.
+/// A reference to a record of any entity, rendered as the identifier alone.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
 pub struct AnyRef {
-    /// The discriminant of the [`Entity`].
+    /// Discriminant of the [`Entity`].
     pub entity: u8,
-    /// The mention, or the row.
+    /// The symbol in an object, the row in a snapshot.
     pub target: u32,
 }
 
@@ -281,22 +283,22 @@ impl Render for ArchivedAnyRef {
     }
 }
 
-/// A long text, kept in the record's compressed pool.
+/// A long text: a range of the record's compressed pool.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cold {
-    /// Where it begins in the pool, in bytes.
+pub struct LongText {
+    /// Offset in the uncompressed pool, in bytes.
     pub offset_bytes: u32,
-    /// How long it is, in bytes.
+    /// Length in bytes.
     pub length_bytes: u32,
 }
 
-impl Describe for Cold {
+impl Describe for LongText {
     fn schema() -> Schema {
-        Schema::ColdText
+        Schema::LongText
     }
 }
 
-impl Render for ArchivedCold {
+impl Render for ArchivedLongText {
     fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         page.cold(self.offset_bytes.to_native(), self.length_bytes.to_native())
     }
@@ -328,12 +330,12 @@ impl Render for ArchivedDate {
     }
 }
 
-/// A moment in UTC, with as many digits of its second's fraction as the dump gave (0 to 6).
+/// A moment in UTC, with the 0 to 6 digits of the second's fraction that the dump gave.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timestamp {
     /// Microseconds since 1970-01-01T00:00:00.
     pub micros: i64,
-    /// Digits of the fraction to show.
+    /// Number of digits of the fraction to render, 0 to 6.
     pub fraction_digits: u8,
 }
 
@@ -352,7 +354,7 @@ impl Render for ArchivedTimestamp {
     }
 }
 
-/// A moment rendered in the millisecond form with `Z`.
+/// A moment in UTC, rendered with milliseconds and `Z`.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
 pub struct UtcTimestamp {
     /// Microseconds since 1970-01-01T00:00:00Z.
@@ -360,8 +362,8 @@ pub struct UtcTimestamp {
 }
 
 impl UtcTimestamp {
-    /// The moment, without what the form has no digits for.
-    pub fn of(micros: i64) -> UtcTimestamp {
+    /// The moment rounded down to milliseconds.
+    pub fn from_micros(micros: i64) -> UtcTimestamp {
         UtcTimestamp { micros: micros - micros.rem_euclid(1_000) }
     }
 }
@@ -398,7 +400,7 @@ impl Render for ArchivedOrcid {
     }
 }
 
-/// A JSON object whose members the interface does not name, kept as canonical text.
+/// A JSON object with arbitrary members, stored as canonical text.
 #[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 pub struct Json(pub String);
 
@@ -415,7 +417,7 @@ impl Render for ArchivedJson {
     }
 }
 
-/// A value with one shape in single records and another in lists.
+/// Renders a value in one shape in single records and in another in lists.
 macro_rules! by_shape {
     ($archived:ident, |$self:ident, $page:ident| single $single:expr, list $list:expr) => {
         impl Render for $archived {
@@ -431,7 +433,7 @@ macro_rules! by_shape {
 }
 pub(super) use by_shape;
 
-/// Leaf values whose JSON is the value itself.
+/// Renders leaf values as themselves.
 macro_rules! plain {
     ($($type:ty, |$value:ident, $out:ident| $write:expr;)*) => {
         $(impl Render for $type {

@@ -1,5 +1,7 @@
-//! How records lie in bytes and what their keys index, derived from their declarations: for the
-//! header's schema hash and for FORMAT.md's tables.
+//! Text descriptions of the layout of records and of their indexes, derived from the declarations.
+//!
+//! The tables of FORMAT.md and the schema hash in file headers come from these texts, so the words
+//! in them are part of the format: "cold" is a long text, "strays" are unresolved references.
 
 use std::{fmt::Write, sync::LazyLock};
 
@@ -8,9 +10,11 @@ use crate::record::schema::{Member, Object, Schema, Shown};
 use crate::record::schema_of;
 use crate::schema::keys::{Order, TermLists, Terms, Values, keys_of};
 
-/// One line a member: `offset size name type`, an object after the objects it holds.
+/// Describes the layout of a record, one line per member: `offset size name type`. An object
+/// follows the objects it contains.
 ///
-/// Offsets are sums of sizes: archived records have alignment 1 and keep the declaration's order.
+/// An offset is the sum of the sizes before it: archived records have alignment 1 and keep the
+/// order of the declaration.
 pub fn describe(entity: Entity) -> String {
     let mut text = String::new();
     let mut done = Vec::new();
@@ -49,7 +53,7 @@ fn write_object(object: &Object, text: &mut String) {
     }
 }
 
-/// A type's name in FORMAT.md.
+/// The name of a type in FORMAT.md.
 pub fn name_of(schema: &Schema) -> String {
     match schema {
         Schema::Integer { signed: true, bits } => format!("i{bits}"),
@@ -57,7 +61,7 @@ pub fn name_of(schema: &Schema) -> String {
         Schema::Number => "f64".into(),
         Schema::Boolean => "bool".into(),
         Schema::Text => "string".into(),
-        Schema::ColdText => "cold".into(),
+        Schema::LongText => "cold".into(),
         Schema::Id(entity) => format!("id of {entity}"),
         Schema::Reference(entity) => format!("row of {entity}"),
         Schema::ParentReference(entity) => format!("parent row of {entity}"),
@@ -79,8 +83,8 @@ pub fn name_of(schema: &Schema) -> String {
     }
 }
 
-/// The lists and the orders of an entity's keys, a line each, and the paths of the names whose words
-/// are indexed; nothing where it has none.
+/// Describes the indexes of an entity: one line per posting lists, one per order, and one with the
+/// paths of the searched names. Empty if the entity has no index.
 pub fn describe_keys(entity: Entity) -> String {
     let keys = keys_of(entity);
     let mut text = String::new();
@@ -129,8 +133,8 @@ fn name_of_values(values: Values) -> &'static str {
     }
 }
 
-/// The first eight bytes, little-endian, of the BLAKE3 hash of every entity's [`describe`] and then
-/// of every entity's [`describe_keys`].
+/// The schema hash in file headers: the first eight bytes, little-endian, of the BLAKE3 hash of the
+/// concatenated [`describe`] and then [`describe_keys`] of all entities.
 pub fn schema_hash() -> u64 {
     static HASH: LazyLock<u64> = LazyLock::new(|| {
         let mut hasher = blake3::Hasher::new();

@@ -22,7 +22,7 @@ use crate::index::prefix_stats::PrefixStats;
 use crate::index::term_lists::TermListsFile;
 use crate::json::render::{Page, RecordBytes, RecordStore, Render};
 use crate::record;
-use crate::record::gather::{Gather, Gathered, Tree, find};
+use crate::record::gather::{Gather, Gathered, PathTree, find_path};
 use crate::record::value::TABLE_NAMES;
 use crate::record::{Record, schema_of};
 use crate::schema::keys::{Values, keys_of};
@@ -226,10 +226,10 @@ impl Snapshot {
     ///
     /// As [`Snapshot::row_id`].
     pub fn name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
-        static NAMES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
+        static NAMES: LazyLock<Vec<PathTree>> = LazyLock::new(|| {
             let tree_of = |entity| {
-                let mut tree = Tree::default();
-                find(&schema_of(entity), "name").inspect(|found| tree.add(&found.path, 0));
+                let mut tree = PathTree::default();
+                find_path(&schema_of(entity), "name").inspect(|found| tree.add(&found.path, 0));
                 tree
             };
             Entity::all().map(tree_of).collect()

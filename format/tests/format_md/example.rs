@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use pinakes_format::entity::{Entity, NO_ID};
-use pinakes_format::record::value::{Code, Cold, Date, Id, ParentRef, Ref, Timestamp};
+use pinakes_format::record::value::{Code, Date, Id, LongText, ParentRef, Ref, Timestamp};
 use pinakes_format::record::{Authorship, Domain, Output, Record, Topic, TopicIds, archive};
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::{Snapshot, archive_path, archives};
@@ -64,7 +64,7 @@ fn topic() -> Topic {
 }
 
 fn output() -> Output {
-    let cold = |from: usize, length: usize| Cold {
+    let cold = |from: usize, length: usize| LongText {
         offset_bytes: u32::try_from(from).unwrap(),
         length_bytes: u32::try_from(length).unwrap(),
     };

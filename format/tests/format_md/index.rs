@@ -16,7 +16,7 @@ use pinakes_format::index::prefix_stats::PrefixStatsWriter;
 use pinakes_format::index::term_lists::{
     Term, TermListsWriter, any_row_term, integer_term, text_term,
 };
-use pinakes_format::record::gather::{Gather, Gathered, Part, Tree};
+use pinakes_format::record::gather::{Gather, Gathered, PathTarget, PathTree};
 use pinakes_format::schema::keys;
 use pinakes_format::schema::keys::{Terms, Values, keys_of};
 use pinakes_format::schema::layout::schema_hash;
@@ -184,7 +184,7 @@ fn gathered<'d>(
     draft: &'d Snapshot,
     entity: Entity,
     row: u32,
-    tree: &Tree,
+    tree: &PathTree,
 ) -> Vec<(usize, Gathered<'d>)> {
     let mut found = Vec::new();
     with_record!(entity, R => {
@@ -251,7 +251,7 @@ impl Index {
                         index.names.add(names, &fold(text), row);
                     }
                     if let Some(at) = end.lists {
-                        index.list(draft, at, keys.lists[at].terms, row, (&end.part, value));
+                        index.list(draft, at, keys.lists[at].terms, row, (&end.target, value));
                     }
                     if let Some(at) = end.order {
                         let value = value_of(draft, &keys.orders[at], value);
@@ -277,11 +277,11 @@ impl Index {
         at: usize,
         terms: Terms,
         row: u32,
-        (part, value): (&Part, Gathered<'_>),
+        (part, value): (&PathTarget, Gathered<'_>),
     ) {
         let is_present = match (part, value) {
             (_, Gathered::Reference(entity, to)) if to < draft.count(entity) => true,
-            (Part::Name, Gathered::Reference(entity, to)) => {
+            (PathTarget::Name, Gathered::Reference(entity, to)) => {
                 draft.row_name(entity, to).unwrap().is_some()
             }
             (_, Gathered::Reference(entity, to)) => draft.row_id(entity, to).unwrap() != NO_ID,

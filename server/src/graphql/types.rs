@@ -124,7 +124,7 @@ impl Types {
             Schema::Boolean => named("Boolean"),
             Schema::Json | Schema::YearMap(_) => named("JSON"),
             Schema::Text
-            | Schema::ColdText
+            | Schema::LongText
             | Schema::Code(_)
             | Schema::Date
             | Schema::Timestamp

@@ -104,7 +104,7 @@ fn value(key: &Key) -> String {
             format!(r#"(?:{INTEGER}(?:-(?:{INTEGER})?)?|-{INTEGER}|"-?{INTEGER}"|null)"#)
         }
         Kind::Number => either(FRACTION),
-        Kind::Day(Bound::Given) | Kind::Moment(Bound::Given) => {
+        Kind::Day(Bound::Exact) | Kind::Moment(Bound::Exact) => {
             let period = period();
             format!(r#"(?:{period}|{YEAR}-(?:{YEAR})?|-{YEAR}|"{period}"|null)"#)
         }
@@ -130,7 +130,7 @@ fn comparand(kind: Kind) -> Option<String> {
     match kind {
         Kind::Integer => Some(format!("-?{INTEGER}")),
         Kind::Number => Some(FRACTION.to_owned()),
-        Kind::Day(Bound::Given) | Kind::Moment(Bound::Given) => Some(period()),
+        Kind::Day(Bound::Exact) | Kind::Moment(Bound::Exact) => Some(period()),
         _ => None,
     }
 }

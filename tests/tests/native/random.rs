@@ -87,7 +87,7 @@ fn value(seeded: &mut Seeded, schema: &Schema) -> Value {
         Schema::Integer { .. } => Value::from(one(seeded, &[0u64, 1, 12, (1 << 53) - 1])),
         Schema::Number => serde_json::from_str(one(seeded, NUMBERS)).unwrap(),
         Schema::Boolean => Value::from(seeded.below(2) == 0),
-        Schema::Text | Schema::ColdText | Schema::Code(_) => text(seeded),
+        Schema::Text | Schema::LongText | Schema::Code(_) => text(seeded),
         Schema::Reference(entity) => reference(seeded, *entity, false),
         Schema::ParentReference(entity) => reference(seeded, *entity, true),
         Schema::AnyReference => {

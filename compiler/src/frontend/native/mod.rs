@@ -53,7 +53,7 @@ fn keep<R: Record>(
     let topic = topic.and_then(|topic| topic.get("id")).and_then(JsonValue::text);
     let topic = topic.and_then(|id| identifier::parse(Entity::Topic, id).ok());
     reader.keep(identity, topic, |segment| {
-        let record = R::make(&mut TreeCursor::new(line, segment));
+        let record = R::build(&mut TreeCursor::new(line, segment));
         warn_of_unknown_members(line);
         record.expect("a record with an id can be without all else")
     })

@@ -1,8 +1,8 @@
 //! A line's tree as what records are made of, as leniently as lines of other dumps are read.
 
 use pinakes_format::entity::Entity;
-use pinakes_format::record::build::Given;
-use pinakes_format::record::value::{AnyRef, Cold, Date, Timestamp};
+use pinakes_format::record::build::ValueSource;
+use pinakes_format::record::value::{AnyRef, Date, LongText, Timestamp};
 use serde::Deserialize;
 
 use crate::frontend::international::RawInternational;
@@ -62,7 +62,7 @@ pub(crate) fn warn_of_unknown_members(value: &JsonValue<'_>) {
     (0..unknown).for_each(|_| warn("unknown_member"));
 }
 
-impl Given for TreeCursor<'_, '_, '_> {
+impl ValueSource for TreeCursor<'_, '_, '_> {
     fn object<T>(&mut self, make: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         match self.at {
             JsonValue::Object(_) => make(self),
@@ -128,7 +128,7 @@ impl Given for TreeCursor<'_, '_, '_> {
         self.read::<Text<'_>>().to_owned()
     }
 
-    fn cold(&mut self) -> Option<Cold> {
+    fn long_text(&mut self) -> Option<LongText> {
         self.read::<Text<'_>>().as_str().map(|text| self.segment.cold(text))
     }
 

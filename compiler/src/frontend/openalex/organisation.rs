@@ -325,8 +325,10 @@ impl<'a> RawLine<'a> for RawInstitutionType<'a> {
             return Err(BadRecord::Quarantine { code: "no_id", id: raw.id.0.to_owned() });
         };
         // No more of the moment than the record shows: it may be the newest of the snapshot.
-        let updated = times::timestamp(&raw.updated_date)
-            .map(|moment| Timestamp { micros: UtcTimestamp::of(moment.micros).micros, ..moment });
+        let updated = times::timestamp(&raw.updated_date).map(|moment| Timestamp {
+            micros: UtcTimestamp::from_micros(moment.micros).micros,
+            ..moment
+        });
         let identity = Identity { id: number.unwrap_or_else(|| provisional_id(code)), updated };
         reader.keep(identity, None, |segment| InstitutionType {
             id: Id(identity.id),

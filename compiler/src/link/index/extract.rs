@@ -7,8 +7,8 @@ use pinakes_format::index::encoding::{
     ReferenceLookup, folded_term, index_entry, named_value, order_value,
 };
 use pinakes_format::index::term_lists::{Term, text_term};
-use pinakes_format::record::gather::{Gather, Gathered, Part};
-use pinakes_format::schema::keys::{End, Keys, Values};
+use pinakes_format::record::gather::{Gather, Gathered, PathTarget};
+use pinakes_format::schema::keys::{Keys, PathUse, Values};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
@@ -165,7 +165,7 @@ impl ReferenceLookup for Extractor<'_> {
 }
 
 /// What lies beyond each row an end refers to; nothing where it asks for nothing beyond.
-fn parents(draft: &Snapshot, end: &End) -> Result<Vec<Option<(Entity, u32)>>> {
+fn parents(draft: &Snapshot, end: &PathUse) -> Result<Vec<Option<(Entity, u32)>>> {
     let Some((target, beyond)) = &end.beyond else { return Ok(Vec::new()) };
     let parent_of = |row| {
         let mut parent = None;
@@ -199,7 +199,7 @@ impl Taking<'_, '_> {
             let parent = self.from.parents[number].get(row as usize).copied().flatten();
             return match (end.lists, parent) {
                 (Some(lists), Some((entity, row))) => {
-                    self.list(lists, &Part::Id, Gathered::Reference(entity, row), None)
+                    self.list(lists, &PathTarget::Id, Gathered::Reference(entity, row), None)
                 }
                 _ => Ok(()),
             };
@@ -214,7 +214,7 @@ impl Taking<'_, '_> {
             self.into.names.name(names, folded, self.row as u16);
         }
         if let Some(lists) = end.lists {
-            self.list(lists, &end.part, value, folded.as_deref())?;
+            self.list(lists, &end.target, value, folded.as_deref())?;
         }
         if let Some(order) = end.order {
             let value = self.value(order, value, folded.as_deref());
@@ -228,7 +228,7 @@ impl Taking<'_, '_> {
     fn list(
         &mut self,
         lists: usize,
-        part: &Part,
+        part: &PathTarget,
         value: Gathered<'_>,
         folded: Option<&str>,
     ) -> std::result::Result<(), ReadError> {

@@ -111,7 +111,7 @@ fn complete(record: &mut InstitutionType, code: &str, sums: &TypeSums, newest_mi
         let fixed = FIXED.iter().find(|fixed| fixed.code == code);
         record.description = fixed.map(|fixed| fixed.description.to_owned());
     }
-    let newest = newest_micros.map(UtcTimestamp::of);
+    let newest = newest_micros.map(UtcTimestamp::from_micros);
     record.created_date = record.created_date.or(newest);
     record.updated_date = record.updated_date.or(newest);
 }

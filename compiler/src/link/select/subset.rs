@@ -21,7 +21,7 @@ use pinakes_format::index::encoding::ReferenceLookup;
 use pinakes_format::index::term_lists::{Term, text_term};
 use pinakes_format::query::{Library, Predicate};
 use pinakes_format::record::ArchivedRecord;
-use pinakes_format::record::gather::{Gather, Gathered, Tree};
+use pinakes_format::record::gather::{Gather, Gathered, PathTree};
 use pinakes_format::record::value::{NO_CODE, Slot, Slots, TABLE_FIRST, TABLE_NAMES, Table};
 use pinakes_format::snapshot::split_blob;
 use pinakes_format::storage::blobs::unnamed_file;
@@ -502,7 +502,7 @@ impl Library for Whole<'_, '_, '_> {
         &self,
         entity: Entity,
         row: u32,
-        tree: &Tree,
+        tree: &PathTree,
         visit: &mut dyn FnMut(usize, Gathered<'_>),
     ) -> std::result::Result<(), ReadError> {
         if self.withheld.has(entity, row) {

@@ -1,26 +1,26 @@
-//! The keys of the older variant: those of the same list, by the names its lines give their members.
+//! The keys of the legacy lists: the keys of the current lists under their legacy names.
 
 use crate::record::legacy::{LEGACY, LegacyEntity};
 use crate::schema::keys::{Index, Key, Keys, Kind, Terms, keys_of};
 
-/// The keys of each entity of the older variant, in its order.
+/// The keys of each legacy entity, in the order of [`LEGACY`].
 pub(super) fn all() -> Vec<Keys> {
-    LEGACY.iter().map(of_legacy).collect()
+    LEGACY.iter().map(of_entity).collect()
 }
 
-fn of_legacy(older: &'static LegacyEntity) -> Keys {
-    let now = keys_of(older.entity);
-    let mut keys = Keys { route: older.route, keys: Vec::new(), ..now.clone() };
+fn of_entity(legacy: &'static LegacyEntity) -> Keys {
+    let now = keys_of(legacy.entity);
+    let mut keys = Keys { route: legacy.route, keys: Vec::new(), ..now.clone() };
     for key in &now.keys {
-        keys.keys.push(renamed(older, key));
-        keys.keys.extend(names_of_parents(older, now, key));
+        keys.keys.push(renamed(legacy, key));
+        keys.keys.extend(names_of_parents(legacy, now, key));
     }
     keys
 }
 
-/// The key by its older name, its identifiers spelled as they were.
-fn renamed(older: &LegacyEntity, key: &Key) -> Key {
-    let name = older.members.iter().find(|(_, path)| *path == key.name).map(|(name, _)| *name);
+/// The key under its legacy name, with identifiers in the legacy spelling.
+fn renamed(legacy: &LegacyEntity, key: &Key) -> Key {
+    let name = legacy.members.iter().find(|(_, path)| *path == key.name).map(|(name, _)| *name);
     let kind = match key.kind {
         Kind::Id(entity) => Kind::LegacyId(entity),
         kind => kind,
@@ -28,10 +28,11 @@ fn renamed(older: &LegacyEntity, key: &Key) -> Key {
     Key { name: name.unwrap_or(key.name), kind, ..key.clone() }
 }
 
-/// Beside a key of the ids of other records, one of their names, called as the member itself.
-fn names_of_parents(older: &LegacyEntity, now: &Keys, key: &Key) -> Option<Key> {
+/// For a key of referenced ids such as `domain.id`, a key `domain` of the names of the same
+/// records.
+fn names_of_parents(legacy: &LegacyEntity, now: &Keys, key: &Key) -> Option<Key> {
     let member = key.name.strip_suffix(".id")?;
-    let (name, _) = older.members.iter().find(|(_, path)| *path == member)?;
+    let (name, _) = legacy.members.iter().find(|(_, path)| *path == member)?;
     let Some(Index::Lists(rows)) = key.filter else { return None };
     let Terms::Rows(entity) = now.lists.get(rows)?.terms else { return None };
     let filter = Some(Index::NamesScanned { entity, rows });
@@ -46,7 +47,7 @@ mod tests {
     use crate::schema::keys::keys_of_legacy;
 
     #[test]
-    fn the_keys_have_their_older_names_alone() {
+    fn keys_have_only_their_legacy_names() {
         let names = |at: usize| {
             let keys = keys_of_legacy(&LEGACY[at]);
             keys.filters().collect::<Vec<_>>().join(" ")
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_read_with_their_older_prefix_or_as_numbers() {
+    fn identifiers_are_parsed_with_the_legacy_prefix_or_as_numbers() {
         let check = |filter: &str, expected: Option<Operand>| {
             let mut query = Query::legacy(&LEGACY[0]);
             let read = query.filter(filter).ok().map(|()| query.filter[0].operands[0].clone());

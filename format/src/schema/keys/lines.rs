@@ -1,46 +1,46 @@
-//! The table of keys: a line each.
+//! The table of keys, one line per key.
 
 use crate::entity::Entity;
 
-/// A line of the table: a key as it is declared.
+/// A declared key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub name: &'static str,
-    /// The member it stands for, where that is not its name.
+    /// Path of the member; the name, unless the line gives another.
     pub path: &'static str,
     pub filter: bool,
     pub sort: bool,
-    pub reading: Reading,
+    pub aspect: Aspect,
 }
 
-/// How a line's member is read.
+/// The aspect of its member that a key compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
-    /// As it is declared.
-    Declared,
-    /// A text that is an identifier: compared without ASCII case, otherwise exactly.
+pub(super) enum Aspect {
+    /// The value, as the member declares its type.
+    Value,
+    /// A text that is an identifier: compared exactly except for ASCII case.
     Identifier,
-    /// Whether there is a value.
-    Present,
-    /// On this day or after it.
+    /// Whether the member has a value.
+    Presence,
+    /// The day of the value: the given day or later.
     From,
-    /// On this day or before it.
+    /// The day of the value: the given day or earlier.
     To,
-    /// The words of it and of the other names.
+    /// The words of the name and of the alternative names.
     Words,
 }
 
-/// A key to filter by.
+/// A key that filters.
 const fn f(name: &'static str) -> Line {
-    Line { name, path: name, filter: true, sort: false, reading: Reading::Declared }
+    Line { name, path: name, filter: true, sort: false, aspect: Aspect::Value }
 }
 
-/// A key to filter and to sort by.
+/// A key that filters and sorts.
 const fn fs(name: &'static str) -> Line {
     Line { sort: true, ..f(name) }
 }
 
-/// A key to sort by.
+/// A key that sorts.
 const fn s(name: &'static str) -> Line {
     Line { filter: false, ..fs(name) }
 }
@@ -51,33 +51,33 @@ impl Line {
     }
 
     const fn identifier(self) -> Line {
-        Line { reading: Reading::Identifier, ..self }
+        Line { aspect: Aspect::Identifier, ..self }
     }
 
     const fn present(self, path: &'static str) -> Line {
-        Line { path, reading: Reading::Present, ..self }
+        Line { path, aspect: Aspect::Presence, ..self }
     }
 
     const fn from(self, path: &'static str) -> Line {
-        Line { path, reading: Reading::From, ..self }
+        Line { path, aspect: Aspect::From, ..self }
     }
 
     const fn to(self, path: &'static str) -> Line {
-        Line { path, reading: Reading::To, ..self }
+        Line { path, aspect: Aspect::To, ..self }
     }
 
     const fn words(self, path: &'static str) -> Line {
-        Line { path, reading: Reading::Words, ..self }
+        Line { path, aspect: Aspect::Words, ..self }
     }
 }
 
-/// What every entity that takes filters has.
+/// Keys of every entity with filters.
 const NAMES: [Line; 3] = [fs("id"), fs("name"), f("name.search").words("name")];
 
-/// The same, sorted by too but for authors.
+/// Keys of every entity with filters. Authors have them without sorting.
 const DATES: [Line; 2] = [fs("updated_date"), fs("created_date")];
 
-/// Bounds of those.
+/// Bounds of the dates of a record.
 const BOUNDS: [Line; 4] = [
     f("from_updated_date").from("updated_date"),
     f("to_updated_date").to("updated_date"),
@@ -256,7 +256,7 @@ const TOPICS: &[Line] = &[f("keywords"), f("subfield.id"), f("field.id"), f("dom
 
 const DOMAINS: &[Line] = &[f("fields.id")];
 
-const SORTED_ALONE: &[Line] = &[
+const SORTS_ONLY: &[Line] = &[
     s("id"),
     s("name"),
     s("updated_date"),
@@ -265,7 +265,7 @@ const SORTED_ALONE: &[Line] = &[
     s("cited_by_count"),
 ];
 
-/// The lines of an entity.
+/// The lines of an entity, in the order of the documentation.
 pub(super) fn lines(entity: Entity) -> Vec<Line> {
     let parts: &[&[Line]] = match entity {
         Entity::Output => &[&NAMES, &DATES, &BOUNDS, OUTPUTS],
@@ -276,7 +276,7 @@ pub(super) fn lines(entity: Entity) -> Vec<Line> {
         Entity::Funder => &[&NAMES, &DATES, &BOUNDS, FUNDERS, &COUNTS, &STATISTICS],
         Entity::Topic => &[&NAMES, &DATES, &BOUNDS, TOPICS, &COUNTS],
         Entity::Domain => &[&NAMES, &DATES, &BOUNDS, DOMAINS, &COUNTS],
-        Entity::Field | Entity::Subfield => &[SORTED_ALONE],
+        Entity::Field | Entity::Subfield => &[SORTS_ONLY],
         Entity::InstitutionType => &[],
     };
     parts.concat()

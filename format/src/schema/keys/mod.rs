@@ -1,8 +1,9 @@
-//! The keys lists can be filtered and sorted by: one line each.
+//! The keys by which lists are filtered and sorted.
 //!
-//! A line names a member by its dotted path. Everything else follows from the member's declaration:
-//! how values are read and compared, which index serves them, what the compiler extracts, what
-//! errors and documentation say. [`keys_of`] gives the lines of an entity with all that worked out.
+//! The table in `lines` has one line per key, which names a member by its dotted path. The rest
+//! follows from the declaration of the member: how values are parsed and compared, which index
+//! answers, what the compiler extracts, and the texts of errors and documentation. [`keys_of`]
+//! returns the keys of an entity with these facts resolved.
 
 mod legacy;
 mod lines;
@@ -11,51 +12,52 @@ mod resolve;
 use std::sync::LazyLock;
 
 use crate::entity::Entity;
-use crate::record::gather::{Part, Tree};
+use crate::record::gather::{PathTarget, PathTree};
 use crate::record::legacy::{LEGACY, LegacyEntity};
 
-/// What the values of a key are, and so how one in a filter is read.
+/// The type of a key's values, which decides how the values of a filter are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The identifier of a record of an entity.
     Id(Entity),
-    /// The same as the older variant spells it, or its number.
+    /// The identifier of a record of an entity, in the spelling of the legacy interface or as a
+    /// number.
     LegacyId(Entity),
     /// The identifier of a record of any entity.
     AnyId,
-    /// An identifier of another system.
+    /// An identifier in another system.
     Identifier(Scheme),
-    /// A short text out of a table.
+    /// A short text from a table of codes.
     Code,
-    /// A text, compared folded.
+    /// A text, compared by its folded form.
     Text,
-    /// Words, each the beginning of a word of the record's names.
+    /// Words; each must be a prefix of a word in the record's names.
     Words,
     /// `true` or `false`.
     Boolean,
     /// An integer of 64 bits.
     Integer,
-    /// A number that may be fractional.
+    /// A number, possibly fractional.
     Number,
     /// A day, a month or a year.
     Day(Bound),
-    /// The same of moments, which are compared by their day.
+    /// A day, a month or a year, compared with the day of a moment.
     Moment(Bound),
 }
 
 /// How a date key compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// As written.
-    Given,
-    /// From that day on.
+    /// Equality, ranges and comparisons, as the filter writes them.
+    Exact,
+    /// On the given day or later.
     From,
-    /// Up to that day.
+    /// On the given day or earlier.
     To,
 }
 
 impl Kind {
-    /// The kind's name in errors and documentation.
+    /// The name in errors and documentation.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Id(_) | Kind::LegacyId(_) | Kind::AnyId | Kind::Identifier(_) => "id",
@@ -70,21 +72,21 @@ impl Kind {
     }
 }
 
-/// A system of identifiers, and the ways its identifiers are written.
+/// A system of identifiers, which defines the accepted spellings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// One way.
+    /// Exactly as stored, except for ASCII case.
     Plain,
-    /// Bare, as URL or with `doi:`.
+    /// Bare, as a URL or with `doi:`.
     Doi,
-    /// Bare or as URL.
+    /// Bare or as a URL.
     Orcid,
-    /// Bare or as URL.
+    /// Bare or as a URL.
     Ror,
 }
 
 impl Scheme {
-    /// The form identifiers are compared in: bare, in ASCII lower case.
+    /// The form in which identifiers are compared: bare, in ASCII lower case.
     pub fn normal(self, text: &str) -> String {
         let lower = text.to_ascii_lowercase();
         let prefixes: &[&str] = match self {
@@ -106,195 +108,197 @@ impl Scheme {
     }
 }
 
-/// Which index answers a filter on a key.
+/// The index that answers a filter on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
-    /// The map from ids to rows.
+    /// The table of ids and rows.
     Ids,
-    /// The lists of this number.
+    /// The posting lists with this number.
     Lists(usize),
-    /// The values of the order of this number.
+    /// The values of the order with this number.
     Order(usize),
-    /// Whether a row has any term in the lists of this number.
+    /// Whether a row is in any of the posting lists with this number.
     Presence(usize),
-    /// The words of names.
+    /// The dictionary of the words of names.
     Words,
-    /// The lists `rows`, by the rows of `entity` that have the name; `named` tells which rows have
-    /// any.
+    /// The posting lists `rows`, for the rows of `entity` whose name matches. The lists `named`
+    /// tell which rows refer to a named record.
     Names {
-        /// What the names belong to.
+        /// The entity whose names are compared.
         entity: Entity,
-        /// The lists by row of `entity`.
+        /// The posting lists by row of `entity`.
         rows: usize,
-        /// The lists whose presence tells of names.
+        /// The posting lists of rows that refer to a named record.
         named: usize,
     },
-    /// The lists `rows`, by the rows of `entity` that have the name, each of which is looked at:
-    /// for the taxonomy, whose levels have some hundreds.
+    /// The posting lists `rows`, for the rows of `entity` whose name matches. All rows of `entity`
+    /// are scanned: a few hundred in the taxonomy.
     NamesScanned {
-        /// What the names belong to.
+        /// The entity whose names are compared.
         entity: Entity,
-        /// The lists by row of `entity`.
+        /// The posting lists by row of `entity`.
         rows: usize,
     },
 }
 
-/// A key with all that follows from its line.
+/// A key with the facts that follow from its line and its member.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// Its name.
+    /// Name in filters and sorts.
     pub name: &'static str,
-    /// What its values are.
+    /// Type of the values.
     pub kind: Kind,
-    /// Whether it gathers from a list, so that a record may have many values.
+    /// Whether a record may have several values, because the path leads through a list.
     pub is_many: bool,
-    /// How it filters; `None` where it does not.
+    /// The index that answers filters; `None` if the key does not filter.
     pub filter: Option<Index>,
-    /// The order it sorts by; `None` where it does not.
+    /// The number of the order it sorts by; `None` if the key does not sort.
     pub sort: Option<usize>,
 }
 
-/// What the terms of posting lists are.
+/// The type of the terms of posting lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Terms {
     /// Rows of an entity.
     Rows(Entity),
-    /// Rows of any entity, with the entity's number.
+    /// Rows of any entity, with the discriminant of the entity.
     AnyRows,
-    /// Integers; of booleans 0 and 1.
+    /// Integers; booleans are 0 and 1.
     Values,
-    /// Hashes of identifiers in their normal form.
+    /// Hashes of identifiers in the normal form of the scheme.
     Identifiers(Scheme),
     /// Hashes of codes in ASCII lower case.
     Codes,
     /// Hashes of folded texts.
     Texts,
-    /// None: which rows have a value is all that is kept.
+    /// No terms: one posting list of the rows that have a value.
     Presence,
 }
 
-/// One set of posting lists.
+/// The posting lists of one path, one list per term.
 #[derive(Clone, Debug)]
 pub struct TermLists {
-    /// The path its terms are gathered from; for documentation, sizes and errors.
+    /// The path of the values, for documentation, sizes and errors.
     pub path: String,
-    /// What the terms are.
+    /// Type of the terms.
     pub terms: Terms,
 }
 
-/// The values of an order.
+/// The type of the values of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// Integers.
     Integers,
-    /// Numbers that may be fractional.
+    /// Numbers, possibly fractional.
     Numbers,
-    /// Days, as the numbers `YYYYMMDD`.
+    /// Days, as decimal numbers `YYYYMMDD`.
     Days,
     /// Moments in microseconds.
     Moments,
-    /// Texts, by their folded form and then their bytes.
+    /// Texts, ordered by the folded form and then by the bytes.
     Texts,
-    /// The texts of codes, likewise.
+    /// Codes, ordered as their texts.
     Codes,
-    /// The records' own numbers.
+    /// Numbers of the records' identifiers.
     Ids,
 }
 
-/// One order of an entity's rows.
+/// An order of an entity's rows by the values of one path.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// The path its values are gathered from.
+    /// The path of the values.
     pub path: String,
-    /// What the values are.
+    /// Type of the values.
     pub values: Values,
-    /// Whether it is the order of the rows themselves.
+    /// Whether the rows are stored in this order.
     pub is_row_order: bool,
 }
 
 impl Order {
-    /// Whether its greatest value comes first; so it is with everything but texts and ids.
+    /// Whether the greatest value comes first: true except for texts, codes and ids.
     pub fn is_descending(&self) -> bool {
         !matches!(self.values, Values::Texts | Values::Codes | Values::Ids)
     }
 }
 
-/// What becomes of the values at one end of the tree.
+/// The uses of the values at one end of the path tree.
 #[derive(Clone, Debug)]
-pub struct End {
-    /// What is asked of a reference there.
-    pub part: Part,
-    /// The kind of record referred to, and the path beyond the reference in its declaration.
-    pub beyond: Option<(Entity, Tree)>,
-    /// The lists it feeds.
+pub struct PathUse {
+    /// The part of a reference that is used.
+    pub target: PathTarget,
+    /// If the path leads through a reference: the entity referred to, and the path in its
+    /// declaration.
+    pub beyond: Option<(Entity, PathTree)>,
+    /// The posting lists built from the values.
     pub lists: Option<usize>,
-    /// The order it feeds.
+    /// The order built from the values.
     pub order: Option<usize>,
-    /// Which of the record's names stand there, if any do.
+    /// Whether the values are names of the record, and which.
     pub names: Option<Names>,
 }
 
-/// Names of a record.
+/// The role of a name of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// Its own.
+    /// The member `name`.
     Own,
-    /// Those it has beside that.
+    /// A member listed in [`Facts::other_names`](crate::entity::Facts::other_names).
     Alternative,
 }
 
-/// Everything lists of an entity can be asked, and what has to be indexed for it.
+/// The keys of an entity and the indexes that serve them.
 #[derive(Clone, Debug)]
 pub struct Keys {
-    /// The path of the list they belong to.
+    /// URL path of the list, without the leading slash.
     pub route: &'static str,
-    /// The keys in the order of documentation.
+    /// The keys in the order of the documentation.
     pub keys: Vec<Key>,
-    /// The posting lists, in the order they are written.
+    /// The posting lists in the order of the file.
     pub lists: Vec<TermLists>,
-    /// The orders, in the order they are written.
+    /// The orders in the order of the file.
     pub orders: Vec<Order>,
-    /// The lists of the names of rows without records, where other entities filter by the names.
+    /// The posting lists by name of rows without a record; `None` if no other entity filters by
+    /// these names.
     pub unresolved_names: Option<usize>,
-    /// The paths of the names that are searched: the record's own first, then the alternatives'.
+    /// Paths of the searched names: `name` first, then the alternatives.
     pub names: Vec<&'static str>,
-    /// Every path to be gathered.
-    pub tree: Tree,
-    /// Its ends.
-    pub ends: Vec<End>,
+    /// The paths of all values that are indexed, merged.
+    pub tree: PathTree,
+    /// The uses of the values, by the number of the end in `tree`.
+    pub ends: Vec<PathUse>,
 }
 
 impl Keys {
-    /// Whether something that the texts of an end feed asks them folded.
-    pub fn is_folded(&self, end: &End) -> bool {
+    /// Whether an index built from these values needs texts in folded form.
+    pub fn is_folded(&self, end: &PathUse) -> bool {
         let is_listed = |lists: usize| self.lists[lists].terms == Terms::Texts;
         let is_ordered = |order: usize| self.orders[order].values == Values::Texts;
         end.names.is_some() || end.lists.is_some_and(is_listed) || end.order.is_some_and(is_ordered)
     }
 
-    /// The key of this name that filters.
+    /// The key with this name and its index, if the key filters.
     pub fn filter(&self, name: &str) -> Option<(&Key, Index)> {
         let key = self.keys.iter().find(|key| key.name == name)?;
         Some((key, key.filter?))
     }
 
-    /// The key of this name that sorts.
+    /// The key with this name and the number of its order, if the key sorts.
     pub fn sort(&self, name: &str) -> Option<(&Key, usize)> {
         let key = self.keys.iter().find(|key| key.name == name)?;
         Some((key, key.sort?))
     }
 
-    /// Whether names are searched.
+    /// Whether queries can search the names.
     pub fn has_names(&self) -> bool {
         !self.names.is_empty()
     }
 
-    /// Whether there are names beside the records' own.
+    /// Whether records have alternative names.
     pub fn has_alternatives(&self) -> bool {
         self.names.len() > 1
     }
 
-    /// The order of the values at a path.
+    /// The number of the order by the values of a path.
     pub fn order(&self, path: &str) -> Option<usize> {
         self.orders.iter().position(|order| order.path == path)
     }
@@ -314,14 +318,14 @@ static KEYS: LazyLock<Vec<Keys>> = LazyLock::new(resolve::all);
 
 static LEGACY_KEYS: LazyLock<Vec<Keys>> = LazyLock::new(legacy::all);
 
-/// The keys of a list of the older variant. Its lists and orders are those of the entity.
+/// The keys of a legacy list. They use the posting lists and orders of the entity's own list.
 ///
 /// # Panics
 ///
-/// Never for a member of [`LEGACY`], which all there are are.
-pub fn keys_of_legacy(older: &LegacyEntity) -> &'static Keys {
-    let at = LEGACY.iter().position(|known| known.entity == older.entity);
-    &LEGACY_KEYS[at.expect("no other is ever made")]
+/// If `legacy` is not a member of [`LEGACY`]; no other value can be made.
+pub fn keys_of_legacy(legacy: &LegacyEntity) -> &'static Keys {
+    let at = LEGACY.iter().position(|known| known.entity == legacy.entity);
+    &LEGACY_KEYS[at.expect("every LegacyEntity is a member of LEGACY")]
 }
 
 /// The keys of an entity's list.

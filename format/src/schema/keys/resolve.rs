@@ -1,20 +1,20 @@
-//! From a line to its key: what follows from the member's declaration.
+//! Resolves the lines of the table into keys, from the declarations of their members.
 
 use crate::entity::{Entity, with_record};
-use crate::record::gather::{Part, Tree, find};
+use crate::record::gather::{FoundPath, PathTarget, PathTree, find_path};
 use crate::record::schema::Schema;
-use crate::record::{Record, gather, schema_of};
-use crate::schema::keys::lines::{Line, Reading, lines};
+use crate::record::{Record, schema_of};
+use crate::schema::keys::lines::{Aspect, Line, lines};
 use crate::schema::keys::{
-    Bound, End, Index, Key, Keys, Kind, Names, Order, Scheme, TermLists, Terms, Values,
+    Bound, Index, Key, Keys, Kind, Names, Order, PathUse, Scheme, TermLists, Terms, Values,
 };
 
 /// The keys of every entity.
 ///
 /// # Panics
 ///
-/// Where a line names no member, or one no index is made for: a mistake in the table of lines,
-/// found by the first test that looks at it.
+/// If a line names no member, or a member without an index. This is a mistake in the table of
+/// lines; every test that uses keys finds it.
 pub(super) fn all() -> Vec<Keys> {
     let mut all: Vec<Keys> = Entity::all().map(of_entity).collect();
     let named: Vec<Entity> = all
@@ -36,7 +36,7 @@ pub(super) fn all() -> Vec<Keys> {
 }
 
 fn of_entity(entity: Entity) -> Keys {
-    let mut building = Building {
+    let mut builder = KeysBuilder {
         schema: schema_of(entity),
         ordered_by: with_record!(entity, R => R::ORDERED_BY),
         keys: Keys {
@@ -46,33 +46,34 @@ fn of_entity(entity: Entity) -> Keys {
             orders: Vec::new(),
             unresolved_names: None,
             names: Vec::new(),
-            tree: Tree::default(),
+            tree: PathTree::default(),
             ends: Vec::new(),
         },
         paths: Vec::new(),
     };
     for line in lines(entity) {
-        let key = building.key(&line);
-        building.keys.keys.push(key);
+        let key = builder.key(&line);
+        builder.keys.keys.push(key);
     }
-    if !building.keys.keys.is_empty() {
-        building.names(entity);
+    if !builder.keys.keys.is_empty() {
+        builder.names(entity);
     }
-    building.keys
+    builder.keys
 }
 
-/// The keys of an entity under way.
-struct Building {
+/// The keys of an entity while its lines are resolved.
+struct KeysBuilder {
     schema: Schema,
     ordered_by: &'static str,
     keys: Keys,
-    /// Where each end is, so that lists and an order of one path share it.
-    paths: Vec<(Vec<usize>, Part)>,
+    /// Path and target of each end, so that the posting lists and the order of one path share an
+    /// end.
+    paths: Vec<(Vec<usize>, PathTarget)>,
 }
 
-impl Building {
+impl KeysBuilder {
     fn key(&mut self, line: &Line) -> Key {
-        let Some(end) = find(&self.schema, line.path) else {
+        let Some(end) = find_path(&self.schema, line.path) else {
             panic!("the key `{}` names no member `{}`", line.name, line.path);
         };
         let kind = kind_of(line, &end);
@@ -85,14 +86,14 @@ impl Building {
         Key { name: line.name, kind, is_many: end.is_many, filter, sort }
     }
 
-    fn filter(&mut self, line: &Line, end: &gather::End, kind: Kind) -> Index {
-        if line.reading == Reading::Present {
+    fn filter(&mut self, line: &Line, end: &FoundPath, kind: Kind) -> Index {
+        if line.aspect == Aspect::Presence {
             return Index::Presence(self.lists(line.path, end, terms_of(line, end)));
         }
-        match (&end.schema, &end.part, kind) {
+        match (&end.schema, &end.target, kind) {
             (_, _, Kind::Words) => Index::Words,
             (Schema::Id(_), ..) => Index::Ids,
-            (Schema::Reference(entity), Part::Name, _) => {
+            (Schema::Reference(entity), PathTarget::Name, _) => {
                 let ids = line.path.replace(".name", ".id");
                 let Some(rows) = self.keys.lists.iter().position(|lists| lists.path == ids) else {
                     panic!("the key `{}` needs the key `{ids}` before it", line.name);
@@ -112,20 +113,20 @@ impl Building {
         }
     }
 
-    /// The names that are searched.
+    /// Adds the paths of the searched names.
     fn names(&mut self, entity: Entity) {
         let others = entity.facts().other_names.iter().map(|path| (*path, Names::Alternative));
         for (path, names) in [("name", Names::Own)].into_iter().chain(others) {
             self.keys.names.push(path);
-            let Some(end) = find(&self.schema, path) else {
+            let Some(end) = find_path(&self.schema, path) else {
                 panic!("{entity} have no member `{path}`");
             };
             self.end(&end).names = Some(names);
         }
     }
 
-    /// The lists of a path, made where they are not yet.
-    fn lists(&mut self, path: &str, end: &gather::End, terms: Terms) -> usize {
+    /// The number of the posting lists of a path; adds them on first use.
+    fn lists(&mut self, path: &str, end: &FoundPath, terms: Terms) -> usize {
         if let Some(at) = self.keys.lists.iter().position(|lists| lists.path == path) {
             return at;
         }
@@ -135,8 +136,8 @@ impl Building {
         at
     }
 
-    /// The order of a path, likewise.
-    fn order(&mut self, path: &str, end: &gather::End, values: Values) -> usize {
+    /// The number of the order of a path; adds the order on first use.
+    fn order(&mut self, path: &str, end: &FoundPath, values: Values) -> usize {
         if let Some(at) = self.keys.orders.iter().position(|order| order.path == path) {
             return at;
         }
@@ -149,49 +150,49 @@ impl Building {
         at
     }
 
-    fn end(&mut self, end: &gather::End) -> &mut End {
-        let place = (end.path.clone(), end.part.clone());
+    fn end(&mut self, end: &FoundPath) -> &mut PathUse {
+        let place = (end.path.clone(), end.target.clone());
         if let Some(at) = self.paths.iter().position(|known| *known == place) {
             return &mut self.keys.ends[at];
         }
         self.paths.push(place);
         let at = self.keys.ends.len();
         self.keys.tree.add(&end.path, at);
-        let beyond = match (&end.part, &end.schema) {
-            (Part::Beyond(path), Schema::Reference(entity)) => {
-                let Some(beyond) = find(&schema_of(*entity), path) else {
+        let beyond = match (&end.target, &end.schema) {
+            (PathTarget::Through(path), Schema::Reference(entity)) => {
+                let Some(beyond) = find_path(&schema_of(*entity), path) else {
                     panic!("{entity} have no member `{path}`");
                 };
-                let mut tree = Tree::default();
+                let mut tree = PathTree::default();
                 tree.add(&beyond.path, 0);
                 Some((*entity, tree))
             }
             _ => None,
         };
-        let part = end.part.clone();
-        let end = End { part, beyond, lists: None, order: None, names: None };
+        let target = end.target.clone();
+        let end = PathUse { target, beyond, lists: None, order: None, names: None };
         self.keys.ends.push(end);
         &mut self.keys.ends[at]
     }
 }
 
-fn kind_of(line: &Line, end: &gather::End) -> Kind {
-    match line.reading {
-        Reading::Present => return Kind::Boolean,
-        Reading::Words => return Kind::Words,
-        Reading::From => return date_of(end, Bound::From),
-        Reading::To => return date_of(end, Bound::To),
-        Reading::Identifier => return Kind::Identifier(scheme_of(line.path)),
-        Reading::Declared => {}
+fn kind_of(line: &Line, end: &FoundPath) -> Kind {
+    match line.aspect {
+        Aspect::Presence => return Kind::Boolean,
+        Aspect::Words => return Kind::Words,
+        Aspect::From => return date_of(end, Bound::From),
+        Aspect::To => return date_of(end, Bound::To),
+        Aspect::Identifier => return Kind::Identifier(scheme_of(line.path)),
+        Aspect::Value => {}
     }
-    match (&end.schema, &end.part) {
+    match (&end.schema, &end.target) {
         (Schema::Id(entity), _) => Kind::Id(*entity),
-        (Schema::Reference(entity) | Schema::ParentReference(entity), Part::Id) => {
+        (Schema::Reference(entity) | Schema::ParentReference(entity), PathTarget::Id) => {
             Kind::Id(*entity)
         }
-        (Schema::Reference(_), Part::Beyond(path)) => match beyond(end, path).schema {
+        (Schema::Reference(_), PathTarget::Through(path)) => match end_through(end, path).schema {
             Schema::ParentReference(entity) => Kind::Id(entity),
-            _ => panic!("`{}` leads beyond a reference to something else than a parent", line.path),
+            _ => panic!("`{}` leads through a reference to a member that is no parent", line.path),
         },
         (Schema::AnyReference, _) => Kind::AnyId,
         (Schema::OrcidUrl, _) => Kind::Identifier(Scheme::Orcid),
@@ -199,18 +200,20 @@ fn kind_of(line: &Line, end: &gather::End) -> Kind {
         (Schema::Boolean, _) => Kind::Boolean,
         (Schema::Integer { .. }, _) => Kind::Integer,
         (Schema::Number, _) => Kind::Number,
-        (Schema::Date | Schema::Timestamp | Schema::UtcTimestamp, _) => date_of(end, Bound::Given),
+        (Schema::Date | Schema::Timestamp | Schema::UtcTimestamp, _) => date_of(end, Bound::Exact),
         _ => Kind::Text,
     }
 }
 
-fn date_of(end: &gather::End, bound: Bound) -> Kind {
+fn date_of(end: &FoundPath, bound: Bound) -> Kind {
     if matches!(end.schema, Schema::Date) { Kind::Day(bound) } else { Kind::Moment(bound) }
 }
 
-fn beyond(end: &gather::End, path: &str) -> gather::End {
-    let Schema::Reference(entity) = &end.schema else { panic!("`{path}` is beyond no reference") };
-    let Some(found) = find(&schema_of(*entity), path) else {
+fn end_through(end: &FoundPath, path: &str) -> FoundPath {
+    let Schema::Reference(entity) = &end.schema else {
+        panic!("`{path}` leads through no reference")
+    };
+    let Some(found) = find_path(&schema_of(*entity), path) else {
         panic!("{entity} have no member `{path}`");
     };
     found
@@ -225,9 +228,9 @@ fn scheme_of(path: &str) -> Scheme {
     }
 }
 
-fn terms_of(line: &Line, end: &gather::End) -> Terms {
-    match (&end.schema, &end.part) {
-        (Schema::Reference(_), Part::Beyond(path)) => match beyond(end, path).schema {
+fn terms_of(line: &Line, end: &FoundPath) -> Terms {
+    match (&end.schema, &end.target) {
+        (Schema::Reference(_), PathTarget::Through(path)) => match end_through(end, path).schema {
             Schema::ParentReference(entity) => Terms::Rows(entity),
             _ => Terms::Presence,
         },
@@ -244,7 +247,7 @@ fn terms_of(line: &Line, end: &gather::End) -> Terms {
     }
 }
 
-fn values_of(end: &gather::End) -> Option<Values> {
+fn values_of(end: &FoundPath) -> Option<Values> {
     match &end.schema {
         Schema::Id(_) => Some(Values::Ids),
         Schema::Integer { .. } => Some(Values::Integers),
@@ -264,7 +267,7 @@ mod tests {
     use crate::schema::keys::keys_of;
 
     #[test]
-    fn what_a_key_is_follows_from_its_member() {
+    fn keys_take_their_types_from_the_declarations() {
         let check = |entity: Entity, name: &str, kind: Kind, is_many: bool| {
             let (key, _) = keys_of(entity).filter(name).unwrap();
             assert_eq!((key.kind, key.is_many), (kind, is_many), "{entity} {name}");
@@ -285,19 +288,19 @@ mod tests {
     }
 
     #[test]
-    fn every_key_has_an_index_and_every_index_an_end() {
+    fn every_key_has_an_index_and_every_index_has_values() {
         for entity in Entity::all() {
             let keys = keys_of(entity);
             for key in &keys.keys {
                 assert!(key.filter.is_some() || key.sort.is_some(), "{}", key.name);
             }
             for (at, lists) in keys.lists.iter().enumerate() {
-                let is_fed = keys.ends.iter().any(|end| end.lists == Some(at));
-                assert!(is_fed || keys.unresolved_names == Some(at), "{entity} {}", lists.path);
+                let has_values = keys.ends.iter().any(|end| end.lists == Some(at));
+                assert!(has_values || keys.unresolved_names == Some(at), "{entity} {}", lists.path);
             }
             for (at, order) in keys.orders.iter().enumerate() {
-                let is_fed = keys.ends.iter().any(|end| end.order == Some(at));
-                assert!(is_fed || order.values == Values::Ids, "{entity} {}", order.path);
+                let has_values = keys.ends.iter().any(|end| end.order == Some(at));
+                assert!(has_values || order.values == Values::Ids, "{entity} {}", order.path);
             }
         }
     }
