@@ -1,9 +1,9 @@
-//! From an archived record to the JSON of what is asked of it: members in the order and under the
-//! names they are asked for, always in the shape of a single record, and the records referred to.
+//! Writes selected members of records, for GraphQL.
 //!
-//! A [`Selection`] is worked out once, from the declarations; after that no name is compared. What
-//! a selection may cost is not known here: whoever asks is told of every record before it is read,
-//! and of how the text grows, and says when to stop ([`Beyond`]).
+//! A [`Selection`] names members by their index in the declaration, in the order of the output; it
+//! is built once per request, so that no name is compared while records are written. Records have
+//! the shape of single records. The caller implements [`Resolver`]: it limits the cost of a
+//! selection and writes values that are not in the record.
 
 use rkyv::vec::ArchivedVec;
 
@@ -11,73 +11,73 @@ use crate::entity::Entity;
 use crate::json::render::Page;
 use crate::storage::error::ReadError;
 
-/// What is asked of an object, in the order of the answer; nothing, of a value without members.
+/// The members to write of an object, in the order of the output; empty for values without members.
 #[derive(Clone, Debug, Default)]
 pub struct Selection(pub Vec<Selected>);
 
-/// One member of an answer.
+/// One member of the output.
 #[derive(Clone, Debug)]
 pub struct Selected {
-    /// What it is called, with its quotes and colon.
+    /// Name in the output, with quotes and colon.
     pub key: Box<str>,
-    /// What stands there.
-    pub part: Part,
+    /// The value to write.
+    pub value: SelectedValue,
 }
 
-/// A part of an object.
+/// The value of one member of the output.
 #[derive(Clone, Debug)]
-pub enum Part {
-    /// This JSON, whatever the object is.
+pub enum SelectedValue {
+    /// A fixed JSON text.
     Constant(Box<str>),
-    /// The member in this place of the declaration.
+    /// The member with this index in the declaration.
     Member(usize, Selection),
-    /// A part of the member in this place, whose members stand in the object around it.
-    Flat(usize, Box<Part>),
+    /// A value inside the flat member with this index.
+    Flat(usize, Box<SelectedValue>),
     /// The id of the record referred to.
     Id,
-    /// Its name, or that of a code.
+    /// The name of the record referred to, or of a code.
     Name,
-    /// A code.
+    /// The text of a code.
     Code,
-    /// The record referred to; `null` where there is none.
+    /// The record referred to; `null` if the reference is unresolved or suppressed.
     Record(Selection),
-    /// The answer to a question about the record, by the number it has with whoever asks.
-    Question(usize),
+    /// A value of the record that the [`Resolver`] writes, by the resolver's own number.
+    Resolved(usize),
 }
 
-/// Why a selection came to no end.
+/// The reason a selection was not written completely.
 #[derive(Debug, thiserror::Error)]
 pub enum SelectError {
-    /// The snapshot is damaged, or the selection is not one of this kind of record.
+    /// The snapshot is damaged, or the selection does not fit the record.
     #[error(transparent)]
     Damaged(#[from] ReadError),
-    /// Whoever asks had enough, and knows why.
-    #[error("stopped by whoever asked")]
-    Stopped,
+    /// The resolver refused to continue; it knows the reason.
+    #[error("cancelled by the caller")]
+    Cancelled,
 }
 
-/// Whoever asks: what is beyond one record.
-pub trait Beyond {
-    /// A record is about to be read, and the text has so many bytes.
+/// The caller's side of a selection: limits, and values that are not in the record.
+pub trait Resolver {
+    /// Called before a record is read; `out_bytes` is the size of the output so far.
     ///
     /// # Errors
     ///
-    /// [`SelectError::Stopped`], where that is too much.
-    fn record(&mut self, out_bytes: usize) -> Result<(), SelectError>;
+    /// [`SelectError::Cancelled`] if a limit is exceeded.
+    fn before_record(&mut self, out_bytes: usize) -> Result<(), SelectError>;
 
-    /// The text has grown to so many bytes.
+    /// Called after an object or array is written; `out_bytes` is the size of the output so far.
     ///
     /// # Errors
     ///
-    /// As [`Beyond::record`].
-    fn grown(&mut self, out_bytes: usize) -> Result<(), SelectError>;
+    /// As [`Resolver::before_record`].
+    fn check_size(&mut self, out_bytes: usize) -> Result<(), SelectError>;
 
-    /// Appends the answer to a question about the record in a row.
+    /// Writes the value `number` of the record with this entity and row.
     ///
     /// # Errors
     ///
-    /// As [`Beyond::record`], and where the snapshot is damaged.
-    fn question(
+    /// As [`Resolver::before_record`], and if the snapshot is damaged.
+    fn write_resolved(
         &mut self,
         number: usize,
         of: (Entity, u32),
@@ -85,41 +85,45 @@ pub trait Beyond {
     ) -> Result<(), SelectError>;
 }
 
-/// An answer under way.
-pub struct Answering<'a, 's> {
-    /// Its text.
+/// Writes selections to a page.
+pub struct SelectionWriter<'a, 's> {
+    /// The output.
     pub page: &'a mut Page<'s>,
-    /// Whoever asks.
-    pub beyond: &'a mut dyn Beyond,
+    /// The caller's side.
+    pub resolver: &'a mut dyn Resolver,
 }
 
-/// Archived values of which something can be asked.
+/// Archived values that selections can be taken of.
 pub trait Select {
-    /// Appends the JSON of what is asked of the value.
+    /// Writes an object with the selected members.
     ///
     /// # Errors
     ///
-    /// Where the snapshot is damaged, or whoever asks had enough; the page then holds a torn text.
+    /// If the snapshot is damaged or the resolver cancels; the output is then incomplete JSON.
     fn select(
         &self,
         selection: &Selection,
-        answering: &mut Answering<'_, '_>,
+        writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        answering.page.open_object();
+        writer.page.open_object();
         for selected in &selection.0 {
-            answering.page.key(&selected.key);
-            self.part(&selected.part, answering)?;
+            writer.page.key(&selected.key);
+            self.select_value(&selected.value, writer)?;
         }
-        answering.page.close_object();
-        answering.beyond.grown(answering.page.out.len())
+        writer.page.close_object();
+        writer.resolver.check_size(writer.page.out.len())
     }
 
-    /// Appends the JSON of one part of an object.
+    /// Writes one selected value of an object.
     ///
     /// # Errors
     ///
-    /// As [`Select::select`], and where the value has no such part.
-    fn part(&self, _: &Part, _: &mut Answering<'_, '_>) -> Result<(), SelectError> {
+    /// As [`Select::select`], and if the object has no such value.
+    fn select_value(
+        &self,
+        _: &SelectedValue,
+        _: &mut SelectionWriter<'_, '_>,
+    ) -> Result<(), SelectError> {
         Err(ReadError::Internal("a selected member has no members of its own").into())
     }
 }
@@ -128,12 +132,12 @@ impl<T: Select> Select for rkyv::option::ArchivedOption<T> {
     fn select(
         &self,
         selection: &Selection,
-        answering: &mut Answering<'_, '_>,
+        writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
         match self.as_ref() {
-            Some(value) => value.select(selection, answering),
+            Some(value) => value.select(selection, writer),
             None => {
-                answering.page.null();
+                writer.page.null();
                 Ok(())
             }
         }
@@ -144,12 +148,12 @@ impl<T: Select> Select for Option<T> {
     fn select(
         &self,
         selection: &Selection,
-        answering: &mut Answering<'_, '_>,
+        writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
         match self {
-            Some(value) => value.select(selection, answering),
+            Some(value) => value.select(selection, writer),
             None => {
-                answering.page.null();
+                writer.page.null();
                 Ok(())
             }
         }
@@ -160,16 +164,16 @@ impl<T: Select> Select for ArchivedVec<T> {
     fn select(
         &self,
         selection: &Selection,
-        answering: &mut Answering<'_, '_>,
+        writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        answering.page.out.push(b'[');
+        writer.page.out.push(b'[');
         for (at, value) in self.iter().enumerate() {
             if at > 0 {
-                answering.page.out.push(b',');
+                writer.page.out.push(b',');
             }
-            value.select(selection, answering)?;
+            value.select(selection, writer)?;
         }
-        answering.page.out.push(b']');
-        answering.beyond.grown(answering.page.out.len())
+        writer.page.out.push(b']');
+        writer.resolver.check_size(writer.page.out.len())
     }
 }

@@ -119,31 +119,31 @@ macro_rules! object {
         }
 
         impl $crate::json::select::Select for rkyv::Archived<$name> {
-            fn part(
+            fn select_value(
                 &self,
-                part: &$crate::json::select::Part,
-                answering: &mut $crate::json::select::Answering<'_, '_>,
+                value: &$crate::json::select::SelectedValue,
+                writer: &mut $crate::json::select::SelectionWriter<'_, '_>,
             ) -> Result<(), $crate::json::select::SelectError> {
                 let mut at = 0;
-                match part {
-                    $crate::json::select::Part::Constant(json) => {
-                        answering.page.out.extend_from_slice(json.as_bytes());
+                match value {
+                    $crate::json::select::SelectedValue::Constant(json) => {
+                        writer.page.out.extend_from_slice(json.as_bytes());
                         return Ok(());
                     }
-                    $crate::json::select::Part::Member(member, below) => {
+                    $crate::json::select::SelectedValue::Member(member, below) => {
                         $(
                             if *member == at {
                                 return $crate::json::select::Select::select(
-                                    &self.$member, below, answering,
+                                    &self.$member, below, writer,
                                 );
                             }
                             at += 1;
                         )*
                     }
-                    $crate::json::select::Part::Flat(member, part) => {
+                    $crate::json::select::SelectedValue::Flat(member, part) => {
                         $(
                             if *member == at {
-                                return $crate::json::select::Select::part(&self.$member, part, answering);
+                                return $crate::json::select::Select::select_value(&self.$member, part, writer);
                             }
                             at += 1;
                         )*

@@ -1,8 +1,8 @@
-//! The older variant of topics and domains: the same records under older names.
+//! The legacy form of topics and domains: the same records with legacy member names.
 //!
-//! [`LEGACY`] is all there is to know of it: the lines of an entity say which members it shows, in
-//! which order, and what each is here. Keys of filters and groups are derived from the same lines
-//! by [`keys_of_legacy`](crate::schema::keys::keys_of_legacy).
+//! [`LEGACY`] lists the members of each entity in order: the legacy name and the current path. The
+//! keys of filters and groups are derived from it by
+//! [`keys_of_legacy`](crate::schema::keys::keys_of_legacy).
 
 use rkyv::{
     option::ArchivedOption, primitive::ArchivedU64, string::ArchivedString, vec::ArchivedVec,
@@ -15,22 +15,22 @@ use crate::record::{self, Domain, TaxonomyIds, Topic};
 use crate::storage::error::ReadError;
 use crate::text::json;
 
-/// An entity the older variant serves.
+/// An entity with a legacy form.
 #[derive(Debug)]
 pub struct LegacyEntity {
     /// The entity.
     pub entity: Entity,
-    /// The path of its list.
+    /// URL path of the legacy list, without the leading slash.
     pub route: &'static str,
-    /// The members it shows, by their older names, and the paths they have here.
+    /// The legacy name and the current path of each member.
     pub members: &'static [(&'static str, &'static str)],
-    /// The older names of those that single records alone show.
+    /// Legacy names of the members that lists omit.
     pub singles: &'static [&'static str],
     render: fn(&[u8], &mut Page<'_>) -> Result<(), ReadError>,
 }
 
-/// Declares what the older variant shows of an entity, a line a member; `@single` where lists lack it.
-macro_rules! older {
+/// Declares the legacy form of an entity, one line per member. Lists omit members marked `@single`.
+macro_rules! legacy {
     ($record:ident at $route:literal: $(
         $(@$shown:ident)? $name:literal = $member:ident $(. $below:ident)*,
     )*) => {
@@ -41,12 +41,12 @@ macro_rules! older {
                 $name,
                 concat!(stringify!($member) $(, ".", stringify!($below))*),
             ),)*],
-            singles: &[$($(older!(@named $shown $name),)?)*],
+            singles: &[$($(legacy!(@named $shown $name),)?)*],
             render: |archived, page| {
-                let record = record::access::<$record>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?;
+                let record = record::access_stored::<$record>(archived)?;
                 page.open_object();
                 $(
-                    if true $(&& page.shape() == older!(@$shown))? {
+                    if true $(&& page.shape() == legacy!(@$shown))? {
                         page.key(concat!("\"", $name, "\":"));
                         record.$member$(.$below)*.render_legacy(page)?;
                     }
@@ -64,9 +64,9 @@ macro_rules! older {
     };
 }
 
-/// The older variant.
+/// The entities with a legacy form.
 pub static LEGACY: [LegacyEntity; 2] = [
-    older! {
+    legacy! {
         Topic at "legacy/topics":
         "id" = id,
         "name" = name,
@@ -82,7 +82,7 @@ pub static LEGACY: [LegacyEntity; 2] = [
         "updated_date" = updated_date,
         "created_date" = created_date,
     },
-    older! {
+    legacy! {
         Domain at "legacy/domains":
         "id" = id,
         "name" = name,
@@ -98,25 +98,25 @@ pub static LEGACY: [LegacyEntity; 2] = [
     },
 ];
 
-/// Renders a record, given its archived bytes, in the page's shape.
+/// Renders the legacy form of an archived record in the shape of the page.
 ///
 /// # Errors
 ///
-/// Where the bytes are no record, and where the entity has no legacy form.
+/// If the bytes are not a valid record, or the entity has no legacy form.
 pub fn render(entity: Entity, archived: &[u8], page: &mut Page<'_>) -> Result<(), ReadError> {
-    let older = LEGACY
+    let legacy = LEGACY
         .iter()
-        .find(|older| older.entity == entity)
+        .find(|legacy| legacy.entity == entity)
         .ok_or(ReadError::Internal("the entity has no legacy form"))?;
-    (older.render)(archived, page)
+    (legacy.render)(archived, page)
 }
 
-/// Archived values as the older variant shows them.
+/// Archived values with a legacy form.
 trait RenderLegacy {
     fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
 }
 
-/// Values that look as they do now.
+/// Values whose legacy form is the current form.
 macro_rules! unchanged {
     ($($type:ty,)*) => {
         $(impl RenderLegacy for $type {
@@ -142,7 +142,7 @@ impl<const E: u8> RenderLegacy for ArchivedId<E> {
     }
 }
 
-/// A parent: in lists its name, alone in an array.
+/// A parent: `{id, name}` in single records, an array with the name in lists.
 impl<const E: u8> RenderLegacy for ArchivedOption<ArchivedParentRef<E>> {
     fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         let Some(parent) = self.as_ref() else {
@@ -157,7 +157,7 @@ impl<const E: u8> RenderLegacy for ArchivedOption<ArchivedParentRef<E>> {
     }
 }
 
-/// Children or siblings: in lists their names.
+/// Children or siblings: `{id, name}` objects in single records, names in lists.
 impl<const E: u8> RenderLegacy for ArchivedOption<ArchivedVec<ArchivedRef<E>>> {
     fn render_legacy(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         let Some(references) = self.as_ref() else {
@@ -180,14 +180,14 @@ impl<const E: u8> RenderLegacy for ArchivedOption<ArchivedVec<ArchivedRef<E>>> {
     }
 }
 
-/// Appends an identifier as a JSON string.
+/// Appends an identifier in the legacy spelling as a JSON string.
 pub fn write_id(entity: Entity, id: u64, out: &mut Vec<u8>) {
     out.push(b'"');
     IdFormat::LEGACY.write(entity, id, out);
     out.push(b'"');
 }
 
-/// Appends `{id, name}` of the record in a row.
+/// Appends `{"id":…,"name":…}` for a row.
 fn write_reference(page: &mut Page<'_>, entity: Entity, row: u32) -> Result<(), ReadError> {
     let store = page.store();
     page.open_object();
@@ -205,7 +205,7 @@ fn write_reference(page: &mut Page<'_>, entity: Entity, row: u32) -> Result<(), 
     Ok(())
 }
 
-/// Appends the names of the records in rows; a list drops what has none.
+/// Appends an array of the names of rows, without rows that have no name.
 fn write_names(
     page: &mut Page<'_>,
     entity: Entity,

@@ -34,6 +34,7 @@ use rkyv::{
 use crate::entity::{Entity, with_record};
 use crate::json::render::Render;
 use crate::json::select::Select;
+use crate::storage::error::ReadError;
 
 pub use crate::record::author::*;
 pub use crate::record::organisation::*;
@@ -93,6 +94,15 @@ pub fn schema_of(entity: Entity) -> schema::Schema {
 /// The record is at the end of `bytes`. `None` if it is invalid. Cost: one pass over the record.
 pub fn access<R: Record>(bytes: &[u8]) -> Option<&R::Archived> {
     rkyv::access::<R::Archived, rancor::Error>(bytes).ok()
+}
+
+/// As [`access`], with an error that reports the damaged snapshot.
+///
+/// # Errors
+///
+/// If the bytes are not a valid record.
+pub fn access_stored<R: Record>(bytes: &[u8]) -> Result<&R::Archived, ReadError> {
+    access::<R>(bytes).ok_or(ReadError::corrupt("records", "an archived record does not validate"))
 }
 
 /// The record is larger than 2 GiB, the reach of relative pointers.

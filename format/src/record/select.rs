@@ -1,4 +1,4 @@
-//! Selections of the leaf values of records, and of the records that they refer to.
+//! [`Select`] for records and for the leaf values of records.
 
 use rkyv::{
     primitive::{ArchivedF64, ArchivedI32, ArchivedI64, ArchivedU64},
@@ -7,7 +7,7 @@ use rkyv::{
 
 use crate::entity::{Entity, with_record};
 use crate::json::render::{RecordBytes, Render};
-use crate::json::select::{Answering, Part, Select, SelectError, Selection};
+use crate::json::select::{Select, SelectError, SelectedValue, Selection, SelectionWriter};
 use crate::record;
 use crate::record::value::{
     ArchivedAnyRef, ArchivedCode, ArchivedDate, ArchivedId, ArchivedJson, ArchivedLongText,
@@ -19,12 +19,14 @@ use crate::record::{
 };
 use crate::storage::error::ReadError;
 
-impl Answering<'_, '_> {
-    /// Appends the JSON of what is asked of the record in a row; `null` where the row is a stray's.
+impl SelectionWriter<'_, '_> {
+    /// Writes selected members of the record in a row; `null` if the row has no record.
+    ///
+    /// Cost: validates the whole record, however small the selection is.
     ///
     /// # Errors
     ///
-    /// As [`Select::select`]. Cost: the whole record is validated, whatever is asked of it.
+    /// As [`Select::select`].
     pub fn record(
         &mut self,
         entity: Entity,
@@ -36,19 +38,19 @@ impl Answering<'_, '_> {
             self.page.null();
             return Ok(());
         }
-        self.beyond.record(self.page.out.len())?;
+        self.resolver.before_record(self.page.out.len())?;
         let RecordBytes { archived, long_texts } = store.record(entity, row)?;
         let outer = self.page.swap_cold((long_texts, None));
         self.page.open_object();
         with_record!(entity, R => {
-            let record = record::access::<R>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?;
+            let record = record::access_stored::<R>(archived)?;
             for selected in &selection.0 {
                 self.page.key(&selected.key);
-                match selected.part {
-                    Part::Question(number) => {
-                        self.beyond.question(number, (entity, row), self.page)?;
+                match selected.value {
+                    SelectedValue::Resolved(number) => {
+                        self.resolver.write_resolved(number, (entity, row), self.page)?;
                     }
-                    ref part => record.part(part, self)?,
+                    ref value => record.select_value(value, self)?,
                 }
             }
         });
@@ -58,16 +60,16 @@ impl Answering<'_, '_> {
     }
 }
 
-/// Values that are asked for whole.
+/// Values without selectable members: written whole.
 macro_rules! whole {
     ($([$($parameter:tt)*] $type:ty;)*) => {
         $(impl<$($parameter)*> Select for $type {
             fn select(
                 &self,
                 _: &Selection,
-                answering: &mut Answering<'_, '_>,
+                writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
-                Ok(self.render(answering.page)?)
+                Ok(self.render(writer.page)?)
             }
         })*
     };
@@ -93,16 +95,16 @@ whole! {
     [const E: u8] ArchivedCode<E>;
 }
 
-/// Values whose shape in a single record is that of what they hold.
+/// Wrappers whose form in single records is the form of the inner value.
 macro_rules! inner {
     ($($type:ty),*) => {
         $(impl Select for $type {
             fn select(
                 &self,
                 selection: &Selection,
-                answering: &mut Answering<'_, '_>,
+                writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
-                self.0.select(selection, answering)
+                self.0.select(selection, writer)
             }
         })*
     };
@@ -111,41 +113,53 @@ macro_rules! inner {
 inner!(ArchivedAuthorOrcid, ArchivedYearPrices);
 
 impl<const E: u8> Select for ArchivedRef<E> {
-    fn part(&self, part: &Part, answering: &mut Answering<'_, '_>) -> Result<(), SelectError> {
-        reference((entity(E), self.0.to_native()), false, part, answering)
+    fn select_value(
+        &self,
+        value: &SelectedValue,
+        writer: &mut SelectionWriter<'_, '_>,
+    ) -> Result<(), SelectError> {
+        reference((entity(E), self.0.to_native()), false, value, writer)
     }
 }
 
 impl<const E: u8> Select for ArchivedParentRef<E> {
-    fn part(&self, part: &Part, answering: &mut Answering<'_, '_>) -> Result<(), SelectError> {
-        reference((entity(E), self.0.to_native()), true, part, answering)
+    fn select_value(
+        &self,
+        value: &SelectedValue,
+        writer: &mut SelectionWriter<'_, '_>,
+    ) -> Result<(), SelectError> {
+        reference((entity(E), self.0.to_native()), true, value, writer)
     }
 }
 
 fn reference(
     (entity, row): (Entity, u32),
     id_as_text: bool,
-    part: &Part,
-    answering: &mut Answering<'_, '_>,
+    value: &SelectedValue,
+    writer: &mut SelectionWriter<'_, '_>,
 ) -> Result<(), SelectError> {
-    let page = &mut *answering.page;
-    match part {
-        Part::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-        Part::Id => page.reference_id(entity, row, id_as_text)?,
-        Part::Name => page.reference_name(entity, row)?,
-        Part::Record(selection) => answering.record(entity, row, selection)?,
+    let page = &mut *writer.page;
+    match value {
+        SelectedValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+        SelectedValue::Id => page.reference_id(entity, row, id_as_text)?,
+        SelectedValue::Name => page.reference_name(entity, row)?,
+        SelectedValue::Record(selection) => writer.record(entity, row, selection)?,
         _ => return Err(ReadError::Internal("a selected reference has no such member").into()),
     }
     Ok(())
 }
 
 impl<const E: u8> Select for ArchivedNamed<E> {
-    fn part(&self, part: &Part, answering: &mut Answering<'_, '_>) -> Result<(), SelectError> {
-        let (page, code) = (&mut *answering.page, self.0.to_native());
-        match part {
-            Part::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-            Part::Code => page.code(code)?,
-            Part::Name => page.code_name(code)?,
+    fn select_value(
+        &self,
+        value: &SelectedValue,
+        writer: &mut SelectionWriter<'_, '_>,
+    ) -> Result<(), SelectError> {
+        let (page, code) = (&mut *writer.page, self.0.to_native());
+        match value {
+            SelectedValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+            SelectedValue::Code => page.code(code)?,
+            SelectedValue::Name => page.code_name(code)?,
             _ => return Err(ReadError::Internal("a selected code has no such member").into()),
         }
         Ok(())

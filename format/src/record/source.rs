@@ -4,8 +4,8 @@ use rkyv::{Archive, Deserialize, Serialize};
 
 use crate::entity::Entity;
 use crate::json::render::{Page, RecordStore, Render, Shape};
-use crate::json::select::{Answering, Part, Select, SelectError, Selection};
-use crate::record::access;
+use crate::json::select::{Select, SelectError, SelectedValue, Selection, SelectionWriter};
+use crate::record::access_stored;
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
@@ -432,8 +432,7 @@ impl ArchivedVenueMetrics {
         if !store.has_record(Entity::Source, row) {
             return Ok(None);
         }
-        let source = access::<Source>(store.record(Entity::Source, row)?.archived)
-            .ok_or(ReadError::corrupt("records", "an archived record does not validate"))?;
+        let source = access_stored::<Source>(store.record(Entity::Source, row)?.archived)?;
         Ok(source.metrics.as_ref().map(MetricsView))
     }
 }
@@ -448,9 +447,9 @@ impl Select for ArchivedVenueMetrics {
     fn select(
         &self,
         selection: &Selection,
-        answering: &mut Answering<'_, '_>,
+        writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        self.cut(answering.page.store())?.select(selection, answering)
+        self.cut(writer.page.store())?.select(selection, writer)
     }
 }
 
@@ -514,15 +513,15 @@ macro_rules! view {
         }
 
         impl Select for $view<'_> {
-            fn part(
+            fn select_value(
                 &self,
-                part: &Part,
-                answering: &mut Answering<'_, '_>,
+                value: &SelectedValue,
+                writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
-                let (member, below) = match part {
-                    Part::Member(member, below) => (*member, below),
-                    Part::Constant(json) => {
-                        answering.page.out.extend_from_slice(json.as_bytes());
+                let (member, below) = match value {
+                    SelectedValue::Member(member, below) => (*member, below),
+                    SelectedValue::Constant(json) => {
+                        writer.page.out.extend_from_slice(json.as_bytes());
                         return Ok(());
                     }
                     _ => return Err(ReadError::Internal("the selected member has no members of its own").into()),
@@ -531,12 +530,12 @@ macro_rules! view {
                 $(
                     if member == at {
                         let $of = self.0;
-                        return $value.select(below, answering);
+                        return $value.select(below, writer);
                     }
                     at += 1;
                 )*
                 let _ = at;
-                Err(ReadError::Internal("the member has no such part").into())
+                Err(ReadError::Internal("the member has no such value").into())
             }
         }
     };

@@ -5,7 +5,7 @@ use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::Candidate;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::json::select::{Answering, Beyond, SelectError, Selection};
+use pinakes_format::json::select::{Resolver, SelectError, Selection, SelectionWriter};
 use pinakes_format::query::{AnswerError, Deadline, Query};
 use pinakes_format::snapshot::{Found, Snapshot};
 use pinakes_format::storage::error::ReadError;
@@ -52,7 +52,7 @@ pub fn answer(
         Ok(()) => Ok((page.out, answering.errors)),
         Err(SelectError::Damaged(error)) => Err(Halted::Damaged(error)),
         // Whoever stops says why.
-        Err(SelectError::Stopped) => Err(match answering.halted {
+        Err(SelectError::Cancelled) => Err(match answering.halted {
             Some(Halted::Exceeded(error)) => {
                 Halted::Exceeded(error.of(answering.trail.walk_to_end(&page.out)))
             }
@@ -100,7 +100,7 @@ impl Executor<'_, '_> {
                     introspection.answer(type_name.as_deref(), asked, page, self)?;
                 }
             }
-            self.grown(page.out.len())?;
+            self.check_size(page.out.len())?;
         }
         page.close_object();
         Ok(())
@@ -118,7 +118,9 @@ impl Executor<'_, '_> {
             found => found,
         };
         match found {
-            Found::Row(row) => Answering { page, beyond: self }.record(entity, row, selection),
+            Found::Row(row) => {
+                SelectionWriter { page, resolver: self }.record(entity, row, selection)
+            }
             _ => {
                 page.null();
                 Ok(())
@@ -142,8 +144,8 @@ impl Executor<'_, '_> {
                     json::unsigned(out, number);
                 }),
                 PagePart::Results(selection) => {
-                    let row = |row: &u32, page: &mut Page<'_>, beyond: &mut Self| {
-                        Answering { page, beyond }.record(query.entity, *row, selection)
+                    let row = |row: &u32, page: &mut Page<'_>, resolver: &mut Self| {
+                        SelectionWriter { page, resolver }.record(query.entity, *row, selection)
                     };
                     self.array(&answer.rows, page, row)?;
                 }
@@ -179,9 +181,9 @@ impl Executor<'_, '_> {
                     write_members(members, page, |_, out| json::unsigned(out, found.count));
                 }
                 PagePart::Candidates(members) => {
-                    let one = |candidate: &Candidate, page: &mut Page<'_>, beyond: &mut Self| {
-                        beyond.record(page.out.len())?;
-                        Ok(write_candidate(beyond.snapshot, *candidate, members, page)?)
+                    let one = |candidate: &Candidate, page: &mut Page<'_>, resolver: &mut Self| {
+                        resolver.before_record(page.out.len())?;
+                        Ok(write_candidate(resolver.snapshot, *candidate, members, page)?)
                     };
                     self.array(&found.best, page, one)?;
                 }
@@ -213,7 +215,7 @@ impl Executor<'_, '_> {
             write(item, page, self)?;
         }
         page.out.push(b']');
-        self.grown(page.out.len())
+        self.check_size(page.out.len())
     }
 
     /// Writes `null` and says why, with where that is.
@@ -232,7 +234,7 @@ impl Executor<'_, '_> {
 
     fn stop(&mut self, why: Halted) -> SelectError {
         self.halted = Some(why);
-        SelectError::Stopped
+        SelectError::Cancelled
     }
 
     fn unanswered(&mut self, error: AnswerError) -> SelectError {
@@ -246,8 +248,8 @@ impl Executor<'_, '_> {
     }
 }
 
-impl Beyond for Executor<'_, '_> {
-    fn record(&mut self, out_bytes: usize) -> Result<(), SelectError> {
+impl Resolver for Executor<'_, '_> {
+    fn before_record(&mut self, out_bytes: usize) -> Result<(), SelectError> {
         self.records += 1;
         if self.records > self.settings.records {
             let records_max = self.settings.records;
@@ -260,10 +262,10 @@ impl Beyond for Executor<'_, '_> {
         if let Some(why) = self.is_over() {
             return Err(self.stop(why));
         }
-        self.grown(out_bytes)
+        self.check_size(out_bytes)
     }
 
-    fn grown(&mut self, out_bytes: usize) -> Result<(), SelectError> {
+    fn check_size(&mut self, out_bytes: usize) -> Result<(), SelectError> {
         let bytes_max = self.settings.bytes;
         if out_bytes <= bytes_max {
             return Ok(());
@@ -271,7 +273,7 @@ impl Beyond for Executor<'_, '_> {
         Err(self.stop(Halted::Exceeded(Error::too_long(bytes_max))))
     }
 
-    fn question(
+    fn write_resolved(
         &mut self,
         number: usize,
         (entity, row): (Entity, u32),

@@ -14,7 +14,7 @@ use apollo_compiler::{
     validation::Valid,
 };
 use pinakes_format::json::render::Page;
-use pinakes_format::json::select::{Beyond, SelectError};
+use pinakes_format::json::select::{Resolver, SelectError};
 use pinakes_format::text::json;
 
 use crate::graphql::document::Asked;
@@ -152,13 +152,13 @@ impl Introspection {
         type_name: Option<&str>,
         asked: &Asked<'_>,
         page: &mut Page<'_>,
-        beyond: &mut dyn Beyond,
+        resolver: &mut dyn Resolver,
     ) -> Result<(), SelectError> {
         let value = match type_name {
             None => &self.schema,
             Some(name) => self.named(name).unwrap_or(&Node::Null),
         };
-        self.write(value, asked, page, beyond)
+        self.write(value, asked, page, resolver)
     }
 
     fn named(&self, name: &str) -> Option<&Node> {
@@ -170,7 +170,7 @@ impl Introspection {
         value: &Node,
         asked: &Asked<'_>,
         page: &mut Page<'_>,
-        beyond: &mut dyn Beyond,
+        resolver: &mut dyn Resolver,
     ) -> Result<(), SelectError> {
         match value {
             Node::Null => page.null(),
@@ -182,13 +182,13 @@ impl Introspection {
                     if at > 0 {
                         page.out.push(b',');
                     }
-                    self.write(item, asked, page, beyond)?;
+                    self.write(item, asked, page, resolver)?;
                 }
                 page.out.push(b']');
             }
-            Node::Object(_) => self.object(value, asked, page, beyond)?,
+            Node::Object(_) => self.object(value, asked, page, resolver)?,
         }
-        beyond.grown(page.out.len())
+        resolver.check_size(page.out.len())
     }
 
     fn object(
@@ -196,7 +196,7 @@ impl Introspection {
         value: &Node,
         asked: &Asked<'_>,
         page: &mut Page<'_>,
-        beyond: &mut dyn Beyond,
+        resolver: &mut dyn Resolver,
     ) -> Result<(), SelectError> {
         // Where a type is named, the type itself answers.
         let has_kind = value.get("kind").is_some();
@@ -207,7 +207,9 @@ impl Introspection {
             page.key(&format!("\"{}\":", child.key));
             match child.field.name.as_str() {
                 "__typename" => json::string(&mut page.out, child.of),
-                name => self.write(value.get(name).unwrap_or(&Node::Null), child, page, beyond)?,
+                name => {
+                    self.write(value.get(name).unwrap_or(&Node::Null), child, page, resolver)?
+                }
             }
         }
         page.close_object();

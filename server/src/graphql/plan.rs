@@ -7,7 +7,7 @@
 
 use pinakes_format::autocomplete::RESULTS_MAX;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::select::{Part, Selected, Selection};
+use pinakes_format::json::select::{Selected, SelectedValue, Selection};
 use pinakes_format::query::Query;
 
 use crate::api::list_query;
@@ -172,38 +172,38 @@ impl<'d> Planner<'d, '_> {
         for asked in asked {
             let name = asked.field.name.as_str();
             let part = if name == "__typename" {
-                Part::Constant(type_name(asked).into())
+                SelectedValue::Constant(type_name(asked).into())
             } else {
                 let way = self.types.way(asked.of, name).ok_or_else(|| unplanned(asked))?;
                 let (part, below) = self.part(way, asked)?;
                 cost = cost.saturating_add(below);
                 part
             };
-            selected.push(Selected { key: written(asked).into(), part });
+            selected.push(Selected { key: written(asked).into(), value: part });
         }
         Ok((Selection(selected), cost))
     }
 
-    fn part(&mut self, way: &Way, asked: &'d Asked<'d>) -> Result<(Part, u64), Error> {
+    fn part(&mut self, way: &Way, asked: &'d Asked<'d>) -> Result<(SelectedValue, u64), Error> {
         match way {
             Way::Member(at) => {
                 let (selection, cost) = self.selection(&asked.children)?;
-                Ok((Part::Member(*at, selection), cost))
+                Ok((SelectedValue::Member(*at, selection), cost))
             }
             Way::Flat(at, inner) => {
                 let (part, cost) = self.part(inner, asked)?;
-                Ok((Part::Flat(*at, Box::new(part)), cost))
+                Ok((SelectedValue::Flat(*at, Box::new(part)), cost))
             }
-            Way::Id => Ok((Part::Id, 0)),
-            Way::Name => Ok((Part::Name, 0)),
-            Way::Code => Ok((Part::Code, 0)),
+            Way::Id => Ok((SelectedValue::Id, 0)),
+            Way::Name => Ok((SelectedValue::Name, 0)),
+            Way::Code => Ok((SelectedValue::Code, 0)),
             Way::Record(_) => {
                 let (selection, cost) = self.selection(&asked.children)?;
-                Ok((Part::Record(selection), cost.saturating_add(1)))
+                Ok((SelectedValue::Record(selection), cost.saturating_add(1)))
             }
             Way::List(entity, key) => {
                 let (number, cost) = self.list(*entity, *key, asked)?;
-                Ok((Part::Question(number), cost))
+                Ok((SelectedValue::Resolved(number), cost))
             }
             _ => Err(unplanned(asked)),
         }
