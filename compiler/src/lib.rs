@@ -1,11 +1,11 @@
-//! The compiler of Pinakes: dumps of scholarly metadata become a snapshot.
+//! The compiler of Pinakes: it builds a snapshot from dumps of scholarly metadata.
 //!
-//! A build has two stages. The compile stage turns each input part into an object, cached by content. The
-//! link stage turns objects into a published snapshot. Both stages stream within `--memory`, and the bytes
-//! of a snapshot depend on its inputs alone.
+//! A build has two stages. The compile stage turns each input part into an object, cached by
+//! content. The link stage turns objects into a published snapshot. Both stages stream within
+//! `--memory`. The bytes of a snapshot depend on the inputs alone.
 //!
-//! The library serves the program `pinakes-compiler`. Tests, fuzz targets and benchmarks call single
-//! stages through [`stages`].
+//! The program `pinakes-compiler` calls [`run`]. Fuzz targets and benchmarks call single stages
+//! through [`stages`].
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +27,7 @@ pub use error::Error;
 pub use report::escape::shown_message;
 pub use store::interrupt::{give_way, handle_signals};
 
-/// The stages of a build, for callers that run them without a process.
+/// Single stages of a build, for fuzz targets and benchmarks.
 pub mod stages {
     pub use crate::compile::{compile, parse_only};
     pub use crate::input::{ManifestPolicy, find};

@@ -1,4 +1,8 @@
-//! The first stage: each part becomes an object, unless its object is there already.
+//! The compile stage: turns each part into an object, unless the object is cached.
+//!
+//! The name of an object is a hash of everything that its bytes depend on: the part's bytes and
+//! kind, the limits, and the format version. This folder may import `input`, `frontend`, `object`,
+//! `read`, `report` and `error`.
 
 pub(crate) mod part;
 
@@ -24,30 +28,29 @@ use crate::report::progress::Progress;
 
 /// A part and its object.
 pub struct CompiledPart {
-    /// The part.
     pub part: Part,
-    /// Its object.
     pub object: Object,
-    /// Whether it was there already.
+    /// Whether the object existed before the run.
     pub was_cached: bool,
 }
 
-/// What the first stage did.
+/// The result of [`compile`].
 pub struct CompileStage {
-    /// Every part, by path.
+    /// Sorted by path.
     pub parts: Vec<CompiledPart>,
-    /// Bytes of uncompressed input that were parsed.
+    /// Uncompressed bytes of the parts that were not cached.
     pub parsed_bytes: u64,
-    /// What was odd about parts but stops nothing.
     pub warnings: Warnings,
 }
 
-/// Compiles every part whose object is not in `objects` yet. Of parts that are the same bytes of
-/// the same kind, the first is taken and the others are counted.
+/// Compiles every part whose object is not in the directory `objects`.
+///
+/// Of several parts with the same bytes and kind, the first by path is compiled, and the others
+/// count as warnings.
 ///
 /// # Errors
 ///
-/// The first part's that could not be compiled; objects made before it stay.
+/// The error of the first part that failed; the finished objects stay.
 pub fn compile(
     parts: Vec<Part>,
     objects: &Path,
@@ -55,7 +58,7 @@ pub fn compile(
     progress: Progress,
 ) -> Result<CompileStage> {
     fs::create_dir_all(objects).map_err(Error::output(objects))?;
-    remove_remains(objects)?;
+    remove_abandoned(objects)?;
     let mut named = parts
         .into_par_iter()
         .map(|part| name_part(part, limits))
@@ -74,7 +77,7 @@ pub fn compile(
     let parsed_bytes = AtomicU64::new(0);
     let total = named.iter().map(|named| named.part.size_bytes).sum();
     let bar = progress.begin("compile", "parts", named.len() as u64, total);
-    // The largest first, so that no thread is left alone with one at the end.
+    // The largest parts come first, so that no thread starts a large part last.
     named.sort_by(|a, b| {
         b.part.size_bytes.cmp(&a.part.size_bytes).then_with(|| a.part.path.cmp(&b.part.path))
     });
@@ -91,27 +94,28 @@ pub fn compile(
     Ok(CompileStage { parts: compiled, parsed_bytes: parsed_bytes.into_inner(), warnings })
 }
 
-/// A part, what it was when its hash was taken, and the name of its object.
+/// A part, its hash, and the name of its object.
 struct NamedPart {
     part: Part,
+    /// The metadata from before the hash was computed.
     metadata: fs::Metadata,
     hash: String,
     name: String,
-    /// Whether its bytes are held by something else than its name promises.
+    /// Whether the container differs from the one that the extension announces.
     is_misnamed: bool,
 }
 
 fn name_part(part: Part, limits: &ReadLimits) -> Result<NamedPart> {
     let metadata = fs::metadata(&part.path).map_err(Error::input(&part.path))?;
-    let hash = hash_of(&part.path)?;
+    let hash = hash_file(&part.path)?;
     let name = object_name(&part, &hash, limits);
-    let found = Container::detect(&part.path)?;
-    let is_misnamed = metadata.len() > 0 && found != Container::from_extension(&part.path);
+    let container = Container::detect(&part.path)?;
+    let is_misnamed = metadata.len() > 0 && container != Container::from_extension(&part.path);
     Ok(NamedPart { part, metadata, hash, name, is_misnamed })
 }
 
-/// Removes half-written objects of processes that are no more.
-fn remove_remains(objects: &Path) -> Result<()> {
+/// Removes incomplete objects of processes that have ended.
+fn remove_abandoned(objects: &Path) -> Result<()> {
     for entry in fs::read_dir(objects).map_err(Error::output(objects))? {
         let path = entry.map_err(Error::output(objects))?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -138,9 +142,10 @@ fn compile_part(
         None => {
             let mut writer = ObjectWriter::create(&path)?;
             let parsed = read_part(&part, limits, &mut writer);
-            // What is wrong with a file that is being written says nothing of the file.
+            // A change explains any parse error, so the change is reported first.
             if !is_unchanged(&part.path, &metadata)? {
-                let reason = "it changed while it was read; run again when it is still".into();
+                let reason =
+                    "the file changed while it was read; run again when it is complete".into();
                 return Err(Error::Damaged { path: part.path, reason });
             }
             parsed_bytes.fetch_add(parsed?, Ordering::Relaxed);
@@ -148,30 +153,32 @@ fn compile_part(
             let written = Object::open(&path).map_err(Error::input(&path))?;
             written.ok_or_else(|| Error::Damaged {
                 path,
-                reason: "it does not read back as written; check the disk".into(),
+                reason: "the object does not read back as written; check the disk".into(),
             })?
         }
     };
-    check_listed(&part, &object, limits)?;
+    check_record_count(&part, &object, limits)?;
     Ok(CompiledPart { part, object, was_cached })
 }
 
-/// Whether a file is still the one it was, as far as its size, time and place tell.
+/// Whether device, inode, size and modification time of a file are unchanged.
 fn is_unchanged(path: &Path, before: &fs::Metadata) -> Result<bool> {
     let after = fs::metadata(path).map_err(Error::input(path))?;
-    let told = |of: &fs::Metadata| (of.dev(), of.ino(), of.size(), of.mtime(), of.mtime_nsec());
-    Ok(told(before) == told(&after))
+    let version = |file: &fs::Metadata| {
+        (file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec())
+    };
+    Ok(version(before) == version(&after))
 }
 
-/// The hash of a part's bytes as they lie on disk, in hex.
-fn hash_of(path: &Path) -> Result<String> {
+/// Hashes the compressed bytes of a part; the result is in hexadecimal.
+fn hash_file(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(Error::input(path))?;
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(file).map_err(Error::input(path))?;
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// An object's name: the hash of all that its bytes depend on.
+/// The name of an object: a hash of everything that its bytes depend on.
 fn object_name(part: &Part, hash: &str, limits: &ReadLimits) -> String {
     let schema = pinakes_format::schema::layout::schema_hash();
     let limits = limits.fingerprint();
@@ -179,8 +186,8 @@ fn object_name(part: &Part, hash: &str, limits: &ReadLimits) -> String {
     blake3::hash(name.as_bytes()).to_hex()[..32].to_string()
 }
 
-/// Holds what was read against what the manifest says.
-fn check_listed(part: &Part, object: &Object, limits: &ReadLimits) -> Result<()> {
+/// Checks the number of records read against the manifest.
+fn check_record_count(part: &Part, object: &Object, limits: &ReadLimits) -> Result<()> {
     let Some(listed) = part.listed_records else { return Ok(()) };
     let read: u64 = object.report().read.values().sum();
     if read == listed || (limits.allow_truncated && read < listed) {
@@ -190,9 +197,9 @@ fn check_listed(part: &Part, object: &Object, limits: &ReadLimits) -> Result<()>
     Err(Error::Damaged { path: part.path.clone(), reason })
 }
 
-/// Uncompresses and parses a part, line by line, and throws it away; how many bytes it had.
+/// Decompresses and parses a part, drops the records, and returns the number of uncompressed bytes.
 ///
-/// This is the least that reading a dump costs, and what the compiler's speed is held against.
+/// Benchmarks compare the speed of a build with this lower bound.
 ///
 /// # Errors
 ///
@@ -202,7 +209,7 @@ pub fn parse_only(part: &Part) -> Result<u64> {
     let mut lines = Lines::open(&part.path, &ReadLimits::default())?;
     while let Some(line) = lines.next_line()? {
         let text = simdutf8::basic::from_utf8(line.bytes).unwrap_or_default();
-        // A bad line costs what it costs; it is the compiler's to report.
+        // A bad line counts towards the cost too; only a build reports it.
         let _ = front_end.parse_line(entity, text);
     }
     Ok(lines.offset_bytes())

@@ -1,4 +1,4 @@
-//! ReadLimits one part into its object, line by line or row by row.
+//! Reads one part into its object, line by line or row by row.
 
 use csv::StringRecord;
 use pinakes_format::entity::Entity;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::frontend::derived::DerivedNodes;
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::frontend::{FrontEnd, taxonomy_csv};
-use crate::input::{Part, PartKind, refused_array};
+use crate::input::{Part, PartKind, json_array_error};
 use crate::object::ObjectWriter;
 use crate::object::file::{KeptLine, Merge};
 use crate::read::limits::ReadLimits;
@@ -15,14 +15,10 @@ use crate::read::lines::{Line, Lines};
 use crate::read::rows::{Row, Rows};
 use crate::read::{identifier, lenient, times};
 
-/// Topics of one part whose places are kept, far more than there are.
+/// Topics of one part whose positions are kept: more than ten times the existing topics.
 const TOPICS_MAX: usize = 50_000;
 
-/// Reads a part into its object; how many uncompressed bytes it had.
-///
-/// # Errors
-///
-/// Where the part cannot be read or the object cannot be written.
+/// Reads a part into its object and returns the number of uncompressed bytes.
 pub(crate) fn read_part(
     part: &Part,
     limits: &ReadLimits,
@@ -66,38 +62,38 @@ fn read_records(
     let mut lines = Lines::open(&part.path, limits)?;
     while let Some(line) = lines.next_line()? {
         if line.number == 1 && begins_array(line.bytes) {
-            return Err(refused_array(&part.path));
+            return Err(json_array_error(&part.path));
         }
         object.report.count_read(entity.facts().plural);
         let mut line_hash = [0; 16];
         line_hash.copy_from_slice(&blake3::hash(line.bytes).as_bytes()[..16]);
-        let outcome = match text_of(&line) {
+        let outcome = match decode_line(&line) {
             Ok(text) => {
                 let mut reader = LineReader { object, derived, line_hash, line: text };
                 front_end.read_line(entity, text, &mut reader)
             }
             Err(code) => Err(BadRecord::Quarantine { code, id: None }),
         };
-        take_note(outcome, &line, entity, line_hash, object)?;
+        record_outcome(outcome, &line, entity, line_hash, object)?;
     }
     Ok(lines.offset_bytes())
 }
 
-/// Whether a line is the beginning of an array of records; one that holds none is a bad line.
+/// Whether a line begins an array of records. An array of other values is a bad line.
 fn begins_array(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     line == b"[" || line.starts_with(b"[{")
 }
 
-fn text_of<'l>(line: &Line<'l>) -> std::result::Result<&'l str, &'static str> {
+fn decode_line<'l>(line: &Line<'l>) -> std::result::Result<&'l str, &'static str> {
     if line.is_too_long {
         return Err("line_too_long");
     }
     simdutf8::basic::from_utf8(line.bytes).map_err(|_| "not_utf8")
 }
 
-/// Notes a line that was set aside, and the place of one that linking may set aside.
-fn take_note(
+/// Quarantines a bad line, and keeps the position of a topic, which linking may quarantine.
+fn record_outcome(
     outcome: std::result::Result<(), BadRecord>,
     line: &Line<'_>,
     entity: Entity,
@@ -127,25 +123,25 @@ fn read_taxonomy(
 ) -> Result<u64> {
     let mut rows = Rows::open(&part.path, None, limits)?;
     let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
-    let columns = taxonomy_csv::columns(&header.cells.unwrap_or_default(), &part.path)?;
+    let columns = taxonomy_csv::find_columns(&header.cells.unwrap_or_default(), &part.path)?;
     while let Some(row) = rows.next_row()? {
         object.report.count_read(Entity::Topic.facts().plural);
         let line_hash = row.cells.as_ref().map(taxonomy_csv::row_hash).unwrap_or_default();
         let outcome = match &row.cells {
             Ok(cells) => {
-                columns.read(cells, &mut LineReader { object, derived, line_hash, line: "" })
+                columns.read_row(cells, &mut LineReader { object, derived, line_hash, line: "" })
             }
             Err(code) => Err(BadRecord::Quarantine { code, id: None }),
         };
         let Row { number, byte_offset, raw, .. } = &row;
         let line =
             Line { number: *number, byte_offset: *byte_offset, bytes: raw, is_too_long: false };
-        take_note(outcome, &line, Entity::Topic, line_hash, object)?;
+        record_outcome(outcome, &line, Entity::Topic, line_hash, object)?;
     }
     Ok(rows.offset_bytes())
 }
 
-/// The columns of a list of merged ids.
+/// The positions of the columns in a list of merged ids.
 struct MergeColumns {
     date: Option<usize>,
     from: usize,
@@ -177,7 +173,7 @@ impl MergeColumns {
     }
 }
 
-/// Reads `merge_date,id,merge_into_id`.
+/// Reads a list of merged ids. A bad row is a warning.
 fn read_merges(
     part: &Part,
     entity: Entity,

@@ -1,4 +1,7 @@
-//! Taxonomy nodes that have no object of their own: gathered from where they are named.
+//! Taxonomy nodes derived from references.
+//!
+//! A dump may refer to a topic or field without holding a line of the node. The references in one
+//! part become derived records; at linking, a line of the node takes precedence.
 
 use std::collections::BTreeMap;
 
@@ -10,50 +13,44 @@ use crate::error::{Error, Result};
 use crate::object::segment::{Provenance, SegmentBuilder};
 use crate::object::{ObjectWriter, Origin};
 
-/// Nodes gathered before they are written: far more than the taxonomy has, and few megabytes.
+/// Nodes in memory before they are written: ten times the taxonomy, a few megabytes.
 const NODES_MAX: usize = 50_000;
 
-/// The id of a node, and the name it is given.
+/// A reference to a node: its id, and its name where the reference has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeId<'a> {
-    /// Its id.
     pub id: u64,
-    /// Its name.
     pub name: Option<&'a str>,
 }
 
-/// The node above another, kept.
+/// An owned [`NodeId`] of a parent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Parent {
     id: u64,
     name: Option<String>,
 }
 
-/// A node as it is named in passing. The order is the order of preference, best last.
+/// A derived node. The greatest of several copies wins.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Node {
+struct DerivedNode {
     origin: Origin,
     updated_micros: i64,
     name: Option<String>,
-    /// The nodes above it, nearest first.
+    /// The nodes above, nearest first.
     parents: Vec<Option<Parent>>,
 }
 
-/// The nodes named by the lines of one part.
+/// The nodes derived from the lines of one part.
 #[derive(Default)]
 pub struct DerivedNodes {
-    nodes: BTreeMap<(Entity, u64), Node>,
+    nodes: BTreeMap<(Entity, u64), DerivedNode>,
 }
 
-/// A chain of nodes from a topic or below up to its domain, as one line names it.
+/// The nodes of one line from a topic up to its domain; `None` where the line omits a level.
 pub type Chain<'a> = [(Entity, Option<NodeId<'a>>)];
 
 impl DerivedNodes {
-    /// Takes the nodes of a chain, lowest first. Each knows those after it as its parents.
-    ///
-    /// # Errors
-    ///
-    /// Where the object cannot be written.
+    /// Adds the nodes of a chain, lowest first. The nodes after a node are its parents.
     pub fn add(
         &mut self,
         chain: &Chain<'_>,
@@ -64,12 +61,13 @@ impl DerivedNodes {
         for (at, (entity, node)) in chain.iter().enumerate() {
             let Some(node) = node else { continue };
             let known = self.nodes.get(&(*entity, node.id));
-            let is_stronger =
-                |known: &Node| (origin, updated_micros) < (known.origin, known.updated_micros);
+            let is_stronger = |known: &DerivedNode| {
+                (origin, updated_micros) < (known.origin, known.updated_micros)
+            };
             if known.is_some_and(is_stronger) || node.name.is_none() {
                 continue;
             }
-            // Most lines of a part name nodes as others did; only what is new is kept.
+            // Most lines repeat the names of earlier lines: skip them before allocating.
             if known.is_some_and(|known| {
                 (known.origin, known.updated_micros) == (origin, updated_micros)
                     && known.name.as_deref() == node.name
@@ -81,7 +79,7 @@ impl DerivedNodes {
             let parents =
                 chain[at + 1..].iter().map(|(_, above)| above.as_ref().map(kept)).collect();
             let name = node.name.map(str::to_owned);
-            let fresh = Node { origin, updated_micros, name, parents };
+            let fresh = DerivedNode { origin, updated_micros, name, parents };
             if known.is_none_or(|known| *known < fresh) {
                 self.nodes.insert((*entity, node.id), fresh);
             }
@@ -89,11 +87,7 @@ impl DerivedNodes {
         if self.nodes.len() >= NODES_MAX { self.write(object) } else { Ok(()) }
     }
 
-    /// Writes the nodes as records, and forgets them.
-    ///
-    /// # Errors
-    ///
-    /// Where the object cannot be written.
+    /// Writes the nodes as records and clears them.
     pub fn write(&mut self, object: &mut ObjectWriter) -> Result<()> {
         for ((entity, id), node) in std::mem::take(&mut self.nodes) {
             let segment = object.segment(entity)?;
@@ -110,8 +104,8 @@ impl DerivedNodes {
     }
 }
 
-impl Node {
-    /// Sixteen bytes that order nodes of the same strength and date the same way everywhere.
+impl DerivedNode {
+    /// A hash that orders nodes of equal origin and date, the same on every machine.
     fn hash(&self) -> [u8; 16] {
         let text = format!("{:?} {:?}", self.name, self.parents);
         let mut hash = [0; 16];
@@ -127,7 +121,7 @@ impl Node {
         provenance: Provenance,
     ) -> std::io::Result<()> {
         let parent = |at: usize| self.parents.get(at).cloned().flatten();
-        /// The reference to a parent, if it is named.
+        /// The reference to a parent, if the node has it.
         macro_rules! up {
             ($at:expr) => {
                 parent($at).map(|node| segment.parent(Some(node.id), node.name.as_deref()))

@@ -4,12 +4,12 @@ use pinakes_format::record::value::Json;
 use pinakes_format::text::json;
 use serde::Deserialize;
 
-use crate::read::lenient::Pairs;
+use crate::read::lenient::MaybePairs;
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawInternational<'a> {
-    display_name: Pairs<'a>,
+    display_name: MaybePairs<'a>,
 }
 
 impl RawInternational<'_> {

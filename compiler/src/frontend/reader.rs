@@ -1,4 +1,4 @@
-//! What every front end needs to read a line: its outcome, its identity, and the object it goes to.
+//! Types that the front ends share: the reader of a line, its identity, and the outcome of a bad line.
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::Record;
@@ -10,23 +10,22 @@ use crate::object::segment::{Provenance, SegmentBuilder};
 use crate::object::{ObjectWriter, Origin};
 use crate::read::identifier;
 use crate::read::identifier::BadId;
-use crate::read::lenient::{IdText, Text};
+use crate::read::lenient::{MaybeId, MaybeText};
 use crate::read::strict::JsonError;
 
 /// The report code of a topic whose parent no source names.
 pub const NO_PARENT: &str = "no_parent";
 
-/// Why a line is set aside.
+/// Why a line yields no record.
 #[derive(Debug)]
 pub enum BadRecord {
-    /// The code it is reported under, and the id it gives itself.
+    /// The line is bad; the report lists it.
     Quarantine {
-        /// The code.
         code: &'static str,
-        /// The id, where that much could be read.
+        /// The id, where the line has a readable one.
         id: Option<String>,
     },
-    /// Not the line's fault: the run cannot go on.
+    /// The run cannot go on, for a reason other than the line.
     Fatal(Error),
 }
 
@@ -42,24 +41,21 @@ impl From<Error> for BadRecord {
     }
 }
 
-/// Where a line's record goes.
+/// Reads one line or row into the object of its part.
 pub struct LineReader<'r> {
-    /// The object under way.
     pub object: &'r mut ObjectWriter,
-    /// Taxonomy nodes that lines name in passing.
+    /// Taxonomy nodes that the part's lines refer to.
     pub derived: &'r mut DerivedNodes,
     /// The first 16 bytes of the BLAKE3 hash of the line.
     pub line_hash: [u8; 16],
-    /// The line; nothing where it is a row.
+    /// The line; empty for a table row.
     pub line: &'r str,
 }
 
-/// A line's own id and date: what its record is chosen by.
+/// The id and date of a line, by which the linker chooses among copies of a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
-    /// The number of its identifier.
     pub id: u64,
-    /// When it changed.
     pub updated: Option<Timestamp>,
 }
 
@@ -67,7 +63,7 @@ impl Identity {
     /// Parses the id of a line; fails with the report code of a missing or wrong id.
     pub fn parse(
         entity: Entity,
-        id: &IdText<'_>,
+        id: &MaybeId<'_>,
         updated: Option<Timestamp>,
     ) -> Result<Identity, BadRecord> {
         let text = id.0.as_str();
@@ -79,7 +75,7 @@ impl Identity {
 }
 
 /// Refuses a record without a name. Only outputs may lack one.
-pub fn require_name(id: &IdText<'_>, name: &Text<'_>) -> Result<(), BadRecord> {
+pub fn require_name(id: &MaybeId<'_>, name: &MaybeText<'_>) -> Result<(), BadRecord> {
     match name.0 {
         Some(_) => Ok(()),
         None => Err(BadRecord::Quarantine { code: "no_name", id: id.0.to_owned() }),
@@ -87,11 +83,9 @@ pub fn require_name(id: &IdText<'_>, name: &Text<'_>) -> Result<(), BadRecord> {
 }
 
 impl LineReader<'_> {
-    /// Makes a record of its own from a line and keeps it.
+    /// Builds the record of a line with `make` and adds it to the object.
     ///
-    /// # Errors
-    ///
-    /// Where it is too large, or the object cannot be written.
+    /// `group` is the primary topic of an output.
     pub fn keep<R: Record>(
         &mut self,
         identity: Identity,

@@ -1,4 +1,4 @@
-//! The front end for the taxonomy table: one topic a row, with the nodes above it.
+//! The front end for the taxonomy table: one topic per row, with its subfield, field and domain.
 
 use csv::StringRecord;
 use pinakes_format::entity::{Entity, parse_digits};
@@ -12,10 +12,10 @@ use crate::object::Origin;
 use crate::object::segment::Provenance;
 use crate::read::identifier;
 use crate::read::lenient::warn;
-use crate::read::rows::delimiter_of;
+use crate::read::rows::detect_delimiter;
 
-/// Where the table's columns are.
-pub struct Columns {
+/// The positions of the table's columns.
+pub struct TaxonomyColumns {
     topic_id: usize,
     topic_name: usize,
     parents: [(Entity, Option<usize>, Option<usize>); 3],
@@ -24,27 +24,27 @@ pub struct Columns {
     wikipedia_url: Option<usize>,
 }
 
-/// Whether a line is the table's header.
+/// Whether a line is the header of the table.
 pub fn is_header(line: &str) -> bool {
     let line = line.as_bytes();
     let mut builder = csv::ReaderBuilder::new();
-    let mut reader = builder.has_headers(false).delimiter(delimiter_of(line)).from_reader(line);
+    let mut reader = builder.has_headers(false).delimiter(detect_delimiter(line)).from_reader(line);
     reader
         .records()
         .next()
         .and_then(|row| row.ok())
-        .is_some_and(|row| Columns::find(&row).is_some())
+        .is_some_and(|row| TaxonomyColumns::find(&row).is_some())
 }
 
-impl Columns {
-    /// Finds the columns by their names; `None` where the topic's are missing.
-    pub fn find(header: &StringRecord) -> Option<Columns> {
+impl TaxonomyColumns {
+    /// Finds the columns by name; `None` where the id or name of the topic is missing.
+    pub fn find(header: &StringRecord) -> Option<TaxonomyColumns> {
         let column = |name: &str| header.iter().position(|cell| cell.trim() == name);
         let parent = |entity: Entity| {
             let level = entity.facts().singular;
             (entity, column(&format!("{level}_id")), column(&format!("{level}_name")))
         };
-        Some(Columns {
+        Some(TaxonomyColumns {
             topic_id: column("topic_id")?,
             topic_name: column("new_topic_label").or_else(|| column("topic_name"))?,
             parents: [Entity::Subfield, Entity::Field, Entity::Domain].map(parent),
@@ -54,12 +54,8 @@ impl Columns {
         })
     }
 
-    /// Reads one row.
-    ///
-    /// # Errors
-    ///
-    /// Why the row is set aside, or that the object cannot be written.
-    pub fn read(
+    /// Reads one row into the object.
+    pub fn read_row(
         &self,
         row: &StringRecord,
         reader: &mut LineReader<'_>,
@@ -103,7 +99,7 @@ impl Columns {
             words.map(str::to_owned).collect()
         });
         let segment = reader.object.segment(Entity::Topic)?;
-        /// The reference to a parent, if the row names it.
+        /// The reference to a parent, if the row has it.
         macro_rules! up {
             ($at:literal) => {
                 above[$at].1.as_ref().map(|node| segment.parent(Some(node.id), node.name))
@@ -126,7 +122,7 @@ impl Columns {
     }
 }
 
-/// A row's hash: of its cells, joined by commas.
+/// Hashes the cells of a row, joined by commas.
 pub fn row_hash(row: &StringRecord) -> [u8; 16] {
     let joined = row.iter().collect::<Vec<_>>().join(",");
     let mut hash = [0; 16];
@@ -134,13 +130,9 @@ pub fn row_hash(row: &StringRecord) -> [u8; 16] {
     hash
 }
 
-/// Reads the header of a table.
-///
-/// # Errors
-///
-/// Where the columns are not there.
-pub fn columns(header: &StringRecord, path: &std::path::Path) -> Result<Columns> {
-    Columns::find(header).ok_or_else(|| Error::Input {
+/// Finds the columns in the header of a part.
+pub fn find_columns(header: &StringRecord, path: &std::path::Path) -> Result<TaxonomyColumns> {
+    TaxonomyColumns::find(header).ok_or_else(|| Error::Input {
         path: path.to_path_buf(),
         reason: "is no taxonomy table; expected the columns `topic_id` and `topic_name`".into(),
     })

@@ -1,4 +1,7 @@
-//! Knowing a file for what it is: in a directory by its name and place, alone by its content.
+//! Detection of a part's kind.
+//!
+//! In a directory, the name and the folders of a file decide, then its first line. A file that the
+//! command line names is detected by its content too.
 
 use std::path::Path;
 
@@ -15,14 +18,14 @@ use crate::read::identifier;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::Lines;
 
-/// What a file in a directory is, by its name and place, and by its first line where that is native;
-/// `None` where it is nothing known.
+/// Detects a file in a directory by its name, its folders and its first line; `None` for an unknown
+/// kind.
 pub(crate) fn detect_in_directory(root: &Path, path: &Path) -> Option<PartKind> {
     let name = &*path.file_name()?.to_string_lossy();
     let stem = name.split('.').next()?;
     let above = path.parent()?.strip_prefix(root).ok()?.components().rev();
     let above = above.filter_map(|component| component.as_os_str().to_str());
-    // An input may be a folder within an entity's: `works/updated_date=…`.
+    // The input may be a folder inside an entity's folder: `works/updated_date=…`.
     let roots = root.ancestors().take(2).filter_map(|root| root.file_name()?.to_str());
     let folders: Vec<&str> = above.chain(roots).collect();
     let entity = Entity::from_dump_name(stem)
@@ -42,7 +45,7 @@ pub(crate) fn detect_in_directory(root: &Path, path: &Path) -> Option<PartKind> 
     found.or_else(|| if is_text(name) { side_table(path) } else { None })
 }
 
-/// Whether a file may be a table or JSON, by its name.
+/// Whether the name of a file suggests a table or JSON.
 pub(crate) fn is_text(name: &str) -> bool {
     let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
     ["csv", "tsv", "txt", "jsonl", "ndjson", "json"]
@@ -50,7 +53,6 @@ pub(crate) fn is_text(name: &str) -> bool {
         .any(|extension| name.ends_with(&format!(".{extension}")))
 }
 
-/// The side table that a file holds.
 fn side_table(path: &Path) -> Option<PartKind> {
     match detect_side_table(path) {
         Ok(DetectedTable::Table(table)) => Some(PartKind::Side(table)),
@@ -58,7 +60,7 @@ fn side_table(path: &Path) -> Option<PartKind> {
     }
 }
 
-/// What a file of native lines is, whose name or place may tell its entity.
+/// Detects native lines. The name or folder of the file may give the entity.
 fn native_kind(entity: Option<Entity>, path: &Path) -> Option<PartKind> {
     match detect_dialect(&first_line(path)?) {
         LineDialect::Native(detected) => entity.or(detected).map(PartKind::Native),
@@ -66,7 +68,7 @@ fn native_kind(entity: Option<Entity>, path: &Path) -> Option<PartKind> {
     }
 }
 
-/// What a file named on the command line is, by its content.
+/// Detects a file that the command line names, by its name and its content.
 pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64) -> Result<Part> {
     let unknown = || Error::Input {
         path: path.to_path_buf(),
@@ -86,18 +88,18 @@ pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64)
             .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
     };
     if side.is_none() && first_line(path).is_some_and(|line| line.trim_start().starts_with('[')) {
-        return Err(refused_array(path));
+        return Err(json_array_error(path));
     }
     Ok(Part {
         path: path.to_path_buf(),
-        kind: found.ok_or_else(unknown)?.given_as(kind),
+        kind: found.ok_or_else(unknown)?.or_prefixed(kind),
         size_bytes,
         listed_records: None,
     })
 }
 
-/// The refusal of a JSON array where lines are due.
-pub(crate) fn refused_array(path: &Path) -> Error {
+/// The error for a JSON array in place of JSON lines.
+pub(crate) fn json_array_error(path: &Path) -> Error {
     let reason = "is a JSON array; give one object a line (`jq -c '.[]'` makes it so)".into();
     Error::Input { path: path.to_path_buf(), reason }
 }
@@ -112,14 +114,14 @@ fn is_taxonomy(path: &Path) -> bool {
     first_line(path).is_some_and(|line| is_taxonomy_header(&line))
 }
 
-/// The entity whose letter the first line's id has.
+/// The entity that the id in the first line names.
 fn entity_of_first_line(path: &Path) -> Option<Entity> {
     #[derive(Deserialize)]
-    struct HasId {
+    struct LineId {
         id: String,
     }
     let line = first_line(path)?;
-    let record: HasId = serde_json::from_str(&line).ok()?;
+    let record: LineId = serde_json::from_str(&line).ok()?;
     identifier::parse_any(&record.id).map(|(entity, _)| entity).or_else(|| {
         let mut parts = record.id.rsplit('/').skip(1);
         parts.next().and_then(Entity::from_dump_name)
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_known_by_their_names_and_places() {
+    fn files_are_detected_by_their_names_and_folders() {
         let check = |path: &str, expected: Option<PartKind>| {
             assert_eq!(detect_in_directory(Path::new("/d"), Path::new(path)), expected, "{path}");
         };

@@ -1,4 +1,4 @@
-//! The manifests of a dump: which parts it has, how large, of how many records.
+//! Manifests of a dump: its parts, with their sizes and record counts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::input::{Inputs, ManifestPolicy, Part, PartKind};
 use crate::report::escape::shown;
 
-/// A manifest's list of parts, in any of its shapes.
+/// A manifest, in any of the shapes that OpenAlex has used.
 #[derive(Deserialize)]
 struct Manifest {
     #[serde(default, alias = "files")]
@@ -35,7 +35,7 @@ struct ManifestMeta {
     record_count: Option<u64>,
 }
 
-/// Holds the parts below a manifest against it.
+/// Checks the parts below a manifest against its entries.
 pub(crate) fn check_manifest(
     path: &Path,
     policy: ManifestPolicy,
@@ -47,7 +47,8 @@ pub(crate) fn check_manifest(
         .map_err(|error| damaged(format!("it is no manifest: {error}")))?;
     let directory = path.parent().unwrap_or(Path::new("."));
     let own_name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    // In an entity's folder a part is `updated_date=…/part_….gz`, above it the folder comes first.
+    // A part is `updated_date=…/part_….gz` in the folder of an entity. In the manifest of several
+    // entities, the folder comes first.
     let depth = if Entity::from_dump_name(own_name).is_some() { 2 } else { 3 };
     let mut below: BTreeMap<PathBuf, &mut Part> = found
         .parts
@@ -60,21 +61,22 @@ pub(crate) fn check_manifest(
     let entries =
         manifest.entries.iter().chain(manifest.entities.iter().flat_map(|inner| &inner.entries));
     for entry in entries {
-        let place = place_of(&entry.url, depth)
-            .ok_or_else(|| damaged(format!("`{}` names no place below it", entry.url)))?;
-        refuse_links(directory, &place)?;
-        let place = directory.join(place);
-        match below.get_mut(&place) {
+        let path = relative_path(&entry.url, depth).ok_or_else(|| {
+            damaged(format!("its entry `{}` is not a path below its directory", entry.url))
+        })?;
+        refuse_links(directory, &path)?;
+        let path = directory.join(path);
+        match below.get_mut(&path) {
             None if policy.strict_manifest => {
-                return Err(damaged(format!("`{}`, which it lists, is not there", entry.url)));
+                return Err(damaged(format!("it lists `{}`, which is missing", entry.url)));
             }
             None => {
                 absent += 1;
-                first_absent.get_or_insert_with(|| shown(&place));
+                first_absent.get_or_insert_with(|| shown(&path));
             }
-            Some(part) => hold_part(part, &entry.meta, policy)?,
+            Some(part) => check_size(part, &entry.meta, policy)?,
         }
-        if !listed.insert(place) {
+        if !listed.insert(path) {
             return Err(damaged(format!("it lists `{}` twice", entry.url)));
         }
     }
@@ -83,7 +85,7 @@ pub(crate) fn check_manifest(
     };
     let first_unlisted = below.values().find(is_unlisted).map(|part| shown(&part.path));
     if let (true, Some(part)) = (policy.strict_manifest, &first_unlisted) {
-        return Err(damaged(format!("`{part}` is there, and it does not list it")));
+        return Err(damaged(format!("it does not list `{part}`, which exists")));
     }
     let unlisted = below.values().filter(is_unlisted).count() as u64;
     let first_absent = || first_absent.unwrap_or_default();
@@ -92,11 +94,11 @@ pub(crate) fn check_manifest(
     Ok(())
 }
 
-/// Holds one part against its entry.
-fn hold_part(part: &mut Part, listed: &ManifestMeta, policy: ManifestPolicy) -> Result<()> {
-    let is_cut = |size: u64| policy.allow_truncated && part.size_bytes < size;
+/// Checks the size of a part against its entry, and keeps the record count for later.
+fn check_size(part: &mut Part, listed: &ManifestMeta, policy: ManifestPolicy) -> Result<()> {
+    let is_truncated = |size: u64| policy.allow_truncated && part.size_bytes < size;
     if let Some(size) = listed.content_length.filter(|size| *size != part.size_bytes)
-        && !is_cut(size)
+        && !is_truncated(size)
     {
         let reason =
             format!("{} bytes, expected {size} by its manifest; fetch it again", part.size_bytes);
@@ -106,10 +108,10 @@ fn hold_part(part: &mut Part, listed: &ManifestMeta, policy: ManifestPolicy) -> 
     Ok(())
 }
 
-/// Refuses a listed part that is a symbolic link, or that one leads to.
-fn refuse_links(directory: &Path, place: &Path) -> Result<()> {
+/// Refuses a listed part whose path contains a symbolic link.
+fn refuse_links(directory: &Path, listed: &Path) -> Result<()> {
     let mut path = directory.to_path_buf();
-    for component in place.components() {
+    for component in listed.components() {
         path.push(component);
         if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink()) {
             let reason = "a symbolic link where a manifest lists a part; put the file itself there";
@@ -119,12 +121,12 @@ fn refuse_links(directory: &Path, place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The last `depth` parts of a URL's path, if they lead nowhere but down.
-fn place_of(url: &str, depth: usize) -> Option<PathBuf> {
+/// The last `depth` components of a URL's path; `None` where a component is not a plain name.
+fn relative_path(url: &str, depth: usize) -> Option<PathBuf> {
     let parts: Vec<&str> = url.split('/').collect();
-    let place: PathBuf = parts.get(parts.len().checked_sub(depth)?..)?.iter().collect();
-    let goes_down = place.components().all(|part| matches!(part, Component::Normal(_)));
-    (goes_down && place.components().count() == depth).then_some(place)
+    let path: PathBuf = parts.get(parts.len().checked_sub(depth)?..)?.iter().collect();
+    let goes_down = path.components().all(|part| matches!(part, Component::Normal(_)));
+    (goes_down && path.components().count() == depth).then_some(path)
 }
 
 #[cfg(test)]
@@ -132,12 +134,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_may_only_name_places_below_it() {
+    fn a_manifest_entry_must_be_below_the_manifest() {
         let url = "s3://openalex/data/works/updated_date=2023-05-16/part_000.gz";
-        let place = PathBuf::from("updated_date=2023-05-16/part_000.gz");
-        assert_eq!(place_of(url, 2), Some(place));
-        assert_eq!(place_of("s3://x/../part_000.gz", 2), None);
-        assert_eq!(place_of("part_000.gz", 2), None);
-        assert_eq!(place_of("s3://x//part_000.gz", 2), None);
+        let path = PathBuf::from("updated_date=2023-05-16/part_000.gz");
+        assert_eq!(relative_path(url, 2), Some(path));
+        assert_eq!(relative_path("s3://x/../part_000.gz", 2), None);
+        assert_eq!(relative_path("part_000.gz", 2), None);
+        assert_eq!(relative_path("s3://x//part_000.gz", 2), None);
     }
 }

@@ -1,4 +1,7 @@
-//! The inputs: finding the parts of a dump, and knowing each for what it is.
+//! Inputs: finds the parts of a dump and detects the kind of each.
+//!
+//! [`find`] walks directories and checks manifests; [`detect`] determines a part's kind. This folder
+//! may import `error`, `report`, `read`, `object` and `frontend::detect`.
 
 pub(crate) mod detect;
 pub(crate) mod manifest;
@@ -15,25 +18,24 @@ use pinakes_format::entity::Entity;
 use crate::error::{Error, Result};
 use crate::frontend::FrontEnd;
 use crate::frontend::detect::{DetectedTable, detect_side_table};
-pub(crate) use crate::input::detect::refused_array;
+pub(crate) use crate::input::detect::json_array_error;
 use crate::input::detect::{detect_file, detect_in_directory, is_text};
 use crate::input::manifest::check_manifest;
 use crate::object::side_table::SideTable;
 use crate::report::Warnings;
 use crate::report::escape::shown;
 
-/// What a part holds.
+/// The kind of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PartKind {
-    /// OpenAlex records, one JSON object a line.
+    /// OpenAlex records, one JSON object per line.
     Records(Entity),
-    /// Records as the interface serves them, one JSON object a line.
+    /// Records as the interface serves them, one JSON object per line.
     Native(Entity),
-    /// Ids merged into others: `merge_date,id,merge_into_id`.
+    /// Merged ids: `merge_date,id,merge_into_id`.
     Merges(Entity),
-    /// The taxonomy table, one topic a row.
+    /// The taxonomy table, one topic per row.
     Taxonomy,
-    /// A side table, joined to records.
     Side(SideTable),
 }
 
@@ -47,8 +49,8 @@ impl PartKind {
         }
     }
 
-    /// What a part found is, where its input was given as a kind.
-    fn given_as(self, kind: Option<InputKind>) -> PartKind {
+    /// Replaces the detected kind by the kind that prefixes the input, where both hold records.
+    fn or_prefixed(self, kind: Option<InputKind>) -> PartKind {
         match (kind, self) {
             (Some(InputKind::Native), PartKind::Records(entity)) => PartKind::Native(entity),
             (Some(InputKind::OpenAlex), PartKind::Native(entity)) => PartKind::Records(entity),
@@ -60,28 +62,24 @@ impl PartKind {
 /// One file of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Where it is.
     pub path: PathBuf,
-    /// What it holds.
     pub kind: PartKind,
-    /// Its size in bytes.
     pub size_bytes: u64,
-    /// How many records its manifest says it has.
+    /// The number of records in the manifest's entry.
     pub listed_records: Option<u64>,
 }
 
-/// What the inputs consist of.
+/// The result of [`find`].
 #[derive(Debug, Default)]
 pub struct Inputs {
-    /// The parts, by path.
+    /// Sorted by path.
     pub parts: Vec<Part>,
-    /// Files in directories that are nothing the compiler knows.
+    /// Files in directories whose kind is unknown.
     pub skipped: Vec<PathBuf>,
-    /// What was odd but stops nothing.
     pub warnings: Warnings,
 }
 
-/// What an input may be given as, before its path and a colon.
+/// The kind that prefixes an input on the command line, as in `native:path`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InputKind {
     OpenAlex,
@@ -90,29 +88,29 @@ pub(crate) enum InputKind {
     Side(SideTable),
 }
 
-/// Those that are no side table's name.
+/// The prefixes other than the names of side tables.
 const INPUT_KINDS: [(&str, InputKind); 3] = [
     ("openalex", InputKind::OpenAlex),
     ("native", InputKind::Native),
     ("taxonomy", InputKind::Taxonomy),
 ];
 
-/// What is forgiven of the inputs, and what is not.
+/// How strictly parts must match their manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ManifestPolicy {
-    /// Whether parts that a manifest lists must be there, and it must list those that are.
+    /// Whether the manifest must list exactly the parts that exist.
     pub strict_manifest: bool,
-    /// Whether a part may be shorter than its manifest says.
+    /// Whether a part may be shorter than its manifest entry.
     pub allow_truncated: bool,
 }
 
-/// What the compiler can read, for error messages.
+/// The inputs that the compiler reads, for error messages.
 const EXPECTED: &str = "expected an OpenAlex dump (a directory or file of `<entity>` JSON lines, \
                         plain, .gz or .zst), the same of what `export` writes, a merged_ids CSV, a \
                         taxonomy CSV with a `topic_id` column, or a side table (DOAJ, SCImago, \
                         Scopus, JCR or ABDC as CSV; ROR schema 2 or ORCID as JSON)";
 
-/// Finds the parts of all inputs. Nothing is parsed but manifests.
+/// Finds the parts of all inputs. Reads manifests, and the beginning of each file to detect its kind.
 ///
 /// # Errors
 ///
@@ -120,14 +118,14 @@ const EXPECTED: &str = "expected an OpenAlex dump (a directory or file of `<enti
 pub fn find<I: AsRef<OsStr>>(inputs: &[I], policy: ManifestPolicy) -> Result<Inputs> {
     let mut found = Inputs::default();
     for input in inputs {
-        let (kind, path) = split_kind(input.as_ref());
+        let (kind, path) = split_prefix(input.as_ref());
         let metadata = fs::metadata(path).map_err(Error::input(path))?;
         let before = found.parts.len();
         if metadata.is_dir() {
             let mut manifests = Vec::new();
             walk(path, path, &mut found, &mut manifests)?;
             for part in &mut found.parts[before..] {
-                part.kind = part.kind.given_as(kind);
+                part.kind = part.kind.or_prefixed(kind);
             }
             for manifest in manifests {
                 check_manifest(&manifest, policy, &mut found)?;
@@ -151,17 +149,17 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], policy: ManifestPolicy) -> Result<Inp
     Ok(found)
 }
 
-fn split_kind(input: &OsStr) -> (Option<InputKind>, &Path) {
+fn split_prefix(input: &OsStr) -> (Option<InputKind>, &Path) {
     let bytes = input.as_bytes();
     let sides = SideTable::all().map(|table| (table.name(), InputKind::Side(table)));
-    let given = INPUT_KINDS.into_iter().chain(sides).find_map(|(name, kind)| {
+    let prefixed = INPUT_KINDS.into_iter().chain(sides).find_map(|(name, kind)| {
         let path = bytes.strip_prefix(name.as_bytes())?.strip_prefix(b":")?;
         Some((Some(kind), Path::new(OsStr::from_bytes(path))))
     });
-    given.unwrap_or((None, Path::new(input)))
+    prefixed.unwrap_or((None, Path::new(input)))
 }
 
-/// Takes every file below `directory`, in the order of their names.
+/// Collects every file below `directory`, in the order of their names.
 fn walk(
     root: &Path,
     directory: &Path,

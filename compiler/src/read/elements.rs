@@ -1,4 +1,4 @@
-//! The elements of a part that is JSON lines or one JSON array, one at a time.
+//! The elements of a part that is JSON lines or one JSON array. Memory holds one element.
 
 use std::{
     io::{self, BufRead, BufReader, Read},
@@ -12,22 +12,17 @@ use crate::read::lines::{Line, Lines, RAW_BYTES_MAX};
 
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// The elements of a part; memory for one of them, whatever holds them.
 pub enum Elements {
-    /// One object a line.
+    /// One object per line.
     Lines(Lines),
     /// One array of objects.
-    Array(Array),
+    Array(ArrayReader),
 }
 
 impl Elements {
-    /// Opens a part; whether it is an array is known by its first character.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be read.
+    /// Opens a part. A part whose first character is `[` is an array.
     pub fn open(path: &Path, limits: &ReadLimits) -> Result<Elements> {
-        let mut array = Array {
+        let mut array = ArrayReader {
             path: path.to_path_buf(),
             reader: Lines::open(path, limits)?.into_reader()?,
             buffer: Vec::new(),
@@ -42,16 +37,11 @@ impl Elements {
         })
     }
 
-    /// Whether it is one array.
     pub fn is_array(&self) -> bool {
         matches!(self, Elements::Array(_))
     }
 
-    /// The next element, as a line; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// Where the part is cut short or damaged.
+    /// Returns the next element as a line; fails where the part is truncated or damaged.
     pub fn next_element(&mut self) -> Result<Option<Line<'_>>> {
         match self {
             Elements::Lines(lines) => lines.next_line(),
@@ -60,8 +50,8 @@ impl Elements {
     }
 }
 
-/// An array under way.
-pub struct Array {
+/// Splits an array into elements by its brackets and strings, without parsing the elements.
+pub struct ArrayReader {
     path: PathBuf,
     reader: BufReader<Box<dyn Read + Send>>,
     buffer: Vec<u8>,
@@ -70,38 +60,38 @@ pub struct Array {
     element_bytes_max: usize,
 }
 
-impl Array {
-    /// Whether it begins with a bracket, which is then read.
+impl ArrayReader {
+    /// Consumes the opening bracket; returns whether there is one.
     fn open_array(&mut self) -> io::Result<bool> {
         if self.reader.fill_buf()?.starts_with(&BOM) {
-            self.take(BOM.len());
+            self.consume(BOM.len());
         }
-        let is_array = self.peek_solid()? == Some(b'[');
+        let is_array = self.peek_non_blank()? == Some(b'[');
         if is_array {
-            self.take(1);
+            self.consume(1);
         }
         Ok(is_array)
     }
 
-    fn take(&mut self, count: usize) {
+    fn consume(&mut self, count: usize) {
         let taken = self.reader.buffer().get(..count).unwrap_or_default();
         self.line += memchr::memchr_iter(b'\n', taken).count() as u64;
         self.reader.consume(count);
         self.offset_bytes += count as u64;
     }
 
-    /// The next byte that is not white space.
-    fn peek_solid(&mut self) -> io::Result<Option<u8>> {
+    /// Skips white space and returns the next byte without consuming it.
+    fn peek_non_blank(&mut self) -> io::Result<Option<u8>> {
         loop {
             let available = self.reader.fill_buf()?;
             if available.is_empty() {
                 return Ok(None);
             }
             let blank = available.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-            let solid = available.get(blank).copied();
-            self.take(blank);
-            if solid.is_some() {
-                return Ok(solid);
+            let next = available.get(blank).copied();
+            self.consume(blank);
+            if next.is_some() {
+                return Ok(next);
             }
         }
     }
@@ -109,9 +99,9 @@ impl Array {
     fn next_element(&mut self) -> Result<Option<Line<'_>>> {
         match self.fill() {
             Err(error) => Err(self.damaged(&error.to_string())),
-            Ok(Filled::End) => Ok(None),
-            Ok(Filled::Cut) => Err(self.damaged("its array does not end")),
-            Ok(Filled::Element { number, byte_offset, is_kept }) => {
+            Ok(FillOutcome::End) => Ok(None),
+            Ok(FillOutcome::Truncated) => Err(self.damaged("its array does not end")),
+            Ok(FillOutcome::Element { number, byte_offset, is_kept }) => {
                 let (bytes, is_too_long) = (&*self.buffer, !is_kept);
                 lenient::at(number, byte_offset);
                 Ok(Some(Line { number, byte_offset, bytes, is_too_long }))
@@ -119,24 +109,23 @@ impl Array {
         }
     }
 
-    /// Reads the next element into the buffer.
-    fn fill(&mut self) -> io::Result<Filled> {
-        while self.peek_solid()? == Some(b',') {
-            self.take(1);
+    fn fill(&mut self) -> io::Result<FillOutcome> {
+        while self.peek_non_blank()? == Some(b',') {
+            self.consume(1);
         }
-        match self.peek_solid()? {
-            None => return Ok(Filled::Cut),
-            Some(b']') => return Ok(Filled::End),
+        match self.peek_non_blank()? {
+            None => return Ok(FillOutcome::Truncated),
+            Some(b']') => return Ok(FillOutcome::End),
             Some(_) => {}
         }
         self.buffer.clear();
         let (number, byte_offset) = (self.line, self.offset_bytes);
         let mut is_kept = true;
-        let mut scan = Scan::default();
+        let mut scan = ElementScan::default();
         loop {
             let available = self.reader.fill_buf()?;
             if available.is_empty() {
-                return Ok(Filled::Cut);
+                return Ok(FillOutcome::Truncated);
             }
             let end = available.iter().position(|byte| scan.ends_before(*byte));
             let piece = &available[..end.unwrap_or(available.len())];
@@ -148,11 +137,11 @@ impl Array {
                 self.buffer.shrink_to(RAW_BYTES_MAX);
             }
             let count = piece.len();
-            self.take(count);
+            self.consume(count);
             if end.is_some() {
-                let solid = self.buffer.trim_ascii_end().len();
-                self.buffer.truncate(solid);
-                return Ok(Filled::Element { number, byte_offset, is_kept });
+                let trimmed = self.buffer.trim_ascii_end().len();
+                self.buffer.truncate(trimmed);
+                return Ok(FillOutcome::Element { number, byte_offset, is_kept });
             }
         }
     }
@@ -164,35 +153,35 @@ impl Array {
     }
 }
 
-/// What filling the buffer came to.
-enum Filled {
+/// The outcome of [`ArrayReader::fill`].
+enum FillOutcome {
     Element { number: u64, byte_offset: u64, is_kept: bool },
     End,
-    Cut,
+    Truncated,
 }
 
-/// Where in an element's text the scan is.
+/// The state of the scan for the end of an element.
 #[derive(Default)]
-struct Scan {
+struct ElementScan {
     depth: u64,
-    is_in_text: bool,
+    is_in_string: bool,
     is_escaped: bool,
 }
 
-impl Scan {
-    /// Whether the element ends before this byte, which follows those given before.
+impl ElementScan {
+    /// Feeds the next byte; returns whether the element ended before it.
     fn ends_before(&mut self, byte: u8) -> bool {
-        if self.is_in_text {
+        if self.is_in_string {
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,
                 b'\\' => self.is_escaped = true,
-                b'"' => self.is_in_text = false,
+                b'"' => self.is_in_string = false,
                 _ => {}
             }
             return false;
         }
         match byte {
-            b'"' => self.is_in_text = true,
+            b'"' => self.is_in_string = true,
             b'{' | b'[' => self.depth += 1,
             b',' | b']' | b'}' if self.depth == 0 => return true,
             b']' | b'}' => self.depth -= 1,
@@ -239,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_that_is_cut_is_damaged_and_a_huge_element_is_left_out() {
+    fn a_truncated_array_is_damaged_and_a_huge_element_is_skipped() {
         for cut in ["[", "[{\"a\":1}", "[{\"a\":1},", "[{\"a\":"] {
             assert_eq!(elements(cut.as_bytes()).unwrap_err().exit_code(), 5, "{cut}");
         }

@@ -1,22 +1,21 @@
-//! Identifiers as dumps write them.
+//! Parsing of identifiers in every notation that dumps use.
 
 use pinakes_format::entity::{Entity, parse_digits};
 
-use crate::read::lenient::{IdText, warn};
+use crate::read::lenient::{MaybeId, warn};
 
-/// Why a record's own identifier was refused.
+/// Why the id of a record is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadId {
-    /// None there.
+    /// There is no id.
     Missing,
-    /// Another entity's.
+    /// The id is of another entity.
     WrongType,
-    /// No identifier at all.
+    /// The text is no id.
     Malformed,
 }
 
 impl BadId {
-    /// The code under which it is reported.
     pub fn code(self) -> &'static str {
         match self {
             BadId::Missing => "no_id",
@@ -26,20 +25,19 @@ impl BadId {
     }
 }
 
-/// What identifiers of the interface begin with, where they are no bare numbers.
+/// The prefix of ids in the interface of Pinakes, except for ids that are bare numbers.
 const PREFIX: &str = "HX_";
 
-/// An identifier of the interface, in any case, without what it begins with; `None` where it is none.
+/// Strips `HX_`, in any case; `None` where the text has no such prefix.
 pub fn strip_prefix(text: &str) -> Option<&str> {
     let (prefix, bare) = text.split_at_checked(PREFIX.len())?;
     prefix.eq_ignore_ascii_case(PREFIX).then_some(bare)
 }
 
-/// Reads `https://openalex.org/W1`, `W1`, `w1`, `HX_W1`, `hx_w1`; in the taxonomy a URL or plain digits.
+/// Parses an id such as `https://openalex.org/W1`, `W1`, `w1`, `HX_W1` or `hx_w1`.
 ///
-/// # Errors
-///
-/// What is wrong with it.
+/// Ids of the taxonomy have no letter: they are plain digits, or a URL such as
+/// `https://openalex.org/fields/17`, whose folder names the entity.
 pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
     let name = last_part(text);
     let name = strip_prefix(name).unwrap_or(name);
@@ -49,10 +47,10 @@ pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
         Some(_) if first.is_ascii_alphabetic() && parse_digits(&name[1..]).is_some() => {
             return Err(BadId::WrongType);
         }
-        // A number alone says nothing of what it numbers.
+        // A number alone does not name an entity.
         Some(_) if name.bytes().all(|byte| byte.is_ascii_digit()) => return Err(BadId::Missing),
         Some(_) => return Err(BadId::Malformed),
-        // A number of the taxonomy says what it numbers by the folder before it.
+        // The folder before a number of the taxonomy names the entity.
         None => match text.rsplit('/').nth(1).and_then(Entity::from_dump_name) {
             Some(other) if other != entity => return Err(BadId::WrongType),
             _ => name,
@@ -61,12 +59,12 @@ pub fn parse(entity: Entity, text: &str) -> Result<u64, BadId> {
     parse_digits(digits).ok_or(BadId::Malformed)
 }
 
-/// The last part of a URL's path, or the whole of what is none.
+/// The text after the last `/`.
 pub fn last_part(text: &str) -> &str {
     text.rsplit('/').next().unwrap_or(text)
 }
 
-/// The entity an identifier's letter names, and its number.
+/// Parses an id whose letter names the entity.
 pub fn parse_any(text: &str) -> Option<(Entity, u64)> {
     Entity::all()
         .filter(|entity| entity.facts().letter.is_some())
@@ -75,7 +73,7 @@ pub fn parse_any(text: &str) -> Option<(Entity, u64)> {
 
 /// The number of an id that refers to a record of `entity`. An id that does not parse is
 /// `bad_reference`.
-pub fn parse_reference(entity: Entity, id: &IdText<'_>) -> Option<u64> {
+pub fn parse_reference(entity: Entity, id: &MaybeId<'_>) -> Option<u64> {
     let number = parse(entity, id.0.as_str()?).ok();
     if number.is_none() {
         warn("bad_reference");
@@ -84,7 +82,7 @@ pub fn parse_reference(entity: Entity, id: &IdText<'_>) -> Option<u64> {
 }
 
 /// Like [`parse_reference`], for an id whose letter names its entity.
-pub fn parse_any_reference(id: &IdText<'_>) -> Option<(Entity, u64)> {
+pub fn parse_any_reference(id: &MaybeId<'_>) -> Option<(Entity, u64)> {
     let parsed = parse_any(id.0.as_str()?);
     if parsed.is_none() {
         warn("bad_reference");
@@ -92,13 +90,13 @@ pub fn parse_any_reference(id: &IdText<'_>) -> Option<(Entity, u64)> {
     parsed
 }
 
-/// The record's address at OpenAlex.
+/// The URL of a record at OpenAlex.
 pub fn openalex_url(entity: Entity, id: u64) -> String {
     let letter = entity.facts().letter.map(char::from).unwrap_or_default();
     format!("https://openalex.org/{letter}{id}")
 }
 
-/// An ORCID iD without the address around it; empty where there is nothing but an address.
+/// The ORCID iD of a URL or bare iD, in upper case; empty where the URL ends before the iD.
 pub fn bare_orcid(text: &str) -> String {
     let text = text.trim();
     let is_url = text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("http"));
@@ -133,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_orcid_is_bare_whatever_stands_around_it() {
+    fn an_orcid_is_stripped_of_its_url() {
         for text in [
             "https://orcid.org/0000-0002-1825-009x",
             "orcid.org/0000-0002-1825-009X",

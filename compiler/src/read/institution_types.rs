@@ -1,14 +1,12 @@
-//! The reference list of institution types: the dump's own, or else the nine there are.
+//! Institution types: the list for dumps without one, and provisional ids until linking.
 
-/// A type of the fixed list: its code, and what it means. Its id is its place, from 1.
+/// A type of the fixed list. The id is the position in [`FIXED`], from 1.
 pub struct FixedType {
-    /// The code.
     pub code: &'static str,
-    /// What it means.
     pub description: &'static str,
 }
 
-/// The fixed list, in the order of its ids.
+/// The fixed list, in the order of the ids.
 pub static FIXED: [FixedType; 9] = [
     FixedType {
         code: "education",
@@ -39,17 +37,17 @@ pub static FIXED: [FixedType; 9] = [
     FixedType { code: "other", description: "Institutions of no other type" },
 ];
 
-/// From here up, ids stand in for types that have none until they are linked.
+/// The smallest provisional id. The linker replaces provisional ids.
 pub const PROVISIONAL_FROM: u64 = 1 << 62;
 
-/// The id that stands for a code until it gets its place among all codes.
+/// The provisional id of a code: a hash, so that every part derives the same id.
 pub fn provisional_id(code: &str) -> u64 {
     let mut first = [0; 8];
     first.copy_from_slice(&blake3::hash(code.as_bytes()).as_bytes()[..8]);
     PROVISIONAL_FROM | (u64::from_le_bytes(first) & (PROVISIONAL_FROM - 1))
 }
 
-/// A code with its first letter in upper case.
+/// Converts the first letter of a code to upper case.
 pub fn capitalised(code: &str) -> String {
     let mut letters = code.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

@@ -1,4 +1,4 @@
-//! Abstracts, which dumps hold as inverted indexes.
+//! Abstracts: dumps hold them as inverted indexes from word to positions.
 
 use std::{borrow::Cow, fmt};
 
@@ -7,31 +7,37 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::{Key, Number, clean, drain, warn};
+use crate::read::lenient::{Key, MaybeNumber, clean, drain, warn};
 use crate::read::strict::{Keys, MANY};
 
-/// An abstract, from its inverted index.
+/// The text of an abstract, joined from its inverted index.
 ///
-/// Three encodings are seen: `{word: [position…]}`, the same under `InvertedIndex` beside an
-/// `IndexLength`, and either as a JSON string.
+/// Dumps use three encodings: `{word: [position…]}`, the same object in `InvertedIndex` beside an
+/// `IndexLength`, and either object as a JSON string. Example:
+///
+/// ```text
+/// {"show":[1],"we":[0,7],"can":[9]}    we show we can
+/// ```
+///
+/// Joining sorts the positions: O(n log n) for n words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Abstract(pub Option<String>);
 
-/// One value in the index.
-enum Entry<'a> {
+/// The value of one key of the index.
+enum IndexValue<'a> {
     Positions(Vec<u64>),
     Index(Words<'a>),
     Other,
 }
 
-/// Words and where each stands.
+/// The words of an index, each with its position.
 #[derive(Default)]
 struct Words<'a>(Vec<(u64, Cow<'a, str>)>);
 
 impl Words<'_> {
-    /// The words in the order of their positions; gaps are closed.
+    /// Joins the words in the order of their positions with single spaces.
     fn join(mut self) -> Option<String> {
-        // Indexes come sorted by word, so positions are in no order at all.
+        // Dumps sort an index by word, so the positions are unordered.
         self.0.sort_unstable_by(|(a, one), (b, other)| (a, one).cmp(&(b, other)));
         let mut text = String::with_capacity(self.0.iter().map(|(_, word)| word.len() + 1).sum());
         for (_, word) in self.0.iter().filter(|(_, word)| !word.is_empty()) {
@@ -58,24 +64,24 @@ impl<'de> Visitor<'de> for WordsVisitor {
         let mut keys = Keys::<MANY>::default();
         while let Some(word) = map.next_key::<Key<'de>>()? {
             keys.insert(word.0.clone())?;
-            match map.next_value::<Entry<'de>>()? {
-                Entry::Positions(positions) => {
+            match map.next_value::<IndexValue<'de>>()? {
+                IndexValue::Positions(positions) => {
                     words.0.extend(positions.into_iter().map(|at| (at, word.0.clone())));
                 }
-                Entry::Index(inner) if word.0 == "InvertedIndex" => words = inner,
-                Entry::Index(_) => warn("not_positions"),
-                Entry::Other => {}
+                IndexValue::Index(inner) if word.0 == "InvertedIndex" => words = inner,
+                IndexValue::Index(_) => warn("not_positions"),
+                IndexValue::Other => {}
             }
         }
         Ok(words)
     }
 }
 
-impl<'de> Deserialize<'de> for Entry<'de> {
+impl<'de> Deserialize<'de> for IndexValue<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct EntryVisitor;
-        impl<'de> Visitor<'de> for EntryVisitor {
-            type Value = Entry<'de>;
+        struct IndexValueVisitor;
+        impl<'de> Visitor<'de> for IndexValueVisitor {
+            type Value = IndexValue<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("positions")
@@ -83,41 +89,41 @@ impl<'de> Deserialize<'de> for Entry<'de> {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut positions = Vec::with_capacity(2);
-                while let Some(position) = seq.next_element::<Number>()? {
+                while let Some(position) = seq.next_element::<MaybeNumber>()? {
                     positions.extend(position.count());
                 }
-                Ok(Entry::Positions(positions))
+                Ok(IndexValue::Positions(positions))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                WordsVisitor.visit_map(map).map(Entry::Index)
+                WordsVisitor.visit_map(map).map(IndexValue::Index)
             }
 
             fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-                Ok(Entry::Other)
+                Ok(IndexValue::Other)
             }
 
             fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-                Ok(Entry::Other)
+                Ok(IndexValue::Other)
             }
 
             fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-                Ok(Entry::Other)
+                Ok(IndexValue::Other)
             }
 
             fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-                Ok(Entry::Other)
+                Ok(IndexValue::Other)
             }
 
             fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-                Ok(Entry::Other)
+                Ok(IndexValue::Other)
             }
 
             fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Entry::Other)
+                Ok(IndexValue::Other)
             }
         }
-        deserializer.deserialize_any(EntryVisitor)
+        deserializer.deserialize_any(IndexValueVisitor)
     }
 }
 

@@ -1,7 +1,7 @@
-//! One line's JSON as a tree that borrows from the line.
+//! A JSON line as a tree that borrows from the line.
 //!
-//! Every key and text of it is read, whether or not a record has a use for it, so that what is bad
-//! JSON anywhere costs its line.
+//! The parser reads every key and value, also those that no record declares. So a syntax error
+//! anywhere makes the line bad.
 
 use std::{borrow::Cow, cell::Cell, fmt};
 
@@ -16,10 +16,9 @@ use serde::{
 
 use crate::read::lenient::Key;
 
-/// Below this many members a duplicate is looked for one by one.
+/// Up to this number of members, the search for a duplicate compares pairs; above, it sorts.
 const FEW_MEMBERS: usize = 48;
 
-/// A JSON value.
 #[derive(Debug)]
 pub(crate) enum JsonValue<'a> {
     Null,
@@ -36,7 +35,8 @@ pub(crate) enum JsonValue<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct JsonMembers<'a> {
     members: Vec<JsonMember<'a>>,
-    /// Where the next member is expected: lines have them in the order they are asked for.
+    /// The member after the last one found. Lines mostly have their members in the order of the
+    /// requests, so the search begins here.
     next: Cell<usize>,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct JsonMembers<'a> {
 struct JsonMember<'a> {
     key: Cow<'a, str>,
     value: JsonValue<'a>,
-    is_asked_for: Cell<bool>,
+    is_requested: Cell<bool>,
 }
 
 impl<'a> JsonValue<'a> {
-    /// Its members; `None` where it is no object.
+    /// The members; `None` for anything but an object.
     pub(crate) fn members(&self) -> Option<&JsonMembers<'a>> {
         match self {
             JsonValue::Object(members) => Some(members),
@@ -56,7 +56,7 @@ impl<'a> JsonValue<'a> {
         }
     }
 
-    /// Its text; `None` where it is none.
+    /// The text; `None` for anything but a string.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             JsonValue::Text(text) => Some(text),
@@ -66,7 +66,7 @@ impl<'a> JsonValue<'a> {
 }
 
 impl<'a> JsonMembers<'a> {
-    /// The value of a member.
+    /// The value of a member. Marks the member as requested.
     pub(crate) fn get(&self, name: &str) -> Option<&JsonValue<'a>> {
         let next = self.next.get();
         let (before, after) = self.members.split_at_checked(next)?;
@@ -77,19 +77,19 @@ impl<'a> JsonMembers<'a> {
         };
         let member = &self.members[at];
         self.next.set(at + 1);
-        member.is_asked_for.set(true);
+        member.is_requested.set(true);
         Some(&member.value)
     }
 
-    /// The names of the members, in order.
+    /// The keys, in the order of the line.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|member| member.key.as_ref())
     }
 
-    /// How many members nobody asked for; none where nobody asked for any.
-    pub(crate) fn unknown(&self) -> usize {
-        let asked_for = self.members.iter().filter(|member| member.is_asked_for.get()).count();
-        if asked_for == 0 { 0 } else { self.members.len() - asked_for }
+    /// The number of members that were never requested; 0 where no member was requested.
+    pub(crate) fn unrequested_count(&self) -> usize {
+        let requested = self.members.iter().filter(|member| member.is_requested.get()).count();
+        if requested == 0 { 0 } else { self.members.len() - requested }
     }
 
     fn has_duplicate(&self) -> bool {
@@ -152,7 +152,7 @@ impl<'de> Visitor<'de> for TreeVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut object = JsonMembers::default();
         while let Some((Key(key), value)) = map.next_entry::<Key<'de>, JsonValue<'de>>()? {
-            object.members.push(JsonMember { key, value, is_asked_for: Cell::new(false) });
+            object.members.push(JsonMember { key, value, is_requested: Cell::new(false) });
         }
         if object.has_duplicate() {
             return Err(A::Error::duplicate_field("key"));
@@ -167,7 +167,7 @@ impl<'de> Deserialize<'de> for JsonValue<'de> {
     }
 }
 
-/// So that what is forborne in a line is forborne in a tree.
+/// Lets the types of [`crate::read::lenient`] read from a tree as from a line.
 impl<'de> Deserializer<'de> for &'de JsonValue<'_> {
     type Error = Error;
 
@@ -208,21 +208,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_found_in_any_order_and_those_not_asked_for_are_counted() {
+    fn members_are_found_in_any_order_and_unrequested_members_are_counted() {
         let value: JsonValue<'_> = serde_json::from_str(r#"{"a":1,"b":{"x":2},"c":"3"}"#).unwrap();
         let members = value.members().unwrap();
-        assert_eq!(members.unknown(), 0);
+        assert_eq!(members.unrequested_count(), 0);
         assert!(matches!(members.get("b"), Some(JsonValue::Object(_))));
-        assert_eq!(members.unknown(), 2);
+        assert_eq!(members.unrequested_count(), 2);
         assert!(matches!(members.get("a"), Some(JsonValue::Unsigned(1))));
         assert!(members.get("d").is_none());
         assert!(matches!(members.get("c"), Some(JsonValue::Text(text)) if text == "3"));
-        assert_eq!(members.unknown(), 0);
-        assert_eq!(members.get("b").unwrap().members().unwrap().unknown(), 0);
+        assert_eq!(members.unrequested_count(), 0);
+        assert_eq!(members.get("b").unwrap().members().unwrap().unrequested_count(), 0);
     }
 
     #[test]
-    fn a_duplicate_key_is_an_error_in_small_objects_and_large_ones() {
+    fn a_duplicate_key_is_an_error_in_small_and_large_objects() {
         let object = |members: usize, last: usize| {
             let mut keys: Vec<String> = (0..members).map(|at| format!("\"{at}\":0")).collect();
             keys.push(format!("\"{last}\":0"));

@@ -1,32 +1,41 @@
-//! How parts are read: the bounds of what is taken from one, and what is forgiven.
+//! Limits on what the compiler reads from one part.
 
 use crate::read::lenient::MemberLimits;
 
-/// The longest line kept, in bytes, where no option says otherwise.
+/// Default of the longest line that is parsed.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// How every part of a run is read.
+/// The limits for every part of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// The longest line kept, in bytes.
+    /// The longest line that is parsed.
     pub line_bytes_max: usize,
-    /// The most a part may have uncompressed, in bytes.
+    /// The largest uncompressed size of a part.
     pub inflated_bytes_max: u64,
-    /// The binary logarithm of the largest window a zstd frame may ask for.
+    /// The binary logarithm of the largest window that a zstd frame may request.
     pub zstd_window_log_max: u32,
-    /// What members may hold.
+    /// Limits on single members; a member beyond a limit becomes null.
     pub members: MemberLimits,
-    /// Whether the whole lines of a compressed part that is cut short are taken.
+    /// Whether a truncated compressed part yields its complete lines instead of an error.
     pub allow_truncated: bool,
 }
 
-/// The longest line looked at to know what a part is.
-const RECOGNISED_LINE_BYTES_MAX: usize = 4 << 20;
+/// The longest line that detection parses.
+const DETECTION_LINE_BYTES_MAX: usize = 4 << 20;
 
 impl ReadLimits {
-    /// How a part is read to know what it is: what it takes is free again before any is compiled.
+    /// The limits for detecting the kind of a part, with a smaller line buffer.
     pub fn for_detection() -> ReadLimits {
-        ReadLimits { line_bytes_max: RECOGNISED_LINE_BYTES_MAX, ..ReadLimits::default() }
+        ReadLimits { line_bytes_max: DETECTION_LINE_BYTES_MAX, ..ReadLimits::default() }
+    }
+
+    /// The limits that affect the contents of an object, as a part of the object's name.
+    ///
+    /// The other limits only reject a whole part, and then no object exists.
+    pub fn fingerprint(&self) -> String {
+        let MemberLimits { array_elements_max, text_bytes_max } = self.members;
+        let (line, truncated) = (self.line_bytes_max, self.allow_truncated);
+        format!("{line} {array_elements_max:?} {text_bytes_max:?} {truncated}")
     }
 }
 
@@ -39,16 +48,5 @@ impl Default for ReadLimits {
             members: MemberLimits::default(),
             allow_truncated: false,
         }
-    }
-}
-
-impl ReadLimits {
-    /// All of it that tells what an object holds, as a part of the object's name.
-    ///
-    /// What only refuses a part whole is not in it: of such a part there is no object.
-    pub fn fingerprint(&self) -> String {
-        let MemberLimits { array_elements_max, text_bytes_max } = self.members;
-        let (line, truncated) = (self.line_bytes_max, self.allow_truncated);
-        format!("{line} {array_elements_max:?} {text_bytes_max:?} {truncated}")
     }
 }

@@ -1,4 +1,10 @@
-//! `read`.
+//! Reading of parts: decompression, lines, rows and JSON values, independent of any record type.
+//!
+//! - [`lines`], [`rows`] and [`elements`] split a part into lines, table rows and array elements.
+//! - [`strict`] checks the syntax of a line; [`lenient`] reads the values of optional members.
+//! - [`identifier`], [`times`] and [`inverted_index`] parse the notations that dumps use.
+//!
+//! This folder may import `error` only.
 
 pub(crate) mod elements;
 pub(crate) mod identifier;

@@ -1,5 +1,5 @@
-//! The rows of a table in a part: comma, semicolon or tab between cells, quoted cells over any number
-//! of lines, each row with its place and bounded like a line.
+//! The rows of a CSV table: cells separated by comma, semicolon or tab. Quoted cells may span lines;
+//! the line limit applies to a row.
 
 use std::{collections::VecDeque, path::Path};
 
@@ -12,98 +12,99 @@ use crate::read::lenient::warn;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Line, Lines};
 
-/// Reads a table row by row. A quote that is never closed costs its line alone: the lines after it
-/// are read again.
+/// Reads a table row by row.
+///
+/// After a quote that never closes, only the row's first line is bad: the reader puts the other
+/// lines back and reads them again as rows. Example:
+///
+/// ```text
+/// 1,"open     unclosed_quote
+/// 2,3         read again, and good
+/// ```
+///
+/// The line limit bounds the bytes that one open quote puts back.
 pub struct Rows {
     lines: Lines,
-    /// Lines to be read before any others.
-    held: VecDeque<HeldLine>,
+    /// Lines that were put back, to be read before the part's next line.
+    pending: VecDeque<PendingLine>,
     core: Reader,
     delimiter: Option<u8>,
     width: Option<usize>,
     row_bytes_max: usize,
 }
 
-/// One row.
 pub struct Row {
-    /// The number of its first line, from 1.
+    /// The number of the row's first line, from 1.
     pub number: u64,
-    /// Where it begins in the uncompressed part.
+    /// The offset in the uncompressed part.
     pub byte_offset: u64,
-    /// Its bytes as they stand there; the first of them where it is too long.
+    /// The row's bytes; of a row that is too long, only the beginning.
     pub raw: Vec<u8>,
-    /// Its cells; or the code under which it is set aside.
+    /// The cells, or the report code of a bad row.
     pub cells: std::result::Result<StringRecord, &'static str>,
 }
 
-/// A line, or what is left of one in which a row has ended.
-struct HeldLine {
+/// A line, or the rest of a line in which a row has ended.
+struct PendingLine {
     number: u64,
     byte_offset: u64,
     is_too_long: bool,
     bytes: Vec<u8>,
-    /// Where in `bytes` it begins.
+    /// The start of the rest in `bytes`.
     from: usize,
 }
 
-/// The cells of a row under way, as the parser lays them down.
+/// The output buffers of the CSV parser for one row.
 #[derive(Default)]
-struct Cells {
+struct RowCells {
+    /// The text of all cells; the first `text_bytes` are in use.
     text: Vec<u8>,
     text_bytes: usize,
+    /// The end of each cell in `text`; the first `count` are in use.
     ends: Vec<usize>,
     count: usize,
 }
 
-/// What came of a line.
+/// The outcome of feeding a line to the CSV parser.
 enum LineOutcome {
-    /// The row ended with this many of its bytes.
-    Row(usize),
-    /// A quote in it is still open.
-    Open,
-    /// The row has more cells than any table.
-    TooMany,
+    /// The row ended after this number of bytes of the line.
+    RowEnded(usize),
+    /// A quote is still open.
+    QuoteOpen,
+    /// The row has more than [`CELLS_MAX`] cells.
+    TooManyCells,
 }
 
-/// What a held line takes beside its bytes, more or less.
-const HELD_LINE_BYTES: usize = 64;
-/// The most cells a row may have; tables have some tens.
+/// The approximate memory of a pending line beside its bytes.
+const PENDING_LINE_BYTES: usize = 64;
+/// The largest number of cells in a row; real tables have tens.
 const CELLS_MAX: usize = 1 << 14;
 
 impl Rows {
-    /// The rows of a part. What stands between cells is told by the first row, where it is not
-    /// given; a row longer than a line may be is set aside.
-    ///
-    /// # Errors
-    ///
-    /// Where the part cannot be read.
+    /// Opens a part. Without a `delimiter`, the first row determines it.
     pub fn open(path: &Path, delimiter: Option<u8>, limits: &ReadLimits) -> Result<Rows> {
         let core = Reader::new();
         let lines = Lines::open(path, limits)?;
-        let (held, row_bytes_max) = (VecDeque::new(), limits.line_bytes_max);
-        let mut rows = Rows { lines, held, core, delimiter: None, width: None, row_bytes_max };
+        let (pending, row_bytes_max) = (VecDeque::new(), limits.line_bytes_max);
+        let mut rows = Rows { lines, pending, core, delimiter: None, width: None, row_bytes_max };
         if let Some(delimiter) = delimiter {
-            rows.take_delimiter(delimiter);
+            rows.set_delimiter(delimiter);
         }
         Ok(rows)
     }
 
-    fn take_delimiter(&mut self, delimiter: u8) {
+    fn set_delimiter(&mut self, delimiter: u8) {
         self.core = ReaderBuilder::new().delimiter(delimiter).build();
         self.delimiter = Some(delimiter);
     }
 
-    /// The next row, as the header: rows after it have as many cells, or they are ragged. `None` at
-    /// the end.
-    ///
-    /// # Errors
-    ///
-    /// Where the part is cut short or damaged.
+    /// Returns the next row as the header. A later row with another number of cells is ragged.
     pub fn header(&mut self) -> Result<Option<Row>> {
         let row = self.next_row()?;
         if let Some(Row { cells: Ok(header), .. }) = &row {
             self.width = Some(header.len());
-            let repeats = |(at, name): (usize, &str)| header.iter().take(at).any(|of| of == name);
+            let repeats =
+                |(at, name): (usize, &str)| header.iter().take(at).any(|other| other == name);
             if header.iter().enumerate().any(repeats) {
                 warn("duplicate_column");
             }
@@ -111,14 +112,10 @@ impl Rows {
         Ok(row)
     }
 
-    /// The next row that is not blank. `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// Where the part is cut short or damaged.
+    /// Returns the next row that is not blank; fails where the part is truncated or damaged.
     pub fn next_row(&mut self) -> Result<Option<Row>> {
         loop {
-            let Some(first) = self.next_held()? else { return Ok(None) };
+            let Some(first) = self.next_pending()? else { return Ok(None) };
             lenient::at(first.number, first.byte_offset);
             if first.is_too_long {
                 return Ok(Some(first.into_row("line_too_long")));
@@ -127,7 +124,7 @@ impl Rows {
                 continue;
             }
             if self.delimiter.is_none() {
-                self.take_delimiter(delimiter_of(first.text()));
+                self.set_delimiter(detect_delimiter(first.text()));
             }
             let mut row = self.finish_row(first)?;
             if let Ok(cells) = &row.cells {
@@ -142,30 +139,30 @@ impl Rows {
         }
     }
 
-    /// Reads on from a row's first line until its last quote is closed.
-    fn finish_row(&mut self, first: HeldLine) -> Result<Row> {
+    /// Reads lines from a row's first line until every quote is closed.
+    fn finish_row(&mut self, first: PendingLine) -> Result<Row> {
         self.core.reset();
-        let mut cells = Cells::default();
+        let mut cells = RowCells::default();
         let (number, byte_offset) = (first.number, first.byte_offset);
         let mut bytes = 0;
         let mut taken = Vec::new();
         let mut line = first;
         let used = loop {
             let outcome = cells.feed(&mut self.core, line.text());
-            if let LineOutcome::Row(used) = outcome {
+            if let LineOutcome::RowEnded(used) = outcome {
                 break used;
             }
-            bytes += line.text().len() + HELD_LINE_BYTES;
+            bytes += line.text().len() + PENDING_LINE_BYTES;
             taken.push(line);
-            if matches!(outcome, LineOutcome::TooMany) {
-                return self.give_back(taken, "ragged_row");
+            if matches!(outcome, LineOutcome::TooManyCells) {
+                return self.put_back(taken, "ragged_row");
             }
-            let next = if bytes <= self.row_bytes_max { self.next_held()? } else { None };
+            let next = if bytes <= self.row_bytes_max { self.next_pending()? } else { None };
             match next {
                 Some(next) if !next.is_too_long => line = next,
                 too_long => {
-                    self.held.extend(too_long);
-                    return self.give_back(taken, "unclosed_quote");
+                    self.pending.extend(too_long);
+                    return self.put_back(taken, "unclosed_quote");
                 }
             }
         };
@@ -177,29 +174,29 @@ impl Rows {
         let last = &line.text()[..used];
         raw.extend_from_slice(last.strip_suffix(b"\r").unwrap_or(last));
         if used < line.text().len() {
-            // A carriage return alone ends a row too.
+            // A lone carriage return ended the row within the line.
             line.skip(used);
-            self.held.push_front(line);
+            self.pending.push_front(line);
         }
         Ok(Row { number, byte_offset, raw, cells: cells.record().ok_or("not_utf8") })
     }
 
-    /// Sets the first of these lines aside and holds the others, which may be good rows.
-    fn give_back(&mut self, lines: Vec<HeldLine>, code: &'static str) -> Result<Row> {
+    /// Returns the first line as a bad row and puts the other lines back.
+    fn put_back(&mut self, lines: Vec<PendingLine>, code: &'static str) -> Result<Row> {
         let mut lines = lines.into_iter();
         let first = lines.next().map(|line| line.into_row(code));
         for line in lines.rev() {
-            self.held.push_front(line);
+            self.pending.push_front(line);
         }
-        first.ok_or_else(|| crate::error::Error::Internal("a row of no line".into()))
+        first.ok_or_else(|| crate::error::Error::Internal("a row without a line".into()))
     }
 
-    fn next_held(&mut self) -> Result<Option<HeldLine>> {
-        if let Some(line) = self.held.pop_front() {
+    fn next_pending(&mut self) -> Result<Option<PendingLine>> {
+        if let Some(line) = self.pending.pop_front() {
             return Ok(Some(line));
         }
         let line = self.lines.next_raw_line()?;
-        Ok(line.map(|Line { number, byte_offset, bytes, is_too_long }| HeldLine {
+        Ok(line.map(|Line { number, byte_offset, bytes, is_too_long }| PendingLine {
             number,
             byte_offset,
             is_too_long,
@@ -208,13 +205,13 @@ impl Rows {
         }))
     }
 
-    /// Uncompressed bytes read so far.
+    /// The number of uncompressed bytes read so far.
     pub fn offset_bytes(&self) -> u64 {
         self.lines.offset_bytes()
     }
 }
 
-impl HeldLine {
+impl PendingLine {
     fn text(&self) -> &[u8] {
         &self.bytes[self.from..]
     }
@@ -231,21 +228,20 @@ impl HeldLine {
     }
 }
 
-/// What stands between the cells of a header: of comma, semicolon and tab the one it has most of.
-pub fn delimiter_of(header: &[u8]) -> u8 {
+/// Detects the delimiter of a header: the most frequent of comma, semicolon and tab.
+pub fn detect_delimiter(header: &[u8]) -> u8 {
     let count = |delimiter: &u8| header.iter().filter(|byte| *byte == delimiter).count();
-    // Of equal counts the last stands, so the comma does where there is none of any.
+    // `max_by_key` returns the last maximum, so the comma wins a tie.
     [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
 }
 
-impl Cells {
-    /// Takes one more line.
+impl RowCells {
     fn feed(&mut self, core: &mut Reader, line: &[u8]) -> LineOutcome {
         for mut input in [line, b"\n"] {
-            // To the parser an empty input is the end of the table.
+            // An empty input would tell the parser that the table ends.
             while !input.is_empty() {
                 if self.count > CELLS_MAX {
-                    return LineOutcome::TooMany;
+                    return LineOutcome::TooManyCells;
                 }
                 self.text.resize(self.text.len().max(self.text_bytes + input.len() + 16), 0);
                 self.ends.resize(self.ends.len().max(self.count + 16), 0);
@@ -258,14 +254,14 @@ impl Cells {
                 self.text_bytes += wrote;
                 self.count += ended;
                 if let ReadRecordResult::Record | ReadRecordResult::End = result {
-                    return LineOutcome::Row(line.len().saturating_sub(input.len()));
+                    return LineOutcome::RowEnded(line.len().saturating_sub(input.len()));
                 }
             }
         }
-        LineOutcome::Open
+        LineOutcome::QuoteOpen
     }
 
-    /// The row; `None` where it is not UTF-8.
+    /// The cells as a record; `None` where they are not UTF-8.
     fn record(&self) -> Option<StringRecord> {
         let text = std::str::from_utf8(&self.text[..self.text_bytes]).ok()?;
         let mut record = StringRecord::with_capacity(text.len(), self.count);
@@ -287,7 +283,7 @@ mod tests {
     use crate::read::lenient::take_warnings;
     use crate::read::limits::ReadLimits;
 
-    /// Each row's line, offset, its cells or the code it is set aside under, and its bytes.
+    /// The line number, offset, cells or report code, and bytes of each row.
     fn whole_rows(
         text: &[u8],
         delimiter: Option<u8>,
@@ -317,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_keeps_its_bytes_whatever_ends_it() {
+    fn a_row_keeps_its_bytes_with_any_line_end() {
         let check = |text: &[u8], delimiter: Option<u8>, expected: &[(u64, u64, &str, &str)]| {
             let found = whole_rows(text, delimiter, 1_000);
             let found: Vec<(u64, u64, &str, &str)> =
@@ -340,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_read_whatever_stands_between_their_cells() {
+    fn rows_are_read_with_any_delimiter() {
         let expected = [(1, 0, "a|b".to_string()), (2, 4, "1|2".to_string())];
         for text in ["a,b\n1,2\n", "a;b\n1;2\n", "a\tb\n1\t2\n", "a,b\n1,2", "a,b\n\"1\",2\n\n"] {
             assert_eq!(rows(text.as_bytes(), 1_000), expected, "{text:?}");
@@ -354,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_row_costs_no_other() {
+    fn a_bad_row_does_not_affect_other_rows() {
         let codes = |text: &[u8], max| {
             rows(text, max).into_iter().map(|(line, _, shown)| (line, shown)).collect::<Vec<_>>()
         };

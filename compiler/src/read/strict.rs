@@ -89,9 +89,9 @@ fn parse<'de, T: Deserialize<'de>>(text: &'de str, checks_unread: bool) -> Resul
     })
 }
 
-/// What one parse shares between its values.
+/// State that one parse shares between its values.
 struct ParseState {
-    /// The fault, where it is none of those that serde_json tells apart by category.
+    /// A fault that serde_json's error categories do not name.
     fault: Cell<Option<JsonFault>>,
     checks_unread: bool,
 }

@@ -1,15 +1,15 @@
-//! Dates and times as dumps write them.
+//! Parsing of dates and times in every notation that dumps use.
 
 use chrono::{Datelike, NaiveDate, NaiveTime};
 use pinakes_format::record::value::{Date, Timestamp, UtcTimestamp};
 
-use crate::read::lenient::{Text, warn};
+use crate::read::lenient::{MaybeText, warn};
 
-/// The day that `YYYY-MM-DD` names.
+/// Parses `YYYY-MM-DD`, for the years 1 to 9999.
 pub fn parse_day(text: &str) -> Option<NaiveDate> {
     let bytes = text.as_bytes();
-    let shaped = bytes.len() == 10 && bytes[4] == b'-' && bytes[7] == b'-';
-    if !shaped {
+    let has_shape = bytes.len() == 10 && bytes[4] == b'-' && bytes[7] == b'-';
+    if !has_shape {
         return None;
     }
     let year = digits(&text[0..4])?;
@@ -26,10 +26,10 @@ fn digits(text: &str) -> Option<u32> {
     text.parse().ok()
 }
 
-/// The moment that `YYYY-MM-DD[THH:MM:SS[.fraction]][zone]` names, in UTC.
+/// Parses `YYYY-MM-DD[THH:MM:SS[.fraction]][zone]` to a moment in UTC.
 ///
-/// A date alone is its midnight. Of the fraction, as many digits are shown as were given, up to
-/// six; none if they are all zero.
+/// A date alone is midnight. The result keeps the number of fraction digits, at most six, and drops
+/// a fraction of zeros: `…01.500` keeps three digits, `…01.000000` none.
 pub fn parse_moment(text: &str) -> Option<Timestamp> {
     if !text.is_ascii() || text.len() < 10 {
         return None;
@@ -51,13 +51,13 @@ pub fn parse_moment(text: &str) -> Option<Timestamp> {
     };
     let (micros, fraction_digits) = parse_fraction(fraction)?;
     let moment = midnight + seconds * 1_000_000 + micros - parse_zone(zone)? * 1_000_000;
-    // A zone may lead out of the years that can be written.
+    // A zone can move the moment out of the years 1 to 9999.
     let year = chrono::DateTime::from_timestamp_micros(moment)?.year();
     let is_writable = (1..=9_999).contains(&year);
     is_writable.then_some(Timestamp { micros: moment, fraction_digits })
 }
 
-/// Seconds of the day in `HH:MM:SS`.
+/// Parses `HH:MM:SS` to seconds of the day.
 fn parse_clock(clock: &str) -> Option<i64> {
     let bytes = clock.as_bytes();
     if bytes[2] != b':' || bytes[5] != b':' {
@@ -69,7 +69,7 @@ fn parse_clock(clock: &str) -> Option<i64> {
     valid.then(|| i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second))
 }
 
-/// Microseconds of a fraction, and how many of its digits to show.
+/// Parses a fraction to microseconds and the number of digits to show.
 fn parse_fraction(fraction: &str) -> Option<(i64, u8)> {
     let kept = &fraction[..fraction.len().min(6)];
     if kept.bytes().all(|byte| byte == b'0') {
@@ -79,7 +79,7 @@ fn parse_fraction(fraction: &str) -> Option<(i64, u8)> {
     Some((i64::from(digits(kept)?) * 10i64.pow(6 - u32::from(shown)), shown))
 }
 
-/// Seconds east of UTC.
+/// Parses a zone such as `Z`, `+02:00` or `-0130` to seconds east of UTC.
 fn parse_zone(zone: &str) -> Option<i64> {
     if zone.is_empty() || zone.eq_ignore_ascii_case("z") {
         return Some(0);
@@ -100,8 +100,8 @@ fn parse_zone(zone: &str) -> Option<i64> {
         .then(|| sign * (i64::from(hours) * 3_600 + i64::from(minutes) * 60))
 }
 
-/// A timestamp member; null with a warning where it is none.
-pub fn timestamp(text: &Text<'_>) -> Option<Timestamp> {
+/// Reads a timestamp member; a bad timestamp is null and a warning.
+pub fn timestamp(text: &MaybeText<'_>) -> Option<Timestamp> {
     let text = text.as_str()?;
     let moment = parse_moment(text);
     if moment.is_none() {
@@ -110,19 +110,19 @@ pub fn timestamp(text: &Text<'_>) -> Option<Timestamp> {
     moment
 }
 
-/// A timestamp member of the millisecond form.
-pub fn utc_timestamp(text: &Text<'_>) -> Option<UtcTimestamp> {
+/// Reads a timestamp member that records show with milliseconds.
+pub fn utc_timestamp(text: &MaybeText<'_>) -> Option<UtcTimestamp> {
     timestamp(text).map(|moment| UtcTimestamp::from_micros(moment.micros))
 }
 
-/// A date member; null with a warning where it is none.
-pub fn date(text: &Text<'_>) -> Option<Date> {
+/// Reads a date member; a bad date is null and a warning.
+pub fn date(text: &MaybeText<'_>) -> Option<Date> {
     let text = text.as_str()?;
     let Some(day) = parse_day(text) else {
         warn("impossible_date");
         return None;
     };
-    // They fit: a parsed day has a four-digit year, a month of at most 12, a day of at most 31.
+    // The casts are exact: the year has four digits, the month is at most 12, the day at most 31.
     Some(Date { year: day.year() as u16, month: day.month() as u8, day: day.day() as u8 })
 }
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_read_in_every_form_dumps_use() {
+    fn moments_are_parsed_in_every_notation_of_dumps() {
         let check = |text: &str, expected: Option<(i64, u8)>| {
             let found = parse_moment(text).map(|moment| (moment.micros, moment.fraction_digits));
             assert_eq!(found, expected, "{text}");

@@ -33,7 +33,7 @@ fn a_manifest_its_parts_contradict_ends_the_run_with_5() {
     }
     for url in ["s3://x/../part_0000.jsonl", "part", "", "x//part", "x/./part", "../../../x"] {
         let files = vec![(part, text.clone()), ("works/manifest.json", manifest(url, json!({})))];
-        check_refused(&place, &refused(url, files, 5, "names no place below it"));
+        check_refused(&place, &refused(url, files, 5, "is not a path below its directory"));
     }
     for bad in ["", "{", "[]x", r#"{"entries":5}"#] {
         let files = vec![(part, text.clone()), ("works/manifest.json", bad.into())];
@@ -79,9 +79,9 @@ fn a_manifest_that_lists_too_much_or_twice_ends_the_run_with_5() {
         ),
         Case {
             options: strict,
-            ..ends("absent", listing(&["part_0000.jsonl", "part_1.gz"]), 5, "is not there")
+            ..ends("absent", listing(&["part_0000.jsonl", "part_1.gz"]), 5, "which is missing")
         },
-        Case { options: strict, ..ends("unlisted", listing(&[]), 5, "it does not list it") },
+        Case { options: strict, ..ends("unlisted", listing(&[]), 5, "which exists") },
     ]);
     let place = Place::with_tiny_published();
     let before = state(&place.out());

@@ -1,8 +1,9 @@
-//! The front end for native dumps: one JSON line, one record, as the interface serves it alone.
+//! The front end for native dumps, which `export` writes: one JSON record per line, as the interface
+//! serves it.
 //!
-//! What a line may hold is not said here: the declarations of the records read what they render
-//! ([`pinakes_format::record::build`]). Nothing is derived from a line, since a native dump holds
-//! whatever the snapshot it came from had derived.
+//! The declarations of the records read the members that they render, see
+//! [`pinakes_format::record::build`]. This front end derives no taxonomy nodes: a native dump holds
+//! the nodes of the snapshot it came from.
 
 pub(crate) mod source;
 
@@ -15,15 +16,11 @@ use crate::frontend::detect::{NAME, OPENALEX_NAME};
 use crate::frontend::native::source::{TreeCursor, warn_of_unknown_members};
 use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
 use crate::read::json_tree::{JsonMembers, JsonValue};
-use crate::read::lenient::IdText;
+use crate::read::lenient::MaybeId;
 use crate::read::strict::JsonError;
 use crate::read::{identifier, strict, times};
 
-/// Reads one line of an entity's part into the object under way.
-///
-/// # Errors
-///
-/// Why the line is set aside, or that the object cannot be written.
+/// Reads one line of an entity's part into the object.
 pub fn read_line(entity: Entity, text: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
     let line: JsonValue<'_> = strict::from_str(text)?;
     let Some(members) = line.members() else {
@@ -37,15 +34,15 @@ fn keep<R: Record>(
     members: &JsonMembers<'_>,
     reader: &mut LineReader<'_>,
 ) -> Result<(), BadRecord> {
-    let id: IdText<'_> = member(members, "id");
-    // These are read again as members of the record, and what is bad is counted then.
+    let id: MaybeId<'_> = member(members, "id");
+    // `R::make` reads these members again and counts their warnings.
     let updated =
         members.get("updated_date").and_then(JsonValue::text).and_then(times::parse_moment);
     let identity = Identity::parse(R::ENTITY, &id, updated)?;
     if members.get(OPENALEX_NAME).is_some() {
         return Err(BadRecord::Quarantine { code: "not_native", id: id.0.to_owned() });
     }
-    // What others refer to must have a name.
+    // A record that other records refer to must have a name.
     if R::ENTITY.facts().is_referenced {
         require_name(&id, &member(members, NAME))?;
     }
@@ -55,7 +52,7 @@ fn keep<R: Record>(
     reader.keep(identity, topic, |segment| {
         let record = R::build(&mut TreeCursor::new(line, segment));
         warn_of_unknown_members(line);
-        record.expect("a record with an id can be without all else")
+        record.expect("a record needs no member but its id")
     })
 }
 
@@ -64,11 +61,7 @@ fn member<'t, T: Default + Deserialize<'t>>(members: &'t JsonMembers<'_>, name: 
     value.and_then(|value| T::deserialize(value).ok()).unwrap_or_default()
 }
 
-/// Parses one line and throws it away: what reading a dump costs at the least.
-///
-/// # Errors
-///
-/// Where the line is no JSON.
+/// Parses one line and drops it.
 pub fn parse_line(text: &str) -> Result<(), JsonError> {
     strict::from_str::<JsonValue<'_>>(text).map(drop)
 }
@@ -81,10 +74,10 @@ mod tests {
     use crate::object::ObjectWriter;
 
     #[test]
-    fn a_record_of_every_entity_can_be_without_all_but_its_id_and_name() {
-        let place = tempfile::tempdir().unwrap();
+    fn a_record_of_every_entity_needs_only_an_id_and_a_name() {
+        let folder = tempfile::tempdir().unwrap();
         for entity in Entity::all() {
-            let mut object = ObjectWriter::create(&place.path().join("object")).unwrap();
+            let mut object = ObjectWriter::create(&folder.path().join("object")).unwrap();
             let mut id = Vec::new();
             entity.write_id(7, &mut id);
             let line = format!(r#"{{"id":"{}","name":"x"}}"#, String::from_utf8(id).unwrap());

@@ -1,4 +1,4 @@
-//! A line's tree as what records are made of, as leniently as lines of other dumps are read.
+//! Builds records from the tree of a native line, as leniently as from an OpenAlex line.
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::build::ValueSource;
@@ -9,24 +9,23 @@ use crate::frontend::international::RawInternational;
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier::{parse_any_reference, parse_reference};
 use crate::read::json_tree::JsonValue;
-use crate::read::lenient::{Bool, IdText, Number, Object, Text, warn};
+use crate::read::lenient::{MaybeBool, MaybeId, MaybeNumber, MaybeObject, MaybeText, warn};
 use crate::read::{identifier, times};
 
-/// What an ORCID iD is rendered behind.
+/// The prefix of a rendered ORCID iD.
 const ORCID_URL: &str = "https://orcid.org/";
 
-/// A value of a line's tree, and where what records refer to is noted.
+/// The current value in the tree of a line, and the segment that collects references.
 pub(crate) struct TreeCursor<'t, 'a, 's> {
     at: &'t JsonValue<'a>,
     around: &'t JsonValue<'a>,
     segment: &'s mut SegmentBuilder,
-    /// The last object that was read as a reference, and the mention made of it: some objects are
-    /// read as one for several of their members.
+    /// The last object that was read as a reference, and its symbol. Several members of a record
+    /// may read one object as a reference.
     referred: Option<(&'t JsonValue<'a>, u32)>,
 }
 
 impl<'t, 'a, 's> TreeCursor<'t, 'a, 's> {
-    /// Begins with a whole line.
     pub(crate) fn new(
         line: &'t JsonValue<'a>,
         segment: &'s mut SegmentBuilder,
@@ -34,9 +33,9 @@ impl<'t, 'a, 's> TreeCursor<'t, 'a, 's> {
         TreeCursor { at: line, around: line, segment, referred: None }
     }
 
-    /// The value at hand, read with forbearance.
+    /// Reads the current value leniently.
     fn read<T: Default + Deserialize<'t>>(&self) -> T {
-        // Such types take any value; what else there is to fail was found when the line was parsed.
+        // Lenient types accept any value, and parsing the line found every other error.
         T::deserialize(self.at).unwrap_or_default()
     }
 
@@ -45,7 +44,7 @@ impl<'t, 'a, 's> TreeCursor<'t, 'a, 's> {
         value.and_then(|value| T::deserialize(value).ok()).unwrap_or_default()
     }
 
-    /// Makes something of another value, and comes back.
+    /// Calls `make` with `to` as the current value.
     fn step<T>(&mut self, to: &'t JsonValue<'a>, make: impl FnOnce(&mut Self) -> T) -> T {
         let (at, around) = (self.at, self.around);
         (self.at, self.around) = (to, at);
@@ -56,9 +55,9 @@ impl<'t, 'a, 's> TreeCursor<'t, 'a, 's> {
     }
 }
 
-/// Counts the members of an object that no declaration knows.
+/// Warns of each member of an object that no declaration requested.
 pub(crate) fn warn_of_unknown_members(value: &JsonValue<'_>) {
-    let unknown = value.members().map_or(0, |members| members.unknown());
+    let unknown = value.members().map_or(0, |members| members.unrequested_count());
     (0..unknown).for_each(|_| warn("unknown_member"));
 }
 
@@ -105,35 +104,35 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
     }
 
     fn boolean(&mut self) -> Option<bool> {
-        self.read::<Bool>().0
+        self.read::<MaybeBool>().0
     }
 
     fn integer(&mut self) -> Option<i64> {
-        self.read::<Number>().integer()
+        self.read::<MaybeNumber>().integer()
     }
 
     fn count(&mut self) -> Option<u64> {
-        self.read::<Number>().count()
+        self.read::<MaybeNumber>().count()
     }
 
     fn year(&mut self) -> Option<i32> {
-        self.read::<Number>().year()
+        self.read::<MaybeNumber>().year()
     }
 
     fn number(&mut self) -> Option<f64> {
-        self.read::<Number>().fraction()
+        self.read::<MaybeNumber>().fraction()
     }
 
     fn text(&mut self) -> Option<String> {
-        self.read::<Text<'_>>().to_owned()
+        self.read::<MaybeText<'_>>().to_owned()
     }
 
     fn long_text(&mut self) -> Option<LongText> {
-        self.read::<Text<'_>>().as_str().map(|text| self.segment.cold(text))
+        self.read::<MaybeText<'_>>().as_str().map(|text| self.segment.cold(text))
     }
 
     fn id(&mut self, entity: Entity) -> Option<u64> {
-        let id = self.read::<IdText<'_>>();
+        let id = self.read::<MaybeId<'_>>();
         id.0.as_str().and_then(|id| identifier::parse(entity, id).ok())
     }
 
@@ -144,7 +143,7 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
             return mention;
         }
         let id = parse_reference(entity, &self.read_member("id"));
-        let name = self.read_member::<Text<'_>>("name");
+        let name = self.read_member::<MaybeText<'_>>("name");
         let mention = self.segment.mention(entity as u8, id, name.as_str());
         self.referred = Some((self.at, mention));
         mention
@@ -156,12 +155,12 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
     }
 
     fn code(&mut self, table: u8) -> Option<u32> {
-        let text = self.read::<Text<'_>>();
+        let text = self.read::<MaybeText<'_>>();
         text.as_str().map(|text| self.segment.code_number(table, Some(text)))
     }
 
     fn named_code(&mut self, table: u8) -> Option<u32> {
-        // The name is the code's, whatever the line says.
+        // The name follows from the code; the name in the line is ignored.
         self.object(|given| {
             given.member("name", |_| Some(()));
             given.member("code", |given| given.code(table))
@@ -177,8 +176,8 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
     }
 
     fn orcid(&mut self) -> Option<String> {
-        let text = self.read::<Text<'_>>();
-        // What was rendered comes back as it was, even where it never was an iD.
+        let text = self.read::<MaybeText<'_>>();
+        // A rendered value is read back unchanged, even if it is no valid iD.
         let bare = match text.as_str()?.strip_prefix(ORCID_URL) {
             Some(bare) => bare.to_ascii_uppercase(),
             None => identifier::bare_orcid(text.as_str()?),
@@ -187,6 +186,6 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
     }
 
     fn json(&mut self) -> Option<String> {
-        self.read::<Object<RawInternational<'_>>>().0.map(|names| names.to_json().0)
+        self.read::<MaybeObject<RawInternational<'_>>>().0.map(|names| names.to_json().0)
     }
 }

@@ -9,36 +9,36 @@ use crate::frontend::openalex::shared::*;
 use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::frontend::reader::{BadRecord, LineReader, require_name};
 use crate::object::segment::SegmentBuilder;
-use crate::read::lenient::{IdText, List, Number, Object, Text};
+use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText};
 use crate::read::{identifier, times};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawAuthor<'a> {
-    id: IdText<'a>,
-    orcid: Text<'a>,
-    display_name: Text<'a>,
-    full_name: Text<'a>,
-    longest_name: Text<'a>,
-    works_count: Number,
-    cited_by_count: Number,
-    last_known_institutions: List<Object<RawReference<'a>>>,
-    last_known_institution: Object<RawReference<'a>>,
-    affiliations: List<Object<RawAffiliation<'a>>>,
-    summary_stats: Object<RawSummaryStats>,
-    topics: List<Object<RawTopicCount<'a>>>,
-    topic_share: List<Object<RawTopicShare<'a>>>,
-    counts_by_year: List<Object<RawYearCounts>>,
-    display_name_alternatives: List<Text<'a>>,
-    updated_date: Text<'a>,
-    created_date: Text<'a>,
+    id: MaybeId<'a>,
+    orcid: MaybeText<'a>,
+    display_name: MaybeText<'a>,
+    full_name: MaybeText<'a>,
+    longest_name: MaybeText<'a>,
+    works_count: MaybeNumber,
+    cited_by_count: MaybeNumber,
+    last_known_institutions: MaybeList<MaybeObject<RawReference<'a>>>,
+    last_known_institution: MaybeObject<RawReference<'a>>,
+    affiliations: MaybeList<MaybeObject<RawAffiliation<'a>>>,
+    summary_stats: MaybeObject<RawSummaryStats>,
+    topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
+    topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
+    counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+    display_name_alternatives: MaybeList<MaybeText<'a>>,
+    updated_date: MaybeText<'a>,
+    created_date: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawAffiliation<'a> {
-    institution: Object<RawReference<'a>>,
-    years: List<Number>,
+    institution: MaybeObject<RawReference<'a>>,
+    years: MaybeList<MaybeNumber>,
 }
 
 impl OpenAlexRecord for Author {

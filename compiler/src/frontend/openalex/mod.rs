@@ -1,7 +1,7 @@
-//! The front end for OpenAlex dumps: one JSON line, one record.
+//! The front end for OpenAlex dumps: one JSON record per line.
 //!
-//! Each entity has a module with the line as it is read, leniently, and how the record is made of
-//! it, member by member.
+//! The module of an entity declares its line as a struct of lenient members, and converts the line
+//! to a record, member by member.
 
 pub(crate) mod author;
 pub(crate) mod organisation;
@@ -18,24 +18,20 @@ use crate::frontend::reader::{BadRecord, LineReader};
 use crate::read::strict;
 use crate::read::strict::JsonError;
 
-/// A line as it is parsed, before its record is made.
+/// A parsed line, before its conversion to a record.
 trait RawLine<'a>: serde::Deserialize<'a> {
-    /// Makes the line's record and keeps it.
+    /// Converts the line to its record and adds the record to the object.
     fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord>;
 }
 
-/// A record type, and the line OpenAlex dumps hold of it.
+/// A record type, and the type of its lines in OpenAlex dumps.
 trait OpenAlexRecord {
     type Line<'a>: RawLine<'a>;
 }
 
-/// Reads one line of an entity's part into the object under way.
-///
-/// # Errors
-///
-/// Why the line is set aside, or that the object cannot be written.
+/// Reads one line of an entity's part into the object.
 pub fn read_line(entity: Entity, line: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-    // serde would take an array for an object's members in their order.
+    // serde would read an array as the members of a struct, in order.
     if !line.trim_ascii_start().starts_with('{') {
         let is_json = strict::from_str::<serde::de::IgnoredAny>(line).is_ok();
         let code = if is_json { "not_a_record" } else { "not_json" };
@@ -46,11 +42,7 @@ pub fn read_line(entity: Entity, line: &str, reader: &mut LineReader<'_>) -> Res
     })
 }
 
-/// Parses one line and throws it away: what reading a dump costs at the least.
-///
-/// # Errors
-///
-/// Where the line is no JSON.
+/// Parses one line and drops it.
 pub fn parse_line(entity: Entity, line: &str) -> Result<(), JsonError> {
     with_record!(entity, R => {
         strict::from_str::<<R as OpenAlexRecord>::Line<'_>>(line).map(drop)

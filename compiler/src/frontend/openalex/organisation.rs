@@ -17,63 +17,63 @@ use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier::parse_reference;
 use crate::read::institution_types::provisional_id;
-use crate::read::lenient::{IdText, List, Number, Object, Text, warn};
+use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, warn};
 use crate::read::{identifier, times};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawInstitution<'a> {
-    id: IdText<'a>,
-    ror: Text<'a>,
-    display_name: Text<'a>,
-    country_code: Text<'a>,
-    r#type: Text<'a>,
-    homepage_url: Text<'a>,
-    image_url: Text<'a>,
-    image_thumbnail_url: Text<'a>,
-    display_name_acronyms: List<Text<'a>>,
-    display_name_alternatives: List<Text<'a>>,
-    repositories: List<Object<RawReference<'a>>>,
-    works_count: Number,
-    cited_by_count: Number,
-    summary_stats: Object<RawSummaryStats>,
-    associated_institutions: List<Object<RawAssociated<'a>>>,
-    counts_by_year: List<Object<RawYearCounts>>,
-    roles: List<Object<RawRole<'a>>>,
-    geo: Object<RawGeo<'a>>,
-    international: Object<RawInternational<'a>>,
-    ids: Object<RawInstitutionIds<'a>>,
-    topics: List<Object<RawTopicCount<'a>>>,
-    topic_share: List<Object<RawTopicShare<'a>>>,
-    updated_date: Text<'a>,
-    created_date: Text<'a>,
+    id: MaybeId<'a>,
+    ror: MaybeText<'a>,
+    display_name: MaybeText<'a>,
+    country_code: MaybeText<'a>,
+    r#type: MaybeText<'a>,
+    homepage_url: MaybeText<'a>,
+    image_url: MaybeText<'a>,
+    image_thumbnail_url: MaybeText<'a>,
+    display_name_acronyms: MaybeList<MaybeText<'a>>,
+    display_name_alternatives: MaybeList<MaybeText<'a>>,
+    repositories: MaybeList<MaybeObject<RawReference<'a>>>,
+    works_count: MaybeNumber,
+    cited_by_count: MaybeNumber,
+    summary_stats: MaybeObject<RawSummaryStats>,
+    associated_institutions: MaybeList<MaybeObject<RawAssociated<'a>>>,
+    counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+    roles: MaybeList<MaybeObject<RawRole<'a>>>,
+    geo: MaybeObject<RawGeo<'a>>,
+    international: MaybeObject<RawInternational<'a>>,
+    ids: MaybeObject<RawInstitutionIds<'a>>,
+    topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
+    topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
+    updated_date: MaybeText<'a>,
+    created_date: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawAssociated<'a> {
-    id: IdText<'a>,
-    display_name: Text<'a>,
-    relationship: Text<'a>,
+    id: MaybeId<'a>,
+    display_name: MaybeText<'a>,
+    relationship: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawGeo<'a> {
-    city: Text<'a>,
-    geonames_city_id: IdText<'a>,
-    region: Text<'a>,
-    country_code: Text<'a>,
-    country: Text<'a>,
-    latitude: Number,
-    longitude: Number,
+    city: MaybeText<'a>,
+    geonames_city_id: MaybeId<'a>,
+    region: MaybeText<'a>,
+    country_code: MaybeText<'a>,
+    country: MaybeText<'a>,
+    latitude: MaybeNumber,
+    longitude: MaybeNumber,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawInstitutionIds<'a> {
-    grid: IdText<'a>,
-    wikipedia: IdText<'a>,
+    grid: MaybeId<'a>,
+    wikipedia: MaybeId<'a>,
 }
 
 impl OpenAlexRecord for Institution {
@@ -151,31 +151,31 @@ impl RawGeo<'_> {
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawPublisher<'a> {
-    id: IdText<'a>,
-    display_name: Text<'a>,
-    alternate_titles: List<Text<'a>>,
-    hierarchy_level: Number,
+    id: MaybeId<'a>,
+    display_name: MaybeText<'a>,
+    alternate_titles: MaybeList<MaybeText<'a>>,
+    hierarchy_level: MaybeNumber,
     parent_publisher: RawParent<'a>,
-    lineage: List<IdText<'a>>,
-    country_codes: List<Text<'a>>,
-    homepage_url: Text<'a>,
-    image_url: Text<'a>,
-    image_thumbnail_url: Text<'a>,
-    works_count: Number,
-    cited_by_count: Number,
-    summary_stats: Object<RawSummaryStats>,
-    ids: Object<RawPublisherIds<'a>>,
-    counts_by_year: List<Object<RawYearCounts>>,
-    roles: List<Object<RawRole<'a>>>,
-    updated_date: Text<'a>,
-    created_date: Text<'a>,
+    lineage: MaybeList<MaybeId<'a>>,
+    country_codes: MaybeList<MaybeText<'a>>,
+    homepage_url: MaybeText<'a>,
+    image_url: MaybeText<'a>,
+    image_thumbnail_url: MaybeText<'a>,
+    works_count: MaybeNumber,
+    cited_by_count: MaybeNumber,
+    summary_stats: MaybeObject<RawSummaryStats>,
+    ids: MaybeObject<RawPublisherIds<'a>>,
+    counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+    roles: MaybeList<MaybeObject<RawRole<'a>>>,
+    updated_date: MaybeText<'a>,
+    created_date: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawPublisherIds<'a> {
-    ror: IdText<'a>,
-    wikidata: IdText<'a>,
+    ror: MaybeId<'a>,
+    wikidata: MaybeId<'a>,
 }
 
 impl OpenAlexRecord for Publisher {
@@ -206,7 +206,7 @@ impl<'a> RawLine<'a> for RawPublisher<'a> {
             parent_publisher: parent.as_ref().map(|(id, name)| segment.reference(*id, *name)),
             lineage: raw.lineage.filter_map(|id| {
                 let id = parse_reference(Entity::Publisher, id)?;
-                // Of those above, the line names the next.
+                // The line names only the nearest publisher above.
                 let named = parent.filter(|(parent, _)| *parent == Some(id));
                 Some(segment.reference(Some(id), named.and_then(|(_, name)| name)))
             }),
@@ -229,32 +229,32 @@ impl<'a> RawLine<'a> for RawPublisher<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawFunder<'a> {
-    id: IdText<'a>,
-    display_name: Text<'a>,
-    alternate_titles: List<Text<'a>>,
-    country_code: Text<'a>,
-    description: Text<'a>,
-    homepage_url: Text<'a>,
-    image_url: Text<'a>,
-    image_thumbnail_url: Text<'a>,
-    grants_count: Number,
-    awards_count: Number,
-    works_count: Number,
-    cited_by_count: Number,
-    summary_stats: Object<RawSummaryStats>,
-    roles: List<Object<RawRole<'a>>>,
-    ids: Object<RawFunderIds<'a>>,
-    counts_by_year: List<Object<RawYearCounts>>,
-    updated_date: Text<'a>,
-    created_date: Text<'a>,
+    id: MaybeId<'a>,
+    display_name: MaybeText<'a>,
+    alternate_titles: MaybeList<MaybeText<'a>>,
+    country_code: MaybeText<'a>,
+    description: MaybeText<'a>,
+    homepage_url: MaybeText<'a>,
+    image_url: MaybeText<'a>,
+    image_thumbnail_url: MaybeText<'a>,
+    grants_count: MaybeNumber,
+    awards_count: MaybeNumber,
+    works_count: MaybeNumber,
+    cited_by_count: MaybeNumber,
+    summary_stats: MaybeObject<RawSummaryStats>,
+    roles: MaybeList<MaybeObject<RawRole<'a>>>,
+    ids: MaybeObject<RawFunderIds<'a>>,
+    counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+    updated_date: MaybeText<'a>,
+    created_date: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawFunderIds<'a> {
-    doi: IdText<'a>,
-    ror: IdText<'a>,
-    crossref: IdText<'a>,
+    doi: MaybeId<'a>,
+    ror: MaybeId<'a>,
+    crossref: MaybeId<'a>,
 }
 
 impl OpenAlexRecord for Funder {
@@ -300,12 +300,12 @@ impl<'a> RawLine<'a> for RawFunder<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawInstitutionType<'a> {
-    id: IdText<'a>,
-    code: Text<'a>,
-    display_name: Text<'a>,
-    description: Text<'a>,
-    updated_date: Text<'a>,
-    created_date: Text<'a>,
+    id: MaybeId<'a>,
+    code: MaybeText<'a>,
+    display_name: MaybeText<'a>,
+    description: MaybeText<'a>,
+    updated_date: MaybeText<'a>,
+    created_date: MaybeText<'a>,
 }
 
 impl OpenAlexRecord for InstitutionType {
@@ -324,7 +324,7 @@ impl<'a> RawLine<'a> for RawInstitutionType<'a> {
         let Some(code) = code else {
             return Err(BadRecord::Quarantine { code: "no_id", id: raw.id.0.to_owned() });
         };
-        // No more of the moment than the record shows: it may be the newest of the snapshot.
+        // Truncated to the precision of the record, as the moment may become the snapshot's date.
         let updated = times::timestamp(&raw.updated_date).map(|moment| Timestamp {
             micros: UtcTimestamp::from_micros(moment.micros).micros,
             ..moment

@@ -1,4 +1,4 @@
-//! What a line says of the record above its own.
+//! The member that names the parent of a taxonomy node or publisher.
 
 use std::{borrow::Cow, fmt};
 
@@ -12,39 +12,39 @@ use crate::frontend::derived::NodeId;
 use crate::frontend::openalex::shared::RawReference;
 use crate::read::identifier;
 use crate::read::identifier::BadId;
-use crate::read::lenient::{IdText, Text, clean};
+use crate::read::lenient::{MaybeId, MaybeText, clean};
 
-/// The record above another, as its line names it: an object, or its id alone.
+/// The parent in a line: a reference object, or an id alone.
 #[derive(Default)]
 pub(crate) struct RawParent<'a> {
     reference: Option<RawReference<'a>>,
-    /// Whether its id stands there alone.
+    /// Whether the line holds an id alone.
     is_id: bool,
-    /// Whether something else stands there.
+    /// Whether the line holds anything else.
     pub is_other: bool,
 }
 
 impl RawParent<'_> {
-    /// Its number and the name it has here; `None` where nothing is said of it. An id that is none says
-    /// nothing, and is counted.
+    /// The number and name of the parent; `None` where the line names no parent. A bad id alone
+    /// names no parent and is a warning.
     pub fn reference(&self, entity: Entity) -> Option<(Option<u64>, Option<&str>)> {
         let reference = self.reference.as_ref()?;
         let number = reference.number(entity);
         (number.is_some() || !self.is_id).then_some((number, reference.display_name.as_str()))
     }
 
-    /// The node of the taxonomy it names, if it names one. An id that is none is not counted again.
+    /// The taxonomy node of the parent, without a second warning for a bad id.
     pub fn node(&self, entity: Entity) -> Option<NodeId<'_>> {
         let reference = self.reference.as_ref()?;
         let id = identifier::parse(entity, reference.id.0.as_str()?).ok()?;
         Some(NodeId { id, name: reference.display_name.as_str() })
     }
 
-    /// Whether it is a record of another entity than `entity`, or several.
+    /// Whether the parent is of another entity, or is no single parent.
     pub fn is_misplaced(&self, entity: Entity) -> bool {
         let id = self.reference.as_ref().and_then(|reference| reference.id.0.as_str());
-        let is_elsewhere = |id| identifier::parse(entity, id) == Err(BadId::WrongType);
-        self.is_other || id.is_some_and(is_elsewhere)
+        let is_of_other_entity = |id| identifier::parse(entity, id) == Err(BadId::WrongType);
+        self.is_other || id.is_some_and(is_of_other_entity)
     }
 }
 
@@ -64,8 +64,8 @@ impl<'de> Visitor<'de> for ParentVisitor {
 
     fn visit_str<E>(self, id: &str) -> Result<Self::Value, E> {
         let Some(id) = clean(Cow::Borrowed(id)).to_owned() else { return Ok(RawParent::default()) };
-        let id = IdText(Text(Some(Cow::Owned(id))));
-        let reference = RawReference { id, display_name: Text(None) };
+        let id = MaybeId(MaybeText(Some(Cow::Owned(id))));
+        let reference = RawReference { id, display_name: MaybeText(None) };
         Ok(RawParent { reference: Some(reference), is_id: true, is_other: false })
     }
 

@@ -1,4 +1,4 @@
-//! What the entities' lines have in common.
+//! Members that the lines of several entities share.
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::{Ref, Timestamp};
@@ -11,38 +11,34 @@ use crate::frontend::reader::{BadRecord, Identity};
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier;
 use crate::read::identifier::{parse_any_reference, parse_reference};
-use crate::read::lenient::{IdText, List, Number, Object, Text};
+use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText};
 
-/// The `{id, display_name}` of a record referred to.
+/// A reference to a record: `{id, display_name}`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct RawReference<'a> {
-    /// Its id.
-    pub id: IdText<'a>,
-    /// The name it has here.
-    pub display_name: Text<'a>,
+    pub id: MaybeId<'a>,
+    pub display_name: MaybeText<'a>,
 }
 
 impl RawReference<'_> {
-    /// The number of its id; none, with a warning, where the id is no id of `entity`.
+    /// The number of the id; a bad id is `None` and a warning.
     pub fn number(&self, entity: Entity) -> Option<u64> {
         parse_reference(entity, &self.id)
     }
 
-    /// The reference.
     pub fn link<const E: u8>(&self, entity: Entity, segment: &mut SegmentBuilder) -> Ref<E> {
         segment.reference(self.number(entity), self.display_name.as_str())
     }
 
-    /// The taxonomy node it names; `None` where it has no id.
     pub fn node(&self, entity: Entity) -> Option<NodeId<'_>> {
         let id = self.number(entity)?;
         Some(NodeId { id, name: self.display_name.as_str() })
     }
 }
 
-/// The taxonomy node that a member names.
-pub fn node_of<'a>(raw: &'a Object<RawReference<'_>>, entity: Entity) -> Option<NodeId<'a>> {
+/// The taxonomy node of a reference member.
+pub fn node_of<'a>(raw: &'a MaybeObject<RawReference<'_>>, entity: Entity) -> Option<NodeId<'a>> {
     raw.0.as_ref().and_then(|reference| reference.node(entity))
 }
 
@@ -50,7 +46,7 @@ pub fn node_of<'a>(raw: &'a Object<RawReference<'_>>, entity: Entity) -> Option<
 pub fn openalex_identity(
     line: &str,
     entity: Entity,
-    id: &IdText<'_>,
+    id: &MaybeId<'_>,
     updated: Option<Timestamp>,
 ) -> Result<Identity, BadRecord> {
     // Parsing the line again is rare: almost no OpenAlex id looks native.
@@ -62,14 +58,13 @@ pub fn openalex_identity(
     Identity::parse(entity, id, updated)
 }
 
-/// Citation indicators.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct RawSummaryStats {
     #[serde(rename = "2yr_mean_citedness")]
-    mean_citedness_2yr: Number,
-    h_index: Number,
-    i10_index: Number,
+    mean_citedness_2yr: MaybeNumber,
+    h_index: MaybeNumber,
+    i10_index: MaybeNumber,
 }
 
 impl From<&RawSummaryStats> for SummaryStats {
@@ -82,18 +77,16 @@ impl From<&RawSummaryStats> for SummaryStats {
     }
 }
 
-/// The counts of one year.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct RawYearCounts {
-    year: Number,
-    works_count: Number,
-    oa_works_count: Number,
-    cited_by_count: Number,
+    year: MaybeNumber,
+    works_count: MaybeNumber,
+    oa_works_count: MaybeNumber,
+    cited_by_count: MaybeNumber,
 }
 
-/// Counts by year.
-pub fn year_counts(raw: &List<Object<RawYearCounts>>) -> Option<Vec<YearCounts>> {
+pub fn year_counts(raw: &MaybeList<MaybeObject<RawYearCounts>>) -> Option<Vec<YearCounts>> {
     raw.filter_map(|counts| {
         let raw = counts.0.as_ref()?;
         Some(YearCounts {
@@ -105,17 +98,19 @@ pub fn year_counts(raw: &List<Object<RawYearCounts>>) -> Option<Vec<YearCounts>>
     })
 }
 
-/// A part the same organisation plays.
+/// The same organisation as a record of another entity.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct RawRole<'a> {
-    role: Text<'a>,
-    id: IdText<'a>,
-    works_count: Number,
+    role: MaybeText<'a>,
+    id: MaybeId<'a>,
+    works_count: MaybeNumber,
 }
 
-/// Roles.
-pub fn roles(raw: &List<Object<RawRole<'_>>>, segment: &mut SegmentBuilder) -> Option<Vec<Role>> {
+pub fn roles(
+    raw: &MaybeList<MaybeObject<RawRole<'_>>>,
+    segment: &mut SegmentBuilder,
+) -> Option<Vec<Role>> {
     raw.filter_map(|role| {
         let raw = role.0.as_ref()?;
         let id = parse_any_reference(&raw.id);
@@ -127,27 +122,25 @@ pub fn roles(raw: &List<Object<RawRole<'_>>>, segment: &mut SegmentBuilder) -> O
     })
 }
 
-/// A topic with a count.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct RawTopicCount<'a> {
-    id: IdText<'a>,
-    display_name: Text<'a>,
-    count: Number,
+    id: MaybeId<'a>,
+    display_name: MaybeText<'a>,
+    count: MaybeNumber,
 }
 
-/// A topic with a share.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct RawTopicShare<'a> {
-    id: IdText<'a>,
-    value: Number,
+    id: MaybeId<'a>,
+    value: MaybeNumber,
 }
 
-/// Topics joined with their shares by id.
+/// Joins topics with their shares by id. Each topic scans the shares: O(topics × shares).
 pub fn topic_shares(
-    topics: &List<Object<RawTopicCount<'_>>>,
-    shares: &List<Object<RawTopicShare<'_>>>,
+    topics: &MaybeList<MaybeObject<RawTopicCount<'_>>>,
+    shares: &MaybeList<MaybeObject<RawTopicShare<'_>>>,
     segment: &mut SegmentBuilder,
 ) -> Option<Vec<TopicShare>> {
     let share_of = |id: Option<u64>| {
@@ -166,7 +159,6 @@ pub fn topic_shares(
     })
 }
 
-/// Texts of a list.
-pub fn texts(raw: &List<Text<'_>>) -> Option<Vec<String>> {
-    raw.filter_map(Text::to_owned)
+pub fn texts(raw: &MaybeList<MaybeText<'_>>) -> Option<Vec<String>> {
+    raw.filter_map(MaybeText::to_owned)
 }

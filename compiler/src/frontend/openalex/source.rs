@@ -16,68 +16,70 @@ use crate::frontend::openalex::shared::*;
 use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::frontend::reader::{BadRecord, LineReader, require_name};
 use crate::object::segment::SegmentBuilder;
-use crate::read::lenient::{Bool, IdText, List, Number, Object, Text, warn};
+use crate::read::lenient::{
+    MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, warn,
+};
 use crate::read::{identifier, times};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawSource<'a> {
-    id: IdText<'a>,
-    issn_l: Text<'a>,
-    issn: List<Text<'a>>,
-    display_name: Text<'a>,
-    host_organization: IdText<'a>,
-    host_organization_name: Text<'a>,
-    works_count: Number,
-    oa_works_count: Number,
-    cited_by_count: Number,
-    summary_stats: Object<RawSummaryStats>,
-    is_oa: Bool,
-    is_in_doaj: Bool,
-    is_in_doaj_since_year: Number,
-    is_high_oa_rate: Bool,
-    is_high_oa_rate_since_year: Number,
-    is_in_scielo: Bool,
-    is_ojs: Bool,
-    is_preprint_repository: Bool,
-    is_core: Bool,
-    oa_flip_year: Number,
-    first_publication_year: Number,
-    last_publication_year: Number,
-    homepage_url: Text<'a>,
-    apc_prices: List<Object<RawPrice<'a>>>,
-    apc_usd: Number,
+    id: MaybeId<'a>,
+    issn_l: MaybeText<'a>,
+    issn: MaybeList<MaybeText<'a>>,
+    display_name: MaybeText<'a>,
+    host_organization: MaybeId<'a>,
+    host_organization_name: MaybeText<'a>,
+    works_count: MaybeNumber,
+    oa_works_count: MaybeNumber,
+    cited_by_count: MaybeNumber,
+    summary_stats: MaybeObject<RawSummaryStats>,
+    is_oa: MaybeBool,
+    is_in_doaj: MaybeBool,
+    is_in_doaj_since_year: MaybeNumber,
+    is_high_oa_rate: MaybeBool,
+    is_high_oa_rate_since_year: MaybeNumber,
+    is_in_scielo: MaybeBool,
+    is_ojs: MaybeBool,
+    is_preprint_repository: MaybeBool,
+    is_core: MaybeBool,
+    oa_flip_year: MaybeNumber,
+    first_publication_year: MaybeNumber,
+    last_publication_year: MaybeNumber,
+    homepage_url: MaybeText<'a>,
+    apc_prices: MaybeList<MaybeObject<RawPrice<'a>>>,
+    apc_usd: MaybeNumber,
     apc_usd_by_year: RawYearPrices,
-    country_code: Text<'a>,
-    societies: List<Object<RawSociety<'a>>>,
-    alternate_titles: List<Text<'a>>,
-    r#type: Text<'a>,
-    counts_by_year: List<Object<RawYearCounts>>,
-    ids: Object<RawIds<'a>>,
-    topics: List<Object<RawTopicCount<'a>>>,
-    topic_share: List<Object<RawTopicShare<'a>>>,
-    updated_date: Text<'a>,
-    created_date: Text<'a>,
+    country_code: MaybeText<'a>,
+    societies: MaybeList<MaybeObject<RawSociety<'a>>>,
+    alternate_titles: MaybeList<MaybeText<'a>>,
+    r#type: MaybeText<'a>,
+    counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+    ids: MaybeObject<RawIds<'a>>,
+    topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
+    topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
+    updated_date: MaybeText<'a>,
+    created_date: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawPrice<'a> {
-    price: Number,
-    currency: Text<'a>,
+    price: MaybeNumber,
+    currency: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawSociety<'a> {
-    url: Text<'a>,
-    organization: Text<'a>,
+    url: MaybeText<'a>,
+    organization: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawIds<'a> {
-    mag: IdText<'a>,
+    mag: MaybeId<'a>,
 }
 
 /// Prices by year: a list of `{year, price}`, or an object from year to price.
@@ -87,8 +89,8 @@ struct RawYearPrices(Option<Vec<YearPrice>>);
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawYearPrice {
-    year: Number,
-    price: Number,
+    year: MaybeNumber,
+    price: MaybeNumber,
 }
 
 impl<'de> Deserialize<'de> for RawYearPrices {
@@ -104,7 +106,7 @@ impl<'de> Deserialize<'de> for RawYearPrices {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut prices = Vec::new();
-                while let Some(price) = seq.next_element::<Object<RawYearPrice>>()? {
+                while let Some(price) = seq.next_element::<MaybeObject<RawYearPrice>>()? {
                     let price = price.0.and_then(|raw| price_of(raw.year, raw.price));
                     prices.extend(price);
                 }
@@ -113,8 +115,8 @@ impl<'de> Deserialize<'de> for RawYearPrices {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut prices = Vec::new();
-                while let Some((year, price)) = map.next_entry::<Cow<'de, str>, Number>()? {
-                    let year = year.parse().map_or(Number::Null, Number::Integer);
+                while let Some((year, price)) = map.next_entry::<Cow<'de, str>, MaybeNumber>()? {
+                    let year = year.parse().map_or(MaybeNumber::Null, MaybeNumber::Integer);
                     prices.extend(price_of(year, price));
                 }
                 Ok(RawYearPrices(Some(prices)))
@@ -154,7 +156,7 @@ impl<'de> Deserialize<'de> for RawYearPrices {
     }
 }
 
-fn price_of(year: Number, price: Number) -> Option<YearPrice> {
+fn price_of(year: MaybeNumber, price: MaybeNumber) -> Option<YearPrice> {
     Some(YearPrice { year: year.year()?, price: price.integer() })
 }
 

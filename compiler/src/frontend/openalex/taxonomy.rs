@@ -11,42 +11,42 @@ use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::frontend::reader::{BadRecord, Identity, LineReader, NO_PARENT, require_name};
 use crate::object::Origin;
 use crate::object::segment::SegmentBuilder;
-use crate::read::lenient::{IdText, List, Number, Object, Text};
+use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText};
 use crate::read::times;
 
-/// A node as its line has it, whatever its level.
+/// A line of a topic, subfield, field or domain.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawNode<'a> {
-    id: IdText<'a>,
-    display_name: Text<'a>,
-    description: Text<'a>,
-    keywords: List<Text<'a>>,
-    ids: Object<Ids<'a>>,
-    display_name_alternatives: List<Text<'a>>,
+    id: MaybeId<'a>,
+    display_name: MaybeText<'a>,
+    description: MaybeText<'a>,
+    keywords: MaybeList<MaybeText<'a>>,
+    ids: MaybeObject<Ids<'a>>,
+    display_name_alternatives: MaybeList<MaybeText<'a>>,
     subfield: RawParent<'a>,
     field: RawParent<'a>,
     domain: RawParent<'a>,
-    topics: List<Object<RawReference<'a>>>,
-    subfields: List<Object<RawReference<'a>>>,
-    fields: List<Object<RawReference<'a>>>,
-    siblings: List<Object<RawReference<'a>>>,
-    works_count: Number,
-    cited_by_count: Number,
-    updated_date: Text<'a>,
-    created_date: Text<'a>,
+    topics: MaybeList<MaybeObject<RawReference<'a>>>,
+    subfields: MaybeList<MaybeObject<RawReference<'a>>>,
+    fields: MaybeList<MaybeObject<RawReference<'a>>>,
+    siblings: MaybeList<MaybeObject<RawReference<'a>>>,
+    works_count: MaybeNumber,
+    cited_by_count: MaybeNumber,
+    updated_date: MaybeText<'a>,
+    created_date: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Ids<'a> {
-    wikidata: IdText<'a>,
-    wikipedia: IdText<'a>,
+    wikidata: MaybeId<'a>,
+    wikipedia: MaybeId<'a>,
 }
 
 impl RawNode<'_> {
-    /// Checks the node's id and name, and takes note of the nodes above it.
-    fn begin(&self, entity: Entity, reader: &mut LineReader<'_>) -> Result<Identity, BadRecord> {
+    /// Checks the id and name, and adds the parents to the derived nodes.
+    fn identify(&self, entity: Entity, reader: &mut LineReader<'_>) -> Result<Identity, BadRecord> {
         let node = self;
         let updated = times::timestamp(&node.updated_date);
         let identity = openalex_identity(reader.line, entity, &node.id, updated)?;
@@ -62,7 +62,7 @@ impl RawNode<'_> {
         Ok(identity)
     }
 
-    /// Refuses a topic with a parent that is none of the parent's level, or several in one place.
+    /// Refuses a topic with a parent of a wrong level, or with several parents of one level.
     fn refuse_misplaced(&self) -> Result<(), BadRecord> {
         let above = [
             (Entity::Subfield, &self.subfield),
@@ -102,14 +102,13 @@ fn parent<const E: u8>(
 }
 
 fn nodes<const E: u8>(
-    raw: &List<Object<RawReference<'_>>>,
+    raw: &MaybeList<MaybeObject<RawReference<'_>>>,
     entity: Entity,
     segment: &mut SegmentBuilder,
 ) -> Option<Vec<Ref<E>>> {
     raw.filter_map(|node| node.0.as_ref().map(|node| node.link(entity, segment)))
 }
 
-/// A topic's line.
 #[derive(Deserialize)]
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
 pub(crate) struct TopicLine<'a>(RawNode<'a>);
@@ -122,7 +121,7 @@ impl<'a> RawLine<'a> for TopicLine<'a> {
     fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
         raw.refuse_misplaced()?;
-        let identity = raw.begin(Entity::Topic, reader)?;
+        let identity = raw.identify(Entity::Topic, reader)?;
         reader.keep(identity, None, |segment| Topic {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
@@ -141,7 +140,6 @@ impl<'a> RawLine<'a> for TopicLine<'a> {
     }
 }
 
-/// A subfield's line.
 #[derive(Deserialize)]
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
 pub(crate) struct SubfieldLine<'a>(RawNode<'a>);
@@ -153,7 +151,7 @@ impl OpenAlexRecord for Subfield {
 impl<'a> RawLine<'a> for SubfieldLine<'a> {
     fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
-        let identity = raw.begin(Entity::Subfield, reader)?;
+        let identity = raw.identify(Entity::Subfield, reader)?;
         reader.keep(identity, None, |segment| Subfield {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
@@ -172,7 +170,6 @@ impl<'a> RawLine<'a> for SubfieldLine<'a> {
     }
 }
 
-/// A field's line.
 #[derive(Deserialize)]
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
 pub(crate) struct FieldLine<'a>(RawNode<'a>);
@@ -184,7 +181,7 @@ impl OpenAlexRecord for Field {
 impl<'a> RawLine<'a> for FieldLine<'a> {
     fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
-        let identity = raw.begin(Entity::Field, reader)?;
+        let identity = raw.identify(Entity::Field, reader)?;
         reader.keep(identity, None, |segment| Field {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
@@ -202,7 +199,6 @@ impl<'a> RawLine<'a> for FieldLine<'a> {
     }
 }
 
-/// A domain's line.
 #[derive(Deserialize)]
 #[serde(transparent, bound(deserialize = "'de: 'a"))]
 pub(crate) struct DomainLine<'a>(RawNode<'a>);
@@ -214,7 +210,7 @@ impl OpenAlexRecord for Domain {
 impl<'a> RawLine<'a> for DomainLine<'a> {
     fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
         let raw = self.0;
-        let identity = raw.begin(Entity::Domain, reader)?;
+        let identity = raw.identify(Entity::Domain, reader)?;
         reader.keep(identity, None, |segment| Domain {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),

@@ -1,4 +1,4 @@
-//! Works, which the interface calls outputs.
+//! Works, which Pinakes calls outputs.
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::{Id, Orcid, Table};
@@ -17,195 +17,196 @@ use crate::object::Origin;
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier::parse_reference;
 use crate::read::inverted_index::Abstract;
-use crate::read::lenient::{Bool, IdText, Length, List, Number, Object, Text};
+use crate::read::lenient::{
+    MaybeBool, MaybeId, MaybeLength, MaybeList, MaybeNumber, MaybeObject, MaybeText,
+};
 use crate::read::{identifier, times};
 
-/// A work as its line has it.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawWork<'a> {
-    id: IdText<'a>,
-    doi: Text<'a>,
-    title: Text<'a>,
-    display_name: Text<'a>,
-    publication_year: Number,
-    publication_date: Text<'a>,
-    ids: Object<Ids<'a>>,
-    language: Text<'a>,
-    primary_location: Object<RawLocation<'a>>,
-    host_venue: Object<RawHostVenue<'a>>,
-    locations: List<Object<RawLocation<'a>>>,
-    locations_count: Number,
-    r#type: Text<'a>,
-    indexed_in: List<Text<'a>>,
-    open_access: Object<RawOpenAccess<'a>>,
-    authorships: List<Object<RawAuthorship<'a>>>,
-    fwci: Number,
-    has_fulltext: Bool,
-    cited_by_count: Number,
-    referenced_works_count: Number,
-    referenced_works: Length,
-    citation_normalized_percentile: Object<RawNormalizedPercentile>,
-    cited_by_percentile_year: Object<RawPercentileYear>,
-    biblio: Object<RawBiblio<'a>>,
-    is_retracted: Bool,
-    is_paratext: Bool,
-    apc_paid: Object<RawApc<'a>>,
-    primary_topic: Object<RawTopic<'a>>,
-    topics: List<Object<RawTopic<'a>>>,
-    sustainable_development_goals: List<Object<RawReference<'a>>>,
-    funders: List<Object<RawReference<'a>>>,
-    awards: List<Object<RawAward<'a>>>,
-    grants: List<Object<RawGrant<'a>>>,
-    counts_by_year: List<Object<RawYearCitations>>,
-    keywords: List<Object<RawKeyword<'a>>>,
+    id: MaybeId<'a>,
+    doi: MaybeText<'a>,
+    title: MaybeText<'a>,
+    display_name: MaybeText<'a>,
+    publication_year: MaybeNumber,
+    publication_date: MaybeText<'a>,
+    ids: MaybeObject<Ids<'a>>,
+    language: MaybeText<'a>,
+    primary_location: MaybeObject<RawLocation<'a>>,
+    host_venue: MaybeObject<RawHostVenue<'a>>,
+    locations: MaybeList<MaybeObject<RawLocation<'a>>>,
+    locations_count: MaybeNumber,
+    r#type: MaybeText<'a>,
+    indexed_in: MaybeList<MaybeText<'a>>,
+    open_access: MaybeObject<RawOpenAccess<'a>>,
+    authorships: MaybeList<MaybeObject<RawAuthorship<'a>>>,
+    fwci: MaybeNumber,
+    has_fulltext: MaybeBool,
+    cited_by_count: MaybeNumber,
+    referenced_works_count: MaybeNumber,
+    referenced_works: MaybeLength,
+    citation_normalized_percentile: MaybeObject<RawNormalizedPercentile>,
+    cited_by_percentile_year: MaybeObject<RawPercentileYear>,
+    biblio: MaybeObject<RawBiblio<'a>>,
+    is_retracted: MaybeBool,
+    is_paratext: MaybeBool,
+    apc_paid: MaybeObject<RawApc<'a>>,
+    primary_topic: MaybeObject<RawTopic<'a>>,
+    topics: MaybeList<MaybeObject<RawTopic<'a>>>,
+    sustainable_development_goals: MaybeList<MaybeObject<RawReference<'a>>>,
+    funders: MaybeList<MaybeObject<RawReference<'a>>>,
+    awards: MaybeList<MaybeObject<RawAward<'a>>>,
+    grants: MaybeList<MaybeObject<RawGrant<'a>>>,
+    counts_by_year: MaybeList<MaybeObject<RawYearCitations>>,
+    keywords: MaybeList<MaybeObject<RawKeyword<'a>>>,
     abstract_inverted_index: Abstract,
-    updated_date: Text<'a>,
-    created_date: Text<'a>,
+    updated_date: MaybeText<'a>,
+    created_date: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Ids<'a> {
-    mag: IdText<'a>,
+    mag: MaybeId<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawLocation<'a> {
-    id: Text<'a>,
-    is_oa: Bool,
-    landing_page_url: Text<'a>,
-    pdf_url: Text<'a>,
-    license: Text<'a>,
-    version: Text<'a>,
-    is_accepted: Bool,
-    is_published: Bool,
-    source: Object<RawLocationSource<'a>>,
+    id: MaybeText<'a>,
+    is_oa: MaybeBool,
+    landing_page_url: MaybeText<'a>,
+    pdf_url: MaybeText<'a>,
+    license: MaybeText<'a>,
+    version: MaybeText<'a>,
+    is_accepted: MaybeBool,
+    is_published: MaybeBool,
+    source: MaybeObject<RawLocationSource<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawLocationSource<'a> {
-    id: IdText<'a>,
-    display_name: Text<'a>,
-    r#type: Text<'a>,
+    id: MaybeId<'a>,
+    display_name: MaybeText<'a>,
+    r#type: MaybeText<'a>,
 }
 
-/// What stood in the place of `primary_location` until 2023.
+/// The predecessor of `primary_location`, in dumps until 2023.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawHostVenue<'a> {
-    id: IdText<'a>,
-    display_name: Text<'a>,
-    r#type: Text<'a>,
-    url: Text<'a>,
-    is_oa: Bool,
-    version: Text<'a>,
-    license: Text<'a>,
+    id: MaybeId<'a>,
+    display_name: MaybeText<'a>,
+    r#type: MaybeText<'a>,
+    url: MaybeText<'a>,
+    is_oa: MaybeBool,
+    version: MaybeText<'a>,
+    license: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawOpenAccess<'a> {
-    is_oa: Bool,
-    oa_status: Text<'a>,
-    oa_url: Text<'a>,
+    is_oa: MaybeBool,
+    oa_status: MaybeText<'a>,
+    oa_url: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawAuthorship<'a> {
-    author_position: Text<'a>,
-    author: Object<RawAuthor<'a>>,
-    institutions: List<Object<RawReference<'a>>>,
-    countries: List<Text<'a>>,
-    is_corresponding: Bool,
-    raw_affiliation_strings: List<Text<'a>>,
-    raw_affiliation_string: Text<'a>,
+    author_position: MaybeText<'a>,
+    author: MaybeObject<RawAuthor<'a>>,
+    institutions: MaybeList<MaybeObject<RawReference<'a>>>,
+    countries: MaybeList<MaybeText<'a>>,
+    is_corresponding: MaybeBool,
+    raw_affiliation_strings: MaybeList<MaybeText<'a>>,
+    raw_affiliation_string: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawAuthor<'a> {
-    id: IdText<'a>,
-    display_name: Text<'a>,
-    orcid: Text<'a>,
+    id: MaybeId<'a>,
+    display_name: MaybeText<'a>,
+    orcid: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawNormalizedPercentile {
-    value: Number,
-    is_in_top_1_percent: Bool,
-    is_in_top_10_percent: Bool,
+    value: MaybeNumber,
+    is_in_top_1_percent: MaybeBool,
+    is_in_top_10_percent: MaybeBool,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawPercentileYear {
-    min: Number,
-    max: Number,
+    min: MaybeNumber,
+    max: MaybeNumber,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawBiblio<'a> {
-    volume: Text<'a>,
-    issue: Text<'a>,
-    first_page: Text<'a>,
-    last_page: Text<'a>,
+    volume: MaybeText<'a>,
+    issue: MaybeText<'a>,
+    first_page: MaybeText<'a>,
+    last_page: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawApc<'a> {
-    value: Number,
-    currency: Text<'a>,
-    value_usd: Number,
-    provenance: Text<'a>,
+    value: MaybeNumber,
+    currency: MaybeText<'a>,
+    value_usd: MaybeNumber,
+    provenance: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawTopic<'a> {
-    id: IdText<'a>,
-    display_name: Text<'a>,
-    subfield: Object<RawReference<'a>>,
-    field: Object<RawReference<'a>>,
-    domain: Object<RawReference<'a>>,
+    id: MaybeId<'a>,
+    display_name: MaybeText<'a>,
+    subfield: MaybeObject<RawReference<'a>>,
+    field: MaybeObject<RawReference<'a>>,
+    domain: MaybeObject<RawReference<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawAward<'a> {
-    id: Text<'a>,
-    display_name: Text<'a>,
-    funder_award_id: IdText<'a>,
-    funder_id: IdText<'a>,
-    doi: Text<'a>,
+    id: MaybeText<'a>,
+    display_name: MaybeText<'a>,
+    funder_award_id: MaybeId<'a>,
+    funder_id: MaybeId<'a>,
+    doi: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawGrant<'a> {
-    funder: IdText<'a>,
-    funder_display_name: Text<'a>,
-    award_id: IdText<'a>,
+    funder: MaybeId<'a>,
+    funder_display_name: MaybeText<'a>,
+    award_id: MaybeId<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawYearCitations {
-    year: Number,
-    cited_by_count: Number,
+    year: MaybeNumber,
+    cited_by_count: MaybeNumber,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawKeyword<'a> {
-    display_name: Text<'a>,
-    keyword: Text<'a>,
+    display_name: MaybeText<'a>,
+    keyword: MaybeText<'a>,
 }
 
 impl OpenAlexRecord for Output {
@@ -327,19 +328,19 @@ impl RawWork<'_> {
         })
     }
 
-    /// The locations but the primary one, if there is one: that with its id, or where not both have
-    /// one, the first.
+    /// The locations without the primary one. The primary location is the one with the same id; if
+    /// the primary or the first location lacks an id, the first location is the primary.
     fn additional_venues(&self, segment: &mut SegmentBuilder) -> Option<Vec<Venue>> {
         let locations = self.locations.0.as_ref()?;
         let ids =
             || locations.iter().map(|location| location.0.as_ref().and_then(|own| own.id.as_str()));
-        let of_primary = |primary_id: Option<&str>| {
+        let position_of_primary = |primary_id: Option<&str>| {
             let same = primary_id.and_then(|id| ids().position(|own| own == Some(id)));
-            let is_told = primary_id.is_some() && ids().next().flatten().is_some();
-            same.or((!is_told).then_some(0))
+            let has_ids = primary_id.is_some() && ids().next().flatten().is_some();
+            same.or((!has_ids).then_some(0))
         };
         let primary = self.primary_location.0.as_ref();
-        let primary_at = primary.and_then(|primary| of_primary(primary.id.as_str()));
+        let primary_at = primary.and_then(|primary| position_of_primary(primary.id.as_str()));
         let additional = locations.iter().enumerate().filter(|(at, _)| Some(*at) != primary_at);
         let venues = additional.filter_map(|(_, location)| {
             location.0.as_ref().map(|location| location.venue(segment))
@@ -347,7 +348,7 @@ impl RawWork<'_> {
         Some(venues.collect())
     }
 
-    /// Funders with their awards; in older dumps, both out of grants.
+    /// Funders with their awards; earlier dumps hold both in `grants`.
     fn funders(&self, segment: &mut SegmentBuilder) -> Option<Vec<Funding>> {
         if let Some(funders) = &self.funders.0 {
             let funders = funders.iter().filter_map(|funder| funder.0.as_ref());
@@ -409,9 +410,9 @@ impl RawLocationSource<'_> {
 }
 
 fn source_of(
-    id: &IdText<'_>,
-    name: &Text<'_>,
-    kind: &Text<'_>,
+    id: &MaybeId<'_>,
+    name: &MaybeText<'_>,
+    kind: &MaybeText<'_>,
     segment: &mut SegmentBuilder,
 ) -> VenueSource {
     let source = segment.reference(parse_reference(Entity::Source, id), name.as_str());
@@ -477,7 +478,7 @@ impl RawAuthorship<'_> {
                 (Some(strings), _) => Some(
                     strings
                         .iter()
-                        .filter_map(Text::as_str)
+                        .filter_map(MaybeText::as_str)
                         .map(|text| segment.cold(text))
                         .collect(),
                 ),

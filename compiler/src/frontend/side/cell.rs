@@ -6,12 +6,12 @@
 use chrono::Datelike;
 
 use crate::frontend::side::keys;
-use crate::read::lenient::{Number, clean, warn};
+use crate::read::lenient::{MaybeNumber, clean, warn};
 use crate::read::times;
 
 #[derive(Clone, Copy, Debug)]
 pub struct TableCell<'a> {
-    /// The trimmed text.
+    /// Without surrounding white space.
     pub text: &'a str,
     /// Whether a comma separates the fraction of a number.
     pub has_decimal_comma: bool,
@@ -39,14 +39,14 @@ impl<'a> TableCell<'a> {
     }
 
     /// Parses a number, with or without thousands separators and a percent sign.
-    fn any_number(self) -> Number {
-        let Some(text) = self.digits() else { return Number::Null };
+    fn any_number(self) -> MaybeNumber {
+        let Some(text) = self.digits() else { return MaybeNumber::Null };
         let plain = match (self.has_decimal_comma, text.contains(',')) {
             (true, true) => text.replace('.', "").replace(',', "."),
             (false, true) if has_thousands(text, ',') => text.replace(',', ""),
             _ => text.to_owned(),
         };
-        Number::parse(&plain)
+        MaybeNumber::parse(&plain)
     }
 
     pub fn number(self) -> Option<f64> {
@@ -58,9 +58,11 @@ impl<'a> TableCell<'a> {
     pub fn count(self) -> Option<i64> {
         let separators = if self.has_decimal_comma { &[',', '.'][..] } else { &[','] };
         let text = self.digits().unwrap_or_default();
-        let found = separators.iter().find(|of| text.contains(**of) && has_thousands(text, **of));
+        let found = separators
+            .iter()
+            .find(|separator| text.contains(**separator) && has_thousands(text, **separator));
         let number = match found {
-            Some(separator) => Number::parse(&text.replace(*separator, "")),
+            Some(separator) => MaybeNumber::parse(&text.replace(*separator, "")),
             None => self.any_number(),
         };
         number.count().and_then(|count| i64::try_from(count).ok())
@@ -155,8 +157,8 @@ pub fn vintage_from(year: i64, month: u32, day: u32) -> i64 {
 /// Whether every separator of a number precedes a group of three digits.
 fn has_thousands(text: &str, separator: char) -> bool {
     let fraction = if separator == ',' { '.' } else { ',' };
-    let whole = text.split(fraction).next().unwrap_or_default();
-    let mut groups = whole.trim_start_matches('-').split(separator);
+    let integer_part = text.split(fraction).next().unwrap_or_default();
+    let mut groups = integer_part.trim_start_matches('-').split(separator);
     let first = groups.next().unwrap_or_default();
     (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3)
 }

@@ -9,7 +9,7 @@ use crate::object::side_table::SideTable;
 use crate::read::elements::Elements;
 use crate::read::limits::ReadLimits;
 
-/// What a file holds, as far as side tables are concerned.
+/// The side table of a file, if it holds one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DetectedTable {
     Table(SideTable),

@@ -79,7 +79,7 @@ fn year_at(characters: &[char], at: usize) -> Option<(i64, usize)> {
 /// A header row that was found in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListHeader<T> {
-    /// What the search returned for the row.
+    /// The result of `matches` for the row.
     pub list: T,
     pub delimiter: u8,
     /// The index of the header among the rows, from 0.

@@ -1,6 +1,6 @@
 //! Side tables: lists of journals, people and organisations that add members to records.
 //!
-//! ReadLimits a row yields a value and the keys that join it: ISSN, ORCID iD or ROR id. Both go into
+//! Reading a row yields a value and the keys that join it: ISSN, ORCID iD or ROR id. Both go into
 //! the part's object; the linker finds the records with those keys.
 //!
 //! To add a table, write its module with a [`SideTableSpec`], add the spec to [`SIDE_TABLES`], and

@@ -9,7 +9,7 @@ use crate::frontend::side::keys;
 use crate::frontend::side::read::{KeyedRow, read_elements};
 use crate::frontend::side::spec::{RecordShape, SideTableSpec};
 use crate::object::side_table::SideTable;
-use crate::read::lenient::{IdText, List, Number, Object, Text};
+use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText};
 use crate::read::strict;
 
 pub static SPEC: SideTableSpec = SideTableSpec {
@@ -72,56 +72,56 @@ pub struct Relation {
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawOrganisation<'a> {
-    id: IdText<'a>,
-    names: List<Object<RawName<'a>>>,
-    locations: List<Object<RawLocation<'a>>>,
-    relationships: List<Object<RawRelation<'a>>>,
-    admin: Object<RawAdmin<'a>>,
+    id: MaybeId<'a>,
+    names: MaybeList<MaybeObject<RawName<'a>>>,
+    locations: MaybeList<MaybeObject<RawLocation<'a>>>,
+    relationships: MaybeList<MaybeObject<RawRelation<'a>>>,
+    admin: MaybeObject<RawAdmin<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawName<'a> {
-    value: Text<'a>,
-    types: List<Text<'a>>,
-    lang: Text<'a>,
+    value: MaybeText<'a>,
+    types: MaybeList<MaybeText<'a>>,
+    lang: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawLocation<'a> {
-    geonames_id: IdText<'a>,
-    geonames_details: Object<RawDetails<'a>>,
+    geonames_id: MaybeId<'a>,
+    geonames_details: MaybeObject<RawDetails<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawDetails<'a> {
-    name: Text<'a>,
-    country_subdivision_name: Text<'a>,
-    country_code: Text<'a>,
-    country_name: Text<'a>,
-    lat: Number,
-    lng: Number,
+    name: MaybeText<'a>,
+    country_subdivision_name: MaybeText<'a>,
+    country_code: MaybeText<'a>,
+    country_name: MaybeText<'a>,
+    lat: MaybeNumber,
+    lng: MaybeNumber,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawRelation<'a> {
-    id: IdText<'a>,
-    r#type: Text<'a>,
+    id: MaybeId<'a>,
+    r#type: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawAdmin<'a> {
-    last_modified: Object<RawModified<'a>>,
+    last_modified: MaybeObject<RawModified<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawModified<'a> {
-    date: Text<'a>,
+    date: MaybeText<'a>,
 }
 
 fn read(text: &str) -> Result<KeyedRow<Organisation>, BadRecord> {
@@ -142,7 +142,7 @@ impl RawOrganisation<'_> {
     fn value(&self) -> Organisation {
         let mut organisation = Organisation::default();
         let is_of = |name: &RawName<'_>, kind: &str| {
-            name.types.as_slice().iter().any(|of| of.as_str() == Some(kind))
+            name.types.as_slice().iter().any(|name_type| name_type.as_str() == Some(kind))
         };
         let display = self.names.objects().find(|name| is_of(name, "ror_display"));
         organisation.alternatives.extend(display.and_then(|name| name.value.to_owned()));

@@ -1,4 +1,4 @@
-//! What the registry holds about a side table.
+//! The registry entry of a side table.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::frontend::side::header::Heading;
 use crate::object::ObjectWriter;
 use crate::object::side_table::SideTable;
-use crate::read::lenient::{IdText, Text};
+use crate::read::lenient::{MaybeId, MaybeText};
 use crate::read::limits::ReadLimits;
 
 /// How one side table is named, detected and read.
@@ -19,7 +19,7 @@ pub struct SideTableSpec {
     pub name: &'static str,
     /// The entity whose records the table extends.
     pub entity: Entity,
-    /// What a file of the table looks like, for an error message.
+    /// A description of the table's files, for an error message.
     pub expected: &'static str,
     /// Whether these headings are the table's; never for JSON.
     pub is_header: fn(&[Heading]) -> bool,
@@ -41,11 +41,11 @@ impl SideTableSpec {
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct RecordShape<'a> {
-    pub id: IdText<'a>,
+    pub id: MaybeId<'a>,
     pub names: Option<serde::de::IgnoredAny>,
     #[serde(rename = "orcid-identifier")]
     pub orcid_identifier: Option<serde::de::IgnoredAny>,
-    pub orcid: Text<'a>,
+    pub orcid: MaybeText<'a>,
     pub display_name: Option<serde::de::IgnoredAny>,
-    pub path: Text<'a>,
+    pub path: MaybeText<'a>,
 }

@@ -1,19 +1,19 @@
-//! The names behind country and language codes: ISO 3166-1 alpha-2 and ISO 639-1, in English.
+//! English names of country codes (ISO 3166-1 alpha-2) and language codes (ISO 639-1).
 
 use std::{collections::HashMap, sync::LazyLock};
 
 use pinakes_format::record::value::Table;
 
-type Names = HashMap<&'static str, &'static str>;
+type NameByCode = HashMap<&'static str, &'static str>;
 
-static COUNTRIES: LazyLock<Names> = LazyLock::new(|| read(include_str!("countries.tsv")));
-static LANGUAGES: LazyLock<Names> = LazyLock::new(|| read(include_str!("languages.tsv")));
+static COUNTRIES: LazyLock<NameByCode> = LazyLock::new(|| parse(include_str!("countries.tsv")));
+static LANGUAGES: LazyLock<NameByCode> = LazyLock::new(|| parse(include_str!("languages.tsv")));
 
-fn read(table: &'static str) -> Names {
+fn parse(table: &'static str) -> NameByCode {
     table.lines().filter_map(|line| line.split_once('\t')).collect()
 }
 
-/// The name of a code of a table; `None` where the code is unknown, or the table has no names.
+/// The name of a code; `None` where the code is unknown or its table has no names.
 pub fn name(table: u8, code: &str) -> Option<&'static str> {
     if table == Table::Country as u8 {
         COUNTRIES.get(code.to_ascii_uppercase().as_str()).copied()
@@ -29,8 +29,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lists_are_whole() {
-        // ISO 3166-1 has 249 codes; XK, for Kosovo, is in use beside them.
+    fn the_lists_hold_every_code() {
+        // ISO 3166-1 has 249 codes; the list adds XK for Kosovo.
         assert_eq!(COUNTRIES.len(), 250);
         assert!(LANGUAGES.len() >= 184);
         assert_eq!(name(Table::Country as u8, "de"), Some("Germany"));

@@ -7,62 +7,62 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::{ARRAY_ELEMENTS_MAX, IdText, Number, Object, Text, drain, warn};
+use crate::read::lenient::{
+    ARRAY_ELEMENTS_MAX, MaybeId, MaybeNumber, MaybeObject, MaybeText, drain, warn,
+};
 
-/// Values of a list's elements: whether an element is null, and so dropped.
+/// An element of a [`MaybeList`], which drops null elements.
 pub trait Element {
-    /// Whether it is null.
     fn is_null(&self) -> bool;
 }
 
-impl Element for Text<'_> {
+impl Element for MaybeText<'_> {
     fn is_null(&self) -> bool {
         self.0.is_none()
     }
 }
 
-impl Element for IdText<'_> {
+impl Element for MaybeId<'_> {
     fn is_null(&self) -> bool {
         self.0.0.is_none()
     }
 }
 
-impl Element for Number {
+impl Element for MaybeNumber {
     fn is_null(&self) -> bool {
-        *self == Number::Null
+        *self == MaybeNumber::Null
     }
 }
 
-impl<T> Element for Object<T> {
+impl<T> Element for MaybeObject<T> {
     fn is_null(&self) -> bool {
         self.0.is_none()
     }
 }
 
-/// A list without its nulls; null where there is none.
+/// An array without its null elements, or null.
 #[derive(Clone, Debug, PartialEq)]
-pub struct List<T>(pub Option<Vec<T>>);
+pub struct MaybeList<T>(pub Option<Vec<T>>);
 
-impl<T> Default for List<T> {
+impl<T> Default for MaybeList<T> {
     fn default() -> Self {
-        List(None)
+        MaybeList(None)
     }
 }
 
-impl<T> List<T> {
-    /// Each element that `map` keeps; null stays null.
+impl<T> MaybeList<T> {
+    /// Applies `map` to the elements and keeps each `Some`; a null list stays null.
     pub fn filter_map<U>(&self, map: impl FnMut(&T) -> Option<U>) -> Option<Vec<U>> {
         self.0.as_ref().map(|list| list.iter().filter_map(map).collect())
     }
 
-    /// The elements; none where there is no list.
+    /// The elements; empty for a null list.
     pub fn as_slice(&self) -> &[T] {
         self.0.as_deref().unwrap_or_default()
     }
 }
 
-impl<T> List<Object<T>> {
-    /// The objects in it.
+impl<T> MaybeList<MaybeObject<T>> {
     pub fn objects(&self) -> impl Iterator<Item = &T> {
         self.as_slice().iter().filter_map(|object| object.0.as_ref())
     }
@@ -71,7 +71,7 @@ impl<T> List<Object<T>> {
 struct ListVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de> + Element> Visitor<'de> for ListVisitor<T> {
-    type Value = List<T>;
+    type Value = MaybeList<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array")
@@ -86,11 +86,11 @@ impl<'de, T: Deserialize<'de> + Element> Visitor<'de> for ListVisitor<T> {
             if list.len() as u64 == ARRAY_ELEMENTS_MAX.get() {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 warn("array_too_long");
-                return Ok(List(None));
+                return Ok(MaybeList(None));
             }
             list.push(element);
         }
-        Ok(List(Some(list)))
+        Ok(MaybeList(Some(list)))
     }
 
     drain!(map "not_an_array");
@@ -98,31 +98,31 @@ impl<'de, T: Deserialize<'de> + Element> Visitor<'de> for ListVisitor<T> {
     drain!(null);
 }
 
-impl<'de, T: Deserialize<'de> + Element> Deserialize<'de> for List<T> {
+impl<'de, T: Deserialize<'de> + Element> Deserialize<'de> for MaybeList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ListVisitor(PhantomData))
     }
 }
 
-/// How many elements a list has, without keeping them; null where there is none.
+/// The number of non-null elements of an array, or null. Drops the elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Length(pub Option<u64>);
+pub struct MaybeLength(pub Option<u64>);
 
 struct LengthVisitor;
 
 impl<'de> Visitor<'de> for LengthVisitor {
-    type Value = Length;
+    type Value = MaybeLength;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Length, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<MaybeLength, A::Error> {
         let mut length = 0;
         while let Some(element) = seq.next_element::<Option<IgnoredAny>>()? {
             length += u64::from(element.is_some());
         }
-        Ok(Length(Some(length)))
+        Ok(MaybeLength(Some(length)))
     }
 
     drain!(map "not_an_array");
@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for LengthVisitor {
     drain!(null);
 }
 
-impl<'de> Deserialize<'de> for Length {
+impl<'de> Deserialize<'de> for MaybeLength {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(LengthVisitor)
     }

@@ -9,29 +9,29 @@ use serde::{
 
 use crate::read::lenient::{drain, warn};
 
-/// The largest count kept: every JSON reader can hold it exactly.
+/// The largest count: the largest integer that every JSON reader holds exactly.
 pub const COUNT_MAX: u64 = (1 << 53) - 1;
 
-/// A boolean.
+/// A boolean, or null.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Bool(pub Option<bool>);
+pub struct MaybeBool(pub Option<bool>);
 
 struct BoolVisitor;
 
 impl<'de> Visitor<'de> for BoolVisitor {
-    type Value = Bool;
+    type Value = MaybeBool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a boolean")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Bool, E> {
-        Ok(Bool(Some(value)))
+    fn visit_bool<E>(self, value: bool) -> Result<MaybeBool, E> {
+        Ok(MaybeBool(Some(value)))
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Bool, E> {
+    fn visit_str<E>(self, _: &str) -> Result<MaybeBool, E> {
         warn("not_a_boolean");
-        Ok(Bool(None))
+        Ok(MaybeBool(None))
     }
 
     drain!(numbers "not_a_boolean");
@@ -39,63 +39,63 @@ impl<'de> Visitor<'de> for BoolVisitor {
     drain!("not_a_boolean");
 }
 
-impl<'de> Deserialize<'de> for Bool {
+impl<'de> Deserialize<'de> for MaybeBool {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(BoolVisitor)
     }
 }
 
-/// A number as a dump gives it, before it is known what it must be.
+/// A number member, before the record type determines its range.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Number {
-    /// None.
+pub enum MaybeNumber {
     #[default]
     Null,
-    /// An integer.
     Integer(i64),
-    /// An integer beyond `i64`.
+    /// An integer greater than `i64::MAX`.
     Huge(u64),
-    /// A fraction, finite.
+    /// Finite.
     Fraction(f64),
 }
 
-impl Number {
-    /// The number a text spells; null, with a warning, where it spells none.
-    pub(crate) fn parse(text: &str) -> Number {
+impl MaybeNumber {
+    /// Parses a number in a string; anything else is null and a warning.
+    pub(crate) fn parse(text: &str) -> MaybeNumber {
         let text = text.trim();
         if let Ok(integer) = text.parse() {
-            return Number::Integer(integer);
+            return MaybeNumber::Integer(integer);
         }
         match text.parse::<f64>() {
             Ok(fraction) if fraction.is_finite() && !text.starts_with('+') => {
-                Number::Fraction(fraction)
+                MaybeNumber::Fraction(fraction)
             }
             _ => {
                 warn("not_a_number");
-                Number::Null
+                MaybeNumber::Null
             }
         }
     }
 
-    /// The integer it is, if it is one.
+    /// The integer; a fraction is null and a warning.
     pub fn integer(self) -> Option<i64> {
         match self {
-            Number::Integer(integer) => Some(integer),
-            // The cast is exact: integral and within 2^53.
-            Number::Fraction(value) if value.fract() == 0.0 && value.abs() < COUNT_MAX as f64 => {
+            MaybeNumber::Integer(integer) => Some(integer),
+            // The cast is exact: the value is an integer below 2^53.
+            MaybeNumber::Fraction(value)
+                if value.fract() == 0.0 && value.abs() < COUNT_MAX as f64 =>
+            {
                 Some(value as i64)
             }
-            Number::Null => None,
-            Number::Fraction(_) | Number::Huge(_) => {
+            MaybeNumber::Null => None,
+            MaybeNumber::Fraction(_) | MaybeNumber::Huge(_) => {
                 warn("not_an_integer");
                 None
             }
         }
     }
 
-    /// The count it is: not negative, at most [`COUNT_MAX`].
+    /// The count, from 0 to [`COUNT_MAX`]; anything else is null and a warning.
     pub fn count(self) -> Option<u64> {
-        if let Number::Huge(_) = self {
+        if let MaybeNumber::Huge(_) = self {
             warn("count_too_large");
             return None;
         }
@@ -113,7 +113,7 @@ impl Number {
         }
     }
 
-    /// The year it is: 1 to 9999.
+    /// The year, from 1 to 9999; anything else is null and a warning.
     pub fn year(self) -> Option<i32> {
         let integer = self.integer()?;
         if (1..=9_999).contains(&integer) {
@@ -123,13 +123,13 @@ impl Number {
         None
     }
 
-    /// The finite number it is, `-0` as `0`.
+    /// The finite number; `-0` becomes `0`.
     pub fn fraction(self) -> Option<f64> {
         match self {
-            Number::Null => None,
-            Number::Integer(integer) => Some(integer as f64),
-            Number::Huge(integer) => Some(integer as f64),
-            Number::Fraction(value) => Some(value + 0.0),
+            MaybeNumber::Null => None,
+            MaybeNumber::Integer(integer) => Some(integer as f64),
+            MaybeNumber::Huge(integer) => Some(integer as f64),
+            MaybeNumber::Fraction(value) => Some(value + 0.0),
         }
     }
 }
@@ -137,26 +137,26 @@ impl Number {
 struct NumberVisitor;
 
 impl<'de> Visitor<'de> for NumberVisitor {
-    type Value = Number;
+    type Value = MaybeNumber;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a number")
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Number, E> {
-        Ok(Number::Integer(value))
+    fn visit_i64<E>(self, value: i64) -> Result<MaybeNumber, E> {
+        Ok(MaybeNumber::Integer(value))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Number, E> {
-        Ok(i64::try_from(value).map_or(Number::Huge(value), Number::Integer))
+    fn visit_u64<E>(self, value: u64) -> Result<MaybeNumber, E> {
+        Ok(i64::try_from(value).map_or(MaybeNumber::Huge(value), MaybeNumber::Integer))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Number, E> {
-        Ok(Number::Fraction(value))
+    fn visit_f64<E>(self, value: f64) -> Result<MaybeNumber, E> {
+        Ok(MaybeNumber::Fraction(value))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Number, E> {
-        Ok(Number::parse(text))
+    fn visit_str<E>(self, text: &str) -> Result<MaybeNumber, E> {
+        Ok(MaybeNumber::parse(text))
     }
 
     drain!(bool "not_a_number");
@@ -164,7 +164,7 @@ impl<'de> Visitor<'de> for NumberVisitor {
     drain!("not_a_number");
 }
 
-impl<'de> Deserialize<'de> for Number {
+impl<'de> Deserialize<'de> for MaybeNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(NumberVisitor)
     }
@@ -177,11 +177,11 @@ mod tests {
     use crate::read::lenient::take_warnings;
 
     fn count(json: &str) -> Option<u64> {
-        serde_json::from_str::<Number>(json).unwrap().count()
+        serde_json::from_str::<MaybeNumber>(json).unwrap().count()
     }
 
     #[test]
-    fn counts_are_read_from_whatever_spells_one() {
+    fn a_count_is_read_from_an_integer_a_whole_fraction_or_a_string() {
         for (json, expected) in [
             ("5", Some(5)),
             ("\"5\"", Some(5)),

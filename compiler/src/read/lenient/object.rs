@@ -1,4 +1,4 @@
-//! Objects.
+//! Objects and their keys.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -7,49 +7,49 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use crate::read::lenient::{Text, drain, warn};
+use crate::read::lenient::{MaybeText, drain, warn};
 use crate::read::strict::{Keys, MANY};
 
-/// An object; null where there is none.
+/// An object, or null.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Object<T>(pub Option<T>);
+pub struct MaybeObject<T>(pub Option<T>);
 
-impl<T> Default for Object<T> {
+impl<T> Default for MaybeObject<T> {
     fn default() -> Self {
-        Object(None)
+        MaybeObject(None)
     }
 }
 
 struct ObjectVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
-    type Value = Object<T>;
+    type Value = MaybeObject<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(|value| Object(Some(value)))
+        T::deserialize(MapAccessDeserializer::new(map)).map(|value| MaybeObject(Some(value)))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         warn("not_an_object");
-        Ok(Object(None))
+        Ok(MaybeObject(None))
     }
 
     drain!(scalars "not_an_object");
     drain!(null);
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for MaybeObject<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ObjectVisitor(PhantomData))
     }
 }
 
-/// An object's key.
+/// A key, borrowed from the line where it holds no escape.
 pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
@@ -74,40 +74,40 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
-/// An object from text to text, in the order of the dump.
+/// An object that maps strings to strings, in the order of the dump; or null.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pairs<'a>(pub Option<Vec<(Cow<'a, str>, Text<'a>)>>);
+pub struct MaybePairs<'a>(pub Option<Vec<(Cow<'a, str>, MaybeText<'a>)>>);
 
 struct PairsVisitor;
 
 impl<'de> Visitor<'de> for PairsVisitor {
-    type Value = Pairs<'de>;
+    type Value = MaybePairs<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut pairs: Vec<(Cow<'de, str>, Text<'de>)> = Vec::new();
+        let mut pairs: Vec<(Cow<'de, str>, MaybeText<'de>)> = Vec::new();
         let mut keys = Keys::<MANY>::default();
-        while let Some((key, value)) = map.next_entry::<Key<'de>, Text<'de>>()? {
+        while let Some((key, value)) = map.next_entry::<Key<'de>, MaybeText<'de>>()? {
             keys.insert(key.0.clone())?;
             pairs.push((key.0, value));
         }
-        Ok(Pairs(Some(pairs)))
+        Ok(MaybePairs(Some(pairs)))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         warn("not_an_object");
-        Ok(Pairs(None))
+        Ok(MaybePairs(None))
     }
 
     drain!(scalars "not_an_object");
     drain!(null);
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for MaybePairs<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(PairsVisitor)
     }

@@ -1,4 +1,4 @@
-//! Texts.
+//! Text members.
 
 use std::{borrow::Cow, fmt};
 
@@ -9,43 +9,41 @@ use serde::{
 
 use crate::read::lenient::{TEXT_BYTES_MAX, drain, warn};
 
-/// A text; null where it is white space alone. NUL is removed.
+/// A text without NUL characters, or null. White space alone is null.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Text<'a>(pub Option<Cow<'a, str>>);
+pub struct MaybeText<'a>(pub Option<Cow<'a, str>>);
 
-impl Text<'_> {
-    /// The text, if there is one.
+impl MaybeText<'_> {
     pub fn as_str(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    /// The text as the record keeps it.
     pub fn to_owned(&self) -> Option<String> {
         self.0.as_deref().map(str::to_owned)
     }
 }
 
-/// The text a dump's text stands for: null if it is blank, without NUL.
-pub(crate) fn clean<'a>(text: Cow<'a, str>) -> Text<'a> {
+/// Cleans a string: blank or overlong becomes null, NUL characters are removed.
+pub(crate) fn clean<'a>(text: Cow<'a, str>) -> MaybeText<'a> {
     if text.bytes().all(|byte| byte.is_ascii_whitespace()) || text.chars().all(char::is_whitespace)
     {
-        return Text(None);
+        return MaybeText(None);
     }
     if text.len() as u64 > TEXT_BYTES_MAX.get() {
         warn("text_too_long");
-        return Text(None);
+        return MaybeText(None);
     }
     if memchr::memchr(0, text.as_bytes()).is_some() {
         warn("nul_removed");
         return clean(Cow::Owned(text.replace('\0', "")));
     }
-    Text(Some(text))
+    MaybeText(Some(text))
 }
 
 struct TextVisitor<const NUMBERS: bool>;
 
 impl<'de, const NUMBERS: bool> Visitor<'de> for TextVisitor<NUMBERS> {
-    type Value = Text<'de>;
+    type Value = MaybeText<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
@@ -69,7 +67,7 @@ impl<'de, const NUMBERS: bool> Visitor<'de> for TextVisitor<NUMBERS> {
 
     fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
         warn("not_a_text");
-        Ok(Text(None))
+        Ok(MaybeText(None))
     }
 
     drain!(bool "not_a_text");
@@ -78,28 +76,28 @@ impl<'de, const NUMBERS: bool> Visitor<'de> for TextVisitor<NUMBERS> {
 }
 
 impl<const NUMBERS: bool> TextVisitor<NUMBERS> {
-    fn number<'de, E>(self, number: impl fmt::Display) -> Result<Text<'de>, E> {
+    fn number<'de, E>(self, number: impl fmt::Display) -> Result<MaybeText<'de>, E> {
         if NUMBERS {
-            return Ok(Text(Some(Cow::Owned(number.to_string()))));
+            return Ok(MaybeText(Some(Cow::Owned(number.to_string()))));
         }
         warn("not_a_text");
-        Ok(Text(None))
+        Ok(MaybeText(None))
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for MaybeText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TextVisitor::<false>)
     }
 }
 
-/// An identifier elsewhere: a text, or an integer that becomes one.
+/// An identifier: a text, an integer that becomes a text, or null.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct IdText<'a>(pub Text<'a>);
+pub struct MaybeId<'a>(pub MaybeText<'a>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for IdText<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for MaybeId<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor::<true>).map(IdText)
+        deserializer.deserialize_any(TextVisitor::<true>).map(MaybeId)
     }
 }
 
@@ -107,26 +105,26 @@ impl<'de: 'a, 'a> Deserialize<'de> for IdText<'a> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::read::lenient::{List, MemberLimits, begin, take_warnings};
+    use crate::read::lenient::{MaybeList, MemberLimits, begin, take_warnings};
 
     #[test]
-    fn texts_of_white_space_are_null_and_nul_is_removed() {
-        let text = |json: &str| serde_json::from_str::<Text<'_>>(json).unwrap().to_owned();
+    fn blank_texts_are_null_and_nul_is_removed() {
+        let text = |json: &str| serde_json::from_str::<MaybeText<'_>>(json).unwrap().to_owned();
         assert_eq!(text("\" \\u3000\""), None);
         assert_eq!(text("\"a\\u0000b\""), Some("ab".into()));
         assert_eq!(text("7"), None);
-        let list = serde_json::from_str::<List<Text<'_>>>(r#"["a",null," ",3]"#).unwrap();
-        assert_eq!(list.filter_map(Text::to_owned), Some(vec!["a".to_string()]));
+        let list = serde_json::from_str::<MaybeList<MaybeText<'_>>>(r#"["a",null," ",3]"#).unwrap();
+        assert_eq!(list.filter_map(MaybeText::to_owned), Some(vec!["a".to_string()]));
         take_warnings();
     }
 
     #[test]
-    fn what_is_over_its_limit_is_null_and_counted() {
+    fn a_member_over_its_limit_is_null_and_a_warning() {
         begin(MemberLimits { array_elements_max: Some(2), text_bytes_max: Some(3) });
-        let text = |json: &str| serde_json::from_str::<Text<'_>>(json).unwrap().to_owned();
+        let text = |json: &str| serde_json::from_str::<MaybeText<'_>>(json).unwrap().to_owned();
         assert_eq!((text("\"abc\""), text("\"abcd\"")), (Some("abc".into()), None));
         let length = |json: &str| {
-            let list = serde_json::from_str::<List<Text<'_>>>(json).unwrap();
+            let list = serde_json::from_str::<MaybeList<MaybeText<'_>>>(json).unwrap();
             list.0.map(|list| list.len())
         };
         assert_eq!(length(r#"["a", "b", null]"#), Some(2));

@@ -1,4 +1,4 @@
-//! What holds a part's bytes: plain, gzip of any number of members, zstd of any number of frames.
+//! Decompression of a part: plain, gzip with any number of members, zstd with any number of frames.
 
 use std::{
     fs::File,
@@ -14,26 +14,22 @@ use crate::read::limits::ReadLimits;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Bytes 2 to 4 of a frame that zstd skips; the first is 0x50 to 0x5f.
+/// Bytes 2 to 4 of a skippable zstd frame; byte 1 is 0x50 to 0x5f.
 const SKIPPABLE_MAGIC: [u8; 3] = [0x2a, 0x4d, 0x18];
-/// The bit of a zstd frame's descriptor that says it ends in a checksum.
+/// The bit of a zstd frame descriptor that announces a checksum.
 const ZSTD_CHECKSUM: u8 = 1 << 2;
-/// Bytes of a part's beginning that tell text from UTF-16.
+/// Bytes examined to detect UTF-16.
 const PROBED_BYTES: usize = 4 << 10;
 
-/// How a part's bytes are held.
+/// The compression of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
-    /// As they are.
     Plain,
-    /// In gzip members.
     Gzip,
-    /// In zstd frames.
     Zstd,
 }
 
 impl Container {
-    /// The container whose bytes begin so.
     fn from_magic(beginning: &[u8]) -> Container {
         let is_skippable = beginning.first().is_some_and(|first| first & 0xf0 == 0x50)
             && beginning.get(1..4) == Some(&SKIPPABLE_MAGIC);
@@ -44,7 +40,7 @@ impl Container {
         }
     }
 
-    /// The container that a file's name promises.
+    /// The container that the extension of a file announces.
     pub fn from_extension(path: &Path) -> Container {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Container::Gzip,
@@ -53,11 +49,7 @@ impl Container {
         }
     }
 
-    /// The container a file is, by its first bytes.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be read.
+    /// Detects the container by the first four bytes of a file.
     pub fn detect(path: &Path) -> Result<Container> {
         let mut beginning = Vec::with_capacity(4);
         let file = File::open(path).map_err(Error::input(path))?;
@@ -66,18 +58,14 @@ impl Container {
     }
 }
 
-/// Opens a part for reading its bytes uncompressed; what holds it is known by its first bytes,
-/// whatever its name.
-///
-/// # Errors
-///
-/// Where it cannot be read, or is no UTF-8 by its looks.
+/// Opens a part for reading uncompressed bytes. The first bytes determine the container; the
+/// extension is ignored.
 pub(crate) fn open(path: &Path, limits: &ReadLimits) -> Result<BufReader<Box<dyn Read + Send>>> {
     let file = File::open(path).map_err(Error::input(path))?;
     let mut file = BufReader::with_capacity(1 << 17, file);
     let beginning = file.fill_buf().map_err(Error::input(path))?;
     let inner: Box<dyn Read + Send> = match Container::from_magic(beginning) {
-        Container::Gzip => Box::new(Members { decoder: Some(GzDecoder::new(file)) }),
+        Container::Gzip => Box::new(GzipMembers { decoder: Some(GzDecoder::new(file)) }),
         Container::Zstd => {
             if lacks_checksum(beginning) {
                 warn("zstd_without_checksum");
@@ -88,12 +76,11 @@ pub(crate) fn open(path: &Path, limits: &ReadLimits) -> Result<BufReader<Box<dyn
         }
         Container::Plain => Box::new(file),
     };
-    let bounded = Bounded { inner, left: limits.inflated_bytes_max };
-    Ok(BufReader::with_capacity(1 << 18, Box::new(bounded)))
+    let limited = SizeLimit { inner, left: limits.inflated_bytes_max };
+    Ok(BufReader::with_capacity(1 << 18, Box::new(limited)))
 }
 
-/// Whether the beginning of a part looks like UTF-16: by its mark, or by every fourth byte and more
-/// being NUL, which JSON and CSV have none of.
+/// Whether a part looks like UTF-16: it has a byte order mark, or at least every fourth byte is NUL.
 pub(crate) fn looks_like_utf16(beginning: &[u8]) -> bool {
     let probed = &beginning[..beginning.len().min(PROBED_BYTES)];
     let marked = probed.starts_with(&[0xff, 0xfe]) || probed.starts_with(&[0xfe, 0xff]);
@@ -101,7 +88,7 @@ pub(crate) fn looks_like_utf16(beginning: &[u8]) -> bool {
     marked || (nul_count > 0 && nul_count * 4 >= probed.len())
 }
 
-/// Whether the first frame that holds anything ends without a checksum.
+/// Whether the first frame with data announces no checksum.
 fn lacks_checksum(mut bytes: &[u8]) -> bool {
     while let Some((head, rest)) = bytes.split_first_chunk::<8>() {
         if head.starts_with(&ZSTD_MAGIC) {
@@ -113,37 +100,40 @@ fn lacks_checksum(mut bytes: &[u8]) -> bool {
     false
 }
 
-/// The members of a gzip file, one after the other. Zeros after the last, as tapes and some
-/// downloads pad files, are warned of; anything else there is damage.
-struct Members<R> {
-    /// `None` after the end.
+/// Decompresses the members of a gzip file in turn.
+///
+/// Tapes and some downloads pad files with zeros: zeros after the last member are a warning. Other
+/// bytes there are an error.
+struct GzipMembers<R> {
+    /// `None` after the last member.
     decoder: Option<GzDecoder<R>>,
 }
 
-impl<R: BufRead> Read for Members<R> {
+impl<R: BufRead> Read for GzipMembers<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(decoder) = &mut self.decoder {
             let read = decoder.read(buffer)?;
             if read > 0 || buffer.is_empty() {
                 return Ok(read);
             }
-            let mut rest = self.decoder.take().map(GzDecoder::into_inner).ok_or_else(ended)?;
+            let mut rest =
+                self.decoder.take().map(GzDecoder::into_inner).ok_or_else(unexpected_end)?;
             match rest.fill_buf()?.first() {
                 None => {}
                 Some(0) => skip_zeros(rest)?,
                 Some(byte) if *byte == GZIP_MAGIC[0] => self.decoder = Some(GzDecoder::new(rest)),
-                Some(_) => return Err(garbage()),
+                Some(_) => return Err(trailing_garbage()),
             }
         }
         Ok(0)
     }
 }
 
-fn ended() -> io::Error {
+fn unexpected_end() -> io::Error {
     io::ErrorKind::UnexpectedEof.into()
 }
 
-fn garbage() -> io::Error {
+fn trailing_garbage() -> io::Error {
     let reason = "bytes after the last gzip member that are neither a member nor zeros";
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
@@ -157,24 +147,24 @@ fn skip_zeros(mut rest: impl BufRead) -> io::Result<()> {
             return Ok(());
         }
         if bytes.iter().any(|byte| *byte != 0) {
-            return Err(garbage());
+            return Err(trailing_garbage());
         }
         rest.consume(count);
     }
 }
 
-/// The cause of an error where a part has more bytes than it may.
+/// The cause of the error that [`SizeLimit`] returns.
 #[derive(Debug, thiserror::Error)]
 #[error("more uncompressed bytes than `--max-inflated` allows")]
 pub(crate) struct TooManyBytes;
 
-/// Reads no more than so many bytes.
-struct Bounded<R> {
+/// Fails when `inner` yields more than `left` further bytes.
+struct SizeLimit<R> {
     inner: R,
     left: u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for SizeLimit<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.left = self.left.checked_sub(read as u64).ok_or(io::Error::other(TooManyBytes))?;

@@ -1,4 +1,4 @@
-//! The lines of a part: whatever holds them, bounded in memory, each with its place.
+//! The lines of a part, each with its number and offset. Memory is bounded by the line limit.
 
 pub(crate) mod container;
 
@@ -14,61 +14,57 @@ use crate::read::limits::ReadLimits;
 pub use crate::read::lines::container::Container;
 
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
-/// Bytes beyond which a line has all the room it may take.
+/// A line longer than this gets a buffer of the largest line at once.
 const LONG_BYTES: usize = 1 << 20;
-/// Bytes kept of a line that is set aside.
+/// Bytes kept of a quarantined line.
 pub const RAW_BYTES_MAX: usize = 64 << 10;
 
 /// Reads a part line by line.
 pub struct Lines {
     path: PathBuf,
     reader: BufReader<Box<dyn Read + Send>>,
-    /// The line found last, but for one that is lent.
+    /// The current line, unless `lent_bytes` is set.
     buffer: Vec<u8>,
-    /// The bytes of the line found last, where it lies whole in the reader's own buffer: it is
-    /// taken from there when the next is looked for.
+    /// The length of the current line in the reader's own buffer, where it lies there as a whole.
+    /// [`Lines::fill`] consumes the line when it looks for the next.
     lent_bytes: Option<usize>,
     line: u64,
     offset_bytes: u64,
     line_bytes_max: usize,
     allow_truncated: bool,
-    /// What reading the first bytes came to, where that failed; told at the first line.
-    refused: Option<io::Error>,
+    /// The error of reading the first bytes, returned for the first line.
+    open_error: Option<io::Error>,
 }
 
-/// One line, without its end.
+/// One line, without the line end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub number: u64,
-    /// Where it begins in the uncompressed part.
+    /// The offset in the uncompressed part.
     pub byte_offset: u64,
-    /// Its bytes; the first [`RAW_BYTES_MAX`] where it is too long.
+    /// The bytes; of a line that is too long, the first [`RAW_BYTES_MAX`].
     pub bytes: &'a [u8],
-    /// Whether it is longer than a line may be.
+    /// Whether the line exceeds the limit.
     pub is_too_long: bool,
 }
 
-/// A line that is in the buffer.
+/// The current line, without its bytes.
 #[derive(Clone, Copy)]
-struct Found {
+struct CurrentLine {
     byte_offset: u64,
     is_too_long: bool,
 }
 
-/// What came of looking for the next line.
-enum Filled {
+/// The outcome of [`Lines::fill`].
+enum FillOutcome {
     Line,
     TooLong,
     End,
 }
 
 impl Lines {
-    /// Opens a part; what holds it is known by its first bytes, whatever its name.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be read, or is not UTF-8 by its looks.
+    /// Opens a part; fails where it cannot be read or looks like UTF-16.
     pub fn open(path: &Path, limits: &ReadLimits) -> Result<Lines> {
         let mut lines = Lines {
             path: path.to_path_buf(),
@@ -79,25 +75,20 @@ impl Lines {
             offset_bytes: 0,
             line_bytes_max: limits.line_bytes_max,
             allow_truncated: limits.allow_truncated,
-            refused: None,
+            open_error: None,
         };
         match lines.reader.fill_buf() {
             Ok(beginning) if container::looks_like_utf16(beginning) => {
-                let reason =
-                    "not UTF-8 but UTF-16 by its looks; convert it (`iconv -t UTF-8`)".into();
+                let reason = "not UTF-8 but UTF-16; convert it (`iconv -t UTF-8`)".into();
                 Err(Error::Damaged { path: lines.path, reason })
             }
             Ok(_) => Ok(lines),
-            // Kept: a reader that failed once may say next that there is nothing more.
-            Err(error) => Ok(Lines { refused: Some(error), ..lines }),
+            // Kept, because a reader that failed once may report the end of the file next.
+            Err(error) => Ok(Lines { open_error: Some(error), ..lines }),
         }
     }
 
-    /// The next line that is not blank; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// Where the part is cut short or damaged.
+    /// Returns the next line that is not blank; fails where the part is truncated or damaged.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
         while let Some(found) = self.find_line()? {
             let line = self.line(found);
@@ -109,22 +100,18 @@ impl Lines {
         Ok(None)
     }
 
-    /// The next line, blank or not, with a carriage return where it ends in one.
-    ///
-    /// # Errors
-    ///
-    /// Where the part is cut short or damaged.
+    /// Returns the next line, blank or not, including a trailing carriage return.
     pub fn next_raw_line(&mut self) -> Result<Option<Line<'_>>> {
         let Some(found) = self.find_line()? else { return Ok(None) };
         Ok(Some(Line { bytes: self.text(found), ..self.line(found) }))
     }
 
-    fn find_line(&mut self) -> Result<Option<Found>> {
+    fn find_line(&mut self) -> Result<Option<CurrentLine>> {
         let byte_offset = self.offset_bytes;
         let is_too_long = match self.fill() {
-            Ok(Filled::End) => return Ok(None),
-            Ok(Filled::TooLong) => true,
-            Ok(Filled::Line) => false,
+            Ok(FillOutcome::End) => return Ok(None),
+            Ok(FillOutcome::TooLong) => true,
+            Ok(FillOutcome::Line) => false,
             Err(error) if self.allow_truncated && is_cut_short(&error) => {
                 warn("truncated_part");
                 return Ok(None);
@@ -132,11 +119,11 @@ impl Lines {
             Err(error) => return Err(self.damaged(&error)),
         };
         self.line += 1;
-        Ok(Some(Found { byte_offset, is_too_long }))
+        Ok(Some(CurrentLine { byte_offset, is_too_long }))
     }
 
-    /// The line found, behind a byte order mark.
-    fn text(&self, found: Found) -> &[u8] {
+    /// The bytes of the current line, without a byte order mark.
+    fn text(&self, found: CurrentLine) -> &[u8] {
         let bytes = match self.lent_bytes {
             Some(count) => &self.reader.buffer()[..count],
             None => &self.buffer,
@@ -145,7 +132,7 @@ impl Lines {
         if has_bom { &bytes[BOM.len()..] } else { bytes }
     }
 
-    fn line(&self, found: Found) -> Line<'_> {
+    fn line(&self, found: CurrentLine) -> Line<'_> {
         let text = self.text(found);
         Line {
             number: self.line,
@@ -155,35 +142,32 @@ impl Lines {
         }
     }
 
-    /// The part, uncompressed, for a reader that knows its elements itself.
-    ///
-    /// # Errors
-    ///
-    /// Where it is cut short or damaged at its beginning.
+    /// Returns the reader of the uncompressed part, from its first byte.
     pub fn into_reader(mut self) -> Result<BufReader<Box<dyn Read + Send>>> {
-        match self.refused.take() {
+        match self.open_error.take() {
             Some(error) => Err(self.damaged(&error)),
             None => Ok(self.reader),
         }
     }
 
-    /// Uncompressed bytes read so far.
+    /// The number of uncompressed bytes read so far.
     pub fn offset_bytes(&self) -> u64 {
         self.offset_bytes
     }
 
-    /// Finds the next line, lent or in the buffer; its beginning where it is too long.
-    fn fill(&mut self) -> io::Result<Filled> {
+    /// Finds the next line and stores it, or its beginning where it is too long.
+    fn fill(&mut self) -> io::Result<FillOutcome> {
         self.buffer.clear();
         if let Some(count) = self.lent_bytes.take() {
             self.reader.consume(count + 1);
         }
-        if let Some(error) = self.refused.take() {
+        if let Some(error) = self.open_error.take() {
             return Err(error);
         }
         let mut seen = 0u64;
         let mut is_too_long = false;
-        let filled = |is_too_long| if is_too_long { Filled::TooLong } else { Filled::Line };
+        let filled =
+            |is_too_long| if is_too_long { FillOutcome::TooLong } else { FillOutcome::Line };
         loop {
             let available = match self.reader.fill_buf() {
                 Ok(available) => available,
@@ -192,14 +176,14 @@ impl Lines {
             };
             if available.is_empty() {
                 self.offset_bytes += seen;
-                return Ok(if seen > 0 { filled(is_too_long) } else { Filled::End });
+                return Ok(if seen > 0 { filled(is_too_long) } else { FillOutcome::End });
             }
             let end = memchr::memchr(b'\n', available);
             let piece = &available[..end.unwrap_or(available.len())];
             if seen == 0 && end.is_some() && piece.len() <= self.line_bytes_max {
                 self.lent_bytes = Some(piece.len());
                 self.offset_bytes += piece.len() as u64 + 1;
-                return Ok(Filled::Line);
+                return Ok(FillOutcome::Line);
             }
             if !is_too_long && self.buffer.len() + piece.len() > self.line_bytes_max {
                 is_too_long = true;
@@ -209,7 +193,7 @@ impl Lines {
                 self.buffer.shrink_to(RAW_BYTES_MAX);
             } else if !is_too_long {
                 if self.buffer.len() + piece.len() > LONG_BYTES {
-                    // All there may be, at once: to grow by doubling takes half as much again.
+                    // One exact reservation: growth by doubling would take up to 50 % more.
                     self.buffer.reserve_exact(self.line_bytes_max - self.buffer.len());
                 }
                 self.buffer.extend_from_slice(piece);
@@ -233,10 +217,10 @@ impl Lines {
                  those lines with `--allow-truncated`"
             ),
             () if error.get_ref().is_some_and(|cause| cause.is::<container::TooManyBytes>()) => {
-                format!("{text}; raise it if the part is really so large")
+                format!("{text}; raise the limit if the part is really that large")
             }
             () if text.contains("too much memory") => {
-                format!("{text}; if its window is to be trusted, raise `--zstd-window-max`")
+                format!("{text}; if you trust the file, raise `--zstd-window-max`")
             }
             () => format!("{text}, after {at} uncompressed bytes of whole lines; fetch it again"),
         };
@@ -244,7 +228,7 @@ impl Lines {
     }
 }
 
-/// Whether a container ended before its end.
+/// Whether a container ended early.
 fn is_cut_short(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::UnexpectedEof
 }
@@ -269,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_found_whatever_ends_them() {
+    fn lines_may_end_in_lf_crlf_or_the_end_of_the_file() {
         let expected = vec![(1, 0, Some("a".into())), (3, 6, Some("b".into()))];
         assert_eq!(lines(b"a\r\n \r\nb"), expected);
         assert_eq!(lines(b"a\n \n \n").len(), 1);
@@ -278,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_too_long_is_left_out_and_the_next_is_read() {
+    fn a_line_too_long_is_skipped_and_the_next_is_read() {
         let mut bytes = vec![b'x'; ReadLimits::default().line_bytes_max + 1];
         bytes.extend_from_slice(b"\nb\n");
         let found = lines(&bytes);
@@ -287,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn every_member_of_a_gzip_file_is_read_and_a_cut_one_is_damaged() {
+    fn every_gzip_member_is_read_and_a_truncated_one_is_an_error() {
         let gzip = |text: &[u8]| {
             let mut encoder =
                 flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

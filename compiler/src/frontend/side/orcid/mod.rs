@@ -16,7 +16,7 @@ use crate::frontend::side::orcid::person::RawPerson;
 use crate::frontend::side::read::{KeyedRow, read_elements};
 use crate::frontend::side::spec::{RecordShape, SideTableSpec};
 use crate::object::side_table::SideTable;
-use crate::read::lenient::{Length, Number, Object, Text};
+use crate::read::lenient::{MaybeLength, MaybeNumber, MaybeObject, MaybeText};
 use crate::read::strict;
 
 pub static SPEC: SideTableSpec = SideTableSpec {
@@ -43,49 +43,49 @@ fn is_record(shape: &RecordShape<'_>) -> bool {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawRecord<'a> {
     #[serde(rename = "orcid-identifier")]
-    identifier: Object<RawIdentifier<'a>>,
-    orcid: Text<'a>,
-    id: Text<'a>,
-    path: Text<'a>,
-    history: Object<RawHistory>,
+    identifier: MaybeObject<RawIdentifier<'a>>,
+    orcid: MaybeText<'a>,
+    id: MaybeText<'a>,
+    path: MaybeText<'a>,
+    history: MaybeObject<RawHistory>,
     #[serde(rename = "last-modified-date")]
-    modified: Object<RawMoment>,
-    person: Object<RawPerson<'a>>,
+    modified: MaybeObject<RawMoment>,
+    person: MaybeObject<RawPerson<'a>>,
     #[serde(rename = "activities-summary")]
-    activities: Object<RawActivities>,
-    outputs_count: Number,
+    activities: MaybeObject<RawActivities>,
+    outputs_count: MaybeNumber,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawIdentifier<'a> {
-    path: Text<'a>,
-    uri: Text<'a>,
+    path: MaybeText<'a>,
+    uri: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawHistory {
     #[serde(rename = "last-modified-date")]
-    modified: Object<RawMoment>,
+    modified: MaybeObject<RawMoment>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawMoment {
-    value: Number,
+    value: MaybeNumber,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawActivities {
-    works: Object<RawWorks>,
+    works: MaybeObject<RawWorks>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawWorks {
-    group: Length,
+    group: MaybeLength,
 }
 
 fn read(text: &str) -> Result<KeyedRow<OrcidProfile>, BadRecord> {
@@ -97,8 +97,8 @@ fn read(text: &str) -> Result<KeyedRow<OrcidProfile>, BadRecord> {
     };
     let identifier = raw.identifier.0.as_ref();
     let texts = [
-        identifier.and_then(|of| of.path.as_str()),
-        identifier.and_then(|of| of.uri.as_str()),
+        identifier.and_then(|identifier| identifier.path.as_str()),
+        identifier.and_then(|identifier| identifier.uri.as_str()),
         raw.orcid.as_str(),
         raw.id.as_str(),
         raw.path.as_str(),

@@ -4,102 +4,102 @@ use pinakes_format::record::{ExternalIdentifier, OrcidProfile, Website};
 use serde::Deserialize;
 
 use crate::frontend::side::orcid::either::Either;
-use crate::read::lenient::{IdText, List, Object, Text};
+use crate::read::lenient::{MaybeId, MaybeList, MaybeObject, MaybeText};
 
 /// A person, with the members of ORCID's API and of the Pinakes interface.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct RawPerson<'a> {
-    name: Either<RawName<'a>, Text<'a>>,
-    biography: Either<Wrapped<'a>, Text<'a>>,
-    emails: Either<RawEmails<'a>, List<Text<'a>>>,
+    name: Either<RawName<'a>, MaybeText<'a>>,
+    biography: Either<Wrapped<'a>, MaybeText<'a>>,
+    emails: Either<RawEmails<'a>, MaybeList<MaybeText<'a>>>,
     #[serde(rename = "external-identifiers")]
-    external_identifiers: Object<RawExternalIdentifiers<'a>>,
+    external_identifiers: MaybeObject<RawExternalIdentifiers<'a>>,
     #[serde(rename = "externalIdentifiers")]
-    own_identifiers: List<Object<OwnIdentifier<'a>>>,
+    own_identifiers: MaybeList<MaybeObject<OwnIdentifier<'a>>>,
     #[serde(rename = "researcher-urls")]
-    researcher_urls: Object<RawResearcherUrls<'a>>,
-    websites: List<Object<OwnWebsite<'a>>>,
+    researcher_urls: MaybeObject<RawResearcherUrls<'a>>,
+    websites: MaybeList<MaybeObject<OwnWebsite<'a>>>,
 }
 
 /// `{"value": …}` or `{"content": …}`.
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Wrapped<'a> {
-    value: Text<'a>,
-    content: Text<'a>,
+    value: MaybeText<'a>,
+    content: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawName<'a> {
-    path: Text<'a>,
+    path: MaybeText<'a>,
     #[serde(rename = "given-names")]
-    given: Object<Wrapped<'a>>,
+    given: MaybeObject<Wrapped<'a>>,
     #[serde(rename = "family-name")]
-    family: Object<Wrapped<'a>>,
+    family: MaybeObject<Wrapped<'a>>,
     #[serde(rename = "credit-name")]
-    credit: Object<Wrapped<'a>>,
+    credit: MaybeObject<Wrapped<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawEmails<'a> {
-    email: List<Object<RawEmail<'a>>>,
+    email: MaybeList<MaybeObject<RawEmail<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawEmail<'a> {
-    email: Text<'a>,
+    email: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawExternalIdentifiers<'a> {
     #[serde(rename = "external-identifier")]
-    list: List<Object<RawExternalIdentifier<'a>>>,
+    list: MaybeList<MaybeObject<RawExternalIdentifier<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawExternalIdentifier<'a> {
     #[serde(rename = "external-id-type")]
-    kind: Text<'a>,
+    kind: MaybeText<'a>,
     #[serde(rename = "external-id-value")]
-    value: IdText<'a>,
+    value: MaybeId<'a>,
     #[serde(rename = "external-id-url")]
-    url: Object<Wrapped<'a>>,
+    url: MaybeObject<Wrapped<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct OwnIdentifier<'a> {
-    id: IdText<'a>,
-    name: Text<'a>,
-    url: Text<'a>,
+    id: MaybeId<'a>,
+    name: MaybeText<'a>,
+    url: MaybeText<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawResearcherUrls<'a> {
     #[serde(rename = "researcher-url")]
-    list: List<Object<RawResearcherUrl<'a>>>,
+    list: MaybeList<MaybeObject<RawResearcherUrl<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct RawResearcherUrl<'a> {
     #[serde(rename = "url-name")]
-    name: Text<'a>,
-    url: Object<Wrapped<'a>>,
+    name: MaybeText<'a>,
+    url: MaybeObject<Wrapped<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct OwnWebsite<'a> {
-    name: Text<'a>,
-    url: Text<'a>,
+    name: MaybeText<'a>,
+    url: MaybeText<'a>,
 }
 
 impl Wrapped<'_> {
@@ -108,11 +108,11 @@ impl Wrapped<'_> {
     }
 }
 
-fn wrapped<'a>(object: &'a Object<Wrapped<'_>>) -> Option<&'a str> {
+fn wrapped<'a>(object: &'a MaybeObject<Wrapped<'_>>) -> Option<&'a str> {
     object.0.as_ref().and_then(Wrapped::text)
 }
 
-impl Either<RawName<'_>, Text<'_>> {
+impl Either<RawName<'_>, MaybeText<'_>> {
     fn path(&self) -> Option<&str> {
         match self {
             Either::Object(name) => name.path.as_str(),
@@ -152,7 +152,7 @@ impl RawPerson<'_> {
                 Either::Object(emails) => {
                     emails.email.filter_map(|email| email.0.as_ref()?.email.to_owned())
                 }
-                Either::Other(emails) => emails.filter_map(Text::to_owned),
+                Either::Other(emails) => emails.filter_map(MaybeText::to_owned),
             },
             external_identifiers: self.external_identifiers(),
             websites: self.websites(),
