@@ -1,46 +1,39 @@
-//! Arguments of the fields that find records, read as REST reads its parameters.
+//! Parses the arguments of fields that find records, with the parsers of the REST parameters.
 
 use pinakes_format::entity::Entity;
 use pinakes_format::query::Query;
 
 use crate::api::autocomplete_query;
-use crate::api::autocomplete_query::Refused;
-use crate::api::handlers::{MISSING, UNPREFIXED, entities_completed};
-use crate::api::list_query::{CURRENT, read};
+use crate::api::autocomplete_query::TextError;
+use crate::api::handlers::{PREFIX_REQUIRED, QUERY_REQUIRED, parse_entity_type};
+use crate::api::list_query::{CURRENT, parse_pairs};
 use crate::graphql::error::Error;
 use crate::http::reply::M1;
 
-/// The question of a list, as REST would ask it by the same parameters.
-///
-/// # Errors
-///
-/// What REST would refuse.
-pub fn query(entity: Entity, given: Vec<(&'static str, String)>) -> Result<Query, Error> {
-    let pairs = given.into_iter().map(|(name, value)| Ok((name.to_owned(), value)));
-    read(Query::new(entity), &CURRENT, pairs).map_err(|details| Error::new(M1).with(details))
+/// Parses the arguments of a list as the REST parameters of the same names.
+pub fn parse_list_query(
+    entity: Entity,
+    arguments: Vec<(&'static str, String)>,
+) -> Result<Query, Error> {
+    let pairs = arguments.into_iter().map(|(name, value)| Ok((name.to_owned(), value)));
+    let parsed = parse_pairs(Query::new(entity), &CURRENT, pairs);
+    parsed.map_err(|details| Error::new(M1).with_details(details))
 }
 
-/// The entities among whose names a text is to be completed.
-///
-/// # Errors
-///
-/// What REST would refuse.
-pub fn completion(text: &str, entity_type: Option<&str>) -> Result<Vec<Entity>, Error> {
-    autocomplete_query::check(text).map_err(|refused| match refused {
-        Refused::Missing => Error::new(MISSING),
-        Refused::Wrong(details) => Error::new(M1).with(details),
+/// Checks the text of `autocomplete`, and returns the entities whose names may complete the text.
+pub fn parse_autocomplete(text: &str, entity_type: Option<&str>) -> Result<Vec<Entity>, Error> {
+    autocomplete_query::check(text).map_err(|error| match error {
+        TextError::Missing => Error::new(QUERY_REQUIRED),
+        TextError::Invalid(details) => Error::new(M1).with_details(details),
     })?;
-    entities_completed(entity_type).map_err(|detail| Error::new(M1).with(vec![detail]))
+    parse_entity_type(entity_type)
+        .map_err(|detail| Error::new(M1).with_details(vec![detail]))
 }
 
-/// The number of an identifier; `None` where no record can have it.
-///
-/// # Errors
-///
-/// What REST would refuse.
-pub fn number(entity: Entity, id: &str) -> Result<Option<u64>, Error> {
+/// Parses an identifier; `None` for text that no record has as its identifier.
+pub fn parse_id(entity: Entity, id: &str) -> Result<Option<u64>, Error> {
     if entity.facts().letter.is_some() && !id.starts_with("HX_") {
-        return Err(Error::new(UNPREFIXED));
+        return Err(Error::new(PREFIX_REQUIRED));
     }
     Ok(entity.parse_id(id))
 }

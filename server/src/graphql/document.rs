@@ -1,8 +1,8 @@
-//! From a question's text to the tree of what is asked: parsed, validated, its fragments inlined,
-//! its directives followed, fields of one name merged.
+//! Parses and validates a GraphQL document, and turns its operation into a tree of selected fields.
 //!
-//! Everything is bounded before it is done: tokens and nesting by the parser, fields with fragments
-//! counted as often as they are used, depth.
+//! The tree has fragments inlined, `@skip` and `@include` applied, and fields of one response key merged.
+//! The parser bounds tokens and nesting. Before the tree is built, this module bounds its fields and its
+//! depth; fragments count at each use.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,92 +18,87 @@ use apollo_compiler::{
 use crate::graphql::error;
 use crate::graphql::error::Error;
 
-/// Tokens of a text, white space among them. Of the texts that `make bench` holds against it the
-/// dearest, braces alone, took 2.9 ms to refuse at 4,000 tokens.
+/// Tokens of a document, including white space. The most expensive document of `make bench`, braces
+/// alone, took 2.9 ms to refuse at 4,000 tokens.
 const TOKENS_MAX: usize = 2_500;
-/// Levels of braces and brackets the parser follows; more than any depth that is answered.
+/// Levels of braces and brackets that the parser accepts; more than any accepted depth of fields.
 const NESTING_MAX: usize = 24;
-/// Fields, with fragments counted as often as they are used.
+/// Fields of an operation; the fields of a fragment count at each use.
 const FIELDS_MAX: u64 = 4_000;
-/// Levels of fields in a question to the data.
+/// Levels of fields below a data field.
 const DEPTH_MAX: usize = 12;
-/// The same in a question to the schema, as tools ask it.
+/// Levels of fields below `__schema` and `__type`; introspection queries of tools need more.
 const INTROSPECTION_DEPTH_MAX: usize = 20;
 
-/// What a client sent.
+/// A GraphQL request, as the client posted it.
 #[derive(Debug)]
-pub struct Asking {
-    /// The text.
+pub struct GraphqlRequest {
     pub query: String,
-    /// The values of its variables.
     pub variables: JsonMap,
-    /// Which of its operations is meant.
     pub operation_name: Option<String>,
 }
 
-/// A question that can be asked.
+/// A valid document with the variables of one operation.
 pub struct Document {
     document: Valid<ExecutableDocument>,
     variables: Valid<JsonMap>,
     operation_name: Option<String>,
 }
 
-/// A field that is asked for, with everything that is asked of it.
-pub struct Asked<'d> {
-    /// Its name in the answer.
-    pub key: &'d str,
-    /// The field, where it is first named.
+/// A selected field and the fields selected below it.
+pub struct SelectedField<'d> {
+    /// The name of the field in the answer: the alias, or the field's own name.
+    pub response_key: &'d str,
+    /// The first of the merged fields.
     pub field: &'d Field,
-    /// The type it is a field of.
-    pub of: &'d str,
-    /// What is asked of its value.
-    pub children: Vec<Asked<'d>>,
+    /// The object type that declares the field.
+    pub type_name: &'d str,
+    pub children: Vec<SelectedField<'d>>,
+}
+
+impl SelectedField<'_> {
+    /// The response key as JSON writes it before a value. Names in GraphQL need no escapes.
+    pub fn written_key(&self) -> String {
+        format!("\"{}\":", self.response_key)
+    }
 }
 
 impl Document {
-    /// Parses and validates a text.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it, the first few.
-    pub fn read(schema: &Valid<Schema>, asking: Asking) -> Result<Document, Vec<Error>> {
+    /// Parses and validates a request against the schema.
+    pub fn parse(schema: &Valid<Schema>, request: GraphqlRequest) -> Result<Document, Vec<Error>> {
         let mut parser = Parser::new().recursion_limit(NESTING_MAX).token_limit(TOKENS_MAX);
         let document = parser
-            .parse_executable(schema, asking.query, "query")
-            .map_err(|invalid| error::of_diagnostics(&invalid.errors))?
+            .parse_executable(schema, request.query, "query")
+            .map_err(|invalid| error::from_diagnostics(&invalid.errors))?
             .validate(schema)
-            .map_err(|invalid| error::of_diagnostics(&invalid.errors))?;
-        let operation_name = asking.operation_name;
+            .map_err(|invalid| error::from_diagnostics(&invalid.errors))?;
+        let operation_name = request.operation_name;
         let variables = {
             let operation = operation(&document, operation_name.as_deref())?;
-            measure(&document, operation)?;
-            coerce_variable_values(schema, operation, &asking.variables)
-                .map_err(|invalid| error::of_request(&invalid, &document.sources))?
+            check_size(&document, operation)?;
+            coerce_variable_values(schema, operation, &request.variables)
+                .map_err(|invalid| error::from_request_error(&invalid, &document.sources))?
         };
         Ok(Document { document, variables, operation_name })
     }
 
-    /// The tree of what is asked.
-    ///
-    /// # Errors
-    ///
-    /// Where it is too deep.
-    pub fn asked(&self) -> Result<Vec<Asked<'_>>, Vec<Error>> {
+    /// The selected root fields, or an error for a field that is nested too deep.
+    pub fn root_fields(&self) -> Result<Vec<SelectedField<'_>>, Vec<Error>> {
         let operation = operation(&self.document, self.operation_name.as_deref())?;
-        let asked = self.collect(&[&operation.selection_set]);
-        for root in &asked {
+        let roots = self.collect(&[&operation.selection_set]);
+        for root in &roots {
             let is_schema = root.field.name.starts_with("__");
             let depth_max = if is_schema { INTROSPECTION_DEPTH_MAX } else { DEPTH_MAX };
             if depth(root) > depth_max {
                 let message = format!("nested deeper than {depth_max} levels of fields");
-                return Err(vec![self.at(root.field, Error::new(message))]);
+                return Err(vec![self.locate(root.field, Error::new(message))]);
             }
         }
-        Ok(asked)
+        Ok(roots)
     }
 
-    /// An error of a field, with the place where the field is first named.
-    pub fn at(&self, field: &Field, error: Error) -> Error {
+    /// Sets the location of an error to a field.
+    pub fn locate(&self, field: &Field, error: Error) -> Error {
         error.at(field.name.location(), &self.document.sources)
     }
 
@@ -116,29 +111,34 @@ impl Document {
             Value::Variable(variable) => match self.variables.get(variable.as_str())? {
                 JsonValue::String(text) => Some(text.as_str().to_owned()),
                 JsonValue::Number(number) => Some(number.to_string()),
-                // Validated: no argument is of another type.
+                // Unreachable in a valid document: no argument has another type.
                 _ => None,
             },
             _ => None,
         }
     }
 
-    /// The fields of some selections, in the order of their names' first mention.
-    fn collect<'d>(&'d self, sets: &[&'d SelectionSet]) -> Vec<Asked<'d>> {
-        let mut found = Found::default();
+    /// Merges the fields of some selection sets by response key, in the order of first use.
+    fn collect<'d>(&'d self, sets: &[&'d SelectionSet]) -> Vec<SelectedField<'d>> {
+        let mut found = FieldsByKey::default();
         for set in sets {
             self.gather(set, &mut found);
         }
-        let asked = found.fields.into_iter().map(|(of, fields)| {
+        let merged = found.fields.into_iter().map(|(type_name, fields)| {
             let sets: Vec<&SelectionSet> =
                 fields.iter().map(|field| &field.selection_set).collect();
             let first = fields[0];
-            Asked { key: first.response_key(), field: first, of, children: self.collect(&sets) }
+            SelectedField {
+                response_key: first.response_key(),
+                field: first,
+                type_name,
+                children: self.collect(&sets),
+            }
         });
-        asked.collect()
+        merged.collect()
     }
 
-    fn gather<'d>(&'d self, set: &'d SelectionSet, found: &mut Found<'d>) {
+    fn gather<'d>(&'d self, set: &'d SelectionSet, found: &mut FieldsByKey<'d>) {
         for selection in &set.selections {
             if !self.is_included(selection) {
                 continue;
@@ -148,7 +148,7 @@ impl Document {
                 Selection::InlineFragment(inline) => self.gather(&inline.selection_set, found),
                 Selection::FragmentSpread(spread) => {
                     let fragment = self.document.fragments.get(&spread.fragment_name);
-                    // A fragment says the same however often it is named.
+                    // Inlining a fragment again would add no field.
                     let is_new = found.fragments.insert(&spread.fragment_name);
                     if let Some(fragment) = fragment.filter(|_| is_new) {
                         self.gather(&fragment.selection_set, found);
@@ -158,7 +158,7 @@ impl Document {
         }
     }
 
-    /// What `@skip` and `@include` say.
+    /// Evaluates `@skip` and `@include`.
     fn is_included(&self, selection: &Selection) -> bool {
         let condition = |name: &str| {
             let directive = selection.directives().get(name)?;
@@ -172,20 +172,23 @@ impl Document {
     }
 }
 
-/// Fields found so far, those of one name together.
+/// Fields grouped by response key.
 #[derive(Default)]
-struct Found<'d> {
+struct FieldsByKey<'d> {
+    /// For each key, the declaring type and the fields, in the order of first use.
     fields: Vec<(&'d str, Vec<&'d Field>)>,
-    places: HashMap<&'d str, usize>,
+    /// For each key, its index in `fields`.
+    indexes: HashMap<&'d str, usize>,
+    /// The fragments inlined so far.
     fragments: HashSet<&'d str>,
 }
 
-impl<'d> Found<'d> {
-    fn add(&mut self, of: &'d str, field: &'d Field) {
+impl<'d> FieldsByKey<'d> {
+    fn add(&mut self, type_name: &'d str, field: &'d Field) {
         let next = self.fields.len();
-        let at = *self.places.entry(field.response_key()).or_insert(next);
+        let at = *self.indexes.entry(field.response_key()).or_insert(next);
         if at == next {
-            self.fields.push((of, Vec::new()));
+            self.fields.push((type_name, Vec::new()));
         }
         self.fields[at].1.push(field);
     }
@@ -196,13 +199,15 @@ fn operation<'d>(
     name: Option<&str>,
 ) -> Result<&'d Operation, Vec<Error>> {
     let found = document.operations.get(name);
-    found.map(|node| &**node).map_err(|invalid| error::of_request(&invalid, &document.sources))
+    found.map(|node| &**node).map_err(|invalid| error::from_request_error(&invalid, &document.sources))
 }
 
-/// Counts fields and levels with fragments as often as they are used, each fragment looked at once.
-fn measure(document: &ExecutableDocument, operation: &Operation) -> Result<(), Vec<Error>> {
-    let mut measuring = Measuring { document, fragments: HashMap::new() };
-    let Size { fields, depth } = measuring.set(&operation.selection_set);
+/// Checks the number of fields and levels. Fragments count at each use.
+///
+/// Cost: linear in the document, since the size of a fragment is computed once.
+fn check_size(document: &ExecutableDocument, operation: &Operation) -> Result<(), Vec<Error>> {
+    let mut counter = SizeCounter { document, fragments: HashMap::new() };
+    let Size { fields, depth } = counter.set(&operation.selection_set);
     if fields > FIELDS_MAX {
         let message = format!(
             "asks for more than {FIELDS_MAX} fields, fragments counted as often as they are used"
@@ -216,19 +221,19 @@ fn measure(document: &ExecutableDocument, operation: &Operation) -> Result<(), V
     Ok(())
 }
 
-/// How large a selection is.
+/// The size of a selection set.
 #[derive(Clone, Copy, Default)]
 struct Size {
     fields: u64,
     depth: usize,
 }
 
-struct Measuring<'d> {
+struct SizeCounter<'d> {
     document: &'d ExecutableDocument,
     fragments: HashMap<&'d str, Size>,
 }
 
-impl<'d> Measuring<'d> {
+impl<'d> SizeCounter<'d> {
     fn set(&mut self, set: &'d SelectionSet) -> Size {
         let mut size = Size::default();
         for selection in &set.selections {
@@ -246,7 +251,7 @@ impl<'d> Measuring<'d> {
         size
     }
 
-    /// No fragment leads to itself: the document is valid.
+    /// Terminates: in a valid document no fragment contains itself.
     fn fragment(&mut self, name: &'d str) -> Size {
         if let Some(size) = self.fragments.get(name) {
             return *size;
@@ -258,6 +263,6 @@ impl<'d> Measuring<'d> {
     }
 }
 
-fn depth(asked: &Asked<'_>) -> usize {
-    1 + asked.children.iter().map(depth).max().unwrap_or(0)
+fn depth(field: &SelectedField<'_>) -> usize {
+    1 + field.children.iter().map(depth).max().unwrap_or(0)
 }

@@ -1,142 +1,129 @@
-//! The way from the root of an answer to where its text ends, read off that text.
-//!
-//! What is being written is what lies open there, and GraphQL's `path` to it is the keys and places on
-//! the way. An answer without errors pays nothing for them, and whatever writes to an answer need not
-//! know where it stands.
+//! The path from the root of an answer to the value that the executor writes, for the `path` of errors.
 
+use pinakes_format::json::select::PathStep;
 use serde::Serialize;
 
 use crate::http::path::cut;
 
-/// Bytes of a name that are shown.
-const NAME_BYTES_MAX: usize = 200;
+/// Bytes of a response key in the `path` of an error.
+const KEY_BYTES_MAX: usize = 200;
 
-/// One step into an answer.
+/// One segment of an error's `path`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Step {
-    /// To the field of this name.
+pub enum PathSegment {
+    /// The response key of a field.
     Field(String),
-    /// To the item in this place of a list, from 0.
+    /// The index of a list item, from 0.
     Item(usize),
 }
 
-/// What was read of a text so far. The text only ever grows.
+/// The stack of the fields and items that the executor has entered and not left.
+///
+/// For `{"a":[{"b":…` the stack is `a`, `0`, `b`. Cost of a step: copying the key; no allocation once the
+/// buffers have grown to the depth of the answer.
 #[derive(Debug, Default)]
-pub struct Trail {
-    /// How many of its bytes.
-    read_bytes: usize,
-    /// What is open, the outermost first.
-    open: Vec<Open>,
+pub struct ErrorPath {
+    /// The keys of all entered fields, one after another.
+    keys: String,
+    entered: Vec<EnteredStep>,
 }
 
-/// An object or a list that has not ended.
 #[derive(Debug)]
-enum Open {
-    /// The bytes of the last key, and whether another may come before the next colon.
-    Object { key: (usize, usize), awaits_key: bool },
-    /// The place of the item under way.
-    List(usize),
+enum EnteredStep {
+    /// The key begins at this byte of `keys` and ends at the next entered key.
+    Field(usize),
+    Item(usize),
 }
 
-impl Trail {
-    /// The way to the value that a text ends with, or that comes next.
-    ///
-    /// The text is that of the last call with more after it, and ends outside of any string. Cost:
-    /// linear in what was added.
-    pub fn walk_to_end(&mut self, text: &[u8]) -> Vec<Step> {
-        self.read(text);
-        let step = |open: &Open| match open {
-            Open::Object { key: (from, to), .. } => {
-                let name = String::from_utf8_lossy(&text[*from..*to]);
-                (!name.is_empty()).then(|| Step::Field(cut(&name, NAME_BYTES_MAX)))
+impl ErrorPath {
+    /// Enters a field or an item.
+    pub fn enter(&mut self, step: PathStep<'_>) {
+        self.entered.push(match step {
+            PathStep::Field(key) => {
+                self.keys.push_str(key);
+                EnteredStep::Field(self.keys.len() - key.len())
             }
-            Open::List(at) => Some(Step::Item(*at)),
-        };
-        self.open.iter().filter_map(step).collect()
+            PathStep::Item(index) => EnteredStep::Item(index),
+        });
     }
 
-    fn read(&mut self, text: &[u8]) {
-        let mut at = self.read_bytes;
-        while at < text.len() {
-            match text[at] {
-                b'{' => self.open.push(Open::Object { key: (0, 0), awaits_key: true }),
-                b'[' => self.open.push(Open::List(0)),
-                b'}' | b']' => {
-                    self.open.pop();
-                }
-                b',' => match self.open.last_mut() {
-                    Some(Open::Object { awaits_key, .. }) => *awaits_key = true,
-                    Some(Open::List(at)) => *at += 1,
-                    None => {}
-                },
-                b'"' => {
-                    let end = end_of_string(text, at + 1);
-                    if let Some(Open::Object { key, awaits_key: awaits @ true }) =
-                        self.open.last_mut()
-                    {
-                        (*key, *awaits) = ((at + 1, end), false);
-                    }
-                    at = end;
-                }
-                _ => {}
-            }
-            at += 1;
+    /// Leaves the field or item that was entered last.
+    pub fn leave(&mut self) {
+        if let Some(EnteredStep::Field(begin)) = self.entered.pop() {
+            self.keys.truncate(begin);
         }
-        self.read_bytes = at;
+    }
+
+    /// The segments, the outermost first.
+    pub fn segments(&self) -> Vec<PathSegment> {
+        let mut end = self.keys.len();
+        let innermost_first = self.entered.iter().rev().map(|step| match *step {
+            EnteredStep::Field(begin) => {
+                let key = &self.keys[begin..end];
+                end = begin;
+                PathSegment::Field(cut(response_key(key), KEY_BYTES_MAX))
+            }
+            EnteredStep::Item(index) => PathSegment::Item(index),
+        });
+        let mut segments: Vec<PathSegment> = innermost_first.collect();
+        segments.reverse();
+        segments
     }
 }
 
-/// Where the quote stands that ends a string which begins at `from`.
-fn end_of_string(text: &[u8], from: usize) -> usize {
-    let mut at = from;
-    while at < text.len() && text[at] != b'"' {
-        at += 1 + usize::from(text[at] == b'\\');
-    }
-    at.min(text.len())
+/// A response key without the quotes and the colon that JSON writes around it.
+fn response_key(written: &str) -> &str {
+    written.trim_matches(['"', ':'])
 }
 
 #[cfg(test)]
 mod tests {
+    use super::PathStep::{Field, Item};
     use super::*;
 
-    #[test]
-    fn the_way_is_the_keys_and_places_of_what_is_open() {
-        let check = |text: &str, expected: &str| {
-            let way = Trail::default().walk_to_end(text.as_bytes());
-            assert_eq!(serde_json::to_string(&way).unwrap_or_default(), expected, "{text}");
-        };
-        check("", "[]");
-        check("{", "[]");
-        check(r#"{"a":"#, r#"["a"]"#);
-        check(r#"{"a":null"#, r#"["a"]"#);
-        check(r#"{"a":1,"b":"#, r#"["b"]"#);
-        check(r#"{"a":[{"b":"#, r#"["a",0,"b"]"#);
-        check(r#"{"a":[{"b":1},{"b":[2,3],"c":{"d":"#, r#"["a",1,"c","d"]"#);
-        check(r#"{"a":[1,[2,3],"#, r#"["a",2]"#);
-        check(r#"{"a":{"b":"x"},"c":[[],["#, r#"["c",1,0]"#);
-        check(r#"{"a":"{[,:","b":["]}",{"c":"#, r#"["b",1,"c"]"#);
-        check(r#"{"a":"\"{\\","b":{"c":"é,","d":"#, r#"["b","d"]"#);
-        check(r#"{"a":{"k,\"{":{"x":[]}},"b":"#, r#"["b"]"#);
-        check(&format!("{{\"{}\":", "n".repeat(300)), &format!("[\"{}…\"]", "n".repeat(200)));
+    fn json(path: &ErrorPath) -> String {
+        serde_json::to_string(&path.segments()).unwrap_or_default()
     }
 
     #[test]
-    fn a_text_is_read_on_from_where_it_ended() {
-        let (mut text, mut trail) = (String::new(), Trail::default());
-        for (added, expected) in [
-            ("{", "[]"),
-            (r#""a":"#, r#"["a"]"#),
-            (r#"[{"b":"x\\""#, r#"["a",0,"b"]"#),
-            (r#","c":"#, r#"["a",0,"c"]"#),
-            ("null}", r#"["a",0]"#),
-            (",", r#"["a",1]"#),
-            (r#"{"b":[1,"#, r#"["a",1,"b",1]"#),
-            (r#"2]}],"d":{"e":"#, r#"["d","e"]"#),
-        ] {
-            text.push_str(added);
-            let way = trail.walk_to_end(text.as_bytes());
-            assert_eq!(serde_json::to_string(&way).unwrap_or_default(), expected, "{text}");
+    fn the_path_is_the_entered_keys_and_indexes() {
+        let check = |steps: &[PathStep<'_>], expected: &str| {
+            let mut path = ErrorPath::default();
+            steps.iter().for_each(|step| path.enter(*step));
+            assert_eq!(json(&path), expected);
+        };
+        check(&[], "[]");
+        check(&[Field("\"a\":")], r#"["a"]"#);
+        check(&[Field("\"a\":"), Item(0), Field("\"b\":")], r#"["a",0,"b"]"#);
+        check(&[Field("\"a\":"), Item(1), Field("\"c\":"), Field("\"d\":")], r#"["a",1,"c","d"]"#);
+        check(&[Field("\"c\":"), Item(1), Item(0)], r#"["c",1,0]"#);
+        let long = format!("\"{}\":", "n".repeat(300));
+        check(&[Field(&long)], &format!("[\"{}…\"]", "n".repeat(200)));
+    }
+
+    #[test]
+    fn leaving_a_step_restores_the_path_before_it() {
+        let mut path = ErrorPath::default();
+        path.enter(Field("\"a\":"));
+        path.enter(Item(0));
+        path.enter(Field("\"b\":"));
+        assert_eq!(json(&path), r#"["a",0,"b"]"#);
+        path.leave();
+        path.enter(Field("\"c\":"));
+        assert_eq!(json(&path), r#"["a",0,"c"]"#);
+        path.leave();
+        assert_eq!(json(&path), r#"["a",0]"#);
+        path.leave();
+        path.enter(Item(1));
+        path.enter(Field("\"b\":"));
+        path.enter(Item(1));
+        assert_eq!(json(&path), r#"["a",1,"b",1]"#);
+        for _ in 0..4 {
+            path.leave();
         }
+        path.enter(Field("\"d\":"));
+        path.enter(Field("\"e\":"));
+        assert_eq!(json(&path), r#"["d","e"]"#);
     }
 }

@@ -1,11 +1,10 @@
-//! From a plan to the answer's text, written straight from the archived records, and never further
-//! than its bounds.
+//! Executes a plan: writes the JSON of `data` straight from archived records, within the work budget.
 
 use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::Candidate;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::json::select::{Resolver, SelectError, Selection, SelectionWriter};
+use pinakes_format::json::select::{PathStep, Resolver, SelectError, Selection, SelectionWriter};
 use pinakes_format::query::{AnswerError, Deadline, Query};
 use pinakes_format::snapshot::{Found, Snapshot};
 use pinakes_format::storage::error::ReadError;
@@ -13,48 +12,45 @@ use pinakes_format::text::json;
 use serde_json::value::RawValue;
 
 use crate::api::handlers::end_of_chain;
-use crate::graphql::error::{Error, PARTS_MAX};
-use crate::graphql::error_path::Trail;
+use crate::graphql::error::{Error, FIELD_ERRORS_MAX};
+use crate::graphql::error_path::ErrorPath;
 use crate::graphql::introspection::Introspection;
 use crate::graphql::options::Settings;
-use crate::graphql::plan::{Autocomplete, List, Named, PagePart, Plan, Question};
-use crate::graphql::work_budget::{Halted, Patience, Spending};
+use crate::graphql::plan::{
+    AutocompletePlan, ListPlan, NamedMember, PageMember, Plan, RootValue,
+};
+use crate::graphql::work_budget::{Halted, WorkBudget, WorkMeter};
 
-/// Room made for an answer before it is written.
-const ANSWER_BYTES: usize = 16 << 10;
+/// Capacity of the answer's buffer at the start.
+const ANSWER_CAPACITY_BYTES: usize = 16 << 10;
 
-/// Writes the answer to a plan: the text of `data`, and what is wrong with parts of it.
-///
-/// # Errors
-///
-/// Where it came to no end.
-pub fn answer(
+/// Writes the JSON of `data`, and collects the errors of fields that are null.
+pub fn execute(
     plan: &Plan<'_>,
     snapshot: &Snapshot,
     introspection: &Introspection,
     settings: &Settings,
-    patience: &Patience<'_>,
+    budget: &WorkBudget<'_>,
 ) -> Result<(Vec<u8>, Vec<Error>), Halted> {
     let mut page = Page::new(snapshot, Shape::Single);
-    page.out.reserve(ANSWER_BYTES);
-    let spending = Spending::begin(patience, settings.cpu);
-    let mut answering = Executor {
+    page.out.reserve(ANSWER_CAPACITY_BYTES);
+    let mut executor = Executor {
         plan,
         snapshot,
         settings,
-        spending,
+        meter: WorkMeter::start(budget),
         records: 0,
         errors: Vec::new(),
-        trail: Trail::default(),
+        path: ErrorPath::default(),
         halted: None,
     };
-    match answering.roots(introspection, &mut page) {
-        Ok(()) => Ok((page.out, answering.errors)),
+    match executor.write_roots(introspection, &mut page) {
+        Ok(()) => Ok((page.out, executor.errors)),
         Err(SelectError::Damaged(error)) => Err(Halted::Damaged(error)),
-        // Whoever stops says why.
-        Err(SelectError::Cancelled) => Err(match answering.halted {
+        Err(SelectError::Stopped) => Err(match executor.halted {
+            // The path still leads to the value at which the executor stopped.
             Some(Halted::Exceeded(error)) => {
-                Halted::Exceeded(error.of(answering.trail.walk_to_end(&page.out)))
+                Halted::Exceeded(error.with_path(executor.path.segments()))
             }
             halted => halted.unwrap_or(Halted::Timeout),
         }),
@@ -65,18 +61,19 @@ struct Executor<'p, 's> {
     plan: &'p Plan<'p>,
     snapshot: &'s Snapshot,
     settings: &'p Settings,
-    spending: Spending<'p>,
+    meter: WorkMeter<'p>,
     /// Records read so far.
     records: u64,
-    /// What is wrong with parts of the answer, the first of it.
+    /// Errors of null fields, at most [`FIELD_ERRORS_MAX`].
     errors: Vec<Error>,
-    /// Where the last of it was.
-    trail: Trail,
+    /// The path of the value that is being written.
+    path: ErrorPath,
+    /// Why the executor stopped; set before [`SelectError::Stopped`] is returned.
     halted: Option<Halted>,
 }
 
 impl Executor<'_, '_> {
-    fn roots(
+    fn write_roots(
         &mut self,
         introspection: &Introspection,
         page: &mut Page<'_>,
@@ -84,29 +81,31 @@ impl Executor<'_, '_> {
         let plan = self.plan;
         page.open_object();
         for root in &plan.roots {
-            page.key(&format!("\"{}\":", root.key));
-            match &root.question {
-                Question::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-                Question::Record(entity, id, selection) => {
-                    self.by_id(*entity, *id, selection, page)?;
+            page.key(&root.key);
+            self.enter(PathStep::Field(&root.key));
+            match &root.value {
+                RootValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                RootValue::Record(entity, id, selection) => {
+                    self.write_record(*entity, *id, selection, page)?;
                 }
-                Question::List(number) => match &plan.lists[*number] {
-                    Ok(list) => self.list(list, &list.query, page)?,
-                    Err(error) => self.wrong(error, page),
+                RootValue::List(number) => match &plan.lists[*number] {
+                    Ok(list) => self.write_list(list, &list.query, page)?,
+                    Err(error) => self.write_error(error, page),
                 },
-                Question::Wrong(error) => self.wrong(error, page),
-                Question::Autocomplete(asked) => self.autocomplete(asked, page)?,
-                Question::Schema(type_name, asked) => {
-                    introspection.answer(type_name.as_deref(), asked, page, self)?;
+                RootValue::Invalid(error) => self.write_error(error, page),
+                RootValue::Autocomplete(plan) => self.write_autocomplete(plan, page)?,
+                RootValue::Schema(type_name, field) => {
+                    introspection.write(type_name.as_deref(), field, page, self)?;
                 }
             }
             self.check_size(page.out.len())?;
+            self.leave();
         }
         page.close_object();
         Ok(())
     }
 
-    fn by_id(
+    fn write_record(
         &mut self,
         entity: Entity,
         id: u64,
@@ -128,14 +127,21 @@ impl Executor<'_, '_> {
         }
     }
 
-    fn list(&mut self, list: &List, query: &Query, page: &mut Page<'_>) -> Result<(), SelectError> {
-        let answered = query.answer(self.snapshot, Deadline::when(&|| self.is_over().is_some()));
-        let answer = answered.map_err(|error| self.unanswered(error))?;
+    fn write_list(
+        &mut self,
+        list: &ListPlan,
+        query: &Query,
+        page: &mut Page<'_>,
+    ) -> Result<(), SelectError> {
+        let is_exceeded = || self.meter.exceeded().is_some();
+        let answered = query.answer(self.snapshot, Deadline::when(&is_exceeded));
+        let answer = answered.map_err(|error| self.stop_query(error))?;
         page.open_object();
-        for (key, part) in &list.members {
+        for (key, member) in &list.members {
             page.key(key);
-            match part {
-                PagePart::Meta(members) => write_members(members, page, |name, out| {
+            self.enter(PathStep::Field(key));
+            match member {
+                PageMember::Meta(members) => write_members(members, page, |name, out| {
                     let number = match name {
                         "count" => answer.count,
                         "page" => query.page.get().into(),
@@ -143,65 +149,59 @@ impl Executor<'_, '_> {
                     };
                     json::unsigned(out, number);
                 }),
-                PagePart::Results(selection) => {
+                PageMember::Results(selection) => {
                     let row = |row: &u32, page: &mut Page<'_>, resolver: &mut Self| {
                         SelectionWriter { page, resolver }.record(query.entity, *row, selection)
                     };
-                    self.array(&answer.rows, page, row)?;
+                    self.write_array(&answer.rows, page, row)?;
                 }
-                PagePart::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-                // Planned for autocomplete alone.
-                PagePart::Candidates(_) => {
-                    return Err(ReadError::Internal(
-                        "a list selection holds autocomplete candidates",
-                    )
-                    .into());
+                PageMember::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                PageMember::Candidates(_) => {
+                    return Err(ReadError::Internal("a list plan selects candidates").into());
                 }
             }
+            self.leave();
         }
         page.close_object();
         Ok(())
     }
 
-    fn autocomplete(
+    fn write_autocomplete(
         &mut self,
-        asked: &Autocomplete,
+        plan: &AutocompletePlan,
         page: &mut Page<'_>,
     ) -> Result<(), SelectError> {
-        let is_over = || self.is_over().is_some();
-        let deadline = Deadline::when(&is_over);
-        let found =
-            autocomplete::autocomplete(self.snapshot, &asked.entities, &asked.text, deadline);
-        let found = found.map_err(|error| self.unanswered(error))?;
+        let is_exceeded = || self.meter.exceeded().is_some();
+        let deadline = Deadline::when(&is_exceeded);
+        let found = autocomplete::autocomplete(self.snapshot, &plan.entities, &plan.text, deadline);
+        let found = found.map_err(|error| self.stop_query(error))?;
         page.open_object();
-        for (key, part) in &asked.members {
+        for (key, member) in &plan.members {
             page.key(key);
-            match part {
-                PagePart::Meta(members) => {
+            self.enter(PathStep::Field(key));
+            match member {
+                PageMember::Meta(members) => {
                     write_members(members, page, |_, out| json::unsigned(out, found.count));
                 }
-                PagePart::Candidates(members) => {
-                    let one = |candidate: &Candidate, page: &mut Page<'_>, resolver: &mut Self| {
-                        resolver.before_record(page.out.len())?;
-                        Ok(write_candidate(resolver.snapshot, *candidate, members, page)?)
+                PageMember::Candidates(members) => {
+                    let one = |candidate: &Candidate, page: &mut Page<'_>, executor: &mut Self| {
+                        executor.begin_record(page.out.len())?;
+                        Ok(write_candidate(executor.snapshot, *candidate, members, page)?)
                     };
-                    self.array(&found.best, page, one)?;
+                    self.write_array(&found.best, page, one)?;
                 }
-                PagePart::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-                // Planned for lists alone.
-                PagePart::Results(_) => {
-                    return Err(ReadError::Internal(
-                        "an autocomplete selection holds list results",
-                    )
-                    .into());
+                PageMember::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+                PageMember::Results(_) => {
+                    return Err(ReadError::Internal("an autocomplete plan selects records").into());
                 }
             }
+            self.leave();
         }
         page.close_object();
         Ok(())
     }
 
-    fn array<T>(
+    fn write_array<T>(
         &mut self,
         items: &[T],
         page: &mut Page<'_>,
@@ -212,24 +212,24 @@ impl Executor<'_, '_> {
             if at > 0 {
                 page.out.push(b',');
             }
+            self.enter(PathStep::Item(at));
             write(item, page, self)?;
+            self.leave();
         }
         page.out.push(b']');
         self.check_size(page.out.len())
     }
 
-    /// Writes `null` and says why, with where that is.
-    fn wrong(&mut self, error: &Error, page: &mut Page<'_>) {
-        if self.errors.len() < PARTS_MAX {
-            let path = self.trail.walk_to_end(&page.out);
-            self.errors.push(error.clone().of(path));
+    /// Writes `null` for an invalid field, and records the error with the field's path.
+    fn write_error(&mut self, error: &Error, page: &mut Page<'_>) {
+        if self.errors.len() < FIELD_ERRORS_MAX {
+            self.errors.push(error.clone().with_path(self.path.segments()));
         }
         page.null();
     }
 
-    /// Why work must end now, if it must.
-    fn is_over(&self) -> Option<Halted> {
-        self.spending.is_over()
+    fn check_budget(&mut self) -> Result<(), SelectError> {
+        self.meter.exceeded().map_or(Ok(()), |why| Err(self.stop(why)))
     }
 
     fn stop(&mut self, why: Halted) -> SelectError {
@@ -237,11 +237,11 @@ impl Executor<'_, '_> {
         SelectError::Cancelled
     }
 
-    fn unanswered(&mut self, error: AnswerError) -> SelectError {
+    fn stop_query(&mut self, error: AnswerError) -> SelectError {
         match error {
             AnswerError::Damaged(error) => error.into(),
             AnswerError::Deadline => {
-                let why = self.is_over().unwrap_or(Halted::Timeout);
+                let why = self.meter.exceeded().unwrap_or(Halted::Timeout);
                 self.stop(why)
             }
         }
@@ -249,7 +249,15 @@ impl Executor<'_, '_> {
 }
 
 impl Resolver for Executor<'_, '_> {
-    fn before_record(&mut self, out_bytes: usize) -> Result<(), SelectError> {
+    fn enter(&mut self, step: PathStep<'_>) {
+        self.path.enter(step);
+    }
+
+    fn leave(&mut self) {
+        self.path.leave();
+    }
+
+    fn begin_record(&mut self, out_bytes: usize) -> Result<(), SelectError> {
         self.records += 1;
         if self.records > self.settings.records {
             let records_max = self.settings.records;
@@ -259,9 +267,7 @@ impl Resolver for Executor<'_, '_> {
             );
             return Err(self.stop(Halted::Exceeded(Error::new(message))));
         }
-        if let Some(why) = self.is_over() {
-            return Err(self.stop(why));
-        }
+        self.check_budget()?;
         self.check_size(out_bytes)
     }
 
@@ -273,71 +279,69 @@ impl Resolver for Executor<'_, '_> {
         Err(self.stop(Halted::Exceeded(Error::too_long(bytes_max))))
     }
 
-    fn write_resolved(
+    fn write_related(
         &mut self,
         number: usize,
         (entity, row): (Entity, u32),
         page: &mut Page<'_>,
     ) -> Result<(), SelectError> {
-        if let Some(why) = self.is_over() {
-            return Err(self.stop(why));
-        }
+        self.check_budget()?;
         match &self.plan.lists[number] {
             Ok(list) => {
-                let query = about(list, entity, self.snapshot.row_id(entity, row)?)?;
-                self.list(list, &query, page)
+                let query = related_query(list, entity, self.snapshot.row_id(entity, row)?)?;
+                self.write_list(list, &query, page)
             }
             Err(error) => {
-                self.wrong(error, page);
+                self.write_error(error, page);
                 Ok(())
             }
         }
     }
 }
 
-/// The question of a list about one record.
-fn about(list: &List, entity: Entity, id: u64) -> Result<Query, ReadError> {
-    let mut text = format!("{}:", list.key.unwrap_or_default()).into_bytes();
-    entity.write_id(id, &mut text);
-    let mut one = Query::new(list.query.entity);
-    // Keys of the catalog, and an id as every filter takes it.
-    one.filter(&String::from_utf8_lossy(&text))
-        .map_err(|_| ReadError::Internal("a nested list has no filter for its record's id"))?;
-    // Nobody asked for it in words, and so it is none of the expressions that are counted.
+/// Adds the expression "refers to this record" to the query of a list.
+fn related_query(list: &ListPlan, entity: Entity, id: u64) -> Result<Query, ReadError> {
+    let mut expression = format!("{}:", list.key.unwrap_or_default()).into_bytes();
+    entity.write_id(id, &mut expression);
+    let mut parsed = Query::new(list.query.entity);
+    parsed
+        .filter(&String::from_utf8_lossy(&expression))
+        .map_err(|_| ReadError::Internal("the filter of a related list does not parse"))?;
+    // Prepended after parsing: the expression does not count towards the limit of expressions.
     let mut query = list.query.clone();
-    query.filter.splice(0..0, one.filter);
+    query.filter.splice(0..0, parsed.filter);
     Ok(query)
 }
 
 fn write_members(
-    members: &[(String, Named)],
+    members: &[(String, NamedMember)],
     page: &mut Page<'_>,
     write: impl Fn(&'static str, &mut Vec<u8>),
 ) {
     page.open_object();
-    for (key, named) in members {
+    for (key, member) in members {
         page.key(key);
-        match named {
-            Named::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
-            Named::Member(name) => write(name, &mut page.out),
+        match member {
+            NamedMember::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
+            NamedMember::Member(name) => write(name, &mut page.out),
         }
     }
     page.close_object();
 }
 
-/// Writes members of a candidate out of its JSON; there are ten at most.
+/// Renders a candidate as REST does, and copies the selected members. A page has at most ten candidates.
 fn write_candidate(
     snapshot: &Snapshot,
     candidate: Candidate,
-    members: &[(String, Named)],
+    members: &[(String, NamedMember)],
     page: &mut Page<'_>,
 ) -> Result<(), ReadError> {
-    let mut whole = Vec::new();
-    autocomplete::render(snapshot, candidate.entity, candidate.row, &mut whole)?;
-    let known: std::collections::HashMap<&str, &RawValue> = serde_json::from_slice(&whole)
+    let mut rendered = Vec::new();
+    autocomplete::render(snapshot, candidate.entity, candidate.row, &mut rendered)?;
+    let json_of: std::collections::HashMap<&str, &RawValue> = serde_json::from_slice(&rendered)
         .map_err(|_| ReadError::Internal("an autocomplete candidate is not a JSON object"))?;
     write_members(members, page, |name, out| {
-        let json = known.get(name).map_or("null", |json| json.get());
+        let json = json_of.get(name).map_or("null", |json| json.get());
         out.extend_from_slice(json.as_bytes());
     });
     Ok(())

@@ -1,4 +1,4 @@
-//! Fields of object types, and what of an archived value stands in each.
+//! Fields of object types, and the source of each field's value.
 
 use pinakes_format::entity::{Entity, Facts};
 
@@ -6,65 +6,62 @@ use crate::api::list_query::arguments;
 
 /// A field of an object type.
 pub struct Field {
-    /// Its name: REST's, where GraphQL can spell it.
+    /// The name in REST, with a `_` before a leading digit.
     pub name: String,
-    /// What it is.
     pub doc: String,
-    /// Its type, as SDL writes it.
+    /// The type in SDL.
     pub type_text: String,
-    /// What it takes: a name, a type and a description each.
     pub arguments: Vec<Argument>,
-    /// What stands there.
-    pub way: Way,
+    pub source: FieldSource,
 }
 
 impl Field {
-    /// The name of its type, without lists and `!`.
+    /// The name of the type without `[`, `]` and `!`.
     pub fn type_name(&self) -> &str {
         self.type_text.trim_matches(['[', ']', '!'])
     }
 }
 
-/// An argument: its name, its type and what it is.
+/// An argument: name, type and description.
 pub type Argument = (&'static str, &'static str, &'static str);
 
-/// What stands in a field.
+/// The source of a field's value.
 #[derive(Clone, Debug)]
-pub enum Way {
-    /// A member of the declaration, by its place.
+pub enum FieldSource {
+    /// A member of the record's declaration, by its index.
     Member(usize),
-    /// A part of such a member, where that shows as parts of the object around it.
-    Flat(usize, Box<Way>),
+    /// A part of the member with this index, whose parts appear in the enclosing object.
+    Flat(usize, Box<FieldSource>),
     /// The id of a reference.
     Id,
     /// The name of a reference or a code.
     Name,
     /// A code.
     Code,
-    /// The record referred to.
+    /// The record that a reference points to.
     Record(Entity),
-    /// A list, of all records or of those that refer to the one around it by this key.
+    /// A list of all records, or of the records that refer to the enclosing record by this filter key.
     List(Entity, Option<&'static str>),
-    /// A record by its id.
+    /// A record by the argument `id`.
     ById(Entity),
-    /// What a text being typed may mean.
+    /// The candidates for a typed text.
     Autocomplete,
     /// `meta` of a page.
     Meta,
     /// `results` of a page.
     Results,
-    /// A member of `meta`, or of a candidate, by its name in REST.
+    /// A member of `meta` or of a candidate, by its name in REST.
     Named(&'static str),
 }
 
-/// A field without arguments; a name that begins with a digit gains a `_`, as GraphQL has none such.
-pub fn plain(name: &str, doc: &str, type_text: String, way: Way) -> Field {
+/// A field without arguments. A name that begins with a digit gets a `_`, since GraphQL forbids such names.
+pub fn plain(name: &str, doc: &str, type_text: String, source: FieldSource) -> Field {
     let is_name = !name.starts_with(|first: char| first.is_ascii_digit());
     let name = if is_name { name.to_owned() } else { format!("_{name}") };
-    Field { name, doc: doc.to_owned(), type_text, arguments: Vec::new(), way }
+    Field { name, doc: doc.to_owned(), type_text, arguments: Vec::new(), source }
 }
 
-/// The root that finds a record by its id.
+/// The root field of a record by its identifier.
 pub fn by_id(facts: &Facts, type_text: String) -> Field {
     let doc = "The record's identifier.";
     Field {
@@ -73,12 +70,12 @@ pub fn by_id(facts: &Facts, type_text: String) -> Field {
             facts.singular,
             &format!("The {} with an identifier.", facts.singular.replace('_', " ")),
             type_text,
-            Way::ById(facts.entity),
+            FieldSource::ById(facts.entity),
         )
     }
 }
 
-/// A list: of all records, or of those that refer to the one around it by a key.
+/// The field of a list: of all records, or of the records that refer to the enclosing record by a key.
 pub fn list(facts: &Facts, page: String, key: Option<&'static str>) -> Field {
     let doc = match key {
         None => format!("A page of {}.", facts.plural.replace('-', " ")),
@@ -86,40 +83,40 @@ pub fn list(facts: &Facts, page: String, key: Option<&'static str>) -> Field {
     };
     Field {
         arguments: arguments(facts.entity).collect(),
-        ..plain(&facts.plural.replace('-', "_"), &doc, page, Way::List(facts.entity, key))
+        ..plain(&facts.plural.replace('-', "_"), &doc, page, FieldSource::List(facts.entity, key))
     }
 }
 
-/// Fields of a member that show as fields of the object around it.
+/// The fields of a member that appear as fields of the enclosing object.
 pub fn flat(at: usize, fields: Vec<Field>) -> impl Iterator<Item = Field> {
-    let inside = move |field: Field| Field { way: Way::Flat(at, Box::new(field.way)), ..field };
+    let inside = move |field: Field| Field { source: FieldSource::Flat(at, Box::new(field.source)), ..field };
     fields.into_iter().map(inside)
 }
 
-/// The two fields of a page.
+/// The fields `meta` and `results` of a page.
 pub fn page_fields(meta: &str, of: &str) -> Vec<Field> {
     vec![
-        plain("meta", "How many there are.", format!("{meta}!"), Way::Meta),
-        plain("results", "The page.", format!("[{of}!]!"), Way::Results),
+        plain("meta", "Size and position of the page.", format!("{meta}!"), FieldSource::Meta),
+        plain("results", "The records of the page.", format!("[{of}!]!"), FieldSource::Results),
     ]
 }
 
 /// A field of `meta`.
 pub fn meta_field(name: &'static str) -> Field {
     let (type_text, doc) = match name {
-        "count" => ("Count!", "How many match, on all pages together."),
-        "page" => ("Int!", "Which page this is, from 1."),
-        _ => ("Int!", "How many records a page has."),
+        "count" => ("Count!", "Number of matching records, on all pages."),
+        "page" => ("Int!", "Number of this page, from 1."),
+        _ => ("Int!", "Largest number of records on a page."),
     };
-    plain(name, doc, type_text.to_owned(), Way::Named(name))
+    plain(name, doc, type_text.to_owned(), FieldSource::Named(name))
 }
 
-/// The type of an entity's identifiers: a number in the taxonomy, but where a child names its parent.
+/// The type of an entity's identifiers: `Int` in the taxonomy, except in a reference to a parent.
 pub fn id_type(entity: Entity, is_text: bool) -> &'static str {
     if is_text || entity.facts().letter.is_some() { "ID" } else { "Int" }
 }
 
-/// A type with `!`, where it is never null.
-pub fn bang(text: String, is_null: bool) -> String {
-    if is_null { text } else { format!("{text}!") }
+/// Adds `!` to a type that is never null.
+pub fn bang(text: String, is_nullable: bool) -> String {
+    if is_nullable { text } else { format!("{text}!") }
 }

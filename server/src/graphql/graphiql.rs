@@ -1,10 +1,9 @@
-//! The page to ask from: GraphiQL.
+//! The GraphiQL page at `/graphiql`.
 
 use std::sync::LazyLock;
 
 use crate::http::static_page::{HTML, Page, Part, SCRIPT, STYLE, TEXT};
 
-/// The page.
 pub static PAGE: LazyLock<Page> = LazyLock::new(|| Page {
     parts: vec![
         Part::plain("index.html", HTML, include_bytes!("../../graphiql/index.html")),
@@ -22,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_unpacks_and_the_page_names_no_other() {
+    fn every_part_unpacks_and_the_page_names_no_other_part() {
         PAGE.check("/graphiql");
     }
 }

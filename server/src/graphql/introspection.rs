@@ -1,7 +1,7 @@
-//! What the schema says of itself.
+//! Answers `__schema` and `__type` from a description of the schema that is made once, at start.
 //!
-//! Asked once for all of it, it is a tree in which types are named; answering is walking
-//! from name to type in it, for as long as the bounds of any answer allow.
+//! The description is a tree in which a type stands by name. The writer resolves a name to its type when
+//! the operation selects members of the type, within the limits of any answer.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use apollo_compiler::{
     validation::Valid,
 };
 use pinakes_format::json::render::Page;
-use pinakes_format::json::select::{Resolver, SelectError};
+use pinakes_format::json::select::{PathStep, Resolver, SelectError};
 use pinakes_format::text::json;
 
-use crate::graphql::document::Asked;
+use crate::graphql::document::SelectedField;
 
-/// Everything, with a type's name and what it wraps wherever a type stands.
+/// Selects the whole schema. A type in a field stands as its kind, its name and the types that it wraps.
 const EVERYTHING: &str = r"
 { __schema {
     description
@@ -43,8 +43,8 @@ fragment Type on __Type {
   kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } }
 }";
 
-/// What a description may have, and nothing else has a place in one.
-const MEMBERS: [&str; 22] = [
+/// The names of all members of a description.
+const MEMBER_NAMES: [&str; 22] = [
     "description",
     "queryType",
     "mutationType",
@@ -69,7 +69,7 @@ const MEMBERS: [&str; 22] = [
     "ofType",
 ];
 
-/// A part of a description, kept for as long as the server runs: as JSON values the process took
+/// A value of the description. The server keeps the description while it runs; as JSON values it took
 /// 2 MB more.
 enum Node {
     Null,
@@ -80,19 +80,19 @@ enum Node {
 }
 
 impl Node {
-    fn of(value: &JsonValue) -> Node {
+    fn from_json(value: &JsonValue) -> Node {
         match value {
             JsonValue::Bool(is) => Node::Boolean(*is),
             JsonValue::String(text) => Node::Text(text.as_str().into()),
-            JsonValue::Array(items) => Node::List(items.iter().map(Node::of).collect()),
+            JsonValue::Array(items) => Node::List(items.iter().map(Node::from_json).collect()),
             JsonValue::Object(members) => {
                 let known = members.iter().filter_map(|(name, value)| {
-                    let name = MEMBERS.iter().find(|known| **known == name.as_str())?;
-                    Some((*name, Node::of(value)))
+                    let name = MEMBER_NAMES.iter().find(|known| **known == name.as_str())?;
+                    Some((*name, Node::from_json(value)))
                 });
                 Node::Object(known.collect())
             }
-            // A description holds no numbers.
+            // A description has no numbers.
             JsonValue::Null | JsonValue::Number(_) => Node::Null,
         }
     }
@@ -114,61 +114,53 @@ impl Node {
 /// The schema's own description.
 pub struct Introspection {
     schema: Node,
-    /// Where in its `types` each is.
-    places: HashMap<String, usize>,
+    /// For each type's name, its index in `types` of the schema.
+    type_indexes: HashMap<String, usize>,
 }
 
 impl Introspection {
-    /// Asks a schema for everything.
-    ///
-    /// # Errors
-    ///
-    /// Where it has no answer.
+    /// Executes an introspection query that selects the whole schema.
     pub fn new(schema: &Valid<Schema>) -> Result<Introspection, String> {
         let document = ExecutableDocument::parse_and_validate(schema, EVERYTHING, "introspection")
             .map_err(|invalid| invalid.to_string())?;
-        let told = |error: apollo_compiler::request::RequestError| error.message().to_string();
-        let operation = document.operations.get(None).map_err(told)?;
-        let variables = coerce_variable_values(schema, operation, &JsonMap::new()).map_err(told)?;
-        // No interface has an implementer: there is none.
-        let none: HashMap<Name, Implementers, _> = schema.implementers_map();
+        let message = |error: apollo_compiler::request::RequestError| error.message().to_string();
+        let operation = document.operations.get(None).map_err(message)?;
+        let variables = coerce_variable_values(schema, operation, &JsonMap::new()).map_err(message)?;
+        // Empty: the schema has no interfaces.
+        let implementers: HashMap<Name, Implementers, _> = schema.implementers_map();
         let answer =
-            partial_execute(schema, &none, &document, operation, &variables).map_err(told)?;
-        let data = answer.data.ok_or("the schema says nothing of itself")?;
-        let schema = Node::of(data.get("__schema").unwrap_or(&JsonValue::Null));
+            partial_execute(schema, &implementers, &document, operation, &variables).map_err(message)?;
+        let data = answer.data.ok_or("the introspection query has no data")?;
+        let schema = Node::from_json(data.get("__schema").unwrap_or(&JsonValue::Null));
         let types = schema.get("types").map_or(&[][..], Node::items).iter().enumerate();
         let named = types.filter_map(|(at, known)| Some((known.get("name")?.text()?.into(), at)));
-        let places = named.collect();
-        Ok(Introspection { schema, places })
+        let type_indexes = named.collect();
+        Ok(Introspection { schema, type_indexes })
     }
 
-    /// Appends what is asked of the schema, or of a type of it; `null` where there is none.
-    ///
-    /// # Errors
-    ///
-    /// Where whoever asks had enough.
-    pub fn answer(
+    /// Appends the members selected of the schema, or of the type with a name; `null` for an unknown name.
+    pub fn write(
         &self,
         type_name: Option<&str>,
-        asked: &Asked<'_>,
+        field: &SelectedField<'_>,
         page: &mut Page<'_>,
         resolver: &mut dyn Resolver,
     ) -> Result<(), SelectError> {
         let value = match type_name {
             None => &self.schema,
-            Some(name) => self.named(name).unwrap_or(&Node::Null),
+            Some(name) => self.type_named(name).unwrap_or(&Node::Null),
         };
-        self.write(value, asked, page, resolver)
+        self.write_node(value, field, page, resolver)
     }
 
-    fn named(&self, name: &str) -> Option<&Node> {
-        self.schema.get("types")?.items().get(*self.places.get(name)?)
+    fn type_named(&self, name: &str) -> Option<&Node> {
+        self.schema.get("types")?.items().get(*self.type_indexes.get(name)?)
     }
 
-    fn write(
+    fn write_node(
         &self,
         value: &Node,
-        asked: &Asked<'_>,
+        field: &SelectedField<'_>,
         page: &mut Page<'_>,
         resolver: &mut dyn Resolver,
     ) -> Result<(), SelectError> {
@@ -182,35 +174,41 @@ impl Introspection {
                     if at > 0 {
                         page.out.push(b',');
                     }
-                    self.write(item, asked, page, resolver)?;
+                    resolver.enter(PathStep::Item(at));
+                    self.write_node(item, field, page, resolver)?;
+                    resolver.leave();
                 }
                 page.out.push(b']');
             }
-            Node::Object(_) => self.object(value, asked, page, resolver)?,
+            Node::Object(_) => self.write_object(value, field, page, resolver)?,
         }
         resolver.check_size(page.out.len())
     }
 
-    fn object(
+    fn write_object(
         &self,
         value: &Node,
-        asked: &Asked<'_>,
+        field: &SelectedField<'_>,
         page: &mut Page<'_>,
         resolver: &mut dyn Resolver,
     ) -> Result<(), SelectError> {
-        // Where a type is named, the type itself answers.
+        // A node with a kind and a name stands for the type of that name.
         let has_kind = value.get("kind").is_some();
         let named = value.get("name").and_then(Node::text).filter(|_| has_kind);
-        let value = named.and_then(|name| self.named(name)).unwrap_or(value);
+        let value = named.and_then(|name| self.type_named(name)).unwrap_or(value);
         page.open_object();
-        for child in &asked.children {
-            page.key(&format!("\"{}\":", child.key));
+        for child in &field.children {
+            let key = child.written_key();
+            page.key(&key);
+            resolver.enter(PathStep::Field(&key));
             match child.field.name.as_str() {
-                "__typename" => json::string(&mut page.out, child.of),
+                "__typename" => json::string(&mut page.out, child.type_name),
                 name => {
-                    self.write(value.get(name).unwrap_or(&Node::Null), child, page, resolver)?
+                    let value = value.get(name).unwrap_or(&Node::Null);
+                    self.write_node(value, child, page, resolver)?;
                 }
             }
+            resolver.leave();
         }
         page.close_object();
         Ok(())

@@ -1,9 +1,11 @@
-//! From the tree of what is asked to a plan: checked queries, selections by place, and what they
-//! cost before any is begun.
+//! Plans an operation: parses its arguments, resolves its fields to members of records, and computes an
+//! upper bound of the records that it reads.
 //!
-//! A record costs 1 and what is asked of the records it refers to; a list costs `per_page` times
-//! that and 1. Of a member that is a list of references one is counted, as how many there are is
-//! not known before the record is read; they are counted then.
+//! A record costs 1, plus the cost of the records that it refers to. A list costs 1, plus `per_page` times
+//! the cost of a record. A list of references inside a record counts as one reference, because its length
+//! is unknown before execution; the executor counts the records that it reads.
+//!
+//! Example: `{ outputs(per_page: 10) { results { id source { source { name } } } } }` costs 1 + 10 × 2 = 21.
 
 use pinakes_format::autocomplete::RESULTS_MAX;
 use pinakes_format::entity::Entity;
@@ -12,108 +14,94 @@ use pinakes_format::query::Query;
 
 use crate::api::list_query;
 use crate::graphql::arguments;
-use crate::graphql::document::{Asked, Document};
+use crate::graphql::document::{Document, SelectedField};
 use crate::graphql::error::Error;
-use crate::graphql::field::Way;
+use crate::graphql::field::FieldSource;
 use crate::graphql::types::Types;
 use crate::http::body::BODY_BYTES_MAX;
 
-/// Bytes that the arguments of a document may come to: as many as its body may have.
+/// Bytes of all arguments of an operation; a variable counts at each use.
 const ARGUMENT_BYTES_MAX: usize = BODY_BYTES_MAX;
-/// Fields whose arguments may be wrong; to say what would be right takes longer than to see it.
-const WRONG_MAX: usize = 10;
+/// Fields with invalid arguments. Searching for a suggestion takes longer than finding the error.
+const INVALID_FIELDS_MAX: usize = 10;
 
-/// What is to be answered.
+/// An operation that the executor can run. Keys are written as JSON, with quotes and colon.
 pub struct Plan<'d> {
-    /// The fields of the answer, in its order.
-    pub roots: Vec<Root<'d>>,
-    /// The lists that are asked for, anywhere, or why they are `null`.
-    pub lists: Vec<Result<List, Error>>,
+    /// The fields of `data`, in the order of the document.
+    pub roots: Vec<RootField<'d>>,
+    /// All lists, of root fields and inside records; an error makes its field null.
+    pub lists: Vec<Result<ListPlan, Error>>,
 }
 
-/// A field of the answer.
-pub struct Root<'d> {
-    /// Its name.
-    pub key: &'d str,
-    /// What stands there.
-    pub question: Question<'d>,
+pub struct RootField<'d> {
+    pub key: String,
+    pub value: RootValue<'d>,
 }
 
-/// What is asked at the root.
-pub enum Question<'d> {
+pub enum RootValue<'d> {
     /// This JSON.
     Constant(String),
-    /// A record by its number.
+    /// A record by its identifier.
     Record(Entity, u64, Selection),
-    /// A list, by its number.
+    /// An index into [`Plan::lists`].
     List(usize),
-    /// What a text being typed may mean.
-    Autocomplete(Autocomplete),
-    /// Nothing: `null`, and why.
-    Wrong(Error),
-    /// The schema, or a type of it by name.
-    Schema(Option<String>, &'d Asked<'d>),
+    Autocomplete(AutocompletePlan),
+    /// `null`, with an error.
+    Invalid(Error),
+    /// The schema, or a type by name.
+    Schema(Option<String>, &'d SelectedField<'d>),
 }
 
-/// A list that is asked for.
-pub struct List {
-    /// The question. Where it is one about a record, it has an expression more for each.
+pub struct ListPlan {
+    /// The query from the arguments.
     pub query: Query,
-    /// The key of that expression.
+    /// The filter key that selects the records related to the enclosing record; `None` at the root.
     pub key: Option<&'static str>,
-    /// What is asked of the page.
-    pub members: Vec<(String, PagePart)>,
+    pub members: Vec<(String, PageMember)>,
 }
 
-/// A text being typed.
-pub struct Autocomplete {
-    /// The entities whose names it may be.
+pub struct AutocompletePlan {
     pub entities: Vec<Entity>,
-    /// The text.
     pub text: String,
-    /// What is asked of the page.
-    pub members: Vec<(String, PagePart)>,
+    pub members: Vec<(String, PageMember)>,
 }
 
-/// A part of a page.
-pub enum PagePart {
+/// A member of a page.
+pub enum PageMember {
     /// This JSON.
     Constant(String),
-    /// Members of `meta`.
-    Meta(Vec<(String, Named)>),
-    /// Records.
+    Meta(Vec<(String, NamedMember)>),
+    /// The records of a list.
     Results(Selection),
-    /// Candidates.
-    Candidates(Vec<(String, Named)>),
+    /// The candidates of autocomplete.
+    Candidates(Vec<(String, NamedMember)>),
 }
 
-/// A member that is found by its name in REST.
-pub enum Named {
+/// A member of `meta` or of a candidate.
+pub enum NamedMember {
     /// This JSON.
     Constant(String),
-    /// What has this name.
+    /// The member with this name in REST.
     Member(&'static str),
 }
 
-/// Plans what is asked of a document.
+/// Plans an operation.
 ///
-/// # Errors
-///
-/// Where the whole asks for more than may be: of records, of bytes of arguments, or of what is wrong.
+/// Fails if the operation exceeds a limit: of records, of bytes of arguments, or of invalid fields.
 pub fn plan<'d>(
     types: &Types,
     document: &'d Document,
-    asked: &'d [Asked<'d>],
+    root_fields: &'d [SelectedField<'d>],
     records_max: u64,
 ) -> Result<Plan<'d>, Vec<Error>> {
     let mut planner =
-        Planner { types, document, lists: Vec::new(), argument_bytes: 0, wrong_count: 0 };
-    let mut roots = Vec::with_capacity(asked.len());
+        Planner { types, document, lists: Vec::new(), argument_bytes: 0, invalid_fields: 0 };
+    let mut roots = Vec::with_capacity(root_fields.len());
     let mut records: u64 = 0;
-    for asked in asked {
-        let (question, cost) = planner.root(asked).map_err(|error| vec![error])?;
+    for field in root_fields {
+        let (value, cost) = planner.root_value(field).map_err(|error| vec![error])?;
         records = records.saturating_add(cost);
-        roots.push(Root { key: asked.key, question });
+        roots.push(RootField { key: field.written_key(), value });
     }
     if records > records_max {
         let message = format!(
@@ -128,84 +116,94 @@ pub fn plan<'d>(
 struct Planner<'d, 't> {
     types: &'t Types,
     document: &'d Document,
-    lists: Vec<Result<List, Error>>,
-    /// Bytes of arguments that were read: a variable counts wherever it is used.
+    lists: Vec<Result<ListPlan, Error>>,
+    /// Bytes of the arguments parsed so far; a variable counts at each use.
     argument_bytes: usize,
-    /// Fields whose arguments are wrong.
-    wrong_count: usize,
+    invalid_fields: usize,
 }
 
 impl<'d> Planner<'d, '_> {
-    fn root(&mut self, asked: &'d Asked<'d>) -> Result<(Question<'d>, u64), Error> {
-        let name = asked.field.name.as_str();
-        match (name, self.types.way(asked.of, name)) {
-            ("__typename", _) => Ok((Question::Constant(type_name(asked)), 0)),
-            ("__schema", _) => Ok((Question::Schema(None, asked), 0)),
+    /// Plans a root field; returns its value and its cost in records.
+    fn root_value(
+        &mut self,
+        field: &'d SelectedField<'d>,
+    ) -> Result<(RootValue<'d>, u64), Error> {
+        let name = field.field.name.as_str();
+        match (name, self.types.source(field.type_name, name)) {
+            ("__typename", _) => Ok((RootValue::Constant(written_type_name(field)), 0)),
+            ("__schema", _) => Ok((RootValue::Schema(None, field), 0)),
             ("__type", _) => {
-                let name = self.argument(asked, "name")?.unwrap_or_default();
-                Ok((Question::Schema(Some(name), asked), 0))
+                let name = self.argument(field, "name")?.unwrap_or_default();
+                Ok((RootValue::Schema(Some(name), field), 0))
             }
-            (_, Some(Way::ById(entity))) => {
-                let id = self.argument(asked, "id")?.unwrap_or_default();
-                let (selection, cost) = self.selection(&asked.children)?;
-                let question = match arguments::number(*entity, &id) {
-                    Ok(Some(number)) => Question::Record(*entity, number, selection),
-                    Ok(None) => Question::Constant("null".to_owned()),
-                    // Why is the same few words each time, however many there are.
-                    Err(error) => Question::Wrong(error),
+            (_, Some(FieldSource::ById(entity))) => {
+                let id = self.argument(field, "id")?.unwrap_or_default();
+                let (selection, cost) = self.selection(&field.children)?;
+                let value = match arguments::parse_id(*entity, &id) {
+                    Ok(Some(number)) => RootValue::Record(*entity, number, selection),
+                    Ok(None) => RootValue::Constant("null".to_owned()),
+                    // Not counted as an invalid field: this error needs no search for a suggestion.
+                    Err(error) => RootValue::Invalid(error),
                 };
-                Ok((question, cost.saturating_add(1)))
+                Ok((value, cost.saturating_add(1)))
             }
-            (_, Some(Way::List(entity, key))) => {
-                let (number, cost) = self.list(*entity, *key, asked)?;
-                Ok((Question::List(number), cost))
+            (_, Some(FieldSource::List(entity, key))) => {
+                let (number, cost) = self.list(*entity, *key, field)?;
+                Ok((RootValue::List(number), cost))
             }
-            (_, Some(Way::Autocomplete)) => self.autocomplete(asked),
-            _ => Err(unplanned(asked)),
+            (_, Some(FieldSource::Autocomplete)) => self.autocomplete(field),
+            _ => Err(unplanned(field)),
         }
     }
 
-    /// What is asked of a value, and the records that costs beside the one it is of.
-    fn selection(&mut self, asked: &'d [Asked<'d>]) -> Result<(Selection, u64), Error> {
-        let mut selected = Vec::with_capacity(asked.len());
+    /// Plans the fields below a value; returns the selection, and the cost of further records.
+    fn selection(&mut self, fields: &'d [SelectedField<'d>]) -> Result<(Selection, u64), Error> {
+        let mut selected = Vec::with_capacity(fields.len());
         let mut cost: u64 = 0;
-        for asked in asked {
-            let name = asked.field.name.as_str();
+        for field in fields {
+            let name = field.field.name.as_str();
             let part = if name == "__typename" {
-                SelectedValue::Constant(type_name(asked).into())
+                Part::Constant(written_type_name(field).into())
             } else {
-                let way = self.types.way(asked.of, name).ok_or_else(|| unplanned(asked))?;
-                let (part, below) = self.part(way, asked)?;
+                let source = self
+                    .types
+                    .source(field.type_name, name)
+                    .ok_or_else(|| unplanned(field))?;
+                let (part, below) = self.part(source, field)?;
                 cost = cost.saturating_add(below);
                 part
             };
-            selected.push(Selected { key: written(asked).into(), value: part });
+            selected.push(Selected { key: field.written_key().into(), part });
         }
         Ok((Selection(selected), cost))
     }
 
-    fn part(&mut self, way: &Way, asked: &'d Asked<'d>) -> Result<(SelectedValue, u64), Error> {
-        match way {
-            Way::Member(at) => {
-                let (selection, cost) = self.selection(&asked.children)?;
-                Ok((SelectedValue::Member(*at, selection), cost))
+    fn part(
+        &mut self,
+        source: &FieldSource,
+        field: &'d SelectedField<'d>,
+    ) -> Result<(Part, u64), Error> {
+        match source {
+            FieldSource::Member(at) => {
+                let (selection, cost) = self.selection(&field.children)?;
+                Ok((Part::Member(*at, selection), cost))
             }
-            Way::Flat(at, inner) => {
-                let (part, cost) = self.part(inner, asked)?;
-                Ok((SelectedValue::Flat(*at, Box::new(part)), cost))
+            FieldSource::Flat(at, inner) => {
+                let (part, cost) = self.part(inner, field)?;
+                Ok((Part::Flat(*at, Box::new(part)), cost))
             }
-            Way::Id => Ok((SelectedValue::Id, 0)),
-            Way::Name => Ok((SelectedValue::Name, 0)),
-            Way::Code => Ok((SelectedValue::Code, 0)),
-            Way::Record(_) => {
-                let (selection, cost) = self.selection(&asked.children)?;
-                Ok((SelectedValue::Record(selection), cost.saturating_add(1)))
+            FieldSource::Id => Ok((Part::Id, 0)),
+            FieldSource::Name => Ok((Part::Name, 0)),
+            FieldSource::Code => Ok((Part::Code, 0)),
+            FieldSource::Record(_) => {
+                let (selection, cost) = self.selection(&field.children)?;
+                Ok((Part::Record(selection), cost.saturating_add(1)))
             }
-            Way::List(entity, key) => {
-                let (number, cost) = self.list(*entity, *key, asked)?;
-                Ok((SelectedValue::Resolved(number), cost))
+            FieldSource::List(entity, key) => {
+                let (number, cost) = self.list(*entity, *key, field)?;
+                Ok((Part::Question(number), cost))
             }
-            _ => Err(unplanned(asked)),
+            _ => Err(unplanned(field)),
         }
     }
 
@@ -213,120 +211,120 @@ impl<'d> Planner<'d, '_> {
         &mut self,
         entity: Entity,
         key: Option<&'static str>,
-        asked: &'d Asked<'d>,
+        field: &'d SelectedField<'d>,
     ) -> Result<(usize, u64), Error> {
-        let mut given = Vec::new();
+        let mut arguments = Vec::new();
         for (name, ..) in list_query::arguments(entity) {
-            given.extend(self.argument(asked, name)?.map(|value| (name, value)));
+            arguments.extend(self.argument(field, name)?.map(|value| (name, value)));
         }
-        let query = match arguments::query(entity, given) {
+        let query = match arguments::parse_list_query(entity, arguments) {
             Ok(query) => query,
             Err(error) => {
-                let wrong = self.wrong(asked, error)?;
-                self.lists.push(Err(wrong));
+                let error = self.invalid(field, error)?;
+                self.lists.push(Err(error));
                 return Ok((self.lists.len() - 1, 0));
             }
         };
-        let mut members = Vec::with_capacity(asked.children.len());
+        let mut members = Vec::with_capacity(field.children.len());
         let mut cost: u64 = 1;
-        for child in &asked.children {
-            let part = match self.types.way(child.of, child.field.name.as_str()) {
-                Some(Way::Results) => {
+        for child in &field.children {
+            let member = match self.types.source(child.type_name, child.field.name.as_str()) {
+                Some(FieldSource::Results) => {
                     let (selection, below) = self.selection(&child.children)?;
                     let records = u64::from(query.per_page).saturating_mul(below.saturating_add(1));
                     cost = cost.saturating_add(records);
-                    PagePart::Results(selection)
+                    PageMember::Results(selection)
                 }
                 _ => self.meta(child)?,
             };
-            members.push((written(child), part));
+            members.push((child.written_key(), member));
         }
-        self.lists.push(Ok(List { query, key, members }));
+        self.lists.push(Ok(ListPlan { query, key, members }));
         Ok((self.lists.len() - 1, cost))
     }
 
-    /// An argument of a field, which counts towards what all may come to. Without that, a filter that
-    /// takes long to read, asked for in each of two thousand lists, took seconds and gigabytes.
-    fn argument(&mut self, asked: &Asked<'_>, name: &str) -> Result<Option<String>, Error> {
-        let value = self.document.argument(asked.field, name);
+    /// Reads an argument, and adds its length to the bytes of all arguments. Without that limit, parsing
+    /// one long filter for each of two thousand lists took seconds and gigabytes.
+    fn argument(&mut self, field: &SelectedField<'_>, name: &str) -> Result<Option<String>, Error> {
+        let value = self.document.argument(field.field, name);
         self.argument_bytes += value.as_ref().map_or(0, String::len);
         if self.argument_bytes > ARGUMENT_BYTES_MAX {
             let message = format!(
                 "has arguments of more than {ARGUMENT_BYTES_MAX} bytes, each counted wherever it is \
                  used; ask in parts"
             );
-            return Err(self.document.at(asked.field, Error::new(message)));
+            return Err(self.document.locate(field.field, Error::new(message)));
         }
         Ok(value)
     }
 
-    /// What is wrong with a field's arguments, to be told where the field stands in the answer.
+    /// Counts a field with invalid arguments; past the limit, the error is of the whole operation.
     ///
-    /// Whoever has many of them wrong is told once: each reason looks for what was meant among all
-    /// keys there are.
-    fn wrong(&mut self, asked: &Asked<'_>, error: Error) -> Result<Error, Error> {
-        self.wrong_count += 1;
-        if self.wrong_count > WRONG_MAX {
+    /// Without the limit, the search for suggestions would cost all keys times all invalid fields.
+    fn invalid(&mut self, field: &SelectedField<'_>, error: Error) -> Result<Error, Error> {
+        self.invalid_fields += 1;
+        if self.invalid_fields > INVALID_FIELDS_MAX {
             let message = format!(
-                "has wrong arguments in more than {WRONG_MAX} fields, this one among them; ask in \
+                "has wrong arguments in more than {INVALID_FIELDS_MAX} fields, this one among them; ask in \
                  parts to be told what would be right"
             );
-            return Err(self.document.at(asked.field, Error::new(message)));
+            return Err(self.document.locate(field.field, Error::new(message)));
         }
-        Ok(self.document.at(asked.field, error))
+        Ok(self.document.locate(field.field, error))
     }
 
-    fn autocomplete(&mut self, asked: &'d Asked<'d>) -> Result<(Question<'d>, u64), Error> {
-        let text = self.argument(asked, "query")?.unwrap_or_default();
-        let name = self.argument(asked, "entity_type")?;
-        let entities = match arguments::completion(&text, name.as_deref()) {
+    fn autocomplete(
+        &mut self,
+        field: &'d SelectedField<'d>,
+    ) -> Result<(RootValue<'d>, u64), Error> {
+        let text = self.argument(field, "query")?.unwrap_or_default();
+        let name = self.argument(field, "entity_type")?;
+        let entities = match arguments::parse_autocomplete(&text, name.as_deref()) {
             Ok(entities) => entities,
-            Err(error) => return Ok((Question::Wrong(self.wrong(asked, error)?), 0)),
+            Err(error) => return Ok((RootValue::Invalid(self.invalid(field, error)?), 0)),
         };
-        let mut members = Vec::with_capacity(asked.children.len());
-        for child in &asked.children {
-            let part = match self.types.way(child.of, child.field.name.as_str()) {
-                Some(Way::Results) => PagePart::Candidates(self.named(child)?),
+        let mut members = Vec::with_capacity(field.children.len());
+        for child in &field.children {
+            let member = match self.types.source(child.type_name, child.field.name.as_str()) {
+                Some(FieldSource::Results) => PageMember::Candidates(self.named_members(child)?),
                 _ => self.meta(child)?,
             };
-            members.push((written(child), part));
+            members.push((child.written_key(), member));
         }
-        let question = Question::Autocomplete(Autocomplete { entities, text, members });
-        Ok((question, 1 + RESULTS_MAX as u64))
+        let value = RootValue::Autocomplete(AutocompletePlan { entities, text, members });
+        Ok((value, 1 + RESULTS_MAX as u64))
     }
 
-    /// A part of a page that is not its results.
-    fn meta(&self, asked: &Asked<'_>) -> Result<PagePart, Error> {
-        if asked.field.name == "__typename" {
-            return Ok(PagePart::Constant(type_name(asked)));
+    /// Plans `meta` or `__typename` of a page.
+    fn meta(&self, field: &SelectedField<'_>) -> Result<PageMember, Error> {
+        if field.field.name == "__typename" {
+            return Ok(PageMember::Constant(written_type_name(field)));
         }
-        Ok(PagePart::Meta(self.named(asked)?))
+        Ok(PageMember::Meta(self.named_members(field)?))
     }
 
-    fn named(&self, asked: &Asked<'_>) -> Result<Vec<(String, Named)>, Error> {
-        let of = |child: &Asked<'_>| {
+    fn named_members(
+        &self,
+        field: &SelectedField<'_>,
+    ) -> Result<Vec<(String, NamedMember)>, Error> {
+        let member = |child: &SelectedField<'_>| {
             let name = child.field.name.as_str();
-            let named = match self.types.way(child.of, name) {
-                Some(Way::Named(name)) => Named::Member(name),
-                _ if name == "__typename" => Named::Constant(type_name(child)),
+            let member = match self.types.source(child.type_name, name) {
+                Some(FieldSource::Named(name)) => NamedMember::Member(name),
+                _ if name == "__typename" => NamedMember::Constant(written_type_name(child)),
                 _ => return Err(unplanned(child)),
             };
-            Ok((written(child), named))
+            Ok((child.written_key(), member))
         };
-        asked.children.iter().map(of).collect()
+        field.children.iter().map(member).collect()
     }
 }
 
-/// A key as it is written, its comma aside; a name of GraphQL needs no escape.
-fn written(asked: &Asked<'_>) -> String {
-    format!("\"{}\":", asked.key)
+fn written_type_name(field: &SelectedField<'_>) -> String {
+    format!("\"{}\"", field.type_name)
 }
 
-fn type_name(asked: &Asked<'_>) -> String {
-    format!("\"{}\"", asked.of)
-}
-
-/// A validated field that no type has: types and schema are of one making.
-fn unplanned(asked: &Asked<'_>) -> Error {
-    Error::new(format!("`{}.{}` cannot be answered", asked.of, asked.field.name))
+/// Unreachable for a valid document, because one declaration generates both the types and the schema.
+fn unplanned(field: &SelectedField<'_>) -> Error {
+    Error::new(format!("`{}.{}` cannot be answered", field.type_name, field.field.name))
 }

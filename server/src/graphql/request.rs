@@ -1,4 +1,4 @@
-//! What is posted to `/graphql`: its head and its body, held against what is taken.
+//! Checks the headers and the body of a request to `POST /graphql`.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,42 +7,41 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 
-use crate::graphql::document::Asking;
+use crate::graphql::document::GraphqlRequest;
 use crate::http::parameters::Detail;
 use crate::http::reply::Reply;
 
 const JSON: &str = "application/json";
-/// What GraphQL over HTTP calls an answer of its own.
+/// The media type that GraphQL over HTTP defines for answers.
 const GRAPHQL_RESPONSE: &str = "application/graphql-response+json";
-/// Why a body is refused.
+/// The message for a body without a query.
 const NO_QUERY: &str = "Request body must be a JSON object with a string member \"query\"";
 
-/// A body that was read, and what matters of its head.
+/// A request whose body is complete.
 #[derive(Clone, Copy)]
-pub struct Posting<'a> {
-    /// The body.
+pub struct PostedRequest<'a> {
     pub body: &'a [u8],
-    /// How the answer is to be sent.
+    /// The media type of the answer.
     pub media_type: MediaType,
-    /// Whether the client is gone.
+    /// Set when the client has closed its connection.
     pub is_gone: &'a AtomicBool,
 }
 
-/// How an answer is sent.
+/// The media type of an answer, which also decides the status of an invalid request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaType {
-    /// As JSON, always with status 200.
+    /// `application/json`; the status is always 200.
     Json,
-    /// As GraphQL over HTTP has it: 400 where nothing was begun.
+    /// `application/graphql-response+json`; the status is 400 if nothing was executed.
     GraphqlResponse,
 }
 
 impl MediaType {
-    /// What a client takes.
-    pub fn accepted(headers: &HeaderMap) -> MediaType {
+    /// Chooses the media type from the `Accept` headers.
+    pub fn from_accept(headers: &HeaderMap) -> MediaType {
         let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let mut items = values.flat_map(|value| value.split(','));
-        let is_own = items.any(|item| {
+        let accepts_own = items.any(|item| {
             let mut parts = item.split(';').map(str::trim);
             let is_named =
                 parts.next().is_some_and(|name| name.eq_ignore_ascii_case(GRAPHQL_RESPONSE));
@@ -52,10 +51,10 @@ impl MediaType {
             });
             is_named && !is_refused
         });
-        if is_own { MediaType::GraphqlResponse } else { MediaType::Json }
+        if accepts_own { MediaType::GraphqlResponse } else { MediaType::Json }
     }
 
-    /// The status where a question is wrong.
+    /// The status of the reply to an invalid operation.
     pub fn invalid_status(self) -> StatusCode {
         match self {
             MediaType::Json => StatusCode::OK,
@@ -63,7 +62,7 @@ impl MediaType {
         }
     }
 
-    /// An answer of this type.
+    /// A reply with this media type.
     pub fn reply(self, status: StatusCode, body: Bytes) -> Reply {
         let media_type = match self {
             MediaType::Json => JSON,
@@ -73,8 +72,8 @@ impl MediaType {
     }
 }
 
-/// Why a body that has these headers is not read.
-pub fn refusal(headers: &HeaderMap) -> Option<Reply> {
+/// The reply to a request whose body the server does not read: not JSON, or compressed.
+pub fn refuse_headers(headers: &HeaderMap) -> Option<Reply> {
     let unsupported =
         |message: &str| Some(Reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     let mut encodings = headers.get_all(header::CONTENT_ENCODING).iter();
@@ -87,7 +86,7 @@ pub fn refusal(headers: &HeaderMap) -> Option<Reply> {
     None
 }
 
-/// Whether the one content type is JSON, in the one encoding JSON has.
+/// Whether the request has exactly one `Content-Type`, which is JSON in UTF-8.
 fn is_json(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(one), None) = (types.next(), types.next()) else { return false };
@@ -102,7 +101,7 @@ fn is_json(headers: &HeaderMap) -> bool {
         })
 }
 
-/// The members that are read; others have to be JSON too, as deep as any.
+/// The members of a body. Serde also parses unknown members, and so refuses malformed JSON in them.
 #[derive(Deserialize)]
 struct Body {
     query: String,
@@ -114,14 +113,10 @@ struct Body {
     _others: JsonMap,
 }
 
-/// Reads a body.
-///
-/// # Errors
-///
-/// 400 where it is no JSON object with a query, or another of its members is of the wrong type.
-pub fn parse(body: &[u8]) -> Result<Asking, Reply> {
+/// Parses a body; the error is the reply with status 400.
+pub fn parse(body: &[u8]) -> Result<GraphqlRequest, Reply> {
     let refused = || Reply::error(StatusCode::BAD_REQUEST, NO_QUERY);
-    // An array would be read as the members in their order, and there are no batches.
+    // Serde would accept an array as the members in their order. The server supports no batches.
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err(refused());
     }
@@ -137,10 +132,10 @@ pub fn parse(body: &[u8]) -> Result<Asking, Reply> {
         JsonValue::String(name) => Some(name.as_str().to_owned()),
         other => return Err(mistyped("operationName", &other, "must be a string or null")),
     };
-    Ok(Asking { query, variables, operation_name })
+    Ok(GraphqlRequest { query, variables, operation_name })
 }
 
-/// The refusal of a member of the wrong type.
+/// The reply to a member of the wrong type.
 fn mistyped(member: &str, value: &JsonValue, reason: &str) -> Reply {
     Reply::BadQuery(vec![Detail::new(member, &value.to_string(), reason)])
 }
@@ -157,9 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn one_content_type_is_taken() {
+    fn the_server_reads_one_json_content_type() {
         let check = |values: &[&'static str], expected: bool| {
-            let found = refusal(&headers(header::CONTENT_TYPE, values)).is_none();
+            let found = refuse_headers(&headers(header::CONTENT_TYPE, values)).is_none();
             assert_eq!(found, expected, "{values:?}");
         };
         check(&["application/json"], true);
@@ -175,9 +170,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_of_the_type_that_is_asked_for() {
+    fn the_accept_header_chooses_the_media_type() {
         let check = |values: &[&'static str], expected: MediaType| {
-            let found = MediaType::accepted(&headers(header::ACCEPT, values));
+            let found = MediaType::from_accept(&headers(header::ACCEPT, values));
             assert_eq!(found, expected, "{values:?}");
         };
         check(&[], MediaType::Json);
@@ -193,9 +188,9 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_an_object_with_a_query() {
-        let check = |body: &str, is_taken: bool| {
-            assert_eq!(parse(body.as_bytes()).is_ok(), is_taken, "{body}");
+    fn a_body_must_be_an_object_with_a_query() {
+        let check = |body: &str, is_accepted: bool| {
+            assert_eq!(parse(body.as_bytes()).is_ok(), is_accepted, "{body}");
         };
         check(r#"{"query":"{a}"}"#, true);
         check(

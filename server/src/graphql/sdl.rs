@@ -1,25 +1,25 @@
-//! The types as SDL.
+//! Prints the types as SDL, the schema language of GraphQL.
 
 use std::fmt::Write;
 
 use crate::graphql::field::Field;
 use crate::graphql::types::Types;
 
-/// What stands before the object types.
-const SCALARS: &str = r#""A whole number of at most 53 bits, as JSON writes it."
+/// The definitions of the custom scalars.
+const SCALARS: &str = r#""An integer of at most 53 bits."
 scalar Count
 
 "Any JSON value."
 scalar JSON
 "#;
 
-/// The schema's text: scalars, then the object types in the order they are met.
+/// Prints the scalars, then the object types in the order of [`Types::objects`].
 pub fn print(types: &Types) -> String {
     let mut text = SCALARS.to_owned();
     for object in &types.objects {
         let fields: String = object.fields.iter().map(print_field).collect();
         let (doc, name) = (quote(&object.doc), &object.name);
-        // A string takes whatever is written.
+        // Writing to a `String` cannot fail.
         let _ = write!(text, "\n{doc}\ntype {name} {{\n{fields}}}\n");
     }
     text
@@ -38,7 +38,7 @@ fn print_field(field: &Field) -> String {
     format!("  {doc}\n  {name}(\n{arguments}  ): {type_text}\n")
 }
 
-/// A description.
+/// Quotes a description.
 fn quote(doc: &str) -> String {
     format!("\"{}\"", doc.replace('\\', "\\\\").replace('"', "\\\""))
 }

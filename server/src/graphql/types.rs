@@ -1,8 +1,7 @@
-//! The types of GraphQL, worked out from the declarations of the records: a member added there
-//! appears here.
+//! The object types of GraphQL, generated from the declarations of records; a new member needs no change
+//! here.
 //!
-//! Names are REST's. Each field knows its [`Way`]: what of an archived value stands there, so that
-//! nothing is looked up by name once a question is read.
+//! Names are the names of REST. Each field has a [`FieldSource`], so that the executor compares no names.
 
 use std::collections::HashMap;
 
@@ -11,49 +10,47 @@ use pinakes_format::record::schema::{Schema, Shown};
 use pinakes_format::record::{schema, schema_of};
 
 use crate::graphql::field::{
-    Argument, Field, Way, bang, by_id, flat, id_type, list, meta_field, page_fields, plain,
+    Argument, Field, FieldSource, bang, by_id, flat, id_type, list, meta_field, page_fields, plain,
 };
 
-/// Every object type there is, `Query` first.
+/// All object types.
 pub struct Types {
-    /// In the order they are met.
+    /// In the order of first use, `Query` first.
     pub objects: Vec<Object>,
     by_name: HashMap<String, usize>,
 }
 
 /// An object type.
 pub struct Object {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub doc: String,
-    /// Its fields, in the interface's order.
+    /// In the order of REST.
     pub fields: Vec<Field>,
 }
 
 /// Arguments of `autocomplete`.
 const AUTOCOMPLETE_ARGUMENTS: [Argument; 2] = [
-    ("query", "String!", "What is being typed; at most 256 bytes."),
-    ("entity_type", "String", "Of one entity alone, by the name of its list; of all without it."),
+    ("query", "String!", "The typed text, at most 256 bytes."),
+    ("entity_type", "String", "The name of one list; without this argument, candidates of all entities."),
 ];
-/// Members of a candidate: name, type and what it is.
+/// Members of a candidate: name, type and description.
 const CANDIDATE: [Argument; 6] = [
     ("id", "ID!", "The record's identifier."),
-    ("name", "String", "Its name."),
+    ("name", "String", "The display name."),
     ("cited_by_count", "Count", "Citations received."),
-    ("entity_type", "String!", "Its kind."),
-    ("external_id", "String", "Its identifier elsewhere, such as a DOI."),
+    ("entity_type", "String!", "The entity of the record."),
+    ("external_id", "String", "The identifier in another system, such as a DOI."),
     ("outputs_count", "Count", "Indexed outputs."),
 ];
 
 impl Types {
-    /// The types of all records.
+    /// Generates the types.
     pub fn new() -> Types {
         let mut types = Types { objects: Vec::new(), by_name: HashMap::new() };
-        let query = types.open("Query", "Every question there is.");
+        let query = types.open("Query", "The root fields of every operation.");
         let mut roots = Vec::new();
         for facts in &CATALOG {
-            let (type_text, _) = types.of(&schema_of(facts.entity), true);
+            let (type_text, _) = types.type_of(&schema_of(facts.entity), true);
             types.reverse_lists(facts.entity, &type_text);
             if facts.has_single {
                 roots.push(by_id(facts, type_text.clone()));
@@ -63,26 +60,26 @@ impl Types {
         }
         roots.push(Field {
             name: "autocomplete".to_owned(),
-            doc: "The ten likeliest records for what is being typed.".to_owned(),
+            doc: "The ten likeliest records for a typed text.".to_owned(),
             type_text: types.candidates(),
             arguments: AUTOCOMPLETE_ARGUMENTS.to_vec(),
-            way: Way::Autocomplete,
+            source: FieldSource::Autocomplete,
         });
         types.objects[query].fields = roots;
         types
     }
 
-    /// The object type with a name.
     pub fn get(&self, name: &str) -> Option<&Object> {
         self.by_name.get(name).map(|at| &self.objects[*at])
     }
 
-    /// The way of a field of a type.
-    pub fn way(&self, type_name: &str, field: &str) -> Option<&Way> {
+    /// The source of a field of the type with a name.
+    pub fn source(&self, type_name: &str, field: &str) -> Option<&FieldSource> {
         let object = self.get(type_name)?;
-        object.fields.iter().find(|known| known.name == field).map(|known| &known.way)
+        object.fields.iter().find(|known| known.name == field).map(|known| &known.source)
     }
 
+    /// Adds a type without fields; returns its index.
     fn open(&mut self, name: &str, doc: &str) -> usize {
         let at = self.objects.len();
         let object = Object { name: name.to_owned(), doc: doc.to_owned(), fields: Vec::new() };
@@ -91,7 +88,7 @@ impl Types {
         at
     }
 
-    /// The object type of this name, which is made by what follows where there is none yet.
+    /// Adds a type unless the name is taken.
     fn object(&mut self, name: &str, doc: &str, fields: impl FnOnce(&mut Types) -> Vec<Field>) {
         if !self.by_name.contains_key(name) {
             let at = self.open(name, doc);
@@ -99,16 +96,16 @@ impl Types {
         }
     }
 
-    /// The type of a value: its name or list, and `!` where it is never null.
-    fn of(&mut self, schema: &Schema, is_null: bool) -> (String, bool) {
-        let named = |name: &str| (name.to_owned(), is_null);
+    /// The type of a value without its `!`, and whether the value may be null.
+    fn type_of(&mut self, schema: &Schema, is_nullable: bool) -> (String, bool) {
+        let named = |name: &str| (name.to_owned(), is_nullable);
         match schema {
-            Schema::Nullable(inner) => self.of(inner, true),
+            Schema::Nullable(inner) => self.type_of(inner, true),
             Schema::List(inner) => {
-                let (item, is_item_null) = self.of(inner, false);
-                (format!("[{}]", bang(item, is_item_null)), is_null)
+                let (item, is_item_nullable) = self.type_of(inner, false);
+                (format!("[{}]", bang(item, is_item_nullable)), is_nullable)
             }
-            Schema::ByShape { single, .. } => self.of(single, is_null),
+            Schema::ByShape { single, .. } => self.type_of(single, is_nullable),
             Schema::Object(object) => {
                 self.object(object.name, object.doc, |types| types.members(object));
                 named(object.name)
@@ -144,12 +141,12 @@ impl Types {
                     fields.extend(flat(at, self.reference_fields(*entity, false)));
                 }
                 _ => {
-                    let (text, is_null) = self.of(&member.schema, false);
+                    let (text, is_nullable) = self.type_of(&member.schema, false);
                     fields.push(plain(
                         member.name,
                         member.doc,
-                        bang(text, is_null),
-                        Way::Member(at),
+                        bang(text, is_nullable),
+                        FieldSource::Member(at),
                     ));
                 }
             }
@@ -157,60 +154,61 @@ impl Types {
         fields
     }
 
-    /// The type of a reference: its id and name, and the record.
+    /// Adds the type of references to an entity: id, name and record. Returns its name.
     fn reference(&mut self, entity: Entity, is_parent: bool) -> String {
-        let of = object_name(entity);
-        let name = if is_parent { format!("{of}Parent") } else { format!("{of}Reference") };
-        let doc = format!("The {} referred to.", entity.facts().singular);
+        let record_type = object_name(entity);
+        let suffix = if is_parent { "Parent" } else { "Reference" };
+        let name = format!("{record_type}{suffix}");
+        let doc = format!("The {} that the record refers to.", entity.facts().singular);
         self.object(&name, &doc, |types| types.reference_fields(entity, is_parent));
         name
     }
 
     fn reference_fields(&mut self, entity: Entity, is_parent: bool) -> Vec<Field> {
         let Facts { singular, .. } = entity.facts();
-        let (record, _) = self.of(&schema_of(entity), true);
+        let (record, _) = self.type_of(&schema_of(entity), true);
         let id_doc = format!("The identifier of the {singular}.");
         let name_doc = format!("The name of the {singular}.");
-        let record_doc = format!("The whole record of the {singular}, if there is one.");
+        let record_doc = format!("The record of the {singular}, if the snapshot has one.");
         vec![
-            plain("id", &id_doc, id_type(entity, is_parent).to_owned(), Way::Id),
-            plain("name", &name_doc, "String".to_owned(), Way::Name),
-            plain(singular, &record_doc, record, Way::Record(entity)),
+            plain("id", &id_doc, id_type(entity, is_parent).to_owned(), FieldSource::Id),
+            plain("name", &name_doc, "String".to_owned(), FieldSource::Name),
+            plain(singular, &record_doc, record, FieldSource::Record(entity)),
         ]
     }
 
     fn code(&mut self, name: &str) -> String {
-        self.object(name, "A code and what it stands for.", |_| {
+        self.object(name, "A code and its meaning.", |_| {
             vec![
-                plain("code", "The code.", "String!".to_owned(), Way::Code),
-                plain("name", "What it stands for.", "String".to_owned(), Way::Name),
+                plain("code", "The code.", "String!".to_owned(), FieldSource::Code),
+                plain("name", "The meaning of the code.", "String".to_owned(), FieldSource::Name),
             ]
         });
         name.to_owned()
     }
 
-    fn page(&mut self, of: &str) -> String {
-        self.object("PageMeta", "What page this is, and of how many records.", |_| {
+    fn page(&mut self, record_type: &str) -> String {
+        self.object("PageMeta", "Size and position of a page.", |_| {
             ["count", "page", "per_page"].map(meta_field).into()
         });
-        let name = format!("{of}Page");
-        self.object(&name, "A page of a list.", |_| page_fields("PageMeta", of));
+        let name = format!("{record_type}Page");
+        self.object(&name, "A page of a list.", |_| page_fields("PageMeta", record_type));
         name
     }
 
     fn candidates(&mut self) -> String {
-        self.object("CandidateMeta", "How many records match.", |_| vec![meta_field("count")]);
-        self.object("Candidate", "A record that may be meant.", |_| {
-            let of = |(name, text, doc): Argument| plain(name, doc, text.into(), Way::Named(name));
-            CANDIDATE.into_iter().map(of).collect()
+        self.object("CandidateMeta", "Number of matching records.", |_| vec![meta_field("count")]);
+        self.object("Candidate", "A record whose name may complete the typed text.", |_| {
+            let field = |(name, text, doc): Argument| plain(name, doc, text.into(), FieldSource::Named(name));
+            CANDIDATE.into_iter().map(field).collect()
         });
         let name = "CandidatePage";
-        let doc = "What a text being typed may mean.";
+        let doc = "Candidates for a typed text.";
         self.object(name, doc, |_| page_fields("CandidateMeta", "Candidate"));
         name.to_owned()
     }
 
-    /// Gives a record's type the lists of what refers to it.
+    /// Adds to a record's type the lists of the records that refer to it.
     fn reverse_lists(&mut self, entity: Entity, type_name: &str) {
         for (listed, key) in entity.facts().reverse_lists {
             let page = self.page(&object_name(*listed));
@@ -226,11 +224,11 @@ impl Default for Types {
     }
 }
 
-/// The name of an entity's type: that of its declaration.
+/// The name of an entity's type, which is the name of its declaration.
 pub fn object_name(entity: Entity) -> String {
     match schema_of(entity) {
         Schema::Object(object) => object.name.to_owned(),
-        // Every record is declared as an object.
+        // Unreachable: every record is declared as an object.
         _ => entity.facts().label.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! How long work on an answer goes on: by the clock, by the processor, and while somebody waits.
+//! Limits on the work for one answer: a deadline, processor time, and a client that still waits.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -10,61 +10,62 @@ use pinakes_format::storage::integrity::{thread_time, thread_time_verifying};
 
 use crate::graphql::error::Error;
 
-/// When work ends, finished or not.
+/// The conditions under which the executor stops before its answer is complete.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience<'a> {
-    /// At this moment, however it goes.
-    pub until: Instant,
-    /// Once the client is gone.
+pub struct WorkBudget<'a> {
+    pub deadline: Instant,
+    /// Processor time of the executing thread, without the time for verifying chunks.
+    pub cpu_max: Duration,
+    /// Set when the client has closed its connection.
     pub is_gone: &'a AtomicBool,
 }
 
-/// Why an answer came to no end.
+/// Why an answer is incomplete.
 #[derive(Debug)]
 pub enum Halted {
     /// The snapshot is damaged.
     Damaged(ReadError),
-    /// It took longer than it may; the server's doing as much as the client's.
+    /// The deadline passed. The cause may be the load of the server rather than the request.
     Timeout,
-    /// The client is gone.
+    /// The client has closed its connection.
     Gone,
-    /// It is more than may be asked at once.
+    /// The answer exceeds a limit of records, bytes or processor time.
     Exceeded(Error),
 }
 
-/// Work under way, on this thread.
+/// Measures the work of the current thread against a budget.
 #[derive(Debug)]
-pub struct Spending<'a> {
-    patience: Patience<'a>,
-    cpu_max: Duration,
-    begun: Duration,
+pub struct WorkMeter<'a> {
+    budget: WorkBudget<'a>,
+    cpu_at_start: Duration,
 }
 
-impl<'a> Spending<'a> {
-    /// Work that begins now.
-    pub fn begin(patience: &Patience<'a>, cpu_max: Duration) -> Spending<'a> {
-        Spending { patience: *patience, cpu_max, begun: own_time() }
+impl<'a> WorkMeter<'a> {
+    /// Starts to measure.
+    pub fn start(budget: &WorkBudget<'a>) -> WorkMeter<'a> {
+        WorkMeter { budget: *budget, cpu_at_start: own_cpu_time() }
     }
 
-    /// Why work must end now, if it must. Cost: two looks at clocks.
-    pub fn is_over(&self) -> Option<Halted> {
-        if self.patience.is_gone.load(Ordering::Relaxed) {
+    /// The limit that the work has reached, if any. Cost: two clock readings.
+    pub fn exceeded(&self) -> Option<Halted> {
+        let WorkBudget { deadline, cpu_max, is_gone } = self.budget;
+        if is_gone.load(Ordering::Relaxed) {
             return Some(Halted::Gone);
         }
-        if Instant::now() >= self.patience.until {
+        if Instant::now() >= deadline {
             return Some(Halted::Timeout);
         }
-        (own_time().saturating_sub(self.begun) >= self.cpu_max).then(|| {
-            let millis = self.cpu_max.as_millis();
+        (own_cpu_time().saturating_sub(self.cpu_at_start) >= cpu_max).then(|| {
+            let millis = cpu_max.as_millis();
             let message = format!("takes more than {millis} ms of processor time; ask in parts");
             Halted::Exceeded(Error::new(message))
         })
     }
 }
 
-/// Processor time this thread has used, without what it took to verify parts of a snapshot that nobody
-/// had touched before: every question would pay for those once, and only the first one did.
-fn own_time() -> Duration {
+/// Processor time of this thread without the time for verifying chunks. Only the first request that
+/// touches a chunk pays for its verification, so the limit of a request excludes it.
+fn own_cpu_time() -> Duration {
     thread_time().saturating_sub(thread_time_verifying())
 }
 
@@ -76,25 +77,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verifying_is_no_cost_of_the_question_and_its_own_work_is() {
+    fn the_meter_counts_own_work_and_not_verification() {
         let bytes = vec![7; 64 * CHUNK_BYTES];
         let (levels, root) = (levels_of(&bytes), blake3::hash(&bytes));
         let is_gone = AtomicBool::new(false);
-        let patience =
-            Patience { until: Instant::now() + Duration::from_secs(3_600), is_gone: &is_gone };
         let cpu_max = Duration::from_millis(20);
-        let spending = Spending::begin(&patience, cpu_max);
+        let deadline = Instant::now() + Duration::from_secs(3_600);
+        let meter = WorkMeter::start(&WorkBudget { deadline, cpu_max, is_gone: &is_gone });
         let before = thread_time_verifying();
         while thread_time_verifying() - before < 3 * cpu_max {
             let verifier = Verifier::new("f".into(), bytes.len() as u64, root, 0);
             verifier.check(&bytes, &levels, 0, bytes.len()).unwrap();
         }
-        assert!(spending.is_over().is_none());
+        assert!(meter.exceeded().is_none());
         let before = thread_time();
         while thread_time() - before < cpu_max {
             std::hint::black_box(blake3::hash(&bytes[..CHUNK_BYTES]));
         }
-        let halted = spending.is_over();
+        let halted = meter.exceeded();
         assert!(matches!(halted, Some(Halted::Exceeded(_))), "{halted:?}");
     }
 }
