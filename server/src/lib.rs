@@ -43,12 +43,12 @@ pub mod parts {
     pub use crate::admission::gate::{Gate, Peer};
     pub use crate::admission::limits::file::FileError;
     pub use crate::admission::limits::{Clock, Counters, Daily, Limits, Moment, System};
-    pub use crate::api::autocomplete_query::{Refused, parse as parse_autocomplete_query};
+    pub use crate::api::autocomplete_query::{TextError, parse as parse_autocomplete_query};
     pub use crate::api::list_query::parse as parse_list_query;
     pub use crate::api::route::{Route, charge, find};
     pub use crate::api::route_template::Template;
-    pub use crate::graphql::document::Asking;
-    pub use crate::graphql::field::{Field, Way};
+    pub use crate::graphql::document::GraphqlRequest;
+    pub use crate::graphql::field::{Field, FieldSource};
     pub use crate::graphql::options::Settings;
     pub use crate::graphql::types::Object;
     pub use crate::graphql::{Outcome, respond, types};

@@ -1,9 +1,8 @@
 //! Writes selected members of records, for GraphQL.
 //!
-//! A [`Selection`] names members by their index in the declaration, in the order of the output; it
-//! is built once per request, so that no name is compared while records are written. Records have
-//! the shape of single records. The caller implements [`Resolver`]: it limits the cost of a
-//! selection and writes values that are not in the record.
+//! A caller computes a [`Selection`] once, from the declarations; writing compares no names. The caller
+//! also limits the work: the writer reports every record before reading it, and the growth of the text, to
+//! the caller's [`Resolver`], which may stop the writer.
 
 use rkyv::vec::ArchivedVec;
 
@@ -51,33 +50,48 @@ pub enum SelectError {
     /// The snapshot is damaged, or the selection does not fit the record.
     #[error(transparent)]
     Damaged(#[from] ReadError),
-    /// The resolver refused to continue; it knows the reason.
+    /// The resolver stopped the writer.
     #[error("cancelled by the caller")]
-    Cancelled,
+    Stopped,
 }
 
-/// The caller's side of a selection: limits, and values that are not in the record.
-pub trait Resolver {
-    /// Called before a record is read; `out_bytes` is the size of the output so far.
-    ///
-    /// # Errors
-    ///
-    /// [`SelectError::Cancelled`] if a limit is exceeded.
-    fn before_record(&mut self, out_bytes: usize) -> Result<(), SelectError>;
+/// A step from a value into a value below it.
+#[derive(Clone, Copy, Debug)]
+pub enum PathStep<'k> {
+    /// Into the member with this key, written as JSON with its quotes and colon.
+    Field(&'k str),
+    /// Into the list item with this index.
+    Item(usize),
+}
 
-    /// Called after an object or array is written; `out_bytes` is the size of the output so far.
+/// The caller of a [`SelectionWriter`]: limits its work, follows its path, and writes related records.
+pub trait Resolver {
+    /// The writer enters a value. The resolver's path stays at the value where writing stopped.
+    fn enter(&mut self, step: PathStep<'_>);
+
+    /// The writer leaves the value that it entered last.
+    fn leave(&mut self);
+
+    /// The writer is about to read a record, and has written this number of bytes.
     ///
     /// # Errors
     ///
-    /// As [`Resolver::before_record`].
+    /// [`SelectError::Stopped`] past a limit of the caller.
+    fn begin_record(&mut self, out_bytes: usize) -> Result<(), SelectError>;
+
+    /// The writer has written this number of bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`SelectError::Stopped`] past a limit of the caller.
     fn check_size(&mut self, out_bytes: usize) -> Result<(), SelectError>;
 
-    /// Writes the value `number` of the record with this entity and row.
+    /// Appends the value of [`Part::Question`] with this number, for the record in a row.
     ///
     /// # Errors
     ///
-    /// As [`Resolver::before_record`], and if the snapshot is damaged.
-    fn write_resolved(
+    /// [`SelectError::Stopped`] past a limit of the caller; [`SelectError::Damaged`] for a damaged snapshot.
+    fn write_related(
         &mut self,
         number: usize,
         of: (Entity, u32),
@@ -85,11 +99,11 @@ pub trait Resolver {
     ) -> Result<(), SelectError>;
 }
 
-/// Writes selections to a page.
+/// Writes the selected members of records as JSON.
 pub struct SelectionWriter<'a, 's> {
-    /// The output.
+    /// The buffer, and the snapshot of the records.
     pub page: &'a mut Page<'s>,
-    /// The caller's side.
+    /// The caller.
     pub resolver: &'a mut dyn Resolver,
 }
 
@@ -108,7 +122,9 @@ pub trait Select {
         writer.page.open_object();
         for selected in &selection.0 {
             writer.page.key(&selected.key);
-            self.select_value(&selected.value, writer)?;
+            writer.resolver.enter(PathStep::Field(&selected.key));
+            self.part(&selected.part, writer)?;
+            writer.resolver.leave();
         }
         writer.page.close_object();
         writer.resolver.check_size(writer.page.out.len())
@@ -118,12 +134,8 @@ pub trait Select {
     ///
     /// # Errors
     ///
-    /// As [`Select::select`], and if the object has no such value.
-    fn select_value(
-        &self,
-        _: &SelectedValue,
-        _: &mut SelectionWriter<'_, '_>,
-    ) -> Result<(), SelectError> {
+    /// As [`Select::select`], and where the value has no such part.
+    fn part(&self, _: &Part, _: &mut SelectionWriter<'_, '_>) -> Result<(), SelectError> {
         Err(ReadError::Internal("a selected member has no members of its own").into())
     }
 }
@@ -171,7 +183,9 @@ impl<T: Select> Select for ArchivedVec<T> {
             if at > 0 {
                 writer.page.out.push(b',');
             }
+            writer.resolver.enter(PathStep::Item(at));
             value.select(selection, writer)?;
+            writer.resolver.leave();
         }
         writer.page.out.push(b']');
         writer.resolver.check_size(writer.page.out.len())

@@ -7,7 +7,9 @@ use rkyv::{
 
 use crate::entity::{Entity, with_record};
 use crate::json::render::{RecordBytes, Render};
-use crate::json::select::{Select, SelectError, SelectedValue, Selection, SelectionWriter};
+use crate::json::select::{
+    PathStep, Select, SelectError, SelectedValue, Selection, SelectionWriter,
+};
 use crate::record;
 use crate::record::value::{
     ArchivedAnyRef, ArchivedCode, ArchivedDate, ArchivedId, ArchivedJson, ArchivedLongText,
@@ -20,9 +22,7 @@ use crate::record::{
 use crate::storage::error::ReadError;
 
 impl SelectionWriter<'_, '_> {
-    /// Writes selected members of the record in a row; `null` if the row has no record.
-    ///
-    /// Cost: validates the whole record, however small the selection is.
+    /// Appends the JSON of what is asked of the record in a row; `null` where the row is a stray's.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl SelectionWriter<'_, '_> {
             self.page.null();
             return Ok(());
         }
-        self.resolver.before_record(self.page.out.len())?;
+        self.resolver.begin_record(self.page.out.len())?;
         let RecordBytes { archived, long_texts } = store.record(entity, row)?;
         let outer = self.page.swap_cold((long_texts, None));
         self.page.open_object();
@@ -46,12 +46,14 @@ impl SelectionWriter<'_, '_> {
             let record = record::access_stored::<R>(archived)?;
             for selected in &selection.0 {
                 self.page.key(&selected.key);
-                match selected.value {
+                self.resolver.enter(PathStep::Field(&selected.key));
+                match selected.part {
                     SelectedValue::Resolved(number) => {
-                        self.resolver.write_resolved(number, (entity, row), self.page)?;
+                        self.resolver.write_related(number, (entity, row), self.page)?;
                     }
                     ref value => record.select_value(value, self)?,
                 }
+                self.resolver.leave();
             }
         });
         self.page.close_object();
@@ -113,33 +115,33 @@ macro_rules! inner {
 inner!(ArchivedAuthorOrcid, ArchivedYearPrices);
 
 impl<const E: u8> Select for ArchivedRef<E> {
-    fn select_value(
+    fn part(
         &self,
-        value: &SelectedValue,
+        part: &SelectedValue,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        reference((entity(E), self.0.to_native()), false, value, writer)
+        reference((entity(E), self.0.to_native()), false, part, writer)
     }
 }
 
 impl<const E: u8> Select for ArchivedParentRef<E> {
-    fn select_value(
+    fn part(
         &self,
-        value: &SelectedValue,
+        part: &SelectedValue,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        reference((entity(E), self.0.to_native()), true, value, writer)
+        reference((entity(E), self.0.to_native()), true, part, writer)
     }
 }
 
 fn reference(
     (entity, row): (Entity, u32),
     id_as_text: bool,
-    value: &SelectedValue,
+    part: &SelectedValue,
     writer: &mut SelectionWriter<'_, '_>,
 ) -> Result<(), SelectError> {
     let page = &mut *writer.page;
-    match value {
+    match part {
         SelectedValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
         SelectedValue::Id => page.reference_id(entity, row, id_as_text)?,
         SelectedValue::Name => page.reference_name(entity, row)?,
@@ -150,13 +152,13 @@ fn reference(
 }
 
 impl<const E: u8> Select for ArchivedNamed<E> {
-    fn select_value(
+    fn part(
         &self,
-        value: &SelectedValue,
+        part: &SelectedValue,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
         let (page, code) = (&mut *writer.page, self.0.to_native());
-        match value {
+        match part {
             SelectedValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
             SelectedValue::Code => page.code(code)?,
             SelectedValue::Name => page.code_name(code)?,

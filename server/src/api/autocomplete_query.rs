@@ -11,11 +11,11 @@ const QUERY: &str = "query";
 
 /// Why there is nothing to complete.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum TextError {
     /// There is no text.
     Missing,
     /// What was given is wrong.
-    Wrong(Vec<Detail>),
+    Invalid(Vec<Detail>),
 }
 
 /// Reads the raw text after the `?`.
@@ -23,7 +23,7 @@ pub enum Refused {
 /// # Errors
 ///
 /// That the text is missing, or every parameter that is wrong, ten at most.
-pub fn parse(raw: &str) -> Result<String, Refused> {
+pub fn parse(raw: &str) -> Result<String, TextError> {
     let mut text: Option<String> = None;
     let mut details = Vec::new();
     for pair in pairs(raw) {
@@ -47,9 +47,9 @@ pub fn parse(raw: &str) -> Result<String, Refused> {
     let is_given = text.as_ref().is_some_and(|text| !text.trim().is_empty());
     // That it is missing is what a client has to know, whatever else it sent.
     if !is_given && details.iter().all(|detail| detail.parameter != QUERY) {
-        return Err(Refused::Missing);
+        return Err(TextError::Missing);
     }
-    if details.is_empty() { Ok(text.unwrap_or_default()) } else { Err(Refused::Wrong(details)) }
+    if details.is_empty() { Ok(text.unwrap_or_default()) } else { Err(TextError::Invalid(details)) }
 }
 
 /// Whether there is something to complete in a text that came by itself.
@@ -57,12 +57,12 @@ pub fn parse(raw: &str) -> Result<String, Refused> {
 /// # Errors
 ///
 /// As [`parse`].
-pub fn check(text: &str) -> Result<(), Refused> {
+pub fn check(text: &str) -> Result<(), TextError> {
     if text.trim().is_empty() {
-        return Err(Refused::Missing);
+        return Err(TextError::Missing);
     }
     match wrong(text) {
-        Some(reason) => Err(Refused::Wrong(vec![Detail::new(QUERY, text, reason)])),
+        Some(reason) => Err(TextError::Invalid(vec![Detail::new(QUERY, text, reason)])),
         None => Ok(()),
     }
 }
@@ -93,8 +93,8 @@ mod tests {
         let check = |raw: &str, expected: Result<&str, usize>| {
             let found = match parse(raw) {
                 Ok(text) => Ok(text),
-                Err(Refused::Missing) => Err(0),
-                Err(Refused::Wrong(details)) => Err(details.len()),
+                Err(TextError::Missing) => Err(0),
+                Err(TextError::Invalid(details)) => Err(details.len()),
             };
             assert_eq!(found, expected.map(str::to_owned), "{raw}");
         };

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::admission::gate::Admission;
 use crate::admission::limits::{Left, Standing};
-use crate::api::autocomplete_query::Refused;
+use crate::api::autocomplete_query::TextError;
 use crate::api::request::Request;
 use crate::api::{autocomplete_query, list_query};
 use crate::event_counts::{OVERLOADS, Overload};
@@ -51,9 +51,9 @@ const BESIDE: [(&str, &str); 5] = [
 ];
 
 /// Why there is nothing to complete.
-pub const MISSING: &str = "Query parameter 'query' is required";
+pub const QUERY_REQUIRED: &str = "Query parameter 'query' is required";
 /// Why an identifier of the interface leads nowhere.
-pub const UNPREFIXED: &str = "Only HX_ prefixed IDs are allowed";
+pub const PREFIX_REQUIRED: &str = "Only HX_ prefixed IDs are allowed";
 
 /// A reply, or that the snapshot is damaged.
 pub(crate) type Answer = Result<Reply, ReadError>;
@@ -214,7 +214,7 @@ pub(crate) fn unanswered(error: AnswerError, request: &Request<'_>, timeout: Dur
 }
 
 /// The entities whose names may be completed by themselves.
-pub fn completed() -> impl Iterator<Item = &'static Facts> {
+pub fn completed_entities() -> impl Iterator<Item = &'static Facts> {
     CATALOG.iter().filter(|facts| facts.letter.is_some())
 }
 
@@ -259,10 +259,10 @@ pub fn autocomplete(
 /// # Errors
 ///
 /// Where none that may has.
-pub fn entities_completed(name: Option<&str>) -> Result<Vec<Entity>, Detail> {
+pub fn parse_entity_type(name: Option<&str>) -> Result<Vec<Entity>, Detail> {
     let Some(name) = name else { return Ok(ENTITIES.to_vec()) };
-    let facts = completed().find(|facts| facts.route == name).ok_or_else(|| {
-        let known: Vec<&str> = completed().map(|facts| facts.route).collect();
+    let facts = completed_entities().find(|facts| facts.route == name).ok_or_else(|| {
+        let known: Vec<&str> = completed_entities().map(|facts| facts.route).collect();
         Detail::new("entity_type", name, format!("must be one of {}", known.join(", ")))
     })?;
     Ok(vec![facts.entity])
@@ -271,13 +271,13 @@ pub fn entities_completed(name: Option<&str>) -> Result<Vec<Entity>, Detail> {
 /// The entities and the text an autocomplete asks for, or the reply that says why it asks for none.
 fn asked(entity_type: Option<&str>, query: &str) -> Result<(Vec<Entity>, String), Reply> {
     let name = entity_type.map(|raw| decode(raw).unwrap_or_default());
-    let entities = entities_completed(name.as_deref()).map_err(|detail| {
+    let entities = parse_entity_type(name.as_deref()).map_err(|detail| {
         let value = entity_type.map(echo).unwrap_or_default();
         Reply::BadQuery(vec![Detail::new(&detail.parameter, &value, detail.reason)])
     })?;
     let text = autocomplete_query::parse(query).map_err(|refused| match refused {
-        Refused::Missing => Reply::error(StatusCode::BAD_REQUEST, MISSING),
-        Refused::Wrong(details) => Reply::BadQuery(details),
+        TextError::Missing => Reply::error(StatusCode::BAD_REQUEST, QUERY_REQUIRED),
+        TextError::Invalid(details) => Reply::BadQuery(details),
     })?;
     Ok((entities, text))
 }

@@ -70,7 +70,7 @@ pub fn list(
     served: &Served,
     timeout: Duration,
 ) -> Answer {
-    let read = list_query::read(Query::legacy(older), &DIALECT, pairs(request.query));
+    let read = list_query::parse_pairs(Query::legacy(older), &DIALECT, pairs(request.query));
     let query = match unheld(read, request, served) {
         Ok(query) => query,
         Err(reply) => return Ok(reply),
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn parsed(raw: &str) -> Option<Query> {
-        list_query::read(Query::legacy(&LEGACY[0]), &DIALECT, pairs(raw)).ok()
+        list_query::parse_pairs(Query::legacy(&LEGACY[0]), &DIALECT, pairs(raw)).ok()
     }
 
     #[test]

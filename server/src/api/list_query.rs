@@ -59,7 +59,7 @@ pub type Read = fn(&mut Query, &str) -> Result<(), Vec<Refusal>>;
 ///
 /// Every parameter that is wrong, ten at most.
 pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
-    read(Query::new(entity), &CURRENT, pairs(raw))
+    parse_pairs(Query::new(entity), &CURRENT, pairs(raw))
 }
 
 /// Adds parameters, decoded, in any dialect; the question is the list as it is, to begin with.
@@ -67,7 +67,7 @@ pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
 /// # Errors
 ///
 /// Every parameter that is wrong, ten at most.
-pub fn read(
+pub fn parse_pairs(
     query: Query,
     dialect: &'static Dialect,
     pairs: impl Iterator<Item = Result<(String, String), Detail>>,

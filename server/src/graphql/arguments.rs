@@ -26,8 +26,7 @@ pub fn parse_autocomplete(text: &str, entity_type: Option<&str>) -> Result<Vec<E
         TextError::Missing => Error::new(QUERY_REQUIRED),
         TextError::Invalid(details) => Error::new(M1).with_details(details),
     })?;
-    parse_entity_type(entity_type)
-        .map_err(|detail| Error::new(M1).with_details(vec![detail]))
+    parse_entity_type(entity_type).map_err(|detail| Error::new(M1).with_details(vec![detail]))
 }
 
 /// Parses an identifier; `None` for text that no record has as its identifier.

@@ -33,8 +33,11 @@ const INTROSPECTION_DEPTH_MAX: usize = 20;
 /// A GraphQL request, as the client posted it.
 #[derive(Debug)]
 pub struct GraphqlRequest {
+    /// The document.
     pub query: String,
+    /// The values of the document's variables.
     pub variables: JsonMap,
+    /// The operation to run, in a document with several.
     pub operation_name: Option<String>,
 }
 
@@ -199,7 +202,9 @@ fn operation<'d>(
     name: Option<&str>,
 ) -> Result<&'d Operation, Vec<Error>> {
     let found = document.operations.get(name);
-    found.map(|node| &**node).map_err(|invalid| error::from_request_error(&invalid, &document.sources))
+    found
+        .map(|node| &**node)
+        .map_err(|invalid| error::from_request_error(&invalid, &document.sources))
 }
 
 /// Checks the number of fields and levels. Fragments count at each use.

@@ -16,9 +16,7 @@ use crate::graphql::error::{Error, FIELD_ERRORS_MAX};
 use crate::graphql::error_path::ErrorPath;
 use crate::graphql::introspection::Introspection;
 use crate::graphql::options::Settings;
-use crate::graphql::plan::{
-    AutocompletePlan, ListPlan, NamedMember, PageMember, Plan, RootValue,
-};
+use crate::graphql::plan::{AutocompletePlan, ListPlan, NamedMember, PageMember, Plan, RootValue};
 use crate::graphql::work_budget::{Halted, WorkBudget, WorkMeter};
 
 /// Capacity of the answer's buffer at the start.
@@ -47,7 +45,7 @@ pub fn execute(
     match executor.write_roots(introspection, &mut page) {
         Ok(()) => Ok((page.out, executor.errors)),
         Err(SelectError::Damaged(error)) => Err(Halted::Damaged(error)),
-        Err(SelectError::Stopped) => Err(match executor.halted {
+        Err(SelectError::Cancelled) => Err(match executor.halted {
             // The path still leads to the value at which the executor stopped.
             Some(Halted::Exceeded(error)) => {
                 Halted::Exceeded(error.with_path(executor.path.segments()))
@@ -68,7 +66,7 @@ struct Executor<'p, 's> {
     errors: Vec<Error>,
     /// The path of the value that is being written.
     path: ErrorPath,
-    /// Why the executor stopped; set before [`SelectError::Stopped`] is returned.
+    /// Why the executor stopped; set before [`SelectError::Cancelled`] is returned.
     halted: Option<Halted>,
 }
 

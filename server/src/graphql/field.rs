@@ -8,10 +8,13 @@ use crate::api::list_query::arguments;
 pub struct Field {
     /// The name in REST, with a `_` before a leading digit.
     pub name: String,
+    /// The description in the schema.
     pub doc: String,
     /// The type in SDL.
     pub type_text: String,
+    /// In the order of the schema.
     pub arguments: Vec<Argument>,
+    /// Where the executor finds the value.
     pub source: FieldSource,
 }
 
@@ -89,7 +92,10 @@ pub fn list(facts: &Facts, page: String, key: Option<&'static str>) -> Field {
 
 /// The fields of a member that appear as fields of the enclosing object.
 pub fn flat(at: usize, fields: Vec<Field>) -> impl Iterator<Item = Field> {
-    let inside = move |field: Field| Field { source: FieldSource::Flat(at, Box::new(field.source)), ..field };
+    let inside = move |field: Field| Field {
+        source: FieldSource::Flat(at, Box::new(field.source)),
+        ..field
+    };
     fields.into_iter().map(inside)
 }
 

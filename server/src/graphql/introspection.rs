@@ -125,11 +125,12 @@ impl Introspection {
             .map_err(|invalid| invalid.to_string())?;
         let message = |error: apollo_compiler::request::RequestError| error.message().to_string();
         let operation = document.operations.get(None).map_err(message)?;
-        let variables = coerce_variable_values(schema, operation, &JsonMap::new()).map_err(message)?;
+        let variables =
+            coerce_variable_values(schema, operation, &JsonMap::new()).map_err(message)?;
         // Empty: the schema has no interfaces.
         let implementers: HashMap<Name, Implementers, _> = schema.implementers_map();
-        let answer =
-            partial_execute(schema, &implementers, &document, operation, &variables).map_err(message)?;
+        let answer = partial_execute(schema, &implementers, &document, operation, &variables)
+            .map_err(message)?;
         let data = answer.data.ok_or("the introspection query has no data")?;
         let schema = Node::from_json(data.get("__schema").unwrap_or(&JsonValue::Null));
         let types = schema.get("types").map_or(&[][..], Node::items).iter().enumerate();

@@ -1,9 +1,14 @@
-//! GraphQL: the same checked queries and the same rows as REST, for a part of each record and for
-//! the records it refers to.
+//! GraphQL: selected members of records, and of the records they refer to, with the queries of REST.
 //!
-//! [`request`] reads what was posted; [`document`] parses and validates it against the schema that
-//! [`types`] and [`sdl`] make of the records' declarations; [`plan`] turns it into queries and
-//! selections and knows what they cost; [`answer`] writes the answer. [`page`] is for people.
+//! - [`types`] and [`field`] generate the object types from the declarations of records; [`sdl`] prints them.
+//! - [`request`] checks a posted request, and [`document`] parses and validates its document.
+//! - [`plan`] turns the selected fields into queries and selections, and bounds their cost; [`arguments`]
+//!   parses the arguments of fields.
+//! - [`execute`] writes the answer, with [`introspection`] for `__schema` and `__type`. [`work_budget`]
+//!   limits its time, and [`error_path`] is the path for its errors.
+//! - [`graphiql`] is the page for people; [`options`] are the options of the server.
+//!
+//! The folder may import `http`, `snapshots`, and from `api` the parsers of parameters.
 
 pub(crate) mod arguments;
 pub(crate) mod document;
@@ -36,73 +41,66 @@ use crate::http::reply::Reply;
 use crate::http::static_body::Fixed;
 use crate::snapshots::library::Served;
 
-use crate::graphql::document::{Asking, Document};
+use crate::graphql::document::{Document, GraphqlRequest};
 use crate::graphql::error::Error;
-use crate::graphql::execute::answer;
+use crate::graphql::execute::execute;
 use crate::graphql::introspection::Introspection;
 use crate::graphql::options::Settings;
 use crate::graphql::plan::plan;
-use crate::graphql::request::Posting;
+use crate::graphql::request::PostedRequest;
 use crate::graphql::types::Types;
-use crate::graphql::work_budget::{Halted, Patience};
+use crate::graphql::work_budget::{Halted, WorkBudget};
 
-/// The schema in every form it is needed in, made once.
+/// The schema in each form that requests need, generated once.
 struct Graph {
     types: Types,
-    text: String,
+    sdl: String,
     schema: Valid<Schema>,
     introspection: Introspection,
 }
 
 static GRAPH: LazyLock<Graph> = LazyLock::new(|| {
     let types = Types::new();
-    let text = sdl::print(&types);
-    let schema = Schema::parse_and_validate(&text, "schema.graphql")
-        .unwrap_or_else(|invalid| panic!("declarations make a valid schema: {}", invalid.errors));
+    let sdl = sdl::print(&types);
+    let schema = Schema::parse_and_validate(&sdl, "schema.graphql")
+        .unwrap_or_else(|invalid| panic!("the generated schema is invalid: {}", invalid.errors));
     let introspection = Introspection::new(&schema)
-        .unwrap_or_else(|error| panic!("a valid schema describes itself: {error}"));
-    Graph { types, text, schema, introspection }
+        .unwrap_or_else(|error| panic!("introspection of the generated schema failed: {error}"));
+    Graph { types, sdl, schema, introspection }
 });
 
-/// The types, for whoever makes questions of them.
+/// The object types, for generators of test queries.
 pub fn types() -> &'static Types {
     &GRAPH.types
 }
 
-/// The schema's text.
-pub fn schema_text() -> &'static str {
-    &GRAPH.text
-}
+static SCHEMA_BODY: LazyLock<Fixed> =
+    LazyLock::new(|| Fixed::plain("application/graphql; charset=utf-8", GRAPH.sdl.as_bytes()));
 
-/// The same, as it is sent.
-static SCHEMA: LazyLock<Fixed> =
-    LazyLock::new(|| Fixed::plain("application/graphql; charset=utf-8", schema_text().as_bytes()));
-
-/// The same, as the reply to a request.
+/// The reply to `GET /graphql/schema`.
 pub fn schema_reply(headers: &HeaderMap) -> Reply {
-    SCHEMA.reply(headers, Vec::new())
+    SCHEMA_BODY.reply(headers, Vec::new())
 }
 
-/// What became of a question.
+/// The outcome of a request; the bytes are the JSON body of the answer.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It was answered.
+    /// Executed to the end, perhaps with errors of fields.
     Answered(Bytes),
-    /// It is wrong; nothing was begun.
+    /// Invalid; the server executed nothing.
     Refused(Bytes),
-    /// It asks for too much; nothing was begun.
+    /// Above a limit by its plan; the server executed nothing.
     Costly(Bytes),
-    /// Its answer came to more than it may.
+    /// Stopped at a limit during execution.
     Stopped(Bytes),
-    /// Its answer took longer than it may.
+    /// Stopped at the deadline.
     Timeout,
-    /// Nobody waits for it.
+    /// Stopped because the client had closed its connection.
     Gone,
 }
 
 impl Outcome {
-    /// What it is counted as.
-    fn tallied(&self) -> Asked {
+    fn counter(&self) -> Asked {
         match self {
             Outcome::Answered(_) => Asked::Answered,
             Outcome::Refused(_) => Asked::Invalid,
@@ -114,28 +112,24 @@ impl Outcome {
     }
 }
 
-/// Answers what was posted, from one snapshot.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged.
+/// Answers a posted request from one snapshot.
 pub fn reply(
-    posting: &Posting<'_>,
+    posted: &PostedRequest<'_>,
     served: &Served,
     settings: &Settings,
     timeout: Duration,
 ) -> Result<Reply, ReadError> {
-    let asking = match request::parse(posting.body) {
-        Ok(asking) => asking,
+    let request = match request::parse(posted.body) {
+        Ok(request) => request,
         Err(refusal) => return Ok(refusal),
     };
     let begun = Instant::now();
-    let outcome = respond(asking, &served.snapshot, settings, timeout, posting.is_gone)?;
+    let outcome = respond(request, &served.snapshot, settings, timeout, posted.is_gone)?;
     let micros = begun.elapsed().as_micros() as u64;
-    ASKED.count(outcome.tallied());
+    ASKED.count(outcome.counter());
     let is_answered = matches!(outcome, Outcome::Answered(_));
-    tracing::debug!(micros, is_answered, "a question of GraphQL");
-    let media_type = posting.media_type;
+    tracing::debug!(micros, is_answered, "GraphQL request finished");
+    let media_type = posted.media_type;
     Ok(match outcome {
         Outcome::Answered(body) | Outcome::Stopped(body) => media_type.reply(StatusCode::OK, body),
         Outcome::Refused(body) | Outcome::Costly(body) => {
@@ -144,72 +138,69 @@ pub fn reply(
         Outcome::Timeout => {
             OVERLOADS.count(Overload::Deadline);
             let seconds = timeout.as_secs_f64();
-            tracing::warn!(seconds, "a question took longer than it may; answering 503");
+            tracing::warn!(seconds, "a GraphQL request reached its deadline; answering 503");
             Reply::unavailable()
         }
         Outcome::Gone => Reply::unavailable(),
     })
 }
 
-/// Answers a question from one snapshot, for as long as somebody waits for it.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged.
+/// Executes a request on one snapshot, until the timeout or until the client is gone.
 pub fn respond(
-    asking: Asking,
+    request: GraphqlRequest,
     snapshot: &Snapshot,
     settings: &Settings,
     timeout: Duration,
     is_gone: &AtomicBool,
 ) -> Result<Outcome, ReadError> {
-    let patience = Patience { until: Instant::now() + timeout, is_gone };
-    match ask(asking, snapshot, settings, &patience) {
+    let deadline = Instant::now() + timeout;
+    let budget = WorkBudget { deadline, cpu_max: settings.cpu, is_gone };
+    match run(request, snapshot, settings, &budget) {
         Ok((data, errors)) => {
-            let (body, bytes_max) = (body(Some(&data), &errors), settings.bytes);
+            let (body, bytes_max) = (response_body(Some(&data), &errors), settings.bytes);
             let is_short = body.len() <= bytes_max;
             Ok(if is_short { Outcome::Answered(body) } else { stopped(Error::too_long(bytes_max)) })
         }
-        Err(Refused::Invalid(errors)) => Ok(Outcome::Refused(body(None, &errors))),
-        Err(Refused::Costly(errors)) => Ok(Outcome::Costly(body(None, &errors))),
-        Err(Refused::Halted(Halted::Exceeded(error))) => Ok(stopped(error)),
-        Err(Refused::Halted(Halted::Damaged(error))) => Err(error),
-        Err(Refused::Halted(Halted::Timeout)) => Ok(Outcome::Timeout),
-        Err(Refused::Halted(Halted::Gone)) => Ok(Outcome::Gone),
+        Err(Failure::Invalid(errors)) => Ok(Outcome::Refused(response_body(None, &errors))),
+        Err(Failure::Costly(errors)) => Ok(Outcome::Costly(response_body(None, &errors))),
+        Err(Failure::Halted(Halted::Exceeded(error))) => Ok(stopped(error)),
+        Err(Failure::Halted(Halted::Damaged(error))) => Err(error),
+        Err(Failure::Halted(Halted::Timeout)) => Ok(Outcome::Timeout),
+        Err(Failure::Halted(Halted::Gone)) => Ok(Outcome::Gone),
     }
 }
 
 fn stopped(error: Error) -> Outcome {
-    Outcome::Stopped(body(Some(b"null"), &[error]))
+    Outcome::Stopped(response_body(Some(b"null"), &[error]))
 }
 
-/// Why a question has no answer.
+/// Why a request has no data.
 #[derive(Debug)]
-enum Refused {
-    /// It is wrong; nothing was begun.
+enum Failure {
+    /// Invalid; the server executed nothing.
     Invalid(Vec<Error>),
-    /// It asks for too much; nothing was begun.
+    /// Above a limit by its plan; the server executed nothing.
     Costly(Vec<Error>),
-    /// It came to no end.
+    /// Stopped during execution.
     Halted(Halted),
 }
 
-fn ask(
-    asking: Asking,
+fn run(
+    request: GraphqlRequest,
     snapshot: &Snapshot,
     settings: &Settings,
-    patience: &Patience<'_>,
-) -> Result<(Vec<u8>, Vec<Error>), Refused> {
+    budget: &WorkBudget<'_>,
+) -> Result<(Vec<u8>, Vec<Error>), Failure> {
     let Graph { types, schema, introspection, .. } = &*GRAPH;
-    let document = Document::read(schema, asking).map_err(Refused::Invalid)?;
-    let asked = document.asked().map_err(Refused::Invalid)?;
-    let plan = plan(types, &document, &asked, settings.records).map_err(Refused::Costly)?;
-    answer(&plan, snapshot, introspection, settings, patience).map_err(Refused::Halted)
+    let document = Document::parse(schema, request).map_err(Failure::Invalid)?;
+    let root_fields = document.root_fields().map_err(Failure::Invalid)?;
+    let plan = plan(types, &document, &root_fields, settings.records).map_err(Failure::Costly)?;
+    execute(&plan, snapshot, introspection, settings, budget).map_err(Failure::Halted)
 }
 
-/// An answer as it is sent.
-fn body(data: Option<&[u8]>, errors: &[Error]) -> Bytes {
-    // Texts and numbers alone: this is always JSON.
+/// The JSON of an answer from the JSON of its `data` and its errors.
+fn response_body(data: Option<&[u8]>, errors: &[Error]) -> Bytes {
+    // Serializing strings and numbers cannot fail.
     let errors_json = serde_json::to_vec(errors).unwrap_or_default();
     let mut body = Vec::with_capacity(data.map_or(0, <[u8]>::len) + errors_json.len() + 32);
     body.push(b'{');

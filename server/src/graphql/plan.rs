@@ -124,10 +124,7 @@ struct Planner<'d, 't> {
 
 impl<'d> Planner<'d, '_> {
     /// Plans a root field; returns its value and its cost in records.
-    fn root_value(
-        &mut self,
-        field: &'d SelectedField<'d>,
-    ) -> Result<(RootValue<'d>, u64), Error> {
+    fn root_value(&mut self, field: &'d SelectedField<'d>) -> Result<(RootValue<'d>, u64), Error> {
         let name = field.field.name.as_str();
         match (name, self.types.source(field.type_name, name)) {
             ("__typename", _) => Ok((RootValue::Constant(written_type_name(field)), 0)),
@@ -163,12 +160,10 @@ impl<'d> Planner<'d, '_> {
         for field in fields {
             let name = field.field.name.as_str();
             let part = if name == "__typename" {
-                Part::Constant(written_type_name(field).into())
+                SelectedValue::Constant(written_type_name(field).into())
             } else {
-                let source = self
-                    .types
-                    .source(field.type_name, name)
-                    .ok_or_else(|| unplanned(field))?;
+                let source =
+                    self.types.source(field.type_name, name).ok_or_else(|| unplanned(field))?;
                 let (part, below) = self.part(source, field)?;
                 cost = cost.saturating_add(below);
                 part
@@ -182,26 +177,26 @@ impl<'d> Planner<'d, '_> {
         &mut self,
         source: &FieldSource,
         field: &'d SelectedField<'d>,
-    ) -> Result<(Part, u64), Error> {
+    ) -> Result<(SelectedValue, u64), Error> {
         match source {
             FieldSource::Member(at) => {
                 let (selection, cost) = self.selection(&field.children)?;
-                Ok((Part::Member(*at, selection), cost))
+                Ok((SelectedValue::Member(*at, selection), cost))
             }
             FieldSource::Flat(at, inner) => {
                 let (part, cost) = self.part(inner, field)?;
-                Ok((Part::Flat(*at, Box::new(part)), cost))
+                Ok((SelectedValue::Flat(*at, Box::new(part)), cost))
             }
-            FieldSource::Id => Ok((Part::Id, 0)),
-            FieldSource::Name => Ok((Part::Name, 0)),
-            FieldSource::Code => Ok((Part::Code, 0)),
+            FieldSource::Id => Ok((SelectedValue::Id, 0)),
+            FieldSource::Name => Ok((SelectedValue::Name, 0)),
+            FieldSource::Code => Ok((SelectedValue::Code, 0)),
             FieldSource::Record(_) => {
                 let (selection, cost) = self.selection(&field.children)?;
-                Ok((Part::Record(selection), cost.saturating_add(1)))
+                Ok((SelectedValue::Record(selection), cost.saturating_add(1)))
             }
             FieldSource::List(entity, key) => {
                 let (number, cost) = self.list(*entity, *key, field)?;
-                Ok((Part::Question(number), cost))
+                Ok((SelectedValue::Resolved(number), cost))
             }
             _ => Err(unplanned(field)),
         }

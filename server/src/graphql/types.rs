@@ -22,7 +22,9 @@ pub struct Types {
 
 /// An object type.
 pub struct Object {
+    /// The name in the schema.
     pub name: String,
+    /// The description in the schema.
     pub doc: String,
     /// In the order of REST.
     pub fields: Vec<Field>,
@@ -31,7 +33,11 @@ pub struct Object {
 /// Arguments of `autocomplete`.
 const AUTOCOMPLETE_ARGUMENTS: [Argument; 2] = [
     ("query", "String!", "The typed text, at most 256 bytes."),
-    ("entity_type", "String", "The name of one list; without this argument, candidates of all entities."),
+    (
+        "entity_type",
+        "String",
+        "The name of one list; without this argument, candidates of all entities.",
+    ),
 ];
 /// Members of a candidate: name, type and description.
 const CANDIDATE: [Argument; 6] = [
@@ -199,7 +205,9 @@ impl Types {
     fn candidates(&mut self) -> String {
         self.object("CandidateMeta", "Number of matching records.", |_| vec![meta_field("count")]);
         self.object("Candidate", "A record whose name may complete the typed text.", |_| {
-            let field = |(name, text, doc): Argument| plain(name, doc, text.into(), FieldSource::Named(name));
+            let field = |(name, text, doc): Argument| {
+                plain(name, doc, text.into(), FieldSource::Named(name))
+            };
             CANDIDATE.into_iter().map(field).collect()
         });
         let name = "CandidatePage";

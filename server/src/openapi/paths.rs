@@ -126,7 +126,7 @@ impl Paths<'_> {
                 links: Value::Null,
             }
         };
-        let routes: Vec<&str> = handlers::completed().map(|facts| facts.route).collect();
+        let routes: Vec<&str> = handlers::completed_entities().map(|facts| facts.route).collect();
         let schema = json!({ "type": "string", "enum": routes });
         let doc = "The list whose names the server completes.";
         let entity_type =

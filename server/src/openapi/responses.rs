@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json_bytes::{ByteString, Map, Value};
 
 use crate::admission::gate::LIMIT_HEADERS;
-use crate::api::handlers::{MISSING, UNPREFIXED};
+use crate::api::handlers::{PREFIX_REQUIRED, QUERY_REQUIRED};
 use crate::http::reply::M1;
 use crate::openapi::schemas::{object, schema_at};
 
@@ -98,8 +98,8 @@ pub const SHARED_RESPONSES: [SharedResponse; 13] = [
                     r#"{"details":[{"parameter":"perpage","value":"50",
                     "reason":"is no parameter of this list; did you mean `per_page`?"}]}"#,
                 ),
-                ("prefix", UNPREFIXED, "{}"),
-                ("text", MISSING, "{}"),
+                ("prefix", PREFIX_REQUIRED, "{}"),
+                ("text", QUERY_REQUIRED, "{}"),
             ],
         )
     },

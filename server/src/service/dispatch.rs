@@ -11,7 +11,7 @@ use crate::api::route::{GraphqlRoute, Route};
 use crate::api::{docs, handlers, legacy};
 use crate::graphql::graphiql;
 use crate::graphql::options::Settings;
-use crate::graphql::request::{MediaType, Posting, refusal};
+use crate::graphql::request::{MediaType, PostedRequest, refuse_headers};
 use crate::http::head::method_word;
 use crate::http::path::{Segment, URI_BYTES_MAX, echo_path};
 use crate::http::reply::Reply;
@@ -137,13 +137,13 @@ fn graphql_at(
             .unwrap_or_else(|| nowhere(request)),
         (GraphqlRoute::Page(_), _) => nowhere(request),
         (GraphqlRoute::Questions, Some(posted)) if may_wait => {
-            let posting = Posting {
+            let posted = PostedRequest {
                 body: posted.text(),
-                media_type: MediaType::accepted(request.headers),
+                media_type: MediaType::from_accept(request.headers),
                 is_gone: posted.is_gone(),
             };
-            graphql::reply(&posting, served, &bounds.graphql, bounds.list_timeout)?
+            graphql::reply(&posted, served, &bounds.graphql, bounds.list_timeout)?
         }
-        (GraphqlRoute::Questions, _) => return Ok(refusal(request.headers)),
+        (GraphqlRoute::Questions, _) => return Ok(refuse_headers(request.headers)),
     }))
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use pinakes_server::parts::{Asking, Outcome, Settings, respond};
+use pinakes_server::parts::{GraphqlRequest, Outcome, Settings, respond};
 
 use crate::schema::Types;
 use pinakes_tests::client::Connection;
@@ -120,7 +120,7 @@ fn work_that_nobody_waits_for_ends() {
     let snapshot = snapshots.open();
     let ways = "siblings{subfield{".repeat(4);
     let query = format!("{{subfields(per_page:100){{results{{{ways}id{}}}}}}}", "}}".repeat(4));
-    let asking = Asking { query, variables: Default::default(), operation_name: None };
+    let asking = GraphqlRequest { query, variables: Default::default(), operation_name: None };
     // Five million records: whoever goes on to the end is noticed.
     let far = Duration::from_secs(3_600);
     let settings = Settings { has_page: false, records: u64::MAX, bytes: usize::MAX, cpu: far };

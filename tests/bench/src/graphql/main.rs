@@ -17,7 +17,7 @@ use clap::Parser;
 use peak_alloc::PeakAlloc;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_generate::Random;
-use pinakes_server::parts::{Asking, Outcome, Settings, respond};
+use pinakes_server::parts::{GraphqlRequest, Outcome, Settings, respond};
 use rustix::time::{ClockId, clock_gettime};
 
 use questions::Questions;
@@ -223,8 +223,12 @@ fn leave(snapshot: &Snapshot, costliest: &[Kept]) -> Result<bool> {
     Ok(millis <= LEFT_MILLIS_MAX)
 }
 
-fn asking(question: &str) -> Asking {
-    Asking { query: question.to_owned(), variables: Default::default(), operation_name: None }
+fn asking(question: &str) -> GraphqlRequest {
+    GraphqlRequest {
+        query: question.to_owned(),
+        variables: Default::default(),
+        operation_name: None,
+    }
 }
 
 fn settings() -> Settings {

@@ -5,7 +5,7 @@ use pinakes_format::schema::keys::{Key, keys_of};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use pinakes_generate::Random;
-use pinakes_server::parts::{Field, Object, Way};
+use pinakes_server::parts::{Field, FieldSource, Object};
 
 /// Levels of members below a root at most; deeper ones are refused anyway.
 const DEPTH_MAX: u64 = 9;
@@ -88,8 +88,8 @@ impl<'s> Questions<'s> {
         field: &Field,
         is_root: bool,
     ) -> Result<String, ReadError> {
-        Ok(match field.way {
-            Way::ById(entity) => {
+        Ok(match field.source {
+            FieldSource::ById(entity) => {
                 let row = random.below(self.snapshot.count(entity).into()) as u32;
                 // The first rows are the most cited, and mostly the largest.
                 let row = if random.below(2) == 0 { row.min(20) } else { row };
@@ -97,8 +97,8 @@ impl<'s> Questions<'s> {
                 entity.write_id(self.snapshot.row_id(entity, row)?, &mut id);
                 format!("(id:\"{}\")", String::from_utf8_lossy(&id))
             }
-            Way::List(entity, _) => list_arguments(random, entity, is_root),
-            Way::Autocomplete => format!("(query:\"{}\")", words(random)),
+            FieldSource::List(entity, _) => list_arguments(random, entity, is_root),
+            FieldSource::Autocomplete => format!("(query:\"{}\")", words(random)),
             _ => String::new(),
         })
     }
