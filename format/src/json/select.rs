@@ -1,8 +1,9 @@
 //! Writes selected members of records, for GraphQL.
 //!
-//! A caller computes a [`Selection`] once, from the declarations; writing compares no names. The caller
-//! also limits the work: the writer reports every record before reading it, and the growth of the text, to
-//! the caller's [`Resolver`], which may stop the writer.
+//! A [`Selection`] names members by their index in the declaration, in the order of the output; it
+//! is built once per request, so that no name is compared while records are written. Records have
+//! the shape of single records. The caller implements [`Resolver`]: it limits the cost of a
+//! selection and writes values that are not in the record.
 
 use rkyv::vec::ArchivedVec;
 
@@ -50,48 +51,49 @@ pub enum SelectError {
     /// The snapshot is damaged, or the selection does not fit the record.
     #[error(transparent)]
     Damaged(#[from] ReadError),
-    /// The resolver stopped the writer.
+    /// The resolver refused to continue; it knows the reason.
     #[error("cancelled by the caller")]
-    Stopped,
+    Cancelled,
 }
 
-/// A step from a value into a value below it.
+/// A step from a value of the output into a value below it.
 #[derive(Clone, Copy, Debug)]
 pub enum PathStep<'k> {
-    /// Into the member with this key, written as JSON with its quotes and colon.
+    /// Into the member with this key, written with quotes and colon.
     Field(&'k str),
     /// Into the list item with this index.
     Item(usize),
 }
 
-/// The caller of a [`SelectionWriter`]: limits its work, follows its path, and writes related records.
+/// The caller's side of a selection: limits, the path of the output, and values that are not in the record.
 pub trait Resolver {
-    /// The writer enters a value. The resolver's path stays at the value where writing stopped.
+    /// Called before a value below the current value is written. When a selection is cancelled, the writer
+    /// leaves no further value, so the caller's path still leads to the last one.
     fn enter(&mut self, step: PathStep<'_>);
 
-    /// The writer leaves the value that it entered last.
+    /// Called after the value that was entered last is written.
     fn leave(&mut self);
 
-    /// The writer is about to read a record, and has written this number of bytes.
+    /// Called before a record is read; `out_bytes` is the size of the output so far.
     ///
     /// # Errors
     ///
-    /// [`SelectError::Stopped`] past a limit of the caller.
-    fn begin_record(&mut self, out_bytes: usize) -> Result<(), SelectError>;
+    /// [`SelectError::Cancelled`] if a limit is exceeded.
+    fn before_record(&mut self, out_bytes: usize) -> Result<(), SelectError>;
 
-    /// The writer has written this number of bytes.
+    /// Called after an object or array is written; `out_bytes` is the size of the output so far.
     ///
     /// # Errors
     ///
-    /// [`SelectError::Stopped`] past a limit of the caller.
+    /// As [`Resolver::before_record`].
     fn check_size(&mut self, out_bytes: usize) -> Result<(), SelectError>;
 
-    /// Appends the value of [`Part::Question`] with this number, for the record in a row.
+    /// Writes the value `number` of the record with this entity and row.
     ///
     /// # Errors
     ///
-    /// [`SelectError::Stopped`] past a limit of the caller; [`SelectError::Damaged`] for a damaged snapshot.
-    fn write_related(
+    /// As [`Resolver::before_record`], and if the snapshot is damaged.
+    fn write_resolved(
         &mut self,
         number: usize,
         of: (Entity, u32),
@@ -99,11 +101,11 @@ pub trait Resolver {
     ) -> Result<(), SelectError>;
 }
 
-/// Writes the selected members of records as JSON.
+/// Writes selections to a page.
 pub struct SelectionWriter<'a, 's> {
-    /// The buffer, and the snapshot of the records.
+    /// The output.
     pub page: &'a mut Page<'s>,
-    /// The caller.
+    /// The caller's side.
     pub resolver: &'a mut dyn Resolver,
 }
 
@@ -123,7 +125,7 @@ pub trait Select {
         for selected in &selection.0 {
             writer.page.key(&selected.key);
             writer.resolver.enter(PathStep::Field(&selected.key));
-            self.part(&selected.part, writer)?;
+            self.select_value(&selected.value, writer)?;
             writer.resolver.leave();
         }
         writer.page.close_object();
@@ -134,8 +136,12 @@ pub trait Select {
     ///
     /// # Errors
     ///
-    /// As [`Select::select`], and where the value has no such part.
-    fn part(&self, _: &Part, _: &mut SelectionWriter<'_, '_>) -> Result<(), SelectError> {
+    /// As [`Select::select`], and if the object has no such value.
+    fn select_value(
+        &self,
+        _: &SelectedValue,
+        _: &mut SelectionWriter<'_, '_>,
+    ) -> Result<(), SelectError> {
         Err(ReadError::Internal("a selected member has no members of its own").into())
     }
 }

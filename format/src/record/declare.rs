@@ -121,11 +121,11 @@ macro_rules! object {
         impl $crate::json::select::Select for rkyv::Archived<$name> {
             fn select_value(
                 &self,
-                part: &$crate::json::select::SelectedValue,
+                value: &$crate::json::select::SelectedValue,
                 writer: &mut $crate::json::select::SelectionWriter<'_, '_>,
             ) -> Result<(), $crate::json::select::SelectError> {
                 let mut at = 0;
-                match part {
+                match value {
                     $crate::json::select::SelectedValue::Constant(json) => {
                         writer.page.out.extend_from_slice(json.as_bytes());
                         return Ok(());
@@ -143,7 +143,7 @@ macro_rules! object {
                     $crate::json::select::SelectedValue::Flat(member, part) => {
                         $(
                             if *member == at {
-                                return $crate::json::select::Select::part(&self.$member, part, writer);
+                                return $crate::json::select::Select::select_value(&self.$member, part, writer);
                             }
                             at += 1;
                         )*

@@ -22,7 +22,9 @@ use crate::record::{
 use crate::storage::error::ReadError;
 
 impl SelectionWriter<'_, '_> {
-    /// Appends the JSON of what is asked of the record in a row; `null` where the row is a stray's.
+    /// Writes selected members of the record in a row; `null` if the row has no record.
+    ///
+    /// Cost: validates the whole record, however small the selection is.
     ///
     /// # Errors
     ///
@@ -38,7 +40,7 @@ impl SelectionWriter<'_, '_> {
             self.page.null();
             return Ok(());
         }
-        self.resolver.begin_record(self.page.out.len())?;
+        self.resolver.before_record(self.page.out.len())?;
         let RecordBytes { archived, long_texts } = store.record(entity, row)?;
         let outer = self.page.swap_cold((long_texts, None));
         self.page.open_object();
@@ -47,9 +49,9 @@ impl SelectionWriter<'_, '_> {
             for selected in &selection.0 {
                 self.page.key(&selected.key);
                 self.resolver.enter(PathStep::Field(&selected.key));
-                match selected.part {
+                match selected.value {
                     SelectedValue::Resolved(number) => {
-                        self.resolver.write_related(number, (entity, row), self.page)?;
+                        self.resolver.write_resolved(number, (entity, row), self.page)?;
                     }
                     ref value => record.select_value(value, self)?,
                 }
@@ -115,33 +117,33 @@ macro_rules! inner {
 inner!(ArchivedAuthorOrcid, ArchivedYearPrices);
 
 impl<const E: u8> Select for ArchivedRef<E> {
-    fn part(
+    fn select_value(
         &self,
-        part: &SelectedValue,
+        value: &SelectedValue,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        reference((entity(E), self.0.to_native()), false, part, writer)
+        reference((entity(E), self.0.to_native()), false, value, writer)
     }
 }
 
 impl<const E: u8> Select for ArchivedParentRef<E> {
-    fn part(
+    fn select_value(
         &self,
-        part: &SelectedValue,
+        value: &SelectedValue,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
-        reference((entity(E), self.0.to_native()), true, part, writer)
+        reference((entity(E), self.0.to_native()), true, value, writer)
     }
 }
 
 fn reference(
     (entity, row): (Entity, u32),
     id_as_text: bool,
-    part: &SelectedValue,
+    value: &SelectedValue,
     writer: &mut SelectionWriter<'_, '_>,
 ) -> Result<(), SelectError> {
     let page = &mut *writer.page;
-    match part {
+    match value {
         SelectedValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
         SelectedValue::Id => page.reference_id(entity, row, id_as_text)?,
         SelectedValue::Name => page.reference_name(entity, row)?,
@@ -152,13 +154,13 @@ fn reference(
 }
 
 impl<const E: u8> Select for ArchivedNamed<E> {
-    fn part(
+    fn select_value(
         &self,
-        part: &SelectedValue,
+        value: &SelectedValue,
         writer: &mut SelectionWriter<'_, '_>,
     ) -> Result<(), SelectError> {
         let (page, code) = (&mut *writer.page, self.0.to_native());
-        match part {
+        match value {
             SelectedValue::Constant(json) => page.out.extend_from_slice(json.as_bytes()),
             SelectedValue::Code => page.code(code)?,
             SelectedValue::Name => page.code_name(code)?,

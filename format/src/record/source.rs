@@ -5,7 +5,7 @@ use rkyv::{Archive, Deserialize, Serialize};
 use crate::entity::Entity;
 use crate::json::render::{Page, RecordStore, Render, Shape};
 use crate::json::select::{Select, SelectError, SelectedValue, Selection, SelectionWriter};
-use crate::record::access;
+use crate::record::access_stored;
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
@@ -515,10 +515,10 @@ macro_rules! view {
         impl Select for $view<'_> {
             fn select_value(
                 &self,
-                part: &SelectedValue,
+                value: &SelectedValue,
                 writer: &mut SelectionWriter<'_, '_>,
             ) -> Result<(), SelectError> {
-                let (member, below) = match part {
+                let (member, below) = match value {
                     SelectedValue::Member(member, below) => (*member, below),
                     SelectedValue::Constant(json) => {
                         writer.page.out.extend_from_slice(json.as_bytes());

@@ -183,7 +183,7 @@ impl Executor<'_, '_> {
                 }
                 PageMember::Candidates(members) => {
                     let one = |candidate: &Candidate, page: &mut Page<'_>, executor: &mut Self| {
-                        executor.begin_record(page.out.len())?;
+                        executor.before_record(page.out.len())?;
                         Ok(write_candidate(executor.snapshot, *candidate, members, page)?)
                     };
                     self.write_array(&found.best, page, one)?;
@@ -255,7 +255,7 @@ impl Resolver for Executor<'_, '_> {
         self.path.leave();
     }
 
-    fn begin_record(&mut self, out_bytes: usize) -> Result<(), SelectError> {
+    fn before_record(&mut self, out_bytes: usize) -> Result<(), SelectError> {
         self.records += 1;
         if self.records > self.settings.records {
             let records_max = self.settings.records;
@@ -277,7 +277,7 @@ impl Resolver for Executor<'_, '_> {
         Err(self.stop(Halted::Exceeded(Error::too_long(bytes_max))))
     }
 
-    fn write_related(
+    fn write_resolved(
         &mut self,
         number: usize,
         (entity, row): (Entity, u32),

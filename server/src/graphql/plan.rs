@@ -159,21 +159,21 @@ impl<'d> Planner<'d, '_> {
         let mut cost: u64 = 0;
         for field in fields {
             let name = field.field.name.as_str();
-            let part = if name == "__typename" {
+            let value = if name == "__typename" {
                 SelectedValue::Constant(written_type_name(field).into())
             } else {
                 let source =
                     self.types.source(field.type_name, name).ok_or_else(|| unplanned(field))?;
-                let (part, below) = self.part(source, field)?;
+                let (value, below) = self.value(source, field)?;
                 cost = cost.saturating_add(below);
-                part
+                value
             };
-            selected.push(Selected { key: field.written_key().into(), part });
+            selected.push(Selected { key: field.written_key().into(), value });
         }
         Ok((Selection(selected), cost))
     }
 
-    fn part(
+    fn value(
         &mut self,
         source: &FieldSource,
         field: &'d SelectedField<'d>,
@@ -184,8 +184,8 @@ impl<'d> Planner<'d, '_> {
                 Ok((SelectedValue::Member(*at, selection), cost))
             }
             FieldSource::Flat(at, inner) => {
-                let (part, cost) = self.part(inner, field)?;
-                Ok((SelectedValue::Flat(*at, Box::new(part)), cost))
+                let (value, cost) = self.value(inner, field)?;
+                Ok((SelectedValue::Flat(*at, Box::new(value)), cost))
             }
             FieldSource::Id => Ok((SelectedValue::Id, 0)),
             FieldSource::Name => Ok((SelectedValue::Name, 0)),

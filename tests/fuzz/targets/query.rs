@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use pinakes_format::query::{EXPRESSIONS_MAX, PAGE_SIZES, SORT_KEYS_MAX};
 use pinakes_fuzz::entity_and_text;
 use pinakes_server::parts::{
-    DETAILS_MAX, Detail, Refused, parse_autocomplete_query, parse_list_query,
+    DETAILS_MAX, Detail, TextError, parse_autocomplete_query, parse_list_query,
 };
 
 /// Bytes of a value that are shown, with the mark of what was left out.
@@ -24,8 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
     match parse_autocomplete_query(text) {
         Ok(text) => assert!(text.len() <= 256 && !text.trim().is_empty()),
-        Err(Refused::Missing) => {}
-        Err(Refused::Wrong(details)) => check(&details),
+        Err(TextError::Missing) => {}
+        Err(TextError::Invalid(details)) => check(&details),
     }
 });
 
