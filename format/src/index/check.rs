@@ -1,13 +1,13 @@
-//! What verifying whole files keeps: the rows seen so far, and what was found broken.
+//! Errors of full verification, which checks every byte of an index file against its format.
 
 use crate::storage::error::ReadError;
 
-/// Why a file is not what it promises to be.
+/// Why a file fails verification.
 #[derive(Debug)]
 pub(crate) enum CheckError {
-    /// A promise is not kept.
+    /// The file breaks this rule of its format.
     Violation(&'static str),
-    /// What it is made of cannot be read.
+    /// The file cannot be read.
     Read(ReadError),
 }
 
@@ -17,12 +17,12 @@ impl From<ReadError> for CheckError {
     }
 }
 
-/// Demands that a promise is kept.
-pub(crate) fn ensure(is_kept: bool, broken: &'static str) -> Result<(), CheckError> {
-    if is_kept { Ok(()) } else { Err(CheckError::Violation(broken)) }
+/// Fails with a violation unless a rule holds.
+pub(crate) fn ensure(holds: bool, violation: &'static str) -> Result<(), CheckError> {
+    if holds { Ok(()) } else { Err(CheckError::Violation(violation)) }
 }
 
-/// An archive of fields that is trusted as it is.
+/// Opens a file of fields without checking its hashes.
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) fn archive(

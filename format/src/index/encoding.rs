@@ -1,7 +1,13 @@
-//! What a value gathered from a record is in the indexes: a term of lists, a number of an order.
+//! The index encoding: the term and the order value of a value in a record.
 //!
-//! The compiler writes indexes by this, and a filter is held against one record by it, so that both
-//! find the same.
+//! The compiler writes the indexes by this encoding. A filter that tests a single record uses the
+//! same encoding, so it agrees with the indexes.
+//!
+//! ```text
+//! year 2020           → term 0x8000_0000_0000_07e4, order value 0x8000_0000_0000_07e4
+//! doi 10.1/A          → term = first 14 bytes of BLAKE3("10.1/a")
+//! reference to row 7  → term 7, present if row 7 has an id
+//! ```
 
 use crate::entity::{Entity, NO_ID};
 use crate::index::orders::{sortable_integer, sortable_number};
@@ -11,78 +17,80 @@ use crate::schema::keys::{Terms, Values};
 use crate::storage::error::ReadError;
 use crate::text::fold::fold;
 
-/// What the rows and codes in a record stand for.
+/// Looks up the rows and codes that a record refers to.
 pub trait ReferenceLookup {
-    /// How many records of an entity there are; rows from there on are strays.
+    /// The number of records of an entity. Rows from there on are unresolved references.
     fn count(&self, entity: Entity) -> u32;
 
-    /// Whether a row's record is withheld, so that nothing but its id is known.
+    /// Tells whether a row's record is suppressed. A suppressed record keeps only its id.
     fn is_suppressed(&self, _: Entity, _: u32) -> bool {
         false
     }
 
-    /// The id of a row, stray or not; [`NO_ID`] where it has none.
+    /// The id of a row, or [`NO_ID`] for an unresolved reference without an id.
     ///
     /// # Errors
     ///
-    /// Where there is no such row.
+    /// Fails if the row does not exist.
     fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError>;
 
-    /// The name of a row, stray or not.
+    /// The name of a row.
     ///
     /// # Errors
     ///
-    /// Where there is no such row.
+    /// Fails if the row does not exist.
     fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError>;
 
-    /// The term of a code, which is that of its text in ASCII lower case.
+    /// The term of a code: the text term of the code in ASCII lower case.
     ///
     /// # Errors
     ///
-    /// Where there is no such code.
+    /// Fails if the code does not exist.
     fn code_term(&self, code: u32) -> Result<Term, ReadError>;
 }
 
-/// What a value is in posting lists.
+/// How a value enters the posting lists of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexEntry {
-    /// Whether the record has a value there; strays may lack what is asked of them.
+    /// The record has a value at the path. An unresolved reference may lack the requested id or name.
     pub is_present: bool,
-    /// The term it is found by; a text that folds to nothing is found by none.
+    /// The term whose list holds the record. A text that folds to nothing has no term.
     pub term: Option<Term>,
 }
 
-/// A value as it is shown: of a name alone, its text; `None` where there is no such name.
+/// Replaces a reference's name by its text. Returns `None` if the reference has no name.
 ///
 /// # Errors
 ///
-/// Where a row is none.
+/// Fails if the referenced row does not exist.
 pub fn named_value<'a>(
     value: Gathered<'a>,
-    referents: &'a impl ReferenceLookup,
+    lookup: &'a impl ReferenceLookup,
 ) -> Result<Option<Gathered<'a>>, ReadError> {
     match value {
-        Gathered::NameOf(entity, row) => Ok(referents.row_name(entity, row)?.map(Gathered::Text)),
+        Gathered::NameOf(entity, row) => Ok(lookup.row_name(entity, row)?.map(Gathered::Text)),
         value => Ok(Some(value)),
     }
 }
 
-/// What a value is in lists of these terms; `part` is what is asked of a reference, and `folded` the
-/// folded form of a text where it is known already.
+/// Encodes a value for posting lists with these terms.
+///
+/// `part` selects what is indexed of a reference. `folded` is the folded form of a text, if the
+/// caller has it.
 ///
 /// # Errors
 ///
-/// Where a row or a code is none, or the value is none of such lists.
+/// Fails if a row or code does not exist, or if the value has another type than the terms.
 pub fn index_entry(
     terms: Terms,
     part: &PathTarget,
     value: Gathered<'_>,
     folded: Option<&str>,
-    referents: &impl ReferenceLookup,
+    lookup: &impl ReferenceLookup,
 ) -> Result<IndexEntry, ReadError> {
     let term = match (terms, value) {
         (Terms::Rows(_) | Terms::Presence, Gathered::Reference(entity, row)) => {
-            let is_present = shows(part, entity, row, referents)?;
+            let is_present = has_part(part, entity, row, lookup)?;
             let term = (terms != Terms::Presence).then(|| Term::from(row));
             return Ok(IndexEntry { is_present, term });
         }
@@ -90,7 +98,7 @@ pub fn index_entry(
         (Terms::Values, Gathered::Integer(value)) => integer_term(value),
         (Terms::Values, Gathered::Boolean(value)) => Term::from(value),
         (Terms::Identifiers(scheme), Gathered::Text(text)) => text_term(&scheme.normal(text)),
-        (Terms::Codes, Gathered::Code(code)) => referents.code_term(code)?,
+        (Terms::Codes, Gathered::Code(code)) => lookup.code_term(code)?,
         (Terms::Texts, Gathered::Text(text)) => {
             let term = match folded {
                 Some(folded) => folded_term(folded),
@@ -104,27 +112,31 @@ pub fn index_entry(
     Ok(IndexEntry { is_present: true, term: Some(term) })
 }
 
-/// The term of a folded text; none where it folded to nothing.
+/// The term of a folded text, or `None` for an empty one.
 pub fn folded_term(folded: &str) -> Option<Term> {
     (!folded.is_empty()).then(|| text_term(folded))
 }
 
-/// Whether a reference has what is asked of it: strays may lack an id or a name, and what is withheld
-/// has none.
-fn shows(
-    part: &PathTarget,
+/// Tells whether a reference has the selected part.
+///
+/// Records have an id and a name. An unresolved reference may lack either; a suppressed one has no
+/// name.
+fn has_part(
+    part: &Part,
     entity: Entity,
     row: u32,
-    referents: &impl ReferenceLookup,
+    lookup: &impl ReferenceLookup,
 ) -> Result<bool, ReadError> {
     Ok(match part {
-        _ if row < referents.count(entity) && !referents.is_suppressed(entity, row) => true,
-        PathTarget::Name => referents.row_name(entity, row)?.is_some(),
-        _ => referents.row_id(entity, row)? != NO_ID,
+        _ if row < lookup.count(entity) && !lookup.is_suppressed(entity, row) => true,
+        Part::Name => lookup.row_name(entity, row)?.is_some(),
+        _ => lookup.row_id(entity, row)? != NO_ID,
     })
 }
 
-/// A value as a number that ascends with it; `None` of texts, codes and what is no value of these.
+/// Encodes a value as a number that sorts as the value does.
+///
+/// Returns `None` for texts and codes, and for a value of another type.
 pub fn order_value(values: Values, value: Gathered<'_>) -> Option<u64> {
     match (values, value) {
         (Values::Integers, Gathered::Integer(value)) => Some(sortable_integer(value)),

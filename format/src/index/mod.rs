@@ -1,4 +1,24 @@
-//! `index`.
+//! The indexes of an entity: which rows match a term, a range, a word or a prefix, and in which order.
+//!
+//! | folder | file | answers | cost of a look-up | written by | read by |
+//! |---|---|---|---|---|---|
+//! | [`term_lists`] | `lists` | term → rows | log2(terms) reads | `link/index/invert` | `query`, `autocomplete` |
+//! | [`orders`] | `orders` | rank → row, row → value, range → rows | log2(values) reads | `link/index/rank` | `query`, `autocomplete` |
+//! | [`dictionary`] | `words`, `alternatives` | text or prefix → rows | length of the text, and half a block | `link/index/names` | `query`, `autocomplete` |
+//! | [`prefix_stats`] | `prefixes` | frequent prefix → count, best ten, rows | length of the prefix | `link/index/prefix_stats` | `query`, `autocomplete` |
+//!
+//! Four modules serve these files:
+//!
+//! - [`postings`]: one list of ascending rows, in chunks of 65,536 rows.
+//! - [`fst_shards`]: a sorted map from text to number, inside another file.
+//! - [`bitset`]: bitmaps of rows.
+//! - [`encoding`]: the term and the order value of a record's value. The compiler writes by it and a
+//!   filter tests a record by it, so both agree.
+//!
+//! `check` holds the errors of full verification; each folder's `verify` checks its own file.
+//!
+//! This folder imports `entity`, `text`, `storage`, `record` and `schema`. It knows neither snapshots
+//! nor queries.
 
 pub mod bitset;
 pub mod check;

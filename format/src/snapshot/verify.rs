@@ -151,7 +151,7 @@ impl Snapshot {
             .verify(words, published, seen)
             .and_then(|()| {
                 let (answers, _) = prefixes.counts();
-                ensure(answers as u64 == heavy.finish(), "a prefix of many names has no answer")
+                ensure(answers as u64 == heavy.finish(), "a frequent prefix has no summary")
             })
             .map_err(|fault| (Kind::Prefixes, in_part("prefix statistics", fault)))
     }

@@ -94,20 +94,20 @@ fn a_promise_broken_is_named_though_all_hashes_agree() {
     // Two works. The second has no title and no year, and both a count.
     let order = |path, change, expected| check(Kind::Orders, path, change, expected);
     order("title", |mut o| o.rows().copy_within(..4, 4), "a row has two ranks, another none");
-    order("year", |mut o| o.rows()[..8].rotate_left(4), "its codes do not ascend one by one");
+    order("year", |mut o| o.rows()[..8].rotate_left(4), "the codes do not ascend by one");
     order("year", |mut o| o.codes()[1] = 0, "rows without a value do not come last");
-    order("cited_by_count", |mut o| o.codes()[1] = 0, "it has values without rows");
+    order("cited_by_count", |mut o| o.codes()[1] = 0, "a value has no row");
     order("title", |o| o.bytes[o.directory + 16] += 1, "rows without a value do not come last");
 
     // The first has two authors, one of them the second's as well, and a funder.
     let lists = |path, change, expected| check(Kind::Lists, path, change, expected);
-    let beyond = "a list has a row that its entity has not";
+    let beyond = "a list has a row beyond its entity's rows";
     lists("authors.id", |mut l| l.last_present()[0] = 2, beyond);
     lists("funders.id", |mut l| l.last_present()[3] = 0xff, beyond);
-    lists("authors.id", |mut l| l.terms()[..8].rotate_left(4), "its terms do not ascend");
+    lists("authors.id", |mut l| l.terms()[..8].rotate_left(4), "the terms do not ascend");
     lists("authors.id", |mut l| l.terms()[4..8].fill(0xff), "a term is no row");
     lists("authors.id", |mut l| l.places().copy_within(..8, 8), "a term has no row");
-    lists("authors.id", |mut l| l.places()[0] += 4, "postings do not lie one after another");
+    lists("authors.id", |mut l| l.places()[0] += 4, "the postings are not contiguous");
     let absent = "a row has a term and is not among those that have any";
     lists("funders.id", |mut l| l.last_present()[0] = 1, absent);
     copy.open().unwrap().verify().unwrap();
@@ -149,7 +149,7 @@ fn names_that_break_a_promise_are_named_though_all_hashes_agree() {
             writer.finish().unwrap();
         }
     };
-    check(Kind::Words, &words(&[("on", 2)]), "a text has a row that its entity has not");
+    check(Kind::Words, &words(&[("on", 2)]), "a text has a row beyond its entity's rows");
     let long: &'static str = "a".repeat(257).leak();
     let long: &'static [(&str, u32)] = vec![(long, 0)].leak();
     check(Kind::Words, &words(long), "a word is too long");
@@ -159,6 +159,6 @@ fn names_that_break_a_promise_are_named_though_all_hashes_agree() {
         writer.push_summary(b"on", &answer).unwrap();
         writer.finish().unwrap();
     };
-    check(Kind::Prefixes, &answered, "a prefix that few names have has an answer");
+    check(Kind::Prefixes, &answered, "a rare prefix has a summary");
     copy.open().unwrap().verify().unwrap();
 }

@@ -1,36 +1,39 @@
-//! Text → rows: the words of an entity's names, and its alternative names.
+//! Text → rows: the words of an entity's names (`words`), and its alternative names (`alternatives`).
 //!
 //! ```text
-//! header | blocks… | postings… | places of the blocks, and where the last ends: (blocks + 1) × u64
-//!        | shards: the beginning of each block but the first → its number | directory: five u64
-//! block:  texts ascending, each: bytes shared with the text before, bytes that follow them, those
-//!         bytes, how many rows, and
-//!         of few rows: where there are more than one, bytes of what follows
-//!                      | the first row and its mark, then each gap, less one, and the mark
-//!         of many:     where its postings begin among all, and bit 0 set where long | their bytes
+//! header | blocks… | postings… | offset of each block and end of the last: (blocks + 1) × u64
+//!        | shards: separator of each block but the first → its number | directory: five u64
+//! block: entries ascending by text, each: length shared with the previous text | length of the suffix
+//!        | suffix | number of rows, then
+//!        at most 256 rows: size of the rows in bytes, unless there is one row
+//!                          | first row and mark | gap to the next row, less one, and mark | …
+//!        more rows:        offset of the postings, with bit 0 set for the long form | their size
 //! ```
 //!
-//! Numbers within a block are LEB128; a *mark* is the two lowest bits of the number it stands in. A
-//! block is decoded from its beginning, and the shards tell in which block a text is: the texts of a
-//! block do not come before its beginning, and those of the block before it do.
+//! Numbers within a block are LEB128. A *mark* is the lowest two bits of a row's number: it tells in
+//! which part of the name the word stands. A separator is the shortest prefix of a block's first text
+//! that sorts after all texts of the previous block.
+//!
+//! ```text
+//! block 0: "apple" "graph"   block 1: "graphene" "gravity"   separator of block 1: "graphe"
+//! seek("graphs")  →  the last separator ≤ "graphs" is "graphe"  →  decode block 1  →  "gravity"
+//! ```
+//!
+//! Cost of [`Dictionary::seek`]: a look-up in the shards and decoding half a block of about 1 KiB.
 
+mod layout;
 mod verify;
 mod write;
 
+use crate::index::dictionary::layout::MARK_BITS;
 use crate::index::fst_shards::FstShards;
 use crate::index::postings::Postings;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 
+pub use crate::index::dictionary::layout::BLOCK_ROWS_MAX;
 pub use crate::index::dictionary::write::{DictionaryWriter, RowsBuilder};
-
-/// EntryRows of a text that stand in its block; those of texts with more have a list.
-pub const BLOCK_ROWS_MAX: usize = 256;
-/// Bytes at which a block is closed.
-const BLOCK_BYTES: usize = 1_024;
-/// Bits of a mark.
-const MARK_BITS: u32 = 2;
 
 /// A mapped dictionary.
 pub struct Dictionary {
@@ -38,9 +41,9 @@ pub struct Dictionary {
     shards: FstShards,
     texts: u64,
     blocks: usize,
-    /// Where the postings begin, which is where the blocks end.
+    /// The offset of the postings, and the end of the blocks.
     postings_from: usize,
-    places_from: usize,
+    offsets_from: usize,
 }
 
 impl Dictionary {
@@ -48,30 +51,30 @@ impl Dictionary {
     ///
     /// # Errors
     ///
-    /// Where its directory is damaged or none.
+    /// Fails if the directory is damaged or inconsistent.
     pub fn open(archive: Archive) -> Result<Dictionary, ArchiveError> {
         let refused = |expected: usize| ArchiveError::Length {
             expected: expected as u64,
             found: archive.len() as u64,
         };
-        let (directory_from, [texts, blocks, places_from, table_from, shards]) =
+        let (directory_from, [texts, blocks, offsets_from, table_from, shards]) =
             archive.directory()?;
         let shards = FstShards::open(&archive, table_from, shards)?;
-        let places_to = blocks
+        let offsets_to = blocks
             .checked_add(1)
-            .and_then(|places| places.checked_mul(8))
-            .and_then(|bytes| bytes.checked_add(places_from));
-        let is_sound = places_from >= HEADER_BYTES
-            && places_to == Some(shards.from())
+            .and_then(|offsets| offsets.checked_mul(8))
+            .and_then(|bytes| bytes.checked_add(offsets_from));
+        let is_sound = offsets_from >= HEADER_BYTES
+            && offsets_to == Some(shards.from())
             && shards.to() == directory_from;
         if !is_sound {
-            return Err(refused(places_to.unwrap_or(usize::MAX)));
+            return Err(refused(offsets_to.unwrap_or(usize::MAX)));
         }
-        let postings_from = archive.number_at(places_from + blocks * 8)?;
-        if postings_from < HEADER_BYTES || postings_from > places_from {
+        let postings_from = archive.number_at(offsets_from + blocks * 8)?;
+        if postings_from < HEADER_BYTES || postings_from > offsets_from {
             return Err(refused(postings_from));
         }
-        Ok(Dictionary { archive, shards, texts: texts as u64, blocks, postings_from, places_from })
+        Ok(Dictionary { archive, shards, texts: texts as u64, blocks, postings_from, offsets_from })
     }
 
     /// The archive beneath.
@@ -79,14 +82,14 @@ impl Dictionary {
         &self.archive
     }
 
-    /// How many texts there are.
+    /// The number of texts.
     pub fn texts(&self) -> u64 {
         self.texts
     }
 
     /// The bytes of a block.
     fn block(&self, block: usize) -> Result<&[u8], ReadError> {
-        let at = self.places_from + block * 8;
+        let at = self.offsets_from + block * 8;
         let (from, to) = (self.archive.u64_at(at)?, self.archive.u64_at(at + 8)?);
         if from < HEADER_BYTES as u64 || to > self.postings_from as u64 {
             return Err(ReadError::corrupt("dictionary", "a block lies outside its region"));
@@ -94,13 +97,13 @@ impl Dictionary {
         self.archive.bytes(from as usize, to as usize)
     }
 
-    /// The texts from the first that is not before this one.
+    /// Moves to the first text at or after `text`.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: a look-up and half a block.
+    /// Fails if the bytes are damaged.
     pub fn seek(&self, text: &[u8]) -> Result<DictionaryCursor<'_>, ReadError> {
-        // The first block that begins after it comes after the one that may hold it.
+        // The block that may hold the text precedes the first block with a greater separator.
         let after = self.shards.first_from(&self.archive, &[text, &[0]].concat())?;
         let block = after.map_or(self.blocks, |(_, block)| block as usize);
         let mut texts = DictionaryCursor {
@@ -119,33 +122,33 @@ impl Dictionary {
     }
 }
 
-/// DictionaryCursor of a dictionary one after another.
+/// Walks the texts of a dictionary in order.
 pub struct DictionaryCursor<'s> {
     dictionary: &'s Dictionary,
     next_block: usize,
-    /// What is left of the block.
+    /// The undecoded rest of the block.
     rest: &'s [u8],
-    /// The text it stands at; empty beyond the last.
+    /// The current text; empty beyond the last.
     text: Vec<u8>,
     rows: EntryRows<'s>,
 }
 
 impl<'s> DictionaryCursor<'s> {
-    /// The text it stands at and its rows; `None` beyond the last.
+    /// The current text and its rows, or `None` beyond the last text.
     pub fn current(&self) -> Option<(&[u8], EntryRows<'s>)> {
         (!self.text.is_empty()).then_some((self.text.as_slice(), self.rows))
     }
 
-    /// The same where the text begins so.
+    /// The current text and its rows, if the text starts with `prefix`.
     pub fn current_with_prefix(&self, prefix: &[u8]) -> Option<(&[u8], EntryRows<'s>)> {
         self.current().filter(|(text, _)| text.starts_with(prefix))
     }
 
-    /// Goes on to the next; whether there is one.
+    /// Moves to the next text and tells whether there is one.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged.
+    /// Fails if the bytes are damaged.
     pub fn advance(&mut self) -> Result<bool, ReadError> {
         if self.rest.is_empty() {
             self.text.clear();
@@ -191,14 +194,14 @@ impl Dictionary {
             let length = reader.number()? as usize;
             return Ok(EntryRows::Inline(InlineRows { count, bytes: reader.take(length)? }));
         }
-        let (place, length) = (reader.number()?, reader.number()?);
-        let from = usize::try_from(place >> 1).ok();
+        let (offset, length) = (reader.number()?, reader.number()?);
+        let from = usize::try_from(offset >> 1).ok();
         let from = from.and_then(|from| from.checked_add(self.postings_from));
         let to = from.and_then(|from| from.checked_add(usize::try_from(length).ok()?));
-        let (Some(from), Some(to)) = (from, to.filter(|to| *to <= self.places_from)) else {
+        let (Some(from), Some(to)) = (from, to.filter(|to| *to <= self.offsets_from)) else {
             return Err(ReadError::corrupt("dictionary", "a posting list lies outside its region"));
         };
-        let list = Postings::open(&self.archive, from, to, place & 1 != 0)?;
+        let list = Postings::open(&self.archive, from, to, offset & 1 != 0)?;
         if list.count() == count {
             Ok(EntryRows::Postings(list))
         } else {
@@ -213,31 +216,31 @@ impl Dictionary {
 /// The rows of a text.
 #[derive(Clone, Copy)]
 pub enum EntryRows<'s> {
-    /// Few, in its block, each with its mark.
+    /// At most 256 rows with marks, stored in the block.
     Inline(InlineRows<'s>),
-    /// Many, without marks.
+    /// More than 256 rows, without marks.
     Postings(Postings<'s>),
 }
 
 impl EntryRows<'_> {
     const NONE: EntryRows<'static> = EntryRows::Inline(InlineRows { count: 0, bytes: &[] });
 
-    /// How many.
+    /// The number of rows.
     pub fn count(&self) -> u32 {
         match self {
-            EntryRows::Inline(few) => few.count,
+            EntryRows::Inline(rows) => rows.count,
             EntryRows::Postings(list) => list.count(),
         }
     }
 
-    /// Shows `visit` each row, ascending.
+    /// Calls `visit` with each row, ascending.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged.
+    /// Fails if the bytes are damaged.
     pub fn each(&self, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
         match self {
-            EntryRows::Inline(few) => few.each(|row, _| visit(row)),
+            EntryRows::Inline(rows) => rows.each(|row, _| visit(row)),
             EntryRows::Postings(list) => list.each(|row| {
                 visit(row);
                 true
@@ -246,7 +249,7 @@ impl EntryRows<'_> {
     }
 }
 
-/// EntryRows in a block.
+/// The rows of a text, stored in its block.
 #[derive(Clone, Copy)]
 pub struct InlineRows<'s> {
     count: u32,
@@ -254,11 +257,11 @@ pub struct InlineRows<'s> {
 }
 
 impl InlineRows<'_> {
-    /// Shows `visit` each row, ascending, with its mark.
+    /// Calls `visit` with each row, ascending, and its mark.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged.
+    /// Fails if the bytes are damaged.
     pub fn each(&self, mut visit: impl FnMut(u32, u8)) -> Result<(), ReadError> {
         let mut reader = ByteReader(self.bytes);
         let mut next = 0u64;
@@ -284,11 +287,11 @@ impl InlineRows<'_> {
     }
 }
 
-/// Bytes being decoded.
+/// Decodes a block from its first byte.
 struct ByteReader<'s>(&'s [u8]);
 
 impl<'s> ByteReader<'s> {
-    /// A number in LEB128.
+    /// Reads a LEB128 number.
     #[inline]
     fn number(&mut self) -> Result<u64, ReadError> {
         let mut number = 0;
@@ -321,7 +324,7 @@ mod tests {
     use crate::schema::layout::schema_hash;
     use crate::storage::header::{Header, Kind};
 
-    /// A dictionary of these texts and rows; a row's mark is its lowest bits.
+    /// Writes a dictionary with these texts and rows. A row's mark is its lowest two bits.
     fn dictionary(texts: &[(String, Vec<u32>)], directory: &std::path::Path) -> Dictionary {
         let path = directory.join("words");
         let header = Header {
@@ -342,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_their_rows_come_back_from_any_place() {
+    fn a_walk_from_any_text_returns_the_texts_and_rows_that_follow() {
         let mut texts: Vec<(String, Vec<u32>)> = (0..3_000u32)
             .map(|at| {
                 (format!("word{}", at * 7), (0..at % 5 + 1).map(|row| row * 999 + at).collect())
@@ -367,8 +370,8 @@ mod tests {
                 let mut all = Vec::new();
                 here_rows.each(|row| all.push(row)).unwrap();
                 assert_eq!(&all, rows, "{text}");
-                if let EntryRows::Inline(few) = here_rows {
-                    few.each(|row, mark| assert_eq!(mark, row as u8 & 3)).unwrap();
+                if let EntryRows::Inline(rows) = here_rows {
+                    rows.each(|row, mark| assert_eq!(mark, row as u8 & 3)).unwrap();
                 }
                 assert_eq!(found.current_with_prefix(b"word").is_some(), text.starts_with("word"));
                 found.advance().unwrap();
@@ -378,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn without_texts_there_is_nothing_to_find() {
+    fn a_walk_of_an_empty_dictionary_returns_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let dictionary = dictionary(&[], directory.path());
         assert!(dictionary.seek(b"a").unwrap().current().is_none());
@@ -386,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_any_byte_behind_the_rows_is_refused() {
+    fn verification_refuses_a_change_of_any_byte_after_the_postings() {
         let mut texts: Vec<(String, Vec<u32>)> =
             (0..900u32).map(|at| (format!("word{at}"), vec![at])).collect();
         texts.push(("common".to_owned(), (0..2_000).collect()));
@@ -396,7 +399,7 @@ mod tests {
         assert!(whole.blocks > 4);
         let path = directory.path().join("damaged");
         let bytes = std::fs::read(directory.path().join("words")).unwrap();
-        for at in whole.places_from..bytes.len() {
+        for at in whole.offsets_from..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             std::fs::write(&path, damaged).unwrap();

@@ -1,41 +1,41 @@
-//! Writing a dictionary.
+//! Writes dictionaries.
 
 use std::{
     io::{self, Write},
     path::Path,
 };
 
-use crate::index::dictionary::{BLOCK_BYTES, BLOCK_ROWS_MAX, MARK_BITS};
+use crate::index::dictionary::layout::{BLOCK_BYTES, BLOCK_ROWS_MAX, MARK_BITS};
 use crate::index::fst_shards::FstShardsWriter;
 use crate::index::postings::PostingsBuilder;
 use crate::storage::blobs::Spool;
 use crate::storage::header::{FileWriter, Header, Written};
 
-/// The rows of a text under way.
+/// Collects the rows of a text.
 #[derive(Default)]
 pub struct RowsBuilder {
-    /// The first of them, with their marks, while they may be all.
-    few: Vec<(u32, u8)>,
-    /// All of them, once they are many.
-    many: PostingsBuilder,
+    /// The rows with their marks, up to 256 rows.
+    inline: Vec<(u32, u8)>,
+    /// All rows, from the 257th on.
+    postings: PostingsBuilder,
     count: u32,
 }
 
 impl RowsBuilder {
-    /// Adds a row, which comes after those before, with a mark of two bits.
+    /// Adds a row with a mark of two bits. Rows must ascend.
     pub fn push(&mut self, row: u32, mark: u8) {
         self.count += 1;
         if self.count as usize <= BLOCK_ROWS_MAX {
-            self.few.push((row, mark));
+            self.inline.push((row, mark));
             return;
         }
-        for (row, _) in self.few.drain(..) {
-            self.many.push(row >> 16, &[row as u16]);
+        for (row, _) in self.inline.drain(..) {
+            self.postings.push(row >> 16, &[row as u16]);
         }
-        self.many.push(row >> 16, &[row as u16]);
+        self.postings.push(row >> 16, &[row as u16]);
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -46,7 +46,7 @@ pub struct DictionaryWriter {
     file: FileWriter,
     postings: Spool,
     postings_bytes: u64,
-    places: Spool,
+    offsets: Spool,
     shards: FstShardsWriter,
     block: Vec<u8>,
     last: Vec<u8>,
@@ -56,11 +56,11 @@ pub struct DictionaryWriter {
 }
 
 impl DictionaryWriter {
-    /// Creates `path` with its header.
+    /// Creates `path` and writes the header.
     ///
     /// # Errors
     ///
-    /// Where the system refuses.
+    /// Fails if the file cannot be written.
     pub fn create(path: &Path, header: Header) -> io::Result<DictionaryWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
@@ -69,7 +69,7 @@ impl DictionaryWriter {
             file,
             postings: Spool::new(directory),
             postings_bytes: 0,
-            places: Spool::new(directory),
+            offsets: Spool::new(directory),
             shards: FstShardsWriter::new(directory)?,
             block: Vec::new(),
             last: Vec::new(),
@@ -79,12 +79,11 @@ impl DictionaryWriter {
         })
     }
 
-    /// Appends a text, which comes after all before it, with its rows, of which there is one at
-    /// least; they are taken.
+    /// Appends a text with its rows, and empties `rows`. Texts must ascend; each has at least one row.
     ///
     /// # Errors
     ///
-    /// Where the text does not come after them, or the system refuses.
+    /// Fails if the text does not sort after the last one, has no row, or cannot be written.
     pub fn push(&mut self, text: &[u8], rows: &mut RowsBuilder) -> io::Result<()> {
         if text <= self.last.as_slice() || rows.count == 0 {
             return Err(io::Error::other("texts do not ascend, or one has no row"));
@@ -92,7 +91,7 @@ impl DictionaryWriter {
         let shared = self.last.iter().zip(text).take_while(|(a, b)| a == b).count();
         if self.block.len() >= BLOCK_BYTES {
             self.close_block()?;
-            // As little of the text as tells it from those before.
+            // The separator: the shortest prefix that sorts after the last text.
             self.shards.push(&text[..=shared], self.blocks)?;
         }
         let shared = if self.block.is_empty() { 0 } else { shared };
@@ -112,7 +111,7 @@ impl DictionaryWriter {
         self.list.clear();
         if count as usize <= BLOCK_ROWS_MAX {
             let mut next = 0;
-            for (row, mark) in rows.few.drain(..) {
+            for (row, mark) in rows.inline.drain(..) {
                 number(u64::from(row - next) << MARK_BITS | u64::from(mark), &mut self.list);
                 next = row.saturating_add(1);
             }
@@ -122,7 +121,7 @@ impl DictionaryWriter {
             self.block.extend_from_slice(&self.list);
             return Ok(());
         }
-        let is_long = rows.many.finish(&mut self.list);
+        let is_long = rows.postings.finish(&mut self.list);
         number(self.postings_bytes << 1 | u64::from(is_long), &mut self.block);
         number(self.list.len() as u64, &mut self.block);
         self.postings_bytes += self.list.len() as u64;
@@ -130,35 +129,35 @@ impl DictionaryWriter {
     }
 
     fn close_block(&mut self) -> io::Result<()> {
-        self.places.write_all(&self.file.position_bytes().to_le_bytes())?;
+        self.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
         self.file.write_all(&self.block)?;
         self.block.clear();
         self.blocks += 1;
         Ok(())
     }
 
-    /// Ends the file.
+    /// Writes the postings, shards and directory, and closes the file.
     ///
     /// # Errors
     ///
-    /// Where the system refuses.
+    /// Fails if writing fails.
     pub fn finish(mut self) -> io::Result<Written> {
         if !self.block.is_empty() {
             self.close_block()?;
         }
-        self.places.write_all(&self.file.position_bytes().to_le_bytes())?;
+        self.offsets.write_all(&self.file.position_bytes().to_le_bytes())?;
         self.postings.move_to(&mut self.file)?;
-        let places_from = self.file.position_bytes();
-        self.places.move_to(&mut self.file)?;
+        let offsets_from = self.file.position_bytes();
+        self.offsets.move_to(&mut self.file)?;
         let shards = self.shards.finish(&mut self.file)?;
-        for field in [self.texts, self.blocks, places_from, shards.table_from, shards.shards] {
+        for field in [self.texts, self.blocks, offsets_from, shards.table_from, shards.shards] {
             self.file.write_all(&field.to_le_bytes())?;
         }
         self.file.finish()
     }
 }
 
-/// Appends a number in LEB128.
+/// Appends a LEB128 number.
 pub(super) fn number(mut number: u64, out: &mut Vec<u8>) {
     while number > 0x7f {
         out.push(number as u8 | 0x80);

@@ -1,12 +1,20 @@
-//! Text → number, as fst maps within a file.
+//! A sorted map from text to number, split into finite-state transducers (FSTs) inside another file.
 //!
 //! ```text
-//! shards… | the first text of each | table: for each, and for the end, where its map and its text begin: u64 each
+//! shards… | the first text of each shard
+//! | table, an entry for each shard and for the end: offset of the FST, offset of the first text (u64)
 //! ```
 //!
-//! A map is opened only behind its hash, so it has to be verified whole before its first use. So
-//! that this stays quick the texts are split into shards of at most 16 MiB or so by their order. The
-//! first texts are kept in memory, so that a look-up touches one shard.
+//! An FST can be read only after all its bytes were checked against their hashes. Shards of about
+//! 15 MiB bound the bytes that a first look-up checks. The first text of each shard stays in memory, so
+//! a look-up touches one shard:
+//!
+//! ```text
+//! first texts:  "a"  "graph"  "quantum"
+//! get("gravity")  →  shard 1, since "graph" ≤ "gravity" < "quantum"
+//! ```
+//!
+//! Cost of a look-up: log2(shards) comparisons and the length of the text.
 
 mod verify;
 
@@ -22,30 +30,30 @@ use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
 use crate::storage::header::{FileWriter, HEADER_BYTES};
 
-/// Bytes at which a shard is closed.
+/// Size at which the writer closes a shard, in bytes.
 const SHARD_BYTES: u64 = 15 << 20;
-/// Bytes of an entry of the table.
+/// Size of a table entry, in bytes.
 const ENTRY_BYTES: usize = 16;
 
-/// Where shards lie in their file: what opening them takes.
+/// Position of a shard table in its file, needed to open the shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardTable {
-    /// Where the table begins.
+    /// Offset of the table.
     pub table_from: u64,
-    /// How many shards there are.
+    /// Number of shards.
     pub shards: u64,
 }
 
-/// FstShards being written.
+/// Writes shards.
 pub struct FstShardsWriter {
     spool: Spool,
-    /// Bytes at which a shard is closed.
+    /// Size at which a shard is closed, in bytes.
     shard_bytes: u64,
     shard: MapBuilder<Vec<u8>>,
     is_empty: bool,
     bytes: u64,
     firsts: Vec<Vec<u8>>,
-    /// Where each shard ends among their bytes.
+    /// The end of each shard, relative to the first.
     ends: Vec<u64>,
 }
 
@@ -54,11 +62,12 @@ fn other(error: fst::Error) -> io::Error {
 }
 
 impl FstShardsWriter {
-    /// None, kept in `directory` until their place in a file comes.
+    /// Creates a writer without texts. It keeps the shards in `directory` until
+    /// [`FstShardsWriter::finish`].
     ///
     /// # Errors
     ///
-    /// Where the system refuses.
+    /// Fails if the transducer cannot be created.
     pub fn new(directory: &Path) -> io::Result<FstShardsWriter> {
         FstShardsWriter::with_shards_of(SHARD_BYTES, directory)
     }
@@ -75,11 +84,11 @@ impl FstShardsWriter {
         })
     }
 
-    /// Appends a text, which comes after all before it, with its number.
+    /// Appends a text with its number. Texts must ascend.
     ///
     /// # Errors
     ///
-    /// Where it does not come after them, or the system refuses.
+    /// Fails if the text does not sort after the last one, or if writing fails.
     pub fn push(&mut self, text: &[u8], number: u64) -> io::Result<()> {
         if self.shard.bytes_written() >= self.shard_bytes {
             self.close_shard()?;
@@ -101,11 +110,11 @@ impl FstShardsWriter {
         Ok(())
     }
 
-    /// Appends the shards to a file.
+    /// Appends the shards and their table to a file.
     ///
     /// # Errors
     ///
-    /// Where the system refuses.
+    /// Fails if reading the scratch file or writing fails.
     pub fn finish(mut self, file: &mut FileWriter) -> io::Result<ShardTable> {
         if !self.is_empty {
             self.close_shard()?;
@@ -127,22 +136,22 @@ impl FstShardsWriter {
     }
 }
 
-/// Mapped shards.
+/// Shards in a mapped file.
 pub struct FstShards {
-    /// Where each map begins, and where the last ends.
-    places: Vec<usize>,
-    /// The first text of each.
+    /// The offset of each shard, and the end of the last.
+    offsets: Vec<usize>,
+    /// The first text of each shard.
     firsts: Vec<Vec<u8>>,
-    /// Where the table ends.
+    /// The end of the table.
     to: usize,
 }
 
 impl FstShards {
-    /// Opens shards at a place of an archive.
+    /// Opens `count` shards whose table lies at `table_from`.
     ///
     /// # Errors
     ///
-    /// Where their table is damaged or none.
+    /// Fails if the table is damaged or inconsistent.
     pub fn open(
         archive: &Archive,
         table_from: usize,
@@ -156,15 +165,15 @@ impl FstShards {
             .and_then(|bytes| bytes.checked_add(table_from))
             .filter(|to| *to <= archive.len() && table_from >= HEADER_BYTES)
             .ok_or_else(refused)?;
-        let (mut places, mut texts) = (Vec::new(), Vec::new());
+        let (mut offsets, mut texts) = (Vec::new(), Vec::new());
         for at in 0..=count {
-            places.push(archive.number_at(table_from + at * ENTRY_BYTES)?);
+            offsets.push(archive.number_at(table_from + at * ENTRY_BYTES)?);
             texts.push(archive.number_at(table_from + at * ENTRY_BYTES + 8)?);
         }
-        let is_sound = places.is_sorted()
+        let is_sound = offsets.is_sorted()
             && texts.is_sorted()
-            && places[0] >= HEADER_BYTES
-            && places.last() == texts.first()
+            && offsets[0] >= HEADER_BYTES
+            && offsets.last() == texts.first()
             && texts.last() == Some(&table_from);
         if !is_sound {
             return Err(refused());
@@ -177,28 +186,28 @@ impl FstShards {
             ReadError::Damage(damage) => damage.into(),
             _ => refused(),
         })?;
-        Ok(FstShards { places, firsts, to })
+        Ok(FstShards { offsets, firsts, to })
     }
 
-    /// Where the maps begin.
+    /// The offset of the first shard.
     pub fn from(&self) -> usize {
-        self.places[0]
+        self.offsets[0]
     }
 
-    /// Where the table ends.
+    /// The end of the table.
     pub fn to(&self) -> usize {
         self.to
     }
 
-    /// How many shards there are.
+    /// The number of shards.
     pub fn count(&self) -> usize {
         self.firsts.len()
     }
 
-    /// A shard's map, whose bytes have been checked, all of them.
+    /// Opens a shard. The archive checks all its bytes first.
     fn shard<'s>(&self, archive: &'s Archive, shard: usize) -> Result<Map<&'s [u8]>, ReadError> {
         let [from, to] = *self
-            .places
+            .offsets
             .get(shard..shard + 2)
             .ok_or(ReadError::corrupt("fst_shards", "there is no shard of this number"))?
         else {
@@ -209,34 +218,34 @@ impl FstShards {
         })
     }
 
-    /// The shard a text is in, if it is in any.
-    fn of(&self, text: &[u8]) -> Option<usize> {
+    /// The only shard that may hold a text, or `None` for a text before the first one.
+    fn shard_of(&self, text: &[u8]) -> Option<usize> {
         self.firsts.partition_point(|first| first.as_slice() <= text).checked_sub(1)
     }
 
-    /// The number of a text; `None` where it has none.
+    /// The number of a text, or `None` if the map does not hold the text.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: the text's length.
+    /// Fails if the bytes are damaged.
     pub fn get(&self, archive: &Archive, text: &[u8]) -> Result<Option<u64>, ReadError> {
-        match self.of(text) {
+        match self.shard_of(text) {
             Some(shard) => Ok(self.shard(archive, shard)?.get(text)),
             None => Ok(None),
         }
     }
 
-    /// The first text that is not before this one, with its number; `None` where all are.
+    /// The first text at or after `text`, with its number. Cost: a look-up in one or two shards.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: the text's length, in one shard or two.
+    /// Fails if the bytes are damaged.
     pub fn first_from(
         &self,
         archive: &Archive,
         text: &[u8],
     ) -> Result<Option<(Vec<u8>, u64)>, ReadError> {
-        for shard in self.of(text).unwrap_or_default()..self.count() {
+        for shard in self.shard_of(text).unwrap_or_default()..self.count() {
             let shard = self.shard(archive, shard)?;
             if let Some((found, number)) = shard.range().ge(text).into_stream().next() {
                 return Ok(Some((found.to_vec(), number)));
@@ -267,7 +276,7 @@ mod tests {
         }
     }
 
-    /// A file of nothing but shards of so many bytes, and where they lie in it.
+    /// Writes a file that holds shards of `shard_bytes` bytes and nothing else.
     fn write(texts: &BTreeMap<Vec<u8>, u64>, shard_bytes: u64, path: &Path) -> ShardTable {
         let mut file = FileWriter::create(path).unwrap();
         file.write_all(&header().encode()).unwrap();
@@ -286,7 +295,7 @@ mod tests {
         (archive, shards)
     }
 
-    /// Some of many characters, some the beginning of others.
+    /// Texts of one and of many scripts; some are prefixes of others.
     fn texts() -> BTreeMap<Vec<u8>, u64> {
         let texts = (0..900u32).map(|at| match at % 3 {
             0 => format!("word{at}"),
@@ -297,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_found_in_any_of_several_shards() {
+    fn a_look_up_finds_texts_in_every_shard() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("shards");
         let texts = texts();
@@ -319,8 +328,8 @@ mod tests {
             assert_eq!(shards.first_from(&archive, asked).unwrap(), expected, "{asked:?}");
             assert_eq!(shards.get(&archive, asked).unwrap(), texts.get(asked).copied());
         };
-        // Each, what comes right after it, and what right before: for the first of a shard, the last
-        // of what the shard before it might have.
+        // Each text, its direct successor, and a text just before it: for the first text of a shard,
+        // the greatest text that the shard before it may hold.
         for text in texts.keys() {
             check(text);
             check(&[text, &[0][..]].concat());
@@ -334,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_do_not_ascend_are_not_written() {
+    fn the_writer_refuses_texts_that_do_not_ascend() {
         let directory = tempfile::tempdir().unwrap();
         let mut shards = FstShardsWriter::with_shards_of(300, directory.path()).unwrap();
         shards.push(b"b", 0).unwrap();
@@ -343,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn without_texts_there_are_no_shards() {
+    fn an_empty_map_has_no_shards() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("shards");
         let place = write(&BTreeMap::new(), SHARD_BYTES, &path);
@@ -371,8 +380,7 @@ mod tests {
         ] {
             assert!(open(&path, table_from, count).1.is_err(), "{table_from}, {count}");
         }
-        // A place of a shard, a place of a text: swapped with the next; the first, within the header;
-        // the last, beyond what follows.
+        // Offsets of shards and of texts that do not ascend, lie in the header, or end too early.
         let number = |entry: usize, half: usize| table_from + entry * ENTRY_BYTES + half * 8;
         let damaged = |at: usize, value: u64| {
             let mut damaged = whole.clone();

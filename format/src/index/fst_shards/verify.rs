@@ -1,4 +1,4 @@
-//! Demanding of shards what they promise.
+//! Verifies shards.
 
 use fst::Streamer;
 
@@ -7,7 +7,7 @@ use crate::index::fst_shards::FstShards;
 use crate::storage::archive::Archive;
 
 impl FstShards {
-    /// Demands sound maps of texts that ascend, and shows `visit` each with its number.
+    /// Checks every FST and the order of all texts, and calls `visit` with each text and its number.
     pub(crate) fn verify(
         &self,
         archive: &Archive,
@@ -16,18 +16,18 @@ impl FstShards {
         let mut last: Option<Vec<u8>> = None;
         for (shard, first) in self.firsts.iter().enumerate() {
             let map = self.shard(archive, shard)?;
-            ensure(map.as_fst().verify().is_ok(), "the checksum of a map is another")?;
+            ensure(map.as_fst().verify().is_ok(), "the checksum of a shard does not match")?;
             let mut texts = map.stream();
             let mut is_first = true;
             while let Some((text, number)) = texts.next() {
-                let is_announced = !std::mem::take(&mut is_first) || text == first.as_slice();
-                ensure(is_announced, "a map does not begin with the text it should")?;
+                let is_in_table = !std::mem::take(&mut is_first) || text == first.as_slice();
+                ensure(is_in_table, "a shard does not begin with the text in its table")?;
                 let ascends = last.as_ref().is_none_or(|last| last.as_slice() < text);
-                ensure(ascends, "the texts of maps do not ascend")?;
+                ensure(ascends, "the texts of shards do not ascend")?;
                 visit(text, number)?;
                 last = Some(text.to_vec());
             }
-            ensure(!is_first, "a map has no text")?;
+            ensure(!is_first, "a shard is empty")?;
         }
         Ok(())
     }
@@ -42,8 +42,7 @@ mod tests {
     use crate::schema::layout::schema_hash;
     use crate::storage::header::{HEADER_BYTES, Header, Kind};
 
-    /// What verification says of shards of these texts, told to begin with these, after a change of
-    /// the first shard's bytes.
+    /// Verifies shards with these texts, a table with these first texts, and a change of the bytes.
     fn verify_changed(
         shards: &[&[&str]],
         firsts: &[&str],
@@ -79,7 +78,7 @@ mod tests {
         let mut texts = 0;
         let outcome = found.verify(&archive, |_, number| {
             texts += 1;
-            ensure(number + 1 == texts, "a number is another")
+            ensure(number + 1 == texts, "a number does not match")
         });
         match outcome {
             Ok(()) => Ok(texts),
@@ -89,21 +88,21 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_held_to_what_they_promise() {
+    fn verification_refuses_broken_shards() {
         let verify = |shards: &[&[&str]], firsts: &[&str]| verify_changed(shards, firsts, |_| ());
         assert_eq!(verify(&[], &[]), Ok(0));
         assert_eq!(verify(&[&["a", "b"], &["c"]], &["a", "c"]), Ok(3));
-        let other_first = Err("a map does not begin with the text it should");
+        let other_first = Err("a shard does not begin with the text in its table");
         assert_eq!(verify(&[&["a", "b"], &["c"]], &["a", "bb"]), other_first);
         assert_eq!(verify(&[&["a", "b"], &["c"]], &["b", "c"]), other_first);
-        let ascend = Err("the texts of maps do not ascend");
+        let ascend = Err("the texts of shards do not ascend");
         assert_eq!(verify(&[&["a", "b"], &["b"]], &["a", "b"]), ascend);
         assert_eq!(verify(&[&["b"], &["a"]], &["b", "a"]), ascend);
-        assert_eq!(verify(&[&["a"], &[]], &["a", "b"]), Err("a map has no text"));
+        assert_eq!(verify(&[&["a"], &[]], &["a", "b"]), Err("a shard is empty"));
         for at in [16, 20] {
             let change = |bytes: &mut Vec<u8>| bytes[HEADER_BYTES + at] ^= 1;
             let found = verify_changed(&[&["graph", "graphs"]], &["graph"], change);
-            assert_eq!(found, Err("the checksum of a map is another"), "byte {at}");
+            assert_eq!(found, Err("the checksum of a shard does not match"), "byte {at}");
         }
     }
 }

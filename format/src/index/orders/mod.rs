@@ -1,26 +1,43 @@
-//! Rows by value: for each key that sorts or compares, the values, their order and its ladder.
+//! Rows by value: for each key that sorts or compares, the values, the ranks and the rank checkpoints.
 //!
 //! ```text
-//! header | orders… | directory: for each ten numbers
-//! order:  values ascending: distinct × u64 | rows by rank: rows × u32 | codes by row: rows × 1, 2 or 4
-//!         | the ladder's containers, chunk by chunk | their layouts: chunks × steps × (u64, u32)
-//!         | steps: the ranks they stand at, u32 each
+//! header | orders… | directory: ten numbers for each order
+//! order: values, ascending: u64 each | rows by rank: u32 each | codes by row: 1, 2 or 4 bytes each
+//!        | containers of the checkpoints, chunk by chunk | of each container: offset u64, rows u32
+//!        | ranks of the checkpoints: u32 each
 //! ```
 //!
-//! A *rank* is a row's layout in an order: by value, then by id, those without a value last. A *code*
-//! is a value's layout among the distinct ones, and `distinct` where there is none; so ranks ascend
-//! with codes. Values are written so that they ascend with the order, whichever way that goes.
+//! The *rank* of a row is its position when all rows are sorted by value, then by id; rows without a
+//! value come last. The *code* of a row is the index of its value among the distinct values, or
+//! `distinct` without a value. A descending order stores inverted values, so values always ascend.
 //!
-//! The *ladder* tells, for some ranks and each chunk of rows, which rows stand before that rank. Rows
-//! whose values lie in a range are then two steps' difference and what lies between the steps and
-//! the ends of the range. Steps stand around every value that many rows have.
+//! ```text
+//! row         0     1     2     3          values  [1999, 2020]      distinct = 2
+//! year     2020  1999     –  2020          codes   [1, 0, 2, 1]
+//! rank        1     0     3     2          rows    [1, 0, 3, 2]
+//! ```
+//!
+//! A *rank checkpoint* stores, for one rank and each chunk of rows, which rows have a lower rank. The
+//! rows of the ranks `a..b` then are a difference of two bitmaps, plus the rows between the ends of the
+//! range and the nearest checkpoints inside it:
+//!
+//! ```text
+//! checkpoints at ranks 0…65,536…131,072…; rows of the ranks 60,000..140,000 =
+//!   (before 131,072 minus before 65,536) + ranks 60,000..65,536 + ranks 131,072..140,000
+//! ```
+//!
+//! Checkpoints lie at least 65,536 ranks apart, about 64 in an order, and at both ends of every
+//! frequent value. Space: at most 8 KiB per checkpoint and chunk. Cost: log2(distinct) reads to find
+//! the codes of a range, log2(rows) reads to find its ranks, two containers per chunk to list its rows.
 
+mod layout;
 mod verify;
 mod write;
 
 use std::ops::Range;
 
 use crate::index::bitset::CHUNK_ROWS;
+use crate::index::orders::layout::{DIRECTORY_FIELDS, LOCATION_BYTES, OrderLayout};
 use crate::index::postings::{ChunkView, container_bytes};
 use crate::schema::keys;
 use crate::storage::archive::{Archive, ArchiveError};
@@ -30,41 +47,15 @@ use crate::storage::ids::Ids;
 
 pub use crate::index::orders::write::{OrderParts, OrdersWriter, RankedRow, RankedValue};
 
-/// Numbers in a directory entry.
-const FIELDS: usize = 10;
-/// Bytes of a container's layout.
-const PLACE_BYTES: usize = 12;
-/// Steps a ladder has about.
-const STEPS: usize = 64;
-/// The fewest rows between two steps.
-const STEP_ROWS_MIN: usize = CHUNK_ROWS;
-
-/// An integer as a number that ascends with it.
+/// Encodes an integer as a number that sorts as the integer does.
 pub fn sortable_integer(value: i64) -> u64 {
     value.cast_unsigned() ^ (1 << 63)
 }
 
-/// A finite number as one that ascends with it; zero has one form.
+/// Encodes a finite number as an integer that sorts as the number does. Both zeros encode alike.
 pub fn sortable_number(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
-}
-
-/// How one order lies in its file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct OrderLayout {
-    values_from: usize,
-    distinct: usize,
-    /// Rows that have a value.
-    valued: usize,
-    rows_from: usize,
-    codes_from: usize,
-    width: usize,
-    places_from: usize,
-    steps_from: usize,
-    steps: usize,
-    /// Where the order ends.
-    to: usize,
 }
 
 /// A mapped `orders` file.
@@ -75,17 +66,17 @@ pub struct OrdersFile {
 }
 
 impl OrdersFile {
-    /// Opens the file, which must hold these orders of so many rows.
+    /// Opens a file that must hold these orders of `rows` rows.
     ///
     /// # Errors
     ///
-    /// Where its directory is damaged, or is no directory of such orders.
+    /// Fails if the directory is damaged or describes other orders.
     pub fn open(
         archive: Archive,
         expected: &[keys::Order],
         rows: usize,
     ) -> Result<OrdersFile, ArchiveError> {
-        let directory_bytes = expected.len() * FIELDS * 8;
+        let directory_bytes = expected.len() * DIRECTORY_FIELDS * 8;
         let refused = |expected: usize| ArchiveError::Length {
             expected: expected as u64,
             found: archive.len() as u64,
@@ -96,19 +87,9 @@ impl OrdersFile {
         let mut layouts = Vec::with_capacity(expected.len());
         let mut begin = HEADER_BYTES;
         for (at, order) in expected.iter().enumerate() {
-            let field = |number: usize| archive.number_at(from + (at * FIELDS + number) * 8);
-            let layout = OrderLayout {
-                values_from: field(0)?,
-                distinct: field(1)?,
-                valued: field(2)?,
-                rows_from: field(3)?,
-                codes_from: field(4)?,
-                width: field(5)?,
-                places_from: field(6)?,
-                steps_from: field(7)?,
-                steps: field(8)?,
-                to: field(9)?,
-            };
+            let field =
+                |number: usize| archive.number_at(from + (at * DIRECTORY_FIELDS + number) * 8);
+            let layout = OrderLayout::read(field)?;
             if !layout.is_sound(order, rows, begin, from) {
                 return Err(refused(layout.to));
             }
@@ -126,11 +107,11 @@ impl OrdersFile {
         &self.archive
     }
 
-    /// One order of the entity whose ids these are.
+    /// An order by its number. `ids` are the ids of the same entity.
     ///
     /// # Errors
     ///
-    /// Where there is no such order.
+    /// Fails if the file has no such order.
     pub fn order<'s>(
         &'s self,
         number: usize,
@@ -150,11 +131,11 @@ impl OrdersFile {
         Ok(Order { archive: &self.archive, rows: self.rows, layout, spec, source })
     }
 
-    /// The bytes an order takes.
+    /// The size of an order, in bytes.
     ///
     /// # Errors
     ///
-    /// Where there is no such order.
+    /// Fails if the file has no such order.
     pub fn bytes(&self, number: usize) -> Result<u64, ReadError> {
         let end = |at: usize| {
             self.layouts
@@ -167,58 +148,18 @@ impl OrdersFile {
     }
 }
 
-impl OrderLayout {
-    /// Whether every part lies in the order's own bytes, one after another.
-    fn is_sound(&self, order: &keys::Order, rows: usize, begin: usize, end: usize) -> bool {
-        let chunks = rows.div_ceil(CHUNK_ROWS);
-        let is_ids = order.values == keys::Values::Ids;
-        let has_rows = !is_ids && !order.is_row_order;
-        let has_values =
-            !matches!(order.values, keys::Values::Texts | keys::Values::Codes | keys::Values::Ids);
-        let part = |from: usize, count: usize, width: usize| {
-            count.checked_mul(width).and_then(|bytes| bytes.checked_add(from))
-        };
-        let ends = [
-            (
-                self.values_from,
-                part(self.values_from, if has_values { self.distinct } else { 0 }, 8),
-            ),
-            (self.rows_from, part(self.rows_from, if has_rows { rows } else { 0 }, 4)),
-            (self.codes_from, part(self.codes_from, if is_ids { 0 } else { rows }, self.width)),
-        ];
-        let mut at = begin;
-        for (from, to) in ends {
-            match to {
-                Some(to) if from == at && to <= end => at = to,
-                _ => return false,
-            }
-        }
-        // Between the codes and the layouts lie the containers.
-        let places_to = chunks
-            .checked_mul(self.steps)
-            .and_then(|layouts| part(self.places_from, layouts, PLACE_BYTES));
-        let is_ladder = self.places_from >= at
-            && places_to == Some(self.steps_from)
-            && part(self.steps_from, self.steps, 4) == Some(self.to)
-            && self.to <= end;
-        let is_width = matches!(self.width, 1 | 2 | 4) || is_ids && self.width == 0;
-        let is_counted = self.valued <= rows && (is_ids || self.distinct <= self.valued);
-        is_ladder && is_width && is_counted
-    }
-}
-
-/// Where an order's rows and values come from.
+/// Where the rows of ranks and the codes of rows are stored.
 #[derive(Clone, Copy)]
 enum RankSource<'s> {
-    /// Its own file.
+    /// In the `orders` file.
     File,
-    /// The rows themselves: rank and row are one.
+    /// Nowhere: ranks equal rows.
     Rows,
-    /// The map from ids to rows; codes are ids.
+    /// In the `ids` file. Codes equal ids.
     Ids(&'s Ids),
 }
 
-/// One order, mapped.
+/// An order in a mapped file.
 #[derive(Clone, Copy)]
 pub struct Order<'s> {
     archive: &'s Archive,
@@ -229,31 +170,31 @@ pub struct Order<'s> {
 }
 
 impl<'s> Order<'s> {
-    /// What it orders by.
+    /// The key of the order.
     pub fn spec(&self) -> &'s keys::Order {
         self.spec
     }
 
-    /// How many rows it orders.
+    /// The number of rows.
     pub fn rows(&self) -> u32 {
         self.rows as u32
     }
 
-    /// How many of them have a value; those come first.
+    /// The number of rows with a value. Their ranks come first.
     pub fn valued(&self) -> u32 {
         self.layout.valued as u32
     }
 
-    /// Whether ranks are rows.
+    /// Tells whether ranks equal rows.
     pub fn is_row_order(&self) -> bool {
         matches!(self.source, RankSource::Rows)
     }
 
-    /// The row at a rank.
+    /// The row at a rank. Cost: one read.
     ///
     /// # Errors
     ///
-    /// Where there is none, or the bytes are damaged.
+    /// Fails if the rank does not exist or the bytes are damaged.
     #[inline]
     pub fn row_at(&self, rank: u32) -> Result<u32, ReadError> {
         if rank as usize >= self.rows {
@@ -271,11 +212,11 @@ impl<'s> Order<'s> {
         ReadError::Row { table: "orders", row: u64::from(row), rows: self.rows as u64 }
     }
 
-    /// The code of a row's value; see [`Order::no_code`].
+    /// The code of a row's value, or [`Order::no_code`] for a row without a value. Cost: one read.
     ///
     /// # Errors
     ///
-    /// Where there is no such row, or the bytes are damaged.
+    /// Fails if the row does not exist or the bytes are damaged.
     #[inline]
     pub fn code_of(&self, row: u32) -> Result<u64, ReadError> {
         if row as usize >= self.rows {
@@ -284,7 +225,7 @@ impl<'s> Order<'s> {
         if let RankSource::Ids(ids) = self.source {
             return ids.id(row as usize);
         }
-        let width = self.layout.width;
+        let width = self.layout.code_width;
         let from = self.layout.codes_from + row as usize * width;
         Ok(little_endian(self.archive.bytes(from, from + width)?))
     }
@@ -297,12 +238,11 @@ impl<'s> Order<'s> {
         }
     }
 
-    /// The value that has a code, as a number that ascends with the order; `None` where it is that of
-    /// no value.
+    /// The value of a code, as stored: values ascend with the order. `None` for [`Order::no_code`].
     ///
     /// # Errors
     ///
-    /// Where there is no such code, the values are not kept, or the bytes are damaged.
+    /// Fails if the code does not exist, the order stores no values, or the bytes are damaged.
     pub fn value(&self, code: u64) -> Result<Option<u64>, ReadError> {
         if code == self.no_code() {
             return Ok(None);
@@ -320,11 +260,11 @@ impl<'s> Order<'s> {
         self.archive.u64_at(self.layout.values_from + code as usize * 8).map(Some)
     }
 
-    /// Shows `visit` the rows at some ranks, in their order, until it returns false.
+    /// Calls `visit` with the row of each rank, in order, until `visit` returns false.
     ///
     /// # Errors
     ///
-    /// Where there are no such ranks, or the bytes are damaged.
+    /// Fails if the ranks do not exist or the bytes are damaged.
     pub fn each_row(
         &self,
         ranks: Range<u32>,
@@ -356,11 +296,12 @@ impl<'s> Order<'s> {
         Ok(())
     }
 
-    /// The codes of the values between two, both included.
+    /// Binary-searches the codes of the values from `low` to `high`, both included. Cost:
+    /// 2 × log2(distinct) reads.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: log2(distinct) reads.
+    /// Fails if the bytes are damaged.
     pub fn codes_between(&self, low: u64, high: u64) -> Result<Range<u64>, ReadError> {
         let (low, high) = if self.spec.is_descending() { (!high, !low) } else { (low, high) };
         if low > high {
@@ -377,18 +318,18 @@ impl<'s> Order<'s> {
         Ok(bound(low)?..to)
     }
 
-    /// The ranks of the rows with these codes.
+    /// Binary-searches the ranks of the rows with these codes. Cost: 4 × log2(rows) reads.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: log2(rows) reads.
+    /// Fails if the bytes are damaged.
     pub fn ranks_of(&self, codes: Range<u64>) -> Result<Range<u32>, ReadError> {
         let from = self.first_rank(codes.start)?;
         let to = if codes.end > codes.start { self.first_rank(codes.end)? } else { from };
         Ok(from..to)
     }
 
-    /// The first rank whose code is not below this one.
+    /// Binary-searches the first rank whose code is at least `code`.
     fn first_rank(&self, code: u64) -> Result<u32, ReadError> {
         if code == 0 {
             return Ok(0);
@@ -405,30 +346,31 @@ impl<'s> Order<'s> {
         Ok(low)
     }
 
-    /// How many steps the ladder has.
+    /// The number of rank checkpoints.
     pub fn checkpoints(&self) -> usize {
-        self.layout.steps
+        self.layout.checkpoints
     }
 
-    /// The rank a step stands at.
+    /// The rank of a checkpoint.
     ///
     /// # Errors
     ///
-    /// Where there is no such step, or the bytes are damaged.
-    pub fn checkpoint_rank(&self, step: usize) -> Result<u32, ReadError> {
-        if step >= self.layout.steps {
+    /// Fails if the checkpoint does not exist or the bytes are damaged.
+    pub fn checkpoint_rank(&self, checkpoint: usize) -> Result<u32, ReadError> {
+        if checkpoint >= self.layout.checkpoints {
             return Err(ReadError::corrupt("orders", "a rank checkpoint lies beyond the table"));
         }
-        self.archive.u32_at(self.layout.steps_from + step * 4)
+        self.archive.u32_at(self.layout.checkpoint_ranks_from + checkpoint * 4)
     }
 
-    /// How many steps stand at ranks below this one.
+    /// Binary-searches the number of checkpoints whose rank is below `rank`. Cost:
+    /// log2(checkpoints) reads.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged.
+    /// Fails if the bytes are damaged.
     pub fn checkpoints_below(&self, rank: u32) -> Result<usize, ReadError> {
-        let (mut low, mut high) = (0, self.layout.steps);
+        let (mut low, mut high) = (0, self.layout.checkpoints);
         while low < high {
             let middle = low + (high - low) / 2;
             if self.checkpoint_rank(middle)? < rank { low = middle + 1 } else { high = middle }
@@ -436,25 +378,25 @@ impl<'s> Order<'s> {
         Ok(low)
     }
 
-    /// The rows of a chunk that stand before a step.
+    /// The rows of a chunk whose rank is below a checkpoint's. Cost: two reads and a container.
     ///
     /// # Errors
     ///
-    /// Where there is no such step or chunk, or the bytes are damaged.
+    /// Fails if the checkpoint or chunk does not exist, or the bytes are damaged.
     pub fn rows_before_checkpoint(
         &self,
         checkpoint: usize,
         chunk: u32,
     ) -> Result<ChunkView<'s>, ReadError> {
         let chunks = self.rows.div_ceil(CHUNK_ROWS);
-        if checkpoint >= self.layout.steps || chunk as usize >= chunks {
+        if checkpoint >= self.layout.checkpoints || chunk as usize >= chunks {
             return Err(ReadError::corrupt(
                 "orders",
                 "a rank checkpoint or chunk lies beyond the table",
             ));
         }
-        let layout = chunk as usize * self.layout.steps + checkpoint;
-        let at = self.layout.places_from + layout * PLACE_BYTES;
+        let location = chunk as usize * self.layout.checkpoints + checkpoint;
+        let at = self.layout.locations_from + location * LOCATION_BYTES;
         let from = self.archive.u64_at(at)?;
         let count = self.archive.u32_at(at + 8)?;
         let from = usize::try_from(from)
@@ -462,14 +404,14 @@ impl<'s> Order<'s> {
         let to = from
             .checked_add(container_bytes(count))
             .ok_or(ReadError::corrupt("orders", "a bitmap lies outside the file"))?;
-        if count as usize > CHUNK_ROWS || from < HEADER_BYTES || to > self.layout.places_from {
+        if count as usize > CHUNK_ROWS || from < HEADER_BYTES || to > self.layout.locations_from {
             return Err(ReadError::corrupt("orders", "a bitmap lies outside the file"));
         }
         Ok(ChunkView::new(self.archive.bytes(from, to)?, count))
     }
 }
 
-/// A number of at most eight bytes.
+/// Reads a little-endian number of at most eight bytes.
 #[inline]
 fn little_endian(bytes: &[u8]) -> u64 {
     match *bytes {
@@ -485,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_ascend_with_the_values_they_stand_for() {
+    fn encoded_numbers_sort_as_their_values_do() {
         let integers = [i64::MIN, -2, -1, 0, 1, i64::MAX];
         assert!(integers.map(sortable_integer).is_sorted());
         let numbers = [f64::MIN, -1.5, -1e-310, 0.0, 1e-310, 0.1, 1.0, f64::MAX];

@@ -1,25 +1,26 @@
-//! Demanding of an order what it promises.
+//! Verifies orders.
 
 use crate::index::bitset::{Bitset, CHUNK_ROWS, EMPTY_CHUNK};
 use crate::index::check::{CheckError, ensure};
-use crate::index::orders::{Order, PLACE_BYTES, RankSource};
+use crate::index::orders::layout::LOCATION_BYTES;
+use crate::index::orders::{Order, RankSource};
 use crate::index::postings::container_bytes;
 use crate::schema::keys::Values;
 use crate::storage::ids::Ids;
 
 impl Order<'_> {
-    /// Demands that the order, of the entity with these ids, is what it promises. The set is of all
-    /// its rows and holds anything.
+    /// Checks the order of the entity with these ids. `seen` has space for all rows; its content does
+    /// not matter.
     pub(crate) fn verify(&self, ids: &Ids, seen: &mut Bitset) -> Result<(), CheckError> {
         self.verify_values()?;
-        self.verify_places()?;
+        self.verify_containers()?;
         seen.clear();
-        let mut step = 0;
+        let mut checkpoint = 0;
         let mut last = None;
         for rank in 0..self.rows() {
-            if step < self.checkpoints() && self.checkpoint_rank(step)? == rank {
-                self.verify_step(step, seen)?;
-                step += 1;
+            if checkpoint < self.checkpoints() && self.checkpoint_rank(checkpoint)? == rank {
+                self.verify_checkpoint(checkpoint, seen)?;
+                checkpoint += 1;
             }
             let row = self.row_at(rank)?;
             ensure(seen.insert(row), "a row has two ranks, another none")?;
@@ -27,7 +28,7 @@ impl Order<'_> {
             self.verify_neighbours(rank, last, (code, id))?;
             last = Some((code, id));
         }
-        ensure(step == self.checkpoints(), "the steps of its ladder do not ascend")
+        ensure(checkpoint == self.checkpoints(), "the rank checkpoints do not ascend")
     }
 
     fn is_of_ids(&self) -> bool {
@@ -37,29 +38,32 @@ impl Order<'_> {
     fn verify_values(&self) -> Result<(), CheckError> {
         let (distinct, valued) = (self.layout.distinct, self.layout.valued);
         if self.is_of_ids() {
-            let all = distinct == self.rows && valued == self.rows && self.layout.width == 0;
-            return ensure(all, "an order of ids has a row without one");
+            let all = distinct == self.rows && valued == self.rows && self.layout.code_width == 0;
+            return ensure(all, "an order of ids has a row without an id");
         }
         let width = match distinct {
             0..=0xff => 1,
             0x100..=0xffff => 2,
             _ => 4,
         };
-        ensure(self.layout.width == width, "its codes are wider or narrower than their number")?;
-        ensure((distinct == 0) == (valued == 0), "it has values without rows")?;
+        ensure(
+            self.layout.code_width == width,
+            "the width of codes does not fit the number of values",
+        )?;
+        ensure((distinct == 0) == (valued == 0), "a value has no row")?;
         if matches!(self.spec.values, Values::Texts | Values::Codes) {
             return Ok(());
         }
         let mut last = None;
         for code in 0..distinct {
             let value = self.archive.u64_at(self.layout.values_from + code * 8)?;
-            ensure(last.is_none_or(|last| last < value), "its values do not ascend")?;
+            ensure(last.is_none_or(|last| last < value), "the values do not ascend")?;
             last = Some(value);
         }
         Ok(())
     }
 
-    /// Demands that a row stands rightly after the one before it, given code and id of both.
+    /// Checks that a row may follow the row of the previous rank, given code and id of both.
     fn verify_neighbours(
         &self,
         rank: u32,
@@ -67,43 +71,46 @@ impl Order<'_> {
         (code, id): (u64, u64),
     ) -> Result<(), CheckError> {
         if self.is_of_ids() {
-            return ensure(last.is_none_or(|(_, last)| last < id), "its ids do not ascend");
+            return ensure(last.is_none_or(|(_, last)| last < id), "the ids do not ascend");
         }
         let follows = match last {
             None => code == 0,
             Some((last, _)) if code == last => true,
             Some((last, _)) => code == last + 1,
         };
-        ensure(follows, "its codes do not ascend one by one")?;
+        ensure(follows, "the codes do not ascend by one")?;
         let is_by_id = last.is_none_or(|(last, last_id)| code != last || last_id < id);
         ensure(is_by_id, "rows of one value do not ascend by id")?;
         let has_value = code < self.no_code();
         ensure(has_value == (rank < self.valued()), "rows without a value do not come last")?;
         let is_last = rank + 1 == self.valued();
-        ensure(!is_last || code + 1 == self.no_code(), "it has values without rows")
+        ensure(!is_last || code + 1 == self.no_code(), "a value has no row")
     }
 
-    /// Demands that the ladder's containers lie one after another.
-    fn verify_places(&self) -> Result<(), CheckError> {
-        let mut at = self.layout.codes_from + self.rows * self.layout.width;
-        let count = self.rows.div_ceil(CHUNK_ROWS) * self.layout.steps;
-        for place in 0..count {
-            let place = self.layout.places_from + place * PLACE_BYTES;
-            let from = self.archive.u64_at(place)?;
-            ensure(from == at as u64, "the containers of its ladder do not follow one another")?;
-            at = at.saturating_add(container_bytes(self.archive.u32_at(place + 8)?));
+    /// Checks that the containers of the checkpoints are contiguous.
+    fn verify_containers(&self) -> Result<(), CheckError> {
+        let mut at = self.layout.codes_from + self.rows * self.layout.code_width;
+        let count = self.rows.div_ceil(CHUNK_ROWS) * self.layout.checkpoints;
+        for number in 0..count {
+            let location = self.layout.locations_from + number * LOCATION_BYTES;
+            let from = self.archive.u64_at(location)?;
+            ensure(from == at as u64, "the checkpoint containers are not contiguous")?;
+            at = at.saturating_add(container_bytes(self.archive.u32_at(location + 8)?));
         }
-        ensure(at == self.layout.places_from, "its places do not follow its containers")
+        ensure(
+            at == self.layout.locations_from,
+            "the checkpoint offsets do not follow the containers",
+        )
     }
 
-    /// Demands that a step tells of the rows seen before it.
-    fn verify_step(&self, step: usize, seen: &Bitset) -> Result<(), CheckError> {
+    /// Checks that a checkpoint holds the rows of all lower ranks.
+    fn verify_checkpoint(&self, checkpoint: usize, seen: &Bitset) -> Result<(), CheckError> {
         for chunk in 0..self.rows.div_ceil(CHUNK_ROWS) {
-            let view = self.rows_before_checkpoint(step, chunk as u32)?;
+            let view = self.rows_before_checkpoint(checkpoint, chunk as u32)?;
             let mut bits = EMPTY_CHUNK;
             view.add_to(&mut bits);
-            let is_true = view.is_sound() && bits == seen.chunks()[chunk];
-            ensure(is_true, "a step of its ladder tells of other rows than stand before it")?;
+            let holds = view.is_sound() && bits == seen.chunks()[chunk];
+            ensure(holds, "a rank checkpoint does not hold the rows ranked before it")?;
         }
         Ok(())
     }
@@ -144,7 +151,8 @@ mod tests {
         ids.finish().unwrap();
     }
 
-    /// A value of many rows, one of few, and rows without, none where the rows stand.
+    /// A third of the rows with one value, a third with another, and a third without; ranks and rows
+    /// differ.
     fn write_orders(path: &Path) {
         let thirds = [1, 2, 0].map(|rest| (0..ROWS).filter(move |row| row % 3 == rest));
         let values = [RankedValue::Next(5), RankedValue::Next(9), RankedValue::None];
@@ -162,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_any_byte_but_a_value_s_is_refused() {
+    fn verification_refuses_a_change_of_any_byte_except_values() {
         let dir = tempfile::tempdir().unwrap();
         let (of_ids, of_orders) = (dir.path().join("ids"), dir.path().join("orders"));
         write_ids(&of_ids);
@@ -182,7 +190,7 @@ mod tests {
             Some(order.verify(&ids, &mut Bitset::new(ROWS)))
         };
         verify(&whole).unwrap().unwrap();
-        // Behind the values: much of rows, codes and containers; all of places and steps.
+        // After the values: a sample of the rows, codes and containers; all locations and ranks.
         let from = HEADER_BYTES + 2 * 8;
         let tail = whole.len() - 200;
         for at in (from..tail).step_by(7_919).chain(tail..whole.len()) {

@@ -1,4 +1,8 @@
-//! Writing `orders`: each from its rows in order, out of core.
+//! Writes `orders` files: each order from its rows by rank, in bounded memory.
+//!
+//! The first pass spools the rows and values and marks in a bitmap the ranks at which a value begins.
+//! The second pass reads the rows once per window of `memory_bytes` and places the codes of the
+//! window's rows and their checkpoint numbers by row. Cost: rows × (1 + rows / window) sequential reads.
 
 use std::{
     io::{self, BufReader, Read, Seek, Write},
@@ -6,42 +10,47 @@ use std::{
 };
 
 use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK, each_bit};
-use crate::index::orders::{FIELDS, OrderLayout, STEP_ROWS_MIN, STEPS};
+use crate::index::orders::layout::OrderLayout;
 use crate::index::postings::write_container;
 use crate::storage::blobs::{Spool, Spooled};
 use crate::storage::header::{FileWriter, Header, Written};
 
-/// A row as an order gives it.
+/// The number of checkpoints that an order of many rows aims at.
+const CHECKPOINTS_AIM: usize = 64;
+/// The smallest distance between evenly placed checkpoints, in ranks.
+const DISTANCE_MIN: usize = CHUNK_ROWS;
+
+/// A row in the order of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankedRow {
     /// The row.
     pub row: u32,
-    /// What it is ordered by.
+    /// The row's value.
     pub value: RankedValue,
 }
 
-/// A row's value, beside that of the row before it.
+/// The value of a row, relative to the row of the previous rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankedValue {
-    /// A value that comes after the last one, as it is written.
+    /// A greater value, as stored.
     Next(u64),
-    /// The same as the last.
+    /// The same value.
     Same,
-    /// None, as all that follow.
+    /// No value. No later row has one.
     None,
 }
 
-/// Which parts of an order are written.
+/// The sections of an order that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrderParts {
-    /// Values, rows, codes and ladder.
+    /// Values, rows, codes and rank checkpoints.
     All {
-        /// Whether the distinct values are kept; of texts they are not.
+        /// The distinct values are written. Texts have none.
         has_values: bool,
     },
-    /// Values and codes: it is the order of the rows.
+    /// Values and codes: ranks equal rows.
     RowOrder,
-    /// The ladder alone: rows and values stand with the ids.
+    /// Rank checkpoints: the `ids` file holds rows and values.
     Checkpoints,
 }
 
@@ -50,27 +59,28 @@ pub struct OrdersWriter {
     file: FileWriter,
     scratch: std::path::PathBuf,
     directory: Vec<OrderLayout>,
-    /// Rows whose codes are put in place at a time.
+    /// Rows of a window of the second pass; a multiple of a chunk.
     window_rows: usize,
 }
 
-/// What the first pass over an order finds.
-struct Pass {
+/// Result of the first pass over an order.
+struct FirstPass {
     rows: Spooled,
     values: Spool,
     distinct: u64,
     valued: u64,
-    /// A bit for each rank at which another value begins, or none any more.
-    begins: Vec<u64>,
+    /// One bit per rank, set where another value begins, or where the rows without a value begin.
+    starts: Vec<u64>,
     count: usize,
 }
 
 impl OrdersWriter {
-    /// Creates `path` with its header. Codes are put in place in windows of at most `memory_bytes`.
+    /// Creates `path` and writes the header. The second pass of an order uses windows of at most
+    /// `memory_bytes`, or of one chunk.
     ///
     /// # Errors
     ///
-    /// Where the system refuses.
+    /// Fails if the file cannot be written.
     pub fn create(path: &Path, header: Header, memory_bytes: usize) -> io::Result<OrdersWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
@@ -79,18 +89,18 @@ impl OrdersWriter {
         Ok(OrdersWriter { file, scratch, directory: Vec::new(), window_rows: chunks * CHUNK_ROWS })
     }
 
-    /// Appends an order, given all rows in it.
+    /// Appends an order of all rows, given in the order of their ranks.
     ///
     /// # Errors
     ///
-    /// Where the rows cannot be had, or the system refuses.
+    /// Fails if `ranked` fails or writing fails.
     pub fn push(
         &mut self,
         ranked: impl Iterator<Item = io::Result<RankedRow>>,
         parts: OrderParts,
     ) -> io::Result<()> {
         let mut pass = self.first_pass(ranked)?;
-        let mut place = OrderLayout {
+        let mut layout = OrderLayout {
             values_from: self.position(),
             distinct: pass.distinct as usize,
             valued: pass.valued as usize,
@@ -99,36 +109,37 @@ impl OrdersWriter {
         if !matches!(parts, OrderParts::Checkpoints | OrderParts::All { has_values: false }) {
             pass.values.move_to(&mut self.file)?;
         }
-        place.rows_from = self.position();
+        layout.rows_from = self.position();
         if matches!(parts, OrderParts::All { .. }) {
             io::copy(&mut BufReader::with_capacity(1 << 18, &mut pass.rows), &mut self.file)?;
         }
-        place.codes_from = self.position();
-        place.width = match pass.distinct {
+        layout.codes_from = self.position();
+        layout.code_width = match pass.distinct {
             _ if parts == OrderParts::Checkpoints => 0,
             0..=0xff => 1,
             0x100..=0xffff => 2,
             _ => 4,
         };
-        let steps = if parts == OrderParts::RowOrder { Vec::new() } else { steps(&pass) };
-        let mut ladder = Ladder::new(&self.scratch, steps.len());
+        let checkpoints =
+            if parts == OrderParts::RowOrder { Vec::new() } else { checkpoint_ranks(&pass) };
+        let mut bitmaps = CheckpointBitmaps::new(&self.scratch, checkpoints.len());
         for first in (0..pass.count).step_by(self.window_rows) {
-            self.window(&mut pass, first, &steps, place.width, &mut ladder)?;
+            self.window(&mut pass, first, &checkpoints, layout.code_width, &mut bitmaps)?;
         }
         let containers_from = self.position();
-        ladder.containers.move_to(&mut self.file)?;
-        place.places_from = self.position();
-        for (from, count) in ladder.places {
+        bitmaps.containers.move_to(&mut self.file)?;
+        layout.locations_from = self.position();
+        for (from, count) in bitmaps.locations {
             self.file.write_all(&(containers_from as u64 + from).to_le_bytes())?;
             self.file.write_all(&count.to_le_bytes())?;
         }
-        place.steps_from = self.position();
-        place.steps = steps.len();
-        for step in &steps {
-            self.file.write_all(&step.to_le_bytes())?;
+        layout.checkpoint_ranks_from = self.position();
+        layout.checkpoints = checkpoints.len();
+        for rank in &checkpoints {
+            self.file.write_all(&rank.to_le_bytes())?;
         }
-        place.to = self.position();
-        self.directory.push(place);
+        layout.to = self.position();
+        self.directory.push(layout);
         Ok(())
     }
 
@@ -136,18 +147,21 @@ impl OrdersWriter {
         self.file.position_bytes() as usize
     }
 
-    fn first_pass(&self, ranked: impl Iterator<Item = io::Result<RankedRow>>) -> io::Result<Pass> {
+    fn first_pass(
+        &self,
+        ranked: impl Iterator<Item = io::Result<RankedRow>>,
+    ) -> io::Result<FirstPass> {
         let mut rows = Spool::new(&self.scratch);
         let mut values = Spool::new(&self.scratch);
         let (mut distinct, mut valued, mut count) = (0u64, 0u64, 0usize);
-        let mut begins = Vec::new();
+        let mut starts = Vec::new();
         for ranked in ranked {
             let RankedRow { row, value } = ranked?;
             rows.write_all(&row.to_le_bytes())?;
             if count.is_multiple_of(64) {
-                begins.push(0u64);
+                starts.push(0u64);
             }
-            let begins_here = match value {
+            let starts_value = match value {
                 RankedValue::Next(value) => {
                     values.write_all(&value.to_le_bytes())?;
                     distinct += 1;
@@ -157,72 +171,61 @@ impl OrdersWriter {
                 RankedValue::None => valued == count as u64,
             };
             valued += u64::from(value != RankedValue::None);
-            if let Some(word) = begins.last_mut().filter(|_| begins_here) {
+            if let Some(word) = starts.last_mut().filter(|_| starts_value) {
                 *word |= 1 << (count % 64);
             }
             count += 1;
         }
-        Ok(Pass { rows: rows.take()?, values, distinct, valued, begins, count })
+        Ok(FirstPass { rows: rows.take()?, values, distinct, valued, starts, count })
     }
 
-    /// Puts the codes of the rows from `first` on in place, and their rungs of the ladder.
+    /// Writes the codes and the checkpoint bitmaps of a window of rows, from `first` on.
     fn window(
         &mut self,
-        pass: &mut Pass,
+        pass: &mut FirstPass,
         first: usize,
-        steps: &[u32],
-        width: usize,
-        ladder: &mut Ladder,
+        checkpoints: &[u32],
+        code_width: usize,
+        bitmaps: &mut CheckpointBitmaps,
     ) -> io::Result<()> {
         let length = (pass.count - first).min(self.window_rows);
-        let mut codes = vec![0u32; if width == 0 { 0 } else { length }];
-        let mut rungs = vec![0u16; if steps.is_empty() { 0 } else { length }];
+        let mut codes = vec![0u32; if code_width == 0 { 0 } else { length }];
+        // Of each row, how many checkpoints have a rank up to the row's.
+        let mut passed = vec![0u16; if checkpoints.is_empty() { 0 } else { length }];
         pass.rows.rewind()?;
         let mut input = BufReader::with_capacity(1 << 18, &mut pass.rows);
-        let (mut code, mut rung) = (0u32, 0u16);
+        let (mut code, mut reached) = (0u32, 0u16);
         for rank in 0..pass.count {
             let mut row = [0; 4];
             input.read_exact(&mut row)?;
-            if rank > 0 && pass.begins[rank / 64] & (1 << (rank % 64)) != 0 {
+            if rank > 0 && pass.starts[rank / 64] & (1 << (rank % 64)) != 0 {
                 code += 1;
             }
-            if steps.get(usize::from(rung)).is_some_and(|step| *step as usize == rank) {
-                rung += 1;
+            if checkpoints.get(usize::from(reached)).is_some_and(|at| *at as usize == rank) {
+                reached += 1;
             }
             let at = (u32::from_le_bytes(row) as usize).wrapping_sub(first);
             if let Some(slot) = codes.get_mut(at) {
                 *slot = code;
             }
-            if let Some(slot) = rungs.get_mut(at) {
-                *slot = rung;
+            if let Some(slot) = passed.get_mut(at) {
+                *slot = reached;
             }
         }
         for code in codes {
-            self.file.write_all(&code.to_le_bytes()[..width])?;
+            self.file.write_all(&code.to_le_bytes()[..code_width])?;
         }
-        rungs.chunks(CHUNK_ROWS).try_for_each(|chunk| ladder.push(chunk))
+        passed.chunks(CHUNK_ROWS).try_for_each(|chunk| bitmaps.push(chunk))
     }
 
-    /// Ends the file.
+    /// Writes the directory and closes the file.
     ///
     /// # Errors
     ///
-    /// Where the system refuses.
+    /// Fails if writing fails.
     pub fn finish(mut self) -> io::Result<Written> {
-        for place in &self.directory {
-            let fields: [usize; FIELDS] = [
-                place.values_from,
-                place.distinct,
-                place.valued,
-                place.rows_from,
-                place.codes_from,
-                place.width,
-                place.places_from,
-                place.steps_from,
-                place.steps,
-                place.to,
-            ];
-            for field in fields {
+        for layout in &self.directory {
+            for field in layout.fields() {
                 self.file.write_all(&(field as u64).to_le_bytes())?;
             }
         }
@@ -230,46 +233,54 @@ impl OrdersWriter {
     }
 }
 
-/// The ranks at which steps stand: around each value that many rows have, within it at even
-/// distances, and between values so that no more rows lie between two steps.
+/// Chooses the ranks of the checkpoints.
 ///
-/// The rows without a value are as one. Fewer rows than [`STEP_ROWS_MIN`] have no ladder.
-fn steps(pass: &Pass) -> Vec<u32> {
-    let apart = STEP_ROWS_MIN.max(pass.count.div_ceil(STEPS));
-    let mut steps = Vec::new();
-    if pass.count <= STEP_ROWS_MIN {
-        return steps;
+/// Neighbouring checkpoints are at most max(65,536, rows / 64) ranks apart. Where the next value would
+/// exceed this distance, a checkpoint lies at the value's first rank, then at even distances within
+/// the value, and at its end if the value has more rows than half the distance. Rows without a value
+/// count as one value. An order of at most 65,536 rows has no checkpoints.
+///
+/// ```text
+/// distance 65,536; values with 60,000, 50,000 and 200,000 rows
+/// checkpoints: 60,000  110,000  175,536  241,072  306,608
+/// ```
+fn checkpoint_ranks(pass: &FirstPass) -> Vec<u32> {
+    let distance = DISTANCE_MIN.max(pass.count.div_ceil(CHECKPOINTS_AIM));
+    let mut ranks = Vec::new();
+    if pass.count <= DISTANCE_MIN {
+        return ranks;
     }
     let mut last = 0;
-    let mut step = |rank: usize| {
+    let mut add = |rank: usize| {
         if rank > last && rank < pass.count {
-            steps.push(rank as u32);
+            ranks.push(rank as u32);
             last = rank;
         }
         last
     };
     let mut from = 0;
     while from < pass.count {
-        let to = next_begin(pass, from);
-        if to - step(0) > apart {
-            let mut at = step(from);
-            while to - at > apart {
-                at = step(at + apart);
+        let to = next_value(pass, from);
+        // `add(0)` returns the last checkpoint.
+        if to - add(0) > distance {
+            let mut at = add(from);
+            while to - at > distance {
+                at = add(at + distance);
             }
-            if to - from > apart / 2 {
-                step(to);
+            if to - from > distance / 2 {
+                add(to);
             }
         }
         from = to;
     }
-    steps
+    ranks
 }
 
-/// The first rank after this one at which another value begins.
-fn next_begin(pass: &Pass, rank: usize) -> usize {
+/// The first rank after `rank` at which another value begins, or the number of rows.
+fn next_value(pass: &FirstPass, rank: usize) -> usize {
     let mut at = rank + 1;
     while at < pass.count {
-        let word = pass.begins[at / 64] >> (at % 64);
+        let word = pass.starts[at / 64] >> (at % 64);
         if word != 0 {
             return (at + word.trailing_zeros() as usize).min(pass.count);
         }
@@ -278,31 +289,38 @@ fn next_begin(pass: &Pass, rank: usize) -> usize {
     pass.count
 }
 
-/// The containers of a ladder under way.
-struct Ladder {
+/// Collects the containers of all checkpoints, chunk by chunk.
+struct CheckpointBitmaps {
     containers: Spool,
-    /// Where each container lies among them, and its rows.
-    places: Vec<(u64, u32)>,
-    position: u64,
-    steps: usize,
+    /// The offset of each container among the containers, and its row count.
+    locations: Vec<(u64, u32)>,
+    /// Size of the containers so far, in bytes.
+    containers_bytes: u64,
+    checkpoints: usize,
 }
 
-impl Ladder {
-    fn new(scratch: &Path, steps: usize) -> Ladder {
-        Ladder { containers: Spool::new(scratch), places: Vec::new(), position: 0, steps }
+impl CheckpointBitmaps {
+    fn new(scratch: &Path, checkpoints: usize) -> CheckpointBitmaps {
+        CheckpointBitmaps {
+            containers: Spool::new(scratch),
+            locations: Vec::new(),
+            containers_bytes: 0,
+            checkpoints,
+        }
     }
 
-    /// Takes a chunk: of each of its rows, how many steps stand at its rank or before.
-    fn push(&mut self, rungs: &[u16]) -> io::Result<()> {
-        let mut order: Vec<u16> = (0..=u16::MAX).take(rungs.len()).collect();
-        order.sort_by_key(|low| rungs[usize::from(*low)]);
+    /// Adds the containers of a chunk. `passed` tells for each of its rows how many checkpoints have a
+    /// rank up to the row's.
+    fn push(&mut self, passed: &[u16]) -> io::Result<()> {
+        let mut order: Vec<u16> = (0..=u16::MAX).take(passed.len()).collect();
+        order.sort_by_key(|low| passed[usize::from(*low)]);
         let mut bits = EMPTY_CHUNK;
         let mut done = 0;
         let mut lows = Vec::new();
         let mut container = Vec::new();
-        for step in 0..self.steps {
+        for checkpoint in 0..self.checkpoints {
             while let Some(low) = order.get(done).map(|low| usize::from(*low)) {
-                if usize::from(rungs[low]) > step {
+                if usize::from(passed[low]) > checkpoint {
                     break;
                 }
                 bits[low / 64] |= 1 << (low % 64);
@@ -315,8 +333,8 @@ impl Ladder {
             });
             container.clear();
             write_container(&lows, &mut container);
-            self.places.push((self.position, lows.len() as u32));
-            self.position += container.len() as u64;
+            self.locations.push((self.containers_bytes, lows.len() as u32));
+            self.containers_bytes += container.len() as u64;
             self.containers.write_all(&container)?;
         }
         Ok(())

@@ -1,9 +1,23 @@
 //! One posting list: ascending rows, in chunks of 65,536.
 //!
-//! A list is *short*, its rows as `u32`, or *long*: for each chunk that has rows, how many rows come
-//! before it and where its container lies. A container is an array of `u16` where it holds at most
-//! 4,096 rows, nothing where it holds all of the chunk's, and a bitset of 8 KiB otherwise. The shorter
-//! of the two forms is written.
+//! A list has a short form and a long form; the writer takes the one with fewer bytes.
+//!
+//! ```text
+//! short: row: u32, …
+//! long:  chunks: u32 | entry of each chunk that has rows, and an end entry | containers…
+//! entry: chunk: u32 | rows before the chunk: u32 | offset of the chunk's container: u32
+//! ```
+//!
+//! A container holds the rows of one chunk, by their lower 16 bits:
+//!
+//! ```text
+//! at most 4,096 rows   an array of u16     rows 65,537 and 65,539 → chunk 1, [1, 3]
+//! 4,097 to 65,535      a bitmap of 8 KiB
+//! 65,536               no bytes
+//! ```
+//!
+//! The count costs one read. The rows of one chunk cost log2(chunks) reads, whatever the other chunks
+//! hold.
 
 mod verify;
 
@@ -13,27 +27,27 @@ use crate::index::bitset::{CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, each_bit, interse
 use crate::storage::archive::Archive;
 use crate::storage::error::ReadError;
 
-/// The most rows an array holds; a bitset is smaller beyond.
+/// The most rows that an array container holds. A bitmap takes fewer bytes from there on.
 pub const ARRAY_ROWS_MAX: usize = 4_096;
-/// Bytes of a bitset.
+/// Size of a bitmap container, in bytes.
 pub const BITSET_BYTES: usize = CHUNK_ROWS / 8;
-/// Bytes of a chunk's entry in a long list.
+/// Size of a chunk's entry in a long list, in bytes.
 const ENTRY_BYTES: usize = 12;
 
-/// A list being written.
+/// Builds lists, one after another.
 #[derive(Default)]
 pub struct PostingsBuilder {
-    /// Chunk and rows in it of each container that is done.
+    /// The chunk and the row count of each finished container.
     entries: Vec<(u32, u32)>,
     containers: Vec<u8>,
     chunk: u32,
-    /// Rows of the chunk under way.
+    /// The rows of the current chunk.
     rows: Vec<u16>,
     count: u32,
 }
 
 impl PostingsBuilder {
-    /// Appends rows of a chunk, ascending; chunks come in ascending order and may come again.
+    /// Appends ascending rows of a chunk. Chunks ascend; several calls may add to the same chunk.
     pub fn push(&mut self, chunk: u32, rows: &[u16]) {
         if chunk != self.chunk {
             self.close_chunk();
@@ -42,7 +56,7 @@ impl PostingsBuilder {
         self.rows.extend_from_slice(rows);
     }
 
-    /// The same from where the rows lie.
+    /// Appends the rows of a view to a chunk.
     pub fn push_view(&mut self, chunk: u32, view: ChunkView<'_>) {
         self.push(chunk, &[]);
         view.each(|low| {
@@ -62,7 +76,7 @@ impl PostingsBuilder {
         self.rows.clear();
     }
 
-    /// Appends the list to `out` and begins another; whether it is long.
+    /// Appends the list to `out`, tells whether it is in the long form, and starts the next list.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> bool {
         self.close_chunk();
         let long_bytes = 4 + (self.entries.len() + 1) * ENTRY_BYTES + self.containers.len();
@@ -111,7 +125,7 @@ impl PostingsBuilder {
     }
 }
 
-/// Appends the container of a chunk's rows.
+/// Appends the container of ascending rows of one chunk.
 pub fn write_container(rows: &[u16], out: &mut Vec<u8>) {
     match rows.len() {
         CHUNK_ROWS => {}
@@ -126,7 +140,7 @@ pub fn write_container(rows: &[u16], out: &mut Vec<u8>) {
     }
 }
 
-/// Bytes of a container with so many rows.
+/// The size of a container with `count` rows, in bytes.
 pub fn container_bytes(count: u32) -> usize {
     match count as usize {
         CHUNK_ROWS => 0,
@@ -135,24 +149,24 @@ pub fn container_bytes(count: u32) -> usize {
     }
 }
 
-/// The rows of one chunk, where they lie.
+/// The rows of one chunk, borrowed from a file.
 #[derive(Clone, Copy, Debug)]
 pub enum ChunkView<'s> {
-    /// Every row.
+    /// Every row of the chunk.
     Full,
-    /// `u16` each, ascending.
+    /// Ascending rows, `u16` each.
     Array(&'s [u8]),
-    /// A bit each, and how many are set.
+    /// A bitmap, and the number of its rows.
     Bitset(&'s [u8], u32),
-    /// `u32` each, ascending, all of this chunk.
+    /// The part of a short list that lies in the chunk: ascending rows, `u32` each.
     Short(&'s [u8]),
 }
 
 impl<'s> ChunkView<'s> {
-    /// No row.
+    /// A chunk without rows.
     pub const EMPTY: ChunkView<'static> = ChunkView::Array(&[]);
 
-    /// The container of so many rows in its bytes.
+    /// Views the bytes of a container with `count` rows.
     pub fn new(bytes: &'s [u8], count: u32) -> ChunkView<'s> {
         match count as usize {
             CHUNK_ROWS => ChunkView::Full,
@@ -161,7 +175,7 @@ impl<'s> ChunkView<'s> {
         }
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub fn count(&self) -> u32 {
         match self {
             ChunkView::Full => CHUNK_ROWS as u32,
@@ -171,7 +185,7 @@ impl<'s> ChunkView<'s> {
         }
     }
 
-    /// Whether there are few enough rows to look at one by one.
+    /// Tells whether the rows are stored one by one and are at most 4,096.
     pub fn is_array(&self) -> bool {
         match self {
             ChunkView::Array(_) => true,
@@ -198,7 +212,7 @@ impl<'s> ChunkView<'s> {
         two.as_chunks::<2>().0.iter().map(|low| u16::from_le_bytes(*low)).chain(short)
     }
 
-    /// Shows `visit` each row, ascending, until it returns false.
+    /// Calls `visit` with each row, ascending, until `visit` returns false.
     pub fn each(&self, mut visit: impl FnMut(u16) -> bool) {
         match self {
             ChunkView::Full => {
@@ -215,7 +229,7 @@ impl<'s> ChunkView<'s> {
         }
     }
 
-    /// Each row, ascending.
+    /// The rows, ascending.
     pub fn to_vec(&self) -> Vec<u16> {
         let mut lows = Vec::with_capacity(self.count() as usize);
         match self {
@@ -228,7 +242,7 @@ impl<'s> ChunkView<'s> {
         lows
     }
 
-    /// Whether a row is among them. Cost: log2 of an array's length.
+    /// Tells whether the chunk holds a row. Cost: log2(rows) for an array, one read for a bitmap.
     pub fn contains(&self, low: u16) -> bool {
         match self {
             ChunkView::Full => true,
@@ -274,7 +288,7 @@ impl<'s> ChunkView<'s> {
         }
     }
 
-    /// Clears every bit but the rows'.
+    /// Clears the bits of all other rows.
     pub fn retain_in(&self, bits: &mut ChunkBits) {
         match self {
             ChunkView::Full => {}
@@ -290,7 +304,7 @@ impl<'s> ChunkView<'s> {
     }
 }
 
-/// A list, mapped.
+/// A list in a mapped file.
 #[derive(Clone, Copy)]
 pub struct Postings<'s> {
     archive: &'s Archive,
@@ -302,14 +316,14 @@ pub struct Postings<'s> {
 #[derive(Clone, Copy)]
 enum Form<'s> {
     Short(&'s [u8]),
-    /// Its entries, and how many chunks they are.
+    /// The entries of `chunks` chunks and the end entry.
     Long {
         entries: &'s [u8],
         chunks: usize,
     },
 }
 
-/// A chunk's entry in a long list.
+/// An entry of a long list: where a chunk's container begins.
 #[derive(Clone, Copy)]
 struct ChunkEntry {
     chunk: u32,
@@ -318,11 +332,11 @@ struct ChunkEntry {
 }
 
 impl<'s> Postings<'s> {
-    /// A list in the bytes between two places.
+    /// Opens the list in the bytes `from..to` of an archive.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged or no list.
+    /// Fails if the bytes are damaged or hold no list.
     pub fn open(
         archive: &'s Archive,
         from: usize,
@@ -356,12 +370,12 @@ impl<'s> Postings<'s> {
         Ok(Postings { archive, from, to, form })
     }
 
-    /// Where in the archive it lies.
+    /// The bytes of the list in the archive.
     pub(crate) fn byte_range(&self) -> Range<usize> {
         self.from..self.to
     }
 
-    /// How many rows. Cost: constant.
+    /// The number of rows. Cost: one read.
     pub fn count(&self) -> u32 {
         match self.form {
             Form::Short(bytes) => (bytes.len() / 4) as u32,
@@ -369,11 +383,12 @@ impl<'s> Postings<'s> {
         }
     }
 
-    /// The rows of a chunk. Cost: log2 of the list's chunks; no row is touched.
+    /// Finds the rows of a chunk. Cost: log2(chunks) reads of entries, none of rows. A short list costs
+    /// log2(rows) reads.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged or no list.
+    /// Fails if the bytes are damaged or inconsistent.
     pub fn view(&self, chunk: u32) -> Result<ChunkView<'s>, ReadError> {
         match self.form {
             Form::Short(bytes) => {
@@ -421,7 +436,7 @@ impl<'s> Postings<'s> {
         Ok(ChunkView::new(self.archive.bytes(from, from + bytes)?, count))
     }
 
-    /// Shows `visit` each row, ascending, until it returns false.
+    /// Calls `visit` with each row, ascending, until `visit` returns false.
     ///
     /// # Errors
     ///
@@ -433,15 +448,15 @@ impl<'s> Postings<'s> {
                 let _ = rows.into_iter().try_for_each(|row| visit(row).then_some(()));
             }
             Form::Long { entries, chunks } => {
-                let mut goes_on = true;
+                let mut wants_more = true;
                 for at in 0..chunks {
                     let this = entry(entries, at);
                     let view = self.container(this, entry(entries, at + 1))?;
                     view.each(|low| {
-                        goes_on = visit(this.chunk << 16 | u32::from(low));
-                        goes_on
+                        wants_more = visit(this.chunk << 16 | u32::from(low));
+                        wants_more
                     });
-                    if !goes_on {
+                    if !wants_more {
                         break;
                     }
                 }
@@ -451,7 +466,7 @@ impl<'s> Postings<'s> {
     }
 }
 
-/// The entry at a place that is there: the entries' length was checked when the list was opened.
+/// Reads an entry. `open` checked the length of the entries, so `at` is in range.
 fn entry(entries: &[u8], at: usize) -> ChunkEntry {
     let field = |number: usize| {
         let from = at * ENTRY_BYTES + number * 4;

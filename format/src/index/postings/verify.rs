@@ -1,4 +1,4 @@
-//! Demanding of a posting list what it promises.
+//! Verifies posting lists.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use crate::index::check::{CheckError, ensure};
 use crate::index::postings::{ChunkView, ENTRY_BYTES, Form, Postings, container_bytes, entry};
 
 const UNORDERED: &str = "the rows of a list do not ascend";
-const BEYOND: &str = "a list has a row that its entity has not";
+const OUT_OF_RANGE: &str = "a list has a row beyond its entity's rows";
 const ENTRIES: &str = "the entries of a long list do not agree";
 const OTHER_FORM: &str = "a list is in the longer of its two forms";
 
 impl ChunkView<'_> {
-    /// Whether its rows ascend and are as many as it says.
+    /// Tells whether the rows ascend and their number is the stored count.
     pub(crate) fn is_sound(&self) -> bool {
         let (mut next, mut count) = (0, 0);
         self.each(|low| {
@@ -26,7 +26,7 @@ impl ChunkView<'_> {
 }
 
 impl Postings<'_> {
-    /// Demands a sound list, and shows `visit` its rows, which must be of these.
+    /// Checks the list and calls `visit` with each row. All rows must lie in `rows`.
     pub(crate) fn verify(
         &self,
         rows: &Range<u32>,
@@ -37,15 +37,15 @@ impl Postings<'_> {
             row.map(&mut visit).is_some()
         };
         let length = self.byte_range().len();
-        // The other form's bytes, were it in that.
         match self.form {
             Form::Short(bytes) => {
                 let mut last = None;
+                // The size the list would have in the long form.
                 let mut long_bytes = 4 + ENTRY_BYTES;
                 let mut in_chunk = 0;
                 for row in bytes.as_chunks::<4>().0.iter().map(|row| u32::from_le_bytes(*row)) {
                     ensure(last.is_none_or(|last| last < row), UNORDERED)?;
-                    ensure(show(row.into()), BEYOND)?;
+                    ensure(show(row.into()), OUT_OF_RANGE)?;
                     if last.is_none_or(|last| last >> 16 != row >> 16) {
                         long_bytes += ENTRY_BYTES + container_bytes(in_chunk);
                         in_chunk = 0;
@@ -65,12 +65,12 @@ impl Postings<'_> {
                     let view = self.container(this, next)?;
                     ensure(view.is_sound(), UNORDERED)?;
                     let first = u64::from(this.chunk) * CHUNK_ROWS as u64;
-                    let mut are_of_these = true;
+                    let mut is_in_range = true;
                     view.each(|low| {
-                        are_of_these = show(first + u64::from(low));
-                        are_of_these
+                        is_in_range = show(first + u64::from(low));
+                        is_in_range
                     });
-                    ensure(are_of_these, BEYOND)?;
+                    ensure(is_in_range, OUT_OF_RANGE)?;
                 }
                 let end = entry(entries, chunks);
                 ensure(end.chunk == u32::MAX && end.from as usize == length, ENTRIES)?;
@@ -90,7 +90,7 @@ mod tests {
     use crate::schema::layout::schema_hash;
     use crate::storage::header::{HEADER_BYTES, Header, Kind};
 
-    /// The rows of a list in its bytes, demanded to be below 200,000.
+    /// Verifies a list of rows below 200,000 and counts its rows.
     fn verified(list: &[u8], is_long: bool) -> Option<u32> {
         let header = Header {
             kind: Kind::Lists,
@@ -111,8 +111,8 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_does_not_agree_with_itself_is_refused() {
-        // An array, all of a chunk, a bitset.
+    fn verification_refuses_an_inconsistent_list() {
+        // Three chunks: an array, a full chunk, a bitmap.
         let rows =
             (0..60_000).step_by(20).chain(65_536..131_072).chain((131_072..150_000).step_by(2));
         let rows: Vec<u32> = rows.collect();

@@ -17,52 +17,58 @@ impl PrefixStats {
         seen.clear();
         let mut answers = 0;
         self.summary_shards.verify(&self.archive, |prefix, number| {
-            ensure(number == answers, "its answers do not stand in the order of their prefixes")?;
+            ensure(number == answers, "the summaries are not in the order of their prefixes")?;
             answers += 1;
             demand_text(prefix)?;
             let answer = self.summary_at(number as usize)?;
             let is_as_read = self.summary_bytes(number as usize)? == answer.encode();
-            ensure(is_as_read, "the numbers of an answer do not agree")?;
+            ensure(is_as_read, "a summary is not in its canonical form")?;
             let (postings, count) = add_rows(words, prefix, seen)?;
-            ensure(postings > BLOCK_ROWS_MAX as u64, "a prefix that few names have has an answer")?;
-            ensure(answer.count == count, "an answer counts other records than match")?;
+            ensure(postings > BLOCK_ROWS_MAX as u64, "a rare prefix has a summary")?;
+            ensure(answer.count == count, "a summary's count differs from the matching records")?;
             let best = &answer.best;
-            ensure(best.len() == BEST_MAX.min(count as usize), "an answer has not the best ten")?;
+            ensure(
+                best.len() == BEST_MAX.min(count as usize),
+                "a summary does not have the best ten",
+            )?;
             let mut known = Vec::new();
             for (_, row) in best {
                 let is_new = !known.contains(row);
                 let matches = is_new && *row < rows && !seen.insert(*row);
-                ensure(matches, "an answer has a row that does not match, or one twice")?;
+                ensure(matches, "a summary has a row that does not match, or a row twice")?;
                 known.push(*row);
             }
             take_rows(words, prefix, seen)
         })?;
-        ensure(answers == self.summaries as u64, "not every answer has a prefix")?;
+        ensure(answers == self.summaries as u64, "a summary has no prefix")?;
         let mut at = HEADER_BYTES + self.summaries * SUMMARY_BYTES;
         let mut sets = 0;
         self.set_shards.verify(&self.archive, |prefix, number| {
-            ensure(number == sets, "its sets do not stand in the order of their prefixes")?;
+            ensure(number == sets, "the row sets are not in the order of their prefixes")?;
             sets += 1;
             demand_text(prefix)?;
             let set = self.set_at(number as usize)?;
-            ensure(set.byte_range().start == at, "its sets do not lie one after another")?;
+            ensure(set.byte_range().start == at, "the row sets are not contiguous")?;
             at = set.byte_range().end;
             let (_, count) = add_rows(words, prefix, seen)?;
             let mut are_all = set.count() == count;
             set.verify(&(0..rows), |row| are_all &= !seen.insert(row))?;
-            ensure(are_all, "a set has other rows than have words with its prefix")?;
+            ensure(are_all, "a row set differs from the rows whose words have its prefix")?;
             take_rows(words, prefix, seen)
         })?;
-        ensure(sets == self.sets as u64, "not every set has a prefix")?;
+        ensure(sets == self.sets as u64, "a row set has no prefix")?;
         let end = self.archive.u64_at(self.places_from + self.sets * 8)?;
         let follow = at == self.places_from && end == at as u64;
-        ensure(follow, "the places of its sets do not follow them")
+        ensure(follow, "the row set offsets do not follow the row sets")
     }
 }
 
 /// Demands that a prefix is whole characters, one at least.
 fn demand_text(prefix: &[u8]) -> Result<(), CheckError> {
-    ensure(!prefix.is_empty() && std::str::from_utf8(prefix).is_ok(), "a prefix is no text")
+    ensure(
+        !prefix.is_empty() && std::str::from_utf8(prefix).is_ok(),
+        "a prefix is empty or not UTF-8",
+    )
 }
 
 /// Adds the rows of the words that begin so: how many postings they have, and how many rows were
@@ -166,16 +172,16 @@ mod tests {
         assert_eq!(verify(|_| ()), Ok(()));
         assert_eq!(of(b"gra", answer(1_500)), Ok(()));
         assert_eq!(of("東".as_bytes(), answer(1_200)), Ok(()));
-        assert_eq!(of(&"東".as_bytes()[..2], answer(1_200)), Err("a prefix is no text"));
-        assert_eq!(of(b"", answer(1_500)), Err("a prefix is no text"));
-        let few = "a prefix that few names have has an answer";
+        assert_eq!(of(&"東".as_bytes()[..2], answer(1_200)), Err("a prefix is empty or not UTF-8"));
+        assert_eq!(of(b"", answer(1_500)), Err("a prefix is empty or not UTF-8"));
+        let few = "a rare prefix has a summary";
         assert_eq!(of(b"grape", answer(100)), Err(few));
         // Postings, of which some are of one row.
-        let other_count = Err("an answer counts other records than match");
+        let other_count = Err("a summary's count differs from the matching records");
         assert_eq!(of(b"gra", answer(1_600)), other_count);
         let cut = PrefixSummary { best: answer(0).best[..9].to_vec(), count: 1_500 };
-        assert_eq!(of(b"gra", cut), Err("an answer has not the best ten"));
-        let other_row = Err("an answer has a row that does not match, or one twice");
+        assert_eq!(of(b"gra", cut), Err("a summary does not have the best ten"));
+        let other_row = Err("a summary has a row that does not match, or a row twice");
         for row in [0, 1_500, ROWS, u32::MAX] {
             let mut other = answer(1_500);
             other.best[9].1 = row;
@@ -194,15 +200,15 @@ mod tests {
         };
         let bytes = answer(1_500).encode();
         assert_eq!(written(0, &bytes), Ok(()));
-        assert_eq!(written(0, &bytes.repeat(2)), Err("not every answer has a prefix"));
-        let order = Err("its answers do not stand in the order of their prefixes");
+        assert_eq!(written(0, &bytes.repeat(2)), Err("a summary has no prefix"));
+        let order = Err("the summaries are not in the order of their prefixes");
         assert_eq!(written(1, &bytes.repeat(2)), order);
         // Ends of tiers that fall; more rows than there are; a row beyond the last.
         for (at, byte) in [(4, 5), (7, 11), (7, 9)] {
             let mut other = bytes;
             other[at] = byte;
             let found = written(0, &other);
-            assert_eq!(found, Err("the numbers of an answer do not agree"), "byte {at}");
+            assert_eq!(found, Err("a summary is not in its canonical form"), "byte {at}");
         }
     }
 
@@ -213,8 +219,8 @@ mod tests {
         };
         assert_eq!(of(b"g", 1_500), Ok(()));
         assert_eq!(of(b"grape", 100), Ok(()));
-        assert_eq!(of(&"東".as_bytes()[..1], 1_200), Err("a prefix is no text"));
-        let other_rows = Err("a set has other rows than have words with its prefix");
+        assert_eq!(of(&"東".as_bytes()[..1], 1_200), Err("a prefix is empty or not UTF-8"));
+        let other_rows = Err("a row set differs from the rows whose words have its prefix");
         assert_eq!(of(b"g", 1_499), other_rows);
         assert_eq!(of(b"g", 1_501), other_rows);
         let other_row = verify(|writer| {
@@ -223,7 +229,7 @@ mod tests {
             writer.push_set(b"grape", &mut list).unwrap();
         });
         assert_eq!(other_row, other_rows);
-        let beyond = Err("a list has a row that its entity has not");
+        let beyond = Err("a list has a row beyond its entity's rows");
         assert_eq!(of(b"g", ROWS + 1), beyond);
     }
 
@@ -234,20 +240,20 @@ mod tests {
             gap(writer);
             writer.push_set(b"g", &mut set(1_500)).unwrap();
         });
-        assert_eq!(found, Err("its sets do not lie one after another"));
-        assert_eq!(verify(gap), Err("the places of its sets do not follow them"));
+        assert_eq!(found, Err("the row sets are not contiguous"));
+        assert_eq!(verify(gap), Err("the row set offsets do not follow the row sets"));
         let found = verify(|writer| {
             writer.push_set(b"g", &mut set(1_500)).unwrap();
             writer.places.write_all(&writer.file.position_bytes().to_le_bytes()).unwrap();
             writer.sets += 1;
         });
-        assert_eq!(found, Err("not every set has a prefix"));
+        assert_eq!(found, Err("a row set has no prefix"));
         let found = verify(|writer| {
             writer.sets = 1;
             writer.places.write_all(&writer.file.position_bytes().to_le_bytes()).unwrap();
             writer.push_set(b"g", &mut set(1_500)).unwrap();
         });
-        assert_eq!(found, Err("its sets do not stand in the order of their prefixes"));
+        assert_eq!(found, Err("the row sets are not in the order of their prefixes"));
     }
 
     #[test]

@@ -1,17 +1,18 @@
-//! Demanding of lists what they promise.
+//! Verifies term lists.
 
 use std::ops::Range;
 
 use crate::index::bitset::Bitset;
 use crate::index::check::{CheckError, ensure};
-use crate::index::term_lists::{PLACE_BYTES, Term, TermListsFile};
+use crate::index::term_lists::{DIRECTORY_ENTRY_BYTES, Term, TermListsFile};
 use crate::storage::header::HEADER_BYTES;
 
 impl TermListsFile {
-    /// Demands that the lists of a number, which stand at these rows, are what they promise.
+    /// Checks the lists of a path. All their rows must lie in `rows`.
     ///
-    /// `is_shown` refuses a term that is none. Left in the sets, which are of all rows, are the rows
-    /// that have a term it shows, and those of presence.
+    /// `is_shown` fails for an invalid term and tells whether a term's rows have a value. On return
+    /// `shown` holds the rows of these terms, and `present` the rows of the presence list. Both sets
+    /// have space for all rows.
     pub(crate) fn verify(
         &self,
         number: usize,
@@ -19,27 +20,28 @@ impl TermListsFile {
         mut is_shown: impl FnMut(Term) -> Result<bool, CheckError>,
         [shown, present]: &mut [Bitset; 2],
     ) -> Result<(), CheckError> {
-        let place = self.place(number)?;
+        let layout = self.layout(number)?;
         let end = |number: usize| {
-            self.place(number).map(|place| place.terms_from + place.terms * (place.width + 8) + 16)
+            self.layout(number)
+                .map(|layout| layout.terms_from + layout.terms * (layout.width + 8) + 16)
         };
         let mut at = if number == 0 { HEADER_BYTES } else { end(number - 1)? };
         shown.clear();
         present.clear();
         let mut last = None;
-        for term_at in 0..=place.terms {
-            let (from, to, _) = self.postings_place(place, term_at)?;
-            ensure(from == at, "postings do not lie one after another")?;
+        for term_at in 0..=layout.terms {
+            let (from, to, _) = self.postings_bytes(layout, term_at)?;
+            ensure(from == at, "the postings are not contiguous")?;
             at = to;
             let list = self.postings(number, term_at)?;
-            if term_at == place.terms {
+            if term_at == layout.terms {
                 list.verify(rows, |row| {
                     present.insert(row);
                 })?;
                 break;
             }
-            let term = self.term(place, term_at)?;
-            ensure(last.is_none_or(|last| last < term), "its terms do not ascend")?;
+            let term = self.term(layout, term_at)?;
+            ensure(last.is_none_or(|last| last < term), "the terms do not ascend")?;
             last = Some(term);
             ensure(list.count() > 0, "a term has no row")?;
             if is_shown(term)? {
@@ -50,9 +52,9 @@ impl TermListsFile {
                 list.verify(rows, |_| ())?;
             }
         }
-        ensure(at == place.terms_from, "its terms do not follow its postings")?;
-        if number + 1 == self.places.len() {
-            let directory_from = self.archive.len() - self.places.len() * PLACE_BYTES;
+        ensure(at == layout.terms_from, "the terms do not follow the postings")?;
+        if number + 1 == self.layouts.len() {
+            let directory_from = self.archive.len() - self.layouts.len() * DIRECTORY_ENTRY_BYTES;
             ensure(end(number)? == directory_from, "the directory does not follow the lists")?;
         }
         Ok(())

@@ -1,0 +1,105 @@
+//! Position of an order in its file, shared by the writer and the reader.
+
+use crate::index::bitset::CHUNK_ROWS;
+use crate::schema::keys;
+
+/// Number of fields of an order in the directory.
+pub(super) const DIRECTORY_FIELDS: usize = 10;
+/// Size of the location of a container, in bytes: its offset and its row count.
+pub(super) const LOCATION_BYTES: usize = 12;
+
+/// Position of one order in its file, as the directory stores it. Offsets are from the file's start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OrderLayout {
+    pub values_from: usize,
+    /// Number of distinct values.
+    pub distinct: usize,
+    /// Number of rows with a value.
+    pub valued: usize,
+    pub rows_from: usize,
+    pub codes_from: usize,
+    /// Size of a code, in bytes.
+    pub code_width: usize,
+    pub locations_from: usize,
+    pub checkpoint_ranks_from: usize,
+    /// Number of rank checkpoints.
+    pub checkpoints: usize,
+    /// The end of the order.
+    pub to: usize,
+}
+
+impl OrderLayout {
+    /// Reads the fields of a directory entry by their number.
+    pub fn read<E>(field: impl Fn(usize) -> Result<usize, E>) -> Result<OrderLayout, E> {
+        Ok(OrderLayout {
+            values_from: field(0)?,
+            distinct: field(1)?,
+            valued: field(2)?,
+            rows_from: field(3)?,
+            codes_from: field(4)?,
+            code_width: field(5)?,
+            locations_from: field(6)?,
+            checkpoint_ranks_from: field(7)?,
+            checkpoints: field(8)?,
+            to: field(9)?,
+        })
+    }
+
+    /// The fields of the directory entry, in their order.
+    pub fn fields(&self) -> [usize; DIRECTORY_FIELDS] {
+        [
+            self.values_from,
+            self.distinct,
+            self.valued,
+            self.rows_from,
+            self.codes_from,
+            self.code_width,
+            self.locations_from,
+            self.checkpoint_ranks_from,
+            self.checkpoints,
+            self.to,
+        ]
+    }
+
+    /// Tells whether all sections are contiguous from `begin` on and end at or before `end`.
+    pub fn is_sound(&self, order: &keys::Order, rows: usize, begin: usize, end: usize) -> bool {
+        let chunks = rows.div_ceil(CHUNK_ROWS);
+        let is_ids = order.values == keys::Values::Ids;
+        let has_rows = !is_ids && !order.is_row_order;
+        let has_values =
+            !matches!(order.values, keys::Values::Texts | keys::Values::Codes | keys::Values::Ids);
+        let section_end = |from: usize, count: usize, width: usize| {
+            count.checked_mul(width).and_then(|bytes| bytes.checked_add(from))
+        };
+        let ends = [
+            (
+                self.values_from,
+                section_end(self.values_from, if has_values { self.distinct } else { 0 }, 8),
+            ),
+            (self.rows_from, section_end(self.rows_from, if has_rows { rows } else { 0 }, 4)),
+            (
+                self.codes_from,
+                section_end(self.codes_from, if is_ids { 0 } else { rows }, self.code_width),
+            ),
+        ];
+        let mut at = begin;
+        for (from, to) in ends {
+            match to {
+                Some(to) if from == at && to <= end => at = to,
+                _ => return false,
+            }
+        }
+        // The containers lie between the codes and the locations.
+        let locations_to = chunks
+            .checked_mul(self.checkpoints)
+            .and_then(|locations| section_end(self.locations_from, locations, LOCATION_BYTES));
+        let are_checkpoints_contiguous = self.locations_from >= at
+            && locations_to == Some(self.checkpoint_ranks_from)
+            && section_end(self.checkpoint_ranks_from, self.checkpoints, 4) == Some(self.to)
+            && self.to <= end;
+        let is_code_width_valid =
+            matches!(self.code_width, 1 | 2 | 4) || is_ids && self.code_width == 0;
+        let are_counts_valid = self.valued <= rows && (is_ids || self.distinct <= self.valued);
+        are_checkpoints_contiguous && is_code_width_valid && are_counts_valid
+    }
+}
