@@ -122,14 +122,14 @@ pub fn folded_term(folded: &str) -> Option<Term> {
 /// Records have an id and a name. An unresolved reference may lack either; a suppressed one has no
 /// name.
 fn has_part(
-    part: &Part,
+    part: &PathTarget,
     entity: Entity,
     row: u32,
     lookup: &impl ReferenceLookup,
 ) -> Result<bool, ReadError> {
     Ok(match part {
         _ if row < lookup.count(entity) && !lookup.is_suppressed(entity, row) => true,
-        Part::Name => lookup.row_name(entity, row)?.is_some(),
+        PathTarget::Name => lookup.row_name(entity, row)?.is_some(),
         _ => lookup.row_id(entity, row)? != NO_ID,
     })
 }

@@ -1,16 +1,23 @@
-//! What many names have in common: the beginnings of words that stand in many of them.
+//! Prefix statistics: precomputed results of the prefixes that many names share.
 //!
 //! ```text
-//! header | summaries: prefixes × 48 bytes | sets… | places of the sets, and where the last ends: (sets + 1) × u64
-//!        | shards: prefix → the number of its answer | shards: prefix → the number of its set
+//! header | summaries: 48 bytes each | row sets… | offset of each set and end of the last: (sets + 1) × u64
+//!        | shards: prefix → number of its summary | shards: prefix → number of its row set
 //!        | directory: seven u64
-//! answer: how many records match, u32 | how many of the best are of the first tier, of the first two, of the first
-//!         three, and how many there are, u8 each | the rows of the best, best first, ten u32
+//! summary: count: u32 | of the best rows, how many have tier 1, tier 1 or 2, tier 1 to 3, any tier: u8 each
+//!          | the best rows, best first: ten u32
 //! ```
 //!
-//! A prefix has an *answer*, all that autocomplete says of it, where more rows than a block of words
-//! holds have words that begin so. It has a *set*, its rows as postings, where gathering them from
-//! `words` and from the sets of longer prefixes would take long; what that is the writer decides.
+//! A prefix has a *summary* if the words that start with it have more than 256 rows. Autocomplete
+//! answers from the summary alone. A prefix has a *row set*, its rows as postings, if gathering its
+//! rows from `words` and from the sets of longer prefixes would be slow; the writer decides.
+//!
+//! ```text
+//! "gra"  →  summary: 1,500 records match, the best are the rows 17, 4, 902, …
+//! "g"    →  row set: 40,000 rows; a filter reads it instead of the words from "g" to "h"
+//! ```
+//!
+//! Cost of a look-up: the length of the prefix in the shards, and one read.
 
 mod verify;
 
@@ -26,49 +33,49 @@ use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
 use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
 
-/// The best that an answer holds at most.
+/// The most rows that a summary lists.
 pub const BEST_MAX: usize = 10;
-/// Bytes of an answer.
+/// Size of a summary, in bytes.
 pub const SUMMARY_BYTES: usize = 8 + BEST_MAX * 4;
-/// Marks a place whose postings are in the long form.
+/// Set in an offset whose postings are in the long form.
 const LONG: u64 = 1 << 63;
 
-/// How well a record's names match a text: what results are ordered by first.
+/// How well a record's names match a text. Results are ordered by tier first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Tier {
-    /// The name is the text.
+    /// The name equals the text.
     Equals = 1,
-    /// The name begins with it.
+    /// The name starts with the text.
     Begins = 2,
-    /// An alternative name is it or begins with it.
+    /// An alternative name starts with the text.
     Alternative = 3,
-    /// The words stand somewhere in the names.
+    /// The names contain the words of the text.
     Words = 4,
 }
 
 impl Tier {
-    /// All, best first.
+    /// All tiers, best first.
     pub const ALL: [Tier; 4] = [Tier::Equals, Tier::Begins, Tier::Alternative, Tier::Words];
 }
 
-/// What is known of a prefix beforehand.
+/// The precomputed autocomplete result of a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PrefixSummary {
-    /// How many records match.
+    /// Number of matching records.
     pub count: u32,
-    /// The best ten of them, or all, best first.
+    /// The best ten matches, or all if there are fewer, best first: tier and row.
     pub best: Vec<(Tier, u32)>,
 }
 
 impl PrefixSummary {
-    /// The answer as it is written.
+    /// Encodes the summary as stored.
     pub fn encode(&self) -> [u8; SUMMARY_BYTES] {
         let mut bytes = [0; SUMMARY_BYTES];
         bytes[..4].copy_from_slice(&self.count.to_le_bytes());
         for (at, tier) in Tier::ALL.into_iter().enumerate() {
             let within = self.best.iter().filter(|(of, _)| *of <= tier).count();
-            // At most ten.
+            // At most ten rows.
             bytes[4 + at] = within as u8;
         }
         for (bytes, (_, row)) in bytes[8..].as_chunks_mut::<4>().0.iter_mut().zip(&self.best) {
@@ -77,7 +84,7 @@ impl PrefixSummary {
         bytes
     }
 
-    /// An answer from its bytes; `None` where they are none.
+    /// Decodes a summary. Returns `None` for bytes that are no summary.
     pub fn decode(bytes: &[u8]) -> Option<PrefixSummary> {
         let (count, bytes) = bytes.split_first_chunk::<4>()?;
         let (ends, bytes) = bytes.split_first_chunk::<4>()?;
@@ -93,23 +100,23 @@ impl PrefixSummary {
     }
 }
 
-/// Writes a `prefixes` file: every answer, then every set.
+/// Writes a `prefixes` file: first every summary, then every row set.
 pub struct PrefixStatsWriter {
     file: FileWriter,
     summaries: u64,
     summary_shards: FstShardsWriter,
     sets: u64,
     set_shards: FstShardsWriter,
-    places: Spool,
+    set_offsets: Spool,
     list: Vec<u8>,
 }
 
 impl PrefixStatsWriter {
-    /// Creates `path` with its header.
+    /// Creates `path` and writes the header.
     ///
     /// # Errors
     ///
-    /// Where the system refuses.
+    /// Fails if the file cannot be written.
     pub fn create(path: &Path, header: Header) -> io::Result<PrefixStatsWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
@@ -120,54 +127,54 @@ impl PrefixStatsWriter {
             summary_shards: FstShardsWriter::new(directory)?,
             sets: 0,
             set_shards: FstShardsWriter::new(directory)?,
-            places: Spool::new(directory),
+            set_offsets: Spool::new(directory),
             list: Vec::new(),
         })
     }
 
-    /// Appends the answer of a prefix, which comes after those before, and before every set.
+    /// Appends the summary of a prefix. Prefixes must ascend; all summaries come before the row sets.
     ///
     /// # Errors
     ///
-    /// Where it does not, or the system refuses.
-    pub fn push_summary(&mut self, prefix: &[u8], answer: &PrefixSummary) -> io::Result<()> {
-        if self.sets > 0 || answer.best.len() > BEST_MAX {
-            return Err(io::Error::other("an answer comes after sets, or has too many rows"));
+    /// Fails if the prefix does not ascend, a row set was written, or writing fails.
+    pub fn push_summary(&mut self, prefix: &[u8], summary: &PrefixSummary) -> io::Result<()> {
+        if self.sets > 0 || summary.best.len() > BEST_MAX {
+            return Err(io::Error::other("a summary follows a row set, or has more than ten rows"));
         }
         self.summary_shards.push(prefix, self.summaries)?;
         self.summaries += 1;
-        self.file.write_all(&answer.encode())
+        self.file.write_all(&summary.encode())
     }
 
-    /// Appends the set of a prefix, which comes after those before; its rows are taken.
+    /// Appends the row set of a prefix, and empties `rows`. Prefixes must ascend.
     ///
     /// # Errors
     ///
-    /// Where it does not, or the system refuses.
+    /// Fails if the prefix does not ascend or writing fails.
     pub fn push_set(&mut self, prefix: &[u8], rows: &mut PostingsBuilder) -> io::Result<()> {
         self.set_shards.push(prefix, self.sets)?;
         self.sets += 1;
         self.list.clear();
         let mark = if rows.finish(&mut self.list) { LONG } else { 0 };
-        self.places.write_all(&(self.file.position_bytes() | mark).to_le_bytes())?;
+        self.set_offsets.write_all(&(self.file.position_bytes() | mark).to_le_bytes())?;
         self.file.write_all(&self.list)
     }
 
-    /// Ends the file.
+    /// Writes the shards and the directory, and closes the file.
     ///
     /// # Errors
     ///
-    /// Where the system refuses.
+    /// Fails if writing fails.
     pub fn finish(mut self) -> io::Result<Written> {
-        let places_from = self.file.position_bytes();
-        self.places.write_all(&places_from.to_le_bytes())?;
-        self.places.move_to(&mut self.file)?;
+        let offsets_from = self.file.position_bytes();
+        self.set_offsets.write_all(&offsets_from.to_le_bytes())?;
+        self.set_offsets.move_to(&mut self.file)?;
         let summary_shards = self.summary_shards.finish(&mut self.file)?;
         let set_shards = self.set_shards.finish(&mut self.file)?;
         let fields = [
             self.summaries,
             self.sets,
-            places_from,
+            offsets_from,
             summary_shards.table_from,
             summary_shards.shards,
             set_shards.table_from,
@@ -187,7 +194,7 @@ pub struct PrefixStats {
     summary_shards: FstShards,
     sets: usize,
     set_shards: FstShards,
-    places_from: usize,
+    offsets_from: usize,
 }
 
 impl PrefixStats {
@@ -195,7 +202,7 @@ impl PrefixStats {
     ///
     /// # Errors
     ///
-    /// Where its directory is damaged or none.
+    /// Fails if the directory is damaged or inconsistent.
     pub fn open(archive: Archive) -> Result<PrefixStats, ArchiveError> {
         let refused = |expected: usize| ArchiveError::Length {
             expected: expected as u64,
@@ -206,29 +213,29 @@ impl PrefixStats {
             [
                 summaries,
                 sets,
-                places_from,
-                table_of_answers,
+                offsets_from,
+                summary_table_from,
                 summary_shard_count,
-                table_of_sets,
+                set_table_from,
                 set_shards,
             ],
         ) = archive.directory()?;
-        let summary_shards = FstShards::open(&archive, table_of_answers, summary_shard_count)?;
-        let set_shards = FstShards::open(&archive, table_of_sets, set_shards)?;
-        let answers_to =
+        let summary_shards = FstShards::open(&archive, summary_table_from, summary_shard_count)?;
+        let set_shards = FstShards::open(&archive, set_table_from, set_shards)?;
+        let summaries_to =
             summaries.checked_mul(SUMMARY_BYTES).and_then(|bytes| bytes.checked_add(HEADER_BYTES));
-        let places_to = sets
+        let offsets_to = sets
             .checked_add(1)
-            .and_then(|places| places.checked_mul(8))
-            .and_then(|bytes| bytes.checked_add(places_from));
-        let is_sound = answers_to.is_some_and(|to| to <= places_from)
-            && places_to == Some(summary_shards.from())
+            .and_then(|offsets| offsets.checked_mul(8))
+            .and_then(|bytes| bytes.checked_add(offsets_from));
+        let is_sound = summaries_to.is_some_and(|to| to <= offsets_from)
+            && offsets_to == Some(summary_shards.from())
             && summary_shards.to() == set_shards.from()
             && set_shards.to() == directory_from;
         if !is_sound {
-            return Err(refused(places_to.unwrap_or(usize::MAX)));
+            return Err(refused(offsets_to.unwrap_or(usize::MAX)));
         }
-        Ok(PrefixStats { archive, summaries, summary_shards, sets, set_shards, places_from })
+        Ok(PrefixStats { archive, summaries, summary_shards, sets, set_shards, offsets_from })
     }
 
     /// The archive beneath.
@@ -236,16 +243,16 @@ impl PrefixStats {
         &self.archive
     }
 
-    /// How many prefixes have an answer, and how many a set.
+    /// The number of summaries and the number of row sets.
     pub fn counts(&self) -> (usize, usize) {
         (self.summaries, self.sets)
     }
 
-    /// The answer of a prefix; `None` where it has none.
+    /// The summary of a prefix, or `None` for a rare prefix.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: the prefix's length.
+    /// Fails if the bytes are damaged.
     pub fn summary(&self, prefix: &[u8]) -> Result<Option<PrefixSummary>, ReadError> {
         let number = self.summary_shards.get(&self.archive, prefix)?;
         number.map(|number| self.summary_at(number as usize)).transpose()
@@ -267,11 +274,11 @@ impl PrefixStats {
         self.archive.bytes(from, from + SUMMARY_BYTES)
     }
 
-    /// The first prefix that is not before this text and has a set, with the set.
+    /// The first prefix at or after `text` that has a row set, and the set.
     ///
     /// # Errors
     ///
-    /// As [`PrefixStats::answer`].
+    /// As [`PrefixStats::summary`].
     pub fn next_set(&self, text: &[u8]) -> Result<Option<(Vec<u8>, Postings<'_>)>, ReadError> {
         let found = self.set_shards.first_from(&self.archive, text)?;
         found.map(|(prefix, number)| Ok((prefix, self.set_at(number as usize)?))).transpose()
@@ -284,10 +291,10 @@ impl PrefixStats {
                 "a prefix has a row set beyond the table",
             ));
         }
-        let at = self.places_from + number * 8;
+        let at = self.offsets_from + number * 8;
         let (this, next) = (self.archive.u64_at(at)?, self.archive.u64_at(at + 8)?);
         let (from, to) = ((this & !LONG) as usize, (next & !LONG) as usize);
-        if from < HEADER_BYTES || to > self.places_from {
+        if from < HEADER_BYTES || to > self.offsets_from {
             return Err(ReadError::corrupt("prefix_stats", "a row set lies outside its region"));
         }
         Postings::open(&self.archive, from, to, this & LONG != 0)
@@ -299,12 +306,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_comes_back_from_its_bytes() {
+    fn a_summary_decodes_to_what_was_encoded() {
         for tiers in [&[][..], &[1], &[4; 10], &[1, 1, 2, 2, 3, 4, 4], &[2, 3]] {
             let best: Vec<(Tier, u32)> =
                 tiers.iter().zip(7..).map(|(tier, row)| (Tier::ALL[tier - 1], row)).collect();
-            let answer = PrefixSummary { count: 5_000, best };
-            assert_eq!(PrefixSummary::decode(&answer.encode()), Some(answer));
+            let summary = PrefixSummary { count: 5_000, best };
+            assert_eq!(PrefixSummary::decode(&summary.encode()), Some(summary));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Demanding of prefixes what they promise.
+//! Verifies prefix statistics.
 
 use crate::index::bitset::Bitset;
 use crate::index::check::{CheckError, ensure};
@@ -7,7 +7,8 @@ use crate::index::prefix_stats::{BEST_MAX, PrefixStats, SUMMARY_BYTES};
 use crate::storage::header::HEADER_BYTES;
 
 impl PrefixStats {
-    /// Demands that answers and sets are what the words of so many rows say. `seen` is of all rows.
+    /// Checks summaries and row sets against the words. `rows` is the number of records; `seen` has
+    /// space for all rows.
     pub(crate) fn verify(
         &self,
         words: &Dictionary,
@@ -15,18 +16,18 @@ impl PrefixStats {
         seen: &mut Bitset,
     ) -> Result<(), CheckError> {
         seen.clear();
-        let mut answers = 0;
+        let mut summaries = 0;
         self.summary_shards.verify(&self.archive, |prefix, number| {
-            ensure(number == answers, "the summaries are not in the order of their prefixes")?;
-            answers += 1;
-            demand_text(prefix)?;
-            let answer = self.summary_at(number as usize)?;
-            let is_as_read = self.summary_bytes(number as usize)? == answer.encode();
-            ensure(is_as_read, "a summary is not in its canonical form")?;
+            ensure(number == summaries, "the summaries are not in the order of their prefixes")?;
+            summaries += 1;
+            ensure_text(prefix)?;
+            let summary = self.summary_at(number as usize)?;
+            let is_canonical = self.summary_bytes(number as usize)? == summary.encode();
+            ensure(is_canonical, "a summary is not in its canonical form")?;
             let (postings, count) = add_rows(words, prefix, seen)?;
             ensure(postings > BLOCK_ROWS_MAX as u64, "a rare prefix has a summary")?;
-            ensure(answer.count == count, "a summary's count differs from the matching records")?;
-            let best = &answer.best;
+            ensure(summary.count == count, "a summary's count differs from the matching records")?;
+            let best = &summary.best;
             ensure(
                 best.len() == BEST_MAX.min(count as usize),
                 "a summary does not have the best ten",
@@ -38,41 +39,41 @@ impl PrefixStats {
                 ensure(matches, "a summary has a row that does not match, or a row twice")?;
                 known.push(*row);
             }
-            take_rows(words, prefix, seen)
+            remove_rows(words, prefix, seen)
         })?;
-        ensure(answers == self.summaries as u64, "a summary has no prefix")?;
+        ensure(summaries == self.summaries as u64, "a summary has no prefix")?;
         let mut at = HEADER_BYTES + self.summaries * SUMMARY_BYTES;
         let mut sets = 0;
         self.set_shards.verify(&self.archive, |prefix, number| {
             ensure(number == sets, "the row sets are not in the order of their prefixes")?;
             sets += 1;
-            demand_text(prefix)?;
+            ensure_text(prefix)?;
             let set = self.set_at(number as usize)?;
             ensure(set.byte_range().start == at, "the row sets are not contiguous")?;
             at = set.byte_range().end;
             let (_, count) = add_rows(words, prefix, seen)?;
-            let mut are_all = set.count() == count;
-            set.verify(&(0..rows), |row| are_all &= !seen.insert(row))?;
-            ensure(are_all, "a row set differs from the rows whose words have its prefix")?;
-            take_rows(words, prefix, seen)
+            let mut is_complete = set.count() == count;
+            set.verify(&(0..rows), |row| is_complete &= !seen.insert(row))?;
+            ensure(is_complete, "a row set differs from the rows whose words have its prefix")?;
+            remove_rows(words, prefix, seen)
         })?;
         ensure(sets == self.sets as u64, "a row set has no prefix")?;
-        let end = self.archive.u64_at(self.places_from + self.sets * 8)?;
-        let follow = at == self.places_from && end == at as u64;
-        ensure(follow, "the row set offsets do not follow the row sets")
+        let end = self.archive.u64_at(self.offsets_from + self.sets * 8)?;
+        let is_contiguous = at == self.offsets_from && end == at as u64;
+        ensure(is_contiguous, "the row set offsets do not follow the row sets")
     }
 }
 
-/// Demands that a prefix is whole characters, one at least.
-fn demand_text(prefix: &[u8]) -> Result<(), CheckError> {
+/// Checks that a prefix consists of whole characters and is not empty.
+fn ensure_text(prefix: &[u8]) -> Result<(), CheckError> {
     ensure(
         !prefix.is_empty() && std::str::from_utf8(prefix).is_ok(),
         "a prefix is empty or not UTF-8",
     )
 }
 
-/// Adds the rows of the words that begin so: how many postings they have, and how many rows were
-/// added.
+/// Adds the rows of the words that start with `prefix`. Returns the number of their postings, and the
+/// number of rows that were new.
 fn add_rows(
     words: &Dictionary,
     prefix: &[u8],
@@ -88,8 +89,8 @@ fn add_rows(
     Ok((postings, count))
 }
 
-/// Takes the same rows out again, which costs what they are and not what all rows are.
-fn take_rows(words: &Dictionary, prefix: &[u8], seen: &mut Bitset) -> Result<(), CheckError> {
+/// Removes the rows that [`add_rows`] added. This costs less than clearing the whole set.
+fn remove_rows(words: &Dictionary, prefix: &[u8], seen: &mut Bitset) -> Result<(), CheckError> {
     let mut texts = words.seek(prefix)?;
     while let Some((_, rows)) = texts.current_with_prefix(prefix) {
         rows.each(|row| seen.remove(row))?;
@@ -124,8 +125,8 @@ mod tests {
         }
     }
 
-    /// One word of 1,500 rows, one of some of them, and two of a character of three bytes, of which
-    /// another begins with the same two.
+    /// A word of 1,500 rows, a word of 100 of these rows, and two words of one character each whose
+    /// UTF-8 forms share the first two bytes.
     fn write_words(path: &Path) {
         let mut writer = DictionaryWriter::create(path, header(Kind::Words)).unwrap();
         let words = [("grape", 0..100), ("graph", 0..1_500), ("杰", 0..1), ("東", 0..1_200)];
@@ -137,7 +138,7 @@ mod tests {
         writer.finish().unwrap();
     }
 
-    fn answer(count: u32) -> PrefixSummary {
+    fn summary(count: u32) -> PrefixSummary {
         PrefixSummary { count, best: (0..10).map(|row| (Tier::Words, row)).collect() }
     }
 
@@ -147,16 +148,17 @@ mod tests {
         list
     }
 
-    /// What verification says of what is written.
+    /// Verifies what `write` writes.
     fn verify(write: impl FnOnce(&mut PrefixStatsWriter)) -> Result<(), &'static str> {
         let directory = tempfile::tempdir().unwrap();
-        let [of_words, of_prefixes] = ["words", "prefixes"].map(|file| directory.path().join(file));
-        write_words(&of_words);
-        let words = Dictionary::open(archive(&of_words, Kind::Words)).unwrap();
-        let mut writer = PrefixStatsWriter::create(&of_prefixes, header(Kind::Prefixes)).unwrap();
+        let [words_path, prefixes_path] =
+            ["words", "prefixes"].map(|file| directory.path().join(file));
+        write_words(&words_path);
+        let words = Dictionary::open(archive(&words_path, Kind::Words)).unwrap();
+        let mut writer = PrefixStatsWriter::create(&prefixes_path, header(Kind::Prefixes)).unwrap();
         write(&mut writer);
         writer.finish().unwrap();
-        let prefixes = PrefixStats::open(archive(&of_prefixes, Kind::Prefixes)).unwrap();
+        let prefixes = PrefixStats::open(archive(&prefixes_path, Kind::Prefixes)).unwrap();
         match prefixes.verify(&words, ROWS, &mut Bitset::new(ROWS)) {
             Ok(()) => Ok(()),
             Err(CheckError::Violation(broken)) => Err(broken),
@@ -165,32 +167,35 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_held_to_the_words() {
-        let of = |prefix: &'static [u8], answer: PrefixSummary| {
-            verify(move |writer| writer.push_summary(prefix, &answer).unwrap())
+    fn verification_refuses_summaries_that_differ_from_the_words() {
+        let of = |prefix: &'static [u8], summary: PrefixSummary| {
+            verify(move |writer| writer.push_summary(prefix, &summary).unwrap())
         };
         assert_eq!(verify(|_| ()), Ok(()));
-        assert_eq!(of(b"gra", answer(1_500)), Ok(()));
-        assert_eq!(of("東".as_bytes(), answer(1_200)), Ok(()));
-        assert_eq!(of(&"東".as_bytes()[..2], answer(1_200)), Err("a prefix is empty or not UTF-8"));
-        assert_eq!(of(b"", answer(1_500)), Err("a prefix is empty or not UTF-8"));
+        assert_eq!(of(b"gra", summary(1_500)), Ok(()));
+        assert_eq!(of("東".as_bytes(), summary(1_200)), Ok(()));
+        assert_eq!(
+            of(&"東".as_bytes()[..2], summary(1_200)),
+            Err("a prefix is empty or not UTF-8")
+        );
+        assert_eq!(of(b"", summary(1_500)), Err("a prefix is empty or not UTF-8"));
         let few = "a rare prefix has a summary";
-        assert_eq!(of(b"grape", answer(100)), Err(few));
-        // Postings, of which some are of one row.
+        assert_eq!(of(b"grape", summary(100)), Err(few));
+        // The two words have 1,600 postings of 1,500 rows.
         let other_count = Err("a summary's count differs from the matching records");
-        assert_eq!(of(b"gra", answer(1_600)), other_count);
-        let cut = PrefixSummary { best: answer(0).best[..9].to_vec(), count: 1_500 };
+        assert_eq!(of(b"gra", summary(1_600)), other_count);
+        let cut = PrefixSummary { best: summary(0).best[..9].to_vec(), count: 1_500 };
         assert_eq!(of(b"gra", cut), Err("a summary does not have the best ten"));
         let other_row = Err("a summary has a row that does not match, or a row twice");
         for row in [0, 1_500, ROWS, u32::MAX] {
-            let mut other = answer(1_500);
+            let mut other = summary(1_500);
             other.best[9].1 = row;
             assert_eq!(of(b"gra", other), other_row, "{row}");
         }
     }
 
     #[test]
-    fn the_bytes_of_answers_are_held_to_their_form() {
+    fn verification_refuses_summaries_that_are_not_canonical() {
         let written = |number: u64, bytes: &[u8]| {
             verify(|writer| {
                 writer.summary_shards.push(b"gra", number).unwrap();
@@ -198,12 +203,12 @@ mod tests {
                 writer.file.write_all(bytes).unwrap();
             })
         };
-        let bytes = answer(1_500).encode();
+        let bytes = summary(1_500).encode();
         assert_eq!(written(0, &bytes), Ok(()));
         assert_eq!(written(0, &bytes.repeat(2)), Err("a summary has no prefix"));
         let order = Err("the summaries are not in the order of their prefixes");
         assert_eq!(written(1, &bytes.repeat(2)), order);
-        // Ends of tiers that fall; more rows than there are; a row beyond the last.
+        // Tier counts that fall; more rows than ten; a row after the last best row.
         for (at, byte) in [(4, 5), (7, 11), (7, 9)] {
             let mut other = bytes;
             other[at] = byte;
@@ -213,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_held_to_the_words() {
+    fn verification_refuses_row_sets_that_differ_from_the_words() {
         let of = |prefix: &'static [u8], rows: u32| {
             verify(move |writer| writer.push_set(prefix, &mut set(rows)).unwrap())
         };
@@ -234,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_held_to_their_places() {
+    fn verification_refuses_row_sets_that_are_not_contiguous() {
         let gap = |writer: &mut PrefixStatsWriter| writer.file.write_all(&[0; 4]).unwrap();
         let found = verify(|writer| {
             gap(writer);
@@ -244,37 +249,38 @@ mod tests {
         assert_eq!(verify(gap), Err("the row set offsets do not follow the row sets"));
         let found = verify(|writer| {
             writer.push_set(b"g", &mut set(1_500)).unwrap();
-            writer.places.write_all(&writer.file.position_bytes().to_le_bytes()).unwrap();
+            writer.set_offsets.write_all(&writer.file.position_bytes().to_le_bytes()).unwrap();
             writer.sets += 1;
         });
         assert_eq!(found, Err("a row set has no prefix"));
         let found = verify(|writer| {
             writer.sets = 1;
-            writer.places.write_all(&writer.file.position_bytes().to_le_bytes()).unwrap();
+            writer.set_offsets.write_all(&writer.file.position_bytes().to_le_bytes()).unwrap();
             writer.push_set(b"g", &mut set(1_500)).unwrap();
         });
         assert_eq!(found, Err("the row sets are not in the order of their prefixes"));
     }
 
     #[test]
-    fn a_change_of_any_byte_behind_the_answers_is_refused() {
+    fn verification_refuses_a_change_of_any_byte_after_the_summaries() {
         let directory = tempfile::tempdir().unwrap();
-        let [of_words, of_prefixes] = ["words", "prefixes"].map(|file| directory.path().join(file));
-        write_words(&of_words);
-        let words = Dictionary::open(archive(&of_words, Kind::Words)).unwrap();
-        let mut writer = PrefixStatsWriter::create(&of_prefixes, header(Kind::Prefixes)).unwrap();
+        let [words_path, prefixes_path] =
+            ["words", "prefixes"].map(|file| directory.path().join(file));
+        write_words(&words_path);
+        let words = Dictionary::open(archive(&words_path, Kind::Words)).unwrap();
+        let mut writer = PrefixStatsWriter::create(&prefixes_path, header(Kind::Prefixes)).unwrap();
         for (prefix, count) in [("g", 1_500), ("gr", 1_500), ("東", 1_200)] {
-            writer.push_summary(prefix.as_bytes(), &answer(count)).unwrap();
+            writer.push_summary(prefix.as_bytes(), &summary(count)).unwrap();
         }
         writer.push_set(b"grap", &mut set(1_500)).unwrap();
         writer.push_set(b"grape", &mut set(100)).unwrap();
         writer.finish().unwrap();
-        let bytes = std::fs::read(&of_prefixes).unwrap();
+        let bytes = std::fs::read(&prefixes_path).unwrap();
         for at in HEADER_BYTES + 3 * SUMMARY_BYTES..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
-            std::fs::write(&of_prefixes, damaged).unwrap();
-            if let Ok(damaged) = PrefixStats::open(archive(&of_prefixes, Kind::Prefixes)) {
+            std::fs::write(&prefixes_path, damaged).unwrap();
+            if let Ok(damaged) = PrefixStats::open(archive(&prefixes_path, Kind::Prefixes)) {
                 let verified = damaged.verify(&words, ROWS, &mut Bitset::new(ROWS));
                 assert!(verified.is_err(), "byte {at} of {}", bytes.len());
             }
