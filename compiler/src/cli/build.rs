@@ -17,12 +17,13 @@ use crate::frontend::reader::NO_PARENT;
 use crate::input::{Inputs, PartKind};
 use crate::link::Published;
 use crate::link::selection::Selection;
+use crate::object::warnings::Warnings;
 use crate::object::{Object, gather};
 use crate::report::escape::shown;
 use crate::report::file::ReportFiles;
 use crate::report::progress::Progress;
 use crate::report::quarantine::BadRecord;
-use crate::report::{RunReport, Warnings, quarantine};
+use crate::report::{RunReport, quarantine};
 use crate::store::{HeldBack, Objects, OutputLock, check_out, held_back, interrupt, prune};
 use crate::{input, link};
 

@@ -19,10 +19,10 @@ use crate::compile::part::read_part;
 use crate::error::{Error, Result};
 use crate::input::Part;
 use crate::object::file::OBJECT_VERSION;
+use crate::object::warnings::Warnings;
 use crate::object::{Object, ObjectWriter};
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
-use crate::report::Warnings;
 use crate::report::escape::shown;
 use crate::report::progress::Progress;
 

@@ -22,7 +22,7 @@ pub(crate) use crate::input::detect::json_array_error;
 use crate::input::detect::{detect_file, detect_in_directory, is_text};
 use crate::input::manifest::check_manifest;
 use crate::object::side_table::SideTable;
-use crate::report::Warnings;
+use crate::object::warnings::Warnings;
 use crate::report::escape::shown;
 
 /// The kind of a part.

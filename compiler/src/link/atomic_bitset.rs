@@ -1,39 +1,42 @@
-//! Which rows are kept, a bit each, and the numbers they have when the others are gone.
+//! A bitset that all threads fill, and the ranks of its rows once it is full.
+//!
+//! ```text
+//! rows set: 2 5 6       rank(2) = 0  rank(5) = 1  rank(6) = 2  rank(3) = None
+//! count_before(6) = 2
+//! ```
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use pinakes_format::index::bitset::{count_bits, word_bits};
+use pinakes_format::index::bitset::{count_bits, has_bit, word_bits};
 
 const WORD_BITS: usize = 64;
 
-/// A bit for each of many rows, set by any thread. Bits are only ever added, so that the order in
-/// which threads set them does not show.
-pub(crate) struct Marks(Vec<AtomicU64>);
+/// One bit for each row. Bits are only ever set, so the result does not depend on thread order.
+pub(crate) struct AtomicBitset(Vec<AtomicU64>);
 
-impl Marks {
-    /// No row of `count`.
-    pub fn none(count: usize) -> Marks {
-        Marks((0..count.div_ceil(WORD_BITS)).map(|_| AtomicU64::new(0)).collect())
+impl AtomicBitset {
+    /// An empty set of rows below `count`.
+    pub fn new(count: usize) -> AtomicBitset {
+        AtomicBitset((0..count.div_ceil(WORD_BITS)).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// Marks a row; false where there is no such row.
-    pub fn mark(&self, row: u32) -> bool {
+    /// Sets a row's bit; returns false if the row is out of range.
+    pub fn insert(&self, row: u32) -> bool {
         let word = self.0.get(row as usize / WORD_BITS);
         word.inspect(|word| _ = word.fetch_or(1 << (row as usize % WORD_BITS), Relaxed)).is_some()
     }
 
-    /// Words of bits there are.
-    pub fn words(&self) -> usize {
+    pub fn word_count(&self) -> usize {
         self.0.len()
     }
 
-    /// The marks of 64 rows, the first in the lowest bit.
+    /// The bits of 64 rows, the first row in the lowest bit.
     pub fn word(&self, at: usize) -> u64 {
         self.0.get(at).map_or(0, |word| word.load(Relaxed))
     }
 
-    /// Numbers the marked rows in their order.
-    pub fn numbered(self) -> Numbered {
+    /// Counts the bits before each word.
+    pub fn into_rank_bitset(self) -> RankBitset {
         let words: Vec<u64> = self.0.into_iter().map(AtomicU64::into_inner).collect();
         let mut count = 0;
         let before = words
@@ -44,37 +47,35 @@ impl Marks {
                 before
             })
             .collect();
-        Numbered { words, before }
+        RankBitset { words, before }
     }
 }
 
-/// Marked rows and their new numbers, which ascend as the old ones do.
-pub(crate) struct Numbered {
+/// A bitset that ranks its rows in constant time. Takes 1.5 bits for each row.
+pub(crate) struct RankBitset {
     words: Vec<u64>,
-    /// For each word, how many rows are marked before it.
+    /// For each word, the number of bits set before it.
     before: Vec<u32>,
 }
 
-impl Numbered {
-    /// The new number of a row; `None` where it is not marked.
-    pub fn of(&self, row: u32) -> Option<u32> {
-        let (at, bit) = (row as usize / WORD_BITS, row as usize % WORD_BITS);
-        let word = *self.words.get(at)?;
-        let below = word & ((1 << bit) - 1);
-        (word >> bit & 1 == 1).then(|| self.before[at] + below.count_ones())
+impl RankBitset {
+    /// The rank of a row among the set rows; `None` if the row is not set.
+    pub fn rank(&self, row: u32) -> Option<u32> {
+        has_bit(&self.words, row).then(|| self.count_before(row))
     }
 
-    /// How many rows are marked before one.
-    pub fn before(&self, row: u32) -> u32 {
+    /// Counts the set rows before a row.
+    pub fn count_before(&self, row: u32) -> u32 {
         let (at, bit) = (row as usize / WORD_BITS, row as usize % WORD_BITS);
         match (self.words.get(at), self.before.get(at)) {
             (Some(word), Some(before)) => before + (word & ((1 << bit) - 1)).count_ones(),
+            // Rows are u32, and so is their number.
             _ => count_bits(&self.words) as u32,
         }
     }
 
-    /// The old numbers, ascending.
-    pub fn rows(&self) -> impl Iterator<Item = u32> + '_ {
+    /// Lists the set rows, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(at, word)| word_bits(at, *word))
     }
 }
@@ -85,20 +86,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marked_rows_are_numbered_in_their_order() {
+    fn set_rows_are_ranked_in_ascending_order() {
         let check = |count: usize, rows: &[u32]| {
-            let marks = Marks::none(count);
-            rows.iter().for_each(|row| assert!(marks.mark(*row)));
-            assert!(!marks.mark(count.next_multiple_of(WORD_BITS) as u32));
-            let numbered = marks.numbered();
-            assert_eq!(numbered.rows().collect::<Vec<_>>(), rows);
+            let set = AtomicBitset::new(count);
+            rows.iter().for_each(|row| assert!(set.insert(*row)));
+            assert!(!set.insert(count.next_multiple_of(WORD_BITS) as u32));
+            let ranked = set.into_rank_bitset();
+            assert_eq!(ranked.iter().collect::<Vec<_>>(), rows);
             for row in 0..count as u32 {
                 let expected = rows.iter().position(|known| *known == row);
-                assert_eq!(numbered.of(row), expected.map(|at| at as u32), "{row} of {rows:?}");
+                assert_eq!(ranked.rank(row), expected.map(|at| at as u32), "{row} of {rows:?}");
                 let before = rows.iter().filter(|known| **known < row).count();
-                assert_eq!(numbered.before(row), before as u32, "{row} of {rows:?}");
+                assert_eq!(ranked.count_before(row), before as u32, "{row} of {rows:?}");
             }
-            assert_eq!(numbered.before(u32::MAX), rows.len() as u32);
+            assert_eq!(ranked.count_before(u32::MAX), rows.len() as u32);
         };
         check(0, &[]);
         check(1, &[0]);

@@ -1,4 +1,11 @@
-//! Sorting more than fits in memory: sorted runs in unnamed files, merged as they are read.
+//! Sorts more values than memory holds: sorted runs in unnamed files, merged by level.
+//!
+//! ```text
+//! 64 runs of one level merge into 1 run of the next:
+//! level 0: ▪▪▪…▪ (64) → level 1: ■      level 1: ■■■…■ (64) → level 2: █
+//! ```
+//!
+//! Cost for n values: n·log2(n) comparisons, and one write and one read of every value per level.
 
 use std::{
     cmp::Reverse,
@@ -11,33 +18,21 @@ use std::{
 use pinakes_format::storage::blobs::unnamed_file;
 use rayon::slice::ParallelSliceMut;
 
-/// A value that can wait on disk.
+/// A value that a sorter can write to disk.
 pub trait Spill: Ord + Send + Sized {
     /// Appends the value.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
     fn write(&self, out: &mut impl Write) -> io::Result<()>;
 
-    /// Reads the next value; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
+    /// Reads the next value; `None` at the end of the input.
     fn read(input: &mut impl Read) -> io::Result<Option<Self>>;
 
-    /// Bytes it takes beyond its own size.
+    /// Bytes of heap memory that the value owns.
     fn heap_bytes(&self) -> usize {
         0
     }
 }
 
-/// Reads exactly `N` bytes; `None` where there are none left.
-///
-/// # Errors
-///
-/// Where the system refuses, or the input ends within them.
+/// Reads `N` bytes; `None` at the end of the input. Fails if the input ends within the bytes.
 pub fn read_array<const N: usize>(input: &mut impl Read) -> io::Result<Option<[u8; N]>> {
     let mut bytes = [0; N];
     let first = loop {
@@ -53,18 +48,17 @@ pub fn read_array<const N: usize>(input: &mut impl Read) -> io::Result<Option<[u
     Ok(Some(bytes))
 }
 
-/// Takes values in any order and gives them back in theirs.
+/// Sorts values in bounded memory.
 pub struct Sorter<T> {
     directory: PathBuf,
     memory_bytes: usize,
     values: Vec<T>,
     heap_bytes: usize,
-    /// Runs, those of each level merged from as many of the level before as may be.
+    /// Runs by level.
     runs: Vec<Vec<File>>,
 }
 
-/// Runs of a level that become one of the next, so that few files are open and read at a time, however
-/// much is sorted.
+/// Runs of a level that are merged into one run of the next level. Bounds the number of open files.
 const RUNS_MAX: usize = 64;
 
 impl<T: Spill> Sorter<T> {
@@ -79,15 +73,10 @@ impl<T: Spill> Sorter<T> {
         }
     }
 
-    /// Takes a value.
-    ///
-    /// # Errors
-    ///
-    /// Where a run cannot be written.
     pub fn push(&mut self, value: T) -> io::Result<()> {
         self.heap_bytes += value.heap_bytes();
         self.values.push(value);
-        // A growing vector holds its old and its new self for a moment.
+        // Twice the size, because a growing vector has its old and its new buffer for a moment.
         let bytes = self.values.len() * size_of::<T>() * 2 + self.heap_bytes;
         if bytes >= self.memory_bytes { self.spill() } else { Ok(()) }
     }
@@ -113,17 +102,13 @@ impl<T: Spill> Sorter<T> {
             return Ok(());
         }
         let mut merged = BufWriter::with_capacity(1 << 18, unnamed_file(&self.directory)?);
-        for value in Sorted::<T>::of_runs(std::mem::take(&mut self.runs[level]))? {
+        for value in Sorted::<T>::merge(std::mem::take(&mut self.runs[level]))? {
             value?.write(&mut merged)?;
         }
         self.add_run(merged, level + 1)
     }
 
-    /// The values in order, equal ones as often as they were pushed.
-    ///
-    /// # Errors
-    ///
-    /// Where a run cannot be written or read.
+    /// Returns the values in ascending order, with duplicates.
     pub fn finish(mut self) -> io::Result<Sorted<T>> {
         if self.runs.is_empty() {
             self.values.par_sort_unstable();
@@ -135,11 +120,20 @@ impl<T: Spill> Sorter<T> {
         }
         self.spill()?;
         self.values = Vec::new();
-        Sorted::of_runs(self.runs.into_iter().flatten().collect())
+        Sorted::merge(self.runs.into_iter().flatten().collect())
+    }
+
+    /// Writes the values in ascending order to an unnamed file.
+    pub fn write_sorted(self) -> io::Result<BufWriter<File>> {
+        let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(&self.directory)?);
+        for value in self.finish()? {
+            value?.write(&mut file)?;
+        }
+        Ok(file)
     }
 }
 
-/// Values in order.
+/// An iterator over sorted values, from memory or merged from runs.
 pub struct Sorted<T> {
     memory: std::vec::IntoIter<T>,
     runs: Vec<BufReader<File>>,
@@ -147,7 +141,7 @@ pub struct Sorted<T> {
 }
 
 impl<T: Spill> Sorted<T> {
-    fn of_runs(runs: Vec<File>) -> io::Result<Sorted<T>> {
+    fn merge(runs: Vec<File>) -> io::Result<Sorted<T>> {
         let mut runs: Vec<BufReader<File>> =
             runs.into_iter().map(|run| BufReader::with_capacity(1 << 17, run)).collect();
         let mut heap = BinaryHeap::new();
@@ -190,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_in_order_with_and_without_runs() {
+    fn a_sorter_returns_values_in_order_with_and_without_runs() {
         let directory = tempfile::tempdir().unwrap();
         let values: Vec<u64> = (0..10_000u64).map(|at| at.wrapping_mul(7_919) % 4_001).collect();
         let mut expected = values.clone();
         expected.sort_unstable();
-        // The last: a value a run, which makes three levels.
+        // With one byte of memory every value is a run, which makes three levels.
         for memory_bytes in [1 << 20, 4_096, 1] {
             let mut sorter = Sorter::new(directory.path(), memory_bytes);
             for value in &values {

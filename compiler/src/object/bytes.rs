@@ -136,7 +136,7 @@ mod tests {
     use crate::read::limits::ReadLimits;
     use crate::report::progress::Progress;
 
-    /// All that linking reads of an object: keys, blobs and mentions of its outputs, and the lines
+    /// All that linking reads of an object: keys, blobs and symbols of its outputs, and the lines
     /// that are kept.
     fn shown(object: &Object) -> String {
         let mut text = String::new();
@@ -145,7 +145,7 @@ mod tests {
                 let hash = blake3::hash(segment.blob(&key).unwrap());
                 text.push_str(&format!("{} {hash}\n", key.id));
             }
-            text.push_str(&format!("{:?}\n", segment.mentions.get(0)));
+            text.push_str(&format!("{:?}\n", segment.symbols.get(0)));
         }
         for line in &object.report().bad_lines {
             text.push_str(&format!("{:?}\n", object.raw(line.raw)));
@@ -170,7 +170,7 @@ mod tests {
         let parts = input::find(&[&input], Default::default()).unwrap().parts;
         let stage = compile(parts, &objects, &ReadLimits::default(), Progress::Quiet).unwrap();
         let expected: Vec<String> = stage.parts.iter().map(|part| shown(&part.object)).collect();
-        assert!(expected.iter().all(|text| text.contains("Some(Mention {")), "{}", expected[0]);
+        assert!(expected.iter().all(|text| text.contains("Some(Symbol {")), "{}", expected[0]);
 
         let mut paths: Vec<PathBuf> =
             fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path()).collect();

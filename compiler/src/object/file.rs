@@ -22,7 +22,7 @@ use crate::object::key::{KEY_BYTES, Key};
 use crate::object::segment::{SegmentBuilder, SegmentShape};
 use crate::object::side::{SideBuilder, SideSegment, SideShape};
 use crate::object::side_table::SideTable;
-use crate::object::symbols::Mentions;
+use crate::object::symbols::SymbolTable;
 use crate::read::lenient::LinePosition;
 use crate::read::lines::{Line, RAW_BYTES_MAX};
 
@@ -343,8 +343,8 @@ pub struct Object {
 pub struct Segment<'a> {
     blobs: &'a [u8],
     keys: &'a [u8],
-    /// Its mentions.
-    pub mentions: Mentions<'a>,
+    /// Its symbols.
+    pub symbols: SymbolTable<'a>,
 }
 
 impl Object {
@@ -466,9 +466,9 @@ impl<'a> Segment<'a> {
         let (blobs, rest) = bytes.split_at_checked(usize::try_from(shape.blobs_bytes).ok()?)?;
         let keys_bytes = usize::try_from(shape.records).ok()?.checked_mul(KEY_BYTES)?;
         let (keys, rest) = rest.split_at_checked(keys_bytes)?;
-        let mentions_bytes = usize::try_from(shape.mentions.bytes()?).ok()?;
-        let mentions = Mentions::read(rest.get(..mentions_bytes)?, shape.mentions)?;
-        Some(Segment { blobs, keys, mentions })
+        let symbols_bytes = usize::try_from(shape.symbols.bytes()?).ok()?;
+        let symbols = SymbolTable::read(rest.get(..symbols_bytes)?, shape.symbols)?;
+        Some(Segment { blobs, keys, symbols })
     }
 
     /// How many records it has.

@@ -8,7 +8,7 @@ pub const KEY_BYTES: usize = 64;
 #[repr(u8)]
 pub enum Origin {
     /// A taxonomy node named in an output's topics.
-    Mentioned = 0,
+    OutputTopic = 0,
     /// A taxonomy node named in another node's object.
     Embedded = 1,
     /// A taxonomy node named in a row of the taxonomy table as a parent.
@@ -28,7 +28,7 @@ impl Origin {
     /// How strong its claim is: a row's own topic and its parents are one source.
     fn strength(self) -> u8 {
         match self {
-            Origin::Mentioned => 0,
+            Origin::OutputTopic => 0,
             Origin::Embedded => 1,
             Origin::TableParent | Origin::Table => 2,
             Origin::Own => 3,
@@ -94,7 +94,7 @@ impl Key {
             bytes.get(at..at + 4).and_then(|field| field.try_into().ok()).map(u32::from_le_bytes)
         };
         let origin = match u32_at(60)? {
-            0 => Origin::Mentioned,
+            0 => Origin::OutputTopic,
             1 => Origin::Embedded,
             2 => Origin::TableParent,
             3 => Origin::Table,

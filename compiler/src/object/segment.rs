@@ -9,9 +9,9 @@ use pinakes_format::record::value::{AnyRef, Code, LongText, NO_CODE, Named, Pare
 use pinakes_format::storage::long_text::Deflater;
 
 use crate::object::key::{Key, Origin, rank_of};
-use crate::object::symbols::{Mention, MentionsBuilder, MentionsShape, unnumbered};
+use crate::object::symbols::{Symbol, SymbolTableBuilder, SymbolTableShape, code_symbol};
 
-/// Bytes of blobs and mentions at which a segment is closed. Fixed, so that an object is a
+/// Bytes of blobs and symbols at which a segment is closed. Fixed, so that an object is a
 /// function of its part alone and two threads stay far below the smallest `--memory`.
 pub const SEGMENT_BYTES: usize = 48 << 20;
 /// Bytes of blobs beyond which a segment has all the room it may take.
@@ -22,7 +22,7 @@ pub struct SegmentBuilder {
     entity: Entity,
     blobs: Vec<u8>,
     keys: Vec<Key>,
-    mentions: MentionsBuilder,
+    symbols: SymbolTableBuilder,
     pool: Vec<u8>,
     frame: Vec<u8>,
     /// Made when the first long text comes: its working memory is a megabyte and more.
@@ -30,7 +30,7 @@ pub struct SegmentBuilder {
     arena: rkyv::ser::allocator::Arena,
 }
 
-/// What a written segment consists of, in the order it lies in the object: blobs, keys, mentions.
+/// What a written segment consists of, in the order it lies in the object: blobs, keys, symbols.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SegmentShape {
     /// The discriminant of its entity.
@@ -41,8 +41,9 @@ pub struct SegmentShape {
     pub records: u64,
     /// Bytes of their blobs.
     pub blobs_bytes: u64,
-    /// Their mentions.
-    pub mentions: MentionsShape,
+    /// Their symbols.
+    #[serde(rename = "mentions")]
+    pub symbols: SymbolTableShape,
 }
 
 /// What is known of a record beside its members.
@@ -65,7 +66,7 @@ impl SegmentBuilder {
             entity,
             blobs: Vec::new(),
             keys: Vec::new(),
-            mentions: MentionsBuilder::default(),
+            symbols: SymbolTableBuilder::default(),
             pool: Vec::new(),
             frame: Vec::new(),
             deflater: None,
@@ -75,7 +76,7 @@ impl SegmentBuilder {
 
     /// Whether it is time to write it.
     pub fn is_full(&self) -> bool {
-        self.blobs.len() + self.mentions.bytes() + self.keys.len() * size_of::<Key>()
+        self.blobs.len() + self.symbols.bytes() + self.keys.len() * size_of::<Key>()
             >= SEGMENT_BYTES
     }
 
@@ -84,39 +85,39 @@ impl SegmentBuilder {
         self.keys.is_empty()
     }
 
-    /// The number of a mention.
-    pub(crate) fn mention(&mut self, kind: u8, id: Option<u64>, name: Option<&str>) -> u32 {
-        self.mentions.number(Mention { kind, id: id.unwrap_or(NO_ID), name })
+    /// The number of a symbol.
+    pub(crate) fn symbol(&mut self, kind: u8, id: Option<u64>, name: Option<&str>) -> u32 {
+        self.symbols.number(Symbol { kind, id: id.unwrap_or(NO_ID), name })
     }
 
     /// A reference to a record, by its id and the name it is given here.
     pub fn reference<const E: u8>(&mut self, id: Option<u64>, name: Option<&str>) -> Ref<E> {
-        Ref(self.mention(E, id, name))
+        Ref(self.symbol(E, id, name))
     }
 
     /// A reference from child to parent in the taxonomy.
     pub fn parent<const E: u8>(&mut self, id: Option<u64>, name: Option<&str>) -> ParentRef<E> {
-        ParentRef(self.mention(E, id, name))
+        ParentRef(self.symbol(E, id, name))
     }
 
     /// A reference to a record of an entity known only here.
     pub fn any_reference(&mut self, entity: Entity, id: u64) -> AnyRef {
-        AnyRef { entity: entity as u8, target: self.mention(entity as u8, Some(id), None) }
+        AnyRef { entity: entity as u8, target: self.symbol(entity as u8, Some(id), None) }
     }
 
     /// A code.
     pub fn code<const T: u8>(&mut self, text: Option<&str>) -> Option<Code<T>> {
-        text.map(|text| Code(self.mentions.number(unnumbered(T, text))))
+        text.map(|text| Code(self.symbols.number(code_symbol(T, text))))
     }
 
     /// A code shown with its name.
     pub fn named<const T: u8>(&mut self, text: Option<&str>) -> Option<Named<T>> {
-        text.map(|text| Named(self.mentions.number(unnumbered(T, text))))
+        text.map(|text| Named(self.symbols.number(code_symbol(T, text))))
     }
 
     /// The number of a code, or [`NO_CODE`].
     pub fn code_number(&mut self, table: u8, text: Option<&str>) -> u32 {
-        text.map_or(NO_CODE, |text| self.mentions.number(unnumbered(table, text)))
+        text.map_or(NO_CODE, |text| self.symbols.number(code_symbol(table, text)))
     }
 
     /// A long text of the record under way.
@@ -140,7 +141,7 @@ impl SegmentBuilder {
         deflater.deflate(&self.pool, &mut self.frame)
     }
 
-    /// Ends the record under way, whose mentions and long texts were made since the last.
+    /// Ends the record under way, whose symbols and long texts were made since the last.
     ///
     /// # Errors
     ///
@@ -194,10 +195,10 @@ impl SegmentBuilder {
         for key in &self.keys {
             out.write_all(&key.encode())?;
         }
-        let mentions = self.mentions.write(out)?;
+        let symbols = self.symbols.write(out)?;
         let records = self.keys.len() as u64;
         self.keys.clear();
         self.blobs.clear();
-        Ok(SegmentShape { entity: self.entity as u8, from, records, blobs_bytes, mentions })
+        Ok(SegmentShape { entity: self.entity as u8, from, records, blobs_bytes, symbols })
     }
 }

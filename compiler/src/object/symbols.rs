@@ -1,4 +1,4 @@
-//! The mentions of a segment: each reference and code its records make, once.
+//! The symbols of a segment: each reference and code its records make, once.
 //!
 //! ```text
 //! entry: id u64 | name_from u32 | name_bytes u32 (u32::MAX: no name) | kind u32 | pad u32
@@ -11,9 +11,9 @@ use pinakes_format::entity::NO_ID;
 pub const ENTRY_BYTES: usize = 24;
 const NO_NAME: u32 = u32::MAX;
 
-/// One mention: a kind (an entity or a table of codes), an id if it has one, a name if it has one.
+/// One symbol: a kind (an entity or a table of codes), an id if it has one, a name if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mention<'a> {
+pub struct Symbol<'a> {
     /// The discriminant of the entity, or of the table of codes.
     pub kind: u8,
     /// The id, or [`NO_ID`].
@@ -22,9 +22,9 @@ pub struct Mention<'a> {
     pub name: Option<&'a str>,
 }
 
-/// Mentions being gathered, numbered in the order of their first appearance.
+/// SymbolTable being gathered, numbered in the order of their first appearance.
 #[derive(Default)]
-pub struct MentionsBuilder {
+pub struct SymbolTableBuilder {
     entries: Vec<Entry>,
     names: Vec<u8>,
     known: HashTable<u32>,
@@ -39,25 +39,25 @@ struct Entry {
     kind: u8,
 }
 
-impl MentionsBuilder {
-    /// The number of a mention.
-    pub fn number(&mut self, mention: Mention<'_>) -> u32 {
+impl SymbolTableBuilder {
+    /// The number of a symbol.
+    pub fn number(&mut self, symbol: Symbol<'_>) -> u32 {
         use std::hash::BuildHasher;
-        let hash = self.hasher.hash_one((mention.kind, mention.id, mention.name));
+        let hash = self.hasher.hash_one((symbol.kind, symbol.id, symbol.name));
         let (entries, names) = (&self.entries, &self.names);
         if let Some(known) =
-            self.known.find(hash, |at| name_of(names, entries[*at as usize]) == key(mention))
+            self.known.find(hash, |at| name_of(names, entries[*at as usize]) == key(symbol))
         {
             return *known;
         }
-        // A segment's mentions stay far below 4 GiB: it is closed at 64 MiB.
+        // A segment's symbols stay far below 4 GiB: it is closed at 64 MiB.
         let number = self.entries.len() as u32;
-        let name = mention.name.unwrap_or_default();
+        let name = symbol.name.unwrap_or_default();
         self.entries.push(Entry {
-            id: mention.id,
+            id: symbol.id,
             name_from: self.names.len() as u32,
-            name_bytes: mention.name.map_or(NO_NAME, |name| name.len() as u32),
-            kind: mention.kind,
+            name_bytes: symbol.name.map_or(NO_NAME, |name| name.len() as u32),
+            kind: symbol.kind,
         });
         self.names.extend_from_slice(name.as_bytes());
         let (entries, names, hasher) = (&self.entries, &self.names, &self.hasher);
@@ -74,9 +74,9 @@ impl MentionsBuilder {
         self.names.len() + self.entries.len() * (ENTRY_BYTES + 8)
     }
 
-    /// Writes the entries, the names and the order (the numbers, ascending by mention), and
+    /// Writes the entries, the names and the order (the numbers, ascending by symbol), and
     /// forgets them.
-    pub fn write(&mut self, out: &mut impl std::io::Write) -> std::io::Result<MentionsShape> {
+    pub fn write(&mut self, out: &mut impl std::io::Write) -> std::io::Result<SymbolTableShape> {
         for entry in &self.entries {
             out.write_all(&entry.id.to_le_bytes())?;
             out.write_all(&entry.name_from.to_le_bytes())?;
@@ -90,7 +90,7 @@ impl MentionsBuilder {
         for number in order {
             out.write_all(&number.to_le_bytes())?;
         }
-        let shape = MentionsShape {
+        let shape = SymbolTableShape {
             count: self.entries.len() as u64,
             names_bytes: self.names.len() as u64,
         };
@@ -101,8 +101,8 @@ impl MentionsBuilder {
     }
 }
 
-fn key(mention: Mention<'_>) -> (u8, u64, Option<&[u8]>) {
-    (mention.kind, mention.id, mention.name.map(str::as_bytes))
+fn key(symbol: Symbol<'_>) -> (u8, u64, Option<&[u8]>) {
+    (symbol.kind, symbol.id, symbol.name.map(str::as_bytes))
 }
 
 fn name_of(names: &[u8], entry: Entry) -> (u8, u64, Option<&[u8]>) {
@@ -112,37 +112,37 @@ fn name_of(names: &[u8], entry: Entry) -> (u8, u64, Option<&[u8]>) {
     (entry.kind, entry.id, name)
 }
 
-/// How many mentions a segment has.
+/// How many symbols a segment has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct MentionsShape {
-    /// Mentions.
+pub struct SymbolTableShape {
+    /// SymbolTable.
     pub count: u64,
     /// Bytes of their names.
     pub names_bytes: u64,
 }
 
-impl MentionsShape {
+impl SymbolTableShape {
     /// Bytes they take on disk.
     pub fn bytes(self) -> Option<u64> {
         self.count.checked_mul(ENTRY_BYTES as u64 + 4)?.checked_add(self.names_bytes)
     }
 }
 
-/// The mentions of a written segment.
+/// The symbols of a written segment.
 #[derive(Clone, Copy)]
-pub struct Mentions<'a> {
+pub struct SymbolTable<'a> {
     entries: &'a [u8],
     names: &'a [u8],
     order: &'a [u8],
 }
 
-impl<'a> Mentions<'a> {
-    /// Reads mentions of a given shape; `None` where the bytes are too few.
-    pub fn read(bytes: &'a [u8], shape: MentionsShape) -> Option<Mentions<'a>> {
+impl<'a> SymbolTable<'a> {
+    /// Reads symbols of a given shape; `None` where the bytes are too few.
+    pub fn read(bytes: &'a [u8], shape: SymbolTableShape) -> Option<SymbolTable<'a>> {
         let entries_bytes = usize::try_from(shape.count).ok()?.checked_mul(ENTRY_BYTES)?;
         let (entries, rest) = bytes.split_at_checked(entries_bytes)?;
         let (names, order) = rest.split_at_checked(usize::try_from(shape.names_bytes).ok()?)?;
-        (order.len() == entries.len() / ENTRY_BYTES * 4).then_some(Mentions {
+        (order.len() == entries.len() / ENTRY_BYTES * 4).then_some(SymbolTable {
             entries,
             names,
             order,
@@ -154,8 +154,8 @@ impl<'a> Mentions<'a> {
         self.entries.len() / ENTRY_BYTES
     }
 
-    /// The mention with this number; `None` where there is none.
-    pub fn get(&self, number: u32) -> Option<Mention<'a>> {
+    /// The symbol with this number; `None` where there is none.
+    pub fn get(&self, number: u32) -> Option<Symbol<'a>> {
         let entry = self.entry(number)?;
         let name = if entry.name_bytes == NO_NAME {
             None
@@ -164,10 +164,10 @@ impl<'a> Mentions<'a> {
             let bytes = self.names.get(from..from.checked_add(entry.name_bytes as usize)?)?;
             Some(std::str::from_utf8(bytes).ok()?)
         };
-        Some(Mention { kind: entry.kind, id: entry.id, name })
+        Some(Symbol { kind: entry.kind, id: entry.id, name })
     }
 
-    /// The kind and the id of a mention, whose name is not read; `None` where there is none.
+    /// The kind and the id of a symbol, whose name is not read; `None` where there is none.
     pub fn subject(&self, number: u32) -> Option<(u8, u64)> {
         self.entry(number).map(|entry| (entry.kind, entry.id))
     }
@@ -186,7 +186,7 @@ impl<'a> Mentions<'a> {
         })
     }
 
-    /// The numbers, ascending by mention.
+    /// The numbers, ascending by symbol.
     pub fn ascending(&self) -> impl Iterator<Item = u32> + 'a {
         self.order
             .chunks_exact(4)
@@ -194,9 +194,9 @@ impl<'a> Mentions<'a> {
     }
 }
 
-/// A mention of something without a number.
-pub fn unnumbered(kind: u8, name: &str) -> Mention<'_> {
-    Mention { kind, id: NO_ID, name: Some(name) }
+/// A symbol of something without a number.
+pub fn code_symbol(kind: u8, name: &str) -> Symbol<'_> {
+    Symbol { kind, id: NO_ID, name: Some(name) }
 }
 
 #[cfg(test)]
@@ -206,25 +206,25 @@ mod tests {
 
     #[test]
     fn mentions_come_back_once_each_and_in_order() {
-        let mut builder = MentionsBuilder::default();
-        let mentions = [
-            Mention { kind: 2, id: 9, name: Some("b") },
-            Mention { kind: 1, id: 9, name: None },
-            Mention { kind: 1, id: 9, name: Some("東京") },
-            unnumbered(64, "US"),
+        let mut builder = SymbolTableBuilder::default();
+        let symbols = [
+            Symbol { kind: 2, id: 9, name: Some("b") },
+            Symbol { kind: 1, id: 9, name: None },
+            Symbol { kind: 1, id: 9, name: Some("東京") },
+            code_symbol(64, "US"),
         ];
-        for (number, mention) in mentions.iter().enumerate() {
-            assert_eq!(builder.number(*mention), number as u32);
-            assert_eq!(builder.number(*mention), number as u32);
+        for (number, symbol) in symbols.iter().enumerate() {
+            assert_eq!(builder.number(*symbol), number as u32);
+            assert_eq!(builder.number(*symbol), number as u32);
         }
         let mut bytes = Vec::new();
         let shape = builder.write(&mut bytes).unwrap();
         assert_eq!(shape.bytes(), Some(bytes.len() as u64));
-        let read = Mentions::read(&bytes, shape).unwrap();
-        for (number, mention) in mentions.iter().enumerate() {
-            assert_eq!(read.get(number as u32).unwrap(), *mention);
+        let read = SymbolTable::read(&bytes, shape).unwrap();
+        for (number, symbol) in symbols.iter().enumerate() {
+            assert_eq!(read.get(number as u32).unwrap(), *symbol);
         }
-        let sorted: Vec<Mention<'_>> = read.ascending().filter_map(|at| read.get(at)).collect();
+        let sorted: Vec<Symbol<'_>> = read.ascending().filter_map(|at| read.get(at)).collect();
         assert!(sorted.is_sorted() && sorted.len() == 4);
         assert!(read.get(4).is_none());
     }

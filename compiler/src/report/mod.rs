@@ -7,7 +7,6 @@ pub(crate) mod mirror;
 pub(crate) mod progress;
 pub(crate) mod quarantine;
 pub(crate) mod run_info;
-pub(crate) mod warnings;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -20,7 +19,6 @@ use crate::report::codes::Code;
 use crate::report::escape::shown;
 use crate::report::quarantine::Quarantine;
 use crate::report::run_info::Course;
-pub use crate::report::warnings::Warnings;
 use crate::store::{HeldBack, Pruned};
 
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;

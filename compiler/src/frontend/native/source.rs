@@ -137,16 +137,16 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
     }
 
     fn reference(&mut self, entity: Entity) -> u32 {
-        if let Some((_, mention)) =
+        if let Some((_, symbol)) =
             self.referred.filter(|(object, _)| std::ptr::eq(*object, self.at))
         {
-            return mention;
+            return symbol;
         }
         let id = parse_reference(entity, &self.read_member("id"));
         let name = self.read_member::<MaybeText<'_>>("name");
-        let mention = self.segment.mention(entity as u8, id, name.as_str());
-        self.referred = Some((self.at, mention));
-        mention
+        let symbol = self.segment.symbol(entity as u8, id, name.as_str());
+        self.referred = Some((self.at, symbol));
+        symbol
     }
 
     fn any_reference(&mut self) -> Option<AnyRef> {

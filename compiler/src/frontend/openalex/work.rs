@@ -222,7 +222,7 @@ impl<'a> RawLine<'a> for RawWork<'a> {
         let topics = work.primary_topic.0.iter().chain(work.topics.objects());
         for topic in topics {
             let chain = topic.chain();
-            reader.derived.add(&chain, Origin::Mentioned, updated_micros, reader.object)?;
+            reader.derived.add(&chain, Origin::OutputTopic, updated_micros, reader.object)?;
         }
         let primary_topic = work
             .primary_topic

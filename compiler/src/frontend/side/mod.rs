@@ -11,6 +11,7 @@ pub(crate) mod cell;
 pub(crate) mod detect;
 pub(crate) mod doaj;
 pub(crate) mod header;
+pub(crate) mod join_keys;
 pub(crate) mod journal_list;
 pub(crate) mod keys;
 pub(crate) mod orcid;

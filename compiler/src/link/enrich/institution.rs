@@ -1,22 +1,22 @@
-//! What ROR adds to an institution, where the dump is silent.
+//! Adds members of a ROR record to an institution that the dump leaves null or empty.
 
 use pinakes_format::record::value::{Code, Json, Named, Ref, Table};
 use pinakes_format::record::{AssociatedInstitution, Geo, Institution};
 use pinakes_format::text::json;
 
 use crate::frontend::side::ror::{Location, Organisation};
-use crate::link::enrich::SideTables;
-use crate::link::resolve::unresolved::Strays;
+use crate::link::enrich::tables::SideTables;
+use crate::link::resolve::unresolved::UnresolvedSymbols;
 
-/// A ROR record, and what its codes and ids are in this snapshot.
+/// A ROR record, and the tables that translate its codes and ids into those of the snapshot.
 pub(crate) struct Addition<'a> {
     pub organisation: &'a Organisation,
     pub tables: &'a SideTables<'a>,
-    pub strays: &'a Strays,
+    pub codes: &'a UnresolvedSymbols,
 }
 
 impl Addition<'_> {
-    /// Fills in each member that is null or an empty list; whether there was one.
+    /// Sets each member that is null or an empty list. Returns whether the record changed.
     pub(crate) fn fill(&self, institution: &mut Institution) -> bool {
         let before = institution.clone();
         let organisation = self.organisation;
@@ -46,15 +46,15 @@ impl Addition<'_> {
     }
 
     fn country(&self, code: &str) -> Option<u32> {
-        self.strays.code(Table::Country, code)
+        self.codes.code(Table::Country, code)
     }
 
-    /// The related organisations that the snapshot has a record of.
+    /// Lists the related organisations that have a record in the snapshot.
     fn associated(&self) -> Vec<AssociatedInstitution> {
         let relations = self.organisation.relations.iter();
         let known = relations.filter_map(|relation| {
             let row = self.tables.institution_row(relation.key)?;
-            let relationship = self.strays.code(Table::Relationship, &relation.kind)?;
+            let relationship = self.codes.code(Table::Relationship, &relation.kind)?;
             Some(AssociatedInstitution {
                 institution: Ref(row),
                 relationship: Some(Code(relationship)),
@@ -64,7 +64,6 @@ impl Addition<'_> {
     }
 }
 
-/// Fills a list that is null or empty, unless there is nothing to fill it with.
 fn fill_list<T>(list: &mut Option<Vec<T>>, with: impl FnOnce() -> Vec<T>) {
     if list.as_ref().is_none_or(Vec::is_empty) {
         let with = with();
@@ -74,8 +73,8 @@ fn fill_list<T>(list: &mut Option<Vec<T>>, with: impl FnOnce() -> Vec<T>) {
     }
 }
 
-/// Whether what the dump says of a place may be completed by what ROR says of one: it says nothing,
-/// or names the same city. Else the city would be one's and the coordinates the other's.
+/// Whether ROR's place may complete the dump's: the dump's place has no city, region or coordinates,
+/// or names the same city. Otherwise the record could mix one city with another city's coordinates.
 fn is_same_place(geo: &Geo, known: Option<u32>, place: &Location, country: Option<u32>) -> bool {
     let own_country = geo.country_code.map(|Code(code)| code).or(known);
     if own_country.zip(country).is_some_and(|(own, given)| own != given) {

@@ -1,43 +1,42 @@
-//! What lists of journals add to a source.
+//! Adds the metrics and the DOAJ entry of journal lists to a source.
 
 use pinakes_format::record::{Doaj, Metrics, Source};
 
 use crate::error::Result;
 use crate::frontend::side::{CombineRows, SideValue, fill_scopus};
-use crate::link::enrich::SideTables;
+use crate::link::enrich::tables::SideTables;
 use crate::object::side_table::SideTable;
 
 impl SideTables<'_> {
-    /// The combined rows of a journal in one list.
+    /// Combines the newest rows of a journal in one list.
     fn combined<V: SideValue + CombineRows>(&self, table: SideTable, keys: &[u64]) -> Result<V> {
-        Ok(V::combine(self.take(table, keys)?))
+        Ok(V::combine(self.join(table, keys)?))
     }
 
-    /// The metrics of the source with these ISSNs. What the Scopus list and SCImago both give is
-    /// the Scopus list's.
+    /// Looks up the metrics of the source with these ISSN keys. The Scopus list takes precedence over
+    /// SCImago.
     pub(crate) fn metrics(&self, keys: &[u64]) -> Result<Metrics> {
         let mut both = self.combined(SideTable::Scopus, keys)?;
         fill_scopus(&mut both, &self.combined(SideTable::Scimago, keys)?);
         Ok(Metrics {
-            scopus: known(both),
-            web_of_science: known(self.combined(SideTable::Jcr, keys)?),
-            abdc: known(self.combined(SideTable::Abdc, keys)?),
+            scopus: non_default(both),
+            web_of_science: non_default(self.combined(SideTable::Jcr, keys)?),
+            abdc: non_default(self.combined(SideTable::Abdc, keys)?),
         })
     }
 
-    /// What DOAJ says of the source with these ISSNs.
+    /// Looks up the DOAJ entry of the source with these ISSN keys.
     pub(crate) fn doaj(&self, keys: &[u64]) -> Result<Option<Doaj>> {
-        Ok(known(self.combined(SideTable::Doaj, keys)?))
+        Ok(non_default(self.combined(SideTable::Doaj, keys)?))
     }
 }
 
-/// What was found, unless that is nothing.
-fn known<V: Default + PartialEq>(found: V) -> Option<V> {
-    (found != V::default()).then_some(found)
+fn non_default<V: Default + PartialEq>(value: V) -> Option<V> {
+    (value != V::default()).then_some(value)
 }
 
-/// Gives a source what the lists say, each group whole, before what its record says; whether that
-/// is anything.
+/// Replaces each group of metrics, and the DOAJ entry, that the lists have. Returns whether they
+/// have any.
 pub(crate) fn fill(source: &mut Source, metrics: Metrics, doaj: Option<Doaj>) -> bool {
     let has_metrics = metrics != Metrics::default();
     if has_metrics {

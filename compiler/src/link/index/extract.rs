@@ -15,8 +15,8 @@ use pinakes_format::text::fold::fold;
 use pinakes_format::with_record;
 
 use crate::error::Result;
+use crate::link::context::readable;
 use crate::link::index::names::Names;
-use crate::link::index::read;
 use crate::link::index::value::{Text, Value};
 
 /// What rows one after another gave.
@@ -69,7 +69,7 @@ impl<'a> Extractor<'a> {
     pub fn new(draft: &'a Snapshot, entity: Entity, keys: &'static Keys) -> Result<Extractor<'a>> {
         let texts: std::result::Result<Vec<&str>, ReadError> =
             (0..draft.codes()).map(|code| draft.code(code)).collect();
-        let texts = read(texts)?;
+        let texts = readable(texts)?;
         let mut by_text: Vec<(String, &str, usize)> =
             texts.iter().enumerate().map(|(code, text)| (fold(text), *text, code)).collect();
         by_text.sort_unstable();
@@ -111,7 +111,7 @@ impl<'a> Extractor<'a> {
         for (at, row) in rows.enumerate() {
             let mut outcome = Ok(());
             with_record!(self.entity, R => {
-                if let Some(record) = read(self.draft.archived::<R>(row))? {
+                if let Some(record) = readable(self.draft.archived::<R>(row))? {
                     record.gather(&self.keys.tree, &mut |end, value| {
                         let mut taking = Taking { from: self, row, at, into: &mut extracted };
                         if outcome.is_ok() {
@@ -120,7 +120,7 @@ impl<'a> Extractor<'a> {
                     });
                 }
             });
-            read(outcome)?;
+            readable(outcome)?;
             extracted.end_row();
             extracted.names.end_row();
         }
@@ -131,7 +131,7 @@ impl<'a> Extractor<'a> {
     pub fn stray(&self, row: u32) -> Result<Extracted> {
         let mut extracted = self.nothing(0);
         if let Some(lists) = self.keys.unresolved_names
-            && let Some(name) = read(self.draft.row_name(self.entity, row))?
+            && let Some(name) = readable(self.draft.row_name(self.entity, row))?
         {
             let mut taking = Taking { from: self, row, at: 0, into: &mut extracted };
             if let Some(term) = folded_term(&fold(name)) {
@@ -170,7 +170,7 @@ fn parents(draft: &Snapshot, end: &PathUse) -> Result<Vec<Option<(Entity, u32)>>
     let parent_of = |row| {
         let mut parent = None;
         with_record!(*target, R => {
-            if let Some(record) = read(draft.archived::<R>(row))? {
+            if let Some(record) = readable(draft.archived::<R>(row))? {
                 record.gather(beyond, &mut |_, value| {
                     if let Gathered::Reference(entity, row) = value {
                         parent = Some((entity, row));

@@ -36,13 +36,12 @@ use pinakes_format::storage::manifest::Counts;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::link::context::{Linker, WrittenFile, inconsistent_object, readable};
 use crate::link::index::extract::{Extracted, Extractor};
 use crate::link::index::invert::Inverter;
 use crate::link::index::names::NameRuns;
 use crate::link::index::prefix_stats::Beginnings;
 use crate::link::index::rank::Columns;
-use crate::link::write::records::WrittenFile;
-use crate::link::{Linker, broken};
 use crate::report::progress::Bar;
 
 /// Rows one thread extracts at a time, at most.
@@ -141,8 +140,8 @@ impl Linker<'_> {
         let (rows, ids) = (out.draft.count(out.entity), out.draft.ids(out.entity));
         let orders = OrdersFile::open(out.open(Kind::Orders)?, &keys.orders, rows as usize);
         let orders = orders.map_err(Error::self_check)?;
-        let number = keys.order("cited_by_count").ok_or_else(broken)?;
-        let cited = read(orders.order(number, &keys.orders[number], ids))?;
+        let number = keys.order("cited_by_count").ok_or_else(inconsistent_object)?;
+        let cited = readable(orders.order(number, &keys.orders[number], ids))?;
         let NameRuns { words, alternatives, .. } = names;
         let write_words = || {
             let ranking = Ranking { cited, ids };
@@ -188,15 +187,15 @@ impl Linker<'_> {
             let extracted: Result<Vec<Extracted>> =
                 ranges.into_par_iter().map(|rows| extractor.rows(rows)).collect();
             for batch in extracted? {
-                self.spilled(indexes.columns.push(&batch))?;
+                self.scratch_result(indexes.columns.push(&batch))?;
                 indexes.inverter.push(&batch);
                 indexes.names.push(&batch.names);
                 if indexes.held_bytes() > self.index_bytes() / 2 {
-                    self.spilled(indexes.close_run(from / CHUNK_ROWS as u32))?;
+                    self.scratch_result(indexes.close_run(from / CHUNK_ROWS as u32))?;
                 }
             }
             if to == chunk_end || to == count {
-                self.spilled(indexes.close_run(from / CHUNK_ROWS as u32))?;
+                self.scratch_result(indexes.close_run(from / CHUNK_ROWS as u32))?;
             }
             bar.advance(u64::from(to - from));
             from = to;
@@ -209,7 +208,7 @@ impl Linker<'_> {
             indexes.inverter.push(&extractor.stray(row)?);
             let is_last = row + 1 == draft.rows(extractor.entity());
             if is_last || (row + 1).is_multiple_of(CHUNK_ROWS as u32) {
-                self.spilled(indexes.inverter.close_run(row / CHUNK_ROWS as u32))?;
+                self.scratch_result(indexes.inverter.close_run(row / CHUNK_ROWS as u32))?;
             }
         }
         Ok(())
@@ -295,7 +294,7 @@ fn batches(
     let mut batches = Vec::with_capacity(batches_max);
     let (mut from, mut bytes) = (rows.start, 0);
     for row in rows.clone() {
-        bytes += read(draft.record_bytes(entity, row))?;
+        bytes += readable(draft.record_bytes(entity, row))?;
         let is_last = row + 1 == rows.end;
         if is_last || row + 1 - from == BATCH_ROWS || bytes >= batch_bytes {
             batches.push(from..row + 1);
@@ -306,9 +305,4 @@ fn batches(
         }
     }
     Ok(batches)
-}
-
-/// A value an archive should have had.
-fn read<T>(value: std::result::Result<T, pinakes_format::storage::error::ReadError>) -> Result<T> {
-    value.map_err(|_| broken())
 }

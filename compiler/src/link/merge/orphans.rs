@@ -1,4 +1,4 @@
-//! Topics that have no place in the taxonomy: they name a parent that no source names.
+//! Orphans: topics that name a parent which no input has a record of.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use pinakes_format::record::Topic;
 use pinakes_format::snapshot::split_blob;
 
 use crate::error::Result;
-use crate::link::merge::ids;
+use crate::link::context::{Linker, Segments, inconsistent_object};
+use crate::link::merge::copies::ids;
 use crate::link::merge::redirects::Redirects;
-use crate::link::{Linker, Segments, broken};
 use crate::object::Key;
 use crate::object::file::Segment;
 
-/// The nodes on the levels above topics, whatever source names them.
-pub(crate) struct Above {
+/// The ids of the subfields, fields and domains that any input names.
+pub(crate) struct TopicParents {
     subfields: Level,
     fields: Level,
     domains: Level,
@@ -27,7 +27,7 @@ struct Level {
 }
 
 impl Level {
-    fn find(linker: &Linker<'_>, entity: Entity, segments: &[Segments<'_>]) -> Result<Level> {
+    fn read(linker: &Linker<'_>, entity: Entity, segments: &[Segments<'_>]) -> Result<Level> {
         let segments = &segments[entity as usize];
         let mut redirects = linker.redirects(entity)?;
         redirects.settle(segments, None)?;
@@ -36,50 +36,50 @@ impl Level {
 
     fn has(&self, id: u64) -> bool {
         let end = self.redirects.end(id);
-        // Where merges run in a circle it is not left.
-        !self.redirects.has_taken(end) && self.ids.binary_search(&end).is_ok()
+        // The end of a cycle is the id itself, which the merge removed.
+        !self.redirects.has_removed(end) && self.ids.binary_search(&end).is_ok()
     }
 }
 
-impl Above {
-    /// Finds the nodes that a linker's segments name. Few: the taxonomy has some hundreds.
-    pub(crate) fn find(linker: &Linker<'_>, segments: &[Segments<'_>]) -> Result<Above> {
-        Ok(Above {
-            subfields: Level::find(linker, Entity::Subfield, segments)?,
-            fields: Level::find(linker, Entity::Field, segments)?,
-            domains: Level::find(linker, Entity::Domain, segments)?,
+impl TopicParents {
+    /// Reads the ids from the segments. The taxonomy has a few hundred.
+    pub(crate) fn read(linker: &Linker<'_>, segments: &[Segments<'_>]) -> Result<TopicParents> {
+        Ok(TopicParents {
+            subfields: Level::read(linker, Entity::Subfield, segments)?,
+            fields: Level::read(linker, Entity::Field, segments)?,
+            domains: Level::read(linker, Entity::Domain, segments)?,
         })
     }
 
-    /// Whether each parent that a topic names is there; a topic that names none has its place.
-    pub(crate) fn holds(&self, blob: &[u8], segment: &Segment<'_>) -> Result<bool> {
-        let (archived, _) = split_blob(blob).ok_or_else(broken)?;
-        let topic = record::access::<Topic>(archived).ok_or_else(broken)?;
-        let stands = |level: &Level, mention: Option<u32>| {
-            let Some(mention) = mention else { return Ok(true) };
-            let (_, id) = segment.mentions.subject(mention).ok_or_else(broken)?;
+    /// Whether every parent that the topic names exists. A topic may name none.
+    pub(crate) fn has_all_of(&self, blob: &[u8], segment: &Segment<'_>) -> Result<bool> {
+        let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
+        let topic = record::access::<Topic>(archived).ok_or_else(inconsistent_object)?;
+        let exists = |level: &Level, symbol: Option<u32>| {
+            let Some(symbol) = symbol else { return Ok(true) };
+            let (_, id) = segment.symbols.subject(symbol).ok_or_else(inconsistent_object)?;
             Ok(id == NO_ID || level.has(id))
         };
         let subfield = topic.subfield.as_ref().map(|parent| parent.0.to_native());
         let field = topic.field.as_ref().map(|parent| parent.0.to_native());
         let domain = topic.domain.as_ref().map(|parent| parent.0.to_native());
-        Ok(stands(&self.subfields, subfield)?
-            && stands(&self.fields, field)?
-            && stands(&self.domains, domain)?)
+        Ok(exists(&self.subfields, subfield)?
+            && exists(&self.fields, field)?
+            && exists(&self.domains, domain)?)
     }
 }
 
-/// The topics set aside.
+/// The topics quarantined by the link.
 #[derive(Debug, Default)]
 pub struct Orphans {
     /// The hashes of their lines.
     pub line_hashes: BTreeSet<[u8; 16]>,
-    /// Of them, those with a line or row of their own; the others are only named by outputs.
+    /// Orphans with a line or row of their own; the others are known from outputs only.
     pub read: u64,
 }
 
 impl Orphans {
-    pub(crate) fn take(&mut self, key: &Key) {
+    pub(crate) fn add(&mut self, key: &Key) {
         if key.origin.is_read() {
             self.line_hashes.insert(key.line_hash);
             self.read += 1;

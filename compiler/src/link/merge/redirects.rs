@@ -1,28 +1,34 @@
-//! Ids merged into others: chains, cycles, and records that outlived their merge.
+//! Redirects: ids merged into others, as chains that may form cycles.
+//!
+//! ```text
+//! merges: A1 → A2 (May), A2 → A3 (June)        end(A1) = A3
+//! A2 has a line of its own from July:           A2 stays, end(A1) = A2
+//! A4 → A5, A5 → A4:                             a cycle, end(A4) = A4
+//! ```
 
 use std::{
     collections::BTreeSet,
-    io::{BufWriter, Read, Seek, Write},
+    io::{self, BufWriter, Read, Write},
 };
 
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::blobs::unnamed_file;
 
 use crate::error::Result;
+use crate::link::column::Column;
+use crate::link::context::{Linker, Segments};
 use crate::link::external_sort::{Sorter, Spill, read_array};
-use crate::link::merge::each_winner;
-use crate::link::{Column, Linker, Segments};
+use crate::link::merge::copies::each_winner;
 use crate::object::{Key, Origin};
 
-/// The merges of one entity: from, to and date, ascending by from, the newest of each.
+/// The merges of one entity, ascending by the merged id, the newest merge of each id.
 pub(crate) struct Redirects {
-    rows: Column,
-    /// Ids whose record is newer than their merge, and so stays.
+    merges: Column,
+    /// Merged ids that stay, because a line of their own is newer than the merge.
     alive: BTreeSet<u64>,
 }
 
-const ROW_BYTES: usize = 24;
-
+/// Sorts by merged id, then by date.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct MergeRow {
     from: u64,
@@ -30,14 +36,18 @@ struct MergeRow {
     to: u64,
 }
 
+impl MergeRow {
+    const BYTES: usize = 24;
+}
+
 impl Spill for MergeRow {
-    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&self.from.to_le_bytes())?;
         out.write_all(&self.to.to_le_bytes())?;
         out.write_all(&self.micros.to_le_bytes())
     }
 
-    fn read(input: &mut impl Read) -> std::io::Result<Option<MergeRow>> {
+    fn read(input: &mut impl Read) -> io::Result<Option<MergeRow>> {
         let Some(from) = read_array(input)? else { return Ok(None) };
         let Some(to) = read_array(input)? else { return Ok(None) };
         let Some(micros) = read_array(input)? else { return Ok(None) };
@@ -50,26 +60,26 @@ impl Spill for MergeRow {
 }
 
 impl Linker<'_> {
-    /// Gathers the merges of an entity.
+    /// Collects the merges of an entity from every object.
     pub(crate) fn redirects(&self, entity: Entity) -> Result<Redirects> {
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         for object in self.objects {
             let merges = object.merges().iter().filter(|merge| merge.entity == entity as u8);
             for merge in merges.filter(|merge| merge.from != merge.to) {
                 let row = MergeRow { from: merge.from, micros: merge.micros, to: merge.to };
-                self.spilled(sorter.push(row))?;
+                self.scratch_result(sorter.push(row))?;
             }
         }
-        let rows = self.spilled(self.write_redirects(sorter))?;
-        Ok(Redirects { rows, alive: BTreeSet::new() })
+        let merges = self.scratch_result(self.write_redirects(sorter))?;
+        Ok(Redirects { merges, alive: BTreeSet::new() })
     }
 
-    fn write_redirects(&self, sorter: Sorter<MergeRow>) -> std::io::Result<Column> {
+    fn write_redirects(&self, sorter: Sorter<MergeRow>) -> io::Result<Column> {
         let mut file = BufWriter::new(unnamed_file(&self.scratch)?);
         let mut last: Option<MergeRow> = None;
         for row in sorter.finish()? {
             let row = row?;
-            // Rows of one id come oldest first, so the last of them stands.
+            // The newest merge of an id comes last.
             if let Some(last) = last.filter(|last| last.from != row.from) {
                 last.write(&mut file)?;
             }
@@ -78,19 +88,25 @@ impl Linker<'_> {
         if let Some(last) = last {
             last.write(&mut file)?;
         }
-        let mut file = file.into_inner().map_err(|error| error.into_error())?;
-        file.rewind()?;
-        Column::new(file, ROW_BYTES)
+        Column::map(file, MergeRow::BYTES)
     }
 }
 
 impl Redirects {
     fn is_empty(&self) -> bool {
-        self.rows.len() == 0
+        self.merges.len() == 0
     }
 
-    /// Finds which records of an entity outlive their merge, but for nodes of the taxonomy that nothing
-    /// published names.
+    fn get(&self, index: usize) -> Option<MergeRow> {
+        MergeRow::read(&mut self.merges.get(index)?).ok()?
+    }
+
+    fn find(&self, id: u64) -> Option<MergeRow> {
+        self.get(self.merges.find(id)?)
+    }
+
+    /// Finds which merged records stay, before their rows are merged. Ignores taxonomy nodes that are
+    /// not in `named`, if given.
     pub(crate) fn settle(
         &mut self,
         segments: &Segments<'_>,
@@ -99,36 +115,34 @@ impl Redirects {
         if self.is_empty() {
             return Ok(());
         }
-        each_winner(segments, named, |key| _ = self.takes(key))
+        each_winner(segments, named, |key| _ = self.removes(key))
     }
 
-    /// Whether a record is gone; one with a line of its own that is newer than its merge is kept. What
-    /// only others name is as old as can be, whenever they do.
-    pub(crate) fn takes(&mut self, key: &Key) -> bool {
-        let Some(at) = self.rows.find(key.id) else { return false };
-        let merged = self.rows.get(at).and_then(|row| row.get(16..24)?.try_into().ok());
-        let merged_micros = merged.map_or(i64::MAX, i64::from_le_bytes);
-        if key.origin == Origin::Own && key.updated_micros > merged_micros {
+    /// Whether a merge removes the record. Only a record with an object of its own ([`Origin::Own`])
+    /// that is newer than the merge stays.
+    pub(crate) fn removes(&mut self, key: &Key) -> bool {
+        let Some(merge) = self.find(key.id) else { return false };
+        if key.origin == Origin::Own && key.updated_micros > merge.micros {
             self.alive.insert(key.id);
             return false;
         }
         true
     }
 
-    /// Whether a record was merged and did not outlive it.
-    pub(crate) fn has_taken(&self, id: u64) -> bool {
-        !self.alive.contains(&id) && self.rows.find(id).is_some()
+    /// Whether the id was merged and its record removed.
+    pub(crate) fn has_removed(&self, id: u64) -> bool {
+        !self.alive.contains(&id) && self.merges.find(id).is_some()
     }
 
     fn next(&self, id: u64) -> Option<u64> {
         if self.is_empty() || self.alive.contains(&id) {
             return None;
         }
-        let row = self.rows.get(self.rows.find(id)?)?;
-        row.get(8..16)?.try_into().ok().map(u64::from_le_bytes)
+        self.find(id).map(|merge| merge.to)
     }
 
-    /// The id at the end of the chain; the id itself where it was not merged or runs in a circle.
+    /// Follows the chain of merges to its last id. Returns the id itself if the id was not merged or
+    /// the chain is a cycle.
     pub(crate) fn end(&self, id: u64) -> u64 {
         let mut seen = vec![id];
         let mut at = id;
@@ -142,24 +156,24 @@ impl Redirects {
         at
     }
 
-    /// How many merged ids run in a circle, how many lead to no record, and how many have a record
-    /// newer than their merge, which stays.
-    pub(crate) fn oddities(&self, is_there: impl Fn(u64) -> bool) -> [u64; 3] {
+    /// Counts merged ids in a cycle, merged ids whose chain ends without a record, and merged ids
+    /// that stay.
+    pub(crate) fn count_oddities(&self, has_record: impl Fn(u64) -> bool) -> [u64; 3] {
         let (mut cycles, mut missing) = (0, 0);
-        for from in (0..self.rows.len()).filter_map(|at| self.rows.u64(at)) {
+        for from in (0..self.merges.len()).filter_map(|at| self.merges.u64(at)) {
             match self.end(from) {
                 _ if self.alive.contains(&from) => {}
                 end if end == from => cycles += 1,
-                end => missing += u64::from(!is_there(end)),
+                end => missing += u64::from(!has_record(end)),
             }
         }
         [cycles, missing, self.alive.len() as u64]
     }
 
-    /// Every merged id and the end of its chain, ascending.
+    /// Lists every merged id, ascending, with the end of its chain.
     pub(crate) fn all(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        (0..self.rows.len())
-            .filter_map(|at| self.rows.u64(at))
+        (0..self.merges.len())
+            .filter_map(|at| self.merges.u64(at))
             .map(|from| (from, self.end(from)))
             .filter(|(from, to)| from != to)
     }

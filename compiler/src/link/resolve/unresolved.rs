@@ -1,29 +1,57 @@
-//! What is mentioned and not there: a *stray* has a row after the last real one, one for each spelling,
-//! in the order of (kind, id, name). The place of a code among all codes is its number.
+//! Unresolved symbols: references to records that do not exist, and codes.
+//!
+//! An unresolved reference gets a row after the entity's records, one row for each spelling of its
+//! name. A code gets its position among all codes as its number.
+//!
+//! ```text
+//! records of authors: rows 0..3     (author, 5, "J. Swift") → row 3, (author, 5, "Jon Swift") → row 4
+//! ```
 
-use std::io::{self, BufWriter, Read, Seek, Write};
+use std::{
+    io::{self, BufWriter, Read, Write},
+    ops::Range,
+};
 
 use pinakes_format::entity::NO_ID;
 use pinakes_format::record::value::{TABLE_FIRST, TABLE_NAMES, Table};
 use pinakes_format::storage::blobs::unnamed_file;
 use pinakes_format::storage::mmap::Map;
 
+use crate::link::column::Column;
+use crate::link::context::Linker;
 use crate::link::external_sort::{Spill, read_array};
-use crate::link::{Column, Linker};
-use crate::object::symbols::Mention;
+use crate::object::symbols::Symbol;
 
-/// More than any kind's number.
-const KINDS: usize = TABLE_FIRST as usize + TABLE_NAMES.len() + 1;
+/// An upper bound of symbol kinds: entities and tables of codes.
+const KINDS_MAX: usize = TABLE_FIRST as usize + TABLE_NAMES.len() + 1;
+/// The last table of codes.
+const LAST_TABLE: u8 = TABLE_FIRST + TABLE_NAMES.len() as u8 - 1;
 
-/// A mention of something that is not there, or a code.
+/// A symbol without a record. Sorts by kind, id and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Stray {
+pub(crate) struct UnresolvedSymbol {
     pub kind: u8,
     pub id: u64,
     pub name: Option<String>,
 }
 
-impl Spill for Stray {
+impl UnresolvedSymbol {
+    pub(crate) fn code(table: u8, text: String) -> UnresolvedSymbol {
+        UnresolvedSymbol { kind: table, id: NO_ID, name: Some(text) }
+    }
+}
+
+impl From<Symbol<'_>> for UnresolvedSymbol {
+    fn from(symbol: Symbol<'_>) -> UnresolvedSymbol {
+        let Symbol { kind, id, name } = symbol;
+        UnresolvedSymbol { kind, id, name: name.map(str::to_owned) }
+    }
+}
+
+/// Bytes before the name: kind, whether there is a name, id, length of the name.
+const HEAD_BYTES: usize = 14;
+
+impl Spill for UnresolvedSymbol {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&[self.kind, u8::from(self.name.is_some())])?;
         out.write_all(&self.id.to_le_bytes())?;
@@ -33,7 +61,7 @@ impl Spill for Stray {
         out.write_all(name.as_bytes())
     }
 
-    fn read(input: &mut impl Read) -> io::Result<Option<Stray>> {
+    fn read(input: &mut impl Read) -> io::Result<Option<UnresolvedSymbol>> {
         let Some([kind, has_name]) = read_array(input)? else { return Ok(None) };
         let Some(id) = read_array(input)? else { return Ok(None) };
         let Some(length) = read_array(input)? else { return Ok(None) };
@@ -41,7 +69,7 @@ impl Spill for Stray {
         input.read_exact(&mut name)?;
         let name = String::from_utf8(name).map_err(io::Error::other)?;
         let name = (has_name != 0).then_some(name);
-        Ok(Some(Stray { kind, id: u64::from_le_bytes(id), name }))
+        Ok(Some(UnresolvedSymbol { kind, id: u64::from_le_bytes(id), name }))
     }
 
     fn heap_bytes(&self) -> usize {
@@ -49,103 +77,108 @@ impl Spill for Stray {
     }
 }
 
-/// Every stray and every code, ascending.
-pub(crate) struct Strays {
+/// Every unresolved symbol once, ascending, in a mapped file. The index of a symbol counts from 0.
+pub(crate) struct UnresolvedSymbols {
     map: Map,
     offsets: Column,
-    /// The first of each kind; the next kind's first ends it.
+    /// For each kind, the index of its first symbol; the next kind's first symbol ends the range.
     first: Vec<usize>,
 }
 
-/// What stands before a stray's name in the file.
-const STRAY_HEAD_BYTES: usize = 14;
-
-impl Strays {
-    /// The strays of an entity, or the codes of a table, by their places among all.
-    pub(crate) fn of(&self, kind: u8) -> std::ops::Range<usize> {
+impl UnresolvedSymbols {
+    /// The indices of an entity's unresolved references, or of a table's codes.
+    pub(crate) fn range(&self, kind: u8) -> Range<usize> {
         let kind = usize::from(kind);
         self.first[kind]..self.first[kind + 1]
     }
 
-    /// The stray at a place.
-    pub(crate) fn get(&self, at: usize) -> Option<Mention<'_>> {
-        let from = usize::try_from(self.offsets.u64(at)?).ok()?;
-        let head = self.map.get(from..from.checked_add(STRAY_HEAD_BYTES)?)?;
+    /// The indices of the codes of all tables.
+    pub(crate) fn codes(&self) -> Range<usize> {
+        self.range(TABLE_FIRST).start..self.range(LAST_TABLE).end
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<Symbol<'_>> {
+        let from = usize::try_from(self.offsets.u64(index)?).ok()?;
+        let head = self.map.get(from..from.checked_add(HEAD_BYTES)?)?;
         let length = u32::from_le_bytes(head.get(10..14)?.try_into().ok()?) as usize;
-        let name_from = from + STRAY_HEAD_BYTES;
+        let name_from = from + HEAD_BYTES;
         let name = self.map.get(name_from..name_from.checked_add(length)?)?;
         let name = std::str::from_utf8(name).ok()?;
         let id = u64::from_le_bytes(head.get(2..10)?.try_into().ok()?);
-        Some(Mention { kind: head[0], id, name: (head[1] != 0).then_some(name) })
+        Some(Symbol { kind: head[0], id, name: (head[1] != 0).then_some(name) })
     }
 
-    /// The place of a mention, if it is among them.
-    pub(crate) fn place(&self, mention: Mention<'_>) -> Option<usize> {
-        let range = self.of(mention.kind);
+    /// Binary-searches the index of a symbol.
+    pub(crate) fn find(&self, symbol: Symbol<'_>) -> Option<usize> {
+        let range = self.range(symbol.kind);
         let (mut low, mut high) = (range.start, range.end);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.get(middle)? < mention { low = middle + 1 } else { high = middle }
+            if self.get(middle)? < symbol { low = middle + 1 } else { high = middle }
         }
-        (self.get(low) == Some(mention)).then_some(low)
+        (self.get(low) == Some(symbol)).then_some(low)
     }
 
-    /// The places of the strays with an id, one for each spelling.
-    pub(crate) fn with_id(&self, kind: u8, id: u64) -> std::ops::Range<usize> {
-        let of = self.of(kind);
+    /// The indices of the symbols with an id, one for each spelling. An empty range starts at the
+    /// first symbol with a greater id.
+    pub(crate) fn with_id(&self, kind: u8, id: u64) -> Range<usize> {
+        let of_kind = self.range(kind);
         let first_from = |id| {
-            let (mut low, mut high) = (of.start, of.end);
+            let (mut low, mut high) = (of_kind.start, of_kind.end);
             while low < high {
                 let middle = low + (high - low) / 2;
-                let is_below = self.get(middle).is_some_and(|stray| stray.id < id);
+                let is_below = self.get(middle).is_some_and(|symbol| symbol.id < id);
                 if is_below { low = middle + 1 } else { high = middle }
             }
             low
         };
-        first_from(id)..id.checked_add(1).map_or(of.end, first_from)
+        first_from(id)..id.checked_add(1).map_or(of_kind.end, first_from)
     }
 
-    /// The number of a code.
+    /// Finds the number of a code by its text.
     pub(crate) fn code(&self, table: Table, text: &str) -> Option<u32> {
-        let mention = Mention { kind: table as u8, id: NO_ID, name: Some(text) };
-        self.place(mention).map(|at| self.code_number(at))
+        let symbol = Symbol { kind: table as u8, id: NO_ID, name: Some(text) };
+        self.find(symbol).map(|index| self.code_number(index))
     }
 
-    /// The number of the code at a place.
-    pub(crate) fn code_number(&self, at: usize) -> u32 {
-        // Rows and codes are limited to u32 when they are written.
-        (at - self.first[usize::from(TABLE_FIRST)]) as u32
+    /// The number of the code at an index.
+    pub(crate) fn code_number(&self, index: usize) -> u32 {
+        // The writer limits rows and codes to u32.
+        (index - self.codes().start) as u32
+    }
+
+    /// The text of a code by its number.
+    pub(crate) fn code_text(&self, number: u32) -> Option<&str> {
+        self.get(self.codes().start + number as usize)?.name
     }
 }
 
 impl Linker<'_> {
-    /// Writes strays and codes that come in order, each once.
-    pub(crate) fn write_strays(
+    /// Writes symbols that come in ascending order, each once.
+    pub(crate) fn write_unresolved(
         &self,
-        strays: impl Iterator<Item = io::Result<Stray>>,
-    ) -> io::Result<Strays> {
+        symbols: impl Iterator<Item = io::Result<UnresolvedSymbol>>,
+    ) -> io::Result<UnresolvedSymbols> {
         let mut file = BufWriter::with_capacity(1 << 18, unnamed_file(&self.scratch)?);
         let mut offsets = BufWriter::with_capacity(1 << 16, unnamed_file(&self.scratch)?);
-        let mut first = Vec::with_capacity(KINDS);
-        let mut last: Option<Stray> = None;
+        let mut first = Vec::with_capacity(KINDS_MAX);
+        let mut last: Option<UnresolvedSymbol> = None;
         let (mut count, mut offset) = (0, 0u64);
-        for stray in strays {
-            let stray = stray?;
-            if last.as_ref() == Some(&stray) {
+        for symbol in symbols {
+            let symbol = symbol?;
+            if last.as_ref() == Some(&symbol) {
                 continue;
             }
-            first.resize(first.len().max(usize::from(stray.kind) + 1), count);
-            stray.write(&mut file)?;
+            first.resize(first.len().max(usize::from(symbol.kind) + 1), count);
+            symbol.write(&mut file)?;
             offsets.write_all(&offset.to_le_bytes())?;
-            let name_bytes = stray.name.as_ref().map_or(0, String::len);
-            offset += (STRAY_HEAD_BYTES + name_bytes) as u64;
+            let name_bytes = symbol.name.as_ref().map_or(0, String::len);
+            offset += (HEAD_BYTES + name_bytes) as u64;
             count += 1;
-            last = Some(stray);
+            last = Some(symbol);
         }
-        first.resize(KINDS, count);
-        let mut file = file.into_inner().map_err(|error| error.into_error())?;
-        file.rewind()?;
-        let offsets = offsets.into_inner().map_err(|error| error.into_error())?;
-        Ok(Strays { map: Map::open(&file)?, offsets: Column::new(offsets, 8)?, first })
+        first.resize(KINDS_MAX, count);
+        let file = file.into_inner().map_err(|error| error.into_error())?;
+        Ok(UnresolvedSymbols { map: Map::open(&file)?, offsets: Column::map(offsets, 8)?, first })
     }
 }

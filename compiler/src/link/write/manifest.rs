@@ -1,4 +1,4 @@
-//! The last files of a snapshot: its report, its hashes and, when all else is there, its manifest.
+//! The last files of a snapshot: the report, the hash tree and, after all others, the manifest.
 
 use std::{
     collections::BTreeMap,
@@ -15,13 +15,13 @@ use pinakes_format::storage::manifest::{
 use pinakes_format::text::time;
 
 use crate::error::{Error, Result};
-use crate::link::merge::orphans::Orphans;
-use crate::link::publish::Published;
-use crate::link::write::records::WrittenFile;
-use crate::link::{Linker, SideTally, Tally};
+use crate::link::context::{Linker, WrittenFile};
+use crate::link::tally::{SideTally, Tally};
 
-/// The report of a snapshot. A type of its own, since the order of a `serde_json::Value`'s members
-/// depends on the features that other crates of a build ask for, and these are bytes of the snapshot.
+/// The report of a snapshot.
+///
+/// The report is part of the snapshot's bytes. A struct fixes the order of members, which
+/// `serde_json::Value` would leave to the features that other crates enable.
 #[derive(serde::Serialize)]
 pub(crate) struct Accounting {
     pub entities: BTreeMap<String, Tally>,
@@ -30,21 +30,29 @@ pub(crate) struct Accounting {
     pub warnings: BTreeMap<String, u64>,
 }
 
+/// Facts that a manifest states besides its files.
+pub(crate) struct ManifestFacts {
+    /// The newest `updated_date`, in microseconds since 1970.
+    pub newest_micros: Option<i64>,
+    pub counts: BTreeMap<String, Counts>,
+    pub selection: Option<manifest::Selection>,
+    /// Suppressed records by entity.
+    pub suppressed: BTreeMap<String, u64>,
+}
+
 impl Linker<'_> {
-    /// Writes the report, the hashes and, last, the manifest.
-    pub(crate) fn seal(
+    /// Writes the report, the hash tree and, last, the manifest.
+    pub(crate) fn write_manifest(
         &self,
         directory: &Path,
         mut files: Vec<WrittenFile>,
-        newest: Option<i64>,
-        counts: BTreeMap<String, Counts>,
-        (selection, suppressed): (Option<manifest::Selection>, BTreeMap<String, u64>),
-        accounting: Accounting,
-    ) -> Result<Published> {
-        let mut text = serde_json::to_vec_pretty(&accounting)
+        facts: ManifestFacts,
+        accounting: &Accounting,
+    ) -> Result<Manifest> {
+        let mut text = serde_json::to_vec_pretty(accounting)
             .map_err(|error| Error::Internal(error.to_string()))?;
         text.push(b'\n');
-        let report = write_whole(&directory.join(REPORT), &text)?;
+        let report = write_durably(&directory.join(REPORT), &text)?;
         files.sort_by(|(a, _), (b, _)| a.cmp(b));
         let mut entries = vec![FileEntry {
             path: REPORT.into(),
@@ -64,26 +72,21 @@ impl Linker<'_> {
             self.objects.iter().map(|object| object.part().to_owned()).collect();
         parts.sort();
         parts.dedup();
+        let ManifestFacts { newest_micros, counts, selection, suppressed } = facts;
+        let newest_updated_date = newest_micros.and_then(moment_text);
         let mut manifest = Manifest {
             format_version: FORMAT_VERSION,
             id: String::new(),
             root: String::new(),
-            source: SourceParts { newest_updated_date: newest.and_then(moment_text), parts },
+            source: SourceParts { newest_updated_date, parts },
             selection,
             suppressed,
             counts,
             files: entries,
         };
         manifest.seal();
-        write_whole(&directory.join(MANIFEST), &manifest.text())?;
-        Ok(Published {
-            path: directory.to_path_buf(),
-            manifest,
-            tallies: accounting.entities,
-            side_tallies: accounting.side_tables,
-            warnings: accounting.warnings,
-            orphans: Orphans::default(),
-        })
+        write_durably(&directory.join(MANIFEST), &manifest.text())?;
+        Ok(manifest)
     }
 }
 
@@ -94,8 +97,8 @@ fn moment_text(micros: i64) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-/// Writes a small file and makes it durable.
-fn write_whole(path: &Path, text: &[u8]) -> Result<blake3::Hash> {
+/// Writes a small file and syncs it to disk.
+fn write_durably(path: &Path, text: &[u8]) -> Result<blake3::Hash> {
     let write = || {
         let mut file = File::create_new(path)?;
         file.write_all(text)?;
@@ -105,8 +108,8 @@ fn write_whole(path: &Path, text: &[u8]) -> Result<blake3::Hash> {
     Ok(blake3::hash(text))
 }
 
-/// Gathers every file's levels, in the order of the manifest. The report is one chunk or has its
-/// levels made here.
+/// Writes the hash tree levels of every file, in the order of the manifest. The levels of the report
+/// are computed here, those of other files while the files were written.
 fn write_hashes(
     directory: &Path,
     entries: &[FileEntry],

@@ -1,0 +1,70 @@
+//! Types that every step of a link shares: the linker's inputs and limits, and its errors.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::entity::Entity;
+use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::header::Written;
+
+use crate::error::{Error, Result};
+use crate::object::Object;
+use crate::object::file::Segment;
+use crate::report::progress::Progress;
+
+/// The objects of a run, its scratch directory and its memory limit.
+pub(crate) struct Linker<'o> {
+    pub objects: &'o [&'o Object],
+    /// Holds unnamed files of sorters and columns.
+    pub scratch: PathBuf,
+    pub memory_bytes: usize,
+    pub progress: Progress,
+}
+
+/// Every segment of an entity, in the order of the objects.
+pub(crate) type Segments<'o> = Vec<Segment<'o>>;
+
+/// A written file and its path in the snapshot.
+pub(crate) type WrittenFile = (String, Written);
+
+impl<'o> Linker<'o> {
+    pub(crate) fn new(
+        objects: &'o [&'o Object],
+        scratch: &Path,
+        memory_bytes: usize,
+        progress: Progress,
+    ) -> Linker<'o> {
+        Linker { objects, scratch: scratch.to_path_buf(), memory_bytes, progress }
+    }
+
+    /// Lists the segments of every entity, indexed by entity.
+    pub(crate) fn segments(&self) -> Vec<Segments<'o>> {
+        let segments_of = |entity| {
+            self.objects.iter().flat_map(move |object| object.segments_of(entity)).collect()
+        };
+        Entity::all().map(segments_of).collect()
+    }
+
+    /// Bytes one sorter may hold: a quarter, because two sorters fill concurrently and the other
+    /// buffers need the other half.
+    pub(crate) fn sorter_bytes(&self) -> usize {
+        self.memory_bytes / 4
+    }
+
+    /// Names the scratch directory in an I/O error.
+    pub(crate) fn scratch_result<T>(&self, result: io::Result<T>) -> Result<T> {
+        result.map_err(Error::output(&self.scratch))
+    }
+}
+
+/// The error for an object whose hash is right but whose contents contradict each other.
+pub(crate) fn inconsistent_object() -> Error {
+    Error::Internal("an object contradicts itself; remove the objects and build again".into())
+}
+
+/// Turns a failed read of the snapshot being written into an internal error.
+pub(crate) fn readable<T>(value: std::result::Result<T, ReadError>) -> Result<T> {
+    value.map_err(|_| inconsistent_object())
+}

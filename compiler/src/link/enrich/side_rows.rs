@@ -1,0 +1,126 @@
+//! The rows of one side table by join key, and which rows belong to a published record.
+
+use std::{
+    io::{self, Read, Write},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use crate::error::Result;
+use crate::frontend::side::value::SideValue;
+use crate::link::column::Column;
+use crate::link::context::{Linker, inconsistent_object};
+use crate::link::external_sort::{Sorter, Spill, read_array};
+use crate::object::side::{NO_KEY, SideSegment};
+
+/// A key of a row, and the position of its entry. Sorts by key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct KeyPosition {
+    key: u64,
+    segment: u32,
+    entry: u32,
+}
+
+impl KeyPosition {
+    const BYTES: usize = 16;
+}
+
+impl Spill for KeyPosition {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.key.to_le_bytes())?;
+        out.write_all(&self.segment.to_le_bytes())?;
+        out.write_all(&self.entry.to_le_bytes())
+    }
+
+    fn read(input: &mut impl Read) -> io::Result<Option<KeyPosition>> {
+        let Some(key) = read_array(input)? else { return Ok(None) };
+        let Some(segment) = read_array(input)? else { return Ok(None) };
+        let Some(entry) = read_array(input)? else { return Ok(None) };
+        Ok(Some(KeyPosition {
+            key: u64::from_le_bytes(key),
+            segment: u32::from_le_bytes(segment),
+            entry: u32::from_le_bytes(entry),
+        }))
+    }
+}
+
+/// The rows of one side table, by join key.
+pub(crate) struct SideRows<'o> {
+    pub segments: Vec<SideSegment<'o>>,
+    /// Positions, ascending by key.
+    positions: Column,
+    /// For each segment, the number of its first row among the rows of all segments.
+    first_rows: Vec<u64>,
+    /// One bit for each row: whether a record has joined the row.
+    joined: Vec<AtomicU64>,
+}
+
+impl SideRows<'_> {
+    pub fn count(&self) -> u64 {
+        self.segments.iter().map(|segment| u64::from(segment.rows)).sum()
+    }
+
+    pub fn joined_count(&self) -> u64 {
+        self.joined.iter().map(|bits| u64::from(bits.load(Ordering::Relaxed).count_ones())).sum()
+    }
+
+    fn position(&self, index: usize) -> Option<KeyPosition> {
+        KeyPosition::read(&mut self.positions.get(index)?).ok()?
+    }
+
+    /// Joins the rows that have one of `keys` and returns the distinct values of the newest rows.
+    ///
+    /// All joined rows count as joined. Values come with the greatest row hash first, so that the
+    /// result is the same for any order of the inputs.
+    pub fn join<V: SideValue>(&self, keys: &[u64]) -> Result<Vec<V>> {
+        let mut found = Vec::new();
+        for key in keys.iter().filter(|key| **key != NO_KEY) {
+            let Some(from) = self.positions.find(*key) else { continue };
+            for index in from..self.positions.len() {
+                let position = self.position(index).ok_or_else(inconsistent_object)?;
+                if position.key != *key {
+                    break;
+                }
+                let segment = self.segments.get(position.segment as usize);
+                let segment = segment.ok_or_else(inconsistent_object)?;
+                let entry = segment.entry(position.entry as usize);
+                let entry = entry.ok_or_else(inconsistent_object)?;
+                let row = self.first_rows[position.segment as usize] + u64::from(entry.row);
+                self.joined[(row / 64) as usize].fetch_or(1 << (row % 64), Ordering::Relaxed);
+                let value = segment.value(&entry).ok_or_else(inconsistent_object)?;
+                found.push((entry.vintage, entry.hash, value));
+            }
+        }
+        let newest = found.iter().map(|(vintage, ..)| *vintage).max();
+        found.retain(|(vintage, ..)| Some(*vintage) == newest);
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.dedup();
+        found
+            .into_iter()
+            .map(|(.., value)| V::decode(value).ok_or_else(inconsistent_object))
+            .collect()
+    }
+}
+
+impl<'o> Linker<'o> {
+    /// Sorts the keys of a table's rows.
+    pub(crate) fn side_rows(&self, segments: Vec<SideSegment<'o>>) -> Result<SideRows<'o>> {
+        let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
+        let mut first_rows = Vec::new();
+        let mut count = 0;
+        for (number, segment) in (0u32..).zip(&segments) {
+            first_rows.push(count);
+            count += u64::from(segment.rows);
+            for at in 0..segment.count() {
+                let key = segment.entry(at).ok_or_else(inconsistent_object)?.key;
+                let entry = u32::try_from(at).map_err(|_| inconsistent_object())?;
+                let position = KeyPosition { key, segment: number, entry };
+                self.scratch_result(sorter.push(position))?;
+            }
+        }
+        let positions = sorter.write_sorted();
+        let positions = positions.and_then(|file| Column::map(file, KeyPosition::BYTES));
+        let positions = self.scratch_result(positions)?;
+        let joined = (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        Ok(SideRows { segments, positions, first_rows, joined })
+    }
+}

@@ -1,0 +1,160 @@
+//! Merges every entity: outputs first, then the taxonomy from topics up, then the rest.
+//!
+//! A taxonomy node without counts of its own gets the sums of the level below it:
+//!
+//! ```text
+//! outputs by primary topic → topics → subfields → fields → domains
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pinakes_format::entity::Entity;
+use pinakes_format::record;
+use pinakes_format::record::Output;
+use pinakes_format::record::value::{Slot, Slots};
+use pinakes_format::snapshot::split_blob;
+
+use crate::error::Result;
+use crate::link::context::{Linker, Segments, inconsistent_object};
+use crate::link::merge::copies::has_output_topics_alone;
+use crate::link::merge::orphans::{Orphans, TopicParents};
+use crate::link::merge::rows::Rows;
+use crate::link::merge::sums::{Sums, add_to_sums, passed_on};
+use crate::link::taxonomy::parent_id;
+
+/// The rows of every entity, and facts gathered while merging.
+pub(crate) struct Merged {
+    /// By entity.
+    pub rows: Vec<Rows>,
+    /// By level of the taxonomy.
+    pub sums: BTreeMap<Entity, Sums>,
+    /// The newest `updated_date`, in microseconds since 1970.
+    pub newest_micros: Option<i64>,
+    pub orphans: Orphans,
+}
+
+/// State passed from one entity's merge to the next.
+#[derive(Default)]
+struct MergeState {
+    sums: BTreeMap<Entity, Sums>,
+    /// The ids of the next level that published records of the level below name; `None` admits all.
+    named: Option<BTreeSet<u64>>,
+    newest_micros: Option<i64>,
+    orphans: Orphans,
+}
+
+impl Linker<'_> {
+    /// Merges the keys of every entity.
+    pub(crate) fn merge_all(&self, segments: &[Segments<'_>]) -> Result<Merged> {
+        let records: u64 = segments.iter().flatten().map(|segment| segment.count() as u64).sum();
+        let bar = self.progress.begin("merge", "keys", records, records);
+        let parents = TopicParents::read(self, segments)?;
+        let mut state = MergeState::default();
+        let mut rows: Vec<Option<Rows>> = Entity::all().map(|_| None).collect();
+        let bottom_up = Entity::taxonomy().chain(Entity::all()).collect::<Vec<_>>();
+        for entity in std::iter::once(Entity::Output).chain(bottom_up) {
+            if rows[entity as usize].is_none() {
+                let merged = self.merge_entity(entity, segments, &parents, &mut state)?;
+                if entity == Entity::Output {
+                    state.named = self.topics_named(segments, &merged)?;
+                }
+                rows[entity as usize] = Some(merged);
+            }
+        }
+        bar.end();
+        let MergeState { sums, newest_micros, orphans, .. } = state;
+        Ok(Merged { rows: rows.into_iter().flatten().collect(), sums, newest_micros, orphans })
+    }
+
+    /// Merges the keys of one entity and passes its sums to the level above.
+    fn merge_entity(
+        &self,
+        entity: Entity,
+        segments: &[Segments<'_>],
+        topic_parents: &TopicParents,
+        state: &mut MergeState,
+    ) -> Result<Rows> {
+        let MergeState { sums, named, newest_micros, orphans } = state;
+        let mut by_group = Sums::new();
+        let mut parents = BTreeMap::new();
+        let of_entity = &segments[entity as usize];
+        let is_level = entity.facts().taxonomy_level.is_some();
+        let mut redirects = self.redirects(entity)?;
+        let mut own = Sums::new();
+        if is_level {
+            // The level below names nodes by their ids from before the merges.
+            redirects.settle(of_entity, named.as_ref())?;
+            let below = sums.remove(&entity).unwrap_or_default();
+            own = passed_on(&below, |id| Some(redirects.end(id)));
+            if let Some(named) = named {
+                let ends: Vec<u64> = named.iter().map(|id| redirects.end(*id)).collect();
+                named.extend(ends);
+            }
+        }
+        let admitted = named.as_ref().filter(|_| is_level);
+        let rows = self.merge(entity, of_entity, redirects, &own, admitted, |key, segment| {
+            if is_level {
+                let segment = of_entity.get(segment).ok_or_else(inconsistent_object)?;
+                let blob = segment.blob(key).ok_or_else(inconsistent_object)?;
+                if let Some(parent) = parent_id(entity, blob, segment) {
+                    parents.insert(key.id, parent);
+                }
+                if entity == Entity::Topic && !topic_parents.has_all_of(blob, segment)? {
+                    orphans.add(key);
+                    return Ok(false);
+                }
+            }
+            if key.origin.is_read() && key.updated_micros != i64::MIN {
+                *newest_micros = (*newest_micros).max(Some(key.updated_micros));
+            }
+            add_to_sums(&mut by_group, key);
+            Ok(true)
+        })?;
+        if is_level && named.is_some() {
+            *named = Some(parents.values().copied().collect());
+        }
+        if entity == Entity::Output {
+            sums.insert(Entity::Topic, by_group);
+        } else if let Some(above) = entity.taxonomy_parent() {
+            sums.insert(above, passed_on(&own, |id| parents.get(&id).copied()));
+        }
+        if is_level {
+            sums.insert(entity, own);
+        }
+        Ok(rows)
+    }
+
+    /// Lists the topics that published outputs name; `None` if the objects name no others.
+    ///
+    /// An object records the topics of all its lines. Some of these lines may be superseded or merged,
+    /// and then the topics come from the published outputs instead. That costs a read of every
+    /// output, so it is skipped if every topic has a record of its own.
+    fn topics_named(
+        &self,
+        segments: &[Segments<'_>],
+        outputs: &Rows,
+    ) -> Result<Option<BTreeSet<u64>>> {
+        let tally = &outputs.tally;
+        let topics = &segments[Entity::Topic as usize];
+        if tally.superseded + tally.merged == 0 || !has_output_topics_alone(topics)? {
+            return Ok(None);
+        }
+        let of_outputs = &segments[Entity::Output as usize];
+        let mut named = BTreeSet::new();
+        for row in 0..outputs.order.len() {
+            let (_, segment, key) =
+                outputs.locate(row, of_outputs).ok_or_else(inconsistent_object)?;
+            let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
+            let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
+            let output = record::access::<Output>(archived).ok_or_else(inconsistent_object)?;
+            output.slots(&mut |slot| {
+                if let Slot::Target(number) = slot {
+                    let subject = segment.symbols.subject(number.to_native());
+                    let topic = subject.filter(|(kind, _)| *kind == Entity::Topic as u8);
+                    named.extend(topic.map(|(_, id)| id));
+                }
+            });
+        }
+        Ok(Some(named))
+    }
+}

@@ -1,0 +1,214 @@
+//! Runs the steps of a link in order, from objects to a complete snapshot directory.
+
+use std::{collections::BTreeMap, fs, fs::File, io, path::Path};
+
+use pinakes_format::entity::Entity;
+use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::snapshot::archive_path;
+use pinakes_format::storage::header::{HEADER_BYTES, Header, Kind};
+use pinakes_format::storage::manifest;
+use pinakes_format::storage::manifest::Counts;
+
+use crate::error::{Error, Result};
+use crate::link::context::Linker;
+use crate::link::merge::levels::Merged;
+use crate::link::merge::rows::Rows;
+use crate::link::publish::{Published, self_check};
+use crate::link::record::inputs::LinkInputs;
+use crate::link::record::linker::RecordLinker;
+use crate::link::record::source_types::SourceTypes;
+use crate::link::record::type_sums::read_type_sums;
+use crate::link::select::subset::Subset;
+use crate::link::selection::Selection;
+use crate::link::tally::Tally;
+use crate::link::write::codes::write_codes;
+use crate::link::write::manifest::{Accounting, ManifestFacts};
+use crate::link::write::records::RecordsWriter;
+use crate::object::Object;
+use crate::report::progress::Progress;
+use crate::store::OutputLock;
+
+/// The warning code that counts ids of `--suppress` that the inputs do not have.
+const UNKNOWN_IDS: &str = "suppressed_unknown";
+/// The accounting by entity, and warnings by code.
+type Tallies = (BTreeMap<String, Tally>, BTreeMap<String, u64>);
+
+/// Links objects, or the selected records of them, into a complete and checked snapshot in the
+/// scratch directory. The snapshot is not published yet.
+pub fn link(
+    objects: &[&Object],
+    lock: &OutputLock,
+    selection: Option<&Selection>,
+    memory_bytes: usize,
+    progress: Progress,
+) -> Result<Published> {
+    let linker = Linker::new(objects, lock.scratch(), memory_bytes, progress);
+    let directory = lock.scratch().join("snapshot");
+    fs::create_dir(&directory).map_err(Error::output(&directory))?;
+    let finished = linker.write_snapshot(selection, &directory)?;
+    self_check(&directory)?;
+    Ok(finished)
+}
+
+fn total_records(rows: &[Rows]) -> u64 {
+    rows.iter().map(|rows| rows.order.len() as u64).sum()
+}
+
+impl Linker<'_> {
+    /// Writes every file of a snapshot into a directory.
+    fn write_snapshot(&self, selection: Option<&Selection>, directory: &Path) -> Result<Published> {
+        let segments = self.segments();
+        let Merged { mut rows, sums, newest_micros, orphans } = self.merge_all(&segments)?;
+
+        let segment_count = segments.iter().flatten().count() as u64;
+        let bar = self.progress.begin("resolve", "segments", segment_count, 0);
+        let mut side_tables = self.side_tables(&segments, &rows)?;
+        let mut resolved = self.resolve(&segments, &rows, side_tables.codes()?)?;
+        bar.end();
+
+        let (mut type_sums, mut placeholder_types) = (None, BTreeMap::new());
+        let (mut tree, mut unknown_ids) = (None, 0);
+        let mut suppressed = BTreeMap::new();
+        if let Some(selection) = selection {
+            let total = total_records(&rows);
+            let inputs = LinkInputs {
+                segments: &segments,
+                rows: &rows,
+                resolved: &resolved,
+                side_tables: &side_tables,
+                sums: &sums,
+            };
+            let source_types = SourceTypes::read(&inputs, BTreeMap::new())?;
+            let full = RecordLinker::new(inputs, source_types)?;
+            let bar = self.progress.begin("select", "records", total, total);
+            let subset = self.select(selection, &full)?;
+            let Subset { renumbering, .. } = subset;
+            type_sums = Some(subset.type_sums);
+            (placeholder_types, unknown_ids) = (subset.placeholder_types, subset.unknown_ids);
+            suppressed = renumbering.count_suppressed();
+            let has_placeholders = renumbering.has_placeholders();
+            tree = has_placeholders.then(|| full.tree().renumbered(&renumbering));
+            (rows, resolved) = self.keep_subset(rows, resolved, renumbering, &segments)?;
+            // The side tables refer to institutions by their rows in the full records.
+            side_tables = self.side_tables(&segments, &rows)?;
+            bar.end();
+        }
+
+        let total = total_records(&rows);
+        let bar = self.progress.begin("write", "records", total, total);
+        let inputs = LinkInputs {
+            segments: &segments,
+            rows: &rows,
+            resolved: &resolved,
+            side_tables: &side_tables,
+            sums: &sums,
+        };
+        let source_types = SourceTypes::read(&inputs, placeholder_types)?;
+        let linker = match tree {
+            // Placeholders keep their position in the taxonomy, which no record states.
+            Some(tree) => RecordLinker::with_tree(inputs, source_types, tree),
+            None => RecordLinker::new(inputs, source_types)?,
+        };
+        let type_sums = type_sums.map_or_else(|| read_type_sums(&inputs), Ok)?;
+        let is_subset = selection.is_some();
+        let writer =
+            RecordsWriter { linker: &linker, directory, type_sums, is_subset, newest_micros };
+        let mut files = Vec::new();
+        let mut dangling = Vec::with_capacity(Entity::COUNT);
+        for entity in Entity::all() {
+            let (written, dangling_references) = writer.write(entity)?;
+            files.extend(written);
+            dangling.push(dangling_references);
+        }
+        files.push(write_codes(&resolved.unresolved, directory)?);
+        bar.end();
+
+        let counts = self.counts(directory)?;
+        files.extend(self.write_indexes(directory, counts.clone())?);
+        let (entities, mut warnings) = self.tallies(&rows, &dangling, &counts)?;
+        if unknown_ids > 0 {
+            warnings.insert(UNKNOWN_IDS.to_owned(), unknown_ids);
+        }
+        let side_tables = side_tables.tallies(self.objects)?;
+        let with_queries = selection.filter(|selection| selection.has_queries());
+        let selection = with_queries.map(|selection| manifest::Selection {
+            filters: selection.filters(),
+            excluded: entities.iter().map(|(name, tally)| (name.clone(), tally.excluded)).collect(),
+        });
+        let accounting = Accounting { entities, side_tables, warnings };
+        let facts = ManifestFacts { newest_micros, counts, selection, suppressed };
+        let manifest = self.write_manifest(directory, files, facts, &accounting)?;
+        Ok(Published {
+            path: directory.to_path_buf(),
+            manifest,
+            tallies: accounting.entities,
+            side_tallies: accounting.side_tables,
+            warnings: accounting.warnings,
+            orphans,
+        })
+    }
+
+    /// Reads the row counts of each entity from the headers of its files.
+    fn counts(&self, directory: &Path) -> Result<BTreeMap<String, Counts>> {
+        let header_of = |kind, entity| {
+            let name = archive_path(kind, Some(entity));
+            let path = directory.join(name);
+            let mut bytes = [0; HEADER_BYTES];
+            File::open(&path)
+                .and_then(|mut file| io::Read::read_exact(&mut file, &mut bytes))
+                .map_err(Error::output(&path))?;
+            Header::decode(&bytes, kind, Some(entity), schema_hash()).map_err(Error::self_check)
+        };
+        Entity::all()
+            .map(|entity| {
+                let ids = header_of(Kind::Ids, entity)?;
+                let redirects = header_of(Kind::Redirects, entity)?;
+                let counts =
+                    Counts { published: ids.published, rows: ids.rows, redirects: redirects.rows };
+                Ok((entity.facts().plural.to_string(), counts))
+            })
+            .collect()
+    }
+
+    /// The accounting of every entity. Fails if an entity's accounting does not close.
+    fn tallies(
+        &self,
+        rows: &[Rows],
+        dangling: &[u64],
+        counts: &BTreeMap<String, Counts>,
+    ) -> Result<Tallies> {
+        let mut tallies = BTreeMap::new();
+        let mut warnings = BTreeMap::new();
+        for object in self.objects {
+            for (code, count) in &object.report().warnings {
+                *warnings.entry(code.clone()).or_default() += count;
+            }
+        }
+        for entity in Entity::all() {
+            let name = entity.facts().plural;
+            for (code, count) in rows[entity as usize].redirect_warnings() {
+                *warnings.entry(code.to_string()).or_default() += count;
+            }
+            let mut tally = rows[entity as usize].tally;
+            tally.dangling = dangling[entity as usize];
+            let published = counts.get(name).map_or(0, |counts| counts.published);
+            // The list of institution types keeps one type of each code.
+            let same = tally.published_from_input.saturating_sub(published);
+            tally.superseded += same;
+            tally.published_from_input -= same;
+            tally.derived = published.saturating_sub(tally.published_from_input);
+            for object in self.objects {
+                let report = object.report();
+                tally.read += report.read.get(name).copied().unwrap_or(0);
+                tally.quarantined += report.quarantined.get(name).copied().unwrap_or(0);
+            }
+            if !tally.closes() {
+                return Err(Error::Internal(format!(
+                    "the accounting of {name} does not close: {tally:?}"
+                )));
+            }
+            tallies.insert(name.to_string(), tally);
+        }
+        Ok((tallies, warnings))
+    }
+}

@@ -1,0 +1,47 @@
+//! The results of earlier steps that linking a record reads.
+
+use std::collections::BTreeMap;
+
+use pinakes_format::entity::Entity;
+
+use crate::link::context::Segments;
+use crate::link::enrich::tables::SideTables;
+use crate::link::merge::rows::Rows;
+use crate::link::merge::sums::Sums;
+use crate::link::resolve::resolved::Resolved;
+use crate::object::Key;
+use crate::object::file::Segment;
+use crate::object::symbols::Symbol;
+
+/// The merged and resolved inputs of a run. Immutable.
+#[derive(Clone, Copy)]
+pub(crate) struct LinkInputs<'a, 'o> {
+    /// By entity.
+    pub segments: &'a [Segments<'o>],
+    /// By entity.
+    pub rows: &'a [Rows],
+    pub resolved: &'a Resolved,
+    pub side_tables: &'a SideTables<'o>,
+    /// By level of the taxonomy.
+    pub sums: &'a BTreeMap<Entity, Sums>,
+}
+
+impl<'o> LinkInputs<'_, 'o> {
+    pub(crate) fn record_count(&self, entity: Entity) -> usize {
+        self.rows[entity as usize].order.len()
+    }
+
+    /// Finds a record: the number of its segment, the segment and the key.
+    pub(crate) fn locate(&self, entity: Entity, row: u32) -> Option<(usize, &Segment<'o>, Key)> {
+        self.rows[entity as usize].locate(row as usize, &self.segments[entity as usize])
+    }
+
+    /// The unresolved reference in a row after the records.
+    pub(crate) fn unresolved(&self, entity: Entity, row: u32) -> Option<Symbol<'_>> {
+        let after = (row as usize).checked_sub(self.record_count(entity))?;
+        let indices = self.resolved.unresolved.range(entity as u8);
+        (after < indices.len())
+            .then(|| self.resolved.unresolved.get(indices.start + after))
+            .flatten()
+    }
+}

@@ -1,0 +1,171 @@
+//! Copies one record, replaces its symbols by rows and completes it.
+
+use pinakes_format::entity::{Entity, NO_ID};
+use pinakes_format::record::ArchivedRecord;
+use pinakes_format::record::value::{NO_CODE, Slot, Slots};
+use pinakes_format::snapshot::split_blob;
+use pinakes_format::{record, with_record};
+use rkyv::primitive::ArchivedU32;
+
+use crate::error::Result;
+use crate::link::context::inconsistent_object;
+use crate::link::record::inputs::LinkInputs;
+use crate::link::record::source_types::SourceTypes;
+use crate::link::resolve::taxonomy_tree::TaxonomyTree;
+use crate::object::file::Segment;
+use crate::object::{Key, Origin};
+
+/// Links records of merged and resolved inputs. Immutable, so that all threads share it.
+pub(crate) struct RecordLinker<'a, 'o> {
+    pub inputs: LinkInputs<'a, 'o>,
+    tree: TaxonomyTree,
+    source_types: SourceTypes,
+}
+
+/// One linked record.
+pub(crate) struct LinkedRecord {
+    pub blob: Vec<u8>,
+    pub id: u64,
+    /// The name, if records of the entity are referred to.
+    pub name: Option<String>,
+    /// References to records that do not exist.
+    pub dangling: u64,
+}
+
+/// A number in an archived record that linking replaces: its offset in the blob and its new value.
+///
+/// ```text
+/// blob:  … | symbol 7 at offset 120 | …      symbol 7 → row 4211
+/// ```
+struct Relocation {
+    offset: usize,
+    value: u32,
+}
+
+impl Relocation {
+    /// `field` belongs to the record archived in `blob`, so its offset is the distance of the two
+    /// addresses. `None` without a value.
+    fn new(blob: &[u8], field: &ArchivedU32, value: Option<u32>) -> Option<Relocation> {
+        let offset = std::ptr::from_ref(field).addr().wrapping_sub(blob.as_ptr().addr());
+        Some(Relocation { offset, value: value? })
+    }
+
+    /// Writes the value; `None` if the offset is outside the blob.
+    fn apply(self, blob: &mut [u8]) -> Option<()> {
+        let field = blob.get_mut(self.offset..)?.first_chunk_mut()?;
+        *field = self.value.to_le_bytes();
+        Some(())
+    }
+}
+
+impl<'a, 'o> RecordLinker<'a, 'o> {
+    /// Links the taxonomy and keeps its tree. `source_types` come from an earlier pass.
+    pub(crate) fn new(
+        inputs: LinkInputs<'a, 'o>,
+        source_types: SourceTypes,
+    ) -> Result<RecordLinker<'a, 'o>> {
+        // An empty tree fills in no relatives, so these are the relatives the sources give.
+        let bare = RecordLinker { inputs, tree: TaxonomyTree::default(), source_types };
+        let tree = bare.read_tree()?;
+        Ok(RecordLinker { tree, ..bare })
+    }
+
+    /// Makes a linker with a given tree, which may have nodes without a record.
+    pub(crate) fn with_tree(
+        inputs: LinkInputs<'a, 'o>,
+        source_types: SourceTypes,
+        tree: TaxonomyTree,
+    ) -> RecordLinker<'a, 'o> {
+        RecordLinker { inputs, tree, source_types }
+    }
+
+    pub(crate) fn tree(&self) -> &TaxonomyTree {
+        &self.tree
+    }
+
+    /// The code of the type of the source in a row.
+    pub(crate) fn source_type(&self, row: u32) -> Option<u32> {
+        self.source_types.get(row)
+    }
+
+    fn read_tree(&self) -> Result<TaxonomyTree> {
+        let mut tree = TaxonomyTree::default();
+        for entity in Entity::taxonomy() {
+            let blobs = (0..self.inputs.record_count(entity))
+                .map(|row| self.link(entity, row).map(|linked| linked.blob))
+                .collect::<Result<Vec<_>>>()?;
+            let by_id = self.inputs.rows[entity as usize].by_id.iter().map(|pair| pair.row);
+            tree.add_level(entity, by_id, &blobs)?;
+        }
+        Ok(tree)
+    }
+
+    /// Copies the record of a row, replaces its symbols by rows and completes it.
+    pub(crate) fn link(&self, entity: Entity, row: usize) -> Result<LinkedRecord> {
+        let row = u32::try_from(row).map_err(|_| inconsistent_object())?;
+        let (segment_at, segment, key) =
+            self.inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
+        let blob = segment.blob(&key).ok_or_else(inconsistent_object)?;
+        let resolved = self.inputs.resolved;
+        let row_of = |symbol: u32| resolved.number(entity, segment_at, segment, symbol);
+
+        let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
+        let mut copy = blob.to_vec();
+        let mut is_complete = true;
+        let mut replace = |field: &ArchivedU32, value: Option<u32>| {
+            let relocation = Relocation::new(blob, field, value);
+            let applied = relocation.and_then(|relocation| relocation.apply(&mut copy));
+            is_complete &= applied.is_some();
+        };
+        let mut dangling = 0;
+        let mut name = None;
+        with_record!(entity, R => {
+            let record = record::access::<R>(archived).ok_or_else(inconsistent_object)?;
+            if entity.facts().is_referenced {
+                name = record.name().map(str::to_owned);
+            }
+            record.slots(&mut |slot| match slot {
+                Slot::Target(symbol) => {
+                    let row = row_of(symbol.to_native());
+                    dangling += u64::from(self.is_dangling(segment, symbol.to_native(), row));
+                    replace(symbol, row);
+                }
+                Slot::Copy(symbol) => replace(symbol, row_of(symbol.to_native())),
+                Slot::SourceType { source, code } => {
+                    let row = row_of(source.to_native());
+                    let own = row.and_then(|row| self.source_types.get(row));
+                    let given = match code.to_native() {
+                        NO_CODE => Some(NO_CODE),
+                        given => row_of(given),
+                    };
+                    replace(source, row);
+                    replace(code, own.filter(|own| *own != NO_CODE).or(given));
+                }
+            });
+        });
+        if !is_complete {
+            return Err(inconsistent_object());
+        }
+        let blob = self.complete(entity, row, &key, copy)?;
+        Ok(LinkedRecord { blob, id: key.id, name, dangling })
+    }
+
+    /// Fills in null members of a taxonomy node, and adds the members of side tables.
+    fn complete(&self, entity: Entity, row: u32, key: &Key, blob: Vec<u8>) -> Result<Vec<u8>> {
+        let mut blob = blob;
+        if entity.facts().taxonomy_level.is_some() {
+            let sums = self.inputs.sums.get(&entity).and_then(|sums| sums.get(&key.id));
+            let sum = (key.origin != Origin::Own).then(|| sums.copied().unwrap_or_default());
+            blob = self.tree.complete(entity, row, &blob, sum)?;
+        }
+        let codes = &self.inputs.resolved.unresolved;
+        Ok(self.inputs.side_tables.complete(entity, &blob, codes)?.unwrap_or(blob))
+    }
+
+    /// Whether a reference by id leads to a row without a record.
+    fn is_dangling(&self, segment: &Segment<'_>, symbol: u32, row: Option<u32>) -> bool {
+        let Some((kind, id)) = segment.symbols.subject(symbol) else { return false };
+        let Some(rows) = self.inputs.rows.get(usize::from(kind)) else { return false };
+        id != NO_ID && row.is_some_and(|row| row as usize >= rows.order.len())
+    }
+}

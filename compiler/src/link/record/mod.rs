@@ -1,0 +1,10 @@
+//! Linking one record: copies its blob, replaces its symbols by rows and completes it.
+//!
+//! Takes the rows, the resolved symbols, the side tables and the taxonomy's sums. Gives the record's
+//! final blob, id and name. Both selecting a subset and writing the snapshot link records this way.
+//! Imports `link/{column, context, enrich, merge, resolve, taxonomy}`.
+
+pub(crate) mod inputs;
+pub(crate) mod linker;
+pub(crate) mod source_types;
+pub(crate) mod type_sums;

@@ -1,0 +1,203 @@
+//! The row of every symbol of every segment.
+//!
+//! Two passes, because the rows of unresolved references are known only when all are:
+//!
+//! 1. Look up each symbol's id among the rows; send symbols without a record to a sorter.
+//! 2. Number the sorted unresolved symbols; fill these numbers in.
+
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    io::{self, BufWriter, Write},
+    ops::Range,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+use pinakes_format::entity::{Entity, NO_ID};
+use pinakes_format::record::value::Table;
+use pinakes_format::storage::blobs::unnamed_file;
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::link::column::Column;
+use crate::link::context::{Linker, Segments, inconsistent_object};
+use crate::link::external_sort::Sorter;
+use crate::link::merge::rows::Rows;
+use crate::link::resolve::renumbering::Renumbering;
+use crate::link::resolve::unresolved::{UnresolvedSymbol, UnresolvedSymbols};
+use crate::object::file::Segment;
+use crate::object::symbols::Symbol;
+use crate::read::institution_types::FIXED;
+
+/// Marks a symbol without a record after the first pass.
+const UNRESOLVED: u32 = u32::MAX;
+
+/// For each entity and each of its segments, the row of each symbol.
+pub(crate) struct Resolved {
+    /// By entity, then by segment: a range of `numbers`.
+    ranges: Vec<Vec<Range<usize>>>,
+    /// Rows and codes, one for each symbol.
+    numbers: Column,
+    pub unresolved: UnresolvedSymbols,
+    /// Translates full row numbers into those of a subset, if one is written.
+    renumbering: Option<Renumbering>,
+}
+
+impl Resolved {
+    /// Switches to the row numbers of a subset and its unresolved symbols.
+    pub(crate) fn renumbered(
+        self,
+        unresolved: UnresolvedSymbols,
+        renumbering: Renumbering,
+    ) -> Resolved {
+        Resolved { unresolved, renumbering: Some(renumbering), ..self }
+    }
+
+    /// The row or code number of a segment's symbol; `None` if the segment has no such symbol or
+    /// the subset drops the row.
+    pub(crate) fn number(
+        &self,
+        entity: Entity,
+        segment_at: usize,
+        segment: &Segment<'_>,
+        symbol: u32,
+    ) -> Option<u32> {
+        let mut range = self.ranges[entity as usize].get(segment_at)?.clone();
+        let number = self.numbers.u32(range.nth(symbol as usize)?)?;
+        let Some(renumbering) = &self.renumbering else { return Some(number) };
+        match Entity::from_index(segment.symbols.subject(symbol)?.0) {
+            Some(entity) => renumbering.row(entity, number),
+            None => renumbering.codes.rank(number),
+        }
+    }
+}
+
+impl<'o> Linker<'o> {
+    /// Resolves every symbol of every segment. `codes` are extra codes from side tables: the table
+    /// and the text.
+    pub(crate) fn resolve(
+        &self,
+        segments: &[Segments<'o>],
+        rows: &[Rows],
+        codes: BTreeSet<(u8, String)>,
+    ) -> Result<Resolved> {
+        let sorter = Mutex::new(Sorter::new(&self.scratch, self.sorter_bytes()));
+        let push = |symbols: Vec<UnresolvedSymbol>| {
+            let mut sorter = sorter.lock().unwrap_or_else(PoisonError::into_inner);
+            symbols.into_iter().try_for_each(|symbol| self.scratch_result(sorter.push(symbol)))
+        };
+        let types = Table::InstitutionType as u8;
+        let fixed = FIXED.iter().map(|fixed| UnresolvedSymbol::code(types, fixed.code.to_owned()));
+        push(fixed.collect())?;
+        let codes = codes.into_iter().map(|(table, code)| UnresolvedSymbol::code(table, code));
+        push(codes.collect())?;
+        let all: Vec<_> = segments.iter().flatten().collect();
+        let first_numbers = self.scratch_result(NumbersFile::new(&self.scratch))?;
+        let first_pass = all
+            .par_iter()
+            .map(|segment| {
+                let (numbers, unresolved) = find_records(segment, rows)?;
+                push(unresolved)?;
+                self.scratch_result(first_numbers.push(&numbers))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let first_numbers = self.scratch_result(first_numbers.finish())?;
+        let sorter = sorter.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let sorted = self.scratch_result(sorter.finish())?;
+        let unresolved = self.scratch_result(self.write_unresolved(sorted))?;
+        let second_numbers = self.scratch_result(NumbersFile::new(&self.scratch))?;
+        let second_pass = all
+            .par_iter()
+            .zip(first_pass)
+            .map(|(segment, range)| {
+                let numbers = range.map(|at| first_numbers.u32(at));
+                let numbers = fill_unresolved(segment, numbers, rows, &unresolved)?;
+                self.scratch_result(second_numbers.push(&numbers))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let numbers = self.scratch_result(second_numbers.finish())?;
+        let mut by_segment = second_pass.into_iter();
+        let ranges =
+            segments.iter().map(|of| by_segment.by_ref().take(of.len()).collect()).collect();
+        Ok(Resolved { ranges, numbers, unresolved, renumbering: None })
+    }
+}
+
+/// The numbers of all segments in one file, in the order threads push them. One file per segment
+/// would exceed the limit of mappings: a run may have thousands of segments.
+struct NumbersFile(Mutex<(BufWriter<File>, usize)>);
+
+impl NumbersFile {
+    fn new(scratch: &Path) -> io::Result<NumbersFile> {
+        let file = BufWriter::with_capacity(1 << 18, unnamed_file(scratch)?);
+        Ok(NumbersFile(Mutex::new((file, 0))))
+    }
+
+    /// Appends a segment's numbers and returns their range.
+    fn push(&self, numbers: &[u32]) -> io::Result<Range<usize>> {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (file, count) = &mut *guard;
+        file.write_all(&bytes)?;
+        let from = *count;
+        *count += numbers.len();
+        Ok(from..*count)
+    }
+
+    fn finish(self) -> io::Result<Column> {
+        let (file, _) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Column::map(file, size_of::<u32>())
+    }
+}
+
+/// Replaces a merged id by the id at the end of its chain.
+fn follow_redirects<'a>(symbol: Symbol<'a>, rows: &[Rows]) -> Symbol<'a> {
+    match Entity::from_index(symbol.kind) {
+        Some(entity) if symbol.id != NO_ID => {
+            Symbol { id: rows[entity as usize].redirects.end(symbol.id), ..symbol }
+        }
+        _ => symbol,
+    }
+}
+
+/// First pass: the row of each symbol that has a record, and the other symbols.
+fn find_records(segment: &Segment<'_>, rows: &[Rows]) -> Result<(Vec<u32>, Vec<UnresolvedSymbol>)> {
+    let mut numbers = vec![UNRESOLVED; segment.symbols.count()];
+    let mut unresolved = Vec::new();
+    for at in segment.symbols.ascending() {
+        let symbol = segment.symbols.get(at).ok_or_else(inconsistent_object)?;
+        let symbol = follow_redirects(symbol, rows);
+        let entity = Entity::from_index(symbol.kind);
+        match entity.and_then(|entity| rows[entity as usize].by_id.row_of(symbol.id)) {
+            Some(row) => *numbers.get_mut(at as usize).ok_or_else(inconsistent_object)? = row,
+            None => unresolved.push(symbol.into()),
+        }
+    }
+    Ok((numbers, unresolved))
+}
+
+/// Second pass: replaces [`UNRESOLVED`] by the row after the records, or by the code's number.
+fn fill_unresolved(
+    segment: &Segment<'_>,
+    numbers: impl Iterator<Item = Option<u32>>,
+    rows: &[Rows],
+    unresolved: &UnresolvedSymbols,
+) -> Result<Vec<u32>> {
+    let fill = |(at, number): (usize, Option<u32>)| {
+        let number = number?;
+        if number != UNRESOLVED {
+            return Some(number);
+        }
+        let symbol = segment.symbols.get(u32::try_from(at).ok()?)?;
+        let index = unresolved.find(follow_redirects(symbol, rows))?;
+        match Entity::from_index(symbol.kind) {
+            Some(entity) => {
+                let after = index - unresolved.range(symbol.kind).start;
+                u32::try_from(rows[entity as usize].order.len() + after).ok()
+            }
+            None => Some(unresolved.code_number(index)),
+        }
+    };
+    numbers.enumerate().map(|number| fill(number).ok_or_else(inconsistent_object)).collect()
+}

@@ -1,0 +1,189 @@
+//! Every record of the inputs as a filter sees it: linked, in memory, before anything is written.
+
+use std::ops::Range;
+
+use pinakes_format::entity::Entity;
+use pinakes_format::index::encoding::ReferenceLookup;
+use pinakes_format::index::term_lists::{Term, text_term};
+use pinakes_format::query::Library;
+use pinakes_format::record::ArchivedRecord;
+use pinakes_format::record::gather::{Gather, Gathered, PathTree};
+use pinakes_format::record::value::{NO_CODE, Slot, Slots};
+use pinakes_format::snapshot::split_blob;
+use pinakes_format::storage::error::ReadError;
+use pinakes_format::{record, with_record};
+
+use crate::error::Result;
+use crate::link::context::inconsistent_object;
+use crate::link::merge::rows::Rows;
+use crate::link::record::linker::RecordLinker;
+use crate::link::select::suppressed::Suppressed;
+use crate::link::taxonomy::relatives;
+
+/// Every record, suppressed ones included, which have no values and no names.
+pub(crate) struct FullRecords<'p, 'a, 'o> {
+    pub linker: &'p RecordLinker<'a, 'o>,
+    /// By code, its term.
+    pub codes: Vec<Term>,
+    pub suppressed: Suppressed,
+}
+
+impl<'p, 'a, 'o> FullRecords<'p, 'a, 'o> {
+    /// Reads the codes. Nothing is suppressed yet.
+    pub(crate) fn new(linker: &'p RecordLinker<'a, 'o>) -> Result<FullRecords<'p, 'a, 'o>> {
+        let unresolved = &linker.inputs.resolved.unresolved;
+        let codes = unresolved.codes().map(|index| {
+            let text = unresolved.get(index)?.name?;
+            Some(text_term(&text.to_ascii_lowercase()))
+        });
+        let codes = codes.collect::<Option<Vec<Term>>>().ok_or_else(inconsistent_object)?;
+        Ok(FullRecords { linker, codes, suppressed: Suppressed::default() })
+    }
+
+    fn rows(&self, entity: Entity) -> &Rows {
+        &self.linker.inputs.rows[entity as usize]
+    }
+
+    /// Counts an entity's rows, unresolved references included.
+    pub(crate) fn all_rows(&self, entity: Entity) -> u32 {
+        // The writer limits rows to u32.
+        let unresolved = &self.linker.inputs.resolved.unresolved;
+        self.count(entity) + unresolved.range(entity as u8).len() as u32
+    }
+
+    /// The rows of the unresolved references with an id. An empty range starts at the first one with
+    /// a greater id.
+    pub(crate) fn unresolved_with(&self, entity: Entity, id: u64) -> Range<u32> {
+        let unresolved = &self.linker.inputs.resolved.unresolved;
+        let indices = unresolved.with_id(entity as u8, id);
+        let first = unresolved.range(entity as u8).start;
+        let row = |index: usize| self.count(entity) + (index - first) as u32;
+        row(indices.start)..row(indices.end)
+    }
+
+    /// Calls `visit` with each row a record refers to and its entity, and with each code and `None`.
+    pub(crate) fn each_target(
+        &self,
+        entity: Entity,
+        row: u32,
+        mut visit: impl FnMut(Option<Entity>, u32) -> Result<()>,
+    ) -> Result<()> {
+        let inputs = &self.linker.inputs;
+        let (segment_at, segment, key) =
+            inputs.locate(entity, row).ok_or_else(inconsistent_object)?;
+        let blob = segment.blob(&key).and_then(split_blob);
+        let (archived, _) = blob.ok_or_else(inconsistent_object)?;
+        let mut visit_symbol = |symbol: u32| {
+            let (kind, _) = segment.symbols.subject(symbol).ok_or_else(inconsistent_object)?;
+            let number = inputs.resolved.number(entity, segment_at, segment, symbol);
+            let number = number.ok_or_else(inconsistent_object)?;
+            visit(Entity::from_index(kind), number)
+        };
+        let mut outcome = Ok(());
+        let mut visit_until_error = |symbol: u32| {
+            if outcome.is_ok() {
+                outcome = visit_symbol(symbol);
+            }
+        };
+        with_record!(entity, R => {
+            let record = record::access::<R>(archived).ok_or_else(inconsistent_object)?;
+            record.slots(&mut |slot| match slot {
+                Slot::Target(at) | Slot::Copy(at) => visit_until_error(at.to_native()),
+                Slot::SourceType { source, code } => {
+                    visit_until_error(source.to_native());
+                    if code.to_native() != NO_CODE {
+                        visit_until_error(code.to_native());
+                    }
+                }
+            });
+        });
+        outcome?;
+        if entity.facts().taxonomy_level.is_some() {
+            let blob = self.linker.link(entity, row as usize)?.blob;
+            for (entity, row) in relatives(entity, &blob).ok_or_else(inconsistent_object)? {
+                visit(Some(entity), row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_record() -> ReadError {
+    ReadError::corrupt("objects", "a row has no record")
+}
+
+fn invalid_record() -> ReadError {
+    ReadError::corrupt("objects", "an archived record does not validate")
+}
+
+impl ReferenceLookup for FullRecords<'_, '_, '_> {
+    fn count(&self, entity: Entity) -> u32 {
+        // The merge refuses entities with more rows than u32 has numbers.
+        self.linker.inputs.record_count(entity) as u32
+    }
+
+    fn is_suppressed(&self, entity: Entity, row: u32) -> bool {
+        self.suppressed.has(entity, row)
+    }
+
+    fn row_id(&self, entity: Entity, row: u32) -> std::result::Result<u64, ReadError> {
+        let id = match self.linker.inputs.locate(entity, row) {
+            Some((_, _, key)) => Some(key.id),
+            None => self.linker.inputs.unresolved(entity, row).map(|symbol| symbol.id),
+        };
+        id.ok_or_else(no_record)
+    }
+
+    fn row_name(&self, entity: Entity, row: u32) -> std::result::Result<Option<&str>, ReadError> {
+        if self.suppressed.has(entity, row) {
+            return Ok(None);
+        }
+        let Some((_, segment, key)) = self.linker.inputs.locate(entity, row) else {
+            let symbol = self.linker.inputs.unresolved(entity, row);
+            return symbol.map(|symbol| symbol.name).ok_or_else(no_record);
+        };
+        let blob = segment.blob(&key).and_then(split_blob);
+        let (archived, _) = blob.ok_or_else(no_record)?;
+        with_record!(entity, R => {
+            Ok(record::access::<R>(archived).ok_or_else(invalid_record)?.name())
+        })
+    }
+
+    fn code_term(&self, code: u32) -> std::result::Result<Term, ReadError> {
+        let term = self.codes.get(code as usize).copied();
+        term.ok_or(ReadError::corrupt("objects", "a code is in no table"))
+    }
+}
+
+impl Library for FullRecords<'_, '_, '_> {
+    fn merged_into(&self, entity: Entity, id: u64) -> std::result::Result<u64, ReadError> {
+        Ok(self.rows(entity).redirects.end(id))
+    }
+
+    fn rows_with(&self, entity: Entity, id: u64) -> std::result::Result<Range<u32>, ReadError> {
+        match self.rows(entity).by_id.row_of(id) {
+            Some(row) => Ok(row..row + 1),
+            None => Ok(self.unresolved_with(entity, id)),
+        }
+    }
+
+    fn gather(
+        &self,
+        entity: Entity,
+        row: u32,
+        tree: &PathTree,
+        visit: &mut dyn FnMut(usize, Gathered<'_>),
+    ) -> std::result::Result<(), ReadError> {
+        if self.suppressed.has(entity, row) {
+            return Ok(());
+        }
+        let unlinkable = |_| ReadError::corrupt("objects", "a record cannot be linked");
+        let linked = self.linker.link(entity, row as usize).map_err(unlinkable)?;
+        let too_short = ReadError::corrupt("objects", "a record's length exceeds its bytes");
+        let (archived, _) = split_blob(&linked.blob).ok_or(too_short)?;
+        with_record!(entity, R => {
+            record::access::<R>(archived).ok_or_else(invalid_record)?.gather(tree, visit);
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! The archives of one entity: records, ids, names and redirects.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::entity::Entity;
+use pinakes_format::schema::layout::schema_hash;
+use pinakes_format::snapshot::archive_path;
+use pinakes_format::storage::blobs::BlobsWriter;
+use pinakes_format::storage::header::{Header, Kind, Written};
+use pinakes_format::storage::ids::ColumnsWriter;
+
+use crate::error::{Error, Result};
+use crate::link::column::IdRow;
+use crate::link::context::{WrittenFile, inconsistent_object};
+use crate::link::record::inputs::LinkInputs;
+
+/// The open files of one entity.
+pub(crate) struct EntityFiles {
+    entity: Entity,
+    directory: PathBuf,
+    records: BlobsWriter,
+    ids: ColumnsWriter,
+    /// For entities that records refer to.
+    names: Option<BlobsWriter>,
+}
+
+impl EntityFiles {
+    /// Creates the entity's folder and files for `published` records.
+    pub(crate) fn create(
+        inputs: &LinkInputs<'_, '_>,
+        entity: Entity,
+        published: usize,
+        directory: &Path,
+    ) -> Result<EntityFiles> {
+        let unresolved = inputs.resolved.unresolved.range(entity as u8).len();
+        let header = |kind| Header {
+            kind,
+            entity: Some(entity),
+            published: published as u64,
+            rows: (published + unresolved) as u64,
+            schema_hash: schema_hash(),
+        };
+        let path = |kind| directory.join(archive_path(kind, Some(entity)));
+        let folder = directory.join(entity.facts().plural);
+        std::fs::create_dir(&folder).map_err(Error::output(&folder))?;
+        let blobs = |kind| {
+            let path = path(kind);
+            BlobsWriter::create(&path, header(kind), &[]).map_err(Error::output(path))
+        };
+        let ids = ColumnsWriter::create(&path(Kind::Ids), header(Kind::Ids));
+        Ok(EntityFiles {
+            entity,
+            directory: directory.to_path_buf(),
+            records: blobs(Kind::Records)?,
+            ids: ids.map_err(Error::output(path(Kind::Ids)))?,
+            names: entity.facts().is_referenced.then(|| blobs(Kind::Names)).transpose()?,
+        })
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.directory.join(self.entity.facts().plural)
+    }
+
+    /// Appends records in row order. `blobs` holds their bytes, one record after another.
+    pub(crate) fn push(
+        &mut self,
+        blobs: &[u8],
+        lengths: &[u32],
+        ids: &[u64],
+        record_names: &[Option<String>],
+    ) -> Result<()> {
+        let folder = self.folder();
+        let refused = || Error::output(&folder);
+        self.records.push_all(blobs, lengths).map_err(refused())?;
+        ids.iter().try_for_each(|id| self.ids.push(*id)).map_err(refused())?;
+        if let Some(names) = &mut self.names {
+            for name in record_names {
+                names.push(name.as_deref().map(str::as_bytes)).map_err(refused())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the unresolved references and `by_id`, and closes the files. Writes the redirects.
+    pub(crate) fn finish(
+        mut self,
+        inputs: &LinkInputs<'_, '_>,
+        by_id: impl Iterator<Item = IdRow>,
+        is_subset: bool,
+    ) -> Result<Vec<WrittenFile>> {
+        let unresolved = &inputs.resolved.unresolved;
+        let folder = self.folder();
+        let refused = || Error::output(&folder);
+        for index in unresolved.range(self.entity as u8) {
+            let symbol = unresolved.get(index).ok_or_else(inconsistent_object)?;
+            self.ids.push(symbol.id).map_err(refused())?;
+            if let Some(names) = &mut self.names {
+                names.push(symbol.name.map(str::as_bytes)).map_err(refused())?;
+            }
+        }
+        for IdRow { id, row } in by_id {
+            self.ids.push_pair(id, &row.to_le_bytes()).map_err(refused())?;
+        }
+        let mut written = vec![
+            (archive_path(Kind::Records, Some(self.entity)), self.records.finish()),
+            (archive_path(Kind::Ids, Some(self.entity)), self.ids.finish()),
+        ];
+        if let Some(names) = self.names {
+            written.push((archive_path(Kind::Names, Some(self.entity)), names.finish()));
+        }
+        let redirects = write_redirects(inputs, self.entity, is_subset, &self.directory);
+        written.push((archive_path(Kind::Redirects, Some(self.entity)), redirects));
+        let refused = |path: &String| Error::output(self.directory.join(path));
+        written
+            .into_iter()
+            .map(|(path, file)| file.map_err(refused(&path)).map(|file| (path, file)))
+            .collect()
+    }
+}
+
+/// Writes every merged id and the end of its chain. In a full snapshot the end may have no record,
+/// because references follow the chain anyway. A subset has no redirects out of it.
+fn write_redirects(
+    inputs: &LinkInputs<'_, '_>,
+    entity: Entity,
+    is_subset: bool,
+    directory: &Path,
+) -> io::Result<Written> {
+    let (rows, unresolved) = (&inputs.rows[entity as usize], &inputs.resolved.unresolved);
+    let is_kept = |to: u64| {
+        !is_subset || rows.by_id.has(to) || !unresolved.with_id(entity as u8, to).is_empty()
+    };
+    let redirects = || rows.redirects.all().filter(|(_, to)| is_kept(*to));
+    let count = redirects().count() as u64;
+    let header = Header {
+        kind: Kind::Redirects,
+        entity: Some(entity),
+        published: count,
+        rows: count,
+        schema_hash: schema_hash(),
+    };
+    let path = directory.join(archive_path(Kind::Redirects, Some(entity)));
+    let mut writer = ColumnsWriter::create(&path, header)?;
+    for (from, to) in redirects() {
+        writer.push_pair(from, &to.to_le_bytes())?;
+    }
+    writer.finish()
+}
