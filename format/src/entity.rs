@@ -3,7 +3,12 @@
 //! [`CATALOG`] has one row per entity. Routes, identifiers, error texts, dump folders, taxonomy
 //! levels, external identifiers and the order of autocomplete are columns of that table, and
 //! [`with_record!`](crate::with_record) maps each row to its record type. Adding an entity adds one
-//! row at the end: files hold the discriminants.
+//! row at the end: files hold the discriminants. The macro expands where it is called, so this
+//! module imports nothing.
+//!
+//! A new entity touches six files: this table, `record/<new>.rs`, `record/mod.rs`,
+//! `schema/keys/lines.rs`, and in the compiler `frontend/openalex/<new>.rs` and its `mod.rs`.
+//! FORMAT.md and the OpenAPI and GraphQL documents that tests compare change with it.
 //!
 //! Three kinds of code still name an entity, because they hold logic or lists of their own:
 //!

@@ -77,12 +77,12 @@ pub fn render(
     out.extend_from_slice(b",\"entity_type\":");
     json::string(out, entity.facts().singular);
     out.extend_from_slice(b",\"external_id\":");
-    match (entity, shown.external_id) {
-        // Kept bare, shown as the URL it is.
-        (Entity::Author, Some((_, orcid))) => {
+    match shown.external_id {
+        // Records hold the bare iD, replies show the URL.
+        Some((end, orcid)) if entity.facts().external_ids[end - EXTERNAL_IDS] == "orcid" => {
             text(out, Some(&format!("https://orcid.org/{orcid}")))
         }
-        (_, id) => text(out, id.map(|(_, id)| id)),
+        id => text(out, id.map(|(_, id)| id)),
     }
     out.extend_from_slice(b",\"outputs_count\":");
     integer(out, shown.outputs_count);

@@ -103,7 +103,7 @@ pub trait Resolver {
 
 /// Writes selections to a page.
 pub struct SelectionWriter<'a, 's> {
-    /// The output.
+    /// The page that receives the JSON text.
     pub page: &'a mut Page<'s>,
     /// The caller's side.
     pub resolver: &'a mut dyn Resolver,

@@ -35,7 +35,7 @@ pub trait ValueSource {
     /// `true` or `false`.
     fn boolean(&mut self) -> Option<bool>;
 
-    /// An integer.
+    /// An integer of 64 bits.
     fn integer(&mut self) -> Option<i64>;
 
     /// An integer from 0 to 2^53 - 1.
@@ -68,10 +68,10 @@ pub trait ValueSource {
     /// The symbol of the member `code` of an object.
     fn named_code(&mut self, table: u8) -> Option<u32>;
 
-    /// A day.
+    /// A calendar day, without a time zone.
     fn date(&mut self) -> Option<Date>;
 
-    /// A moment.
+    /// A moment in UTC.
     fn timestamp(&mut self) -> Option<Timestamp>;
 
     /// An ORCID iD without its URL prefix.

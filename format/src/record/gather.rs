@@ -32,13 +32,13 @@ use crate::record::{
 /// One value at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gathered<'a> {
-    /// An integer.
+    /// An integer; counts are at most 2^53 - 1.
     Integer(i64),
     /// A number, possibly fractional.
     Number(f64),
     /// `true` or `false`.
     Boolean(bool),
-    /// A text.
+    /// A text, not folded.
     Text(&'a str),
     /// The number of a code.
     Code(u32),
@@ -207,7 +207,7 @@ pub enum PathTarget {
     Value,
     /// The id of the record referred to.
     Id,
-    /// Its name.
+    /// The name of the record referred to.
     Name,
     /// The value at the end of this path through the record referred to.
     Through(String),

@@ -18,7 +18,7 @@ use crate::text::json;
 /// An entity with a legacy form.
 #[derive(Debug)]
 pub struct LegacyEntity {
-    /// The entity.
+    /// The entity whose records the legacy interface shows.
     pub entity: Entity,
     /// URL path of the legacy list, without the leading slash.
     pub route: &'static str,

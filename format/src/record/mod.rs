@@ -57,7 +57,7 @@ pub trait Record:
     + Build
     + for<'a> Serialize<HighSerializer<Vec<u8>, ArenaHandle<'a>, rancor::Error>>
 {
-    /// The entity.
+    /// The entity whose records have this type.
     const ENTITY: Entity;
 
     /// Number of the identifier.

@@ -14,11 +14,11 @@ pub enum Schema {
         /// Bits of the archived form.
         bits: u8,
     },
-    /// A JSON number.
+    /// A JSON number, archived as `f64`.
     Number,
     /// `true` or `false`.
     Boolean,
-    /// A string.
+    /// A string stored in the record itself.
     Text,
     /// A string stored in the record's compressed pool.
     LongText,
@@ -46,7 +46,7 @@ pub enum Schema {
     Json,
     /// The value, or `null`.
     Nullable(Box<Schema>),
-    /// An array.
+    /// An array of values of one schema.
     List(Box<Schema>),
     /// An object with declared members.
     Object(Object),

@@ -304,7 +304,7 @@ impl Render for ArchivedLongText {
     }
 }
 
-/// A day.
+/// A calendar day, without a time zone.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Date {
     /// 0 to 9999.

@@ -2,7 +2,7 @@
 
 use crate::entity::Entity;
 
-/// A declared key.
+/// A key as the table declares it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub name: &'static str,
