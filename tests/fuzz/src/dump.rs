@@ -1,4 +1,4 @@
-//! Dumps of a few bytes, compiled as any other: whatever they hold, each line is accounted for.
+//! Compiles small dumps. The accounting must include every line, whatever the dump holds.
 
 use std::{
     fs,
@@ -13,11 +13,11 @@ use pinakes_compiler::stages::{
 };
 use tempfile::TempDir;
 
-/// One dump in so many is linked too, which takes a hundred times as long.
+/// One dump in 32 is also linked. Linking takes a hundred times as long as compiling.
 const LINKED_ONE_IN: u8 = 32;
-/// Uncompressed bytes of a part, lest a small one take long.
+/// The most uncompressed bytes of a part. The limit keeps a decompression bomb short.
 const INFLATED_BYTES_MAX: u64 = 1 << 20;
-/// Memory for the link.
+/// Memory limit of the linker.
 const MEMORY_BYTES: usize = 256 << 20;
 
 static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
@@ -26,11 +26,11 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
     folder.expect("a directory can be made")
 });
 
-/// Compiles a dump of these files, by their paths below its directory.
+/// Compiles a dump of these files, given by their paths below the dump.
 ///
 /// # Panics
 ///
-/// Where it fails for another reason than what the dump holds, or a line is lost.
+/// Panics if compiling fails for a reason other than the input, or if a line is lost.
 pub fn compile(files: &[(&str, &[u8])]) {
     let folder = FOLDER.path().join("run");
     let dump = folder.join("dump");
@@ -42,7 +42,7 @@ pub fn compile(files: &[(&str, &[u8])]) {
     }
     match attempt(&dump, &folder, is_linked(files)) {
         Ok(()) => {}
-        // The input is refused, has nothing in it, or is damaged.
+        // Exit codes of a refused, empty or damaged input.
         Err(error) if (3..=5).contains(&error.exit_code()) => {}
         Err(error) => panic!("exit {}: {error}", error.exit_code()),
     }
@@ -73,7 +73,7 @@ fn attempt(dump: &Path, folder: &Path, is_linked: bool) -> Result<(), Error> {
     }
     let lock = check_out(&folder.join("snapshots"))?;
     let objects: Vec<_> = stage.parts.iter().map(|part| &part.object).collect();
-    // The accounting is closed there, and the finished snapshot read.
+    // `link` checks the accounting and opens the finished snapshot.
     let mut finished = link(&objects, &lock, None, MEMORY_BYTES, Progress::Quiet)?;
     publish(&mut finished, &lock)
 }

@@ -1,4 +1,4 @@
-//! What fuzz targets share: the snapshot they ask, the list they ask for, and the dumps they compile.
+//! Shared parts of the fuzz targets: the snapshot to query, the entity to query, the dumps to compile.
 
 mod dump;
 
@@ -7,18 +7,18 @@ use std::path::PathBuf;
 pub use dump::compile;
 use pinakes_format::entity::Entity;
 
-/// The snapshot that targets ask, by `PINAKES_SNAPSHOT`.
+/// The path of the snapshot that targets query, from the variable `PINAKES_SNAPSHOT`.
 ///
 /// # Panics
 ///
-/// Where that is not set: `make fuzz` builds one and sets it.
+/// Panics if the variable is not set. `make fuzz` builds a snapshot and sets the variable.
 pub fn snapshot() -> PathBuf {
     std::env::var_os("PINAKES_SNAPSHOT")
         .expect("PINAKES_SNAPSHOT names a snapshot; run `make fuzz`")
         .into()
 }
 
-/// The first byte as a choice of entity, and the rest as text; `None` where there is none.
+/// Splits the input into an entity, chosen by the first byte, and a UTF-8 text.
 pub fn entity_and_text(bytes: &[u8]) -> Option<(Entity, &str)> {
     let (first, rest) = bytes.split_first()?;
     let entity = Entity::all().nth(usize::from(*first) % Entity::COUNT)?;

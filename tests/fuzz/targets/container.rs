@@ -1,4 +1,4 @@
-//! Compressed files: as they come, and as containers of the bytes that were cut or changed.
+//! Target: compressed parts, both arbitrary bytes and damaged gzip and zstd containers.
 
 #![no_main]
 
@@ -6,7 +6,7 @@ use std::io::Write;
 
 use libfuzzer_sys::fuzz_target;
 
-/// A container of bytes, one of its bytes changed or its end cut, where `harm` says so.
+/// Compresses bytes as `kind` selects, then may cut the container or change a byte at `harm`.
 fn contain(kind: u8, harm: u16, bytes: &[u8]) -> Vec<u8> {
     let mut whole = match kind % 3 {
         0 => return bytes.to_vec(),

@@ -1,4 +1,4 @@
-//! The text of filters: what can be read has an answer, and the same one whichever way it is found.
+//! Target: filter texts. A valid filter has the same matches in every execution plan.
 
 #![no_main]
 
@@ -29,8 +29,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(with + without, u64::from(SNAPSHOT.count(entity)), "{}", expression.text);
         least = least.min(with);
     }
-    assert!(found.count <= least, "more than one of its expressions finds");
-    query.sort("id:desc").expect("every list that is filtered is sorted by id");
+    assert!(found.count <= least, "the filter matches more rows than one of its expressions");
+    query.sort("id:desc").expect("every filtered list can be sorted by id");
     let sorted = answer(&query);
     assert_eq!(found.count, sorted.count, "{}", sorted.plan);
     if found.count <= u64::from(query.per_page) {
@@ -38,10 +38,10 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// The rows of a page, each once.
+/// The rows of a page, which must be distinct.
 fn rows(answer: &Answer) -> BTreeSet<u32> {
     let rows: BTreeSet<u32> = answer.rows.iter().copied().collect();
-    assert_eq!(rows.len(), answer.rows.len(), "a row twice");
+    assert_eq!(rows.len(), answer.rows.len(), "the page has a row twice");
     rows
 }
 

@@ -1,4 +1,4 @@
-//! Headers in which proxies name their clients.
+//! Target: headers by which proxies name the client's address.
 
 #![no_main]
 
@@ -31,17 +31,18 @@ fuzz_target!(|bytes: &[u8]| {
     let client = of(&lines);
     assert_eq!(client, client.to_canonical());
     if !clients.is_trusted(peer) {
-        assert_eq!(client, peer, "a header of anybody counts");
+        assert_eq!(client, peer, "the header of an untrusted peer counts");
     }
     assert_eq!(of(&[]), peer.to_canonical());
-    // Several lines are one, parted by commas; but a quote that does not end is of its own line alone.
+    // Several header lines equal one line joined by commas, unless a line has an unclosed quote.
     let is_whole = |line: &[u8]| by == ForwardedBy::XForwardedFor || ends_its_quotes(line);
     let joined = lines.iter().map(HeaderValue::as_bytes).collect::<Vec<_>>().join(&b", "[..]);
-    let of_joined = of(&[HeaderValue::from_bytes(&joined).expect("so is each of its parts")]);
+    let of_joined =
+        of(&[HeaderValue::from_bytes(&joined).expect("joined header values are a header value")]);
     if lines.iter().all(|line| is_whole(line.as_bytes())) {
         assert_eq!(client, of_joined);
     } else if !is_whole(&joined) {
-        assert_eq!(of_joined, peer.to_canonical(), "what a quote swallows counts");
+        assert_eq!(of_joined, peer.to_canonical(), "an address inside an unclosed quote counts");
     }
 });
 

@@ -1,4 +1,4 @@
-//! Whatever bytes a connection sends: every reply is one there should be.
+//! Target: the bytes of a connection. Every reply must be one that the interface allows.
 
 #![no_main]
 
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use pinakes_tests::judge::{self, Judge};
 use pinakes_tests::serving::{Ending, Serving};
 
-/// Bytes that a client sends at a time.
+/// Sizes of the client's writes, in bytes.
 const PIECES_BYTES: [usize; 4] = [64 << 10, 1, 7, 100];
 
 struct Court {
@@ -40,6 +40,6 @@ fuzz_target!(|bytes: &[u8]| {
         judge::replies(&received, ending).iter().for_each(|reply| {
             judge.judge(reply);
         });
-        assert!(!serving.is_poisoned(), "the snapshot is taken for damaged");
+        assert!(!serving.is_poisoned(), "the server reports a damaged snapshot");
     });
 });

@@ -1,4 +1,4 @@
-//! Files of counts: whatever stands in one, counting goes on.
+//! Target: the file of client counts. A damaged file never stops counting.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use pinakes_server::parts::{Clock, Counters, Daily, FileError, Limits, Moment};
 use tempfile::TempDir;
 
 const LIMITS: Limits = Limits { minute: 3, daily: [4, 2], pool: [9, 5], clients_max: 8 };
-/// Clients that are looked at, among them those of the seeds.
+/// The target compares the counts of clients 0 to 11. The seeds use these clients.
 const CLIENTS: u64 = 12;
 
 static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
     let path = FOLDER.path().join("counts");
     let mut file = bytes.to_vec();
     if first % 4 != 0 {
-        // What nobody finds by trying.
+        // A fuzzer cannot guess the checksum.
         file.extend_from_slice(blake3::hash(bytes).as_bytes());
     }
     fs::write(&path, &file).expect("the directory is there");
@@ -46,14 +46,14 @@ fuzz_target!(|bytes: &[u8]| {
         Err(FileError::Damaged { .. }) => {}
         Err(error) => panic!("{error}"),
     }
-    // What was read is what is written, as far as it still counts.
+    // Writing and reading again keeps every count that is still valid.
     read.save(&path).expect("the directory is there");
     let again = counters();
     again.load(&path).expect("a file that was just written");
     for client in 0..CLIENTS {
         assert_eq!(read.look(client), again.look(client), "client {client}");
     }
-    // Which client is forgotten for another is not kept, so one alone is counted.
+    // The file does not keep the order in which clients are evicted, so only one client is counted.
     for daily in [None, Some(Daily::List), Some(Daily::Search), None] {
         let verdict = read.count(0, daily);
         assert_eq!(verdict, again.count(0, daily));

@@ -1,4 +1,5 @@
-//! Lines of a dump, of any entity: the first byte says whose, and each is a record, or set aside.
+//! Target: the lines of a part. The first byte selects the entity; each line is published or
+//! quarantined.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Manifests over a part that is there: they may deny it, and lead nowhere else.
+//! Target: manifests beside a valid part. A manifest may refuse the part, but not name other files.
 
 #![no_main]
 

@@ -1,11 +1,11 @@
-//! Paths: split, decoded, shown and looked up.
+//! Target: request paths, which are split, decoded, echoed and routed.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use pinakes_server::parts::{Route, decode, echo, echo_path, find, segments};
 
-/// Bytes of an id and of a path that are shown, with the mark of what was left out.
+// Longest echo of an id and of a path, in bytes, with the ellipsis.
 const ID_BYTES_MAX: usize = 64 + '…'.len_utf8();
 const PATH_BYTES_MAX: usize = 256 + '…'.len_utf8();
 
@@ -13,7 +13,7 @@ fuzz_target!(|path: &str| {
     check_text(path);
     assert!(echo_path(path).len() <= PATH_BYTES_MAX);
     let Some(segments) = segments(path) else {
-        assert!(find(path).is_none(), "a path without parts leads somewhere");
+        assert!(find(path).is_none(), "a path without segments has a route");
         return;
     };
     let joined = format!("/{}", segments.join("/"));
@@ -25,11 +25,11 @@ fuzz_target!(|path: &str| {
     }
     let name = |path: &str| format!("{:?}", find(path));
     if !path.ends_with('/') {
-        assert_eq!(name(path), name(&format!("{path}/")), "a slash at its end");
+        assert_eq!(name(path), name(&format!("{path}/")), "a final slash changes the route");
     }
 });
 
-/// A part of a path, or anything else that is percent-encoded.
+/// Checks echoing and percent-decoding of a text.
 fn check_text(text: &str) {
     assert!(echo(text).len() <= ID_BYTES_MAX);
     let Some(decoded) = decode(text) else { return };

@@ -1,4 +1,4 @@
-//! What a proxy says before a connection's first byte.
+//! Target: the PROXY protocol header, versions 1 and 2.
 
 #![no_main]
 
@@ -8,10 +8,10 @@ use libfuzzer_sys::fuzz_target;
 use pinakes_server::parts::read_proxy_header;
 use tokio::runtime::Builder;
 
-/// Bytes of version 1 and of version 2 at most.
+/// The longest header, in bytes.
 const BYTES_MAX: usize = 2_064;
 
-/// What is read of bytes, and how many of them.
+/// Reads a header. Returns the client's address and the number of bytes read.
 fn read(mut bytes: &[u8]) -> (io::Result<Option<IpAddr>>, usize) {
     let runtime = Builder::new_current_thread().build().expect("a runtime takes no file");
     let length = bytes.len();
@@ -21,9 +21,9 @@ fn read(mut bytes: &[u8]) -> (io::Result<Option<IpAddr>>, usize) {
 
 fuzz_target!(|bytes: &[u8]| {
     let (client, length) = read(bytes);
-    assert!(length <= BYTES_MAX, "{length} bytes are read");
+    assert!(length <= BYTES_MAX, "the header takes {length} bytes");
     let Ok(client) = client else { return };
-    // What stands before the client's first byte says the same alone, and nothing when cut.
+    // The header alone has the same result; the header without its last byte fails.
     let (alone, alone_length) = read(&bytes[..length]);
     assert_eq!((alone.ok(), alone_length), (Some(client), length));
     assert!(read(&bytes[..length - 1]).0.is_err());

@@ -1,4 +1,4 @@
-//! Queries of lists and of autocomplete.
+//! Target: the query strings of lists and of autocomplete.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use pinakes_server::parts::{
     DETAILS_MAX, Detail, TextError, parse_autocomplete_query, parse_list_query,
 };
 
-/// Bytes of a value that are shown, with the mark of what was left out.
+/// Longest echo of a value, in bytes, with the ellipsis.
 const SHOWN_BYTES_MAX: usize = 64 + '…'.len_utf8();
 
 fuzz_target!(|bytes: &[u8]| {

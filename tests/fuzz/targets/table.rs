@@ -1,4 +1,4 @@
-//! Tables beside the records, whatever their columns, beside a source they may be joined with.
+//! Target: CSV tables with arbitrary columns, beside a source that a row may join.
 
 #![no_main]
 

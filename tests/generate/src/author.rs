@@ -11,7 +11,7 @@ use crate::statistics::LAST_YEAR;
 use crate::text::{Script, put_phrase};
 use crate::{Entity, Plan, statistics};
 
-/// The quoted URL of an author's ORCID iD; 40 % have one, distinct as their ids are.
+/// The quoted URL of an author's ORCID iD. 40 % of the authors have one; no two are equal.
 pub(crate) fn put_orcid(plan: &Plan, ordinal: u64, out: &mut Vec<u8>) {
     if plan.random(Entity::Authors, ordinal, Stream::Facts).chance(400) {
         put!(out; "\"https://orcid.org/", Orcid(plan.id(Entity::Authors, ordinal).1 % 1_000_000_000), "\"");
@@ -20,7 +20,7 @@ pub(crate) fn put_orcid(plan: &Plan, ordinal: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// The ordinal of the institution an author mostly works at; one in twelve has none.
+/// The ordinal of the author's main institution. One author in twelve has none.
 pub(crate) fn home(plan: &Plan, ordinal: u64) -> Option<u64> {
     let mut random = plan.random(Entity::Authors, ordinal, Stream::Facts);
     let _orcid = random.bits();

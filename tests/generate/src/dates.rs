@@ -1,4 +1,4 @@
-//! Calendar days and time stamps, and which `updated_date` partition a record stands in.
+//! Calendar days, time stamps, and the `updated_date` partition of each record.
 
 use crate::emit::{Emit, padded, put};
 use crate::random::{Random, Stream, mix};
@@ -42,10 +42,10 @@ pub(crate) fn emit_date(out: &mut Vec<u8>, year: u64, month: u64, day: u64) {
     padded(out, day, 2);
 }
 
-/// How an entity's ordinals divide into partitions.
+/// The partitions of an entity's ordinals.
 ///
-/// Partition p of 1..=count holds a contiguous range of ordinals, later partitions the larger ones, and the older
-/// copies of works of partition p + 1. Partition 0 is older than all and holds nothing but older copies.
+/// Partition p of 1..=count holds a contiguous range of ordinals, and the older copies of works of partition p + 1.
+/// Later partitions hold larger ordinals. Partition 0 is the oldest and holds only older copies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Partitions {
     entity: Entity,
@@ -69,7 +69,7 @@ impl Partitions {
         self.count
     }
 
-    /// The first ordinal of a partition; that of `last() + 1` is the number of records.
+    /// The first ordinal of a partition. Partition `last() + 1` starts at the number of records.
     pub(crate) fn start(self, partition: u64) -> u64 {
         let before = partition.saturating_sub(1);
         (u128::from(self.records) * u128::from(before * before)
@@ -86,14 +86,14 @@ impl Partitions {
         low
     }
 
-    /// The day that names a partition's folder; days ascend with the partition.
+    /// The day in the name of a partition's folder. Later partitions have later days.
     pub(crate) fn day(self, partition: u64) -> Day {
         let jitter = mix(self.seed ^ mix(((self.entity as u64) << 32) | partition)) % 3;
         Day(FIRST_PARTITION_DAY - 3 + partition * 3 + jitter)
     }
 }
 
-/// `,"updated_date":…,"created_date":…` of a record that stands in `partition`.
+/// `,"updated_date":…,"created_date":…` of a record in `partition`.
 pub(crate) fn emit_dates(
     plan: &Plan,
     entity: Entity,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_ordinal_stands_in_the_partition_that_holds_it() {
+    fn every_ordinal_lies_in_the_range_of_its_partition() {
         let plan = Plan::new(30_000, 1);
         let partitions = Partitions::of(&plan, Entity::Works);
         assert_eq!(partitions.start(partitions.last() + 1), 30_000);

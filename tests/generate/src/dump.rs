@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use flate2::{Compression, GzBuilder};
 
 use crate::emit::{Short, put};
-use crate::{Entity, Plan, dangling_authors};
+use crate::{Entity, Plan, unresolved_authors};
 use parts::Part;
 pub use summary::{EntitySummary, Summary};
 
@@ -23,21 +23,21 @@ const CHUNK_BYTES: usize = 1 << 16;
 /// Compresses like the producer's files (about 4.5 to 1) at half the cost of the default level; level 1 gives 3.4 to 1.
 const GZ_LEVEL: u32 = 2;
 
-/// The day of the merges.
+/// The date of the merged ids.
 const MERGE_DATE: &str = "2026-01-15";
 
 /// Why a dump was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The directory holds a dump already; parts left over from it would mix with the new ones.
+    /// The directory already holds a dump, whose parts would mix with the new ones.
     #[error("`{0}` already exists; name another directory or remove it")]
     Exists(PathBuf),
     /// A file or directory could not be created or written.
     #[error("cannot write `{path}`: {cause}")]
     Write {
-        /// What was being written.
+        /// The file or directory.
         path: PathBuf,
-        /// What the operating system says.
+        /// The operating system's error.
         cause: std::io::Error,
     },
 }
@@ -51,12 +51,13 @@ struct Written {
 
 /// Writes the dump of `plan` below `out_dir/data` with `threads` workers (at least 1).
 ///
-/// The bytes are the same for any number of threads. Memory is a few megabytes a worker, whatever the size.
+/// The bytes do not depend on the number of threads. Memory is about 4 MB per worker, twice the
+/// longest line, whatever the dump's size.
 ///
 /// # Errors
 ///
-/// [`Error::Exists`] if `out_dir/data` exists, [`Error::Write`] if a file cannot be written; what was written until
-/// then stays.
+/// [`Error::Exists`] if `out_dir/data` exists, [`Error::Write`] if a file cannot be written. Files written before the
+/// error stay.
 pub fn write_dump(plan: &Plan, out_dir: &Path, threads: usize) -> Result<Summary, Error> {
     let root = out_dir.join("data");
     if root.exists() {
@@ -137,7 +138,7 @@ fn write_merges(plan: &Plan, root: &Path) -> Result<(), Error> {
     create_dir(&folder)?;
     let (authors, referenced) = (plan.count(Entity::Authors), plan.referenced(Entity::Authors));
     let mut csv = b"merge_date,id,merge_into_id\n".to_vec();
-    for merge in 0..dangling_authors(plan) / 2 {
+    for merge in 0..unresolved_authors(plan) / 2 {
         let [from, into] = [referenced + merge, merge * 37 % authors]
             .map(|author| Short(plan.id(Entity::Authors, author)));
         put!(&mut csv; MERGE_DATE, ",", from, ",", into, "\n");

@@ -21,7 +21,7 @@ pub(crate) const TYPES: [&str; 9] = [
     "other",
 ];
 
-/// What other records repeat of an institution.
+/// The members of an institution that other records repeat.
 pub(crate) struct Institution {
     pub(crate) ordinal: u64,
     pub(crate) id: Id,

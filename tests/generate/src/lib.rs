@@ -1,8 +1,8 @@
 //! A seeded generator of large dumps in the layout of today's OpenAlex snapshot, for scale tests and benchmarks.
 //!
-//! Every record is a pure function of (plan, entity, ordinal): nothing carries over from one record to the next, so
-//! parts are written in parallel, memory stays constant, and the bytes do not depend on the number of threads. A
-//! reference shows the name, country or type that the referenced record has, because both call the same function.
+//! Every record is a pure function of (plan, entity, ordinal). No record depends on the previous one, so threads write
+//! parts in parallel, memory stays constant, and the bytes do not depend on the number of threads. A reference repeats
+//! the name, country or type of the referenced record, because both call the same function.
 //!
 //! ```
 //! use pinakes_generate::{Entity, Plan, record};
@@ -38,16 +38,16 @@ use random::{Shuffle, Stream, mix, square_share};
 pub use dump::{EntitySummary, Error, Summary, write_dump};
 pub use random::Random;
 
-/// Largest number of outputs a plan takes: author ids stay distinct up to here.
+/// The most outputs of a plan. Author ids are distinct up to this number.
 pub const OUTPUTS_MAX: u64 = 250_000_000;
 
-/// How many authors have ids of their own.
+/// The number of distinct author ids.
 const AUTHORS_MAX: u64 = 99_999_989;
 
-/// The power of [`Random::skewed`] by which references fall on records: rank r is named in proportion to r^-½.
+/// The power of [`Random::skewed`] for references: rank r is referenced in proportion to r^-½.
 const POPULARITY: u32 = 2;
 
-/// Largest number of authors a plan of names takes, so that the ids of merged ones stay distinct too.
+/// The most authors of a plan of names. The ids of merged authors are distinct up to this number.
 pub const NAMES_MAX: u64 = 90_000_000;
 
 /// Distinct words in a plan of names, unless the plan says otherwise.
@@ -151,16 +151,16 @@ impl Entity {
     }
 }
 
-/// How much records say.
+/// The amount of detail in records.
 #[derive(Clone, Debug)]
 enum Detail {
     Full,
     Lean,
-    /// There are authors alone, named with these words.
+    /// Authors only, with names of these words.
     Names(Arc<NameWords>),
 }
 
-/// What a dump holds: its size, its seed and how much its works say. Two equal plans describe the same bytes.
+/// The content of a dump: size, seed and detail of its works. Equal plans give equal bytes.
 #[derive(Clone, Debug)]
 pub struct Plan {
     outputs: u64,
@@ -169,7 +169,8 @@ pub struct Plan {
     part_records: u64,
     /// Records of each entity.
     counts: [u64; 11],
-    /// One for all that references fall on: the records, and in a lean plan authors without one.
+    /// For each entity, a shuffle of everything that references may name: the records and, in a lean plan, authors
+    /// without a record.
     shuffles: [Shuffle; 11],
 }
 
@@ -183,8 +184,8 @@ impl Plan {
         Self { outputs, seed, detail: Detail::Full, part_records: PART_RECORDS, counts, shuffles }
     }
 
-    /// A plan whose works say little beyond what lists filter and sort by, in under a kilobyte each, so that many of
-    /// them are cheap: the other entities are few, and most authors are referenced without a record.
+    /// A plan of short works, under 1 kB each, with the members by which lists filter and sort. Other entities have
+    /// few records; most referenced authors have none.
     pub fn lean(outputs: u64, seed: u64) -> Self {
         let mut plan = Self::new(outputs, seed);
         for entity in Entity::ALL {
@@ -201,9 +202,9 @@ impl Plan {
         plan
     }
 
-    /// A plan of `authors` alone, brought into `1..=`[`NAMES_MAX`], in under 200 bytes each: a name of three words out
-    /// of `vocabulary` ones, brought into `1..=`[`VOCABULARY_MAX`], and counts. One in five has one or two alternative
-    /// names of the same words.
+    /// A plan of authors only, under 200 bytes each: a name of three words out of `vocabulary` words, and counts. One
+    /// author in five has one or two alternative names of the same words. `authors` is clamped to
+    /// `1..=`[`NAMES_MAX`], `vocabulary` to `1..=`[`VOCABULARY_MAX`].
     pub fn names(authors: u64, vocabulary: u32, seed: u64) -> Self {
         let authors = authors.clamp(1, NAMES_MAX);
         let words = NameWords::new(vocabulary.clamp(1, VOCABULARY_MAX));
@@ -231,17 +232,17 @@ impl Plan {
         self.seed
     }
 
-    /// Lines in a part file at most.
+    /// The most lines of a part file.
     pub fn part_records(&self) -> u64 {
         self.part_records
     }
 
-    /// Whether works say little, many authors have no record, and other entities are few.
+    /// Tells whether the plan is lean: short works, few records of other entities, many authors without a record.
     pub fn is_lean(&self) -> bool {
         matches!(self.detail, Detail::Lean)
     }
 
-    /// The words of authors' names where names are all that matters.
+    /// The words of a plan of names.
     pub(crate) fn name_words(&self) -> Option<&NameWords> {
         match &self.detail {
             Detail::Names(words) => Some(words),
@@ -254,7 +255,7 @@ impl Plan {
         self.counts[entity as usize]
     }
 
-    /// Number of ordinals that [`Plan::draw`] draws from; those past the count have no record.
+    /// Number of ordinals that [`Plan::draw`] draws from. Ordinals past the count have no record.
     pub(crate) fn referenced(&self, entity: Entity) -> u64 {
         self.shuffles[entity as usize].count()
     }
@@ -266,12 +267,12 @@ impl Plan {
         )
     }
 
-    /// The ordinal of something to refer to, popular ones more often.
+    /// Draws the ordinal of a record to refer to. Popular records come more often.
     pub(crate) fn draw(&self, entity: Entity, random: &mut Random) -> u64 {
         self.shuffles[entity as usize].ordinal(random.skewed(self.referenced(entity), POPULARITY))
     }
 
-    /// How many of `references` made by [`Plan::draw`] fall on a record on average.
+    /// The average number of `references` drawn by [`Plan::draw`] that name an existing record.
     pub(crate) fn expected(&self, entity: Entity, ordinal: u64, references: f64) -> f64 {
         let rank = self.shuffles[entity as usize].rank(ordinal);
         references * square_share(rank, self.referenced(entity))
@@ -282,7 +283,7 @@ impl Plan {
         self.outputs as f64 * 35.0
     }
 
-    /// The id of a record; ordinals past the count give the ids of records that do not exist.
+    /// The id of a record. Ordinals past the count give ids without a record.
     pub(crate) fn id(&self, entity: Entity, ordinal: u64) -> Id {
         // All moduli are primes above the largest count, so ids are distinct.
         let scattered = |modulus: u64| (ordinal * 746_244_671 + self.seed % 1_000_003) % modulus;
@@ -305,7 +306,7 @@ impl Plan {
 
 /// Appends the newest copy of a record, one line of JSON without its line ending.
 ///
-/// Costs some 20 microseconds for a work, less for most others (a field or domain sums over all topics).
+/// Cost: about 20 µs for a work, less for most other entities. A field or domain sums over all topics.
 ///
 /// # Panics
 ///
@@ -326,12 +327,13 @@ pub fn record(plan: &Plan, entity: Entity, ordinal: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the older copy that one in a hundred works also has: the same id, an older `updated_date`, fewer citations.
+/// Appends the older copy of a work: the same id, an older `updated_date`, fewer citations. One work in a hundred has
+/// an older copy.
 pub fn older_record(plan: &Plan, ordinal: u64, out: &mut Vec<u8>) {
     work::record(plan, ordinal, work::Version::Older, out);
 }
 
-/// How many ordinals past those that [`Plan::draw`] gives for authors have no record, yet are referenced or merged.
-pub(crate) fn dangling_authors(plan: &Plan) -> u64 {
+/// The number of author ordinals past those of [`Plan::draw`] that are referenced or merged and have no record.
+pub(crate) fn unresolved_authors(plan: &Plan) -> u64 {
     (plan.count(Entity::Authors) / 100).max(8)
 }

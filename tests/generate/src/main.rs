@@ -12,12 +12,12 @@ use pinakes_generate::{NAMES_MAX, OUTPUTS_MAX, Plan, VOCABULARY, VOCABULARY_MAX,
 ///
 /// The dump holds works, authors, sources, institutions, publishers, funders, the whole taxonomy and institution
 /// types, with manifests and merged ids. References between records are consistent; about 1 % of the author
-/// references dangle. The bytes depend on --outputs, --seed, --lean, --names, --vocabulary and --part-records alone. One million outputs make
-/// about 12 GB of JSON lines, 3 GB on disk.
+/// references are unresolved. The bytes depend only on --outputs, --seed, --lean, --names, --vocabulary and
+/// --part-records. One million outputs make about 12 GB of JSON lines, 3 GB on disk.
 #[derive(Parser)]
 #[command(name = "pinakes-generate", version)]
 struct Arguments {
-    /// Number of works; the other entities follow in proportion (0.35 authors a work, one source per 400 works, …)
+    /// Number of works; other entities follow in proportion (0.35 authors per work, one source per 400 works, …)
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=OUTPUTS_MAX))]
     outputs: u64,
 
@@ -25,15 +25,15 @@ struct Arguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// Short works, about 0.9 kB each, with what lists filter and sort by; few records of other entities
+    /// Write short works, about 0.9 kB each, with the members that lists filter and sort by
     #[arg(long)]
     lean: bool,
 
-    /// Authors alone, this many, about 150 bytes each, with names of three words, for autocomplete
+    /// Write only this many authors, about 150 bytes each, with names of three words, for autocomplete
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["outputs", "lean"], value_parser = clap::value_parser!(u64).range(1..=NAMES_MAX))]
     names: Option<u64>,
 
-    /// Distinct words that --names are made of
+    /// Number of distinct words in the names of --names
     #[arg(long, value_name = "COUNT", requires = "names", default_value_t = VOCABULARY, value_parser = clap::value_parser!(u32).range(1..=i64::from(VOCABULARY_MAX)))]
     vocabulary: u32,
 

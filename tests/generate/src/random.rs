@@ -12,14 +12,14 @@ pub(crate) fn mix(word: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Which part of a record a sequence of draws belongs to; streams of one record are independent.
+/// A sequence of draws for one purpose. The streams of one record are independent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stream {
     /// Members that other records repeat (country, type, external ids).
     Facts = 1,
-    /// The display name.
+    /// Words of the display name.
     Name = 2,
-    /// Everything else.
+    /// All other members.
     Body = 3,
     /// `updated_date` and `created_date`.
     Dates = 4,
@@ -84,7 +84,7 @@ pub(crate) fn square_share(rank: u64, bound: u64) -> f64 {
     ((rank + 1) as f64 / bound).sqrt() - (rank as f64 / bound).sqrt()
 }
 
-/// A bijection between popularity ranks and ordinals of one entity, so that file order says nothing about popularity.
+/// A bijection between popularity ranks and ordinals of one entity. The order of a file hides popularity.
 #[derive(Clone, Debug)]
 pub(crate) struct Shuffle {
     count: u64,
@@ -105,7 +105,7 @@ impl Shuffle {
         Self { count, step, inverse: inverse(step, count), offset }
     }
 
-    /// How many ordinals there are.
+    /// The number of ordinals.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }

@@ -8,14 +8,14 @@ use crate::random::{Random, Stream};
 use crate::text::{Script, put_phrase};
 use crate::{Entity, Plan, institution, publisher, statistics};
 
-/// Who runs a source.
+/// The organisation that runs a source.
 enum Host {
     Publisher(u64),
     Institution(u64),
     Nobody,
 }
 
-/// What other records repeat of a source.
+/// The members of a source that other records repeat.
 pub(crate) struct Source {
     ordinal: u64,
     pub(crate) id: Id,

@@ -1,6 +1,6 @@
 //! Synthetic vocabularies, one a script, with words drawn by Zipf's law.
 //!
-//! A vocabulary is a pure function of nothing: the same words in every dump. Words hold no character that JSON escapes.
+//! Every dump uses the same vocabularies. Words hold no character that JSON escapes.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ pub(crate) enum Script {
     Thai,
 }
 
-/// What sets a script apart.
+/// The alphabet and the spelling of a script.
 struct Traits {
     words: u32,
     syllables: &'static str,
@@ -99,17 +99,17 @@ impl Script {
         &TRAITS[self as usize]
     }
 
-    /// Whether words are set apart by spaces.
+    /// Tells whether spaces separate words.
     pub(crate) fn spaced(self) -> bool {
         self.traits().spaced
     }
 
-    /// Whether letters have capitals.
+    /// Tells whether letters have capitals.
     pub(crate) fn cased(self) -> bool {
         matches!(self, Self::Latin | Self::Accented | Self::Cyrillic | Self::Greek)
     }
 
-    /// The ISO 639-1 codes of languages written in it, frequent ones several times.
+    /// The ISO 639-1 codes of the script's languages. Frequent languages occur several times.
     pub(crate) fn languages(self) -> &'static [&'static str] {
         self.traits().languages
     }
@@ -119,7 +119,7 @@ impl Script {
         &VOCABULARIES[self as usize]
     }
 
-    /// A script of a text or name, about 85 % Latin with or without accents.
+    /// Draws the script of a text or name; about 85 % are Latin, with or without accents.
     pub(crate) fn draw(random: &mut Random) -> Self {
         match random.below(1000) {
             0..700 => Self::Latin,
@@ -171,7 +171,7 @@ impl Vocabulary {
         Self::of_words(&words, 2.7)
     }
 
-    /// At least one word, commonest first, drawn in proportion to 1 / (rank + `flatness`).
+    /// Builds a vocabulary of at least one word, commonest first. A word's share is 1 / (rank + `flatness`).
     pub(crate) fn of_words(words: &[String], flatness: f64) -> Self {
         let buckets = zipf_buckets(words.len() as u32, flatness);
         let mut vocabulary = Self { text: String::new(), ends: vec![0], buckets };
@@ -192,7 +192,7 @@ impl Vocabulary {
         &self.text[self.ends[rank as usize] as usize..self.ends[rank as usize + 1] as usize]
     }
 
-    /// A rank by Zipf's law, in constant time.
+    /// Draws a rank by Zipf's law, in constant time.
     pub(crate) fn draw(&self, random: &mut Random) -> u32 {
         let bits = random.bits();
         let bucket = (bits % u64::from(BUCKETS)) as usize;
@@ -200,7 +200,7 @@ impl Vocabulary {
         low + ((u64::from(high - low) * (bits >> 32)) >> 32) as u32
     }
 
-    /// A rank among content words: not one of the 100 most frequent.
+    /// Draws the rank of a content word, beyond the 100 most frequent words.
     pub(crate) fn draw_content(&self, random: &mut Random) -> u32 {
         100 + random.skewed(u64::from(self.len() - 100), 2) as u32
     }

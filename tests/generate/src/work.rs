@@ -1,4 +1,4 @@
-//! Works: the members that stand on their own; longer ones have modules of their own.
+//! Works. This module writes the short members; the modules below write the long ones.
 
 mod authorships;
 mod funding;
@@ -15,20 +15,20 @@ use crate::statistics::LAST_YEAR;
 use crate::text::Script;
 use crate::{Entity, Plan};
 
-/// References of one work at most.
+/// The most references of a work.
 const REFERENCES_MAX: usize = 600;
 
-/// Which copy of a work is written.
+/// A copy of a work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
-    /// The copy that counts.
+    /// The newest copy, which the compiler keeps.
     Newest,
-    /// What an older partition still holds: an older date, an eighth fewer citations.
+    /// The copy in an older partition: an older date, and an eighth fewer citations.
     Older,
 }
 
 impl Version {
-    /// The citations this copy shows.
+    /// The citation count of the copy.
     fn citations(self, newest: u64) -> u64 {
         if self == Self::Newest { newest } else { newest - newest.div_ceil(8) }
     }
@@ -40,7 +40,7 @@ struct Work {
     year: u64,
     script: Script,
     kind: &'static str,
-    /// Within `https://doi.org/`.
+    /// The DOI without `https://doi.org/`.
     doi: Option<Doi>,
     source: Option<Source>,
     is_oa: bool,
@@ -104,7 +104,7 @@ pub(crate) fn record(plan: &Plan, ordinal: u64, version: Version, out: &mut Vec<
     put!(out; "}");
 }
 
-/// All but the dates and the closing brace.
+/// Appends all members except the dates, without the closing brace.
 fn put_full(plan: &Plan, ordinal: u64, version: Version, random: &mut Random, out: &mut Vec<u8>) {
     let work = Work::new(plan, ordinal, version, random);
     put_identity(&work, random, out);

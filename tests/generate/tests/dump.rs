@@ -1,4 +1,4 @@
-//! A small dump, read back.
+//! Tests of a small dump that is read back.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -60,7 +60,7 @@ fn records(entity: Entity) -> Vec<Value> {
         .collect()
 }
 
-/// All strings of a value that are OpenAlex ids, without the address.
+/// All OpenAlex ids in the strings of a value, without their URL.
 fn ids_within<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => found.extend(text.strip_prefix("https://openalex.org/")),
@@ -106,7 +106,7 @@ fn the_number_of_threads_changes_no_byte() {
 }
 
 #[test]
-fn references_resolve_but_for_a_share_of_the_authors() {
+fn only_a_share_of_the_author_references_is_unresolved() {
     let all: Vec<Value> = Entity::ALL.into_iter().flat_map(records).collect();
     let known: HashSet<&str> = all
         .iter()
@@ -225,7 +225,7 @@ fn a_directory_with_a_dump_is_refused() {
 }
 
 #[test]
-fn a_seed_gives_the_bytes_it_always_gave() {
+fn the_bytes_of_a_seed_do_not_change() {
     let plan = Plan::new(500, 42);
     let mut hasher = blake3::Hasher::new();
     let mut line = Vec::new();

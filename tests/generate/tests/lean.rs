@@ -1,10 +1,10 @@
-//! Lean works: what lists need of them, and how it is spread.
+//! Tests of lean works: size, and the distribution of the values by which lists filter and sort.
 #![allow(clippy::unwrap_used)]
 
 use pinakes_generate::{Entity, Plan, record};
 use serde_json::Value;
 
-/// Works looked at.
+/// Number of works in the sample.
 const WORKS: u64 = 20_000;
 
 /// All works of a lean plan, and the bytes of their lines.
@@ -26,7 +26,7 @@ fn share(works: &[Value], holds: impl Fn(&Value) -> bool) -> f64 {
 }
 
 #[test]
-fn lean_works_are_short_and_skewed_as_real_ones() {
+fn lean_works_are_short_and_as_skewed_as_real_works() {
     let (works, bytes) = works();
     assert!(bytes / works.len() < 1_000, "{bytes} bytes");
     let near = |share: f64, expected: f64| assert!((share - expected).abs() < 0.02, "{share}");

@@ -1,4 +1,4 @@
-//! Authors of a plan of names: how their names are made, and how what lists need of them is spread.
+//! Tests of a plan of names: the form of the names, and the distribution of their words and counts.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{HashMap, HashSet};
@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use pinakes_generate::{Entity, Plan, record, write_dump};
 use serde_json::Value;
 
-/// Authors looked at.
+/// Number of authors in the sample.
 const AUTHORS: u64 = 50_000;
 
 /// All authors of a plan of names, and the bytes of their lines.
@@ -47,7 +47,7 @@ fn names_are_short_lines_of_three_words() {
 }
 
 #[test]
-fn the_commonest_word_stands_in_about_one_name_in_a_hundred() {
+fn about_one_name_in_a_hundred_has_the_commonest_word() {
     let (authors, _) = authors(300_000);
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for author in &authors {
@@ -61,7 +61,7 @@ fn the_commonest_word_stands_in_about_one_name_in_a_hundred() {
 }
 
 #[test]
-fn alternatives_are_of_the_same_words() {
+fn alternative_names_have_the_words_of_the_name() {
     let (authors, _) = authors(1_000);
     let mut shapes = HashSet::new();
     for author in &authors {
@@ -79,14 +79,14 @@ fn alternatives_are_of_the_same_words() {
 }
 
 #[test]
-fn a_vocabulary_bounds_the_words() {
+fn names_use_only_the_words_of_the_vocabulary() {
     let (authors, _) = authors(1_000);
     let distinct: HashSet<&str> = authors.iter().flat_map(words).collect();
     assert_eq!(distinct.len(), 1_000);
 }
 
 #[test]
-fn a_dump_of_names_holds_nothing_else() {
+fn a_dump_of_names_holds_only_authors() {
     let dir = tempfile::tempdir().unwrap();
     let summary = write_dump(&Plan::names(3_000, 500, 7), dir.path(), 2).unwrap();
     for row in &summary.entities {
@@ -100,7 +100,7 @@ fn a_dump_of_names_holds_nothing_else() {
 }
 
 #[test]
-fn a_seed_gives_the_names_it_always_gave() {
+fn the_names_of_a_seed_do_not_change() {
     let plan = Plan::names(2_000, 5_000, 42);
     let mut hasher = blake3::Hasher::new();
     let mut line = Vec::new();

@@ -10,8 +10,8 @@
 //!        more rows:        offset of the postings, with bit 0 set for the long form | their size
 //! ```
 //!
-//! Numbers within a block are LEB128. A *mark* is the lowest two bits of a row's number: it tells in
-//! which part of the name the word stands. A separator is the shortest prefix of a block's first text
+//! Numbers within a block are LEB128. A *mark* is the lowest two bits of a row's number: it names
+//! the part of the name that holds the word. A separator is the shortest prefix of a block's first text
 //! that sorts after all texts of the previous block.
 //!
 //! ```text
@@ -35,7 +35,7 @@ use crate::storage::header::HEADER_BYTES;
 pub use crate::index::dictionary::layout::BLOCK_ROWS_MAX;
 pub use crate::index::dictionary::write::{DictionaryWriter, RowsBuilder};
 
-/// A mapped dictionary.
+/// A dictionary in a mapped file.
 pub struct Dictionary {
     archive: Archive,
     shards: FstShards,
@@ -77,7 +77,7 @@ impl Dictionary {
         Ok(Dictionary { archive, shards, texts: texts as u64, blocks, postings_from, offsets_from })
     }
 
-    /// The archive beneath.
+    /// The mapped file and its integrity checks.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }

@@ -102,7 +102,7 @@ impl OrdersFile {
         Ok(OrdersFile { archive, rows, layouts })
     }
 
-    /// The archive beneath.
+    /// The mapped file and its integrity checks.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }

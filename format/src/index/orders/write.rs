@@ -190,7 +190,7 @@ impl OrdersWriter {
     ) -> io::Result<()> {
         let length = (pass.count - first).min(self.window_rows);
         let mut codes = vec![0u32; if code_width == 0 { 0 } else { length }];
-        // Of each row, how many checkpoints have a rank up to the row's.
+        // For each row, the number of checkpoints at or below the row's rank.
         let mut passed = vec![0u16; if checkpoints.is_empty() { 0 } else { length }];
         pass.rows.rewind()?;
         let mut input = BufReader::with_capacity(1 << 18, &mut pass.rows);
@@ -235,10 +235,10 @@ impl OrdersWriter {
 
 /// Chooses the ranks of the checkpoints.
 ///
-/// Neighbouring checkpoints are at most max(65,536, rows / 64) ranks apart. Where the next value would
-/// exceed this distance, a checkpoint lies at the value's first rank, then at even distances within
-/// the value, and at its end if the value has more rows than half the distance. Rows without a value
-/// count as one value. An order of at most 65,536 rows has no checkpoints.
+/// Neighbouring checkpoints are at most max(65,536, rows / 64) ranks apart. A value that
+/// would exceed this distance has checkpoints at its first rank and at even distances. A value with
+/// more rows than half the distance also has a checkpoint at its end. Rows without a value count as
+/// one value. An order of at most 65,536 rows has no checkpoints.
 ///
 /// ```text
 /// distance 65,536; values with 60,000, 50,000 and 200,000 rows
@@ -309,8 +309,8 @@ impl CheckpointBitmaps {
         }
     }
 
-    /// Adds the containers of a chunk. `passed` tells for each of its rows how many checkpoints have a
-    /// rank up to the row's.
+    /// Adds the containers of a chunk. `passed` holds, for each of its rows, the number of checkpoints at
+    /// or below the row's rank.
     fn push(&mut self, passed: &[u16]) -> io::Result<()> {
         let mut order: Vec<u16> = (0..=u16::MAX).take(passed.len()).collect();
         order.sort_by_key(|low| passed[usize::from(*low)]);

@@ -238,7 +238,7 @@ impl PrefixStats {
         Ok(PrefixStats { archive, summaries, summary_shards, sets, set_shards, offsets_from })
     }
 
-    /// The archive beneath.
+    /// The mapped file and its integrity checks.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }

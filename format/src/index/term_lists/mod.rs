@@ -207,7 +207,7 @@ impl TermListsFile {
         Ok(TermListsFile { archive, layouts })
     }
 
-    /// The archive beneath.
+    /// The mapped file and its integrity checks.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }

@@ -1,4 +1,4 @@
-//! Authors that say little beyond their names.
+//! Authors with little more than their names.
 
 use crate::dates::emit_newest_day;
 use crate::emit::put;

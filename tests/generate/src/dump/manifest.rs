@@ -1,4 +1,4 @@
-//! Manifests: one an entity, and a combined one.
+//! Writes the manifest of each entity and the combined manifest.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::parts::Part;
 use super::{Error, Written};
 use crate::Entity;
 
-/// Writes `jsonl/<entity>/manifest.json` of what has parts, and `jsonl/manifest.json` below `root`.
+/// Writes `jsonl/manifest.json` and, for each entity with parts, `jsonl/<entity>/manifest.json` below `root`.
 pub(super) fn write(root: &Path, parts: &[Part], written: &[Written]) -> Result<(), Error> {
     let listed: Vec<(&Part, &Written)> = parts.iter().zip(written).collect();
     write_one(&root.join("jsonl/manifest.json"), &listed)?;

@@ -1,7 +1,7 @@
-//! Which lines stand in which part file.
+//! Divides the lines of an entity among part files.
 //!
-//! A partition's lines are its current records in the order of their ordinals, then, for works, the older copies of
-//! works of the next partition. Parts cut this sequence at every `part_records` lines.
+//! A partition holds its current records in the order of their ordinals. Partitions of works then hold the older
+//! copies of works of the next partition. Every `part_records` lines a new part begins.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::emit::Emit;
 use crate::random::Stream;
 use crate::{Entity, Plan, older_record, record};
 
-/// Works of which one has an older copy.
+/// One work in this many has an older copy.
 const WORKS_PER_OLDER_COPY: u64 = 100;
 
 /// One part file.
@@ -18,13 +18,13 @@ const WORKS_PER_OLDER_COPY: u64 = 100;
 pub(super) struct Part {
     pub(super) entity: Entity,
     day: Day,
-    /// From 0 within the partition.
+    /// Number of the part within the partition, from 0.
     number: u64,
-    /// Current records of the whole partition.
+    /// Ordinals of the partition's current records.
     current: Range<u64>,
     /// The number of the partition's first older copy.
     older_start: u64,
-    /// Positions in the partition's sequence of lines.
+    /// Lines of the part, by their position in the partition.
     pub(super) lines: Range<u64>,
 }
 
@@ -43,7 +43,7 @@ impl Part {
         format!("jsonl/{}/updated_date={day}/part_{:04}.gz", self.entity.folder(), self.number)
     }
 
-    /// Appends the line at a position of the partition's sequence.
+    /// Appends the line at a position of the partition.
     pub(super) fn put_line(&self, plan: &Plan, position: u64, out: &mut Vec<u8>) {
         let current = self.current.end - self.current.start;
         if position < current {

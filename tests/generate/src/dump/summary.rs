@@ -1,4 +1,4 @@
-//! What was written, as a table.
+//! A table of the files and bytes of a written dump.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::Entity;
 /// Totals of a written dump, entity by entity in the order of [`Entity::ALL`].
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// One row an entity.
+    /// One row for each entity.
     pub entities: Vec<EntitySummary>,
 }
 
@@ -24,7 +24,7 @@ pub struct EntitySummary {
     pub parts: u64,
     /// Uncompressed bytes, line endings included.
     pub json_bytes: u64,
-    /// Bytes of the part files.
+    /// Compressed bytes of the part files.
     pub gz_bytes: u64,
 }
 
@@ -51,7 +51,7 @@ impl Summary {
         self.entities.iter().map(|row| row.json_bytes).sum()
     }
 
-    /// Bytes of all part files.
+    /// Compressed bytes of all part files.
     pub fn gz_bytes(&self) -> u64 {
         self.entities.iter().map(|row| row.gz_bytes).sum()
     }

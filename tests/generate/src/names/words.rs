@@ -1,28 +1,28 @@
-//! The words of people's names where names are all that matters: as many as wanted, the commonest drawn by Zipf's law.
+//! The words of people's names in a plan of names, drawn by Zipf's law from a vocabulary of any size.
 
 use std::collections::HashSet;
 
 use crate::random::Random;
 use crate::text::Vocabulary;
 
-/// What syllables begin with, frequent ones first.
+/// Onsets of syllables, frequent ones first.
 const ONSETS: &str =
     "m s r k l n t h b d j g p v c f w y ch sh z br kr st th dr kh gr tr zh qu fr pl x";
 
-/// What syllables end with, frequent ones first.
+/// Rhymes of syllables, frequent ones first.
 const VOWELS: &str = "a i e o an u ar in en er on ei el ia ai un as is ou ang or ia ue oe y";
 
 /// Letters of a word.
 const LETTERS_MIN: u64 = 4;
 const LETTERS_MAX: u64 = 10;
 
-/// Added to each rank of Zipf's law: the commonest word stands in about one name in a hundred.
+/// Added to each rank of Zipf's law. About one name in a hundred has the commonest word.
 const FLATNESS: f64 = 64.0;
 
-/// All vocabularies begin with the same words.
+/// Seed of all vocabularies. A larger vocabulary starts with the words of a smaller one.
 const SEED: u64 = 64;
 
-/// Where in a name a word stands.
+/// The position of a word in a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Given,
@@ -30,7 +30,8 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Whether words of a rank take it: three in eight are given names, four family names, one is both.
+    /// Tells whether a word of a rank fits the position. Of eight words three are given names, four are family names,
+    /// and one is both.
     fn takes(self, rank: u32) -> bool {
         match rank % 8 {
             0 => true,
@@ -40,12 +41,12 @@ impl Role {
     }
 }
 
-/// Words of names, a pure function of their number; some 30 bytes each.
+/// Words of names. The words depend only on their number. Memory: about 30 bytes per word.
 #[derive(Debug)]
 pub(crate) struct NameWords(Vocabulary);
 
 impl NameWords {
-    /// That many distinct words, at least 1.
+    /// Builds `count` distinct words, at least 1.
     pub(crate) fn new(count: u32) -> Self {
         let onsets: Vec<&str> = ONSETS.split_whitespace().collect();
         let vowels: Vec<&str> = VOWELS.split_whitespace().collect();
@@ -72,7 +73,7 @@ impl NameWords {
         Self(Vocabulary::of_words(&words, FLATNESS))
     }
 
-    /// A word for a place in a name, in lower case.
+    /// Draws a word for a position in a name, in lower case.
     pub(crate) fn draw(&self, role: Role, random: &mut Random) -> &str {
         loop {
             let rank = self.0.draw(random);

@@ -1,13 +1,13 @@
-//! Who wrote a work, and where they worked.
+//! The authors of a work and their affiliations.
 
 use crate::emit::{list, put};
 use crate::institution::{self, Institution};
 use crate::names::{put_author, put_person};
 use crate::random::Random;
 use crate::text::{Script, put_phrase};
-use crate::{Entity, Plan, author, dangling_authors};
+use crate::{Entity, Plan, author, unresolved_authors};
 
-/// Affiliations of one author at most.
+/// The most affiliations of an author.
 const AFFILIATIONS_MAX: usize = 10;
 
 /// Number of authors: mostly 1 to 8, sometimes hundreds, rarely 3,000.
@@ -99,11 +99,11 @@ pub(super) fn put(plan: &Plan, random: &mut Random, out: &mut Vec<u8>) {
     });
 }
 
-/// An author; one in a hundred has no record, one in two hundred not even an id.
+/// Draws an author. One in a hundred has no record; one in two hundred has no id either.
 fn draw_author(plan: &Plan, random: &mut Random) -> Option<u64> {
     match random.below(200) {
         0 => None,
-        1..3 => Some(plan.referenced(Entity::Authors) + random.below(dangling_authors(plan))),
+        1..3 => Some(plan.referenced(Entity::Authors) + random.below(unresolved_authors(plan))),
         _ => Some(plan.draw(Entity::Authors, random)),
     }
 }

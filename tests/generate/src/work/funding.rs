@@ -1,4 +1,4 @@
-//! Who paid for a work.
+//! The awards and funders of a work.
 
 use super::inverted;
 use crate::emit::{Id, list, put};

@@ -4,7 +4,7 @@ use crate::emit::{list, put};
 use crate::random::Random;
 use crate::text::{Script, Vocabulary, put_capitalised};
 
-/// Words of an abstract at most.
+/// The most words of an abstract.
 const WORDS_MAX: usize = 400;
 
 /// Slots of the hash table that finds earlier occurrences: a power of two above twice the number of words.
@@ -54,7 +54,7 @@ struct Occurrences {
     tokens: [Token; WORDS_MAX],
     /// The next position of the same token.
     next: [u16; WORDS_MAX],
-    /// The last position of the token that first stands here; `NONE` if it stood earlier.
+    /// The last position of the token whose first position is here, or `NONE` for a later position.
     last: [u16; WORDS_MAX],
     /// First position of a token, by its hash.
     slots: [u16; SLOTS],
@@ -121,7 +121,7 @@ pub(super) fn put(script: Script, random: &mut Random, out: &mut Vec<u8>) {
     put!(out; "}");
 }
 
-/// `words` words drawn by frequency, the first with a capital.
+/// Draws `words` words by frequency. The first has a capital.
 pub(super) fn put_sentence(script: Script, words: u64, random: &mut Random, out: &mut Vec<u8>) {
     let vocabulary = script.vocabulary();
     for position in 0..words {

@@ -1,4 +1,4 @@
-//! Works that say no more than lists filter and sort by.
+//! Lean works: only the members by which lists filter and sort.
 
 use super::authorships::Affiliations;
 use super::{Version, Work, inverted, put_openness, put_publication, subjects};
@@ -11,7 +11,7 @@ use crate::{Entity, Plan, author};
 /// Oldest year of publication.
 const FIRST_YEAR: u64 = 1950;
 
-/// All but the dates and the closing brace.
+/// Appends all members except the dates, without the closing brace.
 pub(super) fn put(
     plan: &Plan,
     ordinal: u64,

@@ -1,4 +1,4 @@
-//! Where a work can be read.
+//! The locations of a work's full text.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::random::Random;
 use crate::source::Source;
 use crate::{Entity, Plan};
 
-/// `,"primary_location":{…}`; returns where its bytes stand in `out`. One work in a hundred has none.
+/// `,"primary_location":{…}`. Returns the range of its bytes in `out`. One work in a hundred has none.
 pub(super) fn put_primary(
     plan: &Plan,
     work: &Work,

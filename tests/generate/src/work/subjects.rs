@@ -1,11 +1,11 @@
-//! What a work is about: topics, keywords, concepts, subject headings, sustainable development goals.
+//! The subjects of a work: topics, keywords, concepts, subject headings, sustainable development goals.
 
 use crate::emit::{Decimal, list, padded, put};
 use crate::random::{Random, mix};
 use crate::text::{Script, put_capitalised};
 use crate::{Entity, Plan, taxonomy};
 
-/// The goals by number from 1.
+/// The goals, from number 1 on.
 const GOALS: [&str; 17] = [
     "No poverty",
     "Zero hunger",
