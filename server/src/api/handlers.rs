@@ -167,7 +167,11 @@ impl From<Left> for Quota {
 ///
 /// Where the snapshot is damaged.
 pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Duration) -> Answer {
-    let query = match unheld(list_query::parse(facts.entity, request.query), request, served) {
+    let query = match parse_or_not_modified(
+        list_query::parse(facts.entity, request.query),
+        request,
+        served,
+    ) {
         Ok(query) => query,
         Err(reply) => return Ok(reply),
     };
@@ -175,7 +179,7 @@ pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Dura
     let begun = Instant::now();
     let answer = match query.answer(snapshot, Deadline::at(begun + timeout)) {
         Ok(answer) => answer,
-        Err(error) => return unanswered(error, request, timeout),
+        Err(error) => return query_error_reply(error, request, timeout),
     };
     let micros = begun.elapsed().as_micros() as u64;
     // Escaped: a filter's text is its client's.
@@ -184,7 +188,7 @@ pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Dura
 }
 
 /// The question of a list, or the reply where it is wrong or the client holds its answer.
-pub(crate) fn unheld(
+pub(crate) fn parse_or_not_modified(
     read: Result<Query, Vec<Detail>>,
     request: &Request<'_>,
     served: &Served,
@@ -197,7 +201,11 @@ pub(crate) fn unheld(
 }
 
 /// The reply to a question without an answer.
-pub(crate) fn unanswered(error: AnswerError, request: &Request<'_>, timeout: Duration) -> Answer {
+pub(crate) fn query_error_reply(
+    error: AnswerError,
+    request: &Request<'_>,
+    timeout: Duration,
+) -> Answer {
     match error {
         AnswerError::Damaged(error) => Err(error),
         AnswerError::Deadline => {
@@ -218,29 +226,32 @@ pub fn completed_entities() -> impl Iterator<Item = &'static Facts> {
     CATALOG.iter().filter(|facts| facts.letter.is_some())
 }
 
-/// What a text that is being typed may mean; `None` where finding it might take a while, and must not.
+/// Whether answering an autocomplete request must intersect the records of several words. A request that
+/// is invalid, or whose client has the current reply, needs no records.
+pub fn has_several_words(
+    entity_type: Option<&str>,
+    request: &Request<'_>,
+    served: &Served,
+) -> bool {
+    let Ok((_, text)) = parse_autocomplete(entity_type, request.query) else { return false };
+    served.stamp().current(request.headers).is_none() && fold(&text).contains(' ')
+}
+
+/// The candidates for a typed text.
 ///
-/// One word is a look-up. Several are met as the expressions of a filter are.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged.
+/// Cost: one look-up for one word; several words are intersected as the expressions of a filter are.
 pub fn autocomplete(
     entity_type: Option<&str>,
     request: &Request<'_>,
     served: &Served,
     timeout: Duration,
-    may_wait: bool,
-) -> Result<Option<Reply>, ReadError> {
-    let (entities, text) = match asked(entity_type, request.query) {
-        Ok(asked) => asked,
-        Err(reply) => return Ok(Some(reply)),
+) -> Answer {
+    let (entities, text) = match parse_autocomplete(entity_type, request.query) {
+        Ok(parsed) => parsed,
+        Err(reply) => return Ok(reply),
     };
     if let Some(coding) = served.stamp().current(request.headers) {
-        return Ok(Some(Reply::NotModified(coding)));
-    }
-    if !may_wait && fold(&text).contains(' ') {
-        return Ok(None);
+        return Ok(Reply::NotModified(coding));
     }
     let begun = Instant::now();
     let deadline = Deadline::at(begun + timeout);
@@ -248,9 +259,9 @@ pub fn autocomplete(
         Ok(found) => {
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, count = found.count, "completed");
-            render_candidates(&found, &served.snapshot).map(Some)
+            render_candidates(&found, &served.snapshot)
         }
-        Err(error) => unanswered(error, request, timeout).map(Some),
+        Err(error) => query_error_reply(error, request, timeout),
     }
 }
 
@@ -269,7 +280,10 @@ pub fn parse_entity_type(name: Option<&str>) -> Result<Vec<Entity>, Detail> {
 }
 
 /// The entities and the text an autocomplete asks for, or the reply that says why it asks for none.
-fn asked(entity_type: Option<&str>, query: &str) -> Result<(Vec<Entity>, String), Reply> {
+fn parse_autocomplete(
+    entity_type: Option<&str>,
+    query: &str,
+) -> Result<(Vec<Entity>, String), Reply> {
     let name = entity_type.map(|raw| decode(raw).unwrap_or_default());
     let entities = parse_entity_type(name.as_deref()).map_err(|detail| {
         let value = entity_type.map(echo).unwrap_or_default();

@@ -14,7 +14,9 @@ use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::text::json;
 
-use crate::api::handlers::{Answer, Variant, render_rows, unanswered, unheld};
+use crate::api::handlers::{
+    Answer, Variant, parse_or_not_modified, query_error_reply, render_rows,
+};
 use crate::api::list_query;
 use crate::api::list_query::{Dialect, Parameter};
 use crate::api::request::Request;
@@ -71,7 +73,7 @@ pub fn list(
     timeout: Duration,
 ) -> Answer {
     let read = list_query::parse_pairs(Query::legacy(older), &DIALECT, pairs(request.query));
-    let query = match unheld(read, request, served) {
+    let query = match parse_or_not_modified(read, request, served) {
         Ok(query) => query,
         Err(reply) => return Ok(reply),
     };
@@ -85,7 +87,7 @@ pub fn list(
                 tracing::debug!(micros, groups = groups.total, "groups counted");
                 render_groups(grouping.entity, &groups, snapshot)
             }
-            Err(error) => unanswered(error, request, timeout),
+            Err(error) => query_error_reply(error, request, timeout),
         };
     }
     match query.answer(snapshot, deadline) {
@@ -97,7 +99,7 @@ pub fn list(
             let body = render_rows(&VARIANT, rows, snapshot, [b"[", b"]"])?;
             Ok(counted(body, answer.count, links))
         }
-        Err(error) => unanswered(error, request, timeout),
+        Err(error) => query_error_reply(error, request, timeout),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The route table: every path there is, and what answers it.
+//! The route table: the cost of each route, and the handler that answers it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -66,50 +66,76 @@ pub fn refused(route: Option<Route>, verdict: Verdict) -> Reply {
     }
 }
 
-/// The reply to a path that leads nowhere.
+/// The reply to an unknown path.
 fn nowhere(request: &Request<'_>) -> Reply {
     let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
     Reply::error(StatusCode::NOT_FOUND, message)
 }
 
-/// Answers a request from one snapshot; `None` where that might take a while, and must not: it would
-/// hold up others.
+/// The thread on which the server does the work of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// The thread that read the request: the work reads at most one record or one word's candidates.
+    Inline,
+    /// A blocking thread: the work may read hundreds of records, or needs the body of the request.
+    Blocking,
+}
+
+/// Decides from the route, the parameters and the state of the snapshot where a request is answered.
 ///
-/// # Errors
+/// | route | cost |
+/// |---|---|
+/// | record, page, schema, OpenAPI document, limits, health | inline |
+/// | list | blocking |
+/// | autocomplete of one word | inline: the index holds the candidates of a word |
+/// | autocomplete of several words | blocking: the index intersects the records of each word |
+/// | `POST /graphql` | blocking, unless its headers refuse the body |
+/// | any, without a usable snapshot | inline: the reply is 503 |
 ///
-/// Where the snapshot proved damaged.
+/// Neither the bytes of a reply nor the chunks that must be verified are known beforehand. An inline reply
+/// that proves large waits for its reservation; a cold chunk is read on the thread of the request.
+pub fn cost(route: Route, request: &Request<'_>, served: &Served) -> Cost {
+    let is_inline = match route {
+        _ if served.is_poisoned() => true,
+        Route::Index | Route::Health | Route::Ready | Route::RateLimit => true,
+        Route::Openapi | Route::Docs(_) => true,
+        Route::Record(..) | Route::LegacyRecord(..) => true,
+        Route::List(_) | Route::LegacyList(_) => false,
+        Route::Autocomplete(entity_type) => {
+            let entity_type = entity_type.map(|segment| segment.of(request.path));
+            !handlers::has_several_words(entity_type, request, served)
+        }
+        Route::Graphql(GraphqlRoute::Schema | GraphqlRoute::Page(_)) => true,
+        Route::Graphql(GraphqlRoute::Questions) => refuse_headers(request.headers).is_some(),
+    };
+    if is_inline { Cost::Inline } else { Cost::Blocking }
+}
+
+/// Answers a request from one snapshot.
 pub fn run(
     route: Route,
     request: &Request<'_>,
     served: &Served,
     bounds: &Bounds,
-    may_wait: bool,
-) -> Result<Option<Reply>, ReadError> {
+) -> Result<Reply, ReadError> {
     if served.is_poisoned() && !matches!(route, Route::Health) {
-        return Ok(Some(Reply::unavailable()));
+        return Ok(Reply::unavailable());
     }
     let text = |segment: Segment| segment.of(request.path);
-    Ok(Some(match route {
+    Ok(match route {
         Route::Index => handlers::index(served, bounds.data_licence.as_deref()),
         Route::Health => handlers::health(served, bounds.data_licence.as_deref()),
         Route::Ready => handlers::ready(&served.snapshot),
         Route::RateLimit => handlers::rate_limit(request.admission),
         Route::Autocomplete(entity_type) => {
-            return handlers::autocomplete(
-                entity_type.map(text),
-                request,
-                served,
-                bounds.list_timeout,
-                may_wait,
-            );
+            handlers::autocomplete(entity_type.map(text), request, served, bounds.list_timeout)?
         }
         Route::Openapi => openapi::reply(&served.snapshot, request.headers)?,
         Route::Docs(name) if bounds.has_docs => {
             docs::PAGE.reply(name.map(text), request.headers).unwrap_or_else(|| nowhere(request))
         }
         Route::Docs(_) => nowhere(request),
-        Route::Graphql(place) => return graphql_at(place, request, served, bounds, may_wait),
-        Route::List(_) | Route::LegacyList(_) if !may_wait => return Ok(None),
+        Route::Graphql(route) => run_graphql(route, request, served, bounds)?,
         Route::List(facts) => handlers::list(facts, request, served, bounds.list_timeout)?,
         Route::Record(facts, id) => {
             handlers::record(&handlers::CURRENT, facts, text(id), request, served)?
@@ -119,31 +145,35 @@ pub fn run(
             let facts = older.entity.facts();
             handlers::record(&legacy::VARIANT, facts, text(id), request, served)?
         }
-    }))
+    })
 }
 
-/// The same of a place of GraphQL.
-fn graphql_at(
-    place: GraphqlRoute,
+fn run_graphql(
+    route: GraphqlRoute,
     request: &Request<'_>,
     served: &Served,
     bounds: &Bounds,
-    may_wait: bool,
-) -> Result<Option<Reply>, ReadError> {
-    Ok(Some(match (place, request.posted) {
-        (GraphqlRoute::Schema, _) => graphql::schema_reply(request.headers),
-        (GraphqlRoute::Page(name), _) if bounds.graphql.has_page => graphiql::PAGE
-            .reply(name.map(|name| name.of(request.path)), request.headers)
-            .unwrap_or_else(|| nowhere(request)),
-        (GraphqlRoute::Page(_), _) => nowhere(request),
-        (GraphqlRoute::Questions, Some(posted)) if may_wait => {
+) -> Result<Reply, ReadError> {
+    match route {
+        GraphqlRoute::Schema => Ok(graphql::schema_reply(request.headers)),
+        GraphqlRoute::Page(name) => {
+            let page = Some(&graphiql::PAGE).filter(|_| bounds.graphql.has_page);
+            let name = name.map(|name| name.of(request.path));
+            let reply = page.and_then(|page| page.reply(name, request.headers));
+            Ok(reply.unwrap_or_else(|| nowhere(request)))
+        }
+        GraphqlRoute::Questions => {
+            if let Some(refusal) = refuse_headers(request.headers) {
+                return Ok(refusal);
+            }
+            // Every POST to this route has a body, if only an empty one.
+            let Some(posted) = request.posted else { return Ok(Reply::internal()) };
             let posted = PostedRequest {
                 body: posted.text(),
                 media_type: MediaType::from_accept(request.headers),
                 is_gone: posted.is_gone(),
             };
-            graphql::reply(&posted, served, &bounds.graphql, bounds.list_timeout)?
+            graphql::reply(&posted, served, &bounds.graphql, bounds.list_timeout)
         }
-        (GraphqlRoute::Questions, _) => return Ok(refuse_headers(request.headers)),
-    }))
+    }
 }

@@ -1,17 +1,17 @@
-//! From a request's head to its response: where the work is done, and what becomes of failures.
+//! Answers a request from its head to its response: admission, routing, the choice of a thread, failures.
 //!
-//! A record is rendered on the thread that read the request. Measured on two shared cores over 32
-//! connections, in one run, it costs 26 µs of processor time there, 45 by way of `spawn_blocking`
-//! and 50 by way of `block_in_place`. So that pages read from disk hold up few others there are more
-//! such threads than cores: 16 cost 27.5 µs a record in that run. A list is hundreds of such reads,
-//! and autocomplete of several words meets as many rows, so they go to the blocking pool, so many at a
-//! time. One word is a look-up.
+//! [`dispatch::cost`] decides once per request where the work is done. A record is rendered on the thread
+//! that read the request. On two shared cores with 32 connections, in one run, a record took 26 µs of
+//! processor time there, 45 µs with `spawn_blocking` and 50 µs with `block_in_place`. The server has more
+//! of these threads than cores, so that a page fault delays few other requests: with 16 threads a record
+//! took 27.5 µs in that run. A list reads hundreds of records, and goes to the blocking pool after a turn.
 
 pub(crate) mod access_log;
 pub(crate) mod dispatch;
 pub(crate) mod traffic;
 
 use std::{
+    net::IpAddr,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -19,9 +19,9 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, request::Parts};
 use pinakes_format::storage::error::ReadError;
-use tokio::task;
+use tokio::{sync::Semaphore, task};
 
-use crate::admission::concurrency::Turns;
+use crate::admission::concurrency::{Turn, Turns};
 use crate::admission::gate::{Admission, Gate};
 use crate::api::request::Request;
 use crate::api::route;
@@ -35,7 +35,7 @@ use crate::http::reply::Reply;
 use crate::http::{body, head};
 use crate::net::handler::{Answer, Handler};
 use crate::service::access_log::{RequestId, RequestIds};
-use crate::service::dispatch::Bounds;
+use crate::service::dispatch::{Bounds, Cost};
 use crate::service::traffic::Traffic;
 use crate::snapshots::library::Library;
 
@@ -47,8 +47,10 @@ const WORKERS_PER_CORE: usize = 8;
 const WORKERS_MAX: usize = 256;
 /// Lists and texts of several words answered at a time, for each core.
 const LISTS_PER_CORE: usize = 4;
-/// Bytes of a reply up to which it is not asked whether it can be held.
+/// Bytes of a reply up to which the reply needs no reservation.
 const SMALL_BYTES: usize = 16 << 10;
+/// Kilobytes of large inline replies that wait for a reservation; the server drops further such replies.
+const WAITING_KILOBYTES_MAX: usize = 8 << 10;
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -65,6 +67,8 @@ pub struct Service {
     gate: Gate,
     bounds: Bounds,
     turns: Arc<Turns>,
+    /// Kilobytes of inline replies that may still wait for a reservation.
+    waiting: Semaphore,
     requests: RequestIds,
     traffic: Traffic,
 }
@@ -74,7 +78,8 @@ impl Service {
     pub fn new(library: Library, gate: Gate, bounds: Bounds) -> Service {
         let turns = Arc::new(Turns::new(cores() * LISTS_PER_CORE));
         let (requests, traffic) = (RequestIds::new(), Traffic::new());
-        Service { library, gate, bounds, turns, requests, traffic }
+        let waiting = Semaphore::new(WAITING_KILOBYTES_MAX);
+        Service { library, gate, bounds, turns, waiting, requests, traffic }
     }
 
     /// What is served.
@@ -102,7 +107,7 @@ impl Service {
         self.turns.held_bytes()
     }
 
-    /// Answers a request that was let through.
+    /// Answers a request that the limits let through.
     async fn find(
         self: Arc<Self>,
         head: Arc<Parts>,
@@ -110,13 +115,69 @@ impl Service {
         admission: Admission,
         id: RequestId,
     ) -> Answer {
-        let (method, client) = (head.method.clone(), admission.client);
-        if let Some(response) = self.attempt(&head, route, &admission, id, false) {
-            let Some(bytes) = large(&response) else { return Answer { response, share: None } };
-            if let Some(share) = self.turns.try_share(client, bytes) {
-                return Answer { response, share: Some(share) };
+        let (target, cost) = self.decide(&head, route, &admission, id);
+        match cost {
+            Cost::Inline => {
+                let response = self.respond(&head, route, target, &admission, id);
+                self.reserve_inline(response, admission.client, &head.method, id).await
             }
+            Cost::Blocking => self.find_blocking(head, route, target, admission, id).await,
         }
+    }
+
+    /// Checks the head of a request, finds its target and decides where to answer it. The target is the
+    /// reply itself for a request that no handler answers.
+    fn decide(
+        &self,
+        head: &Parts,
+        route: Option<Route>,
+        admission: &Admission,
+        id: RequestId,
+    ) -> (Result<Route, Reply>, Cost) {
+        let request = Request::new(head, admission);
+        let decided = guard(id, || {
+            let target = resolve(head, &request, route)?;
+            Ok((target, dispatch::cost(target, &request, &self.library.served())))
+        });
+        match decided.and_then(|decided| decided) {
+            Ok((target, cost)) => (Ok(target), cost),
+            Err(reply) => (Err(reply), Cost::Inline),
+        }
+    }
+
+    /// Reserves the bytes of an inline reply. A large reply without a free reservation waits for a turn and
+    /// keeps its bytes; all such replies together hold at most [`WAITING_KILOBYTES_MAX`].
+    async fn reserve_inline(
+        &self,
+        response: http::Response<Bytes>,
+        client: IpAddr,
+        method: &Method,
+        id: RequestId,
+    ) -> Answer {
+        let Some(bytes) = large(&response) else { return Answer { response, share: None } };
+        if let Some(share) = self.turns.try_share(client, bytes) {
+            return Answer { response, share: Some(share) };
+        }
+        let kilobytes = bytes.div_ceil(1 << 10).min(WAITING_KILOBYTES_MAX) as u32;
+        let Ok(_waiting) = self.waiting.try_acquire_many(kilobytes) else {
+            return self.overloaded_by(Overload::Room, method, id);
+        };
+        match self.turns.take(client).await {
+            Some(turn) => self.reserve(turn, response, method, id).await,
+            None => self.overloaded_by(Overload::Turn, method, id),
+        }
+    }
+
+    /// Reads the body if the request has one, waits for a turn, and answers on a blocking thread.
+    async fn find_blocking(
+        self: Arc<Self>,
+        head: Arc<Parts>,
+        route: Option<Route>,
+        target: Result<Route, Reply>,
+        admission: Admission,
+        id: RequestId,
+    ) -> Answer {
+        let (method, client) = (head.method.clone(), admission.client);
         // Dropped with this future: when the client is gone, or has its answer.
         let _leaving = body::of(&head).map(Posted::leaving);
         if let Some(posted) = body::of(&head)
@@ -124,51 +185,65 @@ impl Service {
         {
             return self.small(reply, &method);
         }
-        let overloaded = |overload, what| {
-            OVERLOADS.count(overload);
-            tracing::warn!(request = %id, "no {what} in time; answering 503");
-            self.small(Reply::unavailable().closing(), &method)
-        };
         let Some(turn) = self.turns.take(client).await else {
-            return overloaded(Overload::Turn, "turn to make a reply");
+            return self.overloaded_by(Overload::Turn, &method, id);
         };
         let service = Arc::clone(&self);
-        // The work holds its turn, not the request: a client that leaves frees none.
-        let rendering = task::spawn_blocking(move || {
-            (service.attempt(&head, route, &admission, id, true), turn)
-        });
-        let Ok((Some(response), turn)) = rendering.await else {
+        // The work owns its turn: a client that leaves does not free the turn.
+        let work = move || (service.respond(&head, route, target, &admission, id), turn);
+        let Ok((response, turn)) = task::spawn_blocking(work).await else {
             return self.small(Reply::internal(), &method);
         };
+        self.reserve(turn, response, &method, id).await
+    }
+
+    /// Exchanges a turn for the reservation of a reply's bytes.
+    async fn reserve(
+        &self,
+        turn: Turn,
+        response: http::Response<Bytes>,
+        method: &Method,
+        id: RequestId,
+    ) -> Answer {
         let Some(bytes) = large(&response) else { return Answer { response, share: None } };
         match turn.share(bytes).await {
             Some(share) => Answer { response, share: Some(share) },
-            None => overloaded(Overload::Room, "room to hold a large reply"),
+            None => self.overloaded_by(Overload::Room, method, id),
         }
+    }
+
+    fn overloaded_by(&self, overload: Overload, method: &Method, id: RequestId) -> Answer {
+        OVERLOADS.count(overload);
+        let missing = match overload {
+            Overload::Turn => "turn to make a reply",
+            _ => "room to hold a large reply",
+        };
+        tracing::warn!(request = %id, "no {missing} in time; answering 503");
+        self.small(Reply::unavailable().closing(), method)
     }
 
     fn small(&self, reply: Reply, method: &Method) -> Answer {
         Answer { response: reply.into_response(method, self.library.served().stamp()), share: None }
     }
 
-    /// Answers from the snapshot served now; `None` where that might wait and must not.
-    fn attempt(
+    /// Answers from the snapshot that is served now.
+    fn respond(
         &self,
         head: &Parts,
         route: Option<Route>,
+        target: Result<Route, Reply>,
         admission: &Admission,
         id: RequestId,
-        may_wait: bool,
-    ) -> Option<http::Response<Bytes>> {
+    ) -> http::Response<Bytes> {
         let served = self.library.served();
         let was_poisoned = served.is_poisoned();
         let request = Request::new(head, admission);
-        let answered = guard(id, || match resolve(head, &request, route) {
-            Err(reply) => Ok(Some(reply)),
-            Ok(route) => dispatch::run(route, &request, &served, &self.bounds, may_wait)
-                .map(|reply| Some(reply?.coded(request.headers))),
+        let answered = guard(id, || match target {
+            Err(reply) => Ok(reply),
+            Ok(target) => dispatch::run(target, &request, &served, &self.bounds)
+                .map(|reply| reply.coded(request.headers)),
         });
-        // Looked at last: what was read after a file was cut is zeros, whatever became of it.
+        // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
         let fault = if was_poisoned { None } else { served.snapshot.fault() };
         let fault = fault.filter(|_| !matches!(route, Some(Route::Health)));
         let reply = match (fault.map(ReadError::Fault), answered) {
@@ -177,10 +252,9 @@ impl Service {
                 self.library.poison(&served, &error);
                 Reply::unavailable()
             }
-            (None, Ok(Ok(reply))) => reply?,
-            (None, Err(reply)) => reply,
+            (None, Ok(Ok(reply)) | Err(reply)) => reply,
         };
-        Some(reply.into_response(request.method, served.stamp()))
+        reply.into_response(request.method, served.stamp())
     }
 }
 
