@@ -153,7 +153,7 @@ impl MergeColumns {
         let column = |name: &str| header.iter().position(|cell| cell.trim() == name);
         let found = (column("merge_date"), column("id"), column("merge_into_id"));
         let (date, Some(from), Some(to)) = found else {
-            let reason = "is no list of merged ids; expected the columns `merge_date`, `id` and \
+            let reason = "is not a list of merged ids; expected the columns `merge_date`, `id` and \
                           `merge_into_id`";
             return Err(Error::Input { path: part.path.clone(), reason: reason.into() });
         };

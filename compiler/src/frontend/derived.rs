@@ -18,12 +18,12 @@ const NODES_MAX: usize = 50_000;
 
 /// A reference to a node: its id, and its name where the reference has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeId<'a> {
+pub struct NodeRef<'a> {
     pub id: u64,
     pub name: Option<&'a str>,
 }
 
-/// An owned [`NodeId`] of a parent.
+/// An owned [`NodeRef`] of a parent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Parent {
     id: u64,
@@ -47,7 +47,7 @@ pub struct DerivedNodes {
 }
 
 /// The nodes of one line from a topic up to its domain; `None` where the line omits a level.
-pub type Chain<'a> = [(Entity, Option<NodeId<'a>>)];
+pub type Chain<'a> = [(Entity, Option<NodeRef<'a>>)];
 
 impl DerivedNodes {
     /// Adds the nodes of a chain, lowest first. The nodes after a node are its parents.
@@ -75,7 +75,7 @@ impl DerivedNodes {
                 continue;
             }
             let kept =
-                |node: &NodeId<'_>| Parent { id: node.id, name: node.name.map(str::to_owned) };
+                |node: &NodeRef<'_>| Parent { id: node.id, name: node.name.map(str::to_owned) };
             let parents =
                 chain[at + 1..].iter().map(|(_, above)| above.as_ref().map(kept)).collect();
             let name = node.name.map(str::to_owned);
@@ -122,7 +122,7 @@ impl DerivedNode {
     ) -> std::io::Result<()> {
         let parent = |at: usize| self.parents.get(at).cloned().flatten();
         /// The reference to a parent, if the node has it.
-        macro_rules! up {
+        macro_rules! parent_ref {
             ($at:expr) => {
                 parent($at).map(|node| segment.parent(Some(node.id), node.name.as_deref()))
             };
@@ -130,17 +130,17 @@ impl DerivedNode {
         let name = self.name.clone();
         match entity {
             Entity::Topic => {
-                let (subfield, field, domain) = (up!(0), up!(1), up!(2));
+                let (subfield, field, domain) = (parent_ref!(0), parent_ref!(1), parent_ref!(2));
                 let topic = Topic { id: Id(id), name, subfield, field, domain, ..Topic::default() };
                 segment.push(&topic, provenance)
             }
             Entity::Subfield => {
-                let (field, domain) = (up!(0), up!(1));
+                let (field, domain) = (parent_ref!(0), parent_ref!(1));
                 let subfield = Subfield { id: Id(id), name, field, domain, ..Subfield::default() };
                 segment.push(&subfield, provenance)
             }
             Entity::Field => {
-                let domain = up!(0);
+                let domain = parent_ref!(0);
                 let field = Field { id: Id(id), name, domain, ..Field::default() };
                 segment.push(&field, provenance)
             }

@@ -74,7 +74,7 @@ impl Identity {
     }
 }
 
-/// Refuses a record without a name. Only outputs may lack one.
+/// Refuses a record without a name. Outputs and institution types may lack one.
 pub fn require_name(id: &MaybeId<'_>, name: &MaybeText<'_>) -> Result<(), BadRecord> {
     match name.0 {
         Some(_) => Ok(()),

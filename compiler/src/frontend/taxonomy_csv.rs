@@ -6,7 +6,7 @@ use pinakes_format::record::value::Id;
 use pinakes_format::record::{Topic, TopicIds};
 
 use crate::error::{Error, Result};
-use crate::frontend::derived::NodeId;
+use crate::frontend::derived::NodeRef;
 use crate::frontend::reader::{BadRecord, LineReader, NO_PARENT};
 use crate::object::Origin;
 use crate::object::segment::Provenance;
@@ -83,7 +83,7 @@ impl TaxonomyColumns {
         for ((_, node), (entity, id, name)) in above.iter_mut().zip(self.parents) {
             if let Some(id) = cell(id) {
                 let id = identifier::parse(entity, id).map_err(|_| bad(NO_PARENT))?;
-                *node = Some(NodeId { id, name: cell(name) });
+                *node = Some(NodeRef { id, name: cell(name) });
             }
         }
         reader.derived.add(&above, Origin::TableParent, i64::MIN, reader.object)?;
@@ -100,7 +100,7 @@ impl TaxonomyColumns {
         });
         let segment = reader.object.segment(Entity::Topic)?;
         /// The reference to a parent, if the row has it.
-        macro_rules! up {
+        macro_rules! parent_ref {
             ($at:literal) => {
                 above[$at].1.as_ref().map(|node| segment.parent(Some(node.id), node.name))
             };
@@ -111,9 +111,9 @@ impl TaxonomyColumns {
             description: cell(self.summary).map(str::to_owned),
             keywords,
             ids: TopicIds { wikipedia: cell(self.wikipedia_url).map(str::to_owned) },
-            subfield: up!(0),
-            field: up!(1),
-            domain: up!(2),
+            subfield: parent_ref!(0),
+            field: parent_ref!(1),
+            domain: parent_ref!(2),
             ..Topic::default()
         };
         segment
@@ -134,6 +134,6 @@ pub fn row_hash(row: &StringRecord) -> [u8; 16] {
 pub fn find_columns(header: &StringRecord, path: &std::path::Path) -> Result<TaxonomyColumns> {
     TaxonomyColumns::find(header).ok_or_else(|| Error::Input {
         path: path.to_path_buf(),
-        reason: "is no taxonomy table; expected the columns `topic_id` and `topic_name`".into(),
+        reason: "is not a taxonomy table; expected the columns `topic_id` and `topic_name`".into(),
     })
 }

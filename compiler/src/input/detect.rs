@@ -72,7 +72,7 @@ fn native_kind(entity: Option<Entity>, path: &Path) -> Option<PartKind> {
 pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64) -> Result<Part> {
     let unknown = || Error::Input {
         path: path.to_path_buf(),
-        reason: format!("is nothing the compiler knows; {EXPECTED}"),
+        reason: format!("is of an unknown kind; {EXPECTED}"),
     };
     let side = match kind {
         Some(InputKind::OpenAlex | InputKind::Native | InputKind::Taxonomy) => None,

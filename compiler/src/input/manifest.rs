@@ -44,7 +44,7 @@ pub(crate) fn check_manifest(
     let damaged = |reason: String| Error::Damaged { path: path.to_path_buf(), reason };
     let text = fs::read(path).map_err(Error::input(path))?;
     let manifest: Manifest = serde_json::from_slice(&text)
-        .map_err(|error| damaged(format!("it is no manifest: {error}")))?;
+        .map_err(|error| damaged(format!("it is not a manifest: {error}")))?;
     let directory = path.parent().unwrap_or(Path::new("."));
     let own_name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     // A part is `updated_date=…/part_….gz` in the folder of an entity. In the manifest of several

@@ -18,7 +18,7 @@ fn inputs_that_are_missing_or_unknown_end_the_run_with_3_and_empty_ones_with_4()
     let place = Place::with_tiny_published();
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0".to_vec();
     let array = format!("[{}]\n", work(1).trim()).into_bytes();
-    let unknown = "is nothing the compiler knows; expected an OpenAlex dump";
+    let unknown = "is of an unknown kind; expected an OpenAlex dump";
     let check = |what, name, bytes: &[u8], inputs: &[&str], code, phrase| {
         let files = vec![(name, bytes.to_vec())];
         check_refused(&place, &Refused { what, files, inputs, options: &[], code, phrase });

@@ -37,7 +37,7 @@ fn a_manifest_its_parts_contradict_ends_the_run_with_5() {
     }
     for bad in ["", "{", "[]x", r#"{"entries":5}"#] {
         let files = vec![(part, text.clone()), ("works/manifest.json", bad.into())];
-        check_refused(&place, &refused(bad, files, 5, "it is no manifest"));
+        check_refused(&place, &refused(bad, files, 5, "it is not a manifest"));
     }
 }
 

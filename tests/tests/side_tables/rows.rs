@@ -90,10 +90,16 @@ fn a_file_is_known_by_its_content_or_refused_with_what_was_expected() {
         .write("abdc.csv", "ISSN,rating\n1234-5679,A\n")
         .write("lines.jsonl", "{\"id\":\"https://ror.org/013meh722\",\"name\":\"a\"}\n");
     for (input, expected) in [
-        ("other.csv", "is nothing the compiler knows; expected"),
-        ("doaj:other.csv", "is no doaj table; expected a CSV with the columns `Journal title`"),
-        ("jcr:abdc.csv", "is no jcr table; expected"),
-        ("orcid:abdc.csv", "is no orcid table; expected ORCID records as JSON lines"),
+        ("other.csv", "is of an unknown kind; expected"),
+        (
+            "doaj:other.csv",
+            "is not a side table of kind `doaj`; expected a CSV with the columns `Journal title`",
+        ),
+        ("jcr:abdc.csv", "is not a side table of kind `jcr`; expected"),
+        (
+            "orcid:abdc.csv",
+            "is not a side table of kind `orcid`; expected ORCID records as JSON lines",
+        ),
         ("lines.jsonl", "is ROR schema 1, which is not read; fetch the same release in schema 2"),
         ("ror:lines.jsonl", "is ROR schema 1, which is not read"),
         ("abdc:missing.csv", "No such file"),

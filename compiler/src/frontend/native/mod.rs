@@ -5,7 +5,7 @@
 //! [`pinakes_format::record::build`]. This front end derives no taxonomy nodes: a native dump holds
 //! the nodes of the snapshot it came from.
 
-pub(crate) mod source;
+pub(crate) mod tree_cursor;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::Record;
@@ -13,7 +13,7 @@ use pinakes_format::with_record;
 use serde::Deserialize;
 
 use crate::frontend::detect::{NAME, OPENALEX_NAME};
-use crate::frontend::native::source::{TreeCursor, warn_of_unknown_members};
+use crate::frontend::native::tree_cursor::{TreeCursor, warn_of_unknown_members};
 use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
 use crate::read::json_tree::{JsonMembers, JsonValue};
 use crate::read::lenient::MaybeId;

@@ -67,7 +67,7 @@ impl<'a> RawLine<'a> for RawAuthor<'a> {
             updated_date,
             created_date: times::timestamp(&raw.created_date),
             affiliations: raw.affiliations.filter_map(|affiliation| {
-                affiliation.0.as_ref().map(|affiliation| affiliation.value(segment))
+                affiliation.0.as_ref().map(|affiliation| affiliation.build(segment))
             }),
             summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
             topics: topic_shares(&raw.topics, &raw.topic_share, segment),
@@ -83,19 +83,19 @@ impl RawAuthor<'_> {
         segment: &mut SegmentBuilder,
     ) -> Option<Vec<pinakes_format::record::value::Ref<E>>> {
         let several = self.last_known_institutions.filter_map(|institution| {
-            institution.0.as_ref().map(|raw| raw.link(Entity::Institution, segment))
+            institution.0.as_ref().map(|raw| raw.to_reference(Entity::Institution, segment))
         });
         let one = self.last_known_institution.0.as_ref();
-        several.or_else(|| one.map(|raw| vec![raw.link(Entity::Institution, segment)]))
+        several.or_else(|| one.map(|raw| vec![raw.to_reference(Entity::Institution, segment)]))
     }
 }
 
 impl RawAffiliation<'_> {
-    fn value(&self, segment: &mut SegmentBuilder) -> Affiliation {
+    fn build(&self, segment: &mut SegmentBuilder) -> Affiliation {
         let institution = self.institution.0.as_ref();
         Affiliation {
             institution: match institution {
-                Some(raw) => raw.link(Entity::Institution, segment),
+                Some(raw) => raw.to_reference(Entity::Institution, segment),
                 None => segment.reference(None, None),
             },
             years: self.years.filter_map(|year| year.year()),

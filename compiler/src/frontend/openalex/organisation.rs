@@ -104,17 +104,17 @@ impl<'a> RawLine<'a> for RawInstitution<'a> {
             display_name_acronyms: texts(&raw.display_name_acronyms),
             display_name_alternatives: texts(&raw.display_name_alternatives),
             repositories: raw.repositories.filter_map(|source| {
-                source.0.as_ref().map(|source| source.link(Entity::Source, segment))
+                source.0.as_ref().map(|source| source.to_reference(Entity::Source, segment))
             }),
             outputs_count: raw.works_count.count(),
             cited_by_count: raw.cited_by_count.count(),
             summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
             associated_institutions: raw.associated_institutions.filter_map(|associated| {
-                associated.0.as_ref().map(|associated| associated.value(segment))
+                associated.0.as_ref().map(|associated| associated.build(segment))
             }),
             counts_by_year: year_counts(&raw.counts_by_year),
             roles: roles(&raw.roles, segment),
-            geo: raw.geo.0.as_ref().map(|geo| geo.value(segment)),
+            geo: raw.geo.0.as_ref().map(|geo| geo.build(segment)),
             international: raw.international.0.as_ref().map(RawInternational::to_json),
             updated_date,
             created_date: times::timestamp(&raw.created_date),
@@ -125,7 +125,7 @@ impl<'a> RawLine<'a> for RawInstitution<'a> {
 }
 
 impl RawAssociated<'_> {
-    fn value(&self, segment: &mut SegmentBuilder) -> AssociatedInstitution {
+    fn build(&self, segment: &mut SegmentBuilder) -> AssociatedInstitution {
         let id = parse_reference(Entity::Institution, &self.id);
         AssociatedInstitution {
             institution: segment.reference(id, self.display_name.as_str()),
@@ -135,7 +135,7 @@ impl RawAssociated<'_> {
 }
 
 impl RawGeo<'_> {
-    fn value(&self, segment: &mut SegmentBuilder) -> Geo {
+    fn build(&self, segment: &mut SegmentBuilder) -> Geo {
         Geo {
             city: self.city.to_owned(),
             geonames_city_id: self.geonames_city_id.0.to_owned(),

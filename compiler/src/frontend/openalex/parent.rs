@@ -8,7 +8,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use crate::frontend::derived::NodeId;
+use crate::frontend::derived::NodeRef;
 use crate::frontend::openalex::shared::RawReference;
 use crate::read::identifier;
 use crate::read::identifier::BadId;
@@ -34,10 +34,10 @@ impl RawParent<'_> {
     }
 
     /// The taxonomy node of the parent, without a second warning for a bad id.
-    pub fn node(&self, entity: Entity) -> Option<NodeId<'_>> {
+    pub fn node(&self, entity: Entity) -> Option<NodeRef<'_>> {
         let reference = self.reference.as_ref()?;
         let id = identifier::parse(entity, reference.id.0.as_str()?).ok()?;
-        Some(NodeId { id, name: reference.display_name.as_str() })
+        Some(NodeRef { id, name: reference.display_name.as_str() })
     }
 
     /// Whether the parent is of another entity, or is no single parent.

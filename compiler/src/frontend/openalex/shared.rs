@@ -5,7 +5,7 @@ use pinakes_format::record::value::{Ref, Timestamp};
 use pinakes_format::record::{Role, SummaryStats, TopicShare, YearCounts};
 use serde::Deserialize;
 
-use crate::frontend::derived::NodeId;
+use crate::frontend::derived::NodeRef;
 use crate::frontend::detect::is_native;
 use crate::frontend::reader::{BadRecord, Identity};
 use crate::object::segment::SegmentBuilder;
@@ -27,18 +27,22 @@ impl RawReference<'_> {
         parse_reference(entity, &self.id)
     }
 
-    pub fn link<const E: u8>(&self, entity: Entity, segment: &mut SegmentBuilder) -> Ref<E> {
+    pub fn to_reference<const E: u8>(
+        &self,
+        entity: Entity,
+        segment: &mut SegmentBuilder,
+    ) -> Ref<E> {
         segment.reference(self.number(entity), self.display_name.as_str())
     }
 
-    pub fn node(&self, entity: Entity) -> Option<NodeId<'_>> {
+    pub fn node(&self, entity: Entity) -> Option<NodeRef<'_>> {
         let id = self.number(entity)?;
-        Some(NodeId { id, name: self.display_name.as_str() })
+        Some(NodeRef { id, name: self.display_name.as_str() })
     }
 }
 
 /// The taxonomy node of a reference member.
-pub fn node_of<'a>(raw: &'a MaybeObject<RawReference<'_>>, entity: Entity) -> Option<NodeId<'a>> {
+pub fn node_of<'a>(raw: &'a MaybeObject<RawReference<'_>>, entity: Entity) -> Option<NodeRef<'a>> {
     raw.0.as_ref().and_then(|reference| reference.node(entity))
 }
 

@@ -106,7 +106,7 @@ fn nodes<const E: u8>(
     entity: Entity,
     segment: &mut SegmentBuilder,
 ) -> Option<Vec<Ref<E>>> {
-    raw.filter_map(|node| node.0.as_ref().map(|node| node.link(entity, segment)))
+    raw.filter_map(|node| node.0.as_ref().map(|node| node.to_reference(entity, segment)))
 }
 
 #[derive(Deserialize)]

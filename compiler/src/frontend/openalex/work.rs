@@ -9,7 +9,7 @@ use pinakes_format::record::{
 };
 use serde::Deserialize;
 
-use crate::frontend::derived::NodeId;
+use crate::frontend::derived::NodeRef;
 use crate::frontend::openalex::shared::{RawReference, node_of, openalex_identity};
 use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::frontend::reader::{BadRecord, LineReader};
@@ -254,7 +254,7 @@ impl RawWork<'_> {
             venues_count: self.locations_count.count().or(self.locations_length()),
             kind: segment.code(self.r#type.as_str()),
             indexed_in: self.indexed_in.filter_map(|index| segment.code(index.as_str())),
-            open_access: self.open_access.0.as_ref().map(|open| open.value(segment)),
+            open_access: self.open_access.0.as_ref().map(|open| open.build(segment)),
             authors: self
                 .authorships
                 .filter_map(|author| author.0.as_ref().map(|author| author.authorship(segment))),
@@ -272,7 +272,7 @@ impl RawWork<'_> {
             cited_by_percentile_year: self.cited_by_percentile_year.0.as_ref().map(|percentile| {
                 PercentileYear { min: percentile.min.integer(), max: percentile.max.integer() }
             }),
-            biblio: self.biblio.0.as_ref().map(RawBiblio::value),
+            biblio: self.biblio.0.as_ref().map(RawBiblio::build),
             is_retracted: self.is_retracted.0,
             is_paratext: self.is_paratext.0,
             apc_paid: self.apc_paid.0.as_ref().map(|apc| ApcPaid {
@@ -281,10 +281,10 @@ impl RawWork<'_> {
                 value_usd: apc.value_usd.integer(),
                 provenance: segment.code(apc.provenance.as_str()),
             }),
-            primary_topic: self.primary_topic.0.as_ref().map(|topic| topic.link(segment)),
+            primary_topic: self.primary_topic.0.as_ref().map(|topic| topic.to_reference(segment)),
             topics: self
                 .topics
-                .filter_map(|topic| topic.0.as_ref().map(|topic| topic.link(segment))),
+                .filter_map(|topic| topic.0.as_ref().map(|topic| topic.to_reference(segment))),
             sustainable_development_goals: self
                 .sustainable_development_goals
                 .filter_map(|goal| goal.0.as_ref().map(goal_of)),
@@ -312,7 +312,7 @@ impl RawWork<'_> {
 
     fn primary_venue(&self, segment: &mut SegmentBuilder) -> Option<PrimaryVenue> {
         let Some(location) = &self.primary_location.0 else {
-            return self.host_venue.0.as_ref().map(|venue| venue.value(segment));
+            return self.host_venue.0.as_ref().map(|venue| venue.build(segment));
         };
         let source = location.source.0.as_ref().map(|source| source.primary(segment));
         Some(PrimaryVenue {
@@ -387,9 +387,9 @@ impl RawWork<'_> {
             let of_funder = |award: &&RawAward<'_>| {
                 id.is_some() && parse_reference(Entity::Funder, &award.funder_id) == id
             };
-            self.awards.objects().filter(of_funder).map(RawAward::value).collect()
+            self.awards.objects().filter(of_funder).map(RawAward::build).collect()
         });
-        Funding { funder: funder.link(Entity::Funder, segment), awards }
+        Funding { funder: funder.to_reference(Entity::Funder, segment), awards }
     }
 }
 
@@ -400,11 +400,11 @@ fn goal_of(goal: &RawReference<'_>) -> Goal {
 
 impl RawLocationSource<'_> {
     fn primary(&self, segment: &mut SegmentBuilder) -> PrimaryVenueSource {
-        let VenueSource { source, kind } = self.value(segment);
+        let VenueSource { source, kind } = self.build(segment);
         PrimaryVenueSource { source, kind, metrics: VenueMetrics(source) }
     }
 
-    fn value(&self, segment: &mut SegmentBuilder) -> VenueSource {
+    fn build(&self, segment: &mut SegmentBuilder) -> VenueSource {
         source_of(&self.id, &self.display_name, &self.r#type, segment)
     }
 }
@@ -431,13 +431,13 @@ impl RawLocation<'_> {
             version: segment.code(self.version.as_str()),
             is_accepted: self.is_accepted.0,
             is_published: self.is_published.0,
-            source: self.source.0.as_ref().map(|source| source.value(segment)),
+            source: self.source.0.as_ref().map(|source| source.build(segment)),
         }
     }
 }
 
 impl RawHostVenue<'_> {
-    fn value(&self, segment: &mut SegmentBuilder) -> PrimaryVenue {
+    fn build(&self, segment: &mut SegmentBuilder) -> PrimaryVenue {
         let has_source = self.id.0.0.is_some() || self.display_name.0.is_some();
         let source = has_source.then(|| {
             let VenueSource { source, kind } =
@@ -459,7 +459,7 @@ impl RawHostVenue<'_> {
 }
 
 impl RawOpenAccess<'_> {
-    fn value(&self, segment: &mut SegmentBuilder) -> OpenAccess {
+    fn build(&self, segment: &mut SegmentBuilder) -> OpenAccess {
         OpenAccess {
             is_oa: self.is_oa.0,
             oa_status: segment.code(self.oa_status.as_str()),
@@ -494,7 +494,7 @@ impl RawAuthorship<'_> {
                 .filter(|orcid| !orcid.is_empty())
                 .map(Orcid),
             affiliations: self.institutions.filter_map(|institution| {
-                institution.0.as_ref().map(|raw| raw.link(Entity::Institution, segment))
+                institution.0.as_ref().map(|raw| raw.to_reference(Entity::Institution, segment))
             }),
             countries: self.countries.filter_map(|country| segment.named(country.as_str())),
             is_corresponding: self.is_corresponding.0,
@@ -504,7 +504,7 @@ impl RawAuthorship<'_> {
 }
 
 impl RawBiblio<'_> {
-    fn value(&self) -> Biblio {
+    fn build(&self) -> Biblio {
         Biblio {
             volume: self.volume.to_owned(),
             issue: self.issue.to_owned(),
@@ -515,16 +515,16 @@ impl RawBiblio<'_> {
 }
 
 impl RawTopic<'_> {
-    fn link<const E: u8>(
+    fn to_reference<const E: u8>(
         &self,
         segment: &mut SegmentBuilder,
     ) -> pinakes_format::record::value::Ref<E> {
         segment.reference(parse_reference(Entity::Topic, &self.id), self.display_name.as_str())
     }
 
-    fn chain(&self) -> [(Entity, Option<NodeId<'_>>); 4] {
+    fn chain(&self) -> [(Entity, Option<NodeRef<'_>>); 4] {
         let own = parse_reference(Entity::Topic, &self.id)
-            .map(|id| NodeId { id, name: self.display_name.as_str() });
+            .map(|id| NodeRef { id, name: self.display_name.as_str() });
         [
             (Entity::Topic, own),
             (Entity::Subfield, node_of(&self.subfield, Entity::Subfield)),
@@ -535,7 +535,7 @@ impl RawTopic<'_> {
 }
 
 impl RawAward<'_> {
-    fn value(&self) -> Award {
+    fn build(&self) -> Award {
         let id = self.id.as_str().map(|id| {
             let name = identifier::last_part(id);
             let name = name.strip_prefix("HX_").unwrap_or(name);

@@ -23,7 +23,7 @@ pub static SPEC: SideTableSpec = SideTableSpec {
 
 /// The headings of all editions of the list.
 static LIST: JournalList<Abdc> = JournalList {
-    known_by: &[
+    header_groups: &[
         &["ISSN", "ISSN Online"],
         &["# rating", "rating", "rating #", "ABDC rating", "ABDC # rating", "# ABDC rating"],
     ],

@@ -47,7 +47,7 @@ macro_rules! address {
 
 /// The headings of all years of the list.
 static LIST: JournalList<DoajRow> = JournalList {
-    known_by: &[
+    header_groups: &[
         &["Journal title", "Title"],
         &["Journal ISSN (print version)", "Journal EISSN (online version)"],
     ],

@@ -8,7 +8,7 @@ use crate::read::lenient::warn;
 
 pub struct JournalList<V: 'static> {
     /// Groups of spellings; a header of this list has a spelling of every group.
-    pub known_by: &'static [&'static [&'static str]],
+    pub header_groups: &'static [&'static [&'static str]],
     /// The columns that are read; all others are ignored.
     pub columns: &'static [ListColumn<V>],
     /// The beginnings of rows that are notes below the table.
@@ -69,9 +69,9 @@ pub struct ListLayout<V: 'static> {
 }
 
 impl<V> JournalList<V> {
-    /// Whether these headings have a spelling of every group in `known_by`.
+    /// Whether these headings have a spelling of every group in `header_groups`.
     pub fn is_header(&self, headings: &[Heading]) -> bool {
-        self.known_by.iter().all(|group| {
+        self.header_groups.iter().all(|group| {
             group.iter().any(|spelling| {
                 let name = Heading::normalise_spelling(spelling);
                 headings.iter().any(|heading| heading.name == name)

@@ -134,12 +134,12 @@ fn read(text: &str) -> Result<KeyedRow<Organisation>, BadRecord> {
     Ok(KeyedRow {
         keys: vec![key],
         vintage: modified.and_then(|text| TableCell { text, has_decimal_comma: false }.vintage()),
-        value: raw.value(),
+        value: raw.build(),
     })
 }
 
 impl RawOrganisation<'_> {
-    fn value(&self) -> Organisation {
+    fn build(&self) -> Organisation {
         let mut organisation = Organisation::default();
         let is_of = |name: &RawName<'_>, kind: &str| {
             name.types.as_slice().iter().any(|name_type| name_type.as_str() == Some(kind))
@@ -163,15 +163,15 @@ impl RawOrganisation<'_> {
                 list.push(value);
             }
         }
-        organisation.location = self.locations.objects().next().map(RawLocation::value);
+        organisation.location = self.locations.objects().next().map(RawLocation::build);
         organisation.relations =
-            self.relationships.objects().filter_map(RawRelation::value).collect();
+            self.relationships.objects().filter_map(RawRelation::build).collect();
         organisation
     }
 }
 
 impl RawLocation<'_> {
-    fn value(&self) -> Location {
+    fn build(&self) -> Location {
         let geonames_id = self.geonames_id.0.to_owned();
         let Some(details) = &self.geonames_details.0 else {
             return Location { geonames_id, ..Location::default() };
@@ -189,7 +189,7 @@ impl RawLocation<'_> {
 }
 
 impl RawRelation<'_> {
-    fn value(&self) -> Option<Relation> {
+    fn build(&self) -> Option<Relation> {
         let key = keys::parse_ror(self.id.0.as_str()?)?;
         Some(Relation { key, kind: self.r#type.as_str()?.to_lowercase() })
     }

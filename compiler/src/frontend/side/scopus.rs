@@ -44,7 +44,7 @@ struct ScopusRow {
 
 /// The headings of all editions of the source list and the CiteScore table.
 static SCOPUS: JournalList<ScopusRow> = JournalList {
-    known_by: &[
+    header_groups: &[
         &["ISSN", "EISSN", "Print-ISSN", "pISSN"],
         &[
             "Sourcerecord ID",
@@ -135,7 +135,11 @@ static SCOPUS: JournalList<ScopusRow> = JournalList {
 
 /// The headings of all years of SCImago's ranking.
 static SCIMAGO: JournalList<ScopusRow> = JournalList {
-    known_by: &[&["Issn"], &["SJR", "SJR #"], &["SJR Best Quartile", "SJR Quartile", "H index"]],
+    header_groups: &[
+        &["Issn"],
+        &["SJR", "SJR #"],
+        &["SJR Best Quartile", "SJR Quartile", "H index"],
+    ],
     columns: &[
         ListColumn { spellings: &["Issn"], take: issns },
         ListColumn {

@@ -32,7 +32,8 @@ pub struct SideTableSpec {
 impl SideTableSpec {
     /// The error for a file that is not of this table.
     pub fn mismatch(&self, path: &Path) -> Error {
-        let reason = format!("is no {} table; expected {}", self.name, self.expected);
+        let reason =
+            format!("is not a side table of kind `{}`; expected {}", self.name, self.expected);
         Error::Input { path: path.to_path_buf(), reason }
     }
 }

@@ -39,7 +39,7 @@ const INDEXES: [(&str, &str); 9] = [
 
 /// The headings of all editions of the reports.
 static LIST: JournalList<WebOfScience> = JournalList {
-    known_by: &[
+    header_groups: &[
         &["Journal name", "Full Journal Title", "Journal title", "Journal"],
         &["ISSN", "eISSN"],
         &[
