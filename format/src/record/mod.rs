@@ -4,7 +4,8 @@
 //! - `declare`: the macros that generate code from a declaration.
 //! - [`value`]: the leaf types, such as identifiers, references and codes.
 //! - [`build`]: from parsed input to records. [`gather`]: from dotted paths to values.
-//! - [`schema`]: the declarations as values. [`legacy`]: the legacy form of topics and domains.
+//! - `select`: selected members for GraphQL. [`legacy`]: the legacy form of topics and domains.
+//! - [`schema`]: the declarations as values.
 //!
 //! Imports `entity`, `text`, `storage` and `json`. The modules of this folder import one another:
 //! a declaration implements the traits of all of them.

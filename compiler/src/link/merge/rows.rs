@@ -135,7 +135,7 @@ impl<'o> Linker<'o> {
             if winner.key.origin != Origin::Own {
                 rank = rank_of(Some(sums.get(&winner.key.id).map_or(0, |(outputs, _)| *outputs)));
             }
-            if entity == Entity::InstitutionType {
+            if entity.facts().is_generated {
                 rank = 0;
             }
             let Copy { segment, index, .. } = winner;
