@@ -112,7 +112,7 @@ fn only_a_share_of_the_author_references_is_unresolved() {
         .iter()
         .map(|value| value["id"].as_str().unwrap().trim_start_matches("https://openalex.org/"))
         .collect();
-    let (mut authors, mut dangling) = (0, 0);
+    let (mut authors, mut unresolved) = (0, 0);
     for value in &all {
         let mut ids = Vec::new();
         ids_within(value, &mut ids);
@@ -126,11 +126,11 @@ fn only_a_share_of_the_author_references_is_unresolved() {
             authors += u32::from(id.starts_with('A'));
             if !known.contains(id) {
                 assert!(id.starts_with('A'), "`{id}` has no record");
-                dangling += 1;
+                unresolved += 1;
             }
         }
     }
-    assert!(dangling > 0 && dangling * 40 < authors, "{dangling} of {authors}");
+    assert!(unresolved > 0 && unresolved * 40 < authors, "{unresolved} of {authors}");
 }
 
 #[test]

@@ -365,12 +365,12 @@ mod tests {
         {
             let mut found = dictionary.seek(asked.as_bytes()).unwrap();
             for (text, rows) in texts.iter().filter(|(text, _)| text.as_str() >= asked) {
-                let (here, here_rows) = found.current().unwrap();
-                assert_eq!(here, text.as_bytes(), "from {asked}");
+                let (text_here, rows_here) = found.current().unwrap();
+                assert_eq!(text_here, text.as_bytes(), "from {asked}");
                 let mut all = Vec::new();
-                here_rows.each(|row| all.push(row)).unwrap();
+                rows_here.each(|row| all.push(row)).unwrap();
                 assert_eq!(&all, rows, "{text}");
-                if let EntryRows::Inline(rows) = here_rows {
+                if let EntryRows::Inline(rows) = rows_here {
                     rows.each(|row, mark| assert_eq!(mark, row as u8 & 3)).unwrap();
                 }
                 assert_eq!(found.current_with_prefix(b"word").is_some(), text.starts_with("word"));

@@ -162,7 +162,7 @@ mod tests {
     }
 
     /// Two blocks whose texts have one row, two rows and 1,500 rows.
-    fn sound() -> Draft {
+    fn sound_draft() -> Draft {
         let list = postings(1_500);
         let many = long_entry(b'c', 1_500, 0, list.len() as u64, true);
         Draft {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     /// Writes the file, opens it and verifies it.
-    fn verify(made: &Draft) -> Result<(), &'static str> {
+    fn verify(draft: &Draft) -> Result<(), &'static str> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("words");
         let (kind, rows) = (Kind::Words, u64::from(ROWS));
@@ -193,27 +193,27 @@ mod tests {
         let mut file = FileWriter::create(&path).unwrap();
         file.write_all(&header.encode()).unwrap();
         let mut offsets = Vec::new();
-        for block in &made.blocks {
+        for block in &draft.blocks {
             offsets.push(file.position_bytes());
             file.write_all(block).unwrap();
         }
         offsets.push(file.position_bytes());
-        offsets[0] += made.shift;
-        file.write_all(&made.postings).unwrap();
+        offsets[0] += draft.shift;
+        file.write_all(&draft.postings).unwrap();
         let offsets_from = file.position_bytes();
         offsets.iter().for_each(|offset| file.write_all(&offset.to_le_bytes()).unwrap());
         let mut shards = FstShardsWriter::new(directory.path()).unwrap();
-        for (text, block) in &made.separators {
+        for (text, block) in &draft.separators {
             shards.push(text.as_bytes(), *block).unwrap();
         }
         let shards = shards.finish(&mut file).unwrap();
-        let blocks = made.blocks.len() as u64;
-        for field in [made.texts, blocks, offsets_from, shards.table_from, shards.shards] {
+        let blocks = draft.blocks.len() as u64;
+        for field in [draft.texts, blocks, offsets_from, shards.table_from, shards.shards] {
             file.write_all(&field.to_le_bytes()).unwrap();
         }
         file.finish().unwrap();
         let dictionary = Dictionary::open(archive(&path, kind)).unwrap();
-        match dictionary.verify(0..ROWS, made.mark_max, |_, _| Ok(())) {
+        match dictionary.verify(0..ROWS, draft.mark_max, |_, _| Ok(())) {
             Ok(()) => Ok(()),
             Err(CheckError::Violation(broken)) => Err(broken),
             Err(CheckError::Read(ReadError::Corrupt { .. })) => Err("is unreadable"),
@@ -222,20 +222,20 @@ mod tests {
     }
 
     fn check(change: impl FnOnce(&mut Draft), expected: &'static str) {
-        let mut made = sound();
-        change(&mut made);
-        assert_eq!(verify(&made), Err(expected));
+        let mut draft = sound_draft();
+        change(&mut draft);
+        assert_eq!(verify(&draft), Err(expected));
     }
 
     #[test]
     fn verification_accepts_a_sound_file() {
-        assert_eq!(verify(&sound()), Ok(()));
+        assert_eq!(verify(&sound_draft()), Ok(()));
         let nothing = Draft {
             blocks: Vec::new(),
             postings: Vec::new(),
             separators: Vec::new(),
             texts: 0,
-            ..sound()
+            ..sound_draft()
         };
         assert_eq!(verify(&nothing), Ok(()));
         let junk = Draft { postings: vec![0; 4], ..nothing.clone() };
@@ -246,43 +246,43 @@ mod tests {
 
     #[test]
     fn verification_refuses_broken_blocks() {
-        check(|made| made.shift = 1, "the blocks are not contiguous");
-        check(|made| made.blocks[1].clear(), "a block is empty");
+        check(|draft| draft.shift = 1, "the blocks are not contiguous");
+        check(|draft| draft.blocks[1].clear(), "a block is empty");
         let ascend = "the texts do not ascend";
-        check(|made| made.blocks[0].extend(entry(2, b"", &[0])), ascend);
-        check(|made| made.blocks[0].extend(entry(1, b"a", &[0])), ascend);
-        check(|made| made.blocks[0].extend(entry(0, b"b", &[0])), ascend);
-        check(|made| made.blocks[0].extend(entry(0, b"a\xff", &[0])), "a text is not UTF-8");
-        check(|made| made.texts = 5, "the text count differs from the texts");
-        check(|made| made.postings.push(0), "the block offsets do not follow the postings");
+        check(|draft| draft.blocks[0].extend(entry(2, b"", &[0])), ascend);
+        check(|draft| draft.blocks[0].extend(entry(1, b"a", &[0])), ascend);
+        check(|draft| draft.blocks[0].extend(entry(0, b"b", &[0])), ascend);
+        check(|draft| draft.blocks[0].extend(entry(0, b"a\xff", &[0])), "a text is not UTF-8");
+        check(|draft| draft.texts = 5, "the text count differs from the texts");
+        check(|draft| draft.postings.push(0), "the block offsets do not follow the postings");
     }
 
     #[test]
     fn verification_refuses_shards_that_do_not_fit_the_blocks() {
         let other = "the shards list a block that does not exist";
-        check(|made| made.separators = vec![("b", 0)], other);
-        check(|made| made.separators = vec![("b", 1), ("c", 1)], other);
+        check(|draft| draft.separators = vec![("b", 0)], other);
+        check(|draft| draft.separators = vec![("b", 1), ("c", 1)], other);
         let not_every = "the shards do not list every block";
-        check(|made| made.separators.clear(), not_every);
-        check(|made| made.separators = vec![("b", 1), ("c", 2)], not_every);
+        check(|draft| draft.separators.clear(), not_every);
+        check(|draft| draft.separators = vec![("b", 1), ("c", 2)], not_every);
         for begin in ["ac", "ba"] {
             let missing = "no shard entry leads to a block";
-            check(|made| made.separators = vec![(begin, 1)], missing);
+            check(|draft| draft.separators = vec![(begin, 1)], missing);
         }
     }
 
     #[test]
     fn verification_refuses_rows_out_of_range_and_invalid_marks() {
         let beyond = "a text has a row beyond its entity's rows";
-        check(|made| made.blocks[0].extend(entry(0, b"ac", &[ROWS])), beyond);
-        check(|made| made.blocks[0].extend(entry(0, b"ac", &[0, ROWS])), beyond);
+        check(|draft| draft.blocks[0].extend(entry(0, b"ac", &[ROWS])), beyond);
+        check(|draft| draft.blocks[0].extend(entry(0, b"ac", &[0, ROWS])), beyond);
         // The first row of the first text, and the last of the second.
         for at in [4, 11] {
-            let mut made = sound();
-            made.blocks[0][at] |= 1;
-            assert_eq!(verify(&made), Ok(()), "byte {at}");
-            made.mark_max = 0;
-            assert_eq!(verify(&made), Err("a row's mark exceeds the maximum"));
+            let mut draft = sound_draft();
+            draft.blocks[0][at] |= 1;
+            assert_eq!(verify(&draft), Ok(()), "byte {at}");
+            draft.mark_max = 0;
+            assert_eq!(verify(&draft), Err("a row's mark exceeds the maximum"));
         }
     }
 
@@ -290,24 +290,24 @@ mod tests {
     fn verification_refuses_postings_that_are_not_contiguous_or_out_of_range() {
         let list = postings(1_500);
         let length = list.len() as u64;
-        let again = |made: &mut Draft| {
-            made.blocks[1].extend(long_entry(b'd', 1_500, 0, length, true));
-            made.texts += 1;
+        let again = |draft: &mut Draft| {
+            draft.blocks[1].extend(long_entry(b'd', 1_500, 0, length, true));
+            draft.texts += 1;
         };
         check(again, "the postings are not contiguous");
-        let apart = |made: &mut Draft| {
-            made.postings.extend([&[0; 4], &list[..]].concat());
-            made.blocks[1].extend(long_entry(b'd', 1_500, length + 4, length, true));
-            made.texts += 1;
+        let apart = |draft: &mut Draft| {
+            draft.postings.extend([&[0; 4], &list[..]].concat());
+            draft.blocks[1].extend(long_entry(b'd', 1_500, length + 4, length, true));
+            draft.texts += 1;
         };
         check(apart, "the postings are not contiguous");
-        let beyond = |made: &mut Draft| {
+        let beyond = |draft: &mut Draft| {
             let list = postings(ROWS + 1);
-            made.postings.extend(&list);
+            draft.postings.extend(&list);
             let count = u64::from(ROWS) + 1;
             let entry = long_entry(b'd', count, length, list.len() as u64, true);
-            made.blocks[1].extend(entry);
-            made.texts += 1;
+            draft.blocks[1].extend(entry);
+            draft.texts += 1;
         };
         check(beyond, "a list has a row beyond its entity's rows");
     }
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn verification_refuses_entries_that_do_not_decode() {
         let check = |entry: Vec<u8>| {
-            check(|made| made.blocks[0].extend(entry), "is unreadable");
+            check(|draft| draft.blocks[0].extend(entry), "is unreadable");
         };
         // A shared length beyond the previous text; a suffix beyond the block; no text; no row.
         check(entry(3, b"c", &[0]));
