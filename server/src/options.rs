@@ -12,7 +12,7 @@ use clap::{
     builder::{FalseyValueParser, NonEmptyStringValueParser},
 };
 use ipnet::IpNet;
-use pinakes_format::storage::mmap::Hold;
+use pinakes_format::storage::mmap::LoadMode;
 
 use crate::admission::gate::Gate;
 use crate::admission::limits::{CLIENTS_MAX, Counters, Limits, System};
@@ -283,8 +283,8 @@ impl Options {
     }
 
     /// How the bytes of a snapshot are had.
-    pub fn hold(&self) -> Hold {
-        if self.pin { Hold::Pinned } else { Hold::Mapped }
+    pub fn hold(&self) -> LoadMode {
+        if self.pin { LoadMode::Pinned } else { LoadMode::Mapped }
     }
 
     /// Where the snapshot to serve is.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use pinakes_format::entity::Entity;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::header::Kind;
+use pinakes_format::storage::header::FileKind;
 use pinakes_format::storage::manifest::Selection;
 use serde_json::{Value, json};
 
@@ -64,10 +64,10 @@ struct IndexSize {
 fn indexes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
     let keys = keys_of(entity);
     let mut sizes = Vec::new();
-    if let Ok(file) = snapshot.lists(entity) {
+    if let Ok(file) = snapshot.term_lists(entity) {
         sizes.extend(keys.lists.iter().enumerate().map(|(at, lists)| IndexSize {
             path: lists.path.clone(),
-            file: Kind::Lists.file_name(),
+            file: FileKind::TermLists.file_name(),
             terms: file.terms(at).ok(),
             bytes: file.bytes(at).unwrap_or_default(),
         }));
@@ -75,14 +75,14 @@ fn indexes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
     if let Ok(file) = snapshot.orders(entity) {
         sizes.extend(keys.orders.iter().enumerate().map(|(at, order)| IndexSize {
             path: order.path.clone(),
-            file: Kind::Orders.file_name(),
+            file: FileKind::Orders.file_name(),
             terms: None,
             bytes: file.bytes(at).unwrap_or_default(),
         }));
     }
     let dictionaries = [
-        ("words of names", Kind::Words, snapshot.words(entity).ok()),
-        ("alternative names", Kind::Alternatives, snapshot.alternatives(entity)),
+        ("words of names", FileKind::Words, snapshot.words(entity).ok()),
+        ("alternative names", FileKind::Alternatives, snapshot.alternatives(entity)),
     ];
     for (path, kind, dictionary) in dictionaries {
         sizes.extend(dictionary.map(|dictionary| IndexSize {
@@ -92,11 +92,11 @@ fn indexes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
             bytes: dictionary.archive().len() as u64,
         }));
     }
-    if let Ok(prefixes) = snapshot.prefixes(entity) {
+    if let Ok(prefixes) = snapshot.prefix_stats(entity) {
         let (answers, sets) = prefixes.counts();
         sizes.push(IndexSize {
             path: format!("prefix statistics, {sets} with sets"),
-            file: Kind::Prefixes.file_name(),
+            file: FileKind::PrefixStats.file_name(),
             terms: Some(answers),
             bytes: prefixes.archive().len() as u64,
         });

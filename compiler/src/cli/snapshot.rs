@@ -11,7 +11,7 @@ use crate::report::escape::shown;
 use crate::store::roll_back;
 
 /// Opens a snapshot to be read and no more: a file of it that is cut or fails under this process does not
-/// end it, and whoever has read asks whether one was ([`Snapshot::demand_unfaulted`]).
+/// end it, and whoever has read asks whether one was ([`Snapshot::check_readable`]).
 pub(crate) fn open(path: &Path) -> Result<Snapshot> {
     survive_faults().map_err(|error| Error::Internal(format!("signals: {error}")))?;
     let place = std::fs::canonicalize(path).map_err(Error::input(path))?;
@@ -34,7 +34,7 @@ pub(crate) fn show(path: &Path, json: bool) -> Result<()> {
     } else {
         inspect::as_table(&snapshot)
     };
-    snapshot.demand_unfaulted().map_err(|error| Error::Refused(error.to_string()))?;
+    snapshot.check_readable().map_err(|error| Error::Refused(error.to_string()))?;
     print!("{text}");
     Ok(())
 }

@@ -105,7 +105,7 @@ pub fn run(args: &ExportArgs, snapshot: &Snapshot) -> Result<()> {
     let written = write_entities(&entities, args.compress, snapshot, &directory, &bar);
     // Looked at first: what could not be read is why the rest made no sense.
     snapshot
-        .demand_unfaulted()
+        .check_readable()
         .map_err(|error| Error::Refused(format!("{error}; {NOTHING_EXPORTED}")))?;
     let (exported, long_lines) = written?;
     directory.finish(exported.iter().map(|file| file.name.as_str()))?;

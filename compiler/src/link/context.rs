@@ -7,7 +7,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::header::Written;
+use pinakes_format::storage::file_writer::Written;
 
 use crate::error::{Error, Result};
 use crate::object::Object;

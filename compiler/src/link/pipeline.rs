@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, fs::File, io, path::Path};
 use pinakes_format::entity::Entity;
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::archive_path;
-use pinakes_format::storage::header::{HEADER_BYTES, Header, Kind};
+use pinakes_format::storage::header::{FileKind, HEADER_BYTES, Header};
 use pinakes_format::storage::manifest;
 use pinakes_format::storage::manifest::Counts;
 
@@ -161,8 +161,8 @@ impl Linker<'_> {
         };
         Entity::all()
             .map(|entity| {
-                let ids = header_of(Kind::Ids, entity)?;
-                let redirects = header_of(Kind::Redirects, entity)?;
+                let ids = header_of(FileKind::Ids, entity)?;
+                let redirects = header_of(FileKind::Redirects, entity)?;
                 let counts =
                     Counts { published: ids.published, rows: ids.rows, redirects: redirects.rows };
                 Ok((entity.facts().plural.to_string(), counts))

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 use clap::Args;
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::query::{Query, Refusal, nearest};
-use pinakes_format::snapshot::suppression_list::Suppression;
+use pinakes_format::snapshot::suppression_list::SuppressionList;
 use pinakes_format::storage::manifest::Filters;
 
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ pub struct SelectionArgs {
 #[derive(Debug)]
 pub struct Selection {
     queries: BTreeMap<Entity, Query>,
-    suppression: Suppression,
+    suppression: SuppressionList,
     /// Whether a snapshot is published even where nothing matches.
     allows_none: bool,
 }
@@ -49,7 +49,7 @@ impl SelectionArgs {
     ///
     /// A usage error that says of every part what is wrong with it, and what would be right.
     pub fn read(&self, allows_none: bool) -> Result<Option<Selection>> {
-        let suppression = self.suppress.as_deref().map(Suppression::read).transpose();
+        let suppression = self.suppress.as_deref().map(SuppressionList::read).transpose();
         let suppression = suppression.map_err(|error| Error::Usage(error.to_string()))?;
         let suppression = suppression.unwrap_or_default();
         if self.wheres.is_empty() && suppression.is_empty() {
@@ -129,7 +129,7 @@ impl Selection {
                 })?;
             }
         }
-        Ok(Selection { queries, suppression: Suppression::default(), allows_none: true })
+        Ok(Selection { queries, suppression: SuppressionList::default(), allows_none: true })
     }
 
     /// Whether a snapshot is published even where nothing matches.
@@ -138,7 +138,7 @@ impl Selection {
     }
 
     /// What is left out, whatever is asked for.
-    pub fn suppression(&self) -> &Suppression {
+    pub fn suppression(&self) -> &SuppressionList {
         &self.suppression
     }
 

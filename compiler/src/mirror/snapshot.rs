@@ -9,7 +9,7 @@ use std::{
 
 use blake3::Hash;
 use pinakes_format::entity::Entity;
-use pinakes_format::snapshot::check_listing;
+use pinakes_format::snapshot::check_file_list;
 use pinakes_format::storage::integrity::Verifier;
 use pinakes_format::storage::manifest::{
     FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest,
@@ -60,7 +60,7 @@ pub fn fetch_manifest(host: &Host, publication: &Publication, bytes_max: u64) ->
         let (found, expected) = (&manifest.root, &published.root);
         return Err(damaged(format!("root hash {found}, expected {expected} as it was published")));
     }
-    check_listing(&manifest).map_err(|(file, cause)| {
+    check_file_list(&manifest).map_err(|(file, cause)| {
         let file: String = file.chars().take(64).collect();
         damaged(format!("`{}` {cause}", file.escape_debug()))
     })?;

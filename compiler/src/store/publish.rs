@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::snapshot::seize;
+use pinakes_format::snapshot::lock_exclusive;
 use pinakes_format::storage::manifest::{FileEntry, MANIFEST, Manifest};
 use rayon::prelude::*;
 use rustix::{
@@ -168,7 +168,9 @@ pub(crate) fn point(snapshots: &Path, id: &str) -> io::Result<()> {
 /// Where the system refuses.
 pub(crate) fn discard(snapshots: &Path, id: &str) -> Result<bool> {
     let place = snapshots.join(id);
-    let Some(_seized) = seize(&place).map_err(Error::output(&place))? else { return Ok(false) };
+    let Some(_seized) = lock_exclusive(&place).map_err(Error::output(&place))? else {
+        return Ok(false);
+    };
     let gone = unfinished(snapshots, format!("gone-{id}"));
     fs::rename(&place, &gone).map_err(Error::output(&place))?;
     remove_tree(&gone);

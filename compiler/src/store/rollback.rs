@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_format::snapshot::{Snapshot, manifest_of};
+use pinakes_format::snapshot::{Snapshot, read_manifest};
 use pinakes_format::storage::manifest::Manifest;
 
 use crate::error::{Error, Result};
@@ -50,7 +50,7 @@ pub fn roll_back(snapshots: &Path, id: Option<&str>) -> Result<RolledBack> {
         point(snapshots, id).map_err(Error::output(snapshots.join(CURRENT)))?;
     }
     let suppressed = |of: &Manifest| of.suppressed.values().sum::<u64>();
-    let before = from.as_ref().and_then(|from| manifest_of(&snapshots.join(from)).ok());
+    let before = from.as_ref().and_then(|from| read_manifest(&snapshots.join(from)).ok());
     let before = before.as_ref().map_or(0, suppressed);
     let shown_again = before.saturating_sub(suppressed(snapshot.manifest()));
     let newest_updated_date = snapshot.manifest().source.newest_updated_date.clone();

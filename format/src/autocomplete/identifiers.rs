@@ -4,7 +4,7 @@ use crate::entity::{Entity, parse_digits};
 use crate::index::term_lists::text_term;
 use crate::query::hx;
 use crate::schema::keys::{Index, Scheme, keys_of};
-use crate::snapshot::{Found, Snapshot};
+use crate::snapshot::{Lookup, Snapshot};
 use crate::storage::error::ReadError;
 
 /// Ways an ISSN is written out.
@@ -72,10 +72,10 @@ pub(super) fn find(
 /// The record with an id, or the one it was merged into.
 fn record(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Vec<u32>, ReadError> {
     let found = match snapshot.find(entity, id)? {
-        Found::Merged(into) => snapshot.find(entity, into)?,
+        Lookup::Merged(into) => snapshot.find(entity, into)?,
         found => found,
     };
-    Ok(if let Found::Row(row) = found { vec![row] } else { Vec::new() })
+    Ok(if let Lookup::Row(row) = found { vec![row] } else { Vec::new() })
 }
 
 /// The records that hold an identifier of another system.
@@ -92,7 +92,7 @@ fn held(
             Some((_, Index::Lists(lists))) => lists,
             _ => continue,
         };
-        if let Some(list) = snapshot.lists(entity)?.find(lists, text_term(normal))? {
+        if let Some(list) = snapshot.term_lists(entity)?.find(lists, text_term(normal))? {
             list.each(|row| {
                 rows.push(row);
                 true

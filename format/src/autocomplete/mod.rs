@@ -8,6 +8,7 @@
 mod candidate;
 mod identifiers;
 mod rank;
+mod suppress;
 
 use std::sync::LazyLock;
 
@@ -20,6 +21,7 @@ use crate::text::fold::fold;
 
 pub use crate::autocomplete::candidate::render;
 pub use crate::autocomplete::rank::{Best, Ranking};
+pub use crate::index::name_part::NamePart;
 pub use crate::index::prefix_stats::{BEST_MAX as RESULTS_MAX, Tier};
 
 use crate::autocomplete::rank::Names;
@@ -35,42 +37,6 @@ pub static ENTITIES: LazyLock<Vec<Entity>> = LazyLock::new(|| {
 /// Bytes of a folded alternative name that are indexed; longer ones are cut at a character. A text of
 /// 256 bytes folds to fewer.
 pub const ALTERNATIVE_BYTES_MAX: usize = 4_096;
-
-/// Which part of a name a word is: the mark of its row in `words`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum NamePart {
-    /// All of the record's own name.
-    Whole = 0,
-    /// The first word of it.
-    First = 1,
-    /// The first word of an alternative name.
-    FirstOfAlternative = 2,
-    /// Another word.
-    Other = 3,
-}
-
-impl NamePart {
-    /// The part that a mark stands for; what is no mark is another word's.
-    pub fn of_mark(mark: u8) -> NamePart {
-        match mark {
-            0 => NamePart::Whole,
-            1 => NamePart::First,
-            2 => NamePart::FirstOfAlternative,
-            _ => NamePart::Other,
-        }
-    }
-
-    /// The tier of a record with this part of a name, to a text that is the word or its beginning.
-    pub fn tier(self, is_word: bool) -> Tier {
-        match self {
-            NamePart::Whole if is_word => Tier::Equals,
-            NamePart::Whole | NamePart::First => Tier::Begins,
-            NamePart::FirstOfAlternative => Tier::Alternative,
-            NamePart::Other => Tier::Words,
-        }
-    }
-}
 
 /// What autocomplete found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,10 +110,10 @@ fn by_words(names: &Names<'_>, folded: &str) -> Result<(u64, Vec<(Tier, u32)>), 
 fn by_word(names: &Names<'_>, word: &str) -> Result<(u64, Vec<(Tier, u32)>), AnswerError> {
     let prefix = word.as_bytes();
     let suppressed = names.snapshot.suppressed();
-    if let Some(answer) = suppressed.answer(names.entity, prefix) {
+    if let Some(answer) = suppressed.prefix_summary(names.entity, prefix) {
         return Ok((answer.count.into(), answer.best.clone()));
     }
-    if let Some(answer) = names.snapshot.prefixes(names.entity)?.summary(prefix)? {
+    if let Some(answer) = names.snapshot.prefix_stats(names.entity)?.summary(prefix)? {
         return Ok((answer.count.into(), answer.best));
     }
     let mut found: Vec<(u32, Tier)> = Vec::new();
@@ -160,7 +126,7 @@ fn by_word(names: &Names<'_>, word: &str) -> Result<(u64, Vec<(Tier, u32)>), Ans
             );
         };
         let is_word = text == prefix;
-        few.each(|row, mark| found.push((row, NamePart::of_mark(mark).tier(is_word))))?;
+        few.each(|row, mark| found.push((row, NamePart::from_mark(mark).tier(is_word))))?;
         texts.advance()?;
     }
     found.sort_unstable();

@@ -27,7 +27,7 @@ pub(crate) fn ensure(holds: bool, violation: &'static str) -> Result<(), CheckEr
 #[allow(clippy::unwrap_used)]
 pub(crate) fn archive(
     path: &std::path::Path,
-    kind: crate::storage::header::Kind,
+    kind: crate::storage::header::FileKind,
 ) -> crate::storage::archive::Archive {
     let map = crate::storage::mmap::Map::open(&std::fs::File::open(path).unwrap()).unwrap();
     let verifier = crate::storage::integrity::Verifier::trusting("a file".into(), map.len() as u64);

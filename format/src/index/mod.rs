@@ -25,6 +25,7 @@ pub mod check;
 pub mod dictionary;
 pub mod encoding;
 pub mod fst_shards;
+pub mod name_part;
 pub mod orders;
 pub mod postings;
 pub mod prefix_stats;

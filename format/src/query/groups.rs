@@ -111,7 +111,7 @@ impl Query {
         snapshot: &'s Snapshot,
         deadline: Deadline,
     ) -> Result<Vec<(Group, Vec<Postings<'s>>)>, AnswerError> {
-        let file = snapshot.lists(self.entity)?;
+        let file = snapshot.term_lists(self.entity)?;
         let mut groups: Vec<(Group, Vec<Postings<'s>>)> = Vec::new();
         for at in 0..file.terms(grouping.lists)? {
             if at.is_multiple_of(LISTS_PER_LOOK) {

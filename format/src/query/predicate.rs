@@ -11,7 +11,7 @@ use crate::index::term_lists::{Term, any_row_term};
 use crate::query::{Expression, Operand, Query};
 use crate::record::gather::{Gather, Gathered, PathTarget, PathTree};
 use crate::schema::keys::{Index, Keys, PathUse, Terms};
-use crate::snapshot::{Found, Snapshot};
+use crate::snapshot::{Lookup, Snapshot};
 use crate::storage::error::ReadError;
 use crate::text::fold::{fold, has_word};
 
@@ -70,17 +70,14 @@ impl ReferenceLookup for Snapshot {
 
 impl Library for Snapshot {
     fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, ReadError> {
-        Ok(match self.held(entity, id)? {
-            Found::Merged(into) => into,
-            Found::Row(_) | Found::Absent => id,
+        Ok(match self.find_unfiltered(entity, id)? {
+            Lookup::Merged(into) => into,
+            Lookup::Row(_) | Lookup::Absent => id,
         })
     }
 
     fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
-        match self.held(entity, id)? {
-            Found::Row(row) => Ok(row..row + 1),
-            Found::Merged(_) | Found::Absent => self.strays(entity, id),
-        }
+        Snapshot::rows_with(self, entity, id)
     }
 
     fn gather(

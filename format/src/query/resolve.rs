@@ -11,7 +11,7 @@ use crate::query::union::Union;
 use crate::query::words::add_words;
 use crate::query::{AnswerError, Deadline, Expression, Operand, Predicate, Query, name_scan};
 use crate::schema::keys::{Index, Terms, keys_of};
-use crate::snapshot::{Found, Snapshot};
+use crate::snapshot::{Lookup, Snapshot};
 use crate::storage::error::ReadError;
 
 /// Lists looked at between two looks at the clock.
@@ -31,7 +31,7 @@ pub(super) fn resolve<'s>(
     let union = Union::new(snapshot.count(entity));
     let mut resolving = Resolving { snapshot, entity, deadline, union };
     if let Index::NamesScanned { entity: named, rows } = expression.index {
-        let lists = (snapshot.lists(entity)?, rows);
+        let lists = (snapshot.term_lists(entity)?, rows);
         let operands = &expression.operands;
         name_scan::add_rows(snapshot, lists, named, operands, deadline, &mut resolving.union)?;
         return Ok(resolving.into_side(expression));
@@ -67,14 +67,14 @@ impl<'s> Resolving<'s> {
             }
             (Index::Lists(lists), operand) => self.in_lists(lists, operand)?,
             (Index::Presence(lists), Operand::Presence(is_there)) => {
-                let presence = self.snapshot.lists(self.entity)?.presence(lists)?;
+                let presence = self.snapshot.term_lists(self.entity)?.presence(lists)?;
                 match is_there {
                     true => self.union.list(presence)?,
                     false => self.union.atom(Atom::Absent(presence)),
                 }
             }
             (Index::Names { entity, rows, named }, Operand::Null) => {
-                let presence = self.snapshot.lists(self.entity)?.presence(named)?;
+                let presence = self.snapshot.term_lists(self.entity)?.presence(named)?;
                 self.union.atom(Atom::Absent(presence));
                 self.unnamed(entity, rows, expression)?;
             }
@@ -98,18 +98,18 @@ impl<'s> Resolving<'s> {
     /// The rows with an id: its record's, or those of strays. A merged id is the one it lives in,
     /// as it is in references, and what is withheld is still referred to.
     fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
-        let (id, found) = match self.snapshot.held(entity, id)? {
-            Found::Merged(into) => (into, self.snapshot.held(entity, into)?),
+        let (id, found) = match self.snapshot.find_unfiltered(entity, id)? {
+            Lookup::Merged(into) => (into, self.snapshot.find_unfiltered(entity, into)?),
             found => (id, found),
         };
         match found {
-            Found::Row(row) => Ok(row..row + 1),
-            _ => self.snapshot.strays(entity, id),
+            Lookup::Row(row) => Ok(row..row + 1),
+            _ => self.snapshot.unresolved_rows(entity, id),
         }
     }
 
     fn in_lists(&mut self, lists: usize, operand: &Operand) -> Result<(), AnswerError> {
-        let file = self.snapshot.lists(self.entity)?;
+        let file = self.snapshot.term_lists(self.entity)?;
         let spec = keys_of(self.entity)
             .lists
             .get(lists)
@@ -150,12 +150,12 @@ impl<'s> Resolving<'s> {
     /// The rows that refer to a record, or to a stray, with this name.
     fn by_name(&mut self, target: Entity, lists: usize, name: Term) -> Result<(), AnswerError> {
         let keys = keys_of(target);
-        let names = self.snapshot.lists(target)?;
+        let names = self.snapshot.term_lists(target)?;
         let own = match keys.filter("name") {
             Some((_, Index::Lists(own))) => Some(own),
             _ => None,
         };
-        let file = self.snapshot.lists(self.entity)?;
+        let file = self.snapshot.term_lists(self.entity)?;
         for lists_of_names in own.into_iter().chain(keys.unresolved_names) {
             let Some(named) = names.find(lists_of_names, name)? else { continue };
             let mut rows = Vec::with_capacity(named.count() as usize);
@@ -183,11 +183,11 @@ impl<'s> Resolving<'s> {
         lists: usize,
         expression: &Expression,
     ) -> Result<(), AnswerError> {
-        let withheld = self.snapshot.suppressed().rows_and_strays(target);
+        let withheld = self.snapshot.suppressed().all_rows(target);
         if withheld.is_empty() {
             return Ok(());
         }
-        let file = self.snapshot.lists(self.entity)?;
+        let file = self.snapshot.term_lists(self.entity)?;
         let mut referring = Union::new(self.union.rows());
         for (at, row) in (0..).zip(withheld) {
             self.look_at_clock(at)?;

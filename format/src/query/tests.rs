@@ -24,19 +24,19 @@ use crate::schema::keys;
 use crate::schema::keys::{Terms, Values};
 use crate::schema::layout::schema_hash;
 use crate::storage::archive::Archive;
-use crate::storage::header::{Header, Kind};
+use crate::storage::header::{FileKind, Header};
 use crate::storage::ids::{ColumnsWriter, Ids};
 use crate::storage::integrity::Verifier;
 use crate::storage::mmap::Map;
 
-fn open(path: &Path, kind: Kind) -> Archive {
+fn open(path: &Path, kind: FileKind) -> Archive {
     let map = Map::open(&File::open(path).unwrap()).unwrap();
     let verifier = Verifier::trusting("test".into(), map.len() as u64);
     Archive::open(map, Arc::new(Map::empty()), verifier, kind, Some(Entity::Output), schema_hash())
         .unwrap()
 }
 
-fn header(kind: Kind, count: u64) -> Header {
+fn header(kind: FileKind, count: u64) -> Header {
     Header {
         kind,
         entity: Some(Entity::Output),
@@ -49,8 +49,8 @@ fn header(kind: Kind, count: u64) -> Header {
 /// Writes sets as lists of terms 0, 1, 2 …, and opens them.
 fn lists_of(sets: &[RoaringBitmap]) -> TermListsFile {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("lists");
-    let mut writer = TermListsWriter::create(&path, header(Kind::Lists, 1)).unwrap();
+    let path = directory.path().join("term_lists");
+    let mut writer = TermListsWriter::create(&path, header(FileKind::TermLists, 1)).unwrap();
     let mut list = PostingsBuilder::default();
     let push = |list: &mut PostingsBuilder, set: &RoaringBitmap| {
         for row in set {
@@ -66,7 +66,7 @@ fn lists_of(sets: &[RoaringBitmap]) -> TermListsFile {
     push(&mut list, &all);
     writer.end(&mut list).unwrap();
     writer.finish().unwrap();
-    TermListsFile::open(open(&path, Kind::Lists), &[Terms::Values]).unwrap()
+    TermListsFile::open(open(&path, FileKind::TermLists), &[Terms::Values]).unwrap()
 }
 
 /// Rows of three and a half chunks.
@@ -234,7 +234,7 @@ impl Table {
         let directory = tempfile::tempdir().unwrap();
         let count = ids.len() as u64;
         let path = directory.path().join("ids");
-        let mut writer = ColumnsWriter::create(&path, header(Kind::Ids, count)).unwrap();
+        let mut writer = ColumnsWriter::create(&path, header(FileKind::Ids, count)).unwrap();
         ids.iter().for_each(|id| writer.push(*id).unwrap());
         let mut by_id: Vec<u32> = (0..ids.len() as u32).collect();
         by_id.sort_by_key(|row| ids[*row as usize]);
@@ -242,10 +242,11 @@ impl Table {
             writer.push_pair(ids[*row as usize], &row.to_le_bytes()).unwrap();
         }
         writer.finish().unwrap();
-        let ids_file = Ids::open(open(&path, Kind::Ids)).unwrap();
+        let ids_file = Ids::open(open(&path, FileKind::Ids)).unwrap();
 
         let path = directory.path().join("orders");
-        let mut writer = OrdersWriter::create(&path, header(Kind::Orders, count), 1 << 20).unwrap();
+        let mut writer =
+            OrdersWriter::create(&path, header(FileKind::Orders, count), 1 << 20).unwrap();
         for (spec, column) in specs.iter().zip(columns.iter().map(Some).chain([None])) {
             let mut rows = by_id.clone();
             let written = |row: u32| match column {
@@ -278,7 +279,7 @@ impl Table {
             writer.push(ranked.into_iter(), parts).unwrap();
         }
         writer.finish().unwrap();
-        let orders = OrdersFile::open(open(&path, Kind::Orders), &specs, ids.len()).unwrap();
+        let orders = OrdersFile::open(open(&path, FileKind::Orders), &specs, ids.len()).unwrap();
         Table { ids, columns, specs, ids_file, orders }
     }
 

@@ -110,7 +110,7 @@ fn by_rarity<'w>(
         }
         is_said
     });
-    let prefixes = snapshot.prefixes(entity)?;
+    let prefixes = snapshot.prefix_stats(entity)?;
     let mut counted = Vec::with_capacity(asked.len());
     for word in asked {
         // What has no answer has few rows.
@@ -130,7 +130,7 @@ pub(super) fn add_rows<'s>(
     union: &mut Union<'s>,
 ) -> Result<(), AnswerError> {
     let prefix = prefix.as_bytes();
-    let (words, prefixes) = (snapshot.words(entity)?, snapshot.prefixes(entity)?);
+    let (words, prefixes) = (snapshot.words(entity)?, snapshot.prefix_stats(entity)?);
     let mut at = prefix.to_vec();
     let mut looked = 0u32;
     loop {

@@ -1,8 +1,8 @@
-//! Who reads a snapshot, and who may remove it.
+//! File locks that keep an open snapshot from removal.
 //!
-//! Whoever has a snapshot open holds a shared lock (flock) on its manifest, and whoever would remove one
-//! needs the exclusive lock. Neither waits. The system lets go of a lock when its process ends, however
-//! it does.
+//! A process that opens a snapshot takes a shared lock (flock) on the snapshot's manifest. A
+//! process that removes a snapshot takes the exclusive lock first. Neither waits for the other.
+//! The system releases a lock when its process ends, even by a crash.
 
 use std::{
     fs::{File, TryLockError},
@@ -10,41 +10,44 @@ use std::{
     path::Path,
 };
 
-use crate::snapshot::open::{Cause, open_regular};
+use crate::snapshot::error::Cause;
+use crate::snapshot::files::open_regular;
 use crate::storage::manifest::MANIFEST;
 
-/// Holds a snapshot by its open manifest for as long as that is open.
+/// Locks a snapshot for reading, for as long as the manifest stays open.
 ///
-/// A file system without locks holds nobody back: nobody can take what lies on it for removal either.
-pub(super) fn hold(manifest: &File) -> Result<(), Cause> {
+/// On a file system without locks this does nothing: [`lock_exclusive`] then never succeeds.
+pub(super) fn lock_shared(manifest: &File) -> Result<(), Cause> {
     match manifest.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Err(Cause::Removed),
         _ => Ok(()),
     }
 }
 
-/// A snapshot that nobody has open, nor can open: it may be removed. Let go of when dropped.
+/// The right to remove a snapshot: no process has it open, and none can open it. Released on drop.
 #[derive(Debug)]
-pub struct Seized {
+pub struct ExclusiveLock {
     _manifest: Option<File>,
 }
 
-/// Takes a snapshot for removal; `None` where somebody has it open, on this host, or where that cannot
-/// be known. One without a manifest is nobody's.
+/// Locks a snapshot for removal.
+///
+/// Returns `None` where a process on this host has the snapshot open, and where the file system
+/// has no locks. Always succeeds where the snapshot has no manifest.
 ///
 /// # Errors
 ///
-/// Where the manifest cannot be opened for another reason than that it is not there.
-pub fn seize(snapshot: &Path) -> io::Result<Option<Seized>> {
+/// Where the manifest exists and cannot be opened.
+pub fn lock_exclusive(snapshot: &Path) -> io::Result<Option<ExclusiveLock>> {
     let manifest = match open_regular(&snapshot.join(MANIFEST)) {
         Ok(manifest) => manifest,
         Err(Cause::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(Some(Seized { _manifest: None }));
+            return Ok(Some(ExclusiveLock { _manifest: None }));
         }
         Err(Cause::Io(error)) => return Err(error),
         Err(cause) => return Err(io::Error::other(cause.to_string())),
     };
-    Ok(manifest.try_lock().is_ok().then_some(Seized { _manifest: Some(manifest) }))
+    Ok(manifest.try_lock().is_ok().then_some(ExclusiveLock { _manifest: Some(manifest) }))
 }
 
 #[cfg(test)]
@@ -53,23 +56,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_is_read_by_many_or_removed_by_one() {
+    fn many_readers_share_a_snapshot_and_exclude_its_removal() {
         let directory = tempfile::tempdir().unwrap();
-        assert!(seize(directory.path()).unwrap().is_some(), "without a manifest");
+        assert!(lock_exclusive(directory.path()).unwrap().is_some(), "without a manifest");
         std::fs::write(directory.path().join(MANIFEST), "").unwrap();
         let open = || open_regular(&directory.path().join(MANIFEST)).unwrap();
         let (one, other) = (open(), open());
-        hold(&one).unwrap();
-        hold(&other).unwrap();
-        assert!(seize(directory.path()).unwrap().is_none());
+        lock_shared(&one).unwrap();
+        lock_shared(&other).unwrap();
+        assert!(lock_exclusive(directory.path()).unwrap().is_none());
         drop(one);
-        assert!(seize(directory.path()).unwrap().is_none());
+        assert!(lock_exclusive(directory.path()).unwrap().is_none());
         drop(other);
-        let seized = seize(directory.path()).unwrap();
-        assert!(seized.is_some());
-        assert!(seize(directory.path()).unwrap().is_none(), "it was taken twice");
-        assert!(matches!(hold(&open()), Err(Cause::Removed)));
-        drop(seized);
-        hold(&open()).unwrap();
+        let exclusive = lock_exclusive(directory.path()).unwrap();
+        assert!(exclusive.is_some());
+        assert!(lock_exclusive(directory.path()).unwrap().is_none(), "locked twice");
+        assert!(matches!(lock_shared(&open()), Err(Cause::Removed)));
+        drop(exclusive);
+        lock_shared(&open()).unwrap();
     }
 }

@@ -1,5 +1,14 @@
-//! A published snapshot: opened, checked as it is touched, and read by row or by id.
+//! A published snapshot: opened, verified as it is touched, and read by row or by id.
+//!
+//! `open` maps the files and checks the headers; `lock` keeps an open snapshot from removal;
+//! `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
+//! `suppression_list` reads the ids of a takedown list, `suppressed` resolves them to rows.
+//!
+//! This folder imports `index` and everything below it. `query` and `autocomplete` import this
+//! folder.
 
+mod error;
+mod files;
 mod lock;
 mod open;
 mod suppressed;
@@ -8,14 +17,13 @@ mod verify;
 mod watch;
 
 use std::{
-    collections::BTreeMap,
     fs::File,
     ops::Range,
     path::{Path, PathBuf},
     sync::{Arc, LazyLock},
 };
 
-use crate::entity::Entity;
+use crate::entity::{Entity, with_record};
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::{Order, OrdersFile};
 use crate::index::prefix_stats::PrefixStats;
@@ -28,183 +36,143 @@ use crate::record::{Record, schema_of};
 use crate::schema::keys::{Values, keys_of};
 use crate::storage::blobs::Blobs;
 use crate::storage::error::ReadError;
-use crate::storage::header::Kind;
 use crate::storage::ids::{Ids, Redirects};
-use crate::storage::manifest::{Counts, Manifest};
-use crate::storage::mmap::{Hold, Map};
+use crate::storage::manifest::Manifest;
+use crate::storage::mmap::Map;
 
-pub use crate::snapshot::lock::{Seized, seize};
-use crate::snapshot::open::Opening;
-pub use crate::snapshot::open::{Cause, OpenError, check_listing, draft_archive, manifest_of};
+pub use crate::snapshot::error::{Cause, OpenError};
+pub use crate::snapshot::files::{archive_path, archives, check_file_list};
+pub use crate::snapshot::lock::{ExclusiveLock, lock_exclusive};
+pub use crate::snapshot::open::{open_draft_archive, read_manifest};
+pub(crate) use crate::snapshot::suppressed::PrefixSummaries;
 pub use crate::snapshot::suppressed::Suppressed;
 
-/// Bytes before the texts of `strings`: where each table begins, and the end.
+/// Bytes before the texts of `strings`: the first code of each table, and the number of codes.
 pub const STRINGS_PREFIX_BYTES: usize = (TABLE_NAMES.len() + 1) * 8;
 
-/// Beside snapshots: the ids of those that became the current one, a line each, the oldest first.
+/// The file beside snapshots that lists the ids of every snapshot that became current: one a line,
+/// the oldest first.
 pub const HISTORY: &str = ".history";
 
-/// A snapshot, mapped, but for the records of it that are withheld. Opening costs the same at any size:
-/// the manifest, and a page or two a file.
+/// An open snapshot, without the records that are suppressed.
 pub struct Snapshot {
     mapped: Arc<Mapped>,
     suppressed: Suppressed,
 }
 
-/// What a snapshot consists of.
+/// The open files of a snapshot, shared by every suppression of it.
 struct Mapped {
     path: PathBuf,
     manifest: Manifest,
-    /// Its manifest, so that nobody removes it; `None` of a draft.
+    /// The manifest under a shared lock; `None` of a draft.
     _lock: Option<File>,
-    stores: Vec<Store>,
+    entities: Vec<EntityFiles>,
     strings: Blobs,
-    /// What all is held against.
+    /// The levels above the chunks of every file.
     hashes: Arc<Map>,
 }
 
-/// One entity's archives.
-struct Store {
+/// The archives of one entity; `None` where the entity has no such archive.
+struct EntityFiles {
     records: Blobs,
     ids: Ids,
     redirects: Redirects,
     names: Option<Blobs>,
-    lists: Option<TermListsFile>,
+    term_lists: Option<TermListsFile>,
     orders: Option<OrdersFile>,
     words: Option<Dictionary>,
     alternatives: Option<Dictionary>,
-    prefixes: Option<PrefixStats>,
+    prefix_stats: Option<PrefixStats>,
 }
 
-/// Where an identifier leads.
+/// The result of looking an id up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// To the record in this row.
+pub enum Lookup {
+    /// The record is in this row.
     Row(u32),
-    /// To the record it was merged into.
+    /// The record was merged into the record with this id.
     Merged(u64),
-    /// Nowhere.
+    /// No record has the id.
     Absent,
 }
 
-/// The path of an archive within a snapshot.
-pub fn archive_path(kind: Kind, entity: Option<Entity>) -> String {
-    match entity {
-        Some(entity) => format!("{}/{}", entity.facts().plural, kind.file_name()),
-        None => kind.file_name().to_string(),
-    }
-}
-
-/// Every archive a snapshot has, and no other file but the report and the hashes.
-pub fn archives() -> impl Iterator<Item = (Kind, Option<Entity>)> {
-    let of_entity = |entity: Entity| {
-        let keys = keys_of(entity);
-        let names = entity.facts().is_referenced.then_some(Kind::Names);
-        let lists = (!keys.lists.is_empty()).then_some(Kind::Lists);
-        let orders = (!keys.orders.is_empty()).then_some(Kind::Orders);
-        let words = keys.has_names().then_some(Kind::Words);
-        let alternatives = keys.has_alternatives().then_some(Kind::Alternatives);
-        let prefixes = keys.has_names().then_some(Kind::Prefixes);
-        [Kind::Records, Kind::Ids, Kind::Redirects]
-            .into_iter()
-            .chain([names, lists, orders, words, alternatives, prefixes].into_iter().flatten())
-            .map(move |kind| (kind, Some(entity)))
-    };
-    Entity::all().flat_map(of_entity).chain([(Kind::Strings, None)])
-}
-
 impl Snapshot {
-    /// Opens the snapshot in a directory.
-    ///
-    /// Checked here: the manifest, that the files are those it lists with the sizes it lists,
-    /// every header, the report, and the last level of every hash tree. All else is checked when
-    /// first touched. As long as it is open nobody can [`seize`] it.
-    ///
-    /// # Errors
-    ///
-    /// Naming the file, what was expected and what was found.
-    pub fn open(path: &Path) -> Result<Snapshot, OpenError> {
-        Snapshot::open_held(path, Hold::Mapped)
-    }
-
-    /// The same, with its files mapped or copied into memory. To copy costs time and memory of the
-    /// snapshot's size.
-    ///
-    /// # Errors
-    ///
-    /// As [`Snapshot::open`].
-    pub fn open_held(path: &Path, hold: Hold) -> Result<Snapshot, OpenError> {
-        Opening::begin(path, hold)?.finish()
-    }
-
-    /// Opens the archives of a snapshot that this process is writing: records, ids and names, and
-    /// nothing else. They are trusted as they are, and questions to lists have no answer yet.
-    ///
-    /// # Errors
-    ///
-    /// Naming the file that could not be opened.
-    pub fn open_draft(
-        path: &Path,
-        counts: BTreeMap<String, Counts>,
-    ) -> Result<Snapshot, OpenError> {
-        Opening::draft(path, counts).finish()
-    }
-
-    /// Where it lies.
+    /// The snapshot's directory.
     pub fn path(&self) -> &Path {
         &self.mapped.path
     }
 
-    /// Its manifest.
+    /// The snapshot's manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.mapped.manifest
     }
 
-    fn store(&self, entity: Entity) -> &Store {
-        &self.mapped.stores[entity as usize]
+    fn files_of(&self, entity: Entity) -> &EntityFiles {
+        &self.mapped.entities[entity as usize]
     }
 
-    /// How many records of an entity the files hold: its rows from 0, those withheld among them.
+    /// The number of records of an entity, suppressed records included. The records are in the rows
+    /// from 0 on.
     pub fn count(&self, entity: Entity) -> u32 {
         // A header's counts are at most u32::MAX.
-        self.store(entity).ids.published() as u32
+        self.files_of(entity).ids.published() as u32
     }
 
-    /// Where an identifier leads; to a record that is withheld, none does.
+    /// The number of rows of an entity: its records, then its unresolved references.
+    pub fn rows(&self, entity: Entity) -> u32 {
+        self.files_of(entity).ids.rows() as u32
+    }
+
+    /// Looks up an id. The id of a suppressed record is [`Lookup::Absent`].
     ///
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(records) reads.
-    pub fn find(&self, entity: Entity, id: u64) -> Result<Found, ReadError> {
-        Ok(match self.held(entity, id)? {
-            Found::Row(row) if self.suppressed.has(entity, row) => Found::Absent,
+    pub fn find(&self, entity: Entity, id: u64) -> Result<Lookup, ReadError> {
+        Ok(match self.find_unfiltered(entity, id)? {
+            Lookup::Row(row) if self.suppressed.has(entity, row) => Lookup::Absent,
             found => found,
         })
     }
 
-    /// Where an identifier leads in the files, to a record withheld or not.
+    /// Looks up an id, suppressed records included.
+    pub(crate) fn find_unfiltered(&self, entity: Entity, id: u64) -> Result<Lookup, ReadError> {
+        let files = self.files_of(entity);
+        if let Some(row) = files.ids.row(id)? {
+            return Ok(Lookup::Row(row));
+        }
+        Ok(files.redirects.target(id)?.map_or(Lookup::Absent, Lookup::Merged))
+    }
+
+    /// The rows of an id that was not merged: the row of its record, or the rows of its unresolved
+    /// references.
+    pub(crate) fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
+        match self.find_unfiltered(entity, id)? {
+            Lookup::Row(row) => Ok(row..row + 1),
+            Lookup::Merged(_) | Lookup::Absent => self.unresolved_rows(entity, id),
+        }
+    }
+
+    /// The rows of the unresolved references with an id: one for each spelling of the name.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::find`].
-    pub(crate) fn held(&self, entity: Entity, id: u64) -> Result<Found, ReadError> {
-        let store = self.store(entity);
-        if let Some(row) = store.ids.row(id)? {
-            return Ok(Found::Row(row));
-        }
-        Ok(store.redirects.target(id)?.map_or(Found::Absent, Found::Merged))
+    /// Where the bytes are damaged. Cost: log2(unresolved references) reads.
+    pub fn unresolved_rows(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
+        self.files_of(entity).ids.unresolved_rows(id)
     }
 
-    /// The id of a row, stray or not; [`NO_ID`](crate::entity::NO_ID) where it has none.
+    /// The id of a row; [`NO_ID`](crate::entity::NO_ID) where the row has none.
     ///
     /// # Errors
     ///
     /// Where there is no such row, or the bytes are damaged.
     pub fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError> {
-        self.store(entity).ids.id(row as usize)
+        self.files_of(entity).ids.id(row as usize)
     }
 
-    /// The name of a row, stray or not; what is withheld has none.
+    /// The name of a row, of an entity that others refer to; `None` where the row is suppressed or
+    /// has no name.
     ///
     /// # Errors
     ///
@@ -213,14 +181,14 @@ impl Snapshot {
         if self.suppressed.has(entity, row) {
             return Ok(None);
         }
-        match &self.store(entity).names {
+        match &self.files_of(entity).names {
             Some(names) => names.text(row as usize),
             None => Err(ReadError::Internal("the entity has no names file")),
         }
     }
 
-    /// The name of the record in a row, wherever it is kept; also of one that is withheld, for whoever
-    /// looks for a place in the order of names.
+    /// The name of the record in a row, of any entity. Includes suppressed records: a binary search
+    /// of the order by name compares with them.
     ///
     /// # Errors
     ///
@@ -234,14 +202,13 @@ impl Snapshot {
             };
             Entity::all().map(tree_of).collect()
         });
-        if let Some(names) = &self.store(entity).names {
+        if let Some(names) = &self.files_of(entity).names {
             return names.text(row as usize);
         }
         let mut name = None;
-        crate::entity::with_record!(entity, R => {
+        with_record!(entity, R => {
             let (archived, _) = self.blob(entity, row)?;
-            let record = record::access::<R>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?;
-            record.gather(&NAMES[entity as usize], &mut |_, value| {
+            access_record::<R>(archived)?.gather(&NAMES[entity as usize], &mut |_, value| {
                 if let Gathered::Text(text) = value {
                     name = Some(text);
                 }
@@ -250,67 +217,63 @@ impl Snapshot {
         Ok(name)
     }
 
-    /// The posting lists of an entity.
+    /// The term lists of an entity.
     ///
     /// # Errors
     ///
-    /// Where it has none.
-    pub fn lists(&self, entity: Entity) -> Result<&TermListsFile, ReadError> {
-        self.store(entity).lists.as_ref().ok_or(ReadError::Internal("the entity has no term lists"))
+    /// Where the entity has none.
+    pub fn term_lists(&self, entity: Entity) -> Result<&TermListsFile, ReadError> {
+        let lists = self.files_of(entity).term_lists.as_ref();
+        lists.ok_or(ReadError::Internal("the entity has no term lists"))
     }
 
-    /// The words of an entity's names.
+    /// The dictionary of the words in an entity's names.
     ///
     /// # Errors
     ///
-    /// Where its names are not searched.
+    /// Where the entity's names are not searched.
     pub fn words(&self, entity: Entity) -> Result<&Dictionary, ReadError> {
-        self.store(entity)
-            .words
-            .as_ref()
-            .ok_or(ReadError::Internal("the entity has no word dictionary"))
+        let words = self.files_of(entity).words.as_ref();
+        words.ok_or(ReadError::Internal("the entity has no word dictionary"))
     }
 
-    /// The alternative names of an entity's records, folded; `None` where it has none.
+    /// The dictionary of an entity's folded alternative names; `None` where the entity has none.
     pub fn alternatives(&self, entity: Entity) -> Option<&Dictionary> {
-        self.store(entity).alternatives.as_ref()
+        self.files_of(entity).alternatives.as_ref()
     }
 
-    /// What is known of the beginnings of many words of an entity's names.
+    /// The prefix statistics of the words in an entity's names.
     ///
     /// # Errors
     ///
-    /// Where its names are not searched.
-    pub fn prefixes(&self, entity: Entity) -> Result<&PrefixStats, ReadError> {
-        self.store(entity)
-            .prefixes
-            .as_ref()
-            .ok_or(ReadError::Internal("the entity has no prefix statistics"))
+    /// Where the entity's names are not searched.
+    pub fn prefix_stats(&self, entity: Entity) -> Result<&PrefixStats, ReadError> {
+        let prefixes = self.files_of(entity).prefix_stats.as_ref();
+        prefixes.ok_or(ReadError::Internal("the entity has no prefix statistics"))
     }
 
     /// The orders of an entity.
     ///
     /// # Errors
     ///
-    /// Where it has none.
+    /// Where the entity has none.
     pub fn orders(&self, entity: Entity) -> Result<&OrdersFile, ReadError> {
-        self.store(entity).orders.as_ref().ok_or(ReadError::Internal("the entity has no orders"))
+        let orders = self.files_of(entity).orders.as_ref();
+        orders.ok_or(ReadError::Internal("the entity has no orders"))
     }
 
-    /// An order of an entity, by its number among its keys'.
+    /// The order of an entity with a number: its index in the entity's keys.
     ///
     /// # Errors
     ///
     /// Where there is none.
     pub fn order(&self, entity: Entity, number: usize) -> Result<Order<'_>, ReadError> {
-        let spec = keys_of(entity)
-            .orders
-            .get(number)
-            .ok_or(ReadError::Internal("the entity has no order of this number"))?;
-        self.orders(entity)?.order(number, spec, &self.store(entity).ids)
+        let spec = keys_of(entity).orders.get(number);
+        let spec = spec.ok_or(ReadError::Internal("the entity has no order of this number"))?;
+        self.orders(entity)?.order(number, spec, &self.files_of(entity).ids)
     }
 
-    /// The order of an entity by its ids.
+    /// The order of an entity by id.
     ///
     /// # Errors
     ///
@@ -321,47 +284,32 @@ impl Snapshot {
         self.order(entity, number.ok_or(ReadError::Internal("the entity has no order by id"))?)
     }
 
-    /// The order of an entity by the values at a path.
+    /// The order of an entity by the values at a member path.
     ///
     /// # Errors
     ///
     /// Where there is none.
     pub fn order_by(&self, entity: Entity, path: &str) -> Result<Order<'_>, ReadError> {
+        let number = keys_of(entity).order(path);
         self.order(
             entity,
-            keys_of(entity)
-                .order(path)
-                .ok_or(ReadError::Internal("the entity has no order by this path"))?,
+            number.ok_or(ReadError::Internal("the entity has no order by this path"))?,
         )
     }
 
     /// The map between ids and rows of an entity.
     pub fn ids(&self, entity: Entity) -> &Ids {
-        &self.store(entity).ids
+        &self.files_of(entity).ids
     }
 
-    /// The ids of an entity that were merged into others.
+    /// The merged ids of an entity.
     pub fn redirects(&self, entity: Entity) -> &Redirects {
-        &self.store(entity).redirects
+        &self.files_of(entity).redirects
     }
 
-    /// How many codes there are, of all tables.
+    /// The number of codes in all tables.
     pub fn codes(&self) -> u32 {
         (self.mapped.strings.count() / 2) as u32
-    }
-
-    /// The rows of the strays with an id, one a spelling of the name.
-    ///
-    /// # Errors
-    ///
-    /// Where the bytes are damaged.
-    pub fn strays(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
-        self.store(entity).ids.strays(id)
-    }
-
-    /// How many rows an entity has, strays included.
-    pub fn rows(&self, entity: Entity) -> u32 {
-        self.store(entity).ids.rows() as u32
     }
 
     /// The text of a code.
@@ -370,10 +318,8 @@ impl Snapshot {
     ///
     /// Where there is no such code, or the bytes are damaged.
     pub fn code(&self, code: u32) -> Result<&str, ReadError> {
-        self.mapped
-            .strings
-            .text(code as usize * 2)?
-            .ok_or(ReadError::corrupt("strings", "the code has no text"))
+        let text = self.mapped.strings.text(code as usize * 2)?;
+        text.ok_or(ReadError::corrupt("strings", "a code has no text"))
     }
 
     /// The name of a code.
@@ -385,27 +331,25 @@ impl Snapshot {
         self.mapped.strings.text(code as usize * 2 + 1)
     }
 
-    /// A record's bytes: its archived form, and the frame of its long texts.
+    /// The archived form of a record, and the frame of its long texts.
     pub(crate) fn blob(&self, entity: Entity, row: u32) -> Result<(&[u8], &[u8]), ReadError> {
-        let blob = self
-            .store(entity)
-            .records
-            .get(row as usize)?
-            .ok_or(ReadError::corrupt("records", "the row has no record"))?;
-        split_blob(blob).ok_or(ReadError::corrupt("records", "a record's length exceeds its bytes"))
+        let blob = self.files_of(entity).records.get(row as usize)?;
+        let blob = blob.ok_or(ReadError::corrupt("records", "a row has no record"))?;
+        split_blob(blob).ok_or(ReadError::corrupt("records", "a record is longer than its bytes"))
     }
 
-    /// Bytes of the record in a row.
+    /// The size of the record in a row, in bytes.
     ///
     /// # Errors
     ///
     /// Where there is no such row, or the bytes are damaged.
     pub fn record_bytes(&self, entity: Entity, row: u32) -> Result<usize, ReadError> {
-        let blob = self.store(entity).records.get(row as usize)?;
+        let blob = self.files_of(entity).records.get(row as usize)?;
         Ok(blob.map_or(0, <[u8]>::len))
     }
 
-    /// The archived record in a row; `None` where the row is a stray's, or withheld.
+    /// The archived record in a row; `None` where the row is suppressed, or is an unresolved
+    /// reference.
     ///
     /// # Errors
     ///
@@ -415,16 +359,14 @@ impl Snapshot {
             return Ok(None);
         }
         let (archived, _) = self.blob(R::ENTITY, row)?;
-        record::access::<R>(archived)
-            .map(Some)
-            .ok_or(ReadError::corrupt("records", "an archived record does not validate"))
+        access_record::<R>(archived).map(Some)
     }
 
-    /// Renders the record in a row to the end of a page.
+    /// Appends the JSON of the record in a row to a page.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::archived`]; the page then holds a torn text.
+    /// As [`Snapshot::archived`]; the page then holds an incomplete text.
     pub fn render<'s>(
         &'s self,
         entity: Entity,
@@ -433,16 +375,14 @@ impl Snapshot {
     ) -> Result<(), ReadError> {
         let (archived, frame) = self.blob(entity, row)?;
         page.begin_record(frame);
-        crate::entity::with_record!(entity, R => {
-            record::access::<R>(archived).ok_or(ReadError::corrupt("records", "an archived record does not validate"))?.render(page)
-        })
+        with_record!(entity, R => access_record::<R>(archived)?.render(page))
     }
 
-    /// Renders the record in a row in its legacy form to the end of a page.
+    /// Appends the legacy JSON of the record in a row to a page.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::archived`], and where the entity has no legacy form.
+    /// As [`Snapshot::render`], and where the entity has no legacy form or the row is suppressed.
     pub fn render_legacy<'s>(
         &'s self,
         entity: Entity,
@@ -450,7 +390,7 @@ impl Snapshot {
         page: &mut Page<'s>,
     ) -> Result<(), ReadError> {
         if !self.has_record(entity, row) {
-            return Err(ReadError::corrupt("records", "the row has no record"));
+            return Err(ReadError::corrupt("records", "a row has no record"));
         }
         record::legacy::render(entity, self.blob(entity, row)?.0, page)
     }
@@ -483,9 +423,15 @@ impl RecordStore for Snapshot {
     }
 }
 
-/// A record's blob as its archived form and the frame of its long texts.
-///
-/// The form's length stands in the first four bytes.
+/// Validates the archived form of a record.
+fn access_record<R: Record>(archived: &[u8]) -> Result<&R::Archived, ReadError> {
+    const INVALID: ReadError =
+        ReadError::corrupt("records", "an archived record does not validate");
+    record::access::<R>(archived).ok_or(INVALID)
+}
+
+/// Splits a record's blob into its archived form and the frame of its long texts. The first four
+/// bytes hold the length of the archived form.
 pub fn split_blob(blob: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = blob.split_first_chunk::<4>()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)

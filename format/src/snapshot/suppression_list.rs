@@ -1,4 +1,4 @@
-//! Records to be withheld: the ids of a takedown list, as both programs read them.
+//! A suppression list: the ids of records that must not be shown. Both programs read it.
 //!
 //! ```text
 //! # Removed at the author's request.
@@ -7,9 +7,9 @@
 //! fields/17                           # a node of the taxonomy, by its list
 //! ```
 //!
-//! One id a line; what follows a `#` and blank lines say nothing, and order and repetition do not
-//! matter. Whatever else a line holds is refused with its number: a takedown that is not understood
-//! must not pass for one that was carried out.
+//! A line holds one id. A `#` starts a comment; blank lines, order and repetition have no meaning.
+//! Any other line is an error with its number: a misread takedown must not pass for one that was
+//! carried out.
 
 use std::{
     fmt::Write as _,
@@ -21,103 +21,103 @@ use std::{
 
 use crate::entity::{CATALOG, Entity, parse_digits};
 
-/// Bytes of a list at most.
+/// The largest list that is read.
 pub const LIST_BYTES_MAX: u64 = 16 << 20;
-/// Ids in a list at most.
+/// The largest number of ids in a list, repetitions included.
 pub const IDS_MAX: usize = 100_000;
-/// Characters of a refused line that the message shows.
+/// The largest number of characters that an error message quotes of a line.
 const SHOWN_CHARS: usize = 60;
-/// What stands before an id in dumps.
+/// The prefixes of ids in dumps.
 const DUMP_PREFIXES: [&str; 2] = ["https://openalex.org/", "http://openalex.org/"];
-/// What stands before an id of this service.
+/// The prefix of ids in this service.
 const OWN_PREFIX: &str = "HX_";
 /// A byte order mark.
 const MARK: &str = "\u{feff}";
 
-/// Ids of records to be withheld.
+/// The ids of records to suppress.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suppression {
-    /// Ascending, each once.
+pub struct SuppressionList {
+    /// Ascending, without repetitions.
     ids: Vec<(Entity, u64)>,
-    /// What tells the list from others; found once, since it is asked for at every look.
+    /// The first hex digits of a hash of `ids`.
     digits: Arc<str>,
 }
 
-impl Default for Suppression {
-    fn default() -> Suppression {
-        Suppression::of(Vec::new())
+impl Default for SuppressionList {
+    fn default() -> SuppressionList {
+        SuppressionList::from_ids(Vec::new())
     }
 }
 
-/// Why a list was refused.
+/// Why a suppression list was refused.
 #[derive(Debug, thiserror::Error)]
-pub enum SuppressionError {
-    /// The system refused to read it.
+pub enum SuppressionListError {
+    /// The system refused to read the file.
     #[error("suppression list `{}`: {error}", path.display())]
     Io {
-        /// The list.
+        /// The list's path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// It is a directory, a pipe, a device.
+    /// The path is a directory, a pipe or a device.
     #[error("suppression list `{}` is no regular file", path.display())]
     NotAFile {
-        /// The list.
+        /// The list's path.
         path: PathBuf,
     },
-    /// It is larger than a list may be.
+    /// The file is larger than [`LIST_BYTES_MAX`].
     #[error(
         "suppression list `{}` has more than {LIST_BYTES_MAX} bytes; a list holds one id a line",
         path.display()
     )]
     TooLarge {
-        /// The list.
+        /// The list's path.
         path: PathBuf,
     },
-    /// A line is not understood.
+    /// A line holds no id.
     #[error("suppression list `{}`, line {line}: {reason}", path.display())]
     Line {
-        /// The list.
+        /// The list's path.
         path: PathBuf,
-        /// Which, from 1.
+        /// The line's number, from 1.
         line: usize,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong with the line, and the expected forms.
         reason: String,
     },
 }
 
-impl Suppression {
-    /// Reads a list.
+impl SuppressionList {
+    /// Reads a list from a file.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read, is too large, or a line of it is no id: the first such line.
-    pub fn read(path: &Path) -> Result<Suppression, SuppressionError> {
-        let refused = |error| SuppressionError::Io { path: path.to_path_buf(), error };
-        // Looked at before it is opened: to open a pipe would wait for whoever writes it.
+    /// Where the file cannot be read or is too large, and at the first line that holds no id.
+    pub fn read(path: &Path) -> Result<SuppressionList, SuppressionListError> {
+        let refused = |error| SuppressionListError::Io { path: path.to_path_buf(), error };
+        // Checked before the opening, because an opened pipe waits for its writer.
         if !fs::metadata(path).map_err(refused)?.is_file() {
-            return Err(SuppressionError::NotAFile { path: path.to_path_buf() });
+            return Err(SuppressionListError::NotAFile { path: path.to_path_buf() });
         }
         let mut text = Vec::new();
         let file = File::open(path).map_err(refused)?;
         file.take(LIST_BYTES_MAX + 1).read_to_end(&mut text).map_err(refused)?;
         if text.len() as u64 > LIST_BYTES_MAX {
-            return Err(SuppressionError::TooLarge { path: path.to_path_buf() });
+            return Err(SuppressionListError::TooLarge { path: path.to_path_buf() });
         }
-        Suppression::parse(&text).map_err(|(line, reason)| SuppressionError::Line {
+        SuppressionList::parse(&text).map_err(|(line, reason)| SuppressionListError::Line {
             path: path.to_path_buf(),
             line,
             reason,
         })
     }
 
-    /// Reads the text of a list.
+    /// Parses the text of a list.
     ///
     /// # Errors
     ///
-    /// The number, from 1, of the first line that is not understood, and why not.
-    pub fn parse(text: &[u8]) -> Result<Suppression, (usize, String)> {
+    /// The number, from 1, of the first line that holds no id, and the reason.
+    pub fn parse(text: &[u8]) -> Result<SuppressionList, (usize, String)> {
         let mut ids = Vec::new();
         for (line, bytes) in (1..).zip(text.split(|byte| *byte == b'\n')) {
             let Ok(text) = std::str::from_utf8(bytes) else {
@@ -133,10 +133,10 @@ impl Suppression {
             }
             ids.push(parse_id(text).ok_or_else(|| (line, refusal(text)))?);
         }
-        Ok(Suppression::of(ids))
+        Ok(SuppressionList::from_ids(ids))
     }
 
-    fn of(mut ids: Vec<(Entity, u64)>) -> Suppression {
+    fn from_ids(mut ids: Vec<(Entity, u64)>) -> SuppressionList {
         ids.sort_unstable();
         ids.dedup();
         let mut hasher = blake3::Hasher::new();
@@ -145,15 +145,15 @@ impl Suppression {
             hasher.update(&id.to_le_bytes());
         }
         let digits = Arc::from(&hasher.finalize().to_hex()[..crate::storage::manifest::ID_DIGITS]);
-        Suppression { ids, digits }
+        SuppressionList { ids, digits }
     }
 
-    /// How many ids it holds, each counted once.
+    /// The number of different ids.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether nothing is to be withheld.
+    /// Whether the list holds no id.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -164,13 +164,13 @@ impl Suppression {
         self.ids[from..].iter().take_while(move |(of, _)| *of == entity).map(|(_, id)| *id)
     }
 
-    /// Hex digits that are those of no other list in practice, whatever its comments and order.
+    /// Hex digits that identify the set of ids, whatever the comments and the order of the lines.
     pub fn digits(&self) -> &Arc<str> {
         &self.digits
     }
 }
 
-/// Reads an id in any of its forms.
+/// Parses an id in any of its forms.
 fn parse_id(text: &str) -> Option<(Entity, u64)> {
     let text = DUMP_PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text);
     let (listed, id) = match text.split_once('/') {
@@ -191,7 +191,7 @@ fn parse_id(text: &str) -> Option<(Entity, u64)> {
     is_its_list.then_some((facts.entity, parse_digits(bare.get(1..)?)?))
 }
 
-/// What is wrong with a line.
+/// The reason to refuse a line.
 fn refusal(text: &str) -> String {
     let mut shown: String = text.chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN_CHARS).is_some() {
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_read_in_each_of_its_forms() {
+    fn an_id_parses_in_each_of_its_forms() {
         let check = |text: &str, expected: Option<(Entity, u64)>| {
             assert_eq!(parse_id(text), expected, "{text}");
         };
@@ -249,11 +249,11 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_the_ids_of_its_lines_in_whatever_way_it_is_written() {
+    fn comments_order_and_form_do_not_change_a_list() {
         let check = |text: &[u8], expected: &[(Entity, u64)]| {
-            let list = Suppression::parse(text).unwrap();
+            let list = SuppressionList::parse(text).unwrap();
             assert_eq!(list.ids, expected, "{}", String::from_utf8_lossy(text));
-            assert_eq!(list.digits(), Suppression::of(expected.to_vec()).digits());
+            assert_eq!(list.digits(), SuppressionList::from_ids(expected.to_vec()).digits());
             for entity in Entity::all() {
                 let of: Vec<u64> =
                     expected.iter().filter(|(of, _)| *of == entity).map(|(_, id)| *id).collect();
@@ -266,13 +266,16 @@ mod tests {
         check(b"HX_A1\nHX_W2", both);
         check(b"\xef\xbb\xbfHX_A1\r\n\tHX_W2 # why\r\n\r\nA1\r\n", both);
         check(b"https://openalex.org/W2#x\nhttps://openalex.org/authors/A1\n", both);
-        assert_ne!(Suppression::parse(b"HX_A1").unwrap().digits(), Suppression::default().digits());
+        assert_ne!(
+            SuppressionList::parse(b"HX_A1").unwrap().digits(),
+            SuppressionList::default().digits()
+        );
     }
 
     #[test]
-    fn what_is_not_understood_is_refused_with_its_line() {
+    fn an_error_names_the_line_that_holds_no_id() {
         let check = |text: &[u8], line: usize, expected: &str| {
-            let (found, reason) = Suppression::parse(text).unwrap_err();
+            let (found, reason) = SuppressionList::parse(text).unwrap_err();
             assert_eq!((found, reason.as_str()), (line, expected));
         };
         let no_id = |shown: &str| {
@@ -291,10 +294,10 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_a_file_of_bounded_size() {
+    fn only_a_regular_file_of_bounded_size_is_a_list() {
         let directory = tempfile::tempdir().unwrap();
         let check = |path: &Path, expected: &str| {
-            let found = Suppression::read(path).unwrap_err().to_string();
+            let found = SuppressionList::read(path).unwrap_err().to_string();
             assert_eq!(found.replace(&*directory.path().to_string_lossy(), ""), expected);
         };
         let path = directory.path().join("list");
@@ -306,9 +309,9 @@ mod tests {
             "suppression list `/list` has more than 16777216 bytes; a list holds one id a line",
         );
         fs::write(&path, "HX_A1\nx\n").unwrap();
-        let refused = Suppression::read(&path).unwrap_err().to_string();
+        let refused = SuppressionList::read(&path).unwrap_err().to_string();
         assert!(refused.contains("`, line 2: `x` is no id; write one a line"), "{refused}");
         fs::write(&path, "HX_A1\n").unwrap();
-        assert_eq!(Suppression::read(&path).unwrap().len(), 1);
+        assert_eq!(SuppressionList::read(&path).unwrap().len(), 1);
     }
 }

@@ -1,50 +1,51 @@
-//! What becomes of a snapshot's files while it is open: what of them is verified, and whether they are
-//! still what they were.
+//! Detects changes to a snapshot's files while the snapshot is open.
 
 use crate::index::dictionary::Dictionary;
 use crate::index::orders::OrdersFile;
 use crate::index::prefix_stats::PrefixStats;
 use crate::index::term_lists::TermListsFile;
-use crate::snapshot::{Cause, OpenError, Snapshot};
+use crate::snapshot::Snapshot;
+use crate::snapshot::error::OpenError;
 use crate::storage::archive::Archive;
 use crate::storage::blobs::Blobs;
-use crate::storage::error::FileFault;
+use crate::storage::error::{FileFault, ReadError};
 use crate::storage::manifest::HASHES;
 use crate::storage::mmap;
 use crate::storage::mmap::{Change, Map};
 
 impl Snapshot {
-    /// Every archive it has open.
+    /// Every open archive.
     pub fn archives(&self) -> impl Iterator<Item = &Archive> {
-        let of_stores = self.mapped.stores.iter().flat_map(|store| {
+        let of_entities = self.mapped.entities.iter().flat_map(|files| {
             let optional = [
-                store.names.as_ref().map(Blobs::archive),
-                store.lists.as_ref().map(TermListsFile::archive),
-                store.orders.as_ref().map(OrdersFile::archive),
-                store.words.as_ref().map(Dictionary::archive),
-                store.alternatives.as_ref().map(Dictionary::archive),
-                store.prefixes.as_ref().map(PrefixStats::archive),
+                files.names.as_ref().map(Blobs::archive),
+                files.term_lists.as_ref().map(TermListsFile::archive),
+                files.orders.as_ref().map(OrdersFile::archive),
+                files.words.as_ref().map(Dictionary::archive),
+                files.alternatives.as_ref().map(Dictionary::archive),
+                files.prefix_stats.as_ref().map(PrefixStats::archive),
             ];
-            [store.records.archive(), store.ids.archive(), store.redirects.archive()]
+            [files.records.archive(), files.ids.archive(), files.redirects.archive()]
                 .into_iter()
                 .chain(optional.into_iter().flatten())
         });
-        of_stores.chain([self.mapped.strings.archive()])
+        of_entities.chain([self.mapped.strings.archive()])
     }
 
-    /// Its files, as the manifest names them, each mapped or held.
+    /// Every mapped or copied file, with its path in the manifest.
     fn files(&self) -> impl Iterator<Item = (&str, &Map)> {
         let archives = self.archives().map(|archive| (archive.file(), archive.map()));
         archives.chain([(HASHES, &*self.mapped.hashes)])
     }
 
-    /// The first of its files that could not be read since it was opened; `None` where all could. Nothing
-    /// that was read of it since then means anything.
+    /// The first file that the system failed to read since the snapshot was opened.
     ///
-    /// It is so only in a process that [outlives faults](mmap::survive_faults). Cost: a look at one number
-    /// for as long as there was none in any file of any snapshot, then at one for each file.
+    /// After such a failure the whole file reads as zeros, so the caller must discard every answer
+    /// made since. Finds failures only in a process that called [`mmap::survive_faults`].
+    ///
+    /// Cost: one atomic load while no file of any snapshot has failed, then one for each file.
     pub fn fault(&self) -> Option<FileFault> {
-        if mmap::faults() == 0 {
+        if mmap::fault_count() == 0 {
             return None;
         }
         self.files().find_map(|(file, map)| {
@@ -53,37 +54,32 @@ impl Snapshot {
         })
     }
 
-    /// The same snapshot, if all that was read of it could be.
-    pub(super) fn unfaulted(self) -> Result<Snapshot, OpenError> {
-        self.demand_unfaulted().map(|()| self)
-    }
-
-    /// Demands that all that was read of it could be, as [`Snapshot::fault`] knows.
+    /// Returns an error where [`Snapshot::fault`] finds a file.
     ///
     /// # Errors
     ///
-    /// Naming the file that could not.
-    pub fn demand_unfaulted(&self) -> Result<(), OpenError> {
+    /// Names the file that could not be read.
+    pub fn check_readable(&self) -> Result<(), OpenError> {
         let Some(fault) = self.fault() else { return Ok(()) };
         let file = fault.file().to_owned();
-        Err(OpenError { path: self.mapped.path.clone(), file, cause: Cause::Content(fault.into()) })
+        Err(OpenError::new(&self.mapped.path, &file, ReadError::from(fault)))
     }
 
-    /// Looks whether its files are still what they were; those that were written to since the last look,
-    /// or touched. What was verified of them is then verified again when it is next touched.
+    /// Finds the files that were written to, or touched, since the last call. Every chunk of such a
+    /// file is verified again at its next touch.
     ///
-    /// Cost: a system call for each file that is mapped; nothing is read.
+    /// Cost: one `lstat` for each mapped file; reads no file.
     ///
     /// # Errors
     ///
-    /// Where one could not be read, or has another size.
-    pub fn look(&self) -> Result<Vec<&str>, FileFault> {
+    /// Where a file could not be read, or changed its size.
+    pub fn check_files(&self) -> Result<Vec<&str>, FileFault> {
         if let Some(fault) = self.fault() {
             return Err(fault);
         }
         let mut written = Vec::new();
         for (file, map) in self.files() {
-            match map.look(&self.mapped.path.join(file)) {
+            match map.check_file(&self.mapped.path.join(file)) {
                 Change::None => {}
                 Change::Written => written.push(file),
                 Change::Resized { expected, found } => {
@@ -92,10 +88,10 @@ impl Snapshot {
             }
         }
         let is_written = |file: &str| written.contains(&file);
-        // All are held against the values.
-        let of_all = is_written(HASHES);
+        // The hashes verify every archive.
+        let are_hashes_written = is_written(HASHES);
         self.archives()
-            .filter(|archive| of_all || is_written(archive.file()))
+            .filter(|archive| are_hashes_written || is_written(archive.file()))
             .for_each(Archive::forget);
         Ok(written)
     }

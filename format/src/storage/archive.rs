@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::entity::Entity;
 use crate::storage::error::{Damage, ReadError};
-use crate::storage::header::{HEADER_BYTES, Header, HeaderError, Kind};
+use crate::storage::header::{FileKind, HEADER_BYTES, Header, HeaderError};
 use crate::storage::integrity::Verifier;
 use crate::storage::mmap::Map;
 
@@ -45,7 +45,7 @@ impl Archive {
         map: Map,
         hashes: Arc<Map>,
         verifier: Verifier,
-        kind: Kind,
+        kind: FileKind,
         entity: Option<Entity>,
         schema_hash: u64,
     ) -> Result<Archive, ArchiveError> {

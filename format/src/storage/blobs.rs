@@ -16,7 +16,8 @@ use tempfile::{SpooledTempFile, spooled_tempfile_in};
 
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::error::ReadError;
-use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
+use crate::storage::file_writer::{FileWriter, Written};
+use crate::storage::header::{HEADER_BYTES, Header};
 use crate::storage::mmap::Map;
 
 const NULL: u64 = 1 << 63;

@@ -16,7 +16,8 @@ use std::{
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
-use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
+use crate::storage::file_writer::{FileWriter, Written};
+use crate::storage::header::{HEADER_BYTES, Header};
 
 /// Writes an `ids` or a `redirects` file: one column, then pairs as two columns.
 pub struct ColumnsWriter {
@@ -150,7 +151,7 @@ impl Ids {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(strays) reads.
-    pub fn strays(&self, id: u64) -> Result<std::ops::Range<u32>, ReadError> {
+    pub fn unresolved_rows(&self, id: u64) -> Result<std::ops::Range<u32>, ReadError> {
         let base = HEADER_BYTES + self.published * 8;
         let count = self.rows - self.published;
         let bound = |id| self.archive.lower_bound(base, count, id);

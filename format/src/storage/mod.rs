@@ -1,8 +1,19 @@
-//! `storage`.
+//! The files of a snapshot: their frame, their hash tree, and their verified reading.
+//!
+//! - `mmap`: maps files, and survives failed reads of them.
+//! - `integrity`: the hash tree over every file, and the verifier of its chunks.
+//! - `header`, `archive`: the frame of an archive and its verified bytes.
+//! - `file_writer`: writes and hashes a file.
+//! - `blobs`, `ids`, `long_text`: tables of byte strings, maps of ids, compressed texts.
+//! - `manifest`, `publication`: what a snapshot consists of, and what a host publishes.
+//! - `error`: why bytes could not be read.
+//!
+//! This folder imports `entity` only.
 
 pub mod archive;
 pub mod blobs;
 pub mod error;
+pub mod file_writer;
 pub mod header;
 pub mod ids;
 pub mod integrity;

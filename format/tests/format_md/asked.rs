@@ -28,7 +28,7 @@ fn keys(entity: &str) -> Keys {
 fn records_are_found_by_terms() {
     with_example(|directory| {
         let keys = keys("outputs");
-        let archive = Archive::open(directory, "outputs/lists");
+        let archive = Archive::open(directory, "outputs/term_lists");
         assert_eq!(archive.rows(), keys.lists.len());
         let lists = |path: &str| Lists::open(&archive, Keys::number(&keys.lists, path));
         // A DOI is sought in its normal form, a text folded, a code in lower case.
@@ -46,7 +46,7 @@ fn records_are_found_by_terms() {
         assert_eq!(lists("topics.id").find(&2u32.to_be_bytes()), [0]);
         assert_eq!(lists("topics.id").presence(), [0]);
         // One author has two spellings, which are two rows.
-        let authors = Archive::open(directory, "authors/lists");
+        let authors = Archive::open(directory, "authors/term_lists");
         let named = crate::asked::keys("authors");
         let strays = Lists::open(&authors, Keys::number(&named.lists, "names of strays"));
         assert_eq!(strays.find(&text_term("j swift")), [0]);
@@ -79,7 +79,7 @@ fn orders_are_walked() {
 #[test]
 fn long_lists_are_read_in_each_of_their_forms() {
     let directory = tempfile::tempdir().unwrap();
-    let place = directory.path().join("lists");
+    let place = directory.path().join("term_lists");
     let every = |step: usize| (0..MANY).step_by(step).collect::<BTreeSet<u32>>();
     // Short; arrays; bitset and array; full and bitset.
     let lists = [every(40_000), every(100), every(15), every(1)];
@@ -88,7 +88,7 @@ fn long_lists_are_read_in_each_of_their_forms() {
     index::push_lists(&mut writer, 0, &BTreeMap::new(), &BTreeSet::new());
     index::push_lists(&mut writer, 8, &terms, &lists[3]);
     writer.finish().unwrap();
-    let archive = Archive::open(directory.path(), "lists");
+    let archive = Archive::open(directory.path(), "term_lists");
     let nothing = Lists::open(&archive, 0);
     assert_eq!((nothing.terms, nothing.presence()), (0, vec![]));
     let read = Lists::open(&archive, 1);

@@ -8,7 +8,7 @@ use std::{
 use pinakes_format::entity::Entity;
 use pinakes_format::index::prefix_stats::{BEST_MAX, PrefixStatsWriter, PrefixSummary, Tier};
 use pinakes_format::schema::layout::schema_hash;
-use pinakes_format::storage::header::{Header, Kind};
+use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::text::fold::{fold, words};
 
 use crate::{
@@ -74,7 +74,7 @@ fn entities_have_the_files_of_their_names() {
             let plural = entity.facts().plural;
             let names = Keys::parse(document.block("keys"), plural).names.len();
             let has = |file: &str| directory.join(plural).join(file).exists();
-            assert_eq!((has("words"), has("prefixes")), (names > 0, names > 0), "{plural}");
+            assert_eq!((has("words"), has("prefix_stats")), (names > 0, names > 0), "{plural}");
             assert_eq!(has("alternatives"), names > 1, "{plural}");
         }
     });
@@ -86,7 +86,7 @@ fn records_are_found_by_the_beginnings_of_words() {
         let words = Archive::open(directory, "outputs/words");
         assert_eq!((words.published(), words.rows()), (3, 3));
         let words = Dictionary::open(&words);
-        let prefixes = Archive::open(directory, "outputs/prefixes");
+        let prefixes = Archive::open(directory, "outputs/prefix_stats");
         let prefixes = Prefixes::open(&prefixes);
         let check = |prefix: &str, expected: &[u32]| {
             let (rows, _) = prefixes.rows_beginning(&words, prefix);
@@ -108,7 +108,7 @@ fn texts_are_sought_in_all_shards() {
     let directory = tempfile::tempdir().unwrap();
     let shards = [["graph", "graphic"].as_slice(), &["graphs", "planar"], &["東京"]];
     let header = Header {
-        kind: Kind::Words,
+        kind: FileKind::Words,
         entity: Some(Entity::Field),
         published: 1,
         rows: 1,
@@ -199,8 +199,8 @@ fn answers_and_sets_are_those_of_the_names() {
     let count = names.len() as u64;
     let (texts, _) = index::texts_of(&names);
     let place = directory.path().join("words");
-    index::write_dictionary(&place, Kind::Words, Entity::Field, count, &texts);
-    let kind = Kind::Prefixes;
+    index::write_dictionary(&place, FileKind::Words, Entity::Field, count, &texts);
+    let kind = FileKind::PrefixStats;
     let header = Header {
         kind,
         entity: Some(Entity::Field),
@@ -208,7 +208,7 @@ fn answers_and_sets_are_those_of_the_names() {
         rows: count,
         schema_hash: schema_hash(),
     };
-    let place = directory.path().join("prefixes");
+    let place = directory.path().join("prefix_stats");
     let mut writer = PrefixStatsWriter::create(&place, header).unwrap();
     let heavy = heavy(&texts);
     for prefix in heavy.keys() {
@@ -225,7 +225,8 @@ fn answers_and_sets_are_those_of_the_names() {
     }
     writer.finish().unwrap();
 
-    let [words, prefixes] = ["words", "prefixes"].map(|file| Archive::open(directory.path(), file));
+    let [words, prefixes] =
+        ["words", "prefix_stats"].map(|file| Archive::open(directory.path(), file));
     let (words, prefixes) = (Dictionary::open(&words), Prefixes::open(&prefixes));
     assert!(words.shards.count == 1 && words.blocks > 4, "{} blocks", words.blocks);
     assert_eq!(words.all().len(), texts.len());

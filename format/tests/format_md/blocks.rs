@@ -6,7 +6,7 @@ use pinakes_format::entity::{Entity, ID_MAX, NO_ID};
 use pinakes_format::record::value::{NO_CODE, TABLE_FIRST, TABLE_NAMES, Table};
 use pinakes_format::schema::layout::{describe, describe_keys, schema_hash};
 use pinakes_format::snapshot::{STRINGS_PREFIX_BYTES, archives};
-use pinakes_format::storage::header::{FORMAT_VERSION, HEADER_BYTES, Kind, LAYOUT, MAGIC};
+use pinakes_format::storage::header::{FORMAT_VERSION, FileKind, HEADER_BYTES, LAYOUT, MAGIC};
 use pinakes_format::storage::integrity::{CHUNK_BYTES, RUN_VALUES, VALUE_BYTES, level_lengths};
 use pinakes_format::storage::long_text::{DICTIONARY, POOL_BYTES_MAX};
 use pinakes_format::storage::manifest::{ID_DIGITS, MANIFEST_BYTES_MAX};
@@ -84,7 +84,7 @@ fn entities() -> String {
         let facts = entity.facts();
         let prefix =
             facts.letter.map_or("none".into(), |letter| format!("HX_{}", char::from(letter)));
-        let has_names = archives().any(|archive| archive == (Kind::Names, Some(entity)));
+        let has_names = archives().any(|archive| archive == (FileKind::Names, Some(entity)));
         let names = if has_names { "yes" } else { "no" };
         let number = entity as u8;
         writeln!(text, "{number:>6}  {:<17}  {prefix:<6}  {names}", facts.plural).unwrap();
@@ -93,9 +93,19 @@ fn entities() -> String {
 }
 
 fn kinds() -> String {
-    use Kind::*;
-    let kinds =
-        [Records, Ids, Names, Redirects, Strings, Lists, Orders, Words, Alternatives, Prefixes];
+    use FileKind::*;
+    let kinds = [
+        Records,
+        Ids,
+        Names,
+        Redirects,
+        Strings,
+        TermLists,
+        Orders,
+        Words,
+        Alternatives,
+        PrefixStats,
+    ];
     assert!(archives().all(|(kind, _)| kinds.contains(&kind)));
     let mut text = "number  file\n".to_string();
     for kind in kinds {

@@ -19,10 +19,10 @@ pub fn generate(path: &str, document: &Document, directory: &Path) -> String {
     let keys = || Keys::parse(document.block("keys"), "topics");
     match path {
         "topics/records" => of_record(document, directory),
-        "topics/lists" => of_lists(&keys(), directory),
+        "topics/term_lists" => of_lists(&keys(), directory),
         "topics/orders" => of_orders(&keys(), directory),
         "topics/words" | "domains/alternatives" => of_dictionary(path, directory),
-        "topics/prefixes" => of_prefixes(directory),
+        "topics/prefix_stats" => of_prefixes(directory),
         _ => of_columns_or_blobs(path, directory),
     }
 }
@@ -127,7 +127,7 @@ impl Notes {
 }
 
 fn of_lists(keys: &Keys, directory: &Path) -> String {
-    let archive = Archive::open(directory, "topics/lists");
+    let archive = Archive::open(directory, "topics/term_lists");
     let mut notes = Notes::default();
     for (number, (path, _)) in keys.lists.iter().enumerate() {
         let lists = Lists::open(&archive, number);
@@ -182,7 +182,7 @@ fn of_dictionary(path: &str, directory: &Path) -> String {
 }
 
 fn of_prefixes(directory: &Path) -> String {
-    let archive = Archive::open(directory, "topics/prefixes");
+    let archive = Archive::open(directory, "topics/prefix_stats");
     let prefixes = Prefixes::open(&archive);
     assert_eq!((prefixes.answers.count, prefixes.sets.count), (0, 0));
     let mut notes = Notes::default();

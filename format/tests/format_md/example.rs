@@ -8,9 +8,8 @@ use pinakes_format::record::{Authorship, Domain, Output, Record, Topic, TopicIds
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::{Snapshot, archive_path, archives};
 use pinakes_format::storage::blobs::BlobsWriter;
-use pinakes_format::storage::header::{
-    FORMAT_VERSION, FileWriter, Header, Kind, Written, append_levels,
-};
+use pinakes_format::storage::file_writer::{FileWriter, Written, append_levels};
+use pinakes_format::storage::header::{FORMAT_VERSION, FileKind, Header};
 use pinakes_format::storage::ids::ColumnsWriter;
 use pinakes_format::storage::long_text::Deflater;
 use pinakes_format::storage::manifest::{
@@ -150,7 +149,7 @@ fn content(entity: Entity) -> Content {
     }
 }
 
-fn write_archive(directory: &Path, kind: Kind, entity: Option<Entity>) -> Written {
+fn write_archive(directory: &Path, kind: FileKind, entity: Option<Entity>) -> Written {
     let path = directory.join(archive_path(kind, entity));
     let Content { records, strays, redirects } = entity.map(content).unwrap_or_default();
     let published = records.len() as u64;
@@ -159,12 +158,12 @@ fn write_archive(directory: &Path, kind: Kind, entity: Option<Entity>) -> Writte
     let blobs = |header, prefix: &[u8]| BlobsWriter::create(&path, header, prefix).unwrap();
     let columns = |header| ColumnsWriter::create(&path, header).unwrap();
     match kind {
-        Kind::Records => {
+        FileKind::Records => {
             let mut writer = blobs(header, &[]);
             records.iter().for_each(|(_, _, blob)| writer.push(Some(blob)).unwrap());
             writer.finish().unwrap()
         }
-        Kind::Names => {
+        FileKind::Names => {
             let mut writer = blobs(header, &[]);
             let of_records = records.iter().map(|(_, name, _)| *name);
             for name in of_records.chain(strays.iter().map(|(_, name)| name.as_deref())) {
@@ -172,7 +171,7 @@ fn write_archive(directory: &Path, kind: Kind, entity: Option<Entity>) -> Writte
             }
             writer.finish().unwrap()
         }
-        Kind::Ids => {
+        FileKind::Ids => {
             let mut writer = columns(header);
             let ids = records.iter().map(|(id, ..)| *id);
             ids.clone().chain(strays.iter().map(|(id, _)| *id)).for_each(|id| {
@@ -183,7 +182,7 @@ fn write_archive(directory: &Path, kind: Kind, entity: Option<Entity>) -> Writte
             }
             writer.finish().unwrap()
         }
-        Kind::Redirects => {
+        FileKind::Redirects => {
             let count = redirects.len() as u64;
             let mut writer = columns(Header { published: count, rows: count, ..header });
             for (from, to) in redirects {
@@ -191,7 +190,7 @@ fn write_archive(directory: &Path, kind: Kind, entity: Option<Entity>) -> Writte
             }
             writer.finish().unwrap()
         }
-        Kind::Strings => {
+        FileKind::Strings => {
             let count = CODES.len() as u64;
             let prefix: Vec<u8> = FIRST_CODES.iter().flat_map(|code| code.to_le_bytes()).collect();
             let mut writer = blobs(Header { published: count, rows: count, ..header }, &prefix);
@@ -217,7 +216,7 @@ pub fn write(directory: &Path) {
         let redirects = redirects.len() as u64;
         counts.insert(entity.facts().plural.to_string(), Counts { published, rows, redirects });
     }
-    let is_index = |kind: Kind| kind >= Kind::Lists;
+    let is_index = |kind: FileKind| kind >= FileKind::TermLists;
     for (kind, entity) in archives().filter(|(kind, _)| !is_index(*kind)) {
         files.insert(archive_path(kind, entity), write_archive(directory, kind, entity));
     }

@@ -21,7 +21,8 @@ use pinakes_format::schema::keys;
 use pinakes_format::schema::keys::{Terms, Values, keys_of};
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::header::{Header, Kind, Written};
+use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::text::fold::{fold, words};
 use pinakes_format::with_record;
 
@@ -47,11 +48,11 @@ struct Names {
 pub type Texts = BTreeMap<String, BTreeMap<u32, u8>>;
 
 /// Writes one of an entity's indexes; its other files lie in the draft.
-pub fn write(draft: &Snapshot, kind: Kind, entity: Entity, path: &Path) -> Written {
+pub fn write(draft: &Snapshot, kind: FileKind, entity: Entity, path: &Path) -> Written {
     let (keys, index) = (keys_of(entity), Index::of(draft, entity));
     let count = u64::from(draft.count(entity));
     match kind {
-        Kind::Lists => {
+        FileKind::TermLists => {
             let mut writer = lists_writer(path, entity, keys.lists.len());
             let lists = keys.lists.iter().zip(&index.terms).zip(&index.presence);
             for ((lists, terms), presence) in lists {
@@ -59,11 +60,11 @@ pub fn write(draft: &Snapshot, kind: Kind, entity: Entity, path: &Path) -> Writt
             }
             return writer.finish().unwrap();
         }
-        Kind::Words => return write_dictionary(path, kind, entity, count, &index.names.words),
-        Kind::Alternatives => {
+        FileKind::Words => return write_dictionary(path, kind, entity, count, &index.names.words),
+        FileKind::Alternatives => {
             return write_dictionary(path, kind, entity, count, &index.names.alternatives);
         }
-        Kind::Prefixes => {
+        FileKind::PrefixStats => {
             // Too few records for an answer, or for a set to be of use.
             let header = Header {
                 kind,
@@ -74,7 +75,7 @@ pub fn write(draft: &Snapshot, kind: Kind, entity: Entity, path: &Path) -> Writt
             };
             return PrefixStatsWriter::create(path, header).unwrap().finish().unwrap();
         }
-        _ => assert_eq!(kind, Kind::Orders),
+        _ => assert_eq!(kind, FileKind::Orders),
     }
     let ids: Vec<u64> =
         (0..draft.count(entity)).map(|row| draft.row_id(entity, row).unwrap()).collect();
@@ -87,7 +88,7 @@ pub fn write(draft: &Snapshot, kind: Kind, entity: Entity, path: &Path) -> Writt
 
 pub fn write_dictionary(
     path: &Path,
-    kind: Kind,
+    kind: FileKind,
     entity: Entity,
     count: u64,
     texts: &Texts,
@@ -111,7 +112,7 @@ pub fn write_dictionary(
 pub fn lists_writer(path: &Path, entity: Entity, lists: usize) -> TermListsWriter {
     let (count, entity) = (lists as u64, Some(entity));
     let header = Header {
-        kind: Kind::Lists,
+        kind: FileKind::TermLists,
         entity,
         published: count,
         rows: count,
@@ -123,7 +124,7 @@ pub fn lists_writer(path: &Path, entity: Entity, lists: usize) -> TermListsWrite
 pub fn orders_writer(path: &Path, entity: Entity, rows: usize) -> OrdersWriter {
     let (count, entity) = (rows as u64, Some(entity));
     let header = Header {
-        kind: Kind::Orders,
+        kind: FileKind::Orders,
         entity,
         published: count,
         rows: count,

@@ -32,7 +32,9 @@ use pinakes_format::record::{
 };
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::{STRINGS_PREFIX_BYTES, Snapshot};
-use pinakes_format::storage::header::{FORMAT_VERSION, HEADER_BYTES, Header, Kind, LAYOUT, MAGIC};
+use pinakes_format::storage::header::{
+    FORMAT_VERSION, FileKind, HEADER_BYTES, Header, LAYOUT, MAGIC,
+};
 use pinakes_format::storage::integrity::{CHUNK_BYTES, RUN_VALUES, TreeWriter, VALUE_BYTES};
 use pinakes_format::storage::long_text::{DICTIONARY, POOL_BYTES_MAX};
 use pinakes_format::storage::manifest::{ID_DIGITS, MANIFEST_BYTES_MAX};
@@ -75,7 +77,7 @@ fn the_generated_blocks_are_what_the_code_says() {
 fn the_header_grid_is_the_header() {
     let document = Document::read();
     let header = Header {
-        kind: Kind::Names,
+        kind: FileKind::Names,
         entity: Some(Entity::Funder),
         published: 1 << 20,
         rows: 3 << 20,
@@ -91,7 +93,7 @@ fn the_header_grid_is_the_header() {
             "version" => FORMAT_VERSION.to_le_bytes().to_vec(),
             "layout" => LAYOUT.to_le_bytes().to_vec(),
             "schema" => schema_hash().to_le_bytes().to_vec(),
-            "kind" => (Kind::Names as u32).to_le_bytes().to_vec(),
+            "kind" => (FileKind::Names as u32).to_le_bytes().to_vec(),
             "entity" => (Entity::Funder as u32).to_le_bytes().to_vec(),
             "published" => header.published.to_le_bytes().to_vec(),
             "rows" => header.rows.to_le_bytes().to_vec(),
@@ -101,7 +103,7 @@ fn the_header_grid_is_the_header() {
         assert_eq!(bytes[offset..end], expected, "{field}");
     }
     assert_eq!(end, HEADER_BYTES);
-    let of_strings = Header { kind: Kind::Strings, entity: None, ..header }.encode();
+    let of_strings = Header { kind: FileKind::Strings, entity: None, ..header }.encode();
     assert_eq!(of_strings[28..32], [0xff; 4]);
 }
 

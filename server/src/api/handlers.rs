@@ -14,7 +14,7 @@ use pinakes_format::autocomplete::{Candidates, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::{AnswerError, Deadline, Query};
-use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_format::snapshot::{Lookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
 use pinakes_format::text::json;
@@ -68,7 +68,7 @@ pub fn index(served: &Served, data_licence: Option<&str>) -> Reply {
     let manifest = snapshot.manifest();
     let counts: serde_json::Map<String, serde_json::Value> = CATALOG
         .iter()
-        .map(|facts| (facts.plural.to_owned(), snapshot.shown(facts.entity).into()))
+        .map(|facts| (facts.plural.to_owned(), snapshot.visible_count(facts.entity).into()))
         .collect();
     let lists = CATALOG.iter().map(|facts| (facts.plural, format!("/{}", facts.route)));
     let links: serde_json::Map<String, serde_json::Value> = lists
@@ -389,15 +389,15 @@ pub fn record(
     }
     let found = match variant.spelling.parse(facts.entity, id_text) {
         Some(id) => end_of_chain(snapshot, facts.entity, id)?,
-        None => Found::Absent,
+        None => Lookup::Absent,
     };
     match found {
-        Found::Absent => {
+        Lookup::Absent => {
             let message = format!("{} with ID {} not found", facts.label, echo(raw_id));
             Ok(Reply::error(StatusCode::NOT_FOUND, message))
         }
-        Found::Merged(into) => Ok(moved(variant, facts, raw_id, into, request)),
-        Found::Row(row) => {
+        Lookup::Merged(into) => Ok(moved(variant, facts, raw_id, into, request)),
+        Lookup::Row(row) => {
             if let Some(coding) = served.stamp().current(request.headers) {
                 return Ok(Reply::NotModified(coding));
             }
@@ -414,11 +414,11 @@ pub fn record(
 /// # Errors
 ///
 /// Where the snapshot is damaged.
-pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Found, ReadError> {
+pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Lookup, ReadError> {
     let found = snapshot.find(entity, id)?;
-    let Found::Merged(into) = found else { return Ok(found) };
-    let is_record = matches!(snapshot.find(entity, into)?, Found::Row(_));
-    Ok(if is_record { found } else { Found::Absent })
+    let Lookup::Merged(into) = found else { return Ok(found) };
+    let is_record = matches!(snapshot.find(entity, into)?, Lookup::Row(_));
+    Ok(if is_record { found } else { Lookup::Absent })
 }
 
 /// The record lives under another id now.

@@ -20,7 +20,7 @@ pub struct Sample {
 impl Sample {
     /// Reads the first record of a list that has these keys.
     pub fn read(snapshot: &Snapshot, entity: Entity, keys: &Keys) -> Result<Sample, ReadError> {
-        let Some(row) = snapshot.first_shown(entity) else { return Ok(Sample::default()) };
+        let Some(row) = snapshot.first_visible_row(entity) else { return Ok(Sample::default()) };
         let id_number = Some(snapshot.row_id(entity, row)?).filter(|id| *id != NO_ID);
         let folded = snapshot.name(entity, row)?.map(fold).unwrap_or_default();
         let word = folded.split(' ').next().filter(|word| !word.is_empty()).map(str::to_owned);

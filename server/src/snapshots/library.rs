@@ -14,9 +14,9 @@ use std::{
 
 use arc_swap::ArcSwap;
 use chrono::{DateTime, Utc};
-use pinakes_format::snapshot::{OpenError, Snapshot, manifest_of};
+use pinakes_format::snapshot::{OpenError, Snapshot, read_manifest};
 use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::mmap::Hold;
+use pinakes_format::storage::mmap::LoadMode;
 
 use crate::event_counts::{LOADS, Load, POISONED, Poison};
 use crate::http::etag::Stamp;
@@ -54,7 +54,7 @@ pub struct Handling {
     /// Whether all of a snapshot is read before it is served.
     pub verify: bool,
     /// How its bytes are had.
-    pub hold: Hold,
+    pub hold: LoadMode,
     /// What is withheld of it.
     pub takedowns: Option<Takedowns>,
 }
@@ -179,7 +179,7 @@ impl Library {
     ///
     /// Naming the file, what was expected and what was found.
     pub fn open(place: &SnapshotSource, verify: bool) -> Result<Library, LibraryError> {
-        let handling = Handling { verify, hold: Hold::Mapped, takedowns: None };
+        let handling = Handling { verify, hold: LoadMode::Mapped, takedowns: None };
         Library::open_with(place, handling)
     }
 
@@ -271,7 +271,7 @@ impl Library {
         let list = takedowns.list();
         loop {
             let served = self.served();
-            if served.snapshot.withholds(&list) {
+            if served.snapshot.suppresses(&list) {
                 return;
             }
             let fresh = match served.snapshot.without(&list) {
@@ -371,7 +371,7 @@ impl Library {
         if served.is_poisoned() {
             return;
         }
-        match served.snapshot.look() {
+        match served.snapshot.check_files() {
             Err(fault) => self.poison(&served, &fault.into()),
             Ok(written) => written.into_iter().for_each(|file| {
                 let snapshot = &served.snapshot.manifest().id;
@@ -433,9 +433,9 @@ impl Library {
             crate::snapshots::fallback::candidates(snapshots, served.snapshot.manifest(), poisoned);
         while let Some(best) = found.pop() {
             match self.handling.hold {
-                Hold::Mapped => return Some(best),
+                LoadMode::Mapped => return Some(best),
                 // One alone is copied.
-                Hold::Pinned => match Snapshot::open_held(best.path(), Hold::Pinned) {
+                LoadMode::Pinned => match Snapshot::open_with_mode(best.path(), LoadMode::Pinned) {
                     Ok(pinned) => return Some(pinned),
                     Err(error) => tracing::warn!(%error, "this one cannot be served instead"),
                 },
@@ -448,7 +448,7 @@ impl Library {
 impl Handling {
     /// Opens a snapshot; with `verify`, only after reading all of it.
     fn open(&self, path: &Path) -> Result<Snapshot, LibraryError> {
-        let snapshot = Snapshot::open_held(path, self.hold)?;
+        let snapshot = Snapshot::open_with_mode(path, self.hold)?;
         let manifest = snapshot.manifest();
         if self.verify {
             tracing::info!(snapshot = manifest.id, "verifying every byte and record");
@@ -477,7 +477,7 @@ impl Handling {
         error: LibraryError,
         poisoned: &mut BTreeSet<String>,
     ) -> Result<Snapshot, LibraryError> {
-        let Ok(lost) = manifest_of(path) else { return Err(error) };
+        let Ok(lost) = read_manifest(path) else { return Err(error) };
         poisoned.insert(lost.id.clone());
         let mut found = crate::snapshots::fallback::candidates(snapshots, &lost, poisoned);
         while let Some(best) = found.pop() {
@@ -513,7 +513,7 @@ fn tell_withheld(snapshot: &Snapshot) {
     tracing::info!(
         snapshot = snapshot.manifest().id,
         records = suppressed.records(),
-        unknown_ids = suppressed.unknown(),
+        unknown_ids = suppressed.unknown_ids(),
         "records are withheld by the list of takedowns"
     );
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::snapshot::suppression_list::{Suppression, SuppressionError};
+use pinakes_format::snapshot::suppression_list::{SuppressionList, SuppressionListError};
 
 /// How long after a change a file may change again without its times showing it, and far more.
 const UNSETTLED: Duration = Duration::from_secs(2);
@@ -19,7 +19,7 @@ const UNSETTLED: Duration = Duration::from_secs(2);
 const STAYS: &str = "the list read before stays in force";
 
 /// How many ids of one list another lacks.
-fn missing(list: &Suppression, other: &Suppression) -> usize {
+fn missing(list: &SuppressionList, other: &SuppressionList) -> usize {
     let of_entity = |entity| {
         let there: HashSet<u64> = other.ids(entity).collect();
         list.ids(entity).filter(|id| !there.contains(id)).count()
@@ -35,7 +35,7 @@ pub struct Takedowns {
 
 /// What was read last.
 struct Read {
-    list: Arc<Suppression>,
+    list: Arc<SuppressionList>,
     /// The file as it was just before; `None` where it may have changed since and look the same.
     seen: Option<Seen>,
     /// Whether what the file held then was refused.
@@ -81,17 +81,17 @@ impl Takedowns {
     /// # Errors
     ///
     /// Where it cannot be read, or is none.
-    pub fn open(path: PathBuf) -> Result<Takedowns, SuppressionError> {
+    pub fn open(path: PathBuf) -> Result<Takedowns, SuppressionListError> {
         // Before it is read: what is put in its place meanwhile is another one.
         let (seen, is_settled) = Seen::of(&path);
-        let list = Arc::new(Suppression::read(&path)?);
+        let list = Arc::new(SuppressionList::read(&path)?);
         let seen = is_settled.then_some(seen);
         let read = Mutex::new(Read { list, seen, is_refused: false, is_emptiness_told: false });
         Ok(Takedowns { path, read })
     }
 
     /// The list as it was read last.
-    pub fn list(&self) -> Arc<Suppression> {
+    pub fn list(&self) -> Arc<SuppressionList> {
         Arc::clone(&self.read().list)
     }
 
@@ -114,7 +114,7 @@ impl Takedowns {
         }
         let is_emptied = matches!(seen, Seen::File { bytes: 0, .. }) && !read.list.is_empty();
         let is_told = std::mem::take(&mut read.is_emptiness_told);
-        match Suppression::read(&self.path) {
+        match SuppressionList::read(&self.path) {
             Ok(_) if is_emptied => {
                 read.is_emptiness_told = true;
                 if !is_told || is_demanded {
@@ -170,9 +170,9 @@ mod tests {
         // As long as before, and within the same tick of the clock; it lacks one, so it must be demanded.
         fs::write(&path, "HX_A2").unwrap();
         takedowns.follow(false);
-        assert_eq!(*takedowns.list(), Suppression::parse(b"HX_A1").unwrap());
+        assert_eq!(*takedowns.list(), SuppressionList::parse(b"HX_A1").unwrap());
         takedowns.follow(true);
-        assert_eq!(*takedowns.list(), Suppression::parse(b"HX_A2").unwrap());
+        assert_eq!(*takedowns.list(), SuppressionList::parse(b"HX_A2").unwrap());
         fs::write(&path, "HX_A1\nHX_A2\n").unwrap();
         check(2);
         let refused = || {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_format::snapshot::{Lookup, Snapshot};
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
@@ -149,7 +149,7 @@ fn ids_merged_in_chains_and_circles_lead_to_their_end_or_nowhere() {
     assert_eq!(run.report["warnings"], warnings);
     let snapshot = Snapshot::open(&snapshot).unwrap();
     let end = |id| match snapshot.find(Entity::Output, id).unwrap() {
-        Found::Merged(end) => Some(end),
+        Lookup::Merged(end) => Some(end),
         _ => None,
     };
     let ends = [2, 3, 5, 6, 8, 9, 10].map(end);

@@ -8,7 +8,7 @@ use pinakes_format::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, Tier
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::archive_path;
-use pinakes_format::storage::header::{Header, Kind};
+use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::storage::manifest::MANIFEST;
 
 use crate::Copy;
@@ -77,7 +77,7 @@ fn a_promise_broken_is_named_though_all_hashes_agree() {
     let check = |kind, path: &str, change: fn(Part<'_>), expected: &str| {
         let name = archive_path(kind, Some(Entity::Output));
         let keys = keys_of(Entity::Output);
-        let behind = if kind == Kind::Lists {
+        let behind = if kind == FileKind::TermLists {
             let at = keys.lists.iter().position(|lists| lists.path == path);
             (keys.lists.len() - at.unwrap()) * 24
         } else {
@@ -92,7 +92,7 @@ fn a_promise_broken_is_named_though_all_hashes_agree() {
     };
 
     // Two works. The second has no title and no year, and both a count.
-    let order = |path, change, expected| check(Kind::Orders, path, change, expected);
+    let order = |path, change, expected| check(FileKind::Orders, path, change, expected);
     order("title", |mut o| o.rows().copy_within(..4, 4), "a row has two ranks, another none");
     order("year", |mut o| o.rows()[..8].rotate_left(4), "the codes do not ascend by one");
     order("year", |mut o| o.codes()[1] = 0, "rows without a value do not come last");
@@ -100,7 +100,7 @@ fn a_promise_broken_is_named_though_all_hashes_agree() {
     order("title", |o| o.bytes[o.directory + 16] += 1, "rows without a value do not come last");
 
     // The first has two authors, one of them the second's as well, and a funder.
-    let lists = |path, change, expected| check(Kind::Lists, path, change, expected);
+    let lists = |path, change, expected| check(FileKind::TermLists, path, change, expected);
     let beyond = "a list has a row beyond its entity's rows";
     lists("authors.id", |mut l| l.last_present()[0] = 2, beyond);
     lists("funders.id", |mut l| l.last_present()[3] = 0xff, beyond);
@@ -108,7 +108,7 @@ fn a_promise_broken_is_named_though_all_hashes_agree() {
     lists("authors.id", |mut l| l.terms()[4..8].fill(0xff), "a term is no row");
     lists("authors.id", |mut l| l.places().copy_within(..8, 8), "a term has no row");
     lists("authors.id", |mut l| l.places()[0] += 4, "the postings are not contiguous");
-    let absent = "a row has a term and is not among those that have any";
+    let absent = "a row has a term and is not marked present";
     lists("funders.id", |mut l| l.last_present()[0] = 1, absent);
     copy.open().unwrap().verify().unwrap();
 }
@@ -149,16 +149,16 @@ fn names_that_break_a_promise_are_named_though_all_hashes_agree() {
             writer.finish().unwrap();
         }
     };
-    check(Kind::Words, &words(&[("on", 2)]), "a text has a row beyond its entity's rows");
+    check(FileKind::Words, &words(&[("on", 2)]), "a text has a row beyond its entity's rows");
     let long: &'static str = "a".repeat(257).leak();
     let long: &'static [(&str, u32)] = vec![(long, 0)].leak();
-    check(Kind::Words, &words(long), "a word is too long");
+    check(FileKind::Words, &words(long), "a word is too long");
     let answered = |place: &Path, header: Header| {
         let mut writer = PrefixStatsWriter::create(place, header).unwrap();
         let answer = PrefixSummary { count: 1, best: vec![(Tier::Begins, 0)] };
         writer.push_summary(b"on", &answer).unwrap();
         writer.finish().unwrap();
     };
-    check(Kind::Prefixes, &answered, "a rare prefix has a summary");
+    check(FileKind::PrefixStats, &answered, "a rare prefix has a summary");
     copy.open().unwrap().verify().unwrap();
 }

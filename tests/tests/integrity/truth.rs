@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_format::snapshot::{Lookup, Snapshot};
 
 const SHAPES: [Shape; 2] = [Shape::Single, Shape::List];
 
@@ -16,7 +16,7 @@ fn render(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Option
 /// Every answer of an undamaged snapshot.
 pub struct Truth {
     records: BTreeMap<(Entity, u32), [Vec<u8>; 2]>,
-    found: BTreeMap<(Entity, u64), Found>,
+    found: BTreeMap<(Entity, u64), Lookup>,
 }
 
 impl Truth {
@@ -27,7 +27,7 @@ impl Truth {
                 let shapes = SHAPES.map(|shape| render(snapshot, entity, row, shape).unwrap());
                 truth.records.insert((entity, row), shapes);
                 let id = snapshot.row_id(entity, row).unwrap();
-                truth.found.insert((entity, id), Found::Row(row));
+                truth.found.insert((entity, id), Lookup::Row(row));
             }
             for id in [2, 404, 2_900_009_001, 2_900_009_002, 5_900_009_001] {
                 truth.found.insert((entity, id), snapshot.find(entity, id).unwrap());

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_format::snapshot::{Lookup, Snapshot};
 use pinakes_oracle::{Library, same};
 use serde_json::Value;
 
@@ -57,12 +57,12 @@ fn compare(inputs: &[PathBuf]) {
         let from = entity.parse_id(&redirect.from).unwrap();
         let found = snapshot.find(entity, from).unwrap();
         match redirect.to.as_ref().map(|to| entity.parse_id(to).unwrap()) {
-            Some(to) => assert_eq!(found, Found::Merged(to), "{}", redirect.from),
+            Some(to) => assert_eq!(found, Lookup::Merged(to), "{}", redirect.from),
             // In circles, or to an id that only references know.
             None => {
-                let is_record = |to| matches!(snapshot.find(entity, to).unwrap(), Found::Row(_));
-                let leads = matches!(found, Found::Merged(to) if is_record(to));
-                assert!(!leads && !matches!(found, Found::Row(_)), "{}", redirect.from);
+                let is_record = |to| matches!(snapshot.find(entity, to).unwrap(), Lookup::Row(_));
+                let leads = matches!(found, Lookup::Merged(to) if is_record(to));
+                assert!(!leads && !matches!(found, Lookup::Row(_)), "{}", redirect.from);
             }
         }
     }

@@ -13,7 +13,7 @@ use std::{
 use flate2::read::MultiGzDecoder;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_format::snapshot::{Lookup, Snapshot};
 use serde_json::{Value, json};
 
 /// An oddity: whose records have it, how a record is known to, and what must hold of it as it is served.
@@ -290,7 +290,7 @@ fn each_line(folder: &str, test: &str, mut visit: impl FnMut(&str, Value) -> boo
 fn served(snapshot: &Snapshot, entity: Entity, raw: &Value) -> Value {
     let id = raw["id"].as_str().unwrap().rsplit('/').next().unwrap();
     let number = id.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
-    let Found::Row(row) = snapshot.find(entity, number.parse().unwrap()).unwrap() else {
+    let Lookup::Row(row) = snapshot.find(entity, number.parse().unwrap()).unwrap() else {
         panic!("{id} is not there");
     };
     let mut page = Page::new(snapshot, Shape::Single);

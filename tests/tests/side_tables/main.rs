@@ -16,7 +16,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_format::snapshot::{Lookup, Snapshot};
 use pinakes_tests::{compiler, write_files};
 use serde_json::{Value, json};
 
@@ -155,7 +155,7 @@ impl Run {
     /// A record, whole.
     fn record(&self, entity: Entity, id: u64, shape: Shape) -> Value {
         let snapshot = self.snapshot.as_ref().unwrap_or_else(|| panic!("{}", self.stderr));
-        let Found::Row(row) = snapshot.find(entity, id).unwrap() else {
+        let Lookup::Row(row) = snapshot.find(entity, id).unwrap() else {
             panic!("no {entity} {id}")
         };
         let mut page = Page::new(snapshot, shape);

@@ -17,7 +17,7 @@ use std::{
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::{Deadline, Predicate, Query};
-use pinakes_format::snapshot::{Found, Snapshot};
+use pinakes_format::snapshot::{Lookup, Snapshot};
 use pinakes_oracle::{Library, Lists};
 use pinakes_tests::{
     Seeded, TINY_DUMP, build, compiler, every_vintage, files_below, publish, real_sample, sample,
@@ -180,7 +180,7 @@ impl Whole {
             let mut last = None;
             for row in 0..part.snapshot.count(entity) {
                 let id = part.snapshot.row_id(entity, row).unwrap();
-                let Found::Row(whole) = self.snapshot.find(entity, id).unwrap() else {
+                let Lookup::Row(whole) = self.snapshot.find(entity, id).unwrap() else {
                     panic!("{wheres:?}: {entity} {id} is not in the whole");
                 };
                 assert!(last.is_none_or(|last| last < whole), "{wheres:?}: {entity} {id} is moved");
@@ -227,14 +227,15 @@ impl Whole {
     /// A merged id leads to what is kept, or nowhere.
     fn check_redirects(&self, part: &Part, wheres: &[String]) {
         for (entity, from) in &self.places.merged {
-            let Found::Merged(to) = self.snapshot.find(*entity, *from).unwrap() else {
+            let Lookup::Merged(to) = self.snapshot.find(*entity, *from).unwrap() else {
                 panic!("{entity} {from} is merged in the whole");
             };
-            let is_stray = |snapshot: &Snapshot| !snapshot.strays(*entity, to).unwrap().is_empty();
-            let is_kept = matches!(part.snapshot.find(*entity, to).unwrap(), Found::Row(_));
+            let is_stray =
+                |snapshot: &Snapshot| !snapshot.unresolved_rows(*entity, to).unwrap().is_empty();
+            let is_kept = matches!(part.snapshot.find(*entity, to).unwrap(), Lookup::Row(_));
             let expected = match is_kept || is_stray(&part.snapshot) {
-                true => Found::Merged(to),
-                false => Found::Absent,
+                true => Lookup::Merged(to),
+                false => Lookup::Absent,
             };
             let found = part.snapshot.find(*entity, *from).unwrap();
             assert_eq!(found, expected, "{wheres:?}: {entity} {from}");
@@ -313,7 +314,7 @@ fn a_tiny_dump_is_cut_as_it_says() {
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), TINY_DUMP);
     let whole = Whole::of(&[dump.path().to_path_buf()]);
-    let check = |wheres: &[&str], expected: &str, excluded: u64, merged: Found| {
+    let check = |wheres: &[&str], expected: &str, excluded: u64, merged: Lookup| {
         let wheres: Vec<String> = wheres.iter().map(|text| (*text).to_owned()).collect();
         let part = whole.part(&wheres);
         let types = Entity::InstitutionType;
@@ -330,17 +331,17 @@ fn a_tiny_dump_is_cut_as_it_says() {
         assert_eq!(part.snapshot.count(types), 9, "{wheres:?}");
         assert!(part.path.ends_with(&part.snapshot.manifest().id));
     };
-    let absent = Found::Absent;
+    let absent = Lookup::Absent;
     // The journal names its publisher in words, and so does not refer to it.
     let first = "HX_W1 HX_A1 HX_S1 HX_I1 HX_F1 HX_T1 3 17 1712";
-    check(&["outputs:id:HX_W1"], first, 1, Found::Merged(1));
+    check(&["outputs:id:HX_W1"], first, 1, Lookup::Merged(1));
     // Its author was merged into one that is there, and is found by both ids.
     let second = "HX_W2 HX_A1 HX_I1";
-    check(&["outputs:id:HX_W2"], second, 1, Found::Merged(1));
-    check(&["outputs:authors.id:HX_A2", "outputs:year:null"], second, 1, Found::Merged(1));
+    check(&["outputs:id:HX_W2"], second, 1, Lookup::Merged(1));
+    check(&["outputs:authors.id:HX_A2", "outputs:year:null"], second, 1, Lookup::Merged(1));
     // By the name of the record, not by the one in the work.
-    check(&["outputs:authors.name:ada example,year:null"], second, 1, Found::Merged(1));
-    check(&["authors:name.search:ada"], "HX_A1 HX_I1", 2, Found::Merged(1));
+    check(&["outputs:authors.name:ada example,year:null"], second, 1, Lookup::Merged(1));
+    check(&["authors:name.search:ada"], "HX_A1 HX_I1", 2, Lookup::Merged(1));
     check(&["publishers:id:!null"], "HX_P1", 2, absent);
     check(&["sources:id:!null", "funders:id:!null"], "HX_S1 HX_F1", 2, absent);
     check(&["domains:id:3"], "HX_T1 3 17 1712", 2, absent);

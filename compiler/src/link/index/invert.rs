@@ -14,7 +14,8 @@ use pinakes_format::index::postings::{
 use pinakes_format::index::term_lists::{Term, TermListsWriter};
 use pinakes_format::schema::keys::Keys;
 use pinakes_format::storage::blobs::Spool;
-use pinakes_format::storage::header::{Header, Written};
+use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::header::Header;
 use rayon::prelude::*;
 
 use crate::link::index::extract::Extracted;

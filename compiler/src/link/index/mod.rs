@@ -29,9 +29,10 @@ use pinakes_format::index::dictionary::Dictionary;
 use pinakes_format::index::orders::OrdersFile;
 use pinakes_format::schema::keys::{Keys, keys_of};
 use pinakes_format::schema::layout::schema_hash;
-use pinakes_format::snapshot::{OpenError, Snapshot, archive_path, draft_archive};
+use pinakes_format::snapshot::{OpenError, Snapshot, archive_path, open_draft_archive};
 use pinakes_format::storage::archive::Archive;
-use pinakes_format::storage::header::{Header, Kind, Written};
+use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::storage::manifest::Counts;
 use rayon::prelude::*;
 
@@ -113,11 +114,13 @@ impl Linker<'_> {
             memory_bytes: self.index_bytes(),
         };
         let lists = || {
-            let header = out.header_counting(Kind::Lists, keys.lists.len() as u64);
-            out.keep(Kind::Lists, |path| inverter.write(path, header))
+            let header = out.header_counting(FileKind::TermLists, keys.lists.len() as u64);
+            out.keep(FileKind::TermLists, |path| inverter.write(path, header))
         };
         let orders = || {
-            out.keep(Kind::Orders, |path| columns.write(&writing, path, out.header(Kind::Orders)))
+            out.keep(FileKind::Orders, |path| {
+                columns.write(&writing, path, out.header(FileKind::Orders))
+            })
         };
         let (lists, orders) = rayon::join(
             || (!keys.lists.is_empty()).then(lists).transpose(),
@@ -138,7 +141,7 @@ impl Linker<'_> {
         names: NameRuns,
     ) -> Result<Vec<WrittenFile>> {
         let (rows, ids) = (out.draft.count(out.entity), out.draft.ids(out.entity));
-        let orders = OrdersFile::open(out.open(Kind::Orders)?, &keys.orders, rows as usize);
+        let orders = OrdersFile::open(out.open(FileKind::Orders)?, &keys.orders, rows as usize);
         let orders = orders.map_err(Error::self_check)?;
         let number = keys.order("cited_by_count").ok_or_else(inconsistent_object)?;
         let cited = readable(orders.order(number, &keys.orders[number], ids))?;
@@ -146,18 +149,19 @@ impl Linker<'_> {
         let write_words = || {
             let ranking = Ranking { cited, ids };
             let mut beginnings = Beginnings::new(ranking, rows, &self.scratch, self.index_bytes());
-            let words = out.keep(Kind::Words, |path| {
-                names::write_words(words, path, out.header(Kind::Words), &mut beginnings)
+            let words = out.keep(FileKind::Words, |path| {
+                names::write_words(words, path, out.header(FileKind::Words), &mut beginnings)
             })?;
-            let dictionary = Dictionary::open(out.open(Kind::Words)?).map_err(Error::self_check)?;
-            let prefixes = out.keep(Kind::Prefixes, |path| {
-                beginnings.write(&dictionary, rows, path, out.header(Kind::Prefixes))
+            let dictionary =
+                Dictionary::open(out.open(FileKind::Words)?).map_err(Error::self_check)?;
+            let prefixes = out.keep(FileKind::PrefixStats, |path| {
+                beginnings.write(&dictionary, rows, path, out.header(FileKind::PrefixStats))
             })?;
             Ok::<_, Error>([words, prefixes])
         };
         let write_alternatives = || {
-            out.keep(Kind::Alternatives, |path| {
-                names::write_alternatives(alternatives, path, out.header(Kind::Alternatives))
+            out.keep(FileKind::Alternatives, |path| {
+                names::write_alternatives(alternatives, path, out.header(FileKind::Alternatives))
             })
         };
         let (words, alternatives) = rayon::join(write_words, || {
@@ -223,16 +227,16 @@ struct Directory<'a> {
 }
 
 impl Directory<'_> {
-    fn path_of(&self, kind: Kind) -> PathBuf {
+    fn path_of(&self, kind: FileKind) -> PathBuf {
         self.path.join(archive_path(kind, Some(self.entity)))
     }
 
     /// The header of a file that counts the entity's records.
-    fn header(&self, kind: Kind) -> Header {
+    fn header(&self, kind: FileKind) -> Header {
         self.header_counting(kind, self.draft.count(self.entity).into())
     }
 
-    fn header_counting(&self, kind: Kind, count: u64) -> Header {
+    fn header_counting(&self, kind: FileKind, count: u64) -> Header {
         Header {
             kind,
             entity: Some(self.entity),
@@ -245,7 +249,7 @@ impl Directory<'_> {
     /// Writes a file.
     fn keep(
         &self,
-        kind: Kind,
+        kind: FileKind,
         write: impl FnOnce(&Path) -> io::Result<Written>,
     ) -> Result<WrittenFile> {
         let path = self.path_of(kind);
@@ -254,8 +258,8 @@ impl Directory<'_> {
     }
 
     /// Opens a file that was written.
-    fn open(&self, kind: Kind) -> Result<Archive> {
-        draft_archive(&self.path_of(kind), kind, Some(self.entity)).map_err(|cause| {
+    fn open(&self, kind: FileKind) -> Result<Archive> {
+        open_draft_archive(&self.path_of(kind), kind, Some(self.entity)).map_err(|cause| {
             let file = archive_path(kind, Some(self.entity));
             Error::self_check(OpenError { path: self.path.into(), file, cause })
         })

@@ -11,7 +11,8 @@ use pinakes_format::autocomplete::{ALTERNATIVE_BYTES_MAX, NamePart};
 use pinakes_format::index::dictionary::{DictionaryWriter, RowsBuilder};
 use pinakes_format::schema::keys;
 use pinakes_format::storage::blobs::Spool;
-use pinakes_format::storage::header::{Header, Written};
+use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::header::Header;
 use pinakes_format::text::fold::{cut, shared_bytes, words};
 use rayon::slice::ParallelSliceMut;
 
@@ -303,7 +304,7 @@ pub(crate) fn write_words(
         &mut filling,
         |(_, rows, beginnings), row, mark| {
             rows.push(row, mark);
-            beginnings.row(row, NamePart::of_mark(mark))
+            beginnings.row(row, NamePart::from_mark(mark))
         },
         |(writer, rows, beginnings), word, shared| {
             beginnings.end_word(word, shared)?;

@@ -13,7 +13,8 @@ use pinakes_format::autocomplete::{Best, NamePart, Ranking};
 use pinakes_format::index::dictionary::{BLOCK_ROWS_MAX, Dictionary};
 use pinakes_format::index::postings::PostingsBuilder;
 use pinakes_format::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, SUMMARY_BYTES};
-use pinakes_format::storage::header::{Header, Written};
+use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::header::Header;
 use pinakes_format::text::fold::shared_bytes;
 
 use crate::link::external_sort::{Sorter, Spill, read_array};

@@ -10,7 +10,8 @@ use pinakes_format::index::orders::{OrderParts, OrdersWriter, RankedRow, RankedV
 use pinakes_format::schema::keys::{Keys, Order, Values};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::blobs::{Spool, Spooled};
-use pinakes_format::storage::header::{Header, Written};
+use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::header::Header;
 
 use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::extract::Extracted;

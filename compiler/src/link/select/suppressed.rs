@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::query::Library;
-use pinakes_format::snapshot::suppression_list::Suppression;
+use pinakes_format::snapshot::suppression_list::SuppressionList;
 use pinakes_format::storage::error::ReadError;
 
 use crate::link::atomic_bitset::{AtomicBitset, RankBitset};
@@ -36,7 +36,7 @@ struct SuppressedRows {
 
 impl Suppressed {
     /// Finds the rows of every listed id.
-    pub fn find(list: &Suppression, library: &impl Library) -> Result<Suppressed, ReadError> {
+    pub fn find(list: &SuppressionList, library: &impl Library) -> Result<Suppressed, ReadError> {
         let mut unknown_ids = 0;
         let mut entities = Vec::with_capacity(Entity::COUNT);
         for entity in Entity::all() {

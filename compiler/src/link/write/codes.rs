@@ -6,7 +6,7 @@ use pinakes_format::record::value::{TABLE_FIRST, TABLE_NAMES};
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::archive_path;
 use pinakes_format::storage::blobs::BlobsWriter;
-use pinakes_format::storage::header::{Header, Kind};
+use pinakes_format::storage::header::{FileKind, Header};
 
 use crate::error::{Error, Result};
 use crate::link::context::{WrittenFile, inconsistent_object};
@@ -24,10 +24,10 @@ pub(crate) fn write_codes(symbols: &UnresolvedSymbols, directory: &Path) -> Resu
     }
     let count = codes.len() as u64;
     prefix.extend_from_slice(&count.to_le_bytes());
-    let name = archive_path(Kind::Strings, None);
+    let name = archive_path(FileKind::Strings, None);
     let path = directory.join(&name);
     let header = Header {
-        kind: Kind::Strings,
+        kind: FileKind::Strings,
         entity: None,
         published: count,
         rows: count,

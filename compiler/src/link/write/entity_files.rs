@@ -9,7 +9,8 @@ use pinakes_format::entity::Entity;
 use pinakes_format::schema::layout::schema_hash;
 use pinakes_format::snapshot::archive_path;
 use pinakes_format::storage::blobs::BlobsWriter;
-use pinakes_format::storage::header::{Header, Kind, Written};
+use pinakes_format::storage::file_writer::Written;
+use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::storage::ids::ColumnsWriter;
 
 use crate::error::{Error, Result};
@@ -50,13 +51,13 @@ impl EntityFiles {
             let path = path(kind);
             BlobsWriter::create(&path, header(kind), &[]).map_err(Error::output(path))
         };
-        let ids = ColumnsWriter::create(&path(Kind::Ids), header(Kind::Ids));
+        let ids = ColumnsWriter::create(&path(FileKind::Ids), header(FileKind::Ids));
         Ok(EntityFiles {
             entity,
             directory: directory.to_path_buf(),
-            records: blobs(Kind::Records)?,
-            ids: ids.map_err(Error::output(path(Kind::Ids)))?,
-            names: entity.facts().is_referenced.then(|| blobs(Kind::Names)).transpose()?,
+            records: blobs(FileKind::Records)?,
+            ids: ids.map_err(Error::output(path(FileKind::Ids)))?,
+            names: entity.facts().is_referenced.then(|| blobs(FileKind::Names)).transpose()?,
         })
     }
 
@@ -105,14 +106,14 @@ impl EntityFiles {
             self.ids.push_pair(id, &row.to_le_bytes()).map_err(refused())?;
         }
         let mut written = vec![
-            (archive_path(Kind::Records, Some(self.entity)), self.records.finish()),
-            (archive_path(Kind::Ids, Some(self.entity)), self.ids.finish()),
+            (archive_path(FileKind::Records, Some(self.entity)), self.records.finish()),
+            (archive_path(FileKind::Ids, Some(self.entity)), self.ids.finish()),
         ];
         if let Some(names) = self.names {
-            written.push((archive_path(Kind::Names, Some(self.entity)), names.finish()));
+            written.push((archive_path(FileKind::Names, Some(self.entity)), names.finish()));
         }
         let redirects = write_redirects(inputs, self.entity, is_subset, &self.directory);
-        written.push((archive_path(Kind::Redirects, Some(self.entity)), redirects));
+        written.push((archive_path(FileKind::Redirects, Some(self.entity)), redirects));
         let refused = |path: &String| Error::output(self.directory.join(path));
         written
             .into_iter()
@@ -136,13 +137,13 @@ fn write_redirects(
     let redirects = || rows.redirects.all().filter(|(_, to)| is_kept(*to));
     let count = redirects().count() as u64;
     let header = Header {
-        kind: Kind::Redirects,
+        kind: FileKind::Redirects,
         entity: Some(entity),
         published: count,
         rows: count,
         schema_hash: schema_hash(),
     };
-    let path = directory.join(archive_path(Kind::Redirects, Some(entity)));
+    let path = directory.join(archive_path(FileKind::Redirects, Some(entity)));
     let mut writer = ColumnsWriter::create(&path, header)?;
     for (from, to) in redirects() {
         writer.push_pair(from, &to.to_le_bytes())?;

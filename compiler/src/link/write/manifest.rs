@@ -7,7 +7,8 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::storage::header::{FORMAT_VERSION, Written, append_levels};
+use pinakes_format::storage::file_writer::{Written, append_levels};
+use pinakes_format::storage::header::FORMAT_VERSION;
 use pinakes_format::storage::manifest;
 use pinakes_format::storage::manifest::{
     Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts,

@@ -322,13 +322,13 @@ mod tests {
     use crate::entity::Entity;
     use crate::index::check::archive;
     use crate::schema::layout::schema_hash;
-    use crate::storage::header::{Header, Kind};
+    use crate::storage::header::{FileKind, Header};
 
     /// Writes a dictionary with these texts and rows. A row's mark is its lowest two bits.
     fn dictionary(texts: &[(String, Vec<u32>)], directory: &std::path::Path) -> Dictionary {
         let path = directory.join("words");
         let header = Header {
-            kind: Kind::Words,
+            kind: FileKind::Words,
             entity: Some(Entity::Field),
             published: 1 << 20,
             rows: 1 << 20,
@@ -341,7 +341,7 @@ mod tests {
             writer.push(text.as_bytes(), &mut rows).unwrap();
         }
         writer.finish().unwrap();
-        Dictionary::open(archive(&path, Kind::Words)).unwrap()
+        Dictionary::open(archive(&path, FileKind::Words)).unwrap()
     }
 
     #[test]
@@ -403,7 +403,7 @@ mod tests {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             std::fs::write(&path, damaged).unwrap();
-            if let Ok(damaged) = Dictionary::open(archive(&path, Kind::Words)) {
+            if let Ok(damaged) = Dictionary::open(archive(&path, FileKind::Words)) {
                 let verified = damaged.verify(0..2_000, 3, |_, _| Ok(()));
                 assert!(verified.is_err(), "byte {at} of {}", bytes.len());
             }

@@ -111,7 +111,8 @@ mod tests {
     use crate::index::postings::PostingsBuilder;
     use crate::schema::layout::schema_hash;
     use crate::storage::error::ReadError;
-    use crate::storage::header::{FileWriter, Header, Kind};
+    use crate::storage::file_writer::FileWriter;
+    use crate::storage::header::{FileKind, Header};
 
     const ROWS: u32 = 2_000;
 
@@ -182,7 +183,7 @@ mod tests {
     fn verify(draft: &Draft) -> Result<(), &'static str> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("words");
-        let (kind, rows) = (Kind::Words, u64::from(ROWS));
+        let (kind, rows) = (FileKind::Words, u64::from(ROWS));
         let header = Header {
             kind,
             entity: Some(Entity::Field),

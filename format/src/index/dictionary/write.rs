@@ -9,7 +9,8 @@ use crate::index::dictionary::layout::{BLOCK_BYTES, BLOCK_ROWS_MAX, MARK_BITS};
 use crate::index::fst_shards::FstShardsWriter;
 use crate::index::postings::PostingsBuilder;
 use crate::storage::blobs::Spool;
-use crate::storage::header::{FileWriter, Header, Written};
+use crate::storage::file_writer::{FileWriter, Written};
+use crate::storage::header::Header;
 
 /// Collects the rows of a text.
 #[derive(Default)]

@@ -28,7 +28,8 @@ use fst::{IntoStreamer, Map, MapBuilder, Streamer};
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
-use crate::storage::header::{FileWriter, HEADER_BYTES};
+use crate::storage::file_writer::FileWriter;
+use crate::storage::header::HEADER_BYTES;
 
 /// Size at which the writer closes a shard, in bytes.
 const SHARD_BYTES: u64 = 15 << 20;
@@ -264,11 +265,11 @@ mod tests {
     use crate::entity::Entity;
     use crate::index::check::archive;
     use crate::schema::layout::schema_hash;
-    use crate::storage::header::{Header, Kind};
+    use crate::storage::header::{FileKind, Header};
 
     fn header() -> Header {
         Header {
-            kind: Kind::Words,
+            kind: FileKind::Words,
             entity: Some(Entity::Field),
             published: 1,
             rows: 1,
@@ -289,7 +290,7 @@ mod tests {
     }
 
     fn open(path: &Path, table_from: usize, count: usize) -> (Archive, Result<FstShards, String>) {
-        let archive = archive(path, Kind::Words);
+        let archive = archive(path, FileKind::Words);
         let shards =
             FstShards::open(&archive, table_from, count).map_err(|error| error.to_string());
         (archive, shards)

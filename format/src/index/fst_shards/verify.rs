@@ -40,7 +40,7 @@ mod tests {
     use crate::entity::Entity;
     use crate::index::check;
     use crate::schema::layout::schema_hash;
-    use crate::storage::header::{HEADER_BYTES, Header, Kind};
+    use crate::storage::header::{FileKind, HEADER_BYTES, Header};
 
     /// Verifies shards with these texts, a table with these first texts, and a change of the bytes.
     fn verify_changed(
@@ -51,7 +51,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("shards");
         let header = Header {
-            kind: Kind::Words,
+            kind: FileKind::Words,
             entity: Some(Entity::Field),
             published: 1,
             rows: 1,
@@ -73,7 +73,7 @@ mod tests {
         let table_from = bytes.len();
         bytes.extend(table.as_flattened());
         std::fs::write(&path, bytes).unwrap();
-        let archive = check::archive(&path, Kind::Words);
+        let archive = check::archive(&path, FileKind::Words);
         let found = FstShards::open(&archive, table_from, shards.len()).unwrap();
         let mut texts = 0;
         let outcome = found.verify(&archive, |_, number| {

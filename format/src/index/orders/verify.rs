@@ -127,12 +127,12 @@ mod tests {
     use crate::index::orders::{OrderParts, OrdersFile, OrdersWriter, RankedRow, RankedValue};
     use crate::schema::keys;
     use crate::schema::layout::schema_hash;
-    use crate::storage::header::{HEADER_BYTES, Header, Kind};
+    use crate::storage::header::{FileKind, HEADER_BYTES, Header};
     use crate::storage::ids::ColumnsWriter;
 
     const ROWS: u32 = 66_000;
 
-    fn header(kind: Kind) -> Header {
+    fn header(kind: FileKind) -> Header {
         let rows = u64::from(ROWS);
         Header {
             kind,
@@ -145,7 +145,7 @@ mod tests {
 
     /// Ids that ascend with the rows.
     fn write_ids(path: &Path) {
-        let mut ids = ColumnsWriter::create(path, header(Kind::Ids)).unwrap();
+        let mut ids = ColumnsWriter::create(path, header(FileKind::Ids)).unwrap();
         (0..ROWS).for_each(|row| ids.push(u64::from(row)).unwrap());
         (0..ROWS).for_each(|row| ids.push_pair(u64::from(row), &row.to_le_bytes()).unwrap());
         ids.finish().unwrap();
@@ -164,7 +164,7 @@ mod tests {
                 Ok(RankedRow { row, value: std::mem::replace(&mut value, after) })
             })
         });
-        let mut writer = OrdersWriter::create(path, header(Kind::Orders), 1).unwrap();
+        let mut writer = OrdersWriter::create(path, header(FileKind::Orders), 1).unwrap();
         writer.push(ranked, OrderParts::All { has_values: true }).unwrap();
         writer.finish().unwrap();
     }
@@ -175,14 +175,14 @@ mod tests {
         let (of_ids, of_orders) = (dir.path().join("ids"), dir.path().join("orders"));
         write_ids(&of_ids);
         write_orders(&of_orders);
-        let ids = Ids::open(archive(&of_ids, Kind::Ids)).unwrap();
+        let ids = Ids::open(archive(&of_ids, FileKind::Ids)).unwrap();
         let spec =
             keys::Order { path: "count".into(), values: Values::Integers, is_row_order: false };
         let whole = fs::read(&of_orders).unwrap();
         let damaged_path = dir.path().join("damaged");
         let verify = |bytes: &[u8]| -> Option<Result<(), CheckError>> {
             fs::write(&damaged_path, bytes).unwrap();
-            let archive = archive(&damaged_path, Kind::Orders);
+            let archive = archive(&damaged_path, FileKind::Orders);
             let specs = std::slice::from_ref(&spec);
             let orders = OrdersFile::open(archive, specs, ROWS as usize).ok()?;
             let order = orders.order(0, &spec, &ids).unwrap();

@@ -13,7 +13,8 @@ use crate::index::bitset::{CHUNK_ROWS, EMPTY_CHUNK, each_bit};
 use crate::index::orders::layout::OrderLayout;
 use crate::index::postings::write_container;
 use crate::storage::blobs::{Spool, Spooled};
-use crate::storage::header::{FileWriter, Header, Written};
+use crate::storage::file_writer::{FileWriter, Written};
+use crate::storage::header::Header;
 
 /// The number of checkpoints that an order of many rows aims at.
 const CHECKPOINTS_AIM: usize = 64;

@@ -88,12 +88,12 @@ mod tests {
     use crate::index::check::archive;
     use crate::index::postings::PostingsBuilder;
     use crate::schema::layout::schema_hash;
-    use crate::storage::header::{HEADER_BYTES, Header, Kind};
+    use crate::storage::header::{FileKind, HEADER_BYTES, Header};
 
     /// Verifies a list of rows below 200,000 and counts its rows.
     fn verified(list: &[u8], is_long: bool) -> Option<u32> {
         let header = Header {
-            kind: Kind::Lists,
+            kind: FileKind::TermLists,
             entity: Some(Entity::Field),
             published: 0,
             rows: 0,
@@ -102,7 +102,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("list");
         std::fs::write(&path, [&header.encode(), list].concat()).unwrap();
-        let archive = archive(&path, Kind::Lists);
+        let archive = archive(&path, FileKind::TermLists);
         let to = HEADER_BYTES + list.len();
         let postings = Postings::open(&archive, HEADER_BYTES, to, is_long).ok()?;
         let mut count = 0;

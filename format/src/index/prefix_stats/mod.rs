@@ -31,7 +31,8 @@ use crate::index::postings::{Postings, PostingsBuilder};
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
-use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
+use crate::storage::file_writer::{FileWriter, Written};
+use crate::storage::header::{HEADER_BYTES, Header};
 
 /// The most rows that a summary lists.
 pub const BEST_MAX: usize = 10;

@@ -111,11 +111,11 @@ mod tests {
     use crate::index::postings::PostingsBuilder;
     use crate::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, Tier};
     use crate::schema::layout::schema_hash;
-    use crate::storage::header::{Header, Kind};
+    use crate::storage::header::{FileKind, Header};
 
     const ROWS: u32 = 3_000;
 
-    fn header(kind: Kind) -> Header {
+    fn header(kind: FileKind) -> Header {
         Header {
             kind,
             entity: Some(Entity::Field),
@@ -128,7 +128,7 @@ mod tests {
     /// A word of 1,500 rows, a word of 100 of these rows, and two words of one character each whose
     /// UTF-8 forms share the first two bytes.
     fn write_words(path: &Path) {
-        let mut writer = DictionaryWriter::create(path, header(Kind::Words)).unwrap();
+        let mut writer = DictionaryWriter::create(path, header(FileKind::Words)).unwrap();
         let words = [("grape", 0..100), ("graph", 0..1_500), ("杰", 0..1), ("東", 0..1_200)];
         let mut rows = RowsBuilder::default();
         for (word, of_word) in words {
@@ -152,13 +152,14 @@ mod tests {
     fn verify(write: impl FnOnce(&mut PrefixStatsWriter)) -> Result<(), &'static str> {
         let directory = tempfile::tempdir().unwrap();
         let [words_path, prefixes_path] =
-            ["words", "prefixes"].map(|file| directory.path().join(file));
+            ["words", "prefix_stats"].map(|file| directory.path().join(file));
         write_words(&words_path);
-        let words = Dictionary::open(archive(&words_path, Kind::Words)).unwrap();
-        let mut writer = PrefixStatsWriter::create(&prefixes_path, header(Kind::Prefixes)).unwrap();
+        let words = Dictionary::open(archive(&words_path, FileKind::Words)).unwrap();
+        let mut writer =
+            PrefixStatsWriter::create(&prefixes_path, header(FileKind::PrefixStats)).unwrap();
         write(&mut writer);
         writer.finish().unwrap();
-        let prefixes = PrefixStats::open(archive(&prefixes_path, Kind::Prefixes)).unwrap();
+        let prefixes = PrefixStats::open(archive(&prefixes_path, FileKind::PrefixStats)).unwrap();
         match prefixes.verify(&words, ROWS, &mut Bitset::new(ROWS)) {
             Ok(()) => Ok(()),
             Err(CheckError::Violation(broken)) => Err(broken),
@@ -265,10 +266,11 @@ mod tests {
     fn verification_refuses_a_change_of_any_byte_after_the_summaries() {
         let directory = tempfile::tempdir().unwrap();
         let [words_path, prefixes_path] =
-            ["words", "prefixes"].map(|file| directory.path().join(file));
+            ["words", "prefix_stats"].map(|file| directory.path().join(file));
         write_words(&words_path);
-        let words = Dictionary::open(archive(&words_path, Kind::Words)).unwrap();
-        let mut writer = PrefixStatsWriter::create(&prefixes_path, header(Kind::Prefixes)).unwrap();
+        let words = Dictionary::open(archive(&words_path, FileKind::Words)).unwrap();
+        let mut writer =
+            PrefixStatsWriter::create(&prefixes_path, header(FileKind::PrefixStats)).unwrap();
         for (prefix, count) in [("g", 1_500), ("gr", 1_500), ("東", 1_200)] {
             writer.push_summary(prefix.as_bytes(), &summary(count)).unwrap();
         }
@@ -280,7 +282,7 @@ mod tests {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             std::fs::write(&prefixes_path, damaged).unwrap();
-            if let Ok(damaged) = PrefixStats::open(archive(&prefixes_path, Kind::Prefixes)) {
+            if let Ok(damaged) = PrefixStats::open(archive(&prefixes_path, FileKind::PrefixStats)) {
                 let verified = damaged.verify(&words, ROWS, &mut Bitset::new(ROWS));
                 assert!(verified.is_err(), "byte {at} of {}", bytes.len());
             }

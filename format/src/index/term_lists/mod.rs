@@ -28,7 +28,8 @@ use crate::schema::keys::Terms;
 use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
-use crate::storage::header::{FileWriter, HEADER_BYTES, Header, Written};
+use crate::storage::file_writer::{FileWriter, Written};
+use crate::storage::header::{HEADER_BYTES, Header};
 
 /// Set in an offset whose postings are in the long form.
 const LONG: u64 = 1 << 63;

@@ -1,12 +1,25 @@
-//! The one place that maps files, and so the one place with `unsafe`.
+//! Maps files into memory. The only module with `unsafe`.
 //!
-//! The promise behind it: published files are never changed, only renamed and unlinked, and both
-//! leave a mapping whole. Whoever truncates a mapped file, or reads it from a disk that fails, gets
-//! SIGBUS. A process that called [`survive_faults`] lives on: from the moment of the fault on all of the
-//! file reads as zeros, and its [`Map`] says so. Whatever was made of it since is to be thrown away.
+//! # What the safety of a mapping rests on
 //!
-//! That all of it does, and not the page at fault alone, is so that a record is never half of one and
-//! half of the other, and that a file of a terabyte costs one mapping more and not a million.
+//! [`Map`] hands out `&[u8]` into a mapped file. Rust assumes that such bytes never change while
+//! they are borrowed; the system does not enforce this. Another process that writes to the file
+//! changes the bytes under the reference, which Rust's aliasing rules call undefined behaviour. No
+//! check in this program can prevent it.
+//!
+//! The program relies on its own discipline instead: a published file is never written to, only
+//! renamed or unlinked, and both leave a mapping whole. Readers also take no byte for an index, a
+//! length or an enum before a check, and [`Map::check_file`] detects a changed file afterwards.
+//!
+//! # A file that was cut
+//!
+//! Access to a page behind the new end of a cut file, or on a failing disk, raises SIGBUS. After
+//! [`survive_faults`] the handler replaces the whole mapping of that file by zeros, under the
+//! references that readers hold: a second deviation from the aliasing rules. [`Map::fault`] reports
+//! the event, and the caller discards every answer that was read since.
+//!
+//! The handler replaces the whole mapping rather than one page: a record is then never half data
+//! and half zeros, and a file of a terabyte costs one mapping rather than millions.
 
 #![allow(unsafe_code)]
 
@@ -27,26 +40,27 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::storage::mmap::regions::{REGIONS, Region};
 
-/// A file's bytes, to be read. An empty file is an empty slice without a mapping.
+/// The bytes of a file, read-only. An empty file has no mapping.
 pub struct Map {
-    // Let go before the mapping is: another may come to lie where it was.
+    // Dropped before `bytes`: after the unmapping, another file may occupy the addresses.
     region: Option<Region>,
     bytes: Option<memmap2::Mmap>,
-    /// The file as it was when it was last looked at; `None` where it does not matter any more.
+    /// The file's identity at the last check; `None` where a change cannot matter.
     file: Option<Mutex<Identity>>,
 }
 
-/// How the bytes of a file are had.
+/// How the bytes of a file are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
-    /// The file is mapped: its pages come and go with need.
+pub enum LoadMode {
+    /// Maps the file; the system loads and drops its pages on demand.
     Mapped,
-    /// They are copied into memory and locked there, if the system lets them be: whatever becomes of the
-    /// file changes nothing. Pages of a mapped file that are locked would go with the file's end.
+    /// Copies the file into memory, and locks the copy there if the system permits. A later change
+    /// of the file has no effect. (Locking a mapping would not help: its pages vanish with the end
+    /// of a cut file.)
     Pinned,
 }
 
-/// What tells a file from another, and from itself after a change.
+/// Distinguishes a file from every other, and from itself after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -56,24 +70,24 @@ struct Identity {
     modified: (i64, i64),
 }
 
-/// What has become of a mapped file since it was last looked at.
+/// How a mapped file changed since the last check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing that is known of.
+    /// No change was detected.
     None,
-    /// It was written to, or touched.
+    /// The file was written to, or touched.
     Written,
-    /// It has another size.
+    /// The file was cut or extended.
     Resized {
-        /// What it was mapped with.
+        /// The mapped size, in bytes.
         expected: u64,
-        /// What it has.
+        /// The size now, in bytes.
         found: u64,
     },
 }
 
 impl Identity {
-    fn of(metadata: &fs::Metadata) -> Identity {
+    fn new(metadata: &fs::Metadata) -> Identity {
         Identity {
             device: metadata.dev(),
             inode: metadata.ino(),
@@ -84,37 +98,38 @@ impl Identity {
 }
 
 impl Map {
-    /// No bytes.
+    /// A map of no bytes.
     pub fn empty() -> Map {
         Map { region: None, bytes: None, file: None }
     }
 
-    /// Maps the whole of `file`.
+    /// Maps a whole file.
     ///
     /// # Errors
     ///
-    /// Where the system refuses.
+    /// Where the system refuses, or 65,536 files are mapped already.
     pub fn open(file: &File) -> io::Result<Map> {
-        let identity = Identity::of(&file.metadata()?);
+        let identity = Identity::new(&file.metadata()?);
         if identity.size_bytes == 0 {
             return Ok(Map::empty());
         }
-        // SAFETY: the bytes are only read, and by the promise above nobody changes them meanwhile.
+        // SAFETY: this process only reads the bytes. That no other process writes to the file or
+        // cuts it is a rule of operation, not a fact the compiler can rely on: see the module.
         let map = unsafe { memmap2::Mmap::map(file)? };
         let region = REGIONS.enter(map.as_ptr().expose_provenance(), map.len());
         let region = region.ok_or_else(|| io::Error::other("too many files are mapped already"))?;
         Ok(Map { region: Some(region), bytes: Some(map), file: Some(Mutex::new(identity)) })
     }
 
-    /// Has the whole of `file` one way or the other.
+    /// Maps or copies a whole file.
     ///
     /// # Errors
     ///
-    /// Where the system refuses, or the file ends before it should.
-    pub fn hold(file: &File, hold: Hold) -> io::Result<Map> {
-        match hold {
-            Hold::Mapped => Map::open(file),
-            Hold::Pinned => Map::pin(file),
+    /// Where the system refuses, or the file becomes shorter during the copy.
+    pub fn load(file: &File, mode: LoadMode) -> io::Result<Map> {
+        match mode {
+            LoadMode::Mapped => Map::open(file),
+            LoadMode::Pinned => Map::pin(file),
         }
     }
 
@@ -126,23 +141,24 @@ impl Map {
         let mut copy = memmap2::MmapMut::map_anon(bytes)?;
         file.read_exact(&mut copy)?;
         let copy = copy.make_read_only()?;
-        // A system that does not let it be locked may swap it out, and takes it back in when it is read.
+        // Without a lock (RLIMIT_MEMLOCK) the system may swap the copy out, which costs time only.
         let _ = copy.lock();
         Ok(Map { region: None, bytes: Some(copy), file: None })
     }
 
-    /// Where in it a fault was taken first, since when all of it reads as zeros; `None` where none was.
+    /// The offset of the first access that the system could not serve. Since then the whole map
+    /// reads as zeros. `None` while every access succeeded.
     pub fn fault(&self) -> Option<usize> {
         self.region.as_ref().and_then(Region::fault)
     }
 
-    /// What has become of the file, which was at this path, since it was last asked.
+    /// Detects a change of the file since the last call; `path` is where the file was opened.
     ///
-    /// Where there is none at the path any more, or another, nothing has: what is mapped is whole.
-    pub fn look(&self, path: &Path) -> Change {
+    /// A removed or replaced file is no change: the mapping keeps the opened file whole.
+    pub fn check_file(&self, path: &Path) -> Change {
         let Some(file) = &self.file else { return Change::None };
         let Ok(metadata) = fs::symlink_metadata(path) else { return Change::None };
-        let found = Identity::of(&metadata);
+        let found = Identity::new(&metadata);
         let mut known = file.lock().unwrap_or_else(PoisonError::into_inner);
         if (found.device, found.inode) != (known.device, known.inode) || found == *known {
             return Change::None;
@@ -164,59 +180,60 @@ impl Deref for Map {
     }
 }
 
-/// Mapped files that a fault was taken in, ever.
-pub fn faults() -> u64 {
-    REGIONS.faults()
+/// The number of mapped files that the system failed to read, since the process started.
+pub fn fault_count() -> u64 {
+    REGIONS.fault_count()
 }
 
-/// What was done about SIGBUS before.
-static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+/// The action for SIGBUS before [`survive_faults`].
+static PREVIOUS_ACTION: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Has this process outlive faults in mapped files, as the module says. All others are treated as they
-/// were before. Once is enough.
+/// Installs the SIGBUS handler, so that the process survives a failed access to a mapped file. A
+/// SIGBUS elsewhere goes to the previous handler. Further calls do nothing.
 ///
 /// # Errors
 ///
 /// Where the system refuses.
 pub fn survive_faults() -> io::Result<()> {
-    if BEFORE.get().is_some() {
+    if PREVIOUS_ACTION.get().is_some() {
         return Ok(());
     }
-    let (mut before, mut handler) = (no_action(), no_action());
-    // SAFETY: both are whole; the first is only written to.
-    if unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), &mut before) } != 0 {
+    let (mut previous, mut handler) = (no_action(), no_action());
+    // SAFETY: `previous` is a valid place for the old action; a null new action changes nothing.
+    if unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), &mut previous) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // Known before there is one to ask for it.
-    let _ = BEFORE.set(before);
+    // Stored before the handler is installed, because the handler reads it.
+    let _ = PREVIOUS_ACTION.set(previous);
     handler.sa_sigaction = on_fault as extern "C" fn(_, _, _) as usize;
-    // On the stack that Rust's threads have for signals: what overflowed may be the other.
+    // Runs on the alternate signal stack: the thread's own stack may have overflowed.
     handler.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    // SAFETY: the handler has the form that these flags call for, and does nothing in it that a signal
-    // handler may not: it reads atomics and makes system calls.
+    // SAFETY: the handler has the signature that SA_SIGINFO calls for. It is async-signal-safe: it
+    // reads and writes atomics, makes system calls, and takes no lock.
     if unsafe { libc::sigaction(libc::SIGBUS, &handler, ptr::null_mut()) } != 0 {
         return Err(io::Error::last_os_error());
     }
     Ok(())
 }
 
-/// What the system does by itself.
+/// The default action.
 fn no_action() -> libc::sigaction {
-    // SAFETY: all zeros are a value of it: no flags, no signals held back, SIG_DFL.
+    // SAFETY: all zeros are a valid `sigaction`: no flags, an empty mask, SIG_DFL.
     unsafe { std::mem::zeroed() }
 }
 
 extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the system calls this with what it knows of the signal; the address is that of the fault
-    // where the code is one of its own, above zero.
+    // SAFETY: the kernel passes a valid `siginfo_t`. Codes above zero are the kernel's own, and the
+    // address is then that of the failed access.
     let (address, is_fault) = unsafe { ((*info).si_addr().addr(), (*info).si_code > 0) };
     let found = if is_fault { REGIONS.find(address) } else { None };
     if let Some(found) = found {
         REGIONS.note_fault(found, address);
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
         let from = ptr::with_exposed_provenance_mut(found.from);
-        // SAFETY: a file of ours is mapped there, for as long as whoever took the fault reads it; it is
-        // bytes before and bytes after, all of them zero.
+        // SAFETY: the range is exactly one mapping of this module, and the reader that raised the
+        // signal keeps that mapping alive. The range stays readable. Its bytes change to zeros
+        // under shared references: the deviation that the module describes.
         let zeros = unsafe { mmap_anonymous(from, found.bytes, ProtFlags::READ, flags) };
         if zeros.is_ok() {
             return;
@@ -225,18 +242,18 @@ extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void
     pass_on(signal, info, context);
 }
 
-/// Treats a fault as it was treated before.
+/// Passes a signal to the previous action.
 fn pass_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-    let before = BEFORE.get().copied().unwrap_or_else(no_action);
-    let is_function = !matches!(before.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN);
-    if is_function && before.sa_flags & libc::SA_SIGINFO != 0 {
+    let previous = PREVIOUS_ACTION.get().copied().unwrap_or_else(no_action);
+    let is_function = !matches!(previous.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN);
+    if is_function && previous.sa_flags & libc::SA_SIGINFO != 0 {
         type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
-        // SAFETY: whoever put it there said by this flag that it has this form.
-        let handler = unsafe { std::mem::transmute::<usize, Handler>(before.sa_sigaction) };
+        // SAFETY: the flag SA_SIGINFO states that the previous handler has this signature.
+        let handler = unsafe { std::mem::transmute::<usize, Handler>(previous.sa_sigaction) };
         return handler(signal, info, context);
     }
-    // What took the fault takes it again, and the system ends the process as it would have.
-    // SAFETY: the action is whole.
+    // The failed access repeats after the return, and the default action ends the process.
+    // SAFETY: the action is a valid `sigaction`.
     unsafe { libc::sigaction(signal, &no_action(), ptr::null_mut()) };
 }
 
@@ -258,15 +275,15 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_reads_as_zeros_and_says_where() {
+    fn a_cut_file_reads_as_zeros_and_reports_the_offset() {
         survive_faults().unwrap();
         let (file, other) = (file_of(&[7; 3 << 20]), file_of(&[8; 3 << 20]));
         let map = Map::open(file.as_file()).unwrap();
         let whole = Map::open(other.as_file()).unwrap();
-        let before = faults();
+        let before = fault_count();
         assert_eq!((map[2 << 20], map.fault()), (7, None));
         cut(&file, 1 << 20);
-        // By threads at once, each at a page of its own.
+        // Eight threads fail at once, each in a page of its own.
         std::thread::scope(|scope| {
             for at in 0..8 {
                 let map = &map;
@@ -274,41 +291,41 @@ mod tests {
             }
         });
         assert!((2 << 20..(2 << 20) + 8 * 4_096).contains(&map.fault().unwrap()));
-        assert_eq!(map.iter().filter(|byte| **byte != 0).count(), 0, "no half of each");
-        assert!(faults() > before);
+        assert_eq!(map.iter().filter(|byte| **byte != 0).count(), 0, "some bytes are not zero");
+        assert!(fault_count() > before);
         assert!(whole.fault().is_none() && whole.iter().all(|byte| *byte == 8));
-        // What comes to lie in its place is another.
+        // A later mapping of the same addresses has no fault.
         drop(map);
         let next = Map::open(other.as_file()).unwrap();
         assert!(next.fault().is_none() && next.iter().all(|byte| *byte == 8));
     }
 
     #[test]
-    fn what_is_pinned_stays_whatever_becomes_of_its_file() {
+    fn a_pinned_copy_survives_a_cut_of_its_file() {
         let file = file_of(b"as it was");
-        let map = Map::hold(file.as_file(), Hold::Mapped).unwrap();
+        let map = Map::load(file.as_file(), LoadMode::Mapped).unwrap();
         assert_eq!(&*map, b"as it was");
         let reopened = File::open(file.path()).unwrap();
-        let pinned = Map::hold(&reopened, Hold::Pinned).unwrap();
+        let pinned = Map::load(&reopened, LoadMode::Pinned).unwrap();
         cut(&file, 0);
         assert_eq!(&*pinned, b"as it was");
-        assert_eq!((pinned.fault(), pinned.look(file.path())), (None, Change::None));
-        assert!(Map::hold(&File::open(file.path()).unwrap(), Hold::Pinned).unwrap().is_empty());
+        assert_eq!((pinned.fault(), pinned.check_file(file.path())), (None, Change::None));
+        assert!(Map::load(&File::open(file.path()).unwrap(), LoadMode::Pinned).unwrap().is_empty());
     }
 
     #[test]
-    fn a_change_is_told_once_and_what_takes_a_files_place_is_none() {
+    fn a_change_is_reported_once_and_a_replaced_file_is_no_change() {
         let mut file = file_of(b"12345678");
         let map = Map::open(file.as_file()).unwrap();
-        assert_eq!(map.look(file.path()), Change::None);
+        assert_eq!(map.check_file(file.path()), Change::None);
         let touched = std::time::SystemTime::UNIX_EPOCH;
         file.as_file().set_modified(touched).unwrap();
-        assert_eq!(map.look(file.path()), Change::Written);
-        assert_eq!(map.look(file.path()), Change::None);
+        assert_eq!(map.check_file(file.path()), Change::Written);
+        assert_eq!(map.check_file(file.path()), Change::None);
         file.write_all(b"9").unwrap();
-        assert_eq!(map.look(file.path()), Change::Resized { expected: 8, found: 9 });
+        assert_eq!(map.check_file(file.path()), Change::Resized { expected: 8, found: 9 });
         let other = file_of(b"x");
-        assert_eq!(map.look(other.path()), Change::None);
-        assert_eq!(map.look(&file.path().join("absent")), Change::None);
+        assert_eq!(map.check_file(other.path()), Change::None);
+        assert_eq!(map.check_file(&file.path().join("absent")), Change::None);
     }
 }

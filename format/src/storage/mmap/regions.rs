@@ -1,8 +1,8 @@
-//! Where files are mapped, so that whoever takes a fault there knows which file it was.
+//! The table of mapped address ranges, in which the SIGBUS handler looks a failed access up.
 //!
-//! A table of fixed size, which a signal handler may read at any moment: it takes no lock and allocates
-//! nothing. A slot's generation is odd while it changes, so that nobody takes the beginning of one
-//! region for that of another.
+//! The table has a fixed size, so that the handler can read it at any moment without a lock or an
+//! allocation. Each slot is a seqlock: its generation is odd during a write, so that a reader never
+//! pairs the address of one region with the length of another.
 
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
@@ -13,43 +13,43 @@ use std::sync::{
     },
 };
 
-/// Regions at a time; the system allows a process fewer mappings unless it is told otherwise
-/// (`vm.max_map_count`). Slots that were never used take no memory.
+/// The largest number of regions at once. Linux allows 65,530 mappings by default
+/// (`vm.max_map_count`). Unused slots take no memory.
 const REGIONS_MAX: usize = 1 << 16;
 
 /// The regions of this process.
 pub static REGIONS: Regions = Regions::new();
 
-/// Where files are mapped.
+/// A table of mapped address ranges.
 pub struct Regions {
     slots: [Slot; REGIONS_MAX],
-    /// Slots that were ever used, the first of them.
+    /// The number of slots used so far: the first of `slots`.
     used: AtomicUsize,
-    /// Those of them that are free.
+    /// The used slots that are free again.
     free: Mutex<Vec<usize>>,
-    /// Regions that a fault was taken in, ever.
-    faults: AtomicU64,
+    /// The number of regions with a failed access, since the process started.
+    fault_count: AtomicU64,
 }
 
 struct Slot {
     generation: AtomicUsize,
     from: AtomicUsize,
     bytes: AtomicUsize,
-    /// Where the first fault was, counted from 1; 0 where there was none.
+    /// One more than the offset of the first failed access; 0 where there was none.
     fault: AtomicUsize,
 }
 
-/// Where a file is mapped, for as long as this lives.
+/// An entry of [`REGIONS`], removed on drop.
 #[derive(Debug)]
 pub struct Region(usize);
 
-/// A region as a fault finds it.
+/// A region that contains a looked-up address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct RegionHit {
     slot: usize,
-    /// Its first address.
+    /// The first address.
     pub from: usize,
-    /// Its length.
+    /// The length in bytes.
     pub bytes: usize,
 }
 
@@ -59,11 +59,11 @@ impl Regions {
             slots: [const { Slot::new() }; REGIONS_MAX],
             used: AtomicUsize::new(0),
             free: Mutex::new(Vec::new()),
-            faults: AtomicU64::new(0),
+            fault_count: AtomicU64::new(0),
         }
     }
 
-    /// Notes that a file is mapped somewhere; `None` where there is no room for more.
+    /// Adds a region; `None` where the table is full.
     pub fn enter(&'static self, from: usize, bytes: usize) -> Option<Region> {
         let mut free = self.free();
         let slot = free.pop().or_else(|| {
@@ -77,34 +77,34 @@ impl Regions {
         Some(Region(slot))
     }
 
-    /// The region an address is in. May be asked in a signal handler.
+    /// Finds the region of an address. Async-signal-safe.
     ///
-    /// Cost: a look at each slot that was ever used.
-    pub fn find(&self, address: usize) -> Option<Found> {
+    /// Cost: reads every slot used so far.
+    pub fn find(&self, address: usize) -> Option<RegionHit> {
         let used = self.used.load(Acquire);
         self.slots[..used].iter().enumerate().find_map(|(slot, region)| {
             let (from, bytes) = region.get()?;
             let is_in = address.wrapping_sub(from) < bytes;
-            is_in.then_some(Found { slot, from, bytes })
+            is_in.then_some(RegionHit { slot, from, bytes })
         })
     }
 
-    /// Notes a fault at an address of a region. May be told in a signal handler.
-    pub fn note_fault(&self, found: Found, address: usize) {
+    /// Records a failed access. Only the first of a region counts. Async-signal-safe.
+    pub fn note_fault(&self, found: RegionHit, address: usize) {
         let place = address - found.from + 1;
         let fault = &self.slots[found.slot].fault;
         if fault.compare_exchange(0, place, SeqCst, SeqCst).is_ok() {
-            self.faults.fetch_add(1, SeqCst);
+            self.fault_count.fetch_add(1, SeqCst);
         }
     }
 
-    /// Regions that a fault was taken in, ever.
-    pub fn faults(&self) -> u64 {
-        self.faults.load(SeqCst)
+    /// The number of regions with a failed access, since the process started.
+    pub fn fault_count(&self) -> u64 {
+        self.fault_count.load(SeqCst)
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<usize>> {
-        // Nothing in the lock panics half way through a change.
+        // A poisoned list is still valid: no operation under the lock can panic midway.
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -119,7 +119,7 @@ impl Slot {
         }
     }
 
-    /// One thread at a time: the one that took the slot, or gives it back.
+    /// Writes the slot. Only the thread that takes or releases the slot calls this.
     fn set(&self, from: usize, bytes: usize) {
         let generation = self.generation.load(Relaxed);
         self.generation.store(generation.wrapping_add(1), Relaxed);
@@ -130,7 +130,7 @@ impl Slot {
         self.generation.store(generation.wrapping_add(2), Release);
     }
 
-    /// Beginning and length; `None` while they change, when no fault can be in it.
+    /// The first address and the length; `None` during a write, when no access can be in the region.
     fn get(&self) -> Option<(usize, usize)> {
         let before = self.generation.load(Acquire);
         let region = (self.from.load(Relaxed), self.bytes.load(Relaxed));
@@ -141,7 +141,7 @@ impl Slot {
 }
 
 impl Region {
-    /// Where in it a fault was taken first; `None` where none was.
+    /// The offset of the first failed access.
     pub fn fault(&self) -> Option<usize> {
         REGIONS.slots[self.0].fault.load(SeqCst).checked_sub(1)
     }
@@ -161,11 +161,11 @@ mod tests {
 
     use super::*;
 
-    /// Addresses that nothing is at.
+    /// An address that no mapping has.
     const NOWHERE: usize = usize::MAX / 2;
 
     #[test]
-    fn a_region_is_found_by_any_address_in_it_until_it_is_let_go() {
+    fn an_address_finds_its_region_until_the_region_is_dropped() {
         let region = REGIONS.enter(NOWHERE, 100).unwrap();
         let after = REGIONS.enter(NOWHERE + 200, 1).unwrap();
         let found = |at: usize| REGIONS.find(NOWHERE + at).map(|found| (found.from, found.bytes));
@@ -174,20 +174,20 @@ mod tests {
         }
         assert_eq!(REGIONS.find(NOWHERE - 1), None);
         assert_eq!((region.fault(), after.fault()), (None, None));
-        let before = REGIONS.faults();
+        let before = REGIONS.fault_count();
         for at in [7, 3] {
             REGIONS.note_fault(REGIONS.find(NOWHERE + at).unwrap(), NOWHERE + at);
         }
         assert_eq!((region.fault(), after.fault()), (Some(7), None), "the first counts");
-        assert_eq!(REGIONS.faults(), before + 1);
+        assert_eq!(REGIONS.fault_count(), before + 1);
         drop(region);
         assert_eq!((found(0), found(200)), (None, Some((NOWHERE + 200, 1))));
-        // Whoever gets the slot next has no fault.
+        // The next region in the same slot starts without a fault.
         assert_eq!(REGIONS.enter(NOWHERE + 400, 8).unwrap().fault(), None);
     }
 
     #[test]
-    fn no_region_is_taken_for_another_while_they_come_and_go() {
+    fn concurrent_changes_never_mix_two_regions() {
         let base = NOWHERE / 2;
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -200,7 +200,7 @@ mod tests {
                     }
                 });
             }
-            // Between the two there is none, whichever slots they get.
+            // Neither region contains this address, whichever slots they use.
             for _ in 0..200_000 {
                 assert_eq!(REGIONS.find(base + 500_000), None);
             }

@@ -36,7 +36,7 @@ pub fn collect(library: &Library, families: &mut Families) {
     families.counter(
         "pinakes_mapped_file_faults_total",
         "Mapped files that could not be read any more.",
-        mmap::faults(),
+        mmap::fault_count(),
     );
     identity(snapshot, families);
     ages(snapshot, families);

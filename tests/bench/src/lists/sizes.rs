@@ -5,7 +5,7 @@ use std::path::Path;
 use pinakes_format::entity::Entity;
 use pinakes_format::schema::keys::keys_of;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_format::storage::header::Kind;
+use pinakes_format::storage::header::FileKind;
 
 use crate::Result;
 
@@ -29,7 +29,7 @@ pub fn bytes_of(path: &Path) -> u64 {
 pub fn print(snapshot: &Path, outputs: u64) -> Result<()> {
     let opened = Snapshot::open(snapshot)?;
     let keys = keys_of(Entity::Output);
-    let (lists, orders) = (opened.lists(Entity::Output)?, opened.orders(Entity::Output)?);
+    let (lists, orders) = (opened.term_lists(Entity::Output)?, opened.orders(Entity::Output)?);
     let (mut all, mut without_texts) = (0, 0);
     let mut add = |path: &str, bytes: u64| {
         all += bytes;
@@ -41,8 +41,8 @@ pub fn print(snapshot: &Path, outputs: u64) -> Result<()> {
     for (number, spec) in keys.orders.iter().enumerate() {
         add(&spec.path, orders.bytes(number)?);
     }
-    let of = |kind: Kind| bytes_of(&snapshot.join("outputs").join(kind.file_name()));
-    let (records, words) = (of(Kind::Records), of(Kind::Words));
+    let of = |kind: FileKind| bytes_of(&snapshot.join("outputs").join(kind.file_name()));
+    let (records, words) = (of(FileKind::Records), of(FileKind::Words));
     println!(
         "indexes of outputs: {all} bytes and {words} of words; without doi, title, name and words \
          {without_texts}, {:.1} an output, {:.3} of the records ({records} bytes)",

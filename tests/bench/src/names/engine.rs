@@ -10,7 +10,7 @@ use pinakes_format::snapshot::Snapshot;
 use crate::Result;
 
 /// The files of an entity's directory that autocomplete reads and lists do not, and the words that both do.
-pub const FILES: [&str; 3] = ["words", "alternatives", "prefixes"];
+pub const FILES: [&str; 3] = ["words", "alternatives", "prefix_stats"];
 
 /// The route that is served, before its query.
 pub const ROUTE: &str = "/autocomplete/authors?query=";

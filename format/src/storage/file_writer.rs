@@ -1,0 +1,218 @@
+//! Writes a file of a snapshot once, from front to back, and hashes it on the way.
+//!
+//! A finished file is synced by a thread of its own while the caller writes the next file.
+//! [`append_levels`] waits for that thread.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Read, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use blake3::Hash;
+
+use crate::storage::integrity::{CHUNK_BYTES, TreeWriter, VALUE_BYTES};
+
+/// Stack of a thread that syncs a file.
+const SYNC_STACK_BYTES: usize = 64 << 10;
+
+/// At most this many files are synced concurrently. Each takes a thread and an open file.
+const SYNCS_MAX: usize = 8;
+
+/// The number of files that threads are syncing now.
+static SYNCS: AtomicUsize = AtomicUsize::new(0);
+
+/// A written file: what the manifest and the hashes need of it.
+#[derive(Debug)]
+pub struct Written {
+    /// The file's size.
+    pub size_bytes: u64,
+    /// The file's BLAKE3 hash.
+    pub root: Hash,
+    /// The file beside it that holds its level-0 values.
+    pub values_path: PathBuf,
+    /// The values of the levels above 0, in order.
+    pub above: Vec<u8>,
+    sync: Sync,
+}
+
+/// The sync of a file, under way or done.
+#[derive(Debug)]
+enum Sync {
+    Running(JoinHandle<io::Result<()>>),
+    Done(io::Result<()>),
+}
+
+impl Sync {
+    /// Syncs a file in a new thread. Syncs it in this thread where [`SYNCS_MAX`] are running, or the
+    /// system grants no thread.
+    fn start(file: File) -> Sync {
+        if SYNCS.fetch_add(1, Ordering::Relaxed) >= SYNCS_MAX {
+            SYNCS.fetch_sub(1, Ordering::Relaxed);
+            return Sync::Done(file.sync_all());
+        }
+        let file = Arc::new(file);
+        let shared = Arc::clone(&file);
+        let sync = move || {
+            let synced = shared.sync_all();
+            drop(shared);
+            SYNCS.fetch_sub(1, Ordering::Relaxed);
+            synced
+        };
+        match thread::Builder::new().stack_size(SYNC_STACK_BYTES).spawn(sync) {
+            Ok(thread) => Sync::Running(thread),
+            Err(_) => {
+                SYNCS.fetch_sub(1, Ordering::Relaxed);
+                Sync::Done(file.sync_all())
+            }
+        }
+    }
+
+    fn wait(self) -> io::Result<()> {
+        match self {
+            Sync::Running(thread) => thread
+                .join()
+                .map_err(|_| io::Error::other("the thread that syncs a file panicked"))?,
+            Sync::Done(synced) => synced,
+        }
+    }
+}
+
+/// Writes a file from front to back and hashes its chunks.
+///
+/// The level-0 values do not fit in memory: 32 MiB for each 64 GiB. They go to a second file beside
+/// the first, `<path>.values`, which [`append_levels`] removes.
+pub struct FileWriter {
+    file: File,
+    chunk: Vec<u8>,
+    size_bytes: u64,
+    tree: TreeWriter,
+    values: BufWriter<File>,
+    values_path: PathBuf,
+}
+
+impl FileWriter {
+    /// Creates a file that must not exist yet.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn create(path: &Path) -> io::Result<FileWriter> {
+        let mut values_path = path.as_os_str().to_owned();
+        values_path.push(".values");
+        let values_path = PathBuf::from(values_path);
+        Ok(FileWriter {
+            file: File::create_new(path)?,
+            chunk: Vec::with_capacity(CHUNK_BYTES),
+            size_bytes: 0,
+            tree: TreeWriter::default(),
+            values: BufWriter::new(File::create_new(&values_path)?),
+            values_path,
+        })
+    }
+
+    /// The number of bytes written so far, which is the offset of the next byte.
+    pub fn position_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn close_chunk(&mut self) -> io::Result<()> {
+        self.file.write_all(&self.chunk)?;
+        let value = self.tree.chunk(&self.chunk);
+        self.values.write_all(&value)
+    }
+
+    /// Writes the last chunk, and starts to sync the file.
+    ///
+    /// # Errors
+    ///
+    /// Where the system refuses.
+    pub fn finish(mut self) -> io::Result<Written> {
+        if !self.chunk.is_empty() {
+            self.close_chunk()?;
+        }
+        let sync = Sync::start(self.file);
+        self.values.flush()?;
+        let (root, above) = self.tree.finish(&self.chunk);
+        let above = above.into_iter().flatten().flatten().collect();
+        let Self { size_bytes, values_path, .. } = self;
+        Ok(Written { size_bytes, root, values_path, above, sync })
+    }
+}
+
+impl Write for FileWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            // A full chunk is written when its successor begins: the last chunk is never empty.
+            if self.chunk.len() == CHUNK_BYTES {
+                self.close_chunk()?;
+                self.chunk.clear();
+            }
+            let (now, later) = rest.split_at(rest.len().min(CHUNK_BYTES - self.chunk.len()));
+            self.chunk.extend_from_slice(now);
+            rest = later;
+        }
+        self.size_bytes += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Waits until a written file is synced, appends its levels to the snapshot's hashes, and removes
+/// the file of its level-0 values.
+///
+/// # Errors
+///
+/// Where the system refuses. The caller must not retry a failed sync: the system may have dropped
+/// the unwritten pages.
+pub fn append_levels(written: Written, hashes: &mut impl Write) -> io::Result<()> {
+    written.sync.wait()?;
+    let values = File::open(&written.values_path)?;
+    // A file of one chunk has no levels: its root is the chunk's hash.
+    if written.size_bytes > CHUNK_BYTES as u64 {
+        let chunks = written.size_bytes.div_ceil(CHUNK_BYTES as u64);
+        let copied = io::copy(&mut values.take(chunks * VALUE_BYTES as u64), hashes)?;
+        if copied != chunks * VALUE_BYTES as u64 {
+            return Err(io::Error::other("the file of level-0 values was cut"));
+        }
+        hashes.write_all(&written.above)?;
+    }
+    std::fs::remove_file(&written.values_path)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::storage::integrity::levels_bytes;
+
+    #[test]
+    fn a_written_file_has_the_hash_of_its_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        for (number, length) in [0, 5, CHUNK_BYTES, CHUNK_BYTES + 1].into_iter().enumerate() {
+            let path = dir.path().join(number.to_string());
+            let bytes = vec![7; length];
+            let mut writer = FileWriter::create(&path).unwrap();
+            for piece in bytes.chunks(1_000) {
+                writer.write_all(piece).unwrap();
+            }
+            let written = writer.finish().unwrap();
+            assert_eq!(written.root, blake3::hash(&bytes));
+            let mut levels = Vec::new();
+            let values_path = written.values_path.clone();
+            append_levels(written, &mut levels).unwrap();
+            let expected = levels_bytes(length as u64);
+            assert_eq!(levels.len() as u64, expected);
+            assert!(!values_path.exists());
+        }
+    }
+}
