@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use crate::report::escape::shown;
+use crate::terminal::escape::shown;
 
 /// Why a run ended without publishing.
 #[derive(Debug, thiserror::Error)]

@@ -14,25 +14,26 @@ pub(crate) mod compile;
 pub(crate) mod error;
 pub(crate) mod export;
 pub(crate) mod frontend;
-pub(crate) mod input;
 pub(crate) mod link;
 pub(crate) mod mirror;
 pub(crate) mod object;
 pub(crate) mod read;
 pub(crate) mod report;
 pub(crate) mod store;
+pub(crate) mod terminal;
 
 pub use cli::{Cli, run};
 pub use error::Error;
-pub use report::escape::shown_message;
 pub use store::interrupt::{give_way, handle_signals};
+pub use terminal::escape::shown_message;
 
 /// Single stages of a build, for fuzz targets and benchmarks.
 pub mod stages {
+    pub use crate::compile::input::{ManifestPolicy, find};
     pub use crate::compile::{compile, parse_only};
-    pub use crate::input::{ManifestPolicy, find};
     pub use crate::link::{link, publish};
     pub use crate::read::limits::ReadLimits;
-    pub use crate::report::progress::Progress;
-    pub use crate::store::{check_out, remove_tree};
+    pub use crate::store::directory::remove_tree;
+    pub use crate::store::lock::check_out;
+    pub use crate::terminal::progress::Progress;
 }

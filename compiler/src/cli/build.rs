@@ -11,21 +11,25 @@ use std::{
 use crate::cli::options::{
     BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, Share, WorkArgs,
 };
+use crate::compile::input;
+use crate::compile::input::{Inputs, PartKind};
 use crate::compile::{CompileStage, compile};
 use crate::error::{Error, Result};
 use crate::frontend::reader::NO_PARENT;
-use crate::input::{Inputs, PartKind};
+use crate::link;
 use crate::link::Published;
 use crate::link::selection::Selection;
 use crate::object::warnings::Warnings;
 use crate::object::{Object, gather};
-use crate::report::escape::shown;
 use crate::report::file::ReportFiles;
-use crate::report::progress::Progress;
 use crate::report::quarantine::BadRecord;
 use crate::report::{RunReport, quarantine};
-use crate::store::{HeldBack, Objects, OutputLock, check_out, held_back, interrupt, prune};
-use crate::{input, link};
+use crate::store::interrupt;
+use crate::store::lock::{OutputLock, check_out};
+use crate::store::prune::{Objects, prune};
+use crate::store::rolled_back::{HeldBack, held_back};
+use crate::terminal::escape::shown;
+use crate::terminal::progress::Progress;
 
 pub(crate) fn build(args: BuildArgs) -> Result<()> {
     let selection = args.publish.selection.read(args.input.allow_empty)?;

@@ -13,7 +13,7 @@ use crate::mirror::pull::Pull;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::{publish, pull, signature};
 use crate::report::file::ReportFiles;
-use crate::report::progress::Progress;
+use crate::terminal::progress::Progress;
 
 /// Options of both.
 #[derive(Args, Debug)]

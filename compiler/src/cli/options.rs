@@ -4,7 +4,7 @@ use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, builder::BoolishValueParser};
 
-use crate::input::ManifestPolicy;
+use crate::compile::input::ManifestPolicy;
 use crate::link::selection::SelectionArgs;
 use crate::read::lenient::MemberLimits;
 use crate::read::limits::ReadLimits;

@@ -7,8 +7,8 @@ use pinakes_format::storage::mmap::survive_faults;
 
 use crate::cli::inspect;
 use crate::error::{Error, Result};
-use crate::report::escape::shown;
-use crate::store::roll_back;
+use crate::store::rollback::roll_back;
+use crate::terminal::escape::shown;
 
 /// Opens a snapshot to be read and no more: a file of it that is cut or fails under this process does not
 /// end it, and whoever has read asks whether one was ([`Snapshot::check_readable`]).

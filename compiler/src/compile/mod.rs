@@ -4,6 +4,7 @@
 //! kind, the limits, and the format version. This folder may import `input`, `frontend`, `object`,
 //! `read`, `report` and `error`.
 
+pub(crate) mod input;
 pub(crate) mod part;
 
 use std::{
@@ -15,16 +16,16 @@ use std::{
 
 use rayon::prelude::*;
 
+use crate::compile::input::Part;
 use crate::compile::part::read_part;
 use crate::error::{Error, Result};
-use crate::input::Part;
 use crate::object::file::OBJECT_VERSION;
 use crate::object::warnings::Warnings;
 use crate::object::{Object, ObjectWriter};
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
-use crate::report::escape::shown;
-use crate::report::progress::Progress;
+use crate::terminal::escape::shown;
+use crate::terminal::progress::Progress;
 
 /// A part and its object.
 pub struct CompiledPart {

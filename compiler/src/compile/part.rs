@@ -3,11 +3,11 @@
 use csv::StringRecord;
 use pinakes_format::entity::Entity;
 
+use crate::compile::input::{Part, PartKind, json_array_error};
 use crate::error::{Error, Result};
 use crate::frontend::derived::DerivedNodes;
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::frontend::{FrontEnd, taxonomy_csv};
-use crate::input::{Part, PartKind, json_array_error};
 use crate::object::ObjectWriter;
 use crate::object::file::{KeptLine, Merge};
 use crate::read::limits::ReadLimits;

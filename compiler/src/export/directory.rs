@@ -7,7 +7,8 @@ use std::{
 };
 
 use crate::error::{Error, Result};
-use crate::store::{interrupt, remove_tree};
+use crate::store::directory::remove_tree;
+use crate::store::interrupt;
 
 /// What names of unfinished exports begin with.
 const UNFINISHED: &str = ".tmp-";

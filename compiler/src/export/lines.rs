@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use crate::error::Error;
 use crate::export::{Compression, damaged};
 use crate::read::limits::LINE_BYTES_MAX;
-use crate::report::progress::Bar;
+use crate::terminal::progress::Bar;
 
 /// Rows rendered by one thread at a time. Fixed, since each such batch is compressed on its own, and
 /// an export is a function of the records alone.

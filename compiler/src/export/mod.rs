@@ -20,7 +20,7 @@ use pinakes_format::storage::error::ReadError;
 use crate::error::{Error, Result};
 use crate::export::directory::ExportDirectory;
 use crate::read::limits::LINE_BYTES_MAX;
-use crate::report::progress::{Bar, Progress};
+use crate::terminal::progress::{Bar, Progress};
 
 /// What is said where a signal ends an export.
 const NOTHING_EXPORTED: &str = "nothing was exported";

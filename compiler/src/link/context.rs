@@ -12,7 +12,7 @@ use pinakes_format::storage::file_writer::Written;
 use crate::error::{Error, Result};
 use crate::object::Object;
 use crate::object::file::Segment;
-use crate::report::progress::Progress;
+use crate::terminal::progress::Progress;
 
 /// The objects of a run, its scratch directory and its memory limit.
 pub(crate) struct Linker<'o> {

@@ -25,8 +25,8 @@ use crate::link::write::codes::write_codes;
 use crate::link::write::manifest::{Accounting, ManifestFacts};
 use crate::link::write::records::RecordsWriter;
 use crate::object::Object;
-use crate::report::progress::Progress;
-use crate::store::OutputLock;
+use crate::store::lock::OutputLock;
+use crate::terminal::progress::Progress;
 
 /// The warning code that counts ids of `--suppress` that the inputs do not have.
 const UNKNOWN_IDS: &str = "suppressed_unknown";

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::link::merge::orphans::Orphans;
 use crate::link::tally::{SideTally, Tally};
 use crate::store::interrupt::publishing;
-use crate::store::{OutputLock, lead_to, put_in_place};
+use crate::store::lock::OutputLock;
+use crate::store::publish::{lead_to, put_in_place};
 
 /// Records of each entity that the self-check renders, about.
 const CHECKED_ROWS: u32 = 1_000;

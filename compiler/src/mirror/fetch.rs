@@ -19,9 +19,9 @@ use rayon::prelude::*;
 use rustix::fs::{OFlags, SeekFrom, seek};
 
 use crate::error::{Error, Result};
-use crate::mirror::files::open_regular;
 use crate::mirror::host::{Answer, Fault, Host, Part};
-use crate::report::progress::{Bar, Progress};
+use crate::store::files::open_regular;
+use crate::terminal::progress::{Bar, Progress};
 
 /// Chunks that one request asks for at most: 4 MiB.
 const SPAN_CHUNKS_MAX: usize = 64;

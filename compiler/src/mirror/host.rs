@@ -19,7 +19,7 @@ use ureq::{
 
 use crate::error::{Error, Result};
 use crate::mirror::address::{Address, read_roots};
-use crate::report::escape::shown_text;
+use crate::terminal::escape::shown_text;
 
 /// Redirects that are followed.
 const REDIRECTS_MAX: u32 = 5;

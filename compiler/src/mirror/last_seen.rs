@@ -10,7 +10,7 @@ use pinakes_format::storage::publication::{PUBLICATIONS, Publication, moment};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::mirror::files::{make_directory, put};
+use crate::store::files::{make_directory, put};
 
 /// The file's name, in [`PUBLICATIONS`].
 const SEEN: &str = "seen.json";

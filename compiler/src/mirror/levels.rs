@@ -9,8 +9,8 @@ use std::{
 use pinakes_format::storage::mmap::Map;
 
 use crate::error::{Error, Result};
-use crate::mirror::files::open_regular;
 use crate::mirror::host::{Fault, Host, Part};
+use crate::store::files::open_regular;
 
 /// Bytes read at a time.
 const PIECE_BYTES: usize = 64 << 10;

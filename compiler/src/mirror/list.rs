@@ -7,7 +7,7 @@ use pinakes_format::storage::publication::is_hash;
 use serde::{Deserialize, Serialize};
 
 use crate::object::file::OBJECT_VERSION;
-use crate::report::escape::shown_text;
+use crate::terminal::escape::shown_text;
 
 /// Hex digits of an object's name.
 const NAME_DIGITS: usize = 32;

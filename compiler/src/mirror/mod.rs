@@ -14,7 +14,6 @@
 
 pub(crate) mod address;
 pub(crate) mod fetch;
-pub(crate) mod files;
 pub(crate) mod host;
 pub(crate) mod last_seen;
 pub(crate) mod levels;

@@ -17,16 +17,16 @@ use crate::link;
 use crate::link::Published;
 use crate::link::selection::Selection;
 use crate::mirror::fetch::{Fetch, Gains, Wanted};
-use crate::mirror::files::{
-    demand_room, make_directory, open_regular, refuse_open, refuse_open_inside,
-};
 use crate::mirror::host::{Host, Part};
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::{levels, object_path};
 use crate::object::Object;
-use crate::report::escape::shown_text;
-use crate::report::progress::Progress;
-use crate::store::OutputLock;
+use crate::store::files::{
+    demand_room, make_directory, open_regular, refuse_open, refuse_open_inside,
+};
+use crate::store::lock::OutputLock;
+use crate::terminal::escape::shown_text;
+use crate::terminal::progress::Progress;
 
 /// Where objects are fetched, in their directory; it outlasts the run.
 const FETCHED: &str = ".pull";

@@ -14,14 +14,15 @@ use pinakes_format::storage::publication::{
 };
 
 use crate::error::{Error, Result};
-use crate::mirror::files::{make_directory, refuse_open, refuse_open_inside};
 use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_secret;
 use crate::mirror::tree::Tree;
 use crate::mirror::{OBJECTS, SNAPSHOTS};
-use crate::report::escape::shown;
-use crate::report::progress::Progress;
-use crate::store::{OutputLock, check_out, interrupt};
+use crate::store::files::{make_directory, refuse_open, refuse_open_inside};
+use crate::store::interrupt;
+use crate::store::lock::{OutputLock, check_out};
+use crate::terminal::escape::shown;
+use crate::terminal::progress::Progress;
 
 /// The version of what has no date.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";

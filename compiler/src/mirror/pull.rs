@@ -16,16 +16,20 @@ use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publicatio
 use crate::error::{Error, Result};
 use crate::link;
 use crate::mirror::fetch::Gains;
-use crate::mirror::files::{is_unfinished, make_directory, put, refuse_open, refuse_open_inside};
 use crate::mirror::host::{Host, Patience};
 use crate::mirror::last_seen::Seen;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_public;
 use crate::mirror::trust::{Fetched, check_age};
 use crate::mirror::{objects, snapshot, trust};
-use crate::report::escape::shown;
-use crate::report::progress::Progress;
-use crate::store::{OutputLock, check_out, held_back, interrupt, is_whole, prune};
+use crate::store::files::{is_unfinished, make_directory, put, refuse_open, refuse_open_inside};
+use crate::store::interrupt;
+use crate::store::lock::{OutputLock, check_out};
+use crate::store::prune::prune;
+use crate::store::publish::is_whole;
+use crate::store::rolled_back::held_back;
+use crate::terminal::escape::shown;
+use crate::terminal::progress::Progress;
 
 /// What a signal says that comes while something is fetched.
 const FETCHED_IS_KEPT: &str = "nothing was published; what was fetched is kept, run again to go on";

@@ -3,11 +3,11 @@
 use std::{io::Write, os::unix::ffi::OsStrExt, path::PathBuf, time::Instant};
 
 use crate::error::{Error, Result};
-use crate::report::escape::shown;
 use crate::report::file::ReportFiles;
 use crate::report::mirror::MirrorReport;
-use crate::report::progress::Progress;
 use crate::store::interrupt;
+use crate::terminal::escape::shown;
+use crate::terminal::progress::Progress;
 
 /// A run under way.
 pub struct MirrorRun {

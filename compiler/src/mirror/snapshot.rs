@@ -19,12 +19,12 @@ use pinakes_format::storage::publication::Publication;
 
 use crate::error::{Error, Result};
 use crate::mirror::fetch::{Fetch, Gains, Twin, Wanted};
-use crate::mirror::files::{demand_room, make_directory, open_regular, put};
 use crate::mirror::host::{Host, Part};
 use crate::mirror::{levels, snapshot_path};
-use crate::report::escape::shown_text;
-use crate::report::progress::Progress;
-use crate::store::remove_tree;
+use crate::store::directory::remove_tree;
+use crate::store::files::{demand_room, make_directory, open_regular, put};
+use crate::terminal::escape::shown_text;
+use crate::terminal::progress::Progress;
 
 /// What the names of directories begin with in which snapshots are fetched; they outlast the run.
 const FETCHED: &str = ".pull-";

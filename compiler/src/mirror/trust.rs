@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::mirror::SIGNATURE;
 use crate::mirror::host::{Fault, Host, Part};
 use crate::mirror::signature::{SIGNATURE_BYTES_MAX, Unsigned, verify};
-use crate::report::escape::shown_text;
+use crate::terminal::escape::shown_text;
 
 /// The first pause between two tries; each is twice the one before.
 const PAUSE_FIRST: Duration = Duration::from_millis(500);

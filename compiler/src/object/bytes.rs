@@ -131,10 +131,10 @@ mod tests {
 
     use super::*;
     use crate::compile::compile;
-    use crate::input;
+    use crate::compile::input;
     use crate::object::file::Raw;
     use crate::read::limits::ReadLimits;
-    use crate::report::progress::Progress;
+    use crate::terminal::progress::Progress;
 
     /// All that linking reads of an object: keys, blobs and symbols of its outputs, and the lines
     /// that are kept.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::report::file::{Report, family};
 use crate::report::run_info::Course;
-use crate::store::Pruned;
+use crate::store::prune::Pruned;
 
 /// A report of `pull` or `publish`, as `--report` writes it.
 #[derive(Clone, Debug, Serialize)]

@@ -1,10 +1,8 @@
 //! What a run did: a table for people, JSON for programs, a line for each bad record.
 
 pub(crate) mod codes;
-pub(crate) mod escape;
 pub(crate) mod file;
 pub(crate) mod mirror;
-pub(crate) mod progress;
 pub(crate) mod quarantine;
 pub(crate) mod run_info;
 
@@ -13,13 +11,14 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use serde::Serialize;
 
 use crate::compile::CompileStage;
-use crate::input::Inputs;
+use crate::compile::input::Inputs;
 use crate::link::{SideTally, Tally};
 use crate::report::codes::Code;
-use crate::report::escape::shown;
 use crate::report::quarantine::Quarantine;
 use crate::report::run_info::Course;
-use crate::store::{HeldBack, Pruned};
+use crate::store::prune::Pruned;
+use crate::store::rolled_back::HeldBack;
+use crate::terminal::escape::shown;
 
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 

@@ -5,7 +5,7 @@ use std::fs;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 
-use crate::report::progress::{StageCost, stages};
+use crate::terminal::progress::{StageCost, stages};
 
 /// What a run is at, or came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -13,16 +13,9 @@ use std::{
 };
 
 use pinakes_format::snapshot::HISTORY;
-use pinakes_format::storage::manifest::ID_DIGITS;
 
 use crate::error::{Error, Result};
-use crate::store::{current, unfinished};
-
-/// Whether a name is one a snapshot may have.
-pub(crate) fn is_id(name: &str) -> bool {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    name.len() == ID_DIGITS && name.bytes().all(is_digit)
-}
+use crate::store::directory::{current, is_id, unfinished};
 
 /// The ids of the snapshots that are there, the oldest first.
 ///

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::store::remove_tree;
+use crate::store::directory::remove_tree;
 
 /// What a signal finds the run at.
 struct State {

@@ -7,8 +7,10 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::object::file::part_of;
+use crate::store::directory::current;
+use crate::store::lock::OutputLock;
 use crate::store::publish::discard;
-use crate::store::{OutputLock, current, history, rolled_back};
+use crate::store::{history, rolled_back};
 
 /// Where a run that just published keeps its objects.
 #[derive(Clone, Copy, Debug)]

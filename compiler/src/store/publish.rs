@@ -16,9 +16,10 @@ use rustix::{
 };
 
 use crate::error::{Error, Result};
-use crate::mirror::files::open_regular;
-use crate::report::escape::shown;
-use crate::store::{CURRENT, current, history, remove_tree, unfinished};
+use crate::store::directory::{CURRENT, current, remove_tree, unfinished};
+use crate::store::files::open_regular;
+use crate::store::history;
+use crate::terminal::escape::shown;
 
 /// Moves the finished directory to its name and makes it the current one.
 ///

@@ -9,8 +9,10 @@ use pinakes_format::snapshot::{Snapshot, read_manifest};
 use pinakes_format::storage::manifest::Manifest;
 
 use crate::error::{Error, Result};
+use crate::store::directory::{CURRENT, current};
+use crate::store::lock::refuse_shared;
 use crate::store::publish::point;
-use crate::store::{CURRENT, current, history, refuse_shared, rolled_back};
+use crate::store::{history, rolled_back};
 
 /// Where `current` led and leads.
 #[derive(Debug)]

@@ -12,9 +12,8 @@ use std::{
 };
 
 use crate::error::{Error, Result};
-use crate::report::escape::shown;
-use crate::store::history::is_id;
-use crate::store::{current, unfinished};
+use crate::store::directory::{current, is_id, unfinished};
+use crate::terminal::escape::shown;
 
 /// The file's name.
 const ROLLED_BACK: &str = ".rolled-back";

@@ -43,7 +43,7 @@ use crate::link::index::invert::Inverter;
 use crate::link::index::names::NameRuns;
 use crate::link::index::prefix_stats::Beginnings;
 use crate::link::index::rank::Columns;
-use crate::report::progress::Bar;
+use crate::terminal::progress::Bar;
 
 /// Rows one thread extracts at a time, at most.
 const BATCH_ROWS: u32 = 2_048;

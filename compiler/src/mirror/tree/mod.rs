@@ -16,13 +16,14 @@ use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publicatio
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::mirror::files::{make_directory, open_regular, put, sync_directory};
 use crate::mirror::publish::Publish;
 use crate::mirror::signature::sign;
 use crate::mirror::{SIGNATURE, SNAPSHOTS};
-use crate::report::escape::shown;
-use crate::report::progress::Progress;
-use crate::store::{OutputLock, is_whole};
+use crate::store::files::{make_directory, open_regular, put, sync_directory};
+use crate::store::lock::OutputLock;
+use crate::store::publish::is_whole;
+use crate::terminal::escape::shown;
+use crate::terminal::progress::Progress;
 
 /// A tree that a snapshot is put into.
 pub struct Tree<'a> {

@@ -11,12 +11,12 @@ use pinakes_format::storage::publication::PublishedObjects;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::mirror::files::{open_regular, put};
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::tree::{Tree, take};
 use crate::mirror::{object_path, objects};
 use crate::object::Object;
 use crate::object::file::OBJECT_VERSION;
+use crate::store::files::{open_regular, put};
 
 impl Tree<'_> {
     /// Puts the objects that the snapshot was linked from into the tree, after linking them once more:

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::mirror::list::ObjectList;
 use crate::mirror::tree::Tree;
 use crate::mirror::{OBJECTS, SIGNATURE, SNAPSHOTS, object_path};
-use crate::store::remove_tree;
+use crate::store::directory::remove_tree;
 
 impl Tree<'_> {
     /// Removes what runs that died left half written; the lock says none of them is alive.

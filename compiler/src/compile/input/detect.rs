@@ -8,12 +8,12 @@ use std::path::Path;
 use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
+use crate::compile::input::{EXPECTED, InputKind, Part, PartKind};
 use crate::error::{Error, Result};
 use crate::frontend::detect::{
     DetectedTable, LineDialect, detect_dialect, detect_side_table, is_taxonomy_header,
     require_side_table,
 };
-use crate::input::{EXPECTED, InputKind, Part, PartKind};
 use crate::read::identifier;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::Lines;

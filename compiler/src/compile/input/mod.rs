@@ -15,15 +15,15 @@ use std::{
 
 use pinakes_format::entity::Entity;
 
+pub(crate) use crate::compile::input::detect::json_array_error;
+use crate::compile::input::detect::{detect_file, detect_in_directory, is_text};
+use crate::compile::input::manifest::check_manifest;
 use crate::error::{Error, Result};
 use crate::frontend::FrontEnd;
 use crate::frontend::detect::{DetectedTable, detect_side_table};
-pub(crate) use crate::input::detect::json_array_error;
-use crate::input::detect::{detect_file, detect_in_directory, is_text};
-use crate::input::manifest::check_manifest;
 use crate::object::side_table::SideTable;
 use crate::object::warnings::Warnings;
-use crate::report::escape::shown;
+use crate::terminal::escape::shown;
 
 /// The kind of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

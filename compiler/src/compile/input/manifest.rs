@@ -9,9 +9,9 @@ use std::{
 use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
+use crate::compile::input::{Inputs, ManifestPolicy, Part, PartKind};
 use crate::error::{Error, Result};
-use crate::input::{Inputs, ManifestPolicy, Part, PartKind};
-use crate::report::escape::shown;
+use crate::terminal::escape::shown;
 
 /// A manifest, in any of the shapes that OpenAlex has used.
 #[derive(Deserialize)]

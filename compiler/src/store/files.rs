@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::error::{Error, Result};
-use crate::report::escape::shown;
+use crate::terminal::escape::shown;
 
 /// What stands between the name of a file and the number of the process that writes it.
 const UNFINISHED: &str = ".tmp-";
