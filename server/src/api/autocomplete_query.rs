@@ -1,28 +1,23 @@
-//! The query of an autocomplete URL: from raw text to the text to be completed.
+//! Parses the query of an autocomplete URL.
 
 use pinakes_format::query::nearest;
 
 use crate::http::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
 
-/// Bytes of the text at most.
+/// Largest size of the typed text, in bytes.
 pub const TEXT_BYTES_MAX: usize = 256;
-/// The one parameter.
 const QUERY: &str = "query";
 
-/// Why there is nothing to complete.
+/// Why a query has no text to complete.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TextError {
-    /// There is no text.
+    /// The parameter is missing or blank.
     Missing,
-    /// What was given is wrong.
+    /// These parameters are invalid, at most ten.
     Invalid(Vec<Detail>),
 }
 
-/// Reads the raw text after the `?`.
-///
-/// # Errors
-///
-/// That the text is missing, or every parameter that is wrong, ten at most.
+/// Parses the text after the `?` of a URL.
 pub fn parse(raw: &str) -> Result<String, TextError> {
     let mut text: Option<String> = None;
     let mut details = Vec::new();
@@ -30,11 +25,11 @@ pub fn parse(raw: &str) -> Result<String, TextError> {
         match pair {
             Err(detail) => details.push(detail),
             Ok((name, value)) if name != QUERY => {
-                details.push(Detail::new(&name, &value, unknown(&name)));
+                details.push(Detail::new(&name, &value, unknown_reason(&name)));
             }
             Ok((name, value)) if text.is_some() => details.push(Detail::new(&name, &value, TWICE)),
             Ok((name, value)) => {
-                if let Some(reason) = wrong(&value) {
+                if let Some(reason) = invalid_reason(&value) {
                     details.push(Detail::new(&name, &value, reason));
                 }
                 text = Some(value);
@@ -45,30 +40,26 @@ pub fn parse(raw: &str) -> Result<String, TextError> {
         }
     }
     let is_given = text.as_ref().is_some_and(|text| !text.trim().is_empty());
-    // That it is missing is what a client has to know, whatever else it sent.
+    // A missing text takes precedence over errors of other parameters.
     if !is_given && details.iter().all(|detail| detail.parameter != QUERY) {
         return Err(TextError::Missing);
     }
     if details.is_empty() { Ok(text.unwrap_or_default()) } else { Err(TextError::Invalid(details)) }
 }
 
-/// Whether there is something to complete in a text that came by itself.
-///
-/// # Errors
-///
-/// As [`parse`].
+/// Checks a typed text that is not part of a URL.
 pub fn check(text: &str) -> Result<(), TextError> {
     if text.trim().is_empty() {
         return Err(TextError::Missing);
     }
-    match wrong(text) {
+    match invalid_reason(text) {
         Some(reason) => Err(TextError::Invalid(vec![Detail::new(QUERY, text, reason)])),
         None => Ok(()),
     }
 }
 
-/// What is wrong with a text.
-fn wrong(text: &str) -> Option<String> {
+/// Why a text is invalid.
+fn invalid_reason(text: &str) -> Option<String> {
     if text.len() > TEXT_BYTES_MAX {
         return Some(format!("is {} bytes long; at most {TEXT_BYTES_MAX} are taken", text.len()));
     }
@@ -76,11 +67,11 @@ fn wrong(text: &str) -> Option<String> {
     has_control.then(|| "holds a control character".to_owned())
 }
 
-/// Why a parameter is unknown, and which one may have been meant.
-fn unknown(name: &str) -> String {
-    let is_meant =
+/// The reason for refusing an unknown parameter, with a suggestion.
+fn unknown_reason(name: &str) -> String {
+    let is_similar =
         ["q", "search", "filter"].contains(&name) || nearest(name, [QUERY].into_iter()).is_some();
-    let why = if is_meant { "did you mean `query`?" } else { "it takes `query`" };
+    let why = if is_similar { "did you mean `query`?" } else { "it takes `query`" };
     format!("is no parameter of autocomplete; {why}")
 }
 
@@ -89,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_text_is_taken() {
+    fn a_query_has_one_text() {
         let check = |raw: &str, expected: Result<&str, usize>| {
             let found = match parse(raw) {
                 Ok(text) => Ok(text),

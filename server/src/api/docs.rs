@@ -1,10 +1,9 @@
-//! The documentation of the interface as a page: Swagger UI, which reads `/openapi.json`.
+//! The documentation page at `/docs`: Swagger UI, which reads `/openapi.json`.
 
 use std::sync::LazyLock;
 
 use crate::http::static_page::{HTML, Page, Part, SCRIPT, STYLE, TEXT};
 
-/// The page.
 pub static PAGE: LazyLock<Page> = LazyLock::new(|| Page {
     parts: vec![
         Part::plain("index.html", HTML, include_bytes!("../../docs/index.html")),
@@ -20,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_unpacks_and_the_page_names_no_other() {
+    fn every_part_unpacks_and_the_page_names_no_other_part() {
         PAGE.check("/docs");
     }
 }

@@ -1,4 +1,4 @@
-//! What answers each route: a checked request in, a reply out.
+//! The handlers of the current routes: each turns a request into a reply.
 
 use std::{
     mem,
@@ -33,16 +33,15 @@ use crate::http::reply::Reply;
 use crate::snapshots::health::Trouble;
 use crate::snapshots::library::Served;
 
-/// Room made for a record before it is rendered; most fit.
-const RECORD_BYTES: usize = 8 << 10;
-/// Room made for a page of a list.
-const LIST_BYTES: usize = 256 << 10;
+/// Capacity of a record's buffer at the start; most records fit.
+const RECORD_CAPACITY_BYTES: usize = 8 << 10;
+/// Capacity of a list page's buffer at the start.
+const LIST_CAPACITY_BYTES: usize = 256 << 10;
+/// Capacity of the buffer for ten candidates at the start.
+const CANDIDATES_CAPACITY_BYTES: usize = 4 << 10;
 
-/// Room made for ten candidates.
-const CANDIDATES_BYTES: usize = 4 << 10;
-
-/// Where else to go from `/`, beside the lists.
-const BESIDE: [(&str, &str); 5] = [
+/// Links of `/`, besides the lists.
+const SERVICE_LINKS: [(&str, &str); 5] = [
     ("autocomplete", "/autocomplete?query="),
     ("graphql", "/graphql/schema"),
     ("rate-limit", "/rate-limit"),
@@ -50,19 +49,19 @@ const BESIDE: [(&str, &str); 5] = [
     ("docs", "/docs"),
 ];
 
-/// Why there is nothing to complete.
+/// The message for an autocomplete request without a text.
 pub const QUERY_REQUIRED: &str = "Query parameter 'query' is required";
-/// Why an identifier of the interface leads nowhere.
+/// The message for an identifier without its prefix.
 pub const PREFIX_REQUIRED: &str = "Only HX_ prefixed IDs are allowed";
 
-/// A reply, or that the snapshot is damaged.
+/// A reply, or the damage of the snapshot.
 pub(crate) type Answer = Result<Reply, ReadError>;
 
 fn json_reply(value: &serde_json::Value) -> Reply {
     Reply::Json { body: Bytes::from(value.to_string()), lasts: false }
 }
 
-/// What the service is, which snapshot it answers from (and, of a part, what was chosen), and where to go.
+/// `/`: the service, its snapshot, the filters of a subset, and links.
 pub fn index(served: &Served, data_licence: Option<&str>) -> Reply {
     let snapshot = &served.snapshot;
     let manifest = snapshot.manifest();
@@ -72,7 +71,7 @@ pub fn index(served: &Served, data_licence: Option<&str>) -> Reply {
         .collect();
     let lists = CATALOG.iter().map(|facts| (facts.plural, format!("/{}", facts.route)));
     let links: serde_json::Map<String, serde_json::Value> = lists
-        .chain(BESIDE.map(|(name, path)| (name, path.to_owned())))
+        .chain(SERVICE_LINKS.map(|(name, path)| (name, path.to_owned())))
         .map(|(name, path)| (name.to_owned(), path.into()))
         .collect();
     let mut index = serde_json::json!({
@@ -87,7 +86,7 @@ pub fn index(served: &Served, data_licence: Option<&str>) -> Reply {
     if let Some(selection) = &manifest.selection {
         index["selection"] = serde_json::json!(selection.filters);
     }
-    // How many, and no more: whoever reads a list of names has found what was to be withheld.
+    // Only the number: a list of names would disclose the suppressed records.
     let suppressed =
         manifest.suppressed.values().sum::<u64>() + snapshot.suppressed().records() as u64;
     if suppressed > 0 {
@@ -96,7 +95,7 @@ pub fn index(served: &Served, data_licence: Option<&str>) -> Reply {
     json_reply(&index)
 }
 
-/// The process lives, what it answers from, and what is not as it should be: the gravest as its status.
+/// `/health`: the snapshot and the current issues; the most serious issue is the status.
 pub fn health(served: &Served, data_licence: Option<&str>) -> Reply {
     let manifest = served.snapshot.manifest();
     let now = Utc::now();
@@ -114,12 +113,12 @@ pub fn health(served: &Served, data_licence: Option<&str>) -> Reply {
     json_reply(&health)
 }
 
-/// There is a snapshot to answer from.
+/// `/ready`: the server has a snapshot to serve.
 pub fn ready(snapshot: &Snapshot) -> Reply {
     json_reply(&serde_json::json!({ "status": "ready", "snapshot_id": snapshot.manifest().id }))
 }
 
-/// How the caller stands with the limits; nulls where none is for it.
+/// `/rate-limit`: the client's use of the limits; null for a client without limits.
 pub fn rate_limit(admission: &Admission) -> Reply {
     let status = RateLimit {
         ip: admission.client,
@@ -129,12 +128,12 @@ pub fn rate_limit(admission: &Admission) -> Reply {
             search: search.into(),
         }),
     };
-    // Texts and numbers alone: this is always JSON.
+    // Serializing strings and numbers cannot fail.
     let body = serde_json::to_vec(&status).unwrap_or_default();
     Reply::Json { body: Bytes::from(body), lasts: false }
 }
 
-/// The rate-limit status record.
+/// The body of `/rate-limit`.
 #[derive(Serialize)]
 struct RateLimit {
     ip: IpAddr,
@@ -162,10 +161,6 @@ impl From<Left> for Quota {
 }
 
 /// A page of a list.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged.
 pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Duration) -> Answer {
     let query = match parse_or_not_modified(
         list_query::parse(facts.entity, request.query),
@@ -182,25 +177,26 @@ pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Dura
         Err(error) => return query_error_reply(error, request, timeout),
     };
     let micros = begun.elapsed().as_micros() as u64;
-    // Escaped: a filter's text is its client's.
+    // `?` escapes the plan, which quotes the client's filter.
     tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
     render_list(&query, answer.count, &answer.rows, snapshot)
 }
 
-/// The question of a list, or the reply where it is wrong or the client holds its answer.
+/// Unwraps the query of a list; the error is the reply 400 to an invalid query, or 304 to a client that
+/// has the current reply.
 pub(crate) fn parse_or_not_modified(
-    read: Result<Query, Vec<Detail>>,
+    parsed: Result<Query, Vec<Detail>>,
     request: &Request<'_>,
     served: &Served,
 ) -> Result<Query, Reply> {
-    let query = read.map_err(Reply::BadQuery)?;
+    let query = parsed.map_err(Reply::BadQuery)?;
     match served.stamp().current(request.headers) {
         Some(coding) => Err(Reply::NotModified(coding)),
         None => Ok(query),
     }
 }
 
-/// The reply to a question without an answer.
+/// The reply 503 to a query that reached its deadline; passes on the damage of a snapshot.
 pub(crate) fn query_error_reply(
     error: AnswerError,
     request: &Request<'_>,
@@ -214,14 +210,14 @@ pub(crate) fn query_error_reply(
                 path = ?request.path,
                 query = ?request.query,
                 seconds = timeout.as_secs_f64(),
-                "a question took longer than it may; answering 503"
+                "a query reached its deadline; answering 503"
             );
             Ok(Reply::unavailable())
         }
     }
 }
 
-/// The entities whose names may be completed by themselves.
+/// The entities that autocomplete accepts as `entity_type`.
 pub fn completed_entities() -> impl Iterator<Item = &'static Facts> {
     CATALOG.iter().filter(|facts| facts.letter.is_some())
 }
@@ -265,11 +261,7 @@ pub fn autocomplete(
     }
 }
 
-/// The entities whose names may be completed, or the one whose list has this name.
-///
-/// # Errors
-///
-/// Where none that may has.
+/// The entities that autocomplete searches: the entity whose list has this name, or all without a name.
 pub fn parse_entity_type(name: Option<&str>) -> Result<Vec<Entity>, Detail> {
     let Some(name) = name else { return Ok(ENTITIES.to_vec()) };
     let facts = completed_entities().find(|facts| facts.route == name).ok_or_else(|| {
@@ -279,7 +271,7 @@ pub fn parse_entity_type(name: Option<&str>) -> Result<Vec<Entity>, Detail> {
     Ok(vec![facts.entity])
 }
 
-/// The entities and the text an autocomplete asks for, or the reply that says why it asks for none.
+/// Parses the entities and the text of an autocomplete request; the error is the reply 400.
 fn parse_autocomplete(
     entity_type: Option<&str>,
     query: &str,
@@ -289,7 +281,7 @@ fn parse_autocomplete(
         let value = entity_type.map(echo).unwrap_or_default();
         Reply::BadQuery(vec![Detail::new(&detail.parameter, &value, detail.reason)])
     })?;
-    let text = autocomplete_query::parse(query).map_err(|refused| match refused {
+    let text = autocomplete_query::parse(query).map_err(|error| match error {
         TextError::Missing => Reply::error(StatusCode::BAD_REQUEST, QUERY_REQUIRED),
         TextError::Invalid(details) => Reply::BadQuery(details),
     })?;
@@ -297,7 +289,7 @@ fn parse_autocomplete(
 }
 
 fn render_candidates(found: &Candidates, snapshot: &Snapshot) -> Answer {
-    let mut body = Vec::with_capacity(CANDIDATES_BYTES);
+    let mut body = Vec::with_capacity(CANDIDATES_CAPACITY_BYTES);
     body.extend_from_slice(b"{\"meta\":{\"count\":");
     json::unsigned(&mut body, found.count);
     body.extend_from_slice(b"},\"results\":[");
@@ -323,18 +315,14 @@ fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> 
     Ok(Reply::Json { body, lasts: true })
 }
 
-/// The records in some rows, with a comma between two, after an opening text and before a closing one.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged.
+/// Renders the records of some rows, separated by commas, between an opening and a closing text.
 pub(crate) fn render_rows(
     variant: &Variant,
     (entity, rows): (Entity, &[u32]),
     snapshot: &Snapshot,
     [opening, closing]: [&[u8]; 2],
 ) -> Result<Bytes, ReadError> {
-    let mut room = Room::of(LIST_BYTES);
+    let mut room = Room::of(LIST_CAPACITY_BYTES);
     let mut page = Page::new(snapshot, Shape::List);
     page.out = mem::take(room.bytes());
     page.out.extend_from_slice(opening);
@@ -346,32 +334,26 @@ pub(crate) fn render_rows(
     }
     page.out.extend_from_slice(closing);
     *room.bytes() = page.out;
-    // Copied: it has grown by doubling, and all of it would be held until the client has read.
+    // Copies the reply, so that a slow client does not keep the spare capacity of the buffer allocated.
     Ok(Room::copy(room.as_ref()).into_bytes())
 }
 
-/// How a variant of the interface addresses records, and how it shows one.
+/// The paths, identifiers and shapes of records in one variant of the interface.
 pub struct Variant {
-    /// What stands before its routes.
+    /// The prefix of the variant's paths.
     pub root: &'static str,
-    /// How it writes identifiers.
     pub spelling: IdFormat,
-    /// Renders a record.
     pub render: RenderRow,
 }
 
-/// Renders the record of an entity in a row.
+/// Renders the record of a row.
 pub type RenderRow = for<'s> fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Result<(), ReadError>;
 
-/// The interface.
+/// The variant without a path prefix.
 pub const CURRENT: Variant =
     Variant { root: "", spelling: IdFormat::CURRENT, render: Snapshot::render };
 
-/// One record by its identifier.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged.
+/// One record by its identifier; 301 for an identifier that was merged into another.
 pub fn record(
     variant: &Variant,
     facts: &Facts,
@@ -402,18 +384,14 @@ pub fn record(
                 return Ok(Reply::NotModified(coding));
             }
             let mut page = Page::new(snapshot, Shape::Single);
-            page.out.reserve(RECORD_BYTES);
+            page.out.reserve(RECORD_CAPACITY_BYTES);
             (variant.render)(snapshot, facts.entity, row, &mut page)?;
             Ok(Reply::Json { body: Bytes::from(page.out), lasts: true })
         }
     }
 }
 
-/// Where an identifier leads; nowhere where it was merged into one that no record has.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged.
+/// Finds an identifier. An identifier that was merged into one without a record counts as absent.
 pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Lookup, ReadError> {
     let found = snapshot.find(entity, id)?;
     let Lookup::Merged(into) = found else { return Ok(found) };
@@ -421,7 +399,7 @@ pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Look
     Ok(if is_record { found } else { Lookup::Absent })
 }
 
-/// The record lives under another id now.
+/// The reply 301 to an identifier that was merged into another.
 fn moved(
     variant: &Variant,
     facts: &Facts,

@@ -1,7 +1,7 @@
-//! The older variant of topics and domains, under `/legacy`: bare arrays, totals in headers.
+//! The legacy variant of topics and domains, under `/legacy`: bare arrays, with totals in headers.
 //!
-//! It asks the same [`Query`] as any list. What is called otherwise there is in
-//! [`pinakes_format::record::legacy`]; how its parameters are read is [`DIALECT`].
+//! Legacy lists run the same [`Query`] as current lists. [`pinakes_format::record::legacy`] has the legacy
+//! names of members, and [`DIALECT`] the legacy parameters.
 
 use std::time::{Duration, Instant};
 
@@ -25,11 +25,11 @@ use crate::http::parameters::pairs;
 use crate::http::reply::Reply;
 use crate::snapshots::library::Served;
 
-/// How the older variant addresses and shows records.
+/// The paths, identifiers and shapes of legacy records.
 pub const VARIANT: Variant =
     Variant { root: "/legacy", spelling: IdFormat::LEGACY, render: Snapshot::render_legacy };
 
-/// How its lists are asked.
+/// The parameters of legacy lists.
 pub const DIALECT: Dialect = Dialect {
     parameters: &[
         ("page", Parameter::Page),
@@ -41,15 +41,15 @@ pub const DIALECT: Dialect = Dialect {
     ],
     per_page: parse_per_page,
     sort: parse_sort,
-    elsewhere: &[("search", "use `filter=name.search:…`"), ("q", "use `filter=name.search:…`")],
+    foreign: &[("search", "use `filter=name.search:…`"), ("q", "use `filter=name.search:…`")],
 };
 
-/// The largest page.
+/// Largest number of records on a page.
 pub const PAGE_ROWS_MAX: u32 = 200;
-/// What a sort is called, and what it is.
+/// The values of `sort`, and the current sort that each stands for.
 pub const SORTS: [(&str, &str); 2] = [("1", "outputs:asc"), ("-1", "outputs:desc")];
-/// What stands in a link in place of itself: all that no URI holds.
-const UNLINKED: &AsciiSet = &CONTROLS
+/// Characters that a link must escape, because no URI may contain them.
+const ESCAPED_IN_LINKS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'<')
@@ -61,18 +61,14 @@ const UNLINKED: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// A page of a list, or its groups.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged.
+/// A page of a list, or the groups of a list.
 pub fn list(
-    older: &LegacyEntity,
+    variant: &LegacyEntity,
     request: &Request<'_>,
     served: &Served,
     timeout: Duration,
 ) -> Answer {
-    let read = list_query::parse_pairs(Query::legacy(older), &DIALECT, pairs(request.query));
+    let read = list_query::parse_pairs(Query::legacy(variant), &DIALECT, pairs(request.query));
     let query = match parse_or_not_modified(read, request, served) {
         Ok(query) => query,
         Err(reply) => return Ok(reply),
@@ -94,7 +90,7 @@ pub fn list(
         Ok(answer) => {
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
-            let links = links(older.route, request.query, &query, answer.count);
+            let links = links(variant.route, request.query, &query, answer.count);
             let rows = (query.entity, &answer.rows[..]);
             let body = render_rows(&VARIANT, rows, snapshot, [b"[", b"]"])?;
             Ok(counted(body, answer.count, links))
@@ -108,7 +104,7 @@ fn counted(body: Bytes, total: u64, links: String) -> Reply {
     Reply::Counted { array: Box::new(array), total, links }
 }
 
-/// Groups, which are all on one page; their total says how many there were.
+/// Renders the largest groups as one page; the total counts all groups.
 fn render_groups(entity: Entity, groups: &Groups, snapshot: &Snapshot) -> Answer {
     let mut out = vec![b'['];
     for (at, group) in groups.largest.iter().enumerate() {
@@ -130,18 +126,19 @@ fn render_groups(entity: Entity, groups: &Groups, snapshot: &Snapshot) -> Answer
     Ok(counted(Room::copy(&out).into_bytes(), groups.total, String::new()))
 }
 
-/// `Link` to the pages before and after; from beyond the end, back to the last.
+/// The `Link` header: the next and the previous page. Past the end, the previous page is the last page.
 fn links(route: &str, raw: &str, query: &Query, count: u64) -> String {
     let page = u64::from(query.page.get());
     let last = count.div_ceil(u64::from(query.per_page)).max(1);
     let before = (page > 1).then(|| ((page - 1).min(last), "prev"));
     let after = (page < last).then_some((page + 1, "next"));
-    let others: String = raw
+    let other_parameters: String = raw
         .split('&')
         .filter(|pair| pairs(pair).any(|pair| pair.is_ok_and(|(name, _)| name != "page")))
-        .map(|pair| format!("&{}", utf8_percent_encode(pair, UNLINKED)))
+        .map(|pair| format!("&{}", utf8_percent_encode(pair, ESCAPED_IN_LINKS)))
         .collect();
-    let link = |(page, relation)| format!("</{route}?page={page}{others}>; rel=\"{relation}\"");
+    let link =
+        |(page, relation)| format!("</{route}?page={page}{other_parameters}>; rel=\"{relation}\"");
     after.into_iter().chain(before).map(link).collect::<Vec<_>>().join(", ")
 }
 
@@ -173,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_one_to_two_hundred_records() {
+    fn a_page_has_one_to_two_hundred_records() {
         let check = |raw: &str, expected: Option<u32>| {
             assert_eq!(parsed(raw).map(|query| query.per_page), expected, "{raw}");
         };
@@ -186,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sort_is_one_way_or_the_other() {
+    fn a_sort_ascends_or_descends() {
         let check = |raw: &str, expected: Option<Option<bool>>| {
             let found = parsed(raw).map(|query| query.sort.first().map(|key| key.is_descending));
             assert_eq!(found, expected, "{raw}");
@@ -200,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_the_pages_beside_and_keep_what_else_was_asked() {
+    fn links_lead_to_the_adjacent_pages_and_keep_the_other_parameters() {
         let check = |raw: &str, count: u64, expected: &str| {
             assert_eq!(
                 links("legacy/topics", raw, &parsed(raw).unwrap(), count),

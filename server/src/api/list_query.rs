@@ -1,7 +1,7 @@
-//! The query of a list's URL: from raw text to the checked question it asks.
+//! Parses the query of a list's URL into a checked [`Query`].
 //!
-//! Parameters are taken apart here; what stands in `filter` and `sort` is read where their keys are
-//! known, by [`pinakes_format::query`]. After this nobody looks at the text.
+//! This module splits the query into parameters. [`pinakes_format::query`] parses the values of `filter`
+//! and `sort`, since it has the keys. No later stage reads the text.
 
 use std::num::NonZeroU32;
 
@@ -13,26 +13,26 @@ use crate::http::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
 
 /// The largest page number.
 pub const PAGE_MAX: u32 = 2_147_483_647;
-/// Parameters of services like this one, and what to use in their place.
-const ELSEWHERE: [(&str, &str); 3] = [
+/// Parameters of similar services, and the alternative here.
+const FOREIGN_PARAMETERS: [(&str, &str); 3] = [
     ("select", "records are always whole; leave it out"),
     ("cursor", "`page` reaches any depth at the same cost"),
     ("sample", "there is no random sample; use `sort` and `page`"),
 ];
 
-/// How the lists of one variant of the interface are asked.
+/// The parameters of lists in one variant of the interface.
 pub struct Dialect {
-    /// The parameters there are.
+    /// The names of all parameters; one parameter may have two names.
     pub parameters: &'static [(&'static str, Parameter)],
-    /// Reads the size of a page.
+    /// Parses the size of a page.
     pub per_page: fn(&str) -> Result<u32, String>,
-    /// Reads what to sort by.
-    pub sort: Read,
-    /// Parameters there are not, and what to use in their place.
-    pub elsewhere: &'static [(&'static str, &'static str)],
+    /// Parses the value of `sort`.
+    pub sort: ParseValue,
+    /// Parameters of the other variant or of similar services, and the alternative here.
+    pub foreign: &'static [(&'static str, &'static str)],
 }
 
-/// How lists are asked.
+/// The parameters of current lists.
 pub const CURRENT: Dialect = Dialect {
     parameters: &[
         ("page", Parameter::Page),
@@ -44,66 +44,66 @@ pub const CURRENT: Dialect = Dialect {
     ],
     per_page: parse_per_page,
     sort: Query::sort,
-    elsewhere: &[
+    foreign: &[
         ("group_by", "there are no groups here; use `filter`, and `meta.count` of each answer"),
         ("q", "use `search`"),
     ],
 };
 
-/// Reads what has parts of its own, each refused for itself.
-pub type Read = fn(&mut Query, &str) -> Result<(), Vec<Refusal>>;
+/// Parses a value with several parts into the query; the error has a refusal for each invalid part.
+pub type ParseValue = fn(&mut Query, &str) -> Result<(), Vec<Refusal>>;
 
-/// Reads the raw text after the `?` as a question to a list.
+/// Parses the text after the `?` of a list's URL.
 ///
 /// # Errors
 ///
-/// Every parameter that is wrong, ten at most.
+/// The invalid parameters, at most ten.
 pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
     parse_pairs(Query::new(entity), &CURRENT, pairs(raw))
 }
 
-/// Adds parameters, decoded, in any dialect; the question is the list as it is, to begin with.
+/// Adds decoded parameters to a query, which starts as the whole list.
 ///
 /// # Errors
 ///
-/// Every parameter that is wrong, ten at most.
+/// The invalid parameters, at most ten.
 pub fn parse_pairs(
     query: Query,
     dialect: &'static Dialect,
     pairs: impl Iterator<Item = Result<(String, String), Detail>>,
 ) -> Result<Query, Vec<Detail>> {
-    let mut reading = Reading { dialect, seen: Vec::new(), query, details: Vec::new() };
+    let mut parser = QueryParser { dialect, seen: Vec::new(), query, details: Vec::new() };
     for pair in pairs {
         match pair {
-            Ok((name, value)) => reading.take(&name, &value),
-            Err(detail) => reading.details.push(detail),
+            Ok((name, value)) => parser.add(&name, &value),
+            Err(detail) => parser.details.push(detail),
         }
-        if reading.details.len() >= DETAILS_MAX {
-            reading.details.truncate(DETAILS_MAX);
+        if parser.details.len() >= DETAILS_MAX {
+            parser.details.truncate(DETAILS_MAX);
             break;
         }
     }
-    if reading.details.is_empty() { Ok(reading.query) } else { Err(reading.details) }
+    if parser.details.is_empty() { Ok(parser.query) } else { Err(parser.details) }
 }
 
 /// A parameter of lists.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Parameter {
-    /// Which page.
+    /// The number of the page, from 1.
     Page,
-    /// How many records it has.
+    /// The number of records on a page.
     PerPage,
-    /// What must hold of them.
+    /// Conditions that every record must meet.
     Filter,
-    /// What orders them.
+    /// The keys that order the records.
     Sort,
-    /// What their names must hold.
+    /// Words that names must contain.
     Search,
-    /// What groups of them are counted by.
+    /// The member by which a legacy list counts groups.
     GroupBy,
 }
 
-/// The parameters a list takes.
+/// The parameters of the list that has these keys, by name.
 pub fn parameters(
     dialect: &'static Dialect,
     keys: &Keys,
@@ -117,19 +117,23 @@ pub fn parameters(
     })
 }
 
-/// What a list takes, for whoever asks by arguments: name, type and what it is.
+/// The arguments of a list in GraphQL: name, type and description.
 pub fn arguments(
     entity: Entity,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let described = |(name, parameter): (&'static str, Parameter)| {
         let (type_name, doc) = match parameter {
-            Parameter::Page => ("Int", "Which page, from 1."),
-            Parameter::PerPage => ("Int", "Records a page: 10, 25, 50 or 100; 25 without it."),
-            Parameter::Filter => ("String", "What must hold of a record, as in REST."),
+            Parameter::Page => ("Int", "Page number, from 1."),
+            Parameter::PerPage => {
+                ("Int", "Number of records on a page: 10, 25, 50 or 100. The default is 25.")
+            }
+            Parameter::Filter => ("String", "Conditions that every record must meet, as in REST."),
             Parameter::Sort => ("String", "Up to three keys, as in REST."),
-            Parameter::Search => ("String", "Words that names begin with, as in REST."),
-            // Of the older variant alone.
-            Parameter::GroupBy => ("String", "What groups are counted by."),
+            Parameter::Search => {
+                ("String", "Words; a name must have a word that begins with each, as in REST.")
+            }
+            // Unreachable: only legacy lists have this parameter.
+            Parameter::GroupBy => ("String", "The member by which groups are counted."),
         };
         (name, type_name, doc)
     };
@@ -137,46 +141,45 @@ pub fn arguments(
     known.filter(|(name, _)| !name.contains('-')).map(described)
 }
 
-/// A query under way.
-struct Reading {
+/// The state of parsing one query.
+struct QueryParser {
     dialect: &'static Dialect,
     seen: Vec<Parameter>,
     query: Query,
     details: Vec<Detail>,
 }
 
-impl Reading {
-    fn take(&mut self, name: &str, value: &str) {
+impl QueryParser {
+    fn add(&mut self, name: &str, value: &str) {
         let known = parameters(self.dialect, self.query.keys).find(|(known, _)| *known == name);
         let Some((_, parameter)) = known else {
-            let reason = unknown(self.dialect, self.query.keys, name);
+            let reason = unknown_reason(self.dialect, self.query.keys, name);
             return self.refuse(name, value, reason);
         };
         if self.seen.contains(&parameter) {
             return self.refuse(name, value, TWICE.to_owned());
         }
         self.seen.push(parameter);
-        let taken = match parameter {
+        let parsed = match parameter {
             Parameter::Page => parse_page(value).map(|page| self.query.page = page),
             Parameter::PerPage => {
                 (self.dialect.per_page)(value).map(|size| self.query.per_page = size)
             }
-            Parameter::Filter => return self.read(name, value, Query::filter),
-            Parameter::Sort => return self.read(name, value, self.dialect.sort),
-            Parameter::Search => return self.read(name, value, Query::search),
-            Parameter::GroupBy => return self.read(name, value, Query::group_by),
+            Parameter::Filter => return self.parse_value(name, value, Query::filter),
+            Parameter::Sort => return self.parse_value(name, value, self.dialect.sort),
+            Parameter::Search => return self.parse_value(name, value, Query::search),
+            Parameter::GroupBy => return self.parse_value(name, value, Query::group_by),
         };
-        if let Err(reason) = taken {
+        if let Err(reason) = parsed {
             self.refuse(name, value, reason);
         }
     }
 
-    /// Reads what has parts of its own, each refused for itself.
-    fn read(&mut self, name: &str, value: &str, read: Read) {
+    fn parse_value(&mut self, name: &str, value: &str, parse: ParseValue) {
         if value.is_empty() {
             return self.refuse(name, value, "is empty; leave it out".to_owned());
         }
-        for refusal in read(&mut self.query, value).err().unwrap_or_default() {
+        for refusal in parse(&mut self.query, value).err().unwrap_or_default() {
             self.refuse(name, &refusal.part, refusal.reason);
         }
     }
@@ -202,15 +205,15 @@ fn parse_per_page(value: &str) -> Result<u32, String> {
     size.ok_or_else(|| "must be 10, 25, 50 or 100".to_owned())
 }
 
-/// Why a parameter is unknown, and which one may have been meant.
-fn unknown(dialect: &'static Dialect, keys: &Keys, name: &str) -> String {
+/// The reason for refusing an unknown parameter, with a suggestion.
+fn unknown_reason(dialect: &'static Dialect, keys: &Keys, name: &str) -> String {
     let route = keys.route;
     if dialect.parameters.iter().any(|(known, _)| *known == name) {
         return format!("is no parameter of /{route}, which takes no {name}");
     }
-    let mut elsewhere = ELSEWHERE.iter().chain(dialect.elsewhere);
-    if let Some((_, instead)) = elsewhere.find(|(known, _)| *known == name) {
-        return format!("is no parameter of this list: {instead}");
+    let mut foreign = FOREIGN_PARAMETERS.iter().chain(dialect.foreign);
+    if let Some((_, alternative)) = foreign.find(|(known, _)| *known == name) {
+        return format!("is no parameter of this list: {alternative}");
     }
     let names = parameters(dialect, keys).map(|(known, _)| known);
     if let Some(known) = nearest(name, names.clone()) {
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_whole_numbers_from_one() {
+    fn a_page_number_is_a_whole_number_from_one() {
         for (raw, expected) in [
             ("", Some((1, 25))),
             ("&&&", Some((1, 25))),
@@ -276,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn page_sizes_are_four_and_never_clamped() {
+    fn a_page_size_outside_the_four_sizes_is_refused() {
         for size in ["10", "25", "50", "100"] {
             assert_eq!(parsed(&format!("per_page={size}")), Some((1, size.parse().unwrap())));
         }
@@ -288,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_parameter_names_its_nearest() {
+    fn an_unknown_parameter_suggests_the_nearest() {
         let reason = |raw: &str| parse(Entity::Output, raw).unwrap_err()[0].reason.clone();
         assert!(reason("perpage=50").contains("did you mean `per_page`"));
         assert!(reason("Page=2").contains("did you mean `page`"));
@@ -300,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_details_of_a_thousand_parameters_are_ten() {
+    fn a_thousand_invalid_parameters_get_ten_details() {
         let raw: String = (0..1_000).map(|at| format!("p{at}={}&", "x".repeat(100))).collect();
         let details = parse(Entity::Output, &raw).unwrap_err();
         assert_eq!(details.len(), 10);

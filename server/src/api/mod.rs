@@ -1,4 +1,12 @@
-//! `api`.
+//! The REST interface: routes, parameters and handlers.
+//!
+//! - [`route`] finds the route of a path, and [`route_template`] names routes in metrics.
+//! - [`request`] is a request as handlers read it.
+//! - [`list_query`] and [`autocomplete_query`] parse parameters.
+//! - [`handlers`] answers the current routes and [`legacy`] the routes under `/legacy`; [`docs`] is the
+//!   documentation page.
+//!
+//! The folder may import `admission`, `http`, `snapshots` and the event counters.
 
 pub(crate) mod autocomplete_query;
 pub(crate) mod docs;

@@ -1,4 +1,4 @@
-//! A request that the limits let through, as routing and handlers read it.
+//! A request that the limits admitted, as routing and handlers read it.
 
 use http::{HeaderMap, Method, request::Parts};
 
@@ -6,27 +6,25 @@ use crate::admission::gate::Admission;
 use crate::http::body;
 use crate::http::body::Posted;
 
-/// A request, as far as routing and handlers look at it.
+/// The parts of a request that routing and handlers read.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The method.
     pub method: &'a Method,
-    /// The path as it was sent.
+    /// The path as sent: not decoded, not normalized.
     pub path: &'a str,
-    /// What stands after the `?`, as it was sent.
+    /// The text after the `?` as sent; empty without a `?`.
     pub query: &'a str,
-    /// Bytes of the two, with what stands between them.
+    /// Bytes of path and query, including the `?`.
     pub uri_bytes: usize,
-    /// The headers.
     pub headers: &'a HeaderMap,
-    /// Who asks, and how it stands.
+    /// The client's address and its use of the limits.
     pub admission: &'a Admission,
-    /// What was posted.
+    /// The body; `None` for routes that take no body.
     pub posted: Option<&'a Posted>,
 }
 
 impl<'a> Request<'a> {
-    /// A request that was let through.
+    /// Borrows the parts of a head.
     pub fn new(head: &'a Parts, admission: &'a Admission) -> Request<'a> {
         let uri = &head.uri;
         Request {

@@ -1,4 +1,4 @@
-//! The route of each path, and what a request for the route counts as.
+//! The route of each path, and the limits that a request for the route counts towards.
 
 use std::borrow::Cow;
 
@@ -11,40 +11,39 @@ use crate::admission::limits::Daily;
 use crate::http::head::READ_METHODS;
 use crate::http::path::{SEGMENTS_MAX, Segment, decode, segments};
 
-/// Methods of where questions are posted.
+/// Methods of `/graphql`.
 const POST_METHODS: &str = "POST, OPTIONS";
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, Debug)]
 pub enum Route {
-    /// What the service is.
+    /// `/`
     Index,
-    /// Whether the process lives.
+    /// `/health`
     Health,
-    /// Whether it has something to answer from.
+    /// `/ready`
     Ready,
-    /// How the caller stands with the limits.
+    /// `/rate-limit`
     RateLimit,
-    /// Candidates of all entities, or of the one whose name was sent.
+    /// Autocomplete of all entities, or of the entity in the last segment.
     Autocomplete(Option<Segment>),
-    /// The description of the interface.
+    /// `/openapi.json`
     Openapi,
-    /// The same as a page, or a part of that by its name.
+    /// The documentation page, or the file of the page in the last segment.
     Docs(Option<Segment>),
-    /// A place of GraphQL.
+    /// A route of GraphQL.
     Graphql(GraphqlRoute),
-    /// A list.
+    /// A current list.
     List(&'static Facts),
-    /// A record by its identifier, as it was sent.
+    /// A record, by the identifier in the last segment.
     Record(&'static Facts, Segment),
-    /// A list of the older variant.
+    /// A legacy list.
     LegacyList(&'static LegacyEntity),
-    /// A record of the older variant, by its identifier as it was sent.
+    /// A legacy record, by the identifier in the last segment.
     LegacyRecord(&'static LegacyEntity, Segment),
 }
 
 impl Route {
-    /// What a request for it counts as.
     fn charge(self) -> Charge {
         match self {
             Route::Index | Route::Health | Route::Ready | Route::RateLimit => Charge::Free,
@@ -57,7 +56,7 @@ impl Route {
         }
     }
 
-    /// The methods it takes.
+    /// The methods that the route takes, as `Allow` lists them.
     pub fn methods(self) -> &'static str {
         match self {
             Route::Graphql(GraphqlRoute::Questions) => POST_METHODS,
@@ -66,9 +65,10 @@ impl Route {
     }
 }
 
-/// The route of a path; `None` where it leads nowhere.
+/// Finds the route of a path; `None` for an unknown path.
 ///
-/// Cost: nothing is allocated, unless an escape is decoded. Asked once of each request, by whoever admits it.
+/// The service calls this once for each request, and once more for a POST, to learn whether the route takes
+/// a body. Cost: allocates only to decode a percent escape.
 pub fn find(path: &str) -> Option<Route> {
     let segments = segments(path)?;
     let mut names: [Cow<'_, str>; SEGMENTS_MAX] = Default::default();
@@ -78,12 +78,12 @@ pub fn find(path: &str) -> Option<Route> {
     let names = names.each_ref().map(|name| &**name);
     let names = &names[..segments.len()];
     let last = || Segment::last_of(path);
-    // Compared part by part: an escaped slash separates nothing.
-    let of_list = |names: &[&str]| {
+    // Compares decoded segments, since an escaped slash does not separate segments.
+    let current_list = |names: &[&str]| {
         CATALOG.iter().find(|facts| facts.route.split('/').eq(names.iter().copied()))
     };
-    let older_list = |names: &[&str]| {
-        LEGACY.iter().find(|older| older.route.split('/').eq(names.iter().copied()))
+    let legacy_list = |names: &[&str]| {
+        LEGACY.iter().find(|legacy| legacy.route.split('/').eq(names.iter().copied()))
     };
     match names {
         [] => Some(Route::Index),
@@ -100,23 +100,23 @@ pub fn find(path: &str) -> Option<Route> {
         ["graphiql"] => Some(Route::Graphql(GraphqlRoute::Page(None))),
         ["graphiql", _] => Some(Route::Graphql(GraphqlRoute::Page(Some(last())))),
         names => {
-            if let Some(facts) = of_list(names) {
+            if let Some(facts) = current_list(names) {
                 return Some(Route::List(facts));
             }
-            if let Some(older) = older_list(names) {
-                return Some(Route::LegacyList(older));
+            if let Some(legacy) = legacy_list(names) {
+                return Some(Route::LegacyList(legacy));
             }
             let (_, list) = names.split_last()?;
-            if let Some(older) = older_list(list) {
-                return Some(Route::LegacyRecord(older, last()));
+            if let Some(legacy) = legacy_list(list) {
+                return Some(Route::LegacyRecord(legacy, last()));
             }
-            let facts = of_list(list).filter(|facts| facts.has_single)?;
+            let facts = current_list(list).filter(|facts| facts.has_single)?;
             Some(Route::Record(facts, last()))
         }
     }
 }
 
-/// What a request counts as, whatever becomes of it; `None` is a path that leads nowhere.
+/// The limits that a request counts towards, whatever its outcome; `None` is an unknown path.
 pub fn charge(method: &Method, route: Option<Route>) -> Charge {
     if *method == Method::OPTIONS {
         return Charge::Free;
@@ -124,14 +124,14 @@ pub fn charge(method: &Method, route: Option<Route>) -> Charge {
     route.map_or(Charge::Minute, Route::charge)
 }
 
-/// What lies at a route of GraphQL.
+/// A route of GraphQL.
 #[derive(Clone, Copy, Debug)]
 pub enum GraphqlRoute {
-    /// Questions are posted here.
+    /// `POST /graphql`
     Questions,
-    /// The schema's text.
+    /// `/graphql/schema`
     Schema,
-    /// The page to ask from, or a part of it by its name.
+    /// The GraphiQL page, or the file of the page in the last segment.
     Page(Option<Segment>),
 }
 
@@ -140,15 +140,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_path_leads_where_the_interface_says() {
+    fn every_documented_path_has_its_route_and_others_have_none() {
         let check = |path: &str, expected: &str| {
             let found = match find(path) {
                 None => "nowhere".to_owned(),
                 Some(Route::List(facts)) => format!("list {}", facts.plural),
                 Some(Route::Record(facts, id)) => format!("{} {}", facts.singular, id.of(path)),
-                Some(Route::LegacyList(older)) => format!("older list {}", older.entity),
-                Some(Route::LegacyRecord(older, id)) => {
-                    format!("older {} {}", older.entity, id.of(path))
+                Some(Route::LegacyList(legacy)) => format!("legacy list {}", legacy.entity),
+                Some(Route::LegacyRecord(legacy, id)) => {
+                    format!("legacy {} {}", legacy.entity, id.of(path))
                 }
                 Some(Route::Docs(Some(part))) => format!("Docs {}", part.of(path)),
                 Some(Route::Graphql(GraphqlRoute::Page(Some(part)))) => {
@@ -173,10 +173,10 @@ mod tests {
         check("/authors/HX_A1", "author HX_A1");
         check("/authors/HX%5FA1/", "author HX%5FA1");
         check("/authors/HX_A1%2F..%2Fetc", "author HX_A1%2F..%2Fetc");
-        check("/legacy/topics", "older list topics");
-        check("/%6cegacy/domains/", "older list domains");
-        check("/legacy/topics/OA%3AT1", "older topics OA%3AT1");
-        check("/legacy/domains/x/", "older domains x");
+        check("/legacy/topics", "legacy list topics");
+        check("/%6cegacy/domains/", "legacy list domains");
+        check("/legacy/topics/OA%3AT1", "legacy topics OA%3AT1");
+        check("/legacy/domains/x/", "legacy domains x");
         for path in [
             "/nope",
             "/legacy",

@@ -1,4 +1,4 @@
-//! Routes without what a client chose: a closed set, to count by.
+//! Route templates such as `/outputs/{id}`: the closed set of labels for metrics.
 
 use std::sync::LazyLock;
 
@@ -7,11 +7,11 @@ use pinakes_format::record::legacy::LEGACY;
 
 use crate::api::route::{GraphqlRoute, Route};
 
-/// A route without what a client chose.
+/// A route without the identifiers and names that clients choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template(u16);
 
-/// Those that no entity has, the first of them of what leads nowhere.
+/// Templates without an entity; the first stands for unknown paths.
 const FIXED: [&str; 14] = [
     "none",
     "/",
@@ -29,8 +29,8 @@ const FIXED: [&str; 14] = [
     "/graphiql/{part}",
 ];
 
-/// Those that each entity may have: lists and records, and the same of the older variant.
-const OF_ENTITY: usize = 4;
+/// Templates for each entity: list, record, legacy list, legacy record.
+const TEMPLATES_PER_ENTITY: usize = 4;
 
 static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut texts: Vec<String> = FIXED.map(str::to_owned).to_vec();
@@ -49,10 +49,10 @@ static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
 });
 
 impl Template {
-    /// How many there may be.
-    pub const COUNT: usize = FIXED.len() + OF_ENTITY * CATALOG.len();
+    /// Number of templates.
+    pub const COUNT: usize = FIXED.len() + TEMPLATES_PER_ENTITY * CATALOG.len();
 
-    /// That of a route, or of what leads nowhere.
+    /// The template of a route; `None` is an unknown path.
     pub fn of(route: Option<Route>) -> Template {
         let Some(route) = route else { return Template(0) };
         Template(match route {
@@ -77,16 +77,16 @@ impl Template {
     }
 
     fn of_entity(kind: usize, entity: Entity) -> Template {
-        // Far fewer than a u16 has.
+        // Fits: there are fewer than 100 templates.
         Template((FIXED.len() + kind * CATALOG.len() + entity as usize) as u16)
     }
 
-    /// Its number, less than [`Template::COUNT`].
+    /// The index of the template, less than [`Template::COUNT`].
     pub fn number(self) -> usize {
         usize::from(self.0)
     }
 
-    /// As the interface's description writes it; `none` of what leads nowhere.
+    /// The path in the OpenAPI document; `none` for unknown paths.
     pub fn text(self) -> String {
         TEXTS[self.number()].clone()
     }
@@ -98,7 +98,7 @@ mod tests {
     use crate::api::route::find;
 
     #[test]
-    fn a_path_is_counted_as_its_route_whatever_stands_in_it() {
+    fn paths_of_one_route_have_one_template() {
         let check = |path: &str, expected: &str| {
             assert_eq!(Template::of(find(path)).text(), expected, "{path}");
         };

@@ -33,7 +33,7 @@ const INTROSPECTION_DEPTH_MAX: usize = 20;
 /// A GraphQL request, as the client posted it.
 #[derive(Debug)]
 pub struct GraphqlRequest {
-    /// The document.
+    /// The document, as text.
     pub query: String,
     /// The values of the document's variables.
     pub variables: JsonMap,

@@ -1,7 +1,7 @@
 //! Answers `__schema` and `__type` from a description of the schema that is made once, at start.
 //!
-//! The description is a tree in which a type stands by name. The writer resolves a name to its type when
-//! the operation selects members of the type, within the limits of any answer.
+//! In the tree of the description, fields refer to types by name. The writer follows a name to its type
+//! when the operation selects members of the type. The limits of any answer apply.
 
 use std::collections::HashMap;
 

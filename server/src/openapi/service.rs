@@ -118,7 +118,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<(&'static str, Operation)> {
                 ..plain_operation(
                     "rate_limit",
                     SERVICE_TAG,
-                    "The client's limits and what is left of them",
+                    "The client's limits and remaining requests",
                     named_content("RateLimit"),
                 )
             },
@@ -205,7 +205,7 @@ const SCHEMAS: [NamedSchema; 5] = [
     }),
     ("Quota", || {
         object_of(
-            "A limit and what is left of it.",
+            "A limit and its remaining requests.",
             [
                 ("limit", "Requests in a window.", count()),
                 ("remaining", "Requests left in this window.", count()),
@@ -223,7 +223,7 @@ const SCHEMAS: [NamedSchema; 5] = [
             ],
         );
         object_of(
-            "The limits of a client and what is left of them.",
+            "The limits of a client and the remaining requests.",
             [
                 ("ip", "The address of the client.", text()),
                 (
