@@ -1,22 +1,21 @@
-//! The snapshot of Pinakes: record declarations, archives, hash trees and their verified readers.
+//! The snapshot format of Pinakes: record declarations, files, indexes, and their verified readers.
 //!
-//! A snapshot is a directory of immutable files, mapped and read in place. This library knows how
-//! they are written and read; it parses no dump and speaks no HTTP. `FORMAT.md` beside this crate
-//! describes every byte.
+//! A snapshot is a directory of immutable files that readers map into memory. The compiler writes
+//! snapshots with this library, and the server reads them with it. The library parses no dump and
+//! speaks no HTTP. `FORMAT.md` beside this crate describes every byte.
 //!
-//! - [`entity`]: the catalog of the eleven kinds of record.
-//! - [`record`]: every record, declared once, with its JSON and its schema.
-//! - [`snapshot`]: opening, looking up, rendering.
-//! - [`suppression`]: lists of records to be withheld.
-//! - [`older`]: the older variant of two of them.
-//! - [`select`]: some members of a record, and the records they refer to.
-//! - [`query`], [`autocomplete`]: questions to lists and to names, and their answers.
-//! - [`file`](mod@file), [`blobs`], [`ids`], [`lists`], [`orders`], [`dictionary`], [`prefixes`],
-//!   [`manifest`]: the files, each with writer and reader.
-//! - [`publication`]: what a host says of a snapshot that others pull from it.
-//! - [`keys`]: what records are filtered and sorted by.
-//! - [`listed`]: what their values are in the indexes.
-//! - [`integrity`]: the hash tree that every byte is checked against before it is trusted.
+//! Each module imports only modules above it in this list:
+//!
+//! - [`text`]: folding, JSON output, times.
+//! - [`entity`]: the table of the eleven entities.
+//! - [`storage`]: files, the hash tree, archives, manifest and publication.
+//! - [`json`]: whole or selected records as JSON.
+//! - [`record`]: every record, declared once.
+//! - [`schema`]: the keys that records are filtered and sorted by; layouts and the schema hash.
+//! - [`index`]: term lists, orders, dictionaries and prefix statistics.
+//! - [`snapshot`]: an open snapshot; suppression lists.
+//! - [`query`]: filters, sorted pages and groups.
+//! - [`autocomplete`]: ranked search of names.
 
 pub mod autocomplete;
 pub mod entity;

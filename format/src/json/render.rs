@@ -1,29 +1,28 @@
-//! From an archived record to its JSON text.
+//! Renders archived records as JSON text.
 //!
-//! A [`Page`] is the text under way and what rendering may look up: names and ids of rows, codes,
-//! the record's cold text. Every look-up is checked, so that a damaged file ends in an error and
-//! never in a wrong answer.
+//! A [`Page`] holds the text so far. It looks up ids and names of rows, codes and long texts in a
+//! [`RecordStore`]. Every look-up is checked: a damaged file causes an error, never a wrong answer.
 
 use crate::entity::{Entity, NO_ID};
 use crate::storage::error::ReadError;
 use crate::text::{json, time};
 
-/// Which members a record shows.
+/// The members that a record shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// All of them.
+    /// All members.
     Single,
-    /// Those of a list item.
+    /// The members of an item in a list.
     List,
 }
 
-/// Archived values with a JSON form.
+/// An archived value with a JSON form.
 pub trait Render {
     /// Appends the value's JSON text.
     ///
     /// # Errors
     ///
-    /// Where the snapshot is damaged; the page then holds a torn text and must be thrown away.
+    /// Where the snapshot is damaged. The page then holds an incomplete text.
     fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
 }
 
@@ -77,61 +76,61 @@ pub struct RecordBytes<'s> {
     pub long_texts: &'s [u8],
 }
 
-/// JSON text being written, in one shape, from one snapshot.
+/// A JSON text in one shape, with the store that references are looked up in.
 pub struct Page<'s> {
     /// The text so far.
     pub out: Vec<u8>,
     store: &'s dyn RecordStore,
     shape: Shape,
-    /// The compressed pool of the record being rendered, inflated when first needed.
-    cold_frame: &'s [u8],
-    cold_pool: Option<Vec<u8>>,
+    /// The compressed pool of the current record. Decompressed at the first long text.
+    long_text_frame: &'s [u8],
+    long_text_pool: Option<Vec<u8>>,
 }
 
 impl<'s> Page<'s> {
-    /// An empty page.
+    /// An empty page in a shape.
     pub fn new(store: &'s dyn RecordStore, shape: Shape) -> Page<'s> {
-        Page { out: Vec::new(), store, shape, cold_frame: &[], cold_pool: None }
+        Page { out: Vec::new(), store, shape, long_text_frame: &[], long_text_pool: None }
     }
 
-    /// Makes `frame` the pool that cold texts of the next record are read from.
+    /// Sets the frame of the long texts of the next record.
     pub(crate) fn begin_record(&mut self, frame: &'s [u8]) {
-        self.cold_frame = frame;
-        self.cold_pool = None;
+        self.long_text_frame = frame;
+        self.long_text_pool = None;
     }
 
-    /// Makes another frame, and what was inflated of it, the record's; gives back what was.
-    pub(crate) fn swap_cold(
+    /// Replaces the frame and its decompressed pool; returns the previous ones.
+    pub(crate) fn swap_long_texts(
         &mut self,
         (frame, pool): (&'s [u8], Option<Vec<u8>>),
     ) -> (&'s [u8], Option<Vec<u8>>) {
         (
-            std::mem::replace(&mut self.cold_frame, frame),
-            std::mem::replace(&mut self.cold_pool, pool),
+            std::mem::replace(&mut self.long_text_frame, frame),
+            std::mem::replace(&mut self.long_text_pool, pool),
         )
     }
 
-    /// Which members records show.
+    /// The shape of records.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// Where references are looked up.
+    /// The store that references are looked up in.
     pub fn store(&self) -> &'s dyn RecordStore {
         self.store
     }
 
-    /// Opens an object.
+    /// Appends `{`.
     pub fn open_object(&mut self) {
         self.out.push(b'{');
     }
 
-    /// Closes an object.
+    /// Appends `}`.
     pub fn close_object(&mut self) {
         self.out.push(b'}');
     }
 
-    /// Appends a key, given with its quotes and colon, and the comma before it if one is due.
+    /// Appends a key, given with its quotes and colon, and a comma before it unless it is the first.
     pub fn key(&mut self, quoted: &str) {
         if self.out.last() != Some(&b'{') {
             self.out.push(b',');
@@ -144,7 +143,7 @@ impl<'s> Page<'s> {
         self.out.extend_from_slice(b"null");
     }
 
-    /// Appends a record's own id: a string with its prefix, an integer in the taxonomy.
+    /// Appends a record's id: a string with a prefix, or an integer in the taxonomy.
     pub fn id(&mut self, entity: Entity, id: u64) {
         match entity.facts().letter {
             Some(_) => self.id_text(entity, id),
@@ -172,7 +171,7 @@ impl<'s> Page<'s> {
         self.reference_name(entity, row)
     }
 
-    /// Appends the id of the record in `row`, or `null` where it has a name alone.
+    /// Appends the id of the record in `row`, or `null` where the row has only a name.
     pub(crate) fn reference_id(
         &mut self,
         entity: Entity,
@@ -212,12 +211,12 @@ impl<'s> Page<'s> {
         Ok(())
     }
 
-    /// Appends a text of the record's pool.
-    pub(crate) fn cold(&mut self, offset: u32, length: u32) -> Result<(), ReadError> {
-        if self.cold_pool.is_none() {
-            self.cold_pool = Some(crate::storage::long_text::inflate(self.cold_frame)?);
+    /// Appends a long text of the current record, given its range in the pool.
+    pub(crate) fn long_text(&mut self, offset: u32, length: u32) -> Result<(), ReadError> {
+        if self.long_text_pool.is_none() {
+            self.long_text_pool = Some(crate::storage::long_text::inflate(self.long_text_frame)?);
         }
-        let pool = self.cold_pool.as_deref().unwrap_or_default();
+        let pool = self.long_text_pool.as_deref().unwrap_or_default();
         let from = offset as usize;
         let bytes = from
             .checked_add(length as usize)

@@ -42,7 +42,7 @@ impl SelectionWriter<'_, '_> {
         }
         self.resolver.before_record(self.page.out.len())?;
         let RecordBytes { archived, long_texts } = store.record(entity, row)?;
-        let outer = self.page.swap_cold((long_texts, None));
+        let outer = self.page.swap_long_texts((long_texts, None));
         self.page.open_object();
         with_record!(entity, R => {
             let record = record::access_stored::<R>(archived)?;
@@ -59,7 +59,7 @@ impl SelectionWriter<'_, '_> {
             }
         });
         self.page.close_object();
-        self.page.swap_cold(outer);
+        self.page.swap_long_texts(outer);
         Ok(())
     }
 }

@@ -300,7 +300,7 @@ impl Describe for LongText {
 
 impl Render for ArchivedLongText {
     fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
-        page.cold(self.offset_bytes.to_native(), self.length_bytes.to_native())
+        page.long_text(self.offset_bytes.to_native(), self.length_bytes.to_native())
     }
 }
 

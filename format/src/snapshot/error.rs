@@ -17,7 +17,7 @@ pub struct OpenError {
     pub path: PathBuf,
     /// The file at fault, by the manifest's path.
     pub file: String,
-    /// What is wrong with the file.
+    /// The file's fault.
     #[source]
     pub cause: Cause,
 }
@@ -28,7 +28,7 @@ impl OpenError {
     }
 }
 
-/// What is wrong with a file of a snapshot.
+/// The fault of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
     /// The system refused to read the file.
@@ -75,7 +75,7 @@ pub enum Cause {
     /// Two files state different counts.
     #[error("{found} {what}, expected {expected}; rebuild the snapshot")]
     Contradiction {
-        /// What is counted, in the plural.
+        /// The counted things, in the plural.
         what: &'static str,
         /// The count in the manifest.
         expected: u64,
@@ -87,7 +87,7 @@ pub enum Cause {
     Promise {
         /// The path of the list or order in the file.
         of: String,
-        /// The broken rule.
+        /// The rule that the file breaks.
         broken: &'static str,
     },
     /// A record, an offset or a number in the file is corrupt.

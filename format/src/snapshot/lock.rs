@@ -1,7 +1,7 @@
 //! File locks that keep an open snapshot from removal.
 //!
 //! A process that opens a snapshot takes a shared lock (flock) on the snapshot's manifest. A
-//! process that removes a snapshot takes the exclusive lock first. Neither waits for the other.
+//! process that removes a snapshot takes the exclusive lock first. A process never waits for a lock.
 //! The system releases a lock when its process ends, even by a crash.
 
 use std::{

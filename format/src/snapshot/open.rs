@@ -50,8 +50,8 @@ impl Snapshot {
         Opening::new(path, mode)?.finish()
     }
 
-    /// Opens the records, ids and names of a snapshot that this process is writing. Such a draft has
-    /// no index, and its bytes are not verified.
+    /// Opens the records, ids and names of a snapshot that this process is writing. A draft has no
+    /// index, and its bytes stay unverified.
     ///
     /// # Errors
     ///

@@ -8,8 +8,7 @@
 //! ```
 //!
 //! A line holds one id. A `#` starts a comment; blank lines, order and repetition have no meaning.
-//! Any other line is an error with its number: a misread takedown must not pass for one that was
-//! carried out.
+//! Any other line is an error with its number: an operator must learn that a takedown has no effect.
 
 use std::{
     fmt::Write as _,
@@ -82,7 +81,7 @@ pub enum SuppressionListError {
         path: PathBuf,
         /// The line's number, from 1.
         line: usize,
-        /// What is wrong with the line, and the expected forms.
+        /// The line's fault, and the expected forms.
         reason: String,
     },
 }

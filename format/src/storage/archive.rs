@@ -1,4 +1,4 @@
-//! One mapped archive of a snapshot: its header, and its bytes, checked as they are touched.
+//! An archive: a file of a snapshot with a header, whose bytes are verified at their first touch.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::storage::header::{FileKind, HEADER_BYTES, Header, HeaderError};
 use crate::storage::integrity::Verifier;
 use crate::storage::mmap::Map;
 
-/// A mapped archive.
+/// A mapped archive with a decoded header.
 pub struct Archive {
     map: Map,
     hashes: Arc<Map>,
@@ -19,28 +19,28 @@ pub struct Archive {
 /// Why an archive could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// Its header's chunk is damaged.
+    /// The chunk with the header is damaged.
     #[error(transparent)]
     Damage(#[from] Damage),
-    /// Its header is not what it must be.
+    /// The header belongs to another archive, format or program.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// It is shorter or longer than its header says.
+    /// The file is shorter or longer than its header requires.
     #[error("{found} bytes, expected {expected} by its header; rebuild the snapshot")]
     Length {
-        /// What the header's counts call for.
+        /// The size by the header's counts, in bytes.
         expected: u64,
-        /// What there is.
+        /// The size of the file, in bytes.
         found: u64,
     },
 }
 
 impl Archive {
-    /// Checks the header of a mapped archive.
+    /// Opens an archive: verifies and decodes its header.
     ///
     /// # Errors
     ///
-    /// Where it is damaged or not the header of `kind` and `entity`.
+    /// Where the header is damaged, or is not that of `kind`, `entity` and `schema_hash`.
     pub fn open(
         map: Map,
         hashes: Arc<Map>,
@@ -55,53 +55,53 @@ impl Archive {
         Ok(Archive { map, hashes, verifier, header })
     }
 
-    /// The header.
+    /// The decoded header.
     pub fn header(&self) -> Header {
         self.header
     }
 
-    /// Bytes of the file.
+    /// The size of the file in bytes, header included.
     pub fn len(&self) -> usize {
         self.map.len()
     }
 
-    /// Whether it holds no byte; no archive does.
+    /// Whether the file has no bytes; false for every archive, because of its header.
     pub fn is_empty(&self) -> bool {
         self.map.is_empty()
     }
 
-    /// How many chunks it has, and how many of them are verified. Cost: a look at each 64 of them.
+    /// The number of chunks, and the number of verified chunks. Reads one word for each 64 chunks.
     pub fn progress(&self) -> (u64, u64) {
         self.verifier.progress()
     }
 
-    /// Its file, as the manifest names it.
+    /// The file, by the manifest's path.
     pub fn file(&self) -> &str {
         self.verifier.file()
     }
 
-    /// Its bytes, whether they are checked or not.
+    /// The map of the file, with bytes that may not be verified.
     pub(crate) fn map(&self) -> &Map {
         &self.map
     }
 
-    /// Has every chunk verified again when it is next touched.
+    /// Marks every chunk as not verified.
     pub(crate) fn forget(&self) {
         self.verifier.forget();
     }
 
-    /// Demands that the archive is exactly as long as its counts call for.
+    /// Checks the exact size of the file.
     pub(crate) fn expect_length(&self, expected: u64) -> Result<(), ArchiveError> {
         let found = self.map.len() as u64;
         if found == expected { Ok(()) } else { Err(ArchiveError::Length { expected, found }) }
     }
 
-    /// Checked bytes.
+    /// Verifies and returns the bytes of a range.
     ///
     /// # Errors
     ///
-    /// [`ReadError::Damage`] where they do not have their hash, [`ReadError::Corrupt`] where
-    /// the range is none of this file.
+    /// [`ReadError::Damage`] where a chunk does not have its hash; [`ReadError::Corrupt`] where the
+    /// range lies outside the file.
     #[inline]
     pub fn bytes(&self, from: usize, to: usize) -> Result<&[u8], ReadError> {
         if from > to || to > self.map.len() {
@@ -113,7 +113,7 @@ impl Archive {
         Ok(self.verifier.check(&self.map, &self.hashes, from, to)?)
     }
 
-    /// The number at a byte offset.
+    /// The little-endian `u64` at an offset.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Archive {
         })?))
     }
 
-    /// The number at a byte offset.
+    /// The little-endian `u32` at an offset.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl Archive {
         })?))
     }
 
-    /// The numbers that end the file, places and counts, and where they begin.
+    /// Reads the directory, `N` numbers at the end of the file; returns its offset and the numbers.
     pub(crate) fn directory<const N: usize>(&self) -> Result<(usize, [usize; N]), ArchiveError> {
         let from = self.len().checked_sub(N * 8).filter(|from| *from >= HEADER_BYTES);
         let from = from.ok_or(ArchiveError::Length {
@@ -153,10 +153,10 @@ impl Archive {
         Ok((from, numbers))
     }
 
-    /// A number of a directory that is a place or a count, so that it fits the address space.
+    /// Reads a number of the directory, an offset or a count.
     pub(crate) fn number_at(&self, from: usize) -> Result<usize, ArchiveError> {
         match self.u64_at(from) {
-            // Beyond the file, as no place in it is.
+            // An offset that does not fit lies beyond the file, and later checks refuse it.
             Ok(number) => Ok(usize::try_from(number).unwrap_or(usize::MAX)),
             Err(ReadError::Damage(damage)) => Err(damage.into()),
             Err(_) => {
@@ -166,7 +166,8 @@ impl Archive {
         }
     }
 
-    /// The first of `count` ascending `u64` from byte `base` that is not below `key`.
+    /// Binary-searches `count` ascending `u64` from the offset `base`; returns the index of the first
+    /// that is not below `key`.
     ///
     /// # Errors
     ///

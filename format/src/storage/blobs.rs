@@ -1,10 +1,10 @@
-//! A table of byte strings in row order: records and names.
+//! A table of byte strings in row order: records, names and codes.
 //!
 //! ```text
 //! header | prefix | blob 0 | blob 1 | … | offsets: count + 1 × u64
 //! ```
 //!
-//! Offsets count from the start of the file. The top bit of a blob's own offset marks it as null.
+//! Offsets count from the start of the file. The top bit of a blob's offset marks the blob as null.
 
 use std::{
     fs::File,
@@ -21,17 +21,17 @@ use crate::storage::header::{HEADER_BYTES, Header};
 use crate::storage::mmap::Map;
 
 const NULL: u64 = 1 << 63;
-/// Bytes that a spool keeps in memory, and as many on their way.
+/// The size of a spool's memory, and of its write buffer.
 const SPOOLED_BYTES: usize = 1 << 16;
 
-/// Writes a table of blobs; its offsets wait in an unnamed file until the blobs are done.
+/// Writes a table of blobs. Keeps the offsets in a [`Spool`] until the last blob is written.
 pub struct BlobsWriter {
     file: FileWriter,
     offsets: Spool,
 }
 
 impl BlobsWriter {
-    /// Creates `path` with a header and a prefix of fixed size.
+    /// Creates a file that starts with a header and a prefix of fixed size.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl BlobsWriter {
         self.file.write_all(blob.unwrap_or_default())
     }
 
-    /// Appends many blobs that lie one after another in `bytes`, given their lengths.
+    /// Appends the adjacent blobs in `bytes`, given their lengths.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl BlobsWriter {
         self.file.write_all(bytes)
     }
 
-    /// Ends the table.
+    /// Appends the offsets and finishes the file.
     ///
     /// # Errors
     ///
@@ -82,23 +82,25 @@ impl BlobsWriter {
     }
 }
 
-/// Bytes that wait beside a file under way until their place in it comes: few in memory, more in an
-/// unnamed file. Most are few, and file systems make each file the dearer the more were just removed.
+/// Bytes of a later section of a file, kept aside while the earlier sections are written.
+///
+/// Keeps up to 64 KiB in memory and more in an unnamed file. Most spools stay small, and creating
+/// many short-lived files is slow on common file systems.
 pub struct Spool {
     directory: PathBuf,
     file: BufWriter<SpooledTempFile>,
 }
 
-/// Bytes that waited, to be read from their beginning.
+/// The bytes of a spool, positioned at their start.
 pub type Spooled = SpooledTempFile;
 
 impl Spool {
-    /// Nothing, to be kept in `directory` where it becomes much.
+    /// An empty spool, with its unnamed file in `directory`.
     pub fn new(directory: &Path) -> Spool {
         Spool { directory: directory.to_path_buf(), file: fresh(directory) }
     }
 
-    /// Appends everything to `out`, and is empty again.
+    /// Moves all bytes to the end of `out`; the spool is empty afterwards.
     ///
     /// # Errors
     ///
@@ -112,7 +114,7 @@ impl Spool {
         file.rewind()
     }
 
-    /// All that was written; it is empty again.
+    /// Returns all bytes; the spool is empty afterwards.
     ///
     /// # Errors
     ///
@@ -124,7 +126,7 @@ impl Spool {
         Ok(file)
     }
 
-    /// All that was written, mapped; it is empty again.
+    /// Returns all bytes as a map; the spool is empty afterwards.
     ///
     /// # Errors
     ///
@@ -148,7 +150,7 @@ impl Write for Spool {
     }
 }
 
-/// A file without a name in `directory`: it is gone with its last handle, whatever happens.
+/// Creates an unnamed file in `directory`. The system removes the file with its last handle.
 ///
 /// # Errors
 ///
@@ -166,11 +168,11 @@ pub struct Blobs {
 }
 
 impl Blobs {
-    /// A table of `count` blobs after a prefix.
+    /// Opens a table of `count` blobs after a prefix.
     ///
     /// # Errors
     ///
-    /// Where the file is too short to hold its offsets.
+    /// Where the file is too short for the offsets.
     pub fn open(archive: Archive, count: u64, prefix_bytes: usize) -> Result<Blobs, ArchiveError> {
         let first = (HEADER_BYTES + prefix_bytes) as u64;
         let length = archive.len() as u64;
@@ -179,12 +181,12 @@ impl Blobs {
         if length < expected {
             return Err(ArchiveError::Length { expected, found: length });
         }
-        // Both fit: they are at most the file's length, which is mapped.
+        // Both casts fit: the numbers are at most the length of a mapped file.
         let offsets_from = (length - offsets_bytes) as usize;
         Ok(Blobs { archive, count: count as usize, first, offsets_from })
     }
 
-    /// The archive beneath.
+    /// The archive with the table.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }
@@ -193,16 +195,16 @@ impl Blobs {
         self.archive.header().kind.file_name()
     }
 
-    /// How many blobs there are.
+    /// The number of blobs, null blobs included.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The blob at `index`; `None` where it is null.
+    /// The blob at an index; `None` where the blob is null.
     ///
     /// # Errors
     ///
-    /// Where there is no such blob, or its bytes or offsets are damaged.
+    /// Where the index is too large, or the bytes or offsets are damaged.
     #[inline]
     pub fn get(&self, index: usize) -> Result<Option<&[u8]>, ReadError> {
         if index >= self.count {
@@ -224,11 +226,11 @@ impl Blobs {
         self.archive.bytes(from as usize, to as usize).map(Some)
     }
 
-    /// The text at `index`.
+    /// The blob at an index as a text.
     ///
     /// # Errors
     ///
-    /// As [`Blobs::get`], and where the bytes are no UTF-8.
+    /// As [`Blobs::get`], and where the blob is not UTF-8.
     #[inline]
     pub fn text(&self, index: usize) -> Result<Option<&str>, ReadError> {
         let blob = self.get(index)?;

@@ -68,7 +68,7 @@ pub enum ReadError {
     Corrupt {
         /// The file's name without its entity's directory, or the structure within the file.
         file: &'static str,
-        /// The broken rule.
+        /// The rule that the bytes break.
         what: &'static str,
     },
     /// A row lies beyond the end of its table.
@@ -76,7 +76,7 @@ pub enum ReadError {
     Row {
         /// The file's name.
         table: &'static str,
-        /// The requested row.
+        /// The row that was read, from 0.
         row: u64,
         /// The number of rows in the table.
         rows: u64,

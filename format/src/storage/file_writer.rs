@@ -27,14 +27,14 @@ const SYNCS_MAX: usize = 8;
 /// The number of files that threads are syncing now.
 static SYNCS: AtomicUsize = AtomicUsize::new(0);
 
-/// A written file: what the manifest and the hashes need of it.
+/// A written file, described for the manifest and the hashes.
 #[derive(Debug)]
 pub struct Written {
     /// The file's size.
     pub size_bytes: u64,
     /// The file's BLAKE3 hash.
     pub root: Hash,
-    /// The file beside it that holds its level-0 values.
+    /// The path of the file with the level-0 values.
     pub values_path: PathBuf,
     /// The values of the levels above 0, in order.
     pub above: Vec<u8>,

@@ -1,12 +1,13 @@
-//! Row → id and id → row of one entity, and where merged ids went.
+//! The maps between rows and ids of one entity, and the map of merged ids.
 //!
 //! ```text
 //! ids:        header | id of each row: rows × u64 | ids ascending: published × u64 | their rows: published × u32
-//! redirects:  header | merged ids ascending: rows × u64 | the ids they live in: rows × u64
+//! redirects:  header | merged ids ascending: rows × u64 | ids they were merged into: rows × u64
 //! ```
 //!
-//! Rows from `published` on are strays: spellings of records that are referred to and missing,
-//! ascending by (id, name). A stray without an id has [`NO_ID`](crate::entity::NO_ID).
+//! The rows from `published` on are unresolved references: ids and names that records refer to and
+//! no record has, ascending by (id, name). Each spelling of a name has its own row. Without an id, a
+//! row has [`NO_ID`](crate::entity::NO_ID).
 
 use std::{
     io::{self, Write},
@@ -26,7 +27,7 @@ pub struct ColumnsWriter {
 }
 
 impl ColumnsWriter {
-    /// Creates `path` with its header.
+    /// Creates a file that starts with a header.
     ///
     /// # Errors
     ///
@@ -38,7 +39,7 @@ impl ColumnsWriter {
         Ok(ColumnsWriter { file, seconds: Spool::new(directory) })
     }
 
-    /// Appends to the first column.
+    /// Appends a value to the first column.
     ///
     /// # Errors
     ///
@@ -47,7 +48,7 @@ impl ColumnsWriter {
         self.file.write_all(&value.to_le_bytes())
     }
 
-    /// Appends a pair to the two columns after it.
+    /// Appends a pair to the second and third column. Call after the last [`ColumnsWriter::push`].
     ///
     /// # Errors
     ///
@@ -57,7 +58,7 @@ impl ColumnsWriter {
         self.seconds.write_all(second)
     }
 
-    /// Ends the file.
+    /// Appends the third column and finishes the file.
     ///
     /// # Errors
     ///
@@ -76,27 +77,29 @@ pub struct Ids {
 }
 
 impl Ids {
+    /// Opens an `ids` archive.
+    ///
     /// # Errors
     ///
-    /// Where the file is not as long as its counts call for.
+    /// Where the file does not have the size of its columns.
     pub fn open(archive: Archive) -> Result<Ids, ArchiveError> {
         let Header { published, rows, .. } = archive.header();
         archive.expect_length(HEADER_BYTES as u64 + rows * 8 + published * 12)?;
-        // Both fit: their columns are mapped.
+        // Both casts fit: the columns are mapped.
         Ok(Ids { archive, published: published as usize, rows: rows as usize })
     }
 
-    /// The archive beneath.
+    /// The archive with the columns.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }
 
-    /// Rows with a record.
+    /// The number of rows with a record.
     pub fn published(&self) -> usize {
         self.published
     }
 
-    /// All rows, strays included.
+    /// The number of rows, unresolved references included.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -114,11 +117,11 @@ impl Ids {
         self.archive.u64_at(HEADER_BYTES + row * 8)
     }
 
-    /// The row of the record at a place among the published ids, ascending.
+    /// The row of the record with the n-th smallest id, from 0.
     ///
     /// # Errors
     ///
-    /// Where there is no such place or row, or the bytes are damaged.
+    /// Where `rank` or the row is too large, or the bytes are damaged.
     #[inline]
     pub fn row_at(&self, rank: usize) -> Result<u32, ReadError> {
         if rank >= self.published {
@@ -129,11 +132,11 @@ impl Ids {
         if (row as usize) < self.published { Ok(row) } else { Err(self.beyond(u64::from(row))) }
     }
 
-    /// The rows at places among the published ids, ascending, as `u32` each.
+    /// The rows of the records with the n-th to m-th smallest ids, as little-endian `u32`.
     ///
     /// # Errors
     ///
-    /// Where there are no such places, or the bytes are damaged.
+    /// Where a rank is too large, or the bytes are damaged.
     pub fn rows_at(&self, ranks: std::ops::Range<usize>) -> Result<&[u8], ReadError> {
         if ranks.end > self.published || ranks.start > ranks.end {
             return Err(self.beyond(ranks.end as u64));
@@ -146,11 +149,11 @@ impl Ids {
         ReadError::Row { table: "ids", row, rows: self.published as u64 }
     }
 
-    /// The rows of the strays with this id, one a spelling of its name.
+    /// The rows of the unresolved references with an id: one for each spelling of the name.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: log2(strays) reads.
+    /// Where the bytes are damaged. Cost: log2(unresolved references) reads.
     pub fn unresolved_rows(&self, id: u64) -> Result<std::ops::Range<u32>, ReadError> {
         let base = HEADER_BYTES + self.published * 8;
         let count = self.rows - self.published;
@@ -159,7 +162,7 @@ impl Ids {
         Ok(place(bound(id)?)..place(bound(id.saturating_add(1))?))
     }
 
-    /// The row of the record with this id.
+    /// The row of the record with an id.
     ///
     /// # Errors
     ///
@@ -181,31 +184,33 @@ pub struct Redirects {
 }
 
 impl Redirects {
+    /// Opens a `redirects` archive.
+    ///
     /// # Errors
     ///
-    /// Where the file is not as long as its count calls for.
+    /// Where the file does not have the size of its columns.
     pub fn open(archive: Archive) -> Result<Redirects, ArchiveError> {
         let count = archive.header().rows;
         archive.expect_length(HEADER_BYTES as u64 + count * 16)?;
-        // It fits: its columns are mapped.
+        // The cast fits: the columns are mapped.
         Ok(Redirects { archive, count: count as usize })
     }
 
-    /// The archive beneath.
+    /// The archive with the columns.
     pub fn archive(&self) -> &Archive {
         &self.archive
     }
 
-    /// How many ids were merged into others.
+    /// The number of merged ids.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The merged id at a place, ascending, and the id it lives in.
+    /// The n-th smallest merged id, from 0, and the id it was merged into.
     ///
     /// # Errors
     ///
-    /// Where there is no such place, or the bytes are damaged.
+    /// Where `at` is too large, or the bytes are damaged.
     pub fn pair(&self, at: usize) -> Result<(u64, u64), ReadError> {
         if at >= self.count {
             let (row, rows) = (at as u64, self.count as u64);
@@ -215,7 +220,7 @@ impl Redirects {
         Ok((from, self.archive.u64_at(HEADER_BYTES + (self.count + at) * 8)?))
     }
 
-    /// The id that `id` was merged into, at the end of its chain.
+    /// The id that `id` was finally merged into: the linker has resolved chains of merges.
     ///
     /// # Errors
     ///

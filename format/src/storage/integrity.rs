@@ -1,10 +1,19 @@
-//! Verified before trusted: the hash tree over every file of a snapshot.
+//! The hash tree over every file of a snapshot: bytes are verified before they are trusted.
 //!
-//! A file's root is its plain BLAKE3 hash, which `b3sum` prints. BLAKE3 is a tree, so the chaining
-//! values of aligned subtrees suffice to check any part of a file against that root. Pinakes keeps
-//! those of each *chunk* of 64 KiB (level 0), of each run of 2,048 chunks (level 1, 128 MiB), and
-//! so on until a level has at most 2,048 values. Opening checks that last level against the root;
-//! a chunk is checked, with the levels above it, when it is first touched.
+//! A file's root is its plain BLAKE3 hash, which `b3sum` prints. BLAKE3 is itself a tree, so the
+//! chaining values of aligned subtrees prove any part of a file against the root. A snapshot stores
+//! these values in levels, in the file `hashes`:
+//!
+//! ```text
+//! level 0   one value for each chunk of 64 KiB
+//! level 1   one value for each run of 2,048 values below: 128 MiB of the file
+//! level 2   one value for each run of 2,048 values below: 256 GiB of the file
+//! …         until a level has at most 2,048 values
+//! root      in the manifest
+//! ```
+//!
+//! Opening a file checks the last level against the root. The first touch of a chunk checks the
+//! chunk, and the values above it that are not verified yet.
 
 use std::{
     cell::Cell,
@@ -24,40 +33,40 @@ use crate::storage::error::Damage;
 /// The name of the file that holds the levels above the chunks of every other file.
 pub const HASHES: &str = "hashes";
 
-/// Bytes in a chunk, the unit of verification.
+/// The size of a chunk, the unit of verification.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
-/// Values in a run, all of which one value of the next level covers.
+/// The number of values in a run. One value of the next level covers a run.
 pub const RUN_VALUES: usize = 2_048;
 
-/// Bytes of a chaining value.
+/// The size of a chaining value.
 pub const VALUE_BYTES: usize = 32;
 
 thread_local! {
     static SPENT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
-/// Processor time this thread has used in all.
+/// The processor time of this thread since it started.
 pub fn thread_time() -> Duration {
     let spent = clock_gettime(ClockId::ThreadCPUTime);
-    // Neither is negative.
+    // Processor time is never negative.
     Duration::new(spent.tv_sec.unsigned_abs(), spent.tv_nsec.unsigned_abs() as u32)
 }
 
-/// How much of it went into verifying what was touched for the first time, the reading of it included.
+/// The part of [`thread_time`] that first touches of chunks took: reading and verifying them.
 ///
-/// Whoever bounds the work of a question can leave that out: it is done once for all questions, and
-/// the first to come does it.
+/// A work limit for a request can leave this time out, because a chunk is verified once for all
+/// requests, by the first that touches it.
 pub fn thread_time_verifying() -> Duration {
     SPENT.get()
 }
 
-/// How many chunks a file has.
+/// The number of chunks of a file.
 pub fn chunk_count(size_bytes: u64) -> u64 {
     size_bytes.div_ceil(CHUNK_BYTES as u64)
 }
 
-/// How many values each level above a file of this size has, level 0 first; none for one chunk.
+/// The number of values in each level of a file, level 0 first. A file of one chunk has no level.
 pub fn level_lengths(size_bytes: u64) -> Vec<u64> {
     let mut lengths = Vec::new();
     let mut length = chunk_count(size_bytes);
@@ -72,17 +81,17 @@ pub fn level_lengths(size_bytes: u64) -> Vec<u64> {
     lengths
 }
 
-/// How many bytes the levels above a file of this size take.
+/// The size of all levels of a file.
 pub fn levels_bytes(size_bytes: u64) -> u64 {
     level_lengths(size_bytes).iter().sum::<u64>() * VALUE_BYTES as u64
 }
 
-/// The chaining value of one chunk, which is not the whole file.
+/// The chaining value of a chunk. A chunk that is the whole file has none: its hash is the root.
 pub fn chunk_value(index: u64, bytes: &[u8]) -> ChainingValue {
     Hasher::new().set_input_offset(index * CHUNK_BYTES as u64).update(bytes).finalize_non_root()
 }
 
-/// The value that covers a run of values. A run of one is that value itself.
+/// The value above a run of values. The value above a run of one is the same value.
 pub fn run_value(values: &[ChainingValue]) -> ChainingValue {
     match values {
         [value] => *value,
@@ -93,29 +102,29 @@ pub fn run_value(values: &[ChainingValue]) -> ChainingValue {
     }
 }
 
-/// The root over at least two values.
+/// The root above at least two values.
 pub fn root(values: &[ChainingValue]) -> Hash {
     let (left, right) = values.split_at(left_length(values.len()));
     merge_subtrees_root(&run_value(left), &run_value(right), Mode::Hash)
 }
 
-/// BLAKE3's left subtree: the largest power of two that leaves something for the right.
+/// The size of BLAKE3's left subtree: the largest power of two below `length`.
 fn left_length(length: usize) -> usize {
     length.next_power_of_two() / 2
 }
 
-/// Hashes a file as it is written, chunk by chunk.
+/// Computes the levels of a file, chunk by chunk.
 #[derive(Default)]
 pub struct TreeWriter {
-    /// Level 0 of the run under way.
+    /// The level-0 values of the current run.
     run: Vec<ChainingValue>,
-    /// Level 1: 2,048 times smaller than level 0 and held whole, 256 KiB for a file of 1 TiB.
+    /// Level 1, complete: 256 KiB for a file of 1 TiB.
     runs: Vec<ChainingValue>,
     chunks: u64,
 }
 
 impl TreeWriter {
-    /// Takes the next chunk, full unless it is the last, and returns its level-0 value.
+    /// Adds the next chunk and returns its level-0 value. Only the last chunk may be short.
     pub fn chunk(&mut self, bytes: &[u8]) -> ChainingValue {
         let value = chunk_value(self.chunks, bytes);
         self.chunks += 1;
@@ -131,8 +140,8 @@ impl TreeWriter {
         self.run.clear();
     }
 
-    /// The root, and the levels above 0 in order. `last` is the last chunk, which is the whole
-    /// file where there is no other.
+    /// Returns the root and the levels above 0, in order. `last` is the last chunk again: its hash is
+    /// the root of a file of one chunk.
     pub fn finish(mut self, last: &[u8]) -> (Hash, Vec<Vec<ChainingValue>>) {
         if self.chunks <= 1 {
             return (blake3::hash(last), Vec::new());
@@ -151,31 +160,31 @@ impl TreeWriter {
     }
 }
 
-/// The levels above the chunks of a file held in memory, as they are stored.
+/// The levels of a file in memory, as `hashes` stores them.
 pub fn levels_of(bytes: &[u8]) -> Vec<u8> {
     let mut levels = Vec::new();
     let read = read_levels(bytes, &mut levels);
-    read.expect("bytes in memory are read, and written, whole");
+    read.expect("reads and writes in memory do not fail");
     levels
 }
 
-/// Reads a file to its end; its root and size. Appends the levels above its chunks, as they are stored,
-/// to `levels`.
+/// Reads a file to its end; returns its root and size. Appends its levels to `levels`, as `hashes`
+/// stores them.
 ///
 /// # Errors
 ///
-/// Where it cannot be read, or they cannot be written.
+/// Where the file cannot be read, or the levels cannot be written.
 pub fn read_levels(mut from: impl Read, mut levels: impl Write) -> io::Result<(Hash, u64)> {
     let mut writer = TreeWriter::default();
     let (mut chunk, mut next) = (Vec::new(), Vec::new());
-    let mut read = |room: &mut Vec<u8>| {
-        room.clear();
-        from.by_ref().take(CHUNK_BYTES as u64).read_to_end(room)
+    let mut read = |chunk: &mut Vec<u8>| {
+        chunk.clear();
+        from.by_ref().take(CHUNK_BYTES as u64).read_to_end(chunk)
     };
     let mut size_bytes = read(&mut chunk)? as u64;
     loop {
         let more = read(&mut next)? as u64;
-        // An only chunk has no value: the root is its hash.
+        // The chunk of a file of one chunk has no value: its hash is the root.
         if more > 0 || size_bytes > CHUNK_BYTES as u64 {
             levels.write_all(&writer.chunk(&chunk))?;
         }
@@ -192,27 +201,28 @@ pub fn read_levels(mut from: impl Read, mut levels: impl Write) -> io::Result<(H
     Ok((root, size_bytes))
 }
 
-/// What has been verified of one file: a bit for each value of each level, set once and cleared
-/// only where the file may have changed.
+/// Verifies the chunks of one file, each once. Keeps one bit for each chunk and each run of values.
+///
+/// [`Verifier::forget`] clears the bits after a change of the file.
 pub struct Verifier {
     file: String,
     size_bytes: u64,
     root: Hash,
-    /// For each level, the first of its values in the hashes and how many there are.
+    /// For each level, the offset of its first value in the hashes and the number of its values.
     levels: Vec<(usize, u64)>,
-    /// For each level, a bit a value; level 0 has the chunks'. One more stands for the root: a value's
-    /// bit says that the run below it is verified.
+    /// `verified[0]` has a bit for each chunk. `verified[n + 1]` has a bit for each run of level n;
+    /// the last has one bit, for the run that the root covers.
     verified: Vec<Box<[AtomicU64]>>,
 }
 
 impl Verifier {
-    /// A verifier for `file`, whose levels begin at `levels_from` in the snapshot's hashes.
+    /// A verifier for a file of the manifest. `levels_from` is the offset of its levels in the hashes.
     pub fn new(file: String, size_bytes: u64, root: Hash, levels_from: usize) -> Verifier {
         let mut from = levels_from;
         let mut levels = Vec::new();
         for length in level_lengths(size_bytes) {
             levels.push((from, length));
-            // A level is shorter than the file it belongs to, which fits the address space.
+            // A level is shorter than its file, which fits the address space.
             from += length as usize * VALUE_BYTES;
         }
         let bits = |length: u64| (0..length.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
@@ -220,20 +230,21 @@ impl Verifier {
         Verifier { file, size_bytes, root, levels, verified }
     }
 
-    /// A verifier for a file that this process wrote itself: nothing of it is checked.
+    /// A verifier that accepts every byte, for a file that this process wrote.
     pub fn trusting(file: String, size_bytes: u64) -> Verifier {
         let words = chunk_count(size_bytes).max(1).div_ceil(64);
         let verified = vec![(0..words).map(|_| AtomicU64::new(u64::MAX)).collect()];
         Verifier { file, size_bytes, root: Hash::from_bytes([0; 32]), levels: Vec::new(), verified }
     }
 
-    /// The bytes of a file, every chunk of which has been checked.
+    /// Verifies the chunks of a range, and returns the bytes of the range. The range must lie within
+    /// the map.
     ///
-    /// Cost: a bit test a chunk; a hash of 64 KiB for each chunk not yet checked.
+    /// Cost: one bit test for each chunk; a hash of 64 KiB for each chunk not yet verified.
     ///
     /// # Errors
     ///
-    /// [`Damage`] where a chunk, or a value above it, does not have its hash.
+    /// Where a chunk, or a value above it, does not have its hash.
     #[inline]
     pub fn check<'m>(
         &self,
@@ -253,14 +264,12 @@ impl Verifier {
         Ok(bytes)
     }
 
-    /// The file, as the manifest names it.
+    /// The file, by the manifest's path.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// How many chunks the file has, and how many of them are verified.
-    ///
-    /// Cost: a look at each 64 of them.
+    /// The number of chunks, and the number of verified chunks. Reads one word for each 64 chunks.
     pub fn progress(&self) -> (u64, u64) {
         let words = self.verified[0].iter();
         let verified: u64 =
@@ -269,7 +278,7 @@ impl Verifier {
         (chunks, verified.min(chunks))
     }
 
-    /// Has every chunk, and every value above it, verified again when it is next touched.
+    /// Marks every chunk and every value as not verified.
     pub fn forget(&self) {
         for word in self.verified.iter().flat_map(|level| level.iter()) {
             word.store(0, Ordering::Release);
@@ -298,13 +307,13 @@ impl Verifier {
         self.check_chunk(hashes, chunk, &map[from..map.len().min(from + CHUNK_BYTES)])
     }
 
-    /// Checks one chunk that lies elsewhere than in a map of its file, and notes that it was right.
+    /// Verifies one chunk from its bytes, wherever they are in memory.
     ///
-    /// Cost: a hash of it, and of the levels above it that were not yet checked.
+    /// Cost: a hash of the chunk, and of each run above it that is not verified yet.
     ///
     /// # Errors
     ///
-    /// [`Damage`] where it, or a value above it, does not have its hash.
+    /// Where the chunk, or a value above it, does not have its hash.
     pub fn check_chunk(&self, hashes: &[u8], chunk: usize, bytes: &[u8]) -> Result<(), Damage> {
         let holds = if self.levels.is_empty() {
             blake3::hash(bytes) == self.root
@@ -319,13 +328,13 @@ impl Verifier {
         Ok(())
     }
 
-    /// Whether a chunk was checked, and right.
+    /// Whether a chunk is verified.
     pub fn is_chunk_verified(&self, chunk: usize) -> bool {
         self.is_verified(0, chunk)
     }
 
-    /// What the levels promise of a chunk, not yet checked themselves: its value, or the root where the
-    /// file has no other chunk. `None` beyond the end.
+    /// The expected value of a chunk, not verified itself; the root for a file of one chunk. `None`
+    /// beyond the file's end.
     pub fn promised(&self, hashes: &[u8], chunk: usize) -> Option<ChainingValue> {
         match self.levels.first() {
             Some((_, length)) if chunk as u64 >= *length => None,
@@ -334,12 +343,11 @@ impl Verifier {
         }
     }
 
-    /// Checks that a value of a level is the one the root promises.
+    /// Verifies the run of a value against the value above it, and so on up to the root.
     fn verify_value(&self, hashes: &[u8], level: usize, index: usize) -> Result<(), Damage> {
         let run = index / RUN_VALUES;
         let is_top = level + 1 == self.levels.len();
-        // A parent is checked with its run, so its bit stands for all the values below it. The top
-        // level is one run, below the root.
+        // One bit covers all values of a run. The top level is one run, covered by the root.
         if self.is_verified(level + 1, run) {
             return Ok(());
         }
@@ -357,7 +365,7 @@ impl Verifier {
             Some(values) => self.value(hashes, level + 1, run) == Some(run_value(&values)),
         };
         if !holds {
-            // The values are at fault, not the bytes they stand for.
+            // The values in `hashes` are damaged, not the chunk.
             let from = self.levels[level].0 + from * VALUE_BYTES;
             let to = self.levels[level].0 + length.min(run * RUN_VALUES + RUN_VALUES) * VALUE_BYTES;
             let (from, to) = (from as u64, to as u64);
@@ -368,11 +376,11 @@ impl Verifier {
         Ok(())
     }
 
-    /// Checks the last level against the root.
+    /// Verifies the last level against the root.
     ///
     /// # Errors
     ///
-    /// [`Damage`] where they do not agree.
+    /// Where the last level is damaged.
     pub fn verify_top(&self, hashes: &[u8]) -> Result<(), Damage> {
         match self.levels.len() {
             0 => Ok(()),
@@ -415,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_the_plain_hash_of_the_file_at_every_shape_of_tree() {
+    fn the_root_is_the_plain_blake3_hash_for_every_tree_shape() {
         let run = RUN_VALUES * CHUNK_BYTES;
         let bytes: Vec<u8> = (0..run + CHUNK_BYTES + 7).map(|at| (at / 1_000) as u8).collect();
         for length in [0, 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES, run, bytes.len()] {
@@ -429,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_verified_for_the_first_time_takes_time_of_verifying() {
+    fn only_the_first_touch_counts_as_verification_time() {
         let bytes: Vec<u8> = (0..9 * CHUNK_BYTES).map(|at| at as u8).collect();
         let (root, stored) = tree(&bytes);
         let verifier = Verifier::new("f".into(), bytes.len() as u64, root, 0);
@@ -440,7 +448,7 @@ mod tests {
         };
         assert!(spent() > Duration::ZERO);
         assert_eq!(spent(), Duration::ZERO);
-        // The values of a level are held against the root once, not with every chunk below it.
+        // A run is verified once, not with every chunk below it.
         let torn = vec![0; stored.len()];
         let mut levels = stored.clone();
         levels[5 * VALUE_BYTES..].copy_from_slice(&torn[5 * VALUE_BYTES..]);
@@ -449,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_verified_again() {
+    fn forgotten_chunks_and_values_are_verified_again() {
         let mut bytes: Vec<u8> = (0..3 * CHUNK_BYTES + 9).map(|at| at as u8).collect();
         let (root, stored) = tree(&bytes);
         let verifier = Verifier::new("f".into(), bytes.len() as u64, root, 0);
@@ -462,11 +470,14 @@ mod tests {
         assert_eq!(verifier.progress(), (4, 0));
         let error = verifier.check(&bytes, &stored, CHUNK_BYTES, CHUNK_BYTES + 1).unwrap_err();
         assert_eq!((error.file.as_str(), error.chunk), ("f", 1));
-        assert!(verifier.check(&bytes, &vec![0; stored.len()], 0, 1).is_err(), "its values too");
+        assert!(
+            verifier.check(&bytes, &vec![0; stored.len()], 0, 1).is_err(),
+            "the values were not forgotten"
+        );
     }
 
     #[test]
-    fn a_flip_in_a_chunk_or_in_a_value_is_found_when_the_chunk_is_touched() {
+    fn touching_a_chunk_detects_a_bit_flip_in_it_or_in_its_values() {
         let bytes: Vec<u8> = (0..3 * CHUNK_BYTES + 9).map(|at| at as u8).collect();
         let (root, stored) = tree(&bytes);
         let fresh = || Verifier::new("f".into(), bytes.len() as u64, root, 0);

@@ -1,8 +1,8 @@
-//! A record's long texts: one pool a record, compressed as a whole, inflated only when asked for.
+//! The long texts of a record: one pool for each record, compressed as a whole.
 //!
-//! The frame is zstd's, primed with [`DICTIONARY`], a list of the phrases such texts are made of,
-//! so that even a short abstract has something to refer to. The compiler makes the frame once,
-//! when a part is parsed; linking copies it.
+//! A pool is decompressed only when a long text is rendered. The frame is zstd's, with
+//! [`DICTIONARY`]: a list of frequent phrases that lets even a short abstract compress well. The
+//! compiler makes the frame when it parses the record; the linker copies the frame.
 
 use std::{cell::RefCell, sync::LazyLock};
 
@@ -13,23 +13,25 @@ use zstd::{
 
 use crate::storage::error::ReadError;
 
-/// What every frame is primed with. Part of the format: changing it changes the format version.
+/// The zstd dictionary of every frame. A change of it changes the format version.
 pub static DICTIONARY: &[u8] = include_bytes!("long_text.dict");
 
-/// The largest pool a record may have, in bytes.
+/// The largest pool of a record, in bytes.
 pub const POOL_BYTES_MAX: usize = 256 << 20;
 
 /// zstd's compression level. On a generated dump of 1,000,000 outputs, level 1 made the snapshot
 /// 0.2 % larger and the build no faster than the machine's noise.
 const LEVEL: i32 = 3;
 
-/// Makes frames. One per thread: it keeps zstd's working memory between records.
+/// Compresses pools, and keeps zstd's working memory between them. Each thread has its own.
 pub struct Deflater(Compressor<'static>);
 
 impl Deflater {
+    /// Allocates zstd's working memory.
+    ///
     /// # Errors
     ///
-    /// Where zstd cannot have its working memory.
+    /// Where the allocation fails.
     pub fn new() -> std::io::Result<Deflater> {
         let mut compressor = Compressor::with_dictionary(LEVEL, DICTIONARY)?;
         compressor.include_checksum(false)?;
@@ -37,11 +39,11 @@ impl Deflater {
         Ok(Deflater(compressor))
     }
 
-    /// Appends the frame of `pool` to `out`; nothing where the pool is empty.
+    /// Appends the frame of `pool` to `out`. The frame of an empty pool is empty.
     ///
     /// # Errors
     ///
-    /// Where the pool is larger than [`POOL_BYTES_MAX`].
+    /// Where the pool exceeds [`POOL_BYTES_MAX`].
     pub fn deflate(&mut self, pool: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
         if pool.is_empty() {
             return Ok(());
@@ -54,16 +56,16 @@ impl Deflater {
     }
 }
 
-/// The pool of a frame; empty where the frame is.
+/// Decompresses a frame. The pool of an empty frame is empty.
 ///
 /// # Errors
 ///
-/// Where the frame is no frame, or says it holds more than [`POOL_BYTES_MAX`].
+/// Where the bytes are no zstd frame, or the frame states more than [`POOL_BYTES_MAX`] bytes.
 pub fn inflate(frame: &[u8]) -> Result<Vec<u8>, ReadError> {
     static DICTIONARY_DECODER: LazyLock<DecoderDictionary<'static>> =
         LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));
     thread_local! {
-        // zstd's working memory is dear to make and cheap to keep.
+        // zstd's working memory is expensive to allocate.
         static INFLATER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
     }
     let corrupt = || ReadError::corrupt("records", "a long text does not decompress");
@@ -93,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pool_comes_back_whole() {
+    fn a_pool_round_trips() {
         let mut deflater = Deflater::new().unwrap();
         for pool in ["", "short", &"in this paper we show that ".repeat(100)] {
             let mut frame = Vec::new();
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_frame_is_refused_or_harmless() {
+    fn a_damaged_frame_does_not_panic() {
         let mut frame = Vec::new();
         Deflater::new().unwrap().deflate(&b"abstract ".repeat(50), &mut frame).unwrap();
         for at in 0..frame.len() {

@@ -1,4 +1,4 @@
-//! `manifest.json`: what a snapshot consists of, and the root hash that names it.
+//! `manifest.json`: the list of a snapshot's files, and the root hash that names the snapshot.
 
 use std::collections::BTreeMap;
 
@@ -11,111 +11,112 @@ pub use crate::storage::integrity::HASHES;
 
 /// The manifest's file name.
 pub const MANIFEST: &str = "manifest.json";
-/// The accounting by code.
+/// The file with the accounting of the build, by code.
 pub const REPORT: &str = "report.json";
-/// The largest manifest that is read, in bytes: room for 200,000 parts.
+/// The largest manifest that is read, in bytes: enough for 200,000 parts.
 pub const MANIFEST_BYTES_MAX: u64 = 16 << 20;
-/// Hex digits of a snapshot's id.
+/// The number of hex digits in a snapshot's id.
 pub const ID_DIGITS: usize = 16;
 
 /// A snapshot's manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`FORMAT_VERSION`] of the writer.
+    /// The [`FORMAT_VERSION`] of the writer.
     pub format_version: u32,
     /// The first [`ID_DIGITS`] hex digits of `root`.
     pub id: String,
-    /// BLAKE3 of this manifest's text with `id` and `root` empty.
+    /// The BLAKE3 hash of this manifest's text with `id` and `root` empty.
     pub root: String,
-    /// What it was compiled from.
+    /// The input of the compiler.
     pub source: SourceParts,
-    /// What was chosen of that; not there where everything was.
+    /// The filters of a subset; absent in a full snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
-    /// Records left out by a list of ids, of every entity that had any.
+    /// The number of suppressed records, by entity; entities without any are absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub suppressed: BTreeMap<String, u64>,
-    /// Rows by entity.
+    /// The numbers of rows, by entity.
     pub counts: BTreeMap<String, Counts>,
-    /// Every other file, ascending by path.
+    /// Every file but the manifest, ascending by path.
     pub files: Vec<FileEntry>,
 }
 
-/// What a snapshot was compiled from.
+/// The input that a snapshot was compiled from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceParts {
-    /// The newest `updated_date` of any record; `null` where none has one.
+    /// The newest `updated_date` of any record; `null` where no record has one.
     pub newest_updated_date: Option<String>,
-    /// BLAKE3 of every input part, ascending.
+    /// The BLAKE3 hashes of the input parts, ascending.
     pub parts: Vec<String>,
 }
 
-/// Expressions that must all hold, by the plural of their entity: each once, ascending.
+/// Filter expressions that must all hold, by the plural of their entity; ascending, without
+/// repetitions.
 pub type Filters = BTreeMap<String, Vec<String>>;
 
-/// A part of what was compiled.
+/// The selection of a subset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Selection {
-    /// What the chosen records match; what they refer to was chosen with them.
+    /// The filters of the selected records. The subset also holds the records that they refer to.
     pub filters: Filters,
-    /// Records read and not chosen, of every entity.
+    /// The number of records that were read and not selected, by entity.
     pub excluded: BTreeMap<String, u64>,
 }
 
-/// Rows of one entity.
+/// The numbers of rows of one entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
-    /// Records.
+    /// Rows with a record.
     pub published: u64,
-    /// Records and strays.
+    /// Rows with a record and rows of unresolved references.
     pub rows: u64,
-    /// Ids that were merged into others.
+    /// Merged ids.
     pub redirects: u64,
 }
 
-/// One file.
+/// A file of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileEntry {
-    /// Its path in the snapshot, `/` between directory and name.
+    /// The path in the snapshot, with `/` between directory and name.
     pub path: String,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size_bytes: u64,
-    /// Its BLAKE3 hash, 64 hex digits.
+    /// The BLAKE3 hash, 64 hex digits.
     pub blake3: String,
 }
 
 /// Why a manifest was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// Not JSON, or not a manifest's.
+    /// The text is not the JSON of a manifest.
     #[error("no manifest: {0}; restore the snapshot or rebuild it")]
     Json(serde_json::Error),
-    /// Another version of the format.
+    /// Another version of the format wrote the manifest.
     #[error("format version {found}, this program reads {FORMAT_VERSION}; recompile the snapshot")]
     Version {
-        /// The version found.
+        /// The version in the manifest.
         found: u64,
     },
-    /// Its text is not the one its contents have, or its root not that of the text.
+    /// The root or the id is not that of the text.
     #[error("root hash {found}, expected {expected}; restore the snapshot or rebuild it")]
     Root {
-        /// What the text hashes to.
+        /// The hash of the text.
         expected: String,
-        /// What it says.
+        /// The root in the manifest.
         found: String,
     },
-    /// Its text differs from the canonical one.
+    /// The text is not in canonical form.
     #[error("not in canonical form; restore the snapshot or rebuild it")]
     Form,
 }
 
 impl Manifest {
-    /// The text whose hash is the root.
+    /// The text that the root is the hash of.
     fn unsigned_text(&self) -> Vec<u8> {
         Manifest { id: String::new(), root: String::new(), ..self.clone() }.text()
     }
@@ -123,13 +124,13 @@ impl Manifest {
     /// The manifest's canonical text.
     pub fn text(&self) -> Vec<u8> {
         let mut text = serde_json::to_vec_pretty(self)
-            .expect("a manifest has string keys alone, so it is always JSON");
+            .expect("a manifest has only string keys, so it has a JSON form");
         text.push(b'\n');
         text
     }
 
-    /// Where the levels of each file begin in the hashes, and where the last of them end; `None` where
-    /// that is more than there can be.
+    /// The offset of each file's levels in the hashes, and the size of the hashes; `None` where an
+    /// offset overflows.
     pub fn levels_from(&self) -> Option<(BTreeMap<&str, usize>, usize)> {
         let mut begins = BTreeMap::new();
         let mut from = 0usize;
@@ -140,17 +141,17 @@ impl Manifest {
         Some((begins, from))
     }
 
-    /// Sets `root` and `id` from the rest.
-    pub fn seal(&mut self) {
+    /// Computes `root` and `id` from the other members.
+    pub fn set_root(&mut self) {
         self.root = blake3::hash(&self.unsigned_text()).to_hex().to_string();
         self.id = self.root[..ID_DIGITS].to_string();
     }
 
-    /// Reads a manifest, refusing every text but the one [`Manifest::text`] writes.
+    /// Parses a manifest. Accepts only the text that [`Manifest::text`] writes.
     ///
     /// # Errors
     ///
-    /// One variant a cause; see [`ManifestError`].
+    /// See [`ManifestError`].
     pub fn read(text: &[u8]) -> Result<Manifest, ManifestError> {
         #[derive(Deserialize)]
         struct Version {
@@ -161,10 +162,10 @@ impl Manifest {
             return Err(ManifestError::Version { found: version.format_version });
         }
         let manifest: Manifest = serde_json::from_slice(text).map_err(ManifestError::Json)?;
-        let mut sealed = manifest.clone();
-        sealed.seal();
-        if sealed != manifest {
-            let (expected, found) = (sealed.root, manifest.root);
+        let mut correct = manifest.clone();
+        correct.set_root();
+        if correct != manifest {
+            let (expected, found) = (correct.root, manifest.root);
             return Err(ManifestError::Root { expected, found });
         }
         if manifest.text() != text {
@@ -196,24 +197,24 @@ mod tests {
             )]),
             files: vec![FileEntry { path: "strings".into(), size_bytes: 64, blake3: "cd".into() }],
         };
-        manifest.seal();
+        manifest.set_root();
         manifest
     }
 
-    fn of_a_part() -> Manifest {
+    fn subset_manifest() -> Manifest {
         let filters = vec!["is_oa:true".into(), "name:\"Étude, 2\"".into()];
         let selection = Selection {
             filters: BTreeMap::from([("outputs".into(), filters)]),
             excluded: BTreeMap::from([("outputs".into(), 7)]),
         };
         let mut manifest = Manifest { selection: Some(selection), ..manifest() };
-        manifest.seal();
+        manifest.set_root();
         manifest
     }
 
     #[test]
-    fn a_manifest_comes_back_and_no_flip_or_truncation_of_it_does() {
-        for manifest in [manifest(), of_a_part()] {
+    fn a_manifest_round_trips_and_every_flip_or_truncation_is_refused() {
+        for manifest in [manifest(), subset_manifest()] {
             let text = manifest.text();
             assert_eq!(Manifest::read(&text).unwrap(), manifest);
             for at in 0..text.len() {
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_named() {
+    fn an_error_names_the_other_version() {
         let mut other = manifest();
         let version = FORMAT_VERSION + 1;
         other.format_version = version;

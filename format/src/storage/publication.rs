@@ -1,8 +1,9 @@
-//! `publication.json`: what a host publishes, and how long that is to be taken for the newest.
+//! `publication.json`: the snapshot that a host publishes, with an expiry date and a licence.
 //!
-//! It stands at the root of a published tree, is what a signature is over, and names the snapshot by its
-//! root hash, so that every byte of the snapshot hangs on it. A mirror keeps it in `publications/<id>.json`
-//! beside the snapshots; a snapshot that was built in its place has none.
+//! The file is at the root of a published tree. The host signs it. It names the snapshot by its root
+//! hash, so the signature covers every byte of the snapshot. A mirror keeps a copy in
+//! `publications/<id>.json` beside the snapshots. A snapshot that was built locally has no
+//! publication.
 
 use std::path::{Path, PathBuf};
 
@@ -13,32 +14,33 @@ use crate::storage::manifest::ID_DIGITS;
 
 /// The file's name at the root of a published tree.
 pub const PUBLICATION: &str = "publication.json";
-/// The directory beside snapshots in which those of pulled snapshots are kept.
+/// The directory beside snapshots with the publications of pulled snapshots.
 pub const PUBLICATIONS: &str = "publications";
-/// The largest that is read, in bytes.
+/// The largest publication that is read, in bytes.
 pub const PUBLICATION_BYTES_MAX: u64 = 64 << 10;
-/// The version of its members that this library writes, and the only one it reads.
+/// The version of a publication's members that this library writes, and the only one it reads.
 pub const PUBLICATION_VERSION: u32 = 1;
 /// The longest licence, in bytes.
 const LICENCE_BYTES_MAX: usize = 256;
 
-/// What is published.
+/// A publication.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Publication {
-    /// [`PUBLICATION_VERSION`] of the writer.
+    /// The [`PUBLICATION_VERSION`] of the writer.
     pub publication_version: u32,
-    /// The snapshot.
+    /// The published snapshot.
     pub snapshot: PublishedSnapshot,
-    /// The newest `updated_date` in it, UTC: what is newer has the later one.
+    /// The newest `updated_date` in the snapshot, UTC. Of two publications, the one with the later
+    /// version is newer.
     pub version: String,
-    /// When it was published, UTC.
+    /// The time of publication, UTC.
     pub created: String,
-    /// When it is no longer to be taken for the newest, UTC.
+    /// The time from which a reader must look for a newer publication, UTC.
     pub expires: String,
-    /// The licence of what the snapshot holds; `null` where none is stated.
+    /// The licence of the data; `null` where none is stated.
     pub licence: Option<String>,
-    /// The objects the snapshot is linked from; `null` where they are not published.
+    /// The objects that the snapshot was linked from; `null` where they are not published.
     pub objects: Option<PublishedObjects>,
 }
 
@@ -46,11 +48,11 @@ pub struct Publication {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedSnapshot {
-    /// Its id.
+    /// The snapshot's id.
     pub id: String,
-    /// Its root hash, 64 hex digits.
+    /// The snapshot's root hash, 64 hex digits.
     pub root: String,
-    /// Bytes of its manifest.
+    /// The size of the manifest, in bytes.
     pub manifest_bytes: u64,
 }
 
@@ -58,32 +60,32 @@ pub struct PublishedSnapshot {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedObjects {
-    /// Bytes of the list of them.
+    /// The size of the list of objects, in bytes.
     pub list_bytes: u64,
-    /// BLAKE3 of that list, 64 hex digits.
+    /// The BLAKE3 hash of the list of objects, 64 hex digits.
     pub list_blake3: String,
 }
 
 /// Why a publication was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum PublicationError {
-    /// Not JSON, or not a publication's.
+    /// The text is not the JSON of a publication.
     #[error("no publication: {0}")]
     Json(serde_json::Error),
-    /// Another version of its members.
+    /// Another version of the members.
     #[error("publication version {found}, this program reads {PUBLICATION_VERSION}; update it")]
     Version {
-        /// The version found.
+        /// The version in the publication.
         found: u64,
     },
-    /// A member that is not what it must be.
+    /// A member has an invalid value.
     #[error("`{member}` is `{found}`, expected {expected}")]
     Member {
-        /// Its path.
+        /// The member's path.
         member: &'static str,
-        /// What it is.
+        /// The member's value.
         found: String,
-        /// What it must be, in words.
+        /// The required form, in words.
         expected: &'static str,
     },
 }
@@ -91,17 +93,17 @@ pub enum PublicationError {
 impl Publication {
     /// The publication's text.
     pub fn text(&self) -> Vec<u8> {
-        let mut text =
-            serde_json::to_vec_pretty(self).expect("a publication has texts and numbers alone");
+        let mut text = serde_json::to_vec_pretty(self)
+            .expect("a publication has only texts and numbers, so it has a JSON form");
         text.push(b'\n');
         text
     }
 
-    /// Reads a publication; the caller bounds the text by [`PUBLICATION_BYTES_MAX`].
+    /// Parses a publication. The caller limits the text to [`PUBLICATION_BYTES_MAX`].
     ///
     /// # Errors
     ///
-    /// One variant a cause; see [`PublicationError`].
+    /// See [`PublicationError`].
     pub fn read(text: &[u8]) -> Result<Publication, PublicationError> {
         #[derive(Deserialize)]
         struct Version {
@@ -146,39 +148,39 @@ impl Publication {
         Ok(())
     }
 
-    /// When it expires.
+    /// `expires` as a time.
     pub fn expires_at(&self) -> DateTime<Utc> {
         known(&self.expires)
     }
 
-    /// When it was published.
+    /// `created` as a time.
     pub fn created_at(&self) -> DateTime<Utc> {
         known(&self.created)
     }
 
-    /// Its version, as the moment it is.
+    /// `version` as a time.
     pub fn version_at(&self) -> DateTime<Utc> {
         known(&self.version)
     }
 }
 
-/// Whether a text is a BLAKE3 hash as it is written: 64 lower-case hex digits.
+/// Whether a text is 64 lower-case hex digits, as a BLAKE3 hash is written.
 pub fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The moment a text names: RFC 3339 in UTC, with `Z`.
+/// Parses a time in RFC 3339, UTC, with `Z`.
 pub fn moment(text: &str) -> Option<DateTime<Utc>> {
     let is_utc = text.ends_with('Z') && text.len() <= 40;
     is_utc.then(|| DateTime::parse_from_rfc3339(text).ok().map(|moment| moment.to_utc())).flatten()
 }
 
-/// The moment in a member that was checked; one that was not is long past.
+/// Parses a checked member. An unchecked invalid member counts as 1970.
 fn known(text: &str) -> DateTime<Utc> {
     moment(text).unwrap_or(DateTime::UNIX_EPOCH)
 }
 
-/// Where the publication that a snapshot was pulled by is kept, beside the snapshot.
+/// The path of the publication of a pulled snapshot.
 pub fn kept_path(snapshots: &Path, id: &str) -> PathBuf {
     snapshots.join(PUBLICATIONS).join(format!("{id}.json"))
 }
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_publication_comes_back() {
+    fn a_publication_round_trips() {
         let publication = publication();
         let read = Publication::read(&publication.text()).unwrap();
         assert_eq!(read, publication);
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_member_must_be_is_said() {
+    fn an_error_names_the_member_and_its_required_form() {
         let check = |change: &dyn Fn(&mut Publication), expected: &str| {
             let mut changed = publication();
             change(&mut changed);
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_publication_are_refused() {
+    fn other_json_is_refused() {
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
         let nested = format!("{{\"publication_version\":1,\"snapshot\":{deep}}}");
         let text = String::from_utf8(publication().text()).unwrap();

@@ -1,8 +1,12 @@
-//! Text as it is compared: without case, accents, markup and punctuation.
+//! Folds texts for comparison: removes case, accents, markup and punctuation.
+//!
+//! ```text
+//! The <i>Saint-Étienne</i> O’Brien  →  the saint etienne obrien
+//! ```
 //!
 //! The tables are those of Unicode 16 (case folding), 17 (Alphabetic) and 18 (normalisation,
-//! categories, scripts); they differ in characters assigned after Unicode 16 alone. FORMAT.md names
-//! them, since hashes of folded texts are written in files.
+//! categories, scripts). They differ only in characters assigned after Unicode 16. FORMAT.md names
+//! the versions, because snapshots store hashes of folded texts.
 
 use std::{borrow::Cow, ops::RangeInclusive, sync::LazyLock};
 
@@ -10,7 +14,7 @@ use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// Letters that no decomposition takes apart, and what they are compared as.
+/// Letters without a Unicode decomposition, and the letters that replace them.
 const LETTERS: [(char, &str); 12] = [
     ('ø', "o"),
     ('ł', "l"),
@@ -26,25 +30,26 @@ const LETTERS: [(char, &str); 12] = [
     ('ŋ', "n"),
 ];
 
-/// From the first character beyond ASCII to the end of the Cyrillic Supplement.
+/// The characters with a precomputed folding: U+0080 to the end of the Cyrillic Supplement.
 const COMMON: RangeInclusive<char> = '\u{80}'..='\u{52f}';
 
-/// What is left of a character: letters and digits, and `None` for what parts words.
-type Left = Box<[Option<char>]>;
+/// A folded character: its letters and digits, and `None` for a word separator.
+type Folded = Box<[Option<char>]>;
 
-/// Dropped where other punctuation parts words: `O'Brien` is one word.
+/// Characters that are dropped; other punctuation separates words. `O'Brien` is one word.
 const APOSTROPHES: [char; 4] = ['\'', '’', 'ʼ', '‘'];
 
-/// The folded form of a text: words of letters and digits with one space between them.
+/// Folds a text to words of letters and digits, with one space between words.
 ///
-/// Empty where the text holds neither. Cost: one pass over ASCII, several over the stretches between.
+/// Empty where the text has no letter and no digit. Cost: one pass over ASCII, several passes over
+/// other characters.
 pub fn fold(text: &str) -> String {
     let text = without_tags(text);
-    let mut words = Words { text: String::with_capacity(text.len()), between: false };
+    let mut words = Words { text: String::with_capacity(text.len()), space_due: false };
     let mut rest = &*text;
     while !rest.is_empty() {
         let (ascii, beyond) = split_where(rest, |byte| !byte.is_ascii());
-        // No rule of Unicode's crosses from ASCII to what follows but by marks, which are dropped.
+        // ASCII interacts with the following characters only through marks, which are dropped.
         let (other, next) = split_where(beyond, u8::is_ascii);
         words.push_ascii(ascii);
         words.push_other(other);
@@ -55,61 +60,61 @@ pub fn fold(text: &str) -> String {
     if folded.is_ascii() { folded } else { folded.nfc().collect() }
 }
 
-/// A text up to the first byte of a kind, which begins a character, and from there on.
-fn split_where(text: &str, is_sought: impl Fn(&u8) -> bool) -> (&str, &str) {
-    text.split_at(text.bytes().position(|byte| is_sought(&byte)).unwrap_or(text.len()))
+/// Splits a text before the first byte that matches; the byte must begin a character.
+fn split_where(text: &str, matches: impl Fn(&u8) -> bool) -> (&str, &str) {
+    text.split_at(text.bytes().position(|byte| matches(&byte)).unwrap_or(text.len()))
 }
 
-/// What is left of a text that is not ASCII: letters and digits, and `None` for each character that parts
-/// words.
+/// Folds a text that is not ASCII, by the rules: letters and digits, and `None` for each word
+/// separator.
 fn letters(text: &str) -> impl Iterator<Item = Option<char>> {
     let is_kept = |c: &char| c.general_category() != GeneralCategory::NonspacingMark;
     let compatible = text.nfkd().filter(is_kept).default_case_fold();
     let letters = compatible.nfkd().filter(is_kept).flat_map(by_letter);
-    // One of the apostrophes counts as alphabetic.
+    // U+02BC, one of the apostrophes, counts as alphabetic.
     let letters = letters.filter(|c| !APOSTROPHES.contains(c));
     letters.map(|c| (c.is_alphabetic() || c.is_numeric()).then_some(c))
 }
 
-/// What is left of a character of the Latin, Greek and Cyrillic blocks, which most texts beyond ASCII
-/// are of; `None` of others, and of marks: those are put in order with what stands beside them.
+/// The precomputed folding of a Latin, Greek or Cyrillic character. `None` for other characters, and
+/// for marks: normalisation reorders marks with their neighbours.
 fn common(c: char) -> Option<&'static [Option<char>]> {
-    static LEFT: LazyLock<Vec<Option<Left>>> = LazyLock::new(|| {
+    static TABLE: LazyLock<Vec<Option<Folded>>> = LazyLock::new(|| {
         let is_mark = |c: char| {
             use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
             matches!(c.general_category(), EnclosingMark | NonspacingMark | SpacingMark)
         };
-        let left = |c: char| (!is_mark(c)).then(|| letters(c.encode_utf8(&mut [0; 4])).collect());
-        COMMON.map(left).collect()
+        let folded = |c: char| (!is_mark(c)).then(|| letters(c.encode_utf8(&mut [0; 4])).collect());
+        COMMON.map(folded).collect()
     });
     let at = u32::from(c).checked_sub(u32::from(*COMMON.start()))?;
-    LEFT.get(at as usize)?.as_deref()
+    TABLE.get(at as usize)?.as_deref()
 }
 
-/// What a letter is compared as.
+/// Applies [`LETTERS`] to a character.
 fn by_letter(c: char) -> impl Iterator<Item = char> {
     let other = LETTERS.iter().find(|(letter, _)| *letter == c);
     let as_is = other.is_none().then_some(c);
     other.map_or("", |(_, other)| other).chars().chain(as_is)
 }
 
-/// Bytes of the characters that two texts begin with.
+/// The length of the common prefix of two texts, in bytes of whole characters.
 pub fn shared_bytes(a: &str, b: &str) -> usize {
     a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
 }
 
-/// A text cut at a character to so many bytes at most.
+/// Cuts a text to at most `bytes_max` bytes, between characters.
 pub fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
 
-/// Bytes of a word that are indexed; longer ones are cut at a character.
+/// The largest indexed word; longer words are cut between characters.
 pub const WORD_BYTES_MAX: usize = 256;
 
-/// The words of a folded text, as they are indexed.
+/// The indexed words of a folded text.
 ///
-/// A word of a script that writes none apart is found from any character within: what follows each
-/// such character is a word too.
+/// In a script without spaces, a word starts at every character: `東京 x` has the words `東京`, `京`
+/// and `x`.
 pub fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded.split(' ').filter(|word| !word.is_empty()).flat_map(|word| {
         let within = word.char_indices().skip(1).filter(|(_, c)| is_unspaced(*c));
@@ -117,22 +122,23 @@ pub fn words(folded: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a folded text has a word that begins so, however long either is. Cost: one pass.
-pub fn has_word(folded: &str, beginning: &str) -> bool {
-    if beginning.starts_with(is_unspaced) {
-        // Wherever it stands a word begins.
-        folded.contains(beginning)
+/// Whether a word of a folded text starts with a prefix. Words and prefixes are not cut. Cost: one
+/// pass.
+pub fn has_word(folded: &str, prefix: &str) -> bool {
+    if prefix.starts_with(is_unspaced) {
+        // A word starts at every character of such a script.
+        folded.contains(prefix)
     } else {
-        folded.split(' ').any(|word| word.starts_with(beginning))
+        folded.split(' ').any(|word| word.starts_with(prefix))
     }
 }
 
-/// As much of a word as is indexed.
+/// The indexed part of a word: at most [`WORD_BYTES_MAX`] bytes.
 pub fn cut_word(word: &str) -> &str {
     cut(word, WORD_BYTES_MAX)
 }
 
-/// Whether a character is of a script that does not part words by spaces.
+/// Whether a character belongs to a script without spaces between words.
 fn is_unspaced(c: char) -> bool {
     use unicode_script::{Script, UnicodeScript};
     !c.is_ascii()
@@ -142,16 +148,16 @@ fn is_unspaced(c: char) -> bool {
         )
 }
 
-/// Folded words under way.
+/// Builds a text of folded words.
 #[derive(Default)]
 struct Words {
     text: String,
-    /// Whether a word ended, so that a space belongs before the next.
-    between: bool,
+    /// Whether a space is due before the next letter.
+    space_due: bool,
 }
 
 impl Words {
-    /// Takes ASCII, its letters as they are.
+    /// Appends an ASCII text without changing its case.
     fn push_ascii(&mut self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -161,13 +167,13 @@ impl Words {
                 self.text.push_str(letters);
             }
             let mut chars = beyond.chars();
-            // One apostrophe drops out; whatever else stands there parts words.
-            self.between |= chars.next().is_some_and(|c| !APOSTROPHES.contains(&c));
+            // An apostrophe is dropped; any other character separates words.
+            self.space_due |= chars.next().is_some_and(|c| !APOSTROPHES.contains(&c));
             rest = chars.as_str();
         }
     }
 
-    /// Takes what is not ASCII.
+    /// Appends a text that is not ASCII.
     fn push_other(&mut self, text: &str) {
         if text.chars().all(|c| common(c).is_some()) {
             text.chars().filter_map(common).flatten().for_each(|letter| self.push(*letter));
@@ -176,29 +182,28 @@ impl Words {
         }
     }
 
-    /// Takes a letter, or what parts words.
+    /// Appends a letter, or a word separator.
     fn push(&mut self, letter: Option<char>) {
         match letter {
             Some(letter) => {
                 self.begin();
                 self.text.push(letter);
             }
-            None => self.between = true,
+            None => self.space_due = true,
         }
     }
 
-    /// Begins a word, if one ended.
+    /// Appends the space that is due.
     fn begin(&mut self) {
-        if std::mem::take(&mut self.between) && !self.text.is_empty() {
+        if std::mem::take(&mut self.space_due) && !self.text.is_empty() {
             self.text.push(' ');
         }
     }
 }
 
-/// The text without `<i>`, `</sub>` and the like. A `<` that begins no tag stays.
+/// Removes tags such as `<i>` and `</sub>`. A `<` that begins no tag stays.
 fn without_tags(text: &str) -> Cow<'_, str> {
-    // Beyond the last `>` nothing is a tag, so that a text of `<a<a<a…` is not searched again and
-    // again.
+    // No tag ends behind the last `>`. The limit keeps a text of `<a<a<a…` linear.
     let Some(last) = text.rfind('>') else { return Cow::Borrowed(text) };
     let mut kept = String::new();
     let mut from = 0;
@@ -230,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_compared_by_their_letters_and_digits() {
+    fn folding_keeps_letters_and_digits() {
         let check = |text: &str, expected: &str| assert_eq!(fold(text), expected, "{text}");
         check("", "");
         check("The Lancet", "the lancet");
@@ -260,7 +265,7 @@ mod tests {
         check("한국", "한국");
     }
 
-    /// The rules one after another over the whole text.
+    /// Folds a text by the rules alone, without the fast paths.
     fn fold_by_rule(text: &str) -> String {
         let text = without_tags(text);
         let is_kept = |c: &char| c.general_category() != GeneralCategory::NonspacingMark;
@@ -274,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_folds_by_stretches_as_it_does_as_a_whole() {
+    fn fast_paths_fold_like_the_rules() {
         let pieces = [
             "a", "Z", "7", " ", "-", "'", "<i>", "é", "E\u{301}", "\u{301}", "\u{20dd}", "’", "ß",
             "İ", "ﬁ", "½", "東", "한", "\u{1112}", "\u{1161}", "\u{11ab}", "\u{9c7}", "\u{9be}",
@@ -293,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn each_common_character_folds_as_any_other() {
+    fn precomputed_characters_fold_like_the_rules() {
         for c in COMMON {
             let next = COMMON.cycle().skip_while(|other| *other != c).nth(1).unwrap_or(c);
             for text in [format!("a{c}b"), format!("{c}{next}{c}"), format!("{c}\u{301}{c}{c}東")]
@@ -304,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_unspaced_scripts_begin_at_every_character() {
+    fn words_of_unspaced_scripts_start_at_every_character() {
         let check = |text: &str, expected: &[&str]| {
             assert_eq!(words(&fold(text)).collect::<Vec<_>>(), expected, "{text}");
         };
@@ -317,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_begins_as_one_of_those_indexed_does() {
+    fn has_word_agrees_with_the_indexed_words() {
         let texts = ["abc東京 xab京", "東京大学", "a東b", "", "ab"];
         let asked = ["a", "ab", "b", "東", "京", "京大", "bc", "東b", "x", "xab京", "ab東", "学"];
         for (text, asked) in texts.iter().flat_map(|text| asked.map(|asked| (*text, asked))) {
@@ -327,20 +332,20 @@ mod tests {
     }
 
     #[test]
-    fn folding_twice_changes_nothing_more() {
+    fn folding_is_idempotent() {
         for text in ["Ŀ·l ʼn ŉ", "ΐ ᾳ ﷺ", "½ ² ㎏", "Ǆ ǆ", "ｶﾞ ガ", "ÅÅ Å"] {
             assert_eq!(fold(&fold(text)), fold(text), "{text}");
         }
     }
 
     #[test]
-    fn many_openings_without_an_end_cost_one_search() {
+    fn unclosed_tags_fold_in_linear_time() {
         let text = "<a".repeat(1 << 20);
         assert_eq!(fold(&text).len(), (1 << 21) - 1);
     }
 
     #[test]
-    fn the_tables_are_those_the_format_names() {
+    fn the_unicode_versions_are_those_of_the_format() {
         assert_eq!(caseless::UNICODE_VERSION.0, 16);
         assert_eq!(unicode_normalization::UNICODE_VERSION.0, 18);
         assert_eq!(unicode_properties::UNICODE_VERSION.0, 18);

@@ -1,9 +1,9 @@
-//! Writing JSON text: the few pieces rendering needs, byte for byte as `serde_json` writes them.
+//! Writes JSON strings and numbers, byte for byte as `serde_json` does.
 
-/// Bytes that are looked at together, which compilers do at once.
+/// The number of bytes that one vector instruction examines.
 const BLOCK_BYTES: usize = 16;
 
-/// Whether a byte of a text is written as itself.
+/// Whether a byte needs no escape.
 fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
@@ -22,10 +22,10 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// How many bytes from the first on are written as themselves.
+/// The number of bytes before the first that needs an escape.
 fn plain_bytes(bytes: &[u8]) -> usize {
     let blocks = bytes.chunks_exact(BLOCK_BYTES);
-    // Without a way out in the midst of a block, or it is looked at byte by byte.
+    // The fold has no early exit: an exit would prevent vectorisation.
     let is_block_plain = |block: &&[u8]| block.iter().fold(true, |all, byte| all & is_plain(*byte));
     let from = blocks.take_while(is_block_plain).count() * BLOCK_BYTES;
     from + bytes[from..].iter().take_while(|byte| is_plain(**byte)).count()
@@ -59,11 +59,12 @@ pub fn signed(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Appends a fraction in its shortest round-trip form, an integral value without `.0`.
+/// Appends a number in its shortest form that parses back to the same value; an integral value has
+/// no `.0`.
 ///
-/// A value that is not finite is `null`; the compiler lets none through.
+/// A value that is not finite becomes `null`; the compiler stores no such value.
 pub fn number(out: &mut Vec<u8>, value: f64) {
-    /// Above it not every integer is a float, and the shortest form is the exponent's.
+    /// The largest value below which every integer is a float: 2^53.
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     if !value.is_finite() {
         out.extend_from_slice(b"null");
@@ -81,14 +82,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_the_bytes_serde_json_writes() {
+    fn strings_equal_those_of_serde_json() {
         let every_ascii: String = (0..128u8).map(char::from).collect();
         for text in ["", "plain", "\"\\/", "é 東京 \u{7f}\u{2028}", &every_ascii] {
             let mut out = Vec::new();
             string(&mut out, text);
             assert_eq!(out, serde_json::to_vec(text).unwrap());
         }
-        // What is escaped stands anywhere among blocks, and next to others.
+        // Escapes at every position relative to the blocks.
         for escaped in ["\"", "\\", "\n", "\u{0}\u{1f}", "\"\u{1f}\u{7f}é\\"] {
             for before in 0..3 * BLOCK_BYTES {
                 for after in [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, 2 * BLOCK_BYTES + 1] {

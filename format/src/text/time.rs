@@ -1,4 +1,5 @@
-//! Moments as text: microseconds since 1970-01-01T00:00:00 UTC, written without a time zone.
+//! Writes dates and times. A time is in microseconds since 1970-01-01T00:00:00 UTC, and its text has
+//! no time zone.
 
 use chrono::{DateTime, Datelike, Timelike};
 
@@ -11,9 +12,9 @@ pub fn write_day(out: &mut Vec<u8>, year: u16, month: u8, day: u8) {
     digits(out, u32::from(day), 2);
 }
 
-/// Appends `YYYY-MM-DDTHH:MM:SS` and, if any are asked for, `.` and digits of the fraction.
+/// Appends `YYYY-MM-DDTHH:MM:SS`, followed by `.` and `fraction_digits` digits unless that is 0.
 ///
-/// `None` where the year has not four digits.
+/// `None` where the year does not have four digits.
 pub fn write_moment(out: &mut Vec<u8>, micros: i64, fraction_digits: u8) -> Option<()> {
     let moment = DateTime::from_timestamp_micros(micros)?;
     let year = u16::try_from(moment.year()).ok().filter(|year| *year <= 9_999)?;
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_written_with_the_digits_asked_for() {
+    fn times_have_the_requested_fraction_digits() {
         let check = |micros: i64, digits: u8, expected: &str| {
             let mut out = Vec::new();
             write_moment(&mut out, micros, digits).unwrap();
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_no_calendar_has_is_refused() {
+    fn a_time_beyond_the_calendar_is_refused() {
         assert_eq!(write_moment(&mut Vec::new(), i64::MAX, 0), None);
     }
 }

@@ -252,6 +252,6 @@ pub fn write(directory: &Path) {
         counts,
         files: entries,
     };
-    manifest.seal();
+    manifest.set_root();
     fs::write(directory.join(MANIFEST), manifest.text()).unwrap();
 }

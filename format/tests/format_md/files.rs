@@ -7,7 +7,7 @@ use blake3::{
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
 
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 const CHUNK: usize = 65_536;
 const RUN: usize = 2_048;
 

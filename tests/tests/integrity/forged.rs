@@ -12,7 +12,7 @@ use crate::tiny_files;
 fn reseal(copy: &Copy<'_>, change: impl FnOnce(&mut Manifest)) {
     let mut manifest = Manifest::read(&copy.files[MANIFEST]).unwrap();
     change(&mut manifest);
-    manifest.seal();
+    manifest.set_root();
     copy.write(MANIFEST, &manifest.text());
 }
 

@@ -207,7 +207,7 @@ fn a_snapshot_that_is_here_and_damaged_is_mended_chunk_by_chunk() {
     let mut other: pinakes_format::storage::manifest::Manifest =
         serde_json::from_str(&manifest).unwrap();
     other.files[0].size_bytes += 1;
-    other.seal();
+    other.set_root();
     fs::write(there.join("manifest.json"), other.text()).unwrap();
     let refused = place.pull(&host.url(), &["--quiet"]);
     let error = format!(

@@ -85,7 +85,7 @@ impl Linker<'_> {
             counts,
             files: entries,
         };
-        manifest.seal();
+        manifest.set_root();
         write_durably(&directory.join(MANIFEST), &manifest.text())?;
         Ok(manifest)
     }

@@ -200,7 +200,7 @@ mod tests {
                     }
                 });
             }
-            // Neither region contains this address, whichever slots they use.
+            // No region contains this address, in whichever slots the two are.
             for _ in 0..200_000 {
                 assert_eq!(REGIONS.find(base + 500_000), None);
             }
