@@ -138,7 +138,7 @@ impl Run {
         self.report.parts = objects.len() as u64;
         let mut warnings = Warnings::default();
         for ShownObject { file, object } in &objects {
-            warnings.take_places(file, object.report());
+            warnings.take_positions(file, object.report());
         }
         self.report.first_warnings = warnings.first;
         // The objects are inputs, and not this command's to remove.

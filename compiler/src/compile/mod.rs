@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use crate::compile::input::Part;
 use crate::compile::part::read_part;
 use crate::error::{Error, Result};
-use crate::object::file::OBJECT_VERSION;
+use crate::object::directory::OBJECT_VERSION;
 use crate::object::warnings::Warnings;
 use crate::object::{Object, ObjectWriter};
 use crate::read::limits::ReadLimits;

@@ -9,7 +9,7 @@ use crate::frontend::derived::DerivedNodes;
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::frontend::{FrontEnd, taxonomy_csv};
 use crate::object::ObjectWriter;
-use crate::object::file::{KeptLine, Merge};
+use crate::object::part_report::{KeptLine, Merge};
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Line, Lines};
 use crate::read::rows::{Row, Rows};

@@ -21,9 +21,14 @@ impl AtomicBitset {
     }
 
     /// Sets a row's bit; returns false if the row is out of range.
-    pub fn insert(&self, row: u32) -> bool {
-        let word = self.0.get(row as usize / WORD_BITS);
-        word.inspect(|word| _ = word.fetch_or(1 << (row as usize % WORD_BITS), Relaxed)).is_some()
+    pub fn insert(&self, row: usize) -> bool {
+        let word = self.0.get(row / WORD_BITS);
+        word.inspect(|word| _ = word.fetch_or(1 << (row % WORD_BITS), Relaxed)).is_some()
+    }
+
+    /// Counts the set rows.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum()
     }
 
     pub fn word_count(&self) -> usize {
@@ -89,8 +94,9 @@ mod tests {
     fn set_rows_are_ranked_in_ascending_order() {
         let check = |count: usize, rows: &[u32]| {
             let set = AtomicBitset::new(count);
-            rows.iter().for_each(|row| assert!(set.insert(*row)));
-            assert!(!set.insert(count.next_multiple_of(WORD_BITS) as u32));
+            rows.iter().for_each(|row| assert!(set.insert(*row as usize)));
+            assert!(!set.insert(count.next_multiple_of(WORD_BITS)));
+            assert_eq!(set.count(), rows.len() as u64);
             let ranked = set.into_rank_bitset();
             assert_eq!(ranked.iter().collect::<Vec<_>>(), rows);
             for row in 0..count as u32 {

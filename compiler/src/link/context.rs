@@ -11,7 +11,7 @@ use pinakes_format::storage::file_writer::Written;
 
 use crate::error::{Error, Result};
 use crate::object::Object;
-use crate::object::file::Segment;
+use crate::object::segment::Segment;
 use crate::terminal::progress::Progress;
 
 /// The objects of a run, its scratch directory and its memory limit.

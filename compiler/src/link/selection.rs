@@ -1,5 +1,4 @@
-//! Which records a snapshot is made of: `--where`, in the words of the lists' `filter`, and `--suppress`,
-//! by their ids.
+//! Parses `--where`, in the syntax of the lists' `filter`, and `--suppress`, a file of ids.
 
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
@@ -14,40 +13,37 @@ use crate::error::{Error, Result};
 /// Options of every command that publishes a snapshot.
 #[derive(Args, Debug, Default)]
 pub struct SelectionArgs {
-    /// Publish a part: `ENTITY:FILTER`, as `outputs:year:>2020,is_oa:true`. ENTITY is a list of the
-    /// interface, and FILTER what its `filter` takes. Kept are the records that match and every record
-    /// they refer to, directly or through others; outputs, to which nothing refers, are kept only where
-    /// they match. May be given several times, or several in one text with a line each, as in PINAKES_WHERE:
-    /// filters of one entity must all hold, those of different entities each choose records of their
-    /// own. Everything else is counted as excluded.
+    /// Publish a subset: `ENTITY:FILTER`, as `outputs:year:>2020,is_oa:true`. ENTITY is the name of a
+    /// list, and FILTER has the syntax of the list's `filter`. The subset has the records that match, and
+    /// every record they refer to, directly or through others; no record refers to outputs, so only
+    /// matching outputs are kept. May be given several times, or several in one text with a line each, as
+    /// in PINAKES_WHERE: filters of one entity must all hold, filters of different entities each select
+    /// records of their own. All other records are counted as excluded.
     #[arg(long = "where", value_name = "ENTITY:FILTER", env = "PINAKES_WHERE")]
     wheres: Vec<String>,
 
-    /// Leave out the records whose ids stand in this file, one a line, as if the inputs did not have
-    /// them: `HX_W12`, `W12`, `https://openalex.org/W12`, `fields/17`; what follows a `#` is a comment.
-    /// What refers to such a record keeps its id, without a name. An id that the inputs do not have is
-    /// counted and no error.
+    /// Leave out the records whose ids this file lists, one a line, as if the inputs did not have them:
+    /// `HX_W12`, `W12`, `https://openalex.org/W12`, `fields/17`; a `#` starts a comment. References to
+    /// such a record keep its id, without a name. An id that the inputs do not have is counted and no
+    /// error.
     #[arg(long, value_name = "FILE", env = "PINAKES_SUPPRESS")]
     suppress: Option<PathBuf>,
 }
 
-/// The records that are asked for, and everything they refer to; all, where nothing is asked for. But
-/// for those that are suppressed.
+/// The selected records: those that match the queries and all records they refer to, or all records if
+/// there is no query, without the suppressed records.
 #[derive(Debug)]
 pub struct Selection {
     queries: BTreeMap<Entity, Query>,
     suppression: SuppressionList,
-    /// Whether a snapshot is published even where nothing matches.
+    /// Whether a selection without a match is published.
     allows_none: bool,
 }
 
 impl SelectionArgs {
-    /// What the options select; `None` where there is none, and everything is published. Where nothing
-    /// matches, a snapshot is published if that is allowed.
+    /// Parses the options; `None` if none is given. `allows_none` permits a selection without a match.
     ///
-    /// # Errors
-    ///
-    /// A usage error that says of every part what is wrong with it, and what would be right.
+    /// The usage error names the faults of every part of every filter.
     pub fn read(&self, allows_none: bool) -> Result<Option<Selection>> {
         let suppression = self.suppress.as_deref().map(SuppressionList::read).transpose();
         let suppression = suppression.map_err(|error| Error::Usage(error.to_string()))?;
@@ -58,14 +54,14 @@ impl SelectionArgs {
         let mut queries = BTreeMap::new();
         let mut refusals = Vec::new();
         for given in self.wheres.iter().flat_map(|given| lines_of(given)) {
-            if let Err(refused) = take(&mut queries, given) {
+            if let Err(refused) = add_filter(&mut queries, given) {
                 refusals.push((given, refused));
             }
         }
         if refusals.is_empty() {
             return Ok(Some(Selection { queries, suppression, allows_none }));
         }
-        let mut text = String::from("nothing was read, since what to publish is not understood");
+        let mut text = String::from("cannot parse what to publish; no input was read");
         for (given, refused) in refusals {
             let _ = write!(text, "\n  --where {given}");
             for Refusal { part, reason } in refused {
@@ -76,15 +72,15 @@ impl SelectionArgs {
     }
 }
 
-/// The filters of one text, a line each; the text as it is where it has none.
+/// Splits a text into filters, one a line. A blank text is one filter, so that it is rejected.
 fn lines_of(given: &str) -> impl Iterator<Item = &str> {
     let is_blank = given.trim().is_empty();
     let lines = given.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.chain(is_blank.then_some(given))
 }
 
-/// Adds one filter to those of its entity.
-fn take(
+/// Parses a filter and adds it to the query of its entity.
+fn add_filter(
     queries: &mut BTreeMap<Entity, Query>,
     given: &str,
 ) -> std::result::Result<(), Vec<Refusal>> {
@@ -99,7 +95,7 @@ fn take(
     query.filter(filter)
 }
 
-/// What is wrong with the name of an entity.
+/// The reason for rejecting the name of an entity.
 fn unknown_entity(name: &str) -> String {
     let plurals = || CATALOG.iter().map(|facts| facts.plural);
     let meant = Entity::from_dump_name(name).map(|entity| entity.facts().plural);
@@ -113,17 +109,13 @@ fn unknown_entity(name: &str) -> String {
 }
 
 impl Selection {
-    /// What a manifest says was selected. Whether anything matches is for its root hash to say.
-    ///
-    /// # Errors
-    ///
-    /// Where a filter is none that this program knows.
-    pub fn of(filters: &Filters) -> Result<Selection> {
+    /// Parses the filters of a manifest. Permits no match: the manifest's root hash decides that.
+    pub fn from_filters(filters: &Filters) -> Result<Selection> {
         let mut queries = BTreeMap::new();
         for (entity, expressions) in filters {
             for expression in expressions {
                 let given = format!("{entity}:{expression}");
-                take(&mut queries, &given).map_err(|_| {
+                add_filter(&mut queries, &given).map_err(|_| {
                     let reason = "is not understood by this program; update it";
                     Error::Refused(format!("the selection `{given}` of the manifest {reason}"))
                 })?;
@@ -132,27 +124,24 @@ impl Selection {
         Ok(Selection { queries, suppression: SuppressionList::default(), allows_none: true })
     }
 
-    /// Whether a snapshot is published even where nothing matches.
     pub fn allows_none(&self) -> bool {
         self.allows_none
     }
 
-    /// What is left out, whatever is asked for.
     pub fn suppression(&self) -> &SuppressionList {
         &self.suppression
     }
 
-    /// Whether something is asked for; all is, where nothing is.
+    /// Whether queries select records. Without queries all records are selected.
     pub fn has_queries(&self) -> bool {
         !self.queries.is_empty()
     }
 
-    /// The question to each list.
     pub fn queries(&self) -> impl Iterator<Item = &Query> {
         self.queries.values()
     }
 
-    /// The filters by entity, each expression once and in one order, however they were given.
+    /// The filters by entity: each expression once, sorted.
     pub fn filters(&self) -> Filters {
         let texts = |query: &Query| {
             let mut texts: Vec<String> =
@@ -178,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_are_the_same_in_whatever_order_they_are_given() {
+    fn filters_do_not_depend_on_the_order_of_options() {
         let check = |wheres: &[&str], expected: &[(&str, &[&str])]| {
             let found = read(wheres).unwrap().unwrap().filters();
             let expected: Filters = expected
@@ -205,11 +194,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_said_of_every_part() {
+    fn a_usage_error_names_the_faults_of_every_part() {
         let check = |wheres: &[&str], expected: &str| {
             let error = read(wheres).unwrap_err();
             assert_eq!(error.exit_code(), 2, "{wheres:?}");
-            let first = "nothing was read, since what to publish is not understood";
+            let first = "cannot parse what to publish; no input was read";
             assert_eq!(error.to_string(), format!("{first}{expected}"), "{wheres:?}");
         };
         check(

@@ -8,7 +8,7 @@ use pinakes_format::snapshot::split_blob;
 
 use crate::error::Result;
 use crate::link::context::inconsistent_object;
-use crate::object::file::Segment;
+use crate::object::segment::Segment;
 
 /// A record of one level.
 pub(crate) trait Level: Record {

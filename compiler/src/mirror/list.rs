@@ -6,7 +6,7 @@ use pinakes_format::storage::integrity::levels_bytes;
 use pinakes_format::storage::publication::is_hash;
 use serde::{Deserialize, Serialize};
 
-use crate::object::file::OBJECT_VERSION;
+use crate::object::directory::OBJECT_VERSION;
 use crate::terminal::escape::shown_text;
 
 /// Hex digits of an object's name.

@@ -180,7 +180,7 @@ pub fn link(
 ) -> Result<Published> {
     let selection = match &manifest.selection {
         // Whose filters these are, a mirror's terminal is not theirs.
-        Some(selection) => Some(Selection::of(&selection.filters).map_err(|error| {
+        Some(selection) => Some(Selection::from_filters(&selection.filters).map_err(|error| {
             let reason = format!("`selection`: {}", shown_text(error.to_string().trim()));
             Error::Damaged { path: MANIFEST.into(), reason }
         })?),

@@ -1,31 +1,30 @@
-//! A record's key: what the linker needs to choose and order records without reading them.
+//! Keys: the facts by which the linker picks and orders records without reading them.
 
-/// Bytes of a key.
 pub const KEY_BYTES: usize = 64;
 
-/// Where a record came from, weakest first.
+/// The origin of a record, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Origin {
-    /// A taxonomy node named in an output's topics.
+    /// A taxonomy node that a topic of an output names.
     OutputTopic = 0,
-    /// A taxonomy node named in another node's object.
+    /// A taxonomy node that another node's object names.
     Embedded = 1,
-    /// A taxonomy node named in a row of the taxonomy table as a parent.
+    /// A taxonomy node that a row of the taxonomy table names as a parent.
     TableParent = 2,
     /// A row of the taxonomy table.
     Table = 3,
-    /// An object of its own.
+    /// A JSON object or row of the record itself.
     Own = 4,
 }
 
 impl Origin {
-    /// Whether the record was a line or a row of its own, and so counts as read.
+    /// Whether the record has a line or a row of its own and so counts as read.
     pub fn is_read(self) -> bool {
         matches!(self, Origin::Table | Origin::Own)
     }
 
-    /// How strong its claim is: a row's own topic and its parents are one source.
+    /// The precedence among copies. A row's topic and the parents it names rank equally.
     fn strength(self) -> u8 {
         match self {
             Origin::OutputTopic => 0,
@@ -36,39 +35,36 @@ impl Origin {
     }
 }
 
-/// A record's key.
+/// The key of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// The number of its identifier.
+    /// The number in the record's identifier.
     pub id: u64,
-    /// When it changed, in microseconds since 1970; `i64::MIN` where that is unknown.
+    /// The time of the last change, in microseconds since 1970; `i64::MIN` if unknown.
     pub updated_micros: i64,
-    /// The first 16 bytes of the BLAKE3 hash of its line.
+    /// The first 16 bytes of the BLAKE3 hash of the record's line.
     pub line_hash: [u8; 16],
-    /// Its place in the default order, ascending; see [`rank_of`].
+    /// The sort key of the default order, ascending; see [`rank_of`].
     pub rank: u64,
-    /// The id of an output's primary topic; [`NO_ID`](pinakes_format::entity::NO_ID) elsewhere.
+    /// The id of an output's primary topic; [`NO_ID`](pinakes_format::entity::NO_ID) if there is none.
     pub group: u64,
-    /// Where its blob begins in the segment.
+    /// The offset of the record's blob in the segment.
     pub blob_from: u64,
-    /// Bytes of its blob.
     pub blob_bytes: u32,
-    /// Where it came from.
     pub origin: Origin,
 }
 
-/// The rank of a count: descending, null last.
+/// Turns a count into a rank: the greatest count first, null last.
 pub fn rank_of(count: Option<u64>) -> u64 {
     count.map_or(u64::MAX, |count| u64::MAX - 1 - count.min(u64::MAX - 2))
 }
 
-/// The count behind a rank.
+/// Turns a rank back into a count.
 pub fn count_of(rank: u64) -> Option<u64> {
     (rank != u64::MAX).then(|| u64::MAX - 1 - rank)
 }
 
 impl Key {
-    /// The key's bytes.
     pub fn encode(&self) -> [u8; KEY_BYTES] {
         let mut bytes = Vec::with_capacity(KEY_BYTES);
         bytes.extend_from_slice(&self.id.to_le_bytes());
@@ -84,7 +80,7 @@ impl Key {
         key
     }
 
-    /// Reads a key; `None` where the bytes are none.
+    /// Decodes a key; `None` if the length or the origin is invalid.
     pub fn decode(bytes: &[u8]) -> Option<Key> {
         let bytes: &[u8; KEY_BYTES] = bytes.try_into().ok()?;
         let u64_at = |at: usize| {
@@ -113,7 +109,8 @@ impl Key {
         })
     }
 
-    /// Which of two copies of one record stands: the stronger source, the newer, the greater hash.
+    /// Orders copies of one record; the linker picks the greatest. Compares origin, then time of change,
+    /// then line hash.
     pub fn claim(&self) -> (u8, i64, [u8; 16]) {
         (self.origin.strength(), self.updated_micros, self.line_hash)
     }
@@ -124,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_comes_back() {
+    fn a_decoded_key_equals_the_encoded_key() {
         let key = Key {
             id: 1,
             updated_micros: -2,
@@ -140,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_put_the_greatest_count_first_and_null_last() {
+    fn ranks_order_the_greatest_count_first_and_null_last() {
         assert!(rank_of(Some(9)) < rank_of(Some(8)) && rank_of(Some(0)) < rank_of(None));
         assert_eq!(count_of(rank_of(Some(7))), Some(7));
         assert_eq!(count_of(rank_of(None)), None);

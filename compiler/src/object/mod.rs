@@ -1,20 +1,31 @@
-//! Objects: what one input part compiles to, cached by content.
+//! Objects: the compiled form of one input part, cached by content.
 //!
-//! An object holds *segments*, each of one entity and at most about 64 MiB: the archived records
-//! in the order of their list, a key a record sorted by id, and the *symbols*: every reference
-//! and code the records make, as (kind, id, name), once. A reference in a record is the number of
-//! its symbol; the linker replaces it by a row. Nothing else in a record changes when it is
-//! linked.
+//! An object has *segments* of one entity each, about 48 MiB large. A segment has:
+//!
+//! - the archived records, in list order ([`segment`]),
+//! - one [`Key`] for each record, ascending by id,
+//! - a symbol table ([`symbols`]): every reference and code of the records, as (kind, id, name), once.
+//!
+//! A reference in a record is the number of its symbol; the linker replaces the number by a row. The
+//! linker also fills in taxonomy counts and relatives, and the members of side tables. An object may
+//! also have side segments ([`side`]), and always has a directory with the report of its part.
+//!
+//! Imports `error` and `read`.
 
 pub(crate) mod bytes;
+pub(crate) mod directory;
 pub(crate) mod file;
+pub(crate) mod gather;
 pub(crate) mod key;
+pub(crate) mod part_report;
 pub(crate) mod segment;
 pub(crate) mod side;
 pub(crate) mod side_table;
 pub(crate) mod symbols;
 pub(crate) mod warnings;
+pub(crate) mod writer;
 
-pub use crate::object::bytes::gather;
-pub use crate::object::file::{Object, ObjectWriter};
+pub use crate::object::file::Object;
+pub use crate::object::gather::gather;
 pub use crate::object::key::{Key, Origin};
+pub use crate::object::writer::ObjectWriter;

@@ -1,4 +1,9 @@
-//! A segment under way: records of one entity, sorted and written when it is full.
+//! Segments: records of one entity, their keys and their symbols.
+//!
+//! ```text
+//! blobs, in list order | keys, ascending by id | symbol table
+//! blob: archived_bytes u32 | archived record | compressed long texts
+//! ```
 
 use std::io::{self, Write};
 
@@ -8,151 +13,150 @@ use pinakes_format::record::Record;
 use pinakes_format::record::value::{AnyRef, Code, LongText, NO_CODE, Named, ParentRef, Ref};
 use pinakes_format::storage::long_text::Deflater;
 
-use crate::object::key::{Key, Origin, rank_of};
-use crate::object::symbols::{Symbol, SymbolTableBuilder, SymbolTableShape, code_symbol};
+use crate::object::key::{KEY_BYTES, Key, Origin, rank_of};
+use crate::object::symbols::{
+    Symbol, SymbolTable, SymbolTableBuilder, SymbolTableShape, code_symbol,
+};
 
-/// Bytes of blobs and symbols at which a segment is closed. Fixed, so that an object is a
-/// function of its part alone and two threads stay far below the smallest `--memory`.
+/// Bytes of blobs, symbols and keys at which a segment is written. The last record may exceed the
+/// limit.
+///
+/// Fixed, so that an object depends on its part only. Two threads with full segments stay far below
+/// the smallest `--memory`.
 pub const SEGMENT_BYTES: usize = 48 << 20;
-/// Bytes of blobs beyond which a segment has all the room it may take.
+/// Bytes of blobs at which a segment reserves memory for all blobs it may take.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// A segment being filled.
+/// A segment that takes records.
 pub struct SegmentBuilder {
     entity: Entity,
     blobs: Vec<u8>,
     keys: Vec<Key>,
     symbols: SymbolTableBuilder,
-    pool: Vec<u8>,
-    frame: Vec<u8>,
-    /// Made when the first long text comes: its working memory is a megabyte and more.
+    /// The long texts of the next record, and their compressed form.
+    long_texts: Vec<u8>,
+    compressed: Vec<u8>,
+    /// Made for the first long text, because it takes more than 1 MiB.
     deflater: Option<Deflater>,
     arena: rkyv::ser::allocator::Arena,
 }
 
-/// What a written segment consists of, in the order it lies in the object: blobs, keys, symbols.
+/// The position and sizes of a written segment.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SegmentShape {
-    /// The discriminant of its entity.
+    /// The discriminant of the entity.
     pub entity: u8,
-    /// Where it begins in the object.
+    /// The offset of the segment in the object.
     pub from: u64,
-    /// Records.
     pub records: u64,
-    /// Bytes of their blobs.
     pub blobs_bytes: u64,
-    /// Their symbols.
+    /// Objects keep the member's earlier name.
     #[serde(rename = "mentions")]
     pub symbols: SymbolTableShape,
 }
 
-/// What is known of a record beside its members.
+/// Facts about a record besides its members.
 #[derive(Clone, Copy, Debug)]
 pub struct Provenance {
-    /// Where it came from.
     pub origin: Origin,
-    /// When it changed, in microseconds since 1970; `i64::MIN` where that is unknown.
+    /// The time of the last change, in microseconds since 1970; `i64::MIN` if unknown.
     pub updated_micros: i64,
-    /// The first 16 bytes of the BLAKE3 hash of its line.
+    /// The first 16 bytes of the BLAKE3 hash of the record's line.
     pub line_hash: [u8; 16],
     /// The id of an output's primary topic.
     pub group: Option<u64>,
 }
 
 impl SegmentBuilder {
-    /// An empty segment.
     pub fn new(entity: Entity) -> SegmentBuilder {
         SegmentBuilder {
             entity,
             blobs: Vec::new(),
             keys: Vec::new(),
             symbols: SymbolTableBuilder::default(),
-            pool: Vec::new(),
-            frame: Vec::new(),
+            long_texts: Vec::new(),
+            compressed: Vec::new(),
             deflater: None,
             arena: rkyv::ser::allocator::Arena::new(),
         }
     }
 
-    /// Whether it is time to write it.
+    /// Whether the segment has reached [`SEGMENT_BYTES`].
     pub fn is_full(&self) -> bool {
         self.blobs.len() + self.symbols.bytes() + self.keys.len() * size_of::<Key>()
             >= SEGMENT_BYTES
     }
 
-    /// Whether it holds no record.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// The number of a symbol.
+    /// Adds a symbol to the table, once, and returns its number.
     pub(crate) fn symbol(&mut self, kind: u8, id: Option<u64>, name: Option<&str>) -> u32 {
         self.symbols.number(Symbol { kind, id: id.unwrap_or(NO_ID), name })
     }
 
-    /// A reference to a record, by its id and the name it is given here.
+    /// Makes a reference to a record from its id and the name at the reference.
     pub fn reference<const E: u8>(&mut self, id: Option<u64>, name: Option<&str>) -> Ref<E> {
         Ref(self.symbol(E, id, name))
     }
 
-    /// A reference from child to parent in the taxonomy.
+    /// Makes a reference from a child to its parent in the taxonomy.
     pub fn parent<const E: u8>(&mut self, id: Option<u64>, name: Option<&str>) -> ParentRef<E> {
         ParentRef(self.symbol(E, id, name))
     }
 
-    /// A reference to a record of an entity known only here.
+    /// Makes a reference whose entity varies from record to record.
     pub fn any_reference(&mut self, entity: Entity, id: u64) -> AnyRef {
         AnyRef { entity: entity as u8, target: self.symbol(entity as u8, Some(id), None) }
     }
 
-    /// A code.
     pub fn code<const T: u8>(&mut self, text: Option<&str>) -> Option<Code<T>> {
         text.map(|text| Code(self.symbols.number(code_symbol(T, text))))
     }
 
-    /// A code shown with its name.
+    /// Makes a code that replies show with its name.
     pub fn named<const T: u8>(&mut self, text: Option<&str>) -> Option<Named<T>> {
         text.map(|text| Named(self.symbols.number(code_symbol(T, text))))
     }
 
-    /// The number of a code, or [`NO_CODE`].
+    /// The number of a code's symbol, or [`NO_CODE`].
     pub fn code_number(&mut self, table: u8, text: Option<&str>) -> u32 {
         text.map_or(NO_CODE, |text| self.symbols.number(code_symbol(table, text)))
     }
 
-    /// A long text of the record under way.
-    pub fn cold(&mut self, text: &str) -> LongText {
-        // A pool is limited to 256 MiB by the longest line.
-        let cold =
-            LongText { offset_bytes: self.pool.len() as u32, length_bytes: text.len() as u32 };
-        self.pool.extend_from_slice(text.as_bytes());
-        cold
+    /// Adds a long text to the next record.
+    pub fn long_text(&mut self, text: &str) -> LongText {
+        // A line, and so its texts, has at most 256 MiB.
+        let text_range = LongText {
+            offset_bytes: self.long_texts.len() as u32,
+            length_bytes: text.len() as u32,
+        };
+        self.long_texts.extend_from_slice(text.as_bytes());
+        text_range
     }
 
-    fn deflate_pool(&mut self) -> io::Result<()> {
-        self.frame.clear();
-        if self.pool.is_empty() {
+    fn compress_long_texts(&mut self) -> io::Result<()> {
+        self.compressed.clear();
+        if self.long_texts.is_empty() {
             return Ok(());
         }
         let deflater = match &mut self.deflater {
             Some(deflater) => deflater,
             none => none.insert(Deflater::new()?),
         };
-        deflater.deflate(&self.pool, &mut self.frame)
+        deflater.deflate(&self.long_texts, &mut self.compressed)
     }
 
-    /// Ends the record under way, whose symbols and long texts were made since the last.
-    ///
-    /// # Errors
-    ///
-    /// Where the record is too large to archive; it is then as if it had never been begun.
+    /// Appends a record, whose symbols and long texts were added since the last `push`. Fails without a
+    /// change if the record is too large to archive.
     pub fn push<R: Record>(&mut self, record: &R, provenance: Provenance) -> io::Result<()> {
         let from = self.blobs.len();
-        let deflated = self.deflate_pool();
-        self.pool.clear();
+        let deflated = self.compress_long_texts();
+        self.long_texts.clear();
         deflated?;
         if from > LARGE_BYTES && self.blobs.capacity() < SEGMENT_BYTES {
-            // All there may be, at once: to grow by doubling copies it, and touches twice the pages.
+            // Growth by doubling would copy the blobs and touch twice the pages.
             self.blobs.reserve_exact(SEGMENT_BYTES + LARGE_BYTES - from);
         }
         self.blobs.extend_from_slice(&[0; 4]);
@@ -161,7 +165,7 @@ impl SegmentBuilder {
             record::archive(record, &mut self.arena, blobs).map_err(io::Error::other)?;
         let archived_bytes = u32::try_from(blobs.len() - from - 4).map_err(io::Error::other)?;
         blobs[from..from + 4].copy_from_slice(&archived_bytes.to_le_bytes());
-        blobs.extend_from_slice(&self.frame);
+        blobs.extend_from_slice(&self.compressed);
         self.blobs = blobs;
         self.keys.push(Key {
             id: record.id(),
@@ -176,13 +180,9 @@ impl SegmentBuilder {
         Ok(())
     }
 
-    /// Writes the segment at position `from` of its object, and empties it.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
+    /// Writes the segment at offset `from` of its object, and empties the builder.
     pub fn write(&mut self, from: u64, out: &mut impl Write) -> io::Result<SegmentShape> {
-        // Blobs lie in the order of the list, so that linking reads each segment front to back.
+        // The link copies records in list order and so reads the blobs of a segment front to back.
         self.keys.sort_unstable_by_key(|key| (key.rank, key.id, key.blob_from));
         let mut blobs_bytes = 0;
         for key in &mut self.keys {
@@ -200,5 +200,43 @@ impl SegmentBuilder {
         self.keys.clear();
         self.blobs.clear();
         Ok(SegmentShape { entity: self.entity as u8, from, records, blobs_bytes, symbols })
+    }
+}
+
+/// A written segment.
+#[derive(Clone, Copy)]
+pub struct Segment<'a> {
+    blobs: &'a [u8],
+    keys: &'a [u8],
+    pub symbols: SymbolTable<'a>,
+}
+
+impl<'a> Segment<'a> {
+    /// Reads a segment of an object; `None` if the object is too short.
+    pub(crate) fn read(object: &'a [u8], shape: &SegmentShape) -> Option<Segment<'a>> {
+        let bytes = object.get(usize::try_from(shape.from).ok()?..)?;
+        let (blobs, rest) = bytes.split_at_checked(usize::try_from(shape.blobs_bytes).ok()?)?;
+        let keys_bytes = usize::try_from(shape.records).ok()?.checked_mul(KEY_BYTES)?;
+        let (keys, rest) = rest.split_at_checked(keys_bytes)?;
+        let symbols_bytes = usize::try_from(shape.symbols.bytes()?).ok()?;
+        let symbols = SymbolTable::read(rest.get(..symbols_bytes)?, shape.symbols)?;
+        Some(Segment { blobs, keys, symbols })
+    }
+
+    /// The number of records.
+    pub fn count(&self) -> usize {
+        self.keys.len() / KEY_BYTES
+    }
+
+    /// The key at `index`; keys ascend by id.
+    pub fn key(&self, index: usize) -> Option<Key> {
+        let from = index.checked_mul(KEY_BYTES)?;
+        Key::decode(self.keys.get(from..from.checked_add(KEY_BYTES)?)?)
+    }
+
+    /// The bytes of the record with a key.
+    pub fn blob(&self, key: &Key) -> Option<&'a [u8]> {
+        let from = usize::try_from(key.blob_from).ok()?;
+        self.blobs.get(from..from.checked_add(key.blob_bytes as usize)?)
     }
 }

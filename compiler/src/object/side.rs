@@ -1,40 +1,38 @@
-//! The rows of a side table in an object: what each gives, and the keys it is joined by, sorted.
+//! Side segments: the rows of a side table, their values and their join keys.
 //!
 //! ```text
 //! values | entry: key u64 | row u32 | value_bytes u32 | value_from u64 | vintage i64 | hash, 16 bytes
 //! ```
 //!
-//! A row has an entry for each of its keys, and one with [`NO_KEY`] where it has none. Rows are
-//! numbered from 0 within their segment.
+//! Entries ascend by key. A row has one entry for each of its keys, or one with [`NO_KEY`]. Rows are
+//! numbered from 0 in their segment.
 
 use std::io::{self, Write};
 
 use crate::object::segment::SEGMENT_BYTES;
 use crate::object::side_table::SideTable;
 
-/// Bytes of an entry.
 const ENTRY_BYTES: usize = 48;
-/// Stands where a row has nothing to be joined by.
+/// The key of a row without join keys.
 pub const NO_KEY: u64 = u64::MAX;
 
-/// A key of a row, and where the row is.
+/// A key of a row, and the position of the row's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SideEntry {
-    /// What the row is joined by, or [`NO_KEY`].
+    /// A join key, or [`NO_KEY`].
     pub key: u64,
     /// The row's number in its segment.
     pub row: u32,
-    /// Bytes of what it gives.
     value_bytes: u32,
-    /// Where that begins in the segment.
+    /// The offset of the value in the segment.
     value_from: u64,
-    /// When it was true; `i64::MIN` where it does not say.
+    /// The date of the row's facts, as a number that orders by time; `i64::MIN` if unknown.
     pub vintage: i64,
     /// The first 16 bytes of the BLAKE3 hash of the row.
     pub hash: [u8; 16],
 }
 
-/// Rows being gathered.
+/// A side segment that takes rows.
 pub struct SideBuilder {
     table: SideTable,
     values: Vec<u8>,
@@ -42,39 +40,35 @@ pub struct SideBuilder {
     rows: u32,
 }
 
-/// What a written segment of rows consists of.
+/// The position and sizes of a written side segment.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SideShape {
-    /// The discriminant of its table.
+    /// The discriminant of the table.
     pub table: u8,
-    /// Where it begins in the object.
+    /// The offset of the segment in the object.
     pub from: u64,
-    /// Rows.
     pub rows: u32,
-    /// Bytes of their values.
     pub values_bytes: u64,
-    /// Entries.
     pub entries: u64,
 }
 
 impl SideBuilder {
-    /// An empty segment.
     pub fn new(table: SideTable) -> SideBuilder {
         SideBuilder { table, values: Vec::new(), entries: Vec::new(), rows: 0 }
     }
 
-    /// Whether it is time to write it.
+    /// Whether the segment has reached [`SEGMENT_BYTES`].
     pub fn is_full(&self) -> bool {
         self.values.len() + self.entries.len() * size_of::<SideEntry>() >= SEGMENT_BYTES
     }
 
-    /// Takes a row: its keys, when it was true, its hash, and what it gives.
+    /// Appends a row.
     pub fn push(&mut self, keys: &[u64], vintage: Option<i64>, hash: [u8; 16], value: &[u8]) {
         let value_from = self.values.len() as u64;
         let entry = |key| SideEntry {
             key,
             row: self.rows,
-            // A value is made of a row, and a row is limited by the longest line.
+            // A value comes from one row, and a row has at most 1 GiB.
             value_bytes: value.len() as u32,
             value_from,
             vintage: vintage.unwrap_or(i64::MIN),
@@ -88,11 +82,7 @@ impl SideBuilder {
         self.rows += 1;
     }
 
-    /// Writes the segment at position `from` of its object, and empties it.
-    ///
-    /// # Errors
-    ///
-    /// Where the system refuses.
+    /// Writes the segment at offset `from` of its object, and empties the builder.
     pub fn write(&mut self, from: u64, out: &mut impl Write) -> io::Result<SideShape> {
         out.write_all(&self.values)?;
         self.entries.sort_unstable();
@@ -146,17 +136,16 @@ impl SideEntry {
     }
 }
 
-/// A written segment of rows.
+/// A written side segment.
 #[derive(Clone, Copy)]
 pub struct SideSegment<'a> {
-    /// Rows.
     pub rows: u32,
     values: &'a [u8],
     entries: &'a [u8],
 }
 
 impl<'a> SideSegment<'a> {
-    /// Reads the segment of a given shape; `None` where the bytes are too few.
+    /// Reads a segment of an object; `None` if the object is too short or the table is unknown.
     pub fn read(object: &'a [u8], shape: &SideShape) -> Option<SideSegment<'a>> {
         SideTable::from_index(shape.table)?;
         let bytes = object.get(usize::try_from(shape.from).ok()?..)?;
@@ -165,18 +154,18 @@ impl<'a> SideSegment<'a> {
         Some(SideSegment { rows: shape.rows, values, entries: rest.get(..entries_bytes)? })
     }
 
-    /// How many entries it has.
+    /// The number of entries.
     pub fn count(&self) -> usize {
         self.entries.len() / ENTRY_BYTES
     }
 
-    /// The entry at `index`, ascending by key.
+    /// The entry at `index`; entries ascend by key.
     pub fn entry(&self, index: usize) -> Option<SideEntry> {
         let from = index.checked_mul(ENTRY_BYTES)?;
         SideEntry::decode(self.entries.get(from..from.checked_add(ENTRY_BYTES)?)?)
     }
 
-    /// What the row of an entry gives.
+    /// The encoded value of an entry's row.
     pub fn value(&self, entry: &SideEntry) -> Option<&'a [u8]> {
         let from = usize::try_from(entry.value_from).ok()?;
         self.values.get(from..from.checked_add(entry.value_bytes as usize)?)
@@ -189,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_come_back_by_their_keys() {
+    fn a_side_segment_returns_rows_ascending_by_key() {
         let mut builder = SideBuilder::new(SideTable::Jcr);
         builder.push(&[9, 3], Some(2), [1; 16], b"first");
         builder.push(&[], None, [2; 16], b"");

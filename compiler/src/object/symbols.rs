@@ -1,7 +1,11 @@
-//! The symbols of a segment: each reference and code its records make, once.
+//! The symbol table of a segment: every reference and code of its records, once.
 //!
 //! ```text
 //! entry: id u64 | name_from u32 | name_bytes u32 (u32::MAX: no name) | kind u32 | pad u32
+//! table: entries | names | order: the entries' numbers u32, ascending by (kind, id, name)
+//!
+//! W1 cites W7, W8     symbol 0 = (output, 7, none)   symbol 1 = (output, 8, none)
+//! W2 cites W7         symbol 0 again
 //! ```
 
 use hashbrown::HashTable;
@@ -11,18 +15,18 @@ use pinakes_format::entity::NO_ID;
 pub const ENTRY_BYTES: usize = 24;
 const NO_NAME: u32 = u32::MAX;
 
-/// One symbol: a kind (an entity or a table of codes), an id if it has one, a name if it has one.
+/// A reference to a record, or a code. Sorts by kind, id and name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Symbol<'a> {
     /// The discriminant of the entity, or of the table of codes.
     pub kind: u8,
-    /// The id, or [`NO_ID`].
+    /// The id, or [`NO_ID`]. A code has none.
     pub id: u64,
-    /// The name, or the code's text.
+    /// The name at the reference, or the code's text.
     pub name: Option<&'a str>,
 }
 
-/// SymbolTable being gathered, numbered in the order of their first appearance.
+/// A symbol table that takes symbols and numbers them in the order of their first appearance.
 #[derive(Default)]
 pub struct SymbolTableBuilder {
     entries: Vec<Entry>,
@@ -40,7 +44,7 @@ struct Entry {
 }
 
 impl SymbolTableBuilder {
-    /// The number of a symbol.
+    /// Adds a symbol unless the table has it, and returns its number.
     pub fn number(&mut self, symbol: Symbol<'_>) -> u32 {
         use std::hash::BuildHasher;
         let hash = self.hasher.hash_one((symbol.kind, symbol.id, symbol.name));
@@ -50,7 +54,8 @@ impl SymbolTableBuilder {
         {
             return *known;
         }
-        // A segment's symbols stay far below 4 GiB: it is closed at 64 MiB.
+        // A table has fewer than 2^32 symbols and name bytes: its segment is written at 48 MiB, and
+        // the last record before that comes from a line of at most 1 GiB.
         let number = self.entries.len() as u32;
         let name = symbol.name.unwrap_or_default();
         self.entries.push(Entry {
@@ -69,13 +74,12 @@ impl SymbolTableBuilder {
         number
     }
 
-    /// Bytes they take in memory and on disk.
+    /// Estimates the bytes of the table in memory.
     pub fn bytes(&self) -> usize {
         self.names.len() + self.entries.len() * (ENTRY_BYTES + 8)
     }
 
-    /// Writes the entries, the names and the order (the numbers, ascending by symbol), and
-    /// forgets them.
+    /// Writes the table and empties the builder.
     pub fn write(&mut self, out: &mut impl std::io::Write) -> std::io::Result<SymbolTableShape> {
         for entry in &self.entries {
             out.write_all(&entry.id.to_le_bytes())?;
@@ -112,23 +116,22 @@ fn name_of(names: &[u8], entry: Entry) -> (u8, u64, Option<&[u8]>) {
     (entry.kind, entry.id, name)
 }
 
-/// How many symbols a segment has.
+/// The sizes of a written table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SymbolTableShape {
     /// SymbolTable.
     pub count: u64,
-    /// Bytes of their names.
     pub names_bytes: u64,
 }
 
 impl SymbolTableShape {
-    /// Bytes they take on disk.
+    /// Bytes on disk; `None` on overflow.
     pub fn bytes(self) -> Option<u64> {
         self.count.checked_mul(ENTRY_BYTES as u64 + 4)?.checked_add(self.names_bytes)
     }
 }
 
-/// The symbols of a written segment.
+/// A written symbol table.
 #[derive(Clone, Copy)]
 pub struct SymbolTable<'a> {
     entries: &'a [u8],
@@ -137,7 +140,7 @@ pub struct SymbolTable<'a> {
 }
 
 impl<'a> SymbolTable<'a> {
-    /// Reads symbols of a given shape; `None` where the bytes are too few.
+    /// Reads a table; `None` if there are not as many bytes as the shape states.
     pub fn read(bytes: &'a [u8], shape: SymbolTableShape) -> Option<SymbolTable<'a>> {
         let entries_bytes = usize::try_from(shape.count).ok()?.checked_mul(ENTRY_BYTES)?;
         let (entries, rest) = bytes.split_at_checked(entries_bytes)?;
@@ -149,12 +152,10 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.entries.len() / ENTRY_BYTES
     }
 
-    /// The symbol with this number; `None` where there is none.
     pub fn get(&self, number: u32) -> Option<Symbol<'a>> {
         let entry = self.entry(number)?;
         let name = if entry.name_bytes == NO_NAME {
@@ -167,7 +168,7 @@ impl<'a> SymbolTable<'a> {
         Some(Symbol { kind: entry.kind, id: entry.id, name })
     }
 
-    /// The kind and the id of a symbol, whose name is not read; `None` where there is none.
+    /// Reads the kind and the id of a symbol, but not the name.
     pub fn subject(&self, number: u32) -> Option<(u8, u64)> {
         self.entry(number).map(|entry| (entry.kind, entry.id))
     }
@@ -186,7 +187,7 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
-    /// The numbers, ascending by symbol.
+    /// The numbers of the symbols, ascending by kind, id and name.
     pub fn ascending(&self) -> impl Iterator<Item = u32> + 'a {
         self.order
             .chunks_exact(4)
@@ -194,7 +195,7 @@ impl<'a> SymbolTable<'a> {
     }
 }
 
-/// A symbol of something without a number.
+/// Makes the symbol of a code.
 pub fn code_symbol(kind: u8, name: &str) -> Symbol<'_> {
     Symbol { kind, id: NO_ID, name: Some(name) }
 }
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mentions_come_back_once_each_and_in_order() {
+    fn a_symbol_table_keeps_each_symbol_once_and_in_order() {
         let mut builder = SymbolTableBuilder::default();
         let symbols = [
             Symbol { kind: 2, id: 9, name: Some("b") },

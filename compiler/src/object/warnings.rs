@@ -1,21 +1,21 @@
-//! What was odd about the inputs but cost no record: how often, and where first.
+//! Defects of the inputs that lost no record: their number and first position, by code.
 
 use std::collections::BTreeMap;
 
-use crate::object::file::PartReport;
+use crate::object::part_report::PartReport;
 use crate::read::lenient::LinePosition;
 
 /// Warnings by code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warnings {
-    /// How often.
     pub counts: BTreeMap<String, u64>,
-    /// Where first: a file, `file:line:byte_offset`, or nothing where it is no one place.
+    /// The first position: a file, `file:line:byte_offset`, or an empty text if there is no single
+    /// position.
     pub first: BTreeMap<String, String>,
 }
 
 impl Warnings {
-    /// Counts `count` more under a code, the first of them at a place; nothing where it is none.
+    /// Counts `count` more warnings of a code. `first` states the position of the first one.
     pub fn add(&mut self, code: &str, count: u64, first: impl FnOnce() -> String) {
         if count == 0 {
             return;
@@ -24,16 +24,16 @@ impl Warnings {
         self.first.entry(code.to_owned()).or_insert_with(first);
     }
 
-    /// Takes where a part's warnings stand first; how often each was met, linking counts.
-    pub fn take_places(&mut self, file: &str, report: &PartReport) {
-        for (code, place) in &report.first_warnings {
-            self.first.entry(code.clone()).or_insert_with(|| shown_position(file, *place));
+    /// Takes over the first positions of a part's warnings. The link takes over the counts.
+    pub fn take_positions(&mut self, file: &str, report: &PartReport) {
+        for (code, position) in &report.first_warnings {
+            self.first.entry(code.clone()).or_insert_with(|| shown_position(file, *position));
         }
     }
 }
 
-fn shown_position(file: &str, place: LinePosition) -> String {
-    match place {
+fn shown_position(file: &str, position: LinePosition) -> String {
+    match position {
         LinePosition { line: 0, .. } => file.to_owned(),
         LinePosition { line, byte_offset } => format!("{file}:{line}:{byte_offset}"),
     }

@@ -114,7 +114,7 @@ impl RunReport {
                 *report.bad_records.entry(code.clone()).or_default() += count;
             }
             let file = shown(&part.part.path);
-            warnings.take_places(&file, of_part);
+            warnings.take_positions(&file, of_part);
             // A warning of this run alone: what an object says does not depend on a clock.
             let is_future = of_part.newest_updated_micros.is_some_and(|newest| newest > tomorrow);
             warnings.add("future_updated_date", is_future.into(), || file);

@@ -10,7 +10,7 @@ use std::{
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::object::file::EXCERPT_BYTES_MAX;
+use crate::object::part_report::EXCERPT_BYTES_MAX;
 
 /// The list: one JSON object a line.
 const LIST: &str = "bad-records.jsonl";

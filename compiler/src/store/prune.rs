@@ -6,7 +6,7 @@ use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::object::file::part_of;
+use crate::object::directory::part_of;
 use crate::store::directory::current;
 use crate::store::lock::OutputLock;
 use crate::store::publish::discard;

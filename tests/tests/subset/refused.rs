@@ -20,7 +20,7 @@ fn a_filter_that_is_not_understood_ends_the_run_before_it_begins() {
         let more: Vec<&str> = wheres.iter().flat_map(|text| ["--where", *text]).collect();
         // Not even the input is looked for.
         let (code, said) = run(&place.path().join("absent"), &out, &more);
-        let first = "error: nothing was read, since what to publish is not understood\n";
+        let first = "error: cannot parse what to publish; no input was read\n";
         assert_eq!((code, said), (2, format!("{first}{expected}\n")), "{wheres:?}");
         assert!(!out.exists(), "{wheres:?}");
     };

@@ -128,7 +128,7 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
     }
 
     fn long_text(&mut self) -> Option<LongText> {
-        self.read::<MaybeText<'_>>().as_str().map(|text| self.segment.cold(text))
+        self.read::<MaybeText<'_>>().as_str().map(|text| self.segment.long_text(text))
     }
 
     fn id(&mut self, entity: Entity) -> Option<u64> {

@@ -300,7 +300,11 @@ impl RawWork<'_> {
                 let keyword = keyword.0.as_ref()?;
                 keyword.display_name.to_owned().or_else(|| keyword.keyword.to_owned())
             }),
-            abstract_text: self.abstract_inverted_index.0.as_ref().map(|text| segment.cold(text)),
+            abstract_text: self
+                .abstract_inverted_index
+                .0
+                .as_ref()
+                .map(|text| segment.long_text(text)),
             updated_date,
             created_date: times::timestamp(&self.created_date),
         }
@@ -479,10 +483,10 @@ impl RawAuthorship<'_> {
                     strings
                         .iter()
                         .filter_map(MaybeText::as_str)
-                        .map(|text| segment.cold(text))
+                        .map(|text| segment.long_text(text))
                         .collect(),
                 ),
-                (None, Some(text)) => Some(vec![segment.cold(text)]),
+                (None, Some(text)) => Some(vec![segment.long_text(text)]),
                 (None, None) => None,
             };
         Authorship {

@@ -1,12 +1,10 @@
 //! The rows of one side table by join key, and which rows belong to a published record.
 
-use std::{
-    io::{self, Read, Write},
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::io::{self, Read, Write};
 
 use crate::error::Result;
 use crate::frontend::side::value::SideValue;
+use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::Column;
 use crate::link::context::{Linker, inconsistent_object};
 use crate::link::external_sort::{Sorter, Spill, read_array};
@@ -49,9 +47,9 @@ pub(crate) struct SideRows<'o> {
     /// Positions, ascending by key.
     positions: Column,
     /// For each segment, the number of its first row among the rows of all segments.
-    first_rows: Vec<u64>,
+    first_rows: Vec<usize>,
     /// One bit for each row: whether a record has joined the row.
-    joined: Vec<AtomicU64>,
+    joined: AtomicBitset,
 }
 
 impl SideRows<'_> {
@@ -60,7 +58,7 @@ impl SideRows<'_> {
     }
 
     pub fn joined_count(&self) -> u64 {
-        self.joined.iter().map(|bits| u64::from(bits.load(Ordering::Relaxed).count_ones())).sum()
+        self.joined.count()
     }
 
     fn position(&self, index: usize) -> Option<KeyPosition> {
@@ -84,8 +82,8 @@ impl SideRows<'_> {
                 let segment = segment.ok_or_else(inconsistent_object)?;
                 let entry = segment.entry(position.entry as usize);
                 let entry = entry.ok_or_else(inconsistent_object)?;
-                let row = self.first_rows[position.segment as usize] + u64::from(entry.row);
-                self.joined[(row / 64) as usize].fetch_or(1 << (row % 64), Ordering::Relaxed);
+                let row = self.first_rows[position.segment as usize] + entry.row as usize;
+                self.joined.insert(row);
                 let value = segment.value(&entry).ok_or_else(inconsistent_object)?;
                 found.push((entry.vintage, entry.hash, value));
             }
@@ -109,7 +107,7 @@ impl<'o> Linker<'o> {
         let mut count = 0;
         for (number, segment) in (0u32..).zip(&segments) {
             first_rows.push(count);
-            count += u64::from(segment.rows);
+            count += segment.rows as usize;
             for at in 0..segment.count() {
                 let key = segment.entry(at).ok_or_else(inconsistent_object)?.key;
                 let entry = u32::try_from(at).map_err(|_| inconsistent_object())?;
@@ -120,7 +118,7 @@ impl<'o> Linker<'o> {
         let positions = sorter.write_sorted();
         let positions = positions.and_then(|file| Column::map(file, KeyPosition::BYTES));
         let positions = self.scratch_result(positions)?;
-        let joined = (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let joined = AtomicBitset::new(count);
         Ok(SideRows { segments, positions, first_rows, joined })
     }
 }

@@ -1,4 +1,4 @@
-//! From a record to the terms and values its keys name.
+//! Extracts the terms, order values and names of records, as the entity's keys declare them.
 
 use std::ops::Range;
 
@@ -19,22 +19,21 @@ use crate::link::context::readable;
 use crate::link::index::names::Names;
 use crate::link::index::value::{Text, Value};
 
-/// What rows one after another gave.
+/// The terms, values and names of consecutive rows.
 pub(crate) struct Extracted {
-    /// For each lists, the terms with the low half of their row in the lowest 16 bits.
+    /// For each key, the terms; the lowest 16 bits hold the low half of the row.
     pub postings: Vec<Vec<Term>>,
-    /// For each lists, the low halves of the rows that have a value.
+    /// For each key, the low halves of the rows that have a value.
     pub presence: Vec<Vec<u16>>,
     /// For each order, the value of each row.
     pub values: Vec<Vec<Option<Value>>>,
-    /// The names.
     pub names: Names,
-    /// For each lists, where the terms of the row under way begin.
+    /// For each key, the index of the current row's first term.
     row_from: Vec<usize>,
 }
 
 impl Extracted {
-    /// Drops what the row just extracted holds more than once.
+    /// Sorts the terms of the row just extracted and drops duplicates.
     fn end_row(&mut self) {
         for (postings, from) in self.postings.iter_mut().zip(&mut self.row_from) {
             if postings.len() > *from + 1 {
@@ -58,10 +57,10 @@ pub(crate) struct Extractor<'a> {
     draft: &'a Snapshot,
     entity: Entity,
     keys: &'static Keys,
-    /// By code, its term and its place among all codes by text.
+    /// By code, its term and its rank among all codes by text.
     codes: Vec<(Term, u64)>,
-    /// By end, for each row it refers to, what lies beyond: a node of the taxonomy's parent. They
-    /// are few, and each is asked for by many records.
+    /// For each path that follows a reference, the parent of each row referred to. Only the taxonomy
+    /// has such paths, so the tables are small.
     parents: Vec<Vec<Option<(Entity, u32)>>>,
 }
 
@@ -75,12 +74,12 @@ impl<'a> Extractor<'a> {
         by_text.sort_unstable();
         let mut codes: Vec<(Term, u64)> =
             texts.iter().map(|text| (text_term(&text.to_ascii_lowercase()), 0)).collect();
-        // Two tables may hold one text; it is one value then.
-        let mut place = 0;
+        // Equal texts of two tables get the same rank.
+        let mut rank = 0;
         for (at, (folded, text, code)) in by_text.iter().enumerate() {
             let is_other = at > 0 && (&by_text[at - 1].0, by_text[at - 1].1) != (folded, *text);
-            place += u64::from(is_other);
-            codes[*code].1 = place;
+            rank += u64::from(is_other);
+            codes[*code].1 = rank;
         }
         let parents: Result<Vec<_>> = keys.ends.iter().map(|end| parents(draft, end)).collect();
         Ok(Extractor { draft, entity, keys, codes, parents: parents? })
@@ -94,7 +93,7 @@ impl<'a> Extractor<'a> {
         self.entity
     }
 
-    fn nothing(&self, rows: usize) -> Extracted {
+    fn empty(&self, rows: usize) -> Extracted {
         let lists = self.keys.lists.len();
         Extracted {
             postings: vec![Vec::new(); lists],
@@ -105,17 +104,17 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Extracts consecutive rows of one chunk.
+    /// Extracts rows of one chunk.
     pub fn rows(&self, rows: Range<u32>) -> Result<Extracted> {
-        let mut extracted = self.nothing(rows.len());
+        let mut extracted = self.empty(rows.len());
         for (at, row) in rows.enumerate() {
             let mut outcome = Ok(());
             with_record!(self.entity, R => {
                 if let Some(record) = readable(self.draft.archived::<R>(row))? {
                     record.gather(&self.keys.tree, &mut |end, value| {
-                        let mut taking = Taking { from: self, row, at, into: &mut extracted };
+                        let mut row_extractor = RowExtractor { from: self, row, at, into: &mut extracted };
                         if outcome.is_ok() {
-                            outcome = taking.take(end, value);
+                            outcome = row_extractor.add(end, value);
                         }
                     });
                 }
@@ -127,15 +126,15 @@ impl<'a> Extractor<'a> {
         Ok(extracted)
     }
 
-    /// Extracts the name of a row without a record.
-    pub fn stray(&self, row: u32) -> Result<Extracted> {
-        let mut extracted = self.nothing(0);
+    /// Extracts the name of an unresolved reference.
+    pub fn unresolved_name(&self, row: u32) -> Result<Extracted> {
+        let mut extracted = self.empty(0);
         if let Some(lists) = self.keys.unresolved_names
             && let Some(name) = readable(self.draft.row_name(self.entity, row))?
         {
-            let mut taking = Taking { from: self, row, at: 0, into: &mut extracted };
+            let mut row_extractor = RowExtractor { from: self, row, at: 0, into: &mut extracted };
             if let Some(term) = folded_term(&fold(name)) {
-                taking.push(lists, term);
+                row_extractor.push(lists, term);
             }
         }
         Ok(extracted)
@@ -164,7 +163,7 @@ impl ReferenceLookup for Extractor<'_> {
     }
 }
 
-/// What lies beyond each row an end refers to; nothing where it asks for nothing beyond.
+/// Reads the parent of each row that a path refers to; empty if the path does not follow the reference.
 fn parents(draft: &Snapshot, end: &PathUse) -> Result<Vec<Option<(Entity, u32)>>> {
     let Some((target, beyond)) = &end.beyond else { return Ok(Vec::new()) };
     let parent_of = |row| {
@@ -183,17 +182,17 @@ fn parents(draft: &Snapshot, end: &PathUse) -> Result<Vec<Option<(Entity, u32)>>
     (0..draft.count(*target)).map(parent_of).collect()
 }
 
-/// A row being extracted.
-struct Taking<'a, 'e> {
+/// Extracts one row.
+struct RowExtractor<'a, 'e> {
     from: &'a Extractor<'a>,
     row: u32,
-    /// Its place among the rows extracted together.
+    /// The index of the row among the extracted rows.
     at: usize,
     into: &'e mut Extracted,
 }
 
-impl Taking<'_, '_> {
-    fn take(&mut self, number: usize, value: Gathered<'_>) -> std::result::Result<(), ReadError> {
+impl RowExtractor<'_, '_> {
+    fn add(&mut self, number: usize, value: Gathered<'_>) -> std::result::Result<(), ReadError> {
         let end = &self.from.keys.ends[number];
         if let (Some(_), Gathered::Reference(_, row)) = (&end.beyond, value) {
             let parent = self.from.parents[number].get(row as usize).copied().flatten();
@@ -205,7 +204,7 @@ impl Taking<'_, '_> {
             };
         }
         let Some(value) = named_value(value, self.from)? else { return Ok(()) };
-        // Folded once for all that it feeds.
+        // Folds the text once for names, terms and orders.
         let folded = match value {
             Gathered::Text(text) if self.from.keys.is_folded(end) => Some(fold(text)),
             _ => None,
@@ -228,22 +227,22 @@ impl Taking<'_, '_> {
     fn list(
         &mut self,
         lists: usize,
-        part: &PathTarget,
+        target: &PathTarget,
         value: Gathered<'_>,
         folded: Option<&str>,
     ) -> std::result::Result<(), ReadError> {
-        let listed =
-            index_entry(self.from.keys.lists[lists].terms, part, value, folded, self.from)?;
-        if listed.is_present {
-            self.present(lists);
+        let entry =
+            index_entry(self.from.keys.lists[lists].terms, target, value, folded, self.from)?;
+        if entry.is_present {
+            self.mark_present(lists);
         }
-        if let Some(term) = listed.term {
+        if let Some(term) = entry.term {
             self.push(lists, term);
         }
         Ok(())
     }
 
-    fn present(&mut self, lists: usize) {
+    fn mark_present(&mut self, lists: usize) {
         let presence = &mut self.into.presence[lists];
         let low = self.row as u16;
         if presence.last() != Some(&low) {
@@ -255,7 +254,7 @@ impl Taking<'_, '_> {
         self.into.postings[lists].push(term << 16 | Term::from(self.row as u16));
     }
 
-    /// The value of an order, as a number that ascends with the order.
+    /// Converts a value into a sort key that ascends with the order.
     fn value(&self, order: usize, value: Gathered<'_>, folded: Option<&str>) -> Option<Value> {
         let spec = &self.from.keys.orders[order];
         let number = match (spec.values, value) {

@@ -1,7 +1,12 @@
-//! Inverting: from the terms of rows to the rows of terms, out of core.
+//! Inverts rows → terms into terms → rows, with bounded memory.
 //!
-//! A run holds, lists by lists, the terms of one chunk's rows ascending, each with its container as
-//! posting lists hold it. Merging runs is then concatenating containers.
+//! A run holds the terms of one chunk's rows, ascending, each with its rows as a posting-list container.
+//! Merging runs concatenates containers:
+//!
+//! ```text
+//! chunk 0: 2019 → {4, 9}   2020 → {1}
+//! chunk 1: 2020 → {7}                     merged: 2019 → 0:{4, 9}   2020 → 0:{1} 1:{7}
+//! ```
 
 use std::{
     io::{self, Write},
@@ -21,7 +26,7 @@ use rayon::prelude::*;
 use crate::link::index::extract::Extracted;
 use crate::link::index::runs::merge;
 
-/// Where a run of some lists lies.
+/// The position of a run in the spool.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     lists: usize,
@@ -31,7 +36,7 @@ struct Run {
     to: usize,
 }
 
-/// Inverts what is extracted of an entity.
+/// Inverts the terms of an entity.
 pub(crate) struct Inverter<'a> {
     keys: &'a Keys,
     spool: Spool,
@@ -54,7 +59,7 @@ impl<'a> Inverter<'a> {
         }
     }
 
-    /// Takes rows that come after those before.
+    /// Adds the terms of the next rows.
     pub fn push(&mut self, extracted: &Extracted) {
         for (all, new) in self.postings.iter_mut().zip(&extracted.postings) {
             all.extend(new);
@@ -64,14 +69,14 @@ impl<'a> Inverter<'a> {
         }
     }
 
-    /// Bytes held.
+    /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        let postings = self.postings.iter().map(|held| held.len() * size_of::<Term>());
-        let presence = self.presence.iter().map(|held| held.len() * size_of::<u16>());
+        let postings = self.postings.iter().map(|terms| terms.len() * size_of::<Term>());
+        let presence = self.presence.iter().map(|rows| rows.len() * size_of::<u16>());
         postings.chain(presence).sum()
     }
 
-    /// Writes what is held, all of one chunk, as a run.
+    /// Writes the terms in memory, all of one chunk, as a run.
     pub fn close_run(&mut self, chunk: u32) -> io::Result<()> {
         let lists = &self.keys.lists;
         let encoded: Vec<(Vec<u8>, Vec<u8>)> = self
@@ -115,7 +120,7 @@ impl<'a> Inverter<'a> {
         Ok(())
     }
 
-    /// Merges the runs into the finished file.
+    /// Merges the runs into the index file.
     pub fn write(&mut self, path: &Path, header: Header) -> io::Result<Written> {
         let spool = self.spool.take_map()?;
         let mut writer = TermListsWriter::create(path, header)?;
@@ -141,7 +146,7 @@ impl<'a> Inverter<'a> {
     }
 }
 
-/// Sorted postings as a run.
+/// Encodes sorted postings as a run.
 fn encode(postings: &[Term], width: usize) -> Vec<u8> {
     let mut run = Vec::with_capacity(postings.len() * (width / 2 + 4));
     let mut lows = Vec::new();
@@ -154,7 +159,7 @@ fn encode(postings: &[Term], width: usize) -> Vec<u8> {
     run
 }
 
-/// Appends a term with its container: the term, the count less one, the container. Nothing where
+/// Appends an entry: the term, the number of rows minus one (u16), the container. Appends nothing if
 /// there are no rows.
 fn write_entry(term: &[u8], lows: &[u16], out: &mut Vec<u8>) {
     let Some(count) = lows.len().checked_sub(1) else { return };
@@ -164,7 +169,7 @@ fn write_entry(term: &[u8], lows: &[u16], out: &mut Vec<u8>) {
     write_container(lows, out);
 }
 
-/// Adds the rows of an entry's container to a list; what follows it.
+/// Adds the container of an entry to a list and returns the bytes after the entry.
 fn push_entry<'b>(list: &mut PostingsBuilder, chunk: u32, bytes: &'b [u8]) -> io::Result<&'b [u8]> {
     let cut = || io::Error::other("a run ends within an entry");
     let (count, rest) = bytes.split_first_chunk::<2>().ok_or_else(cut)?;
@@ -174,7 +179,7 @@ fn push_entry<'b>(list: &mut PostingsBuilder, chunk: u32, bytes: &'b [u8]) -> io
     Ok(rest)
 }
 
-/// Takes a term of so many bytes off an entry.
+/// Splits an entry after its term of `width` bytes.
 fn split_term(bytes: &[u8], width: usize) -> Option<(Term, &[u8])> {
     let (term, rest) = bytes.split_at_checked(width)?;
     Some((term.iter().fold(0, |term, byte| term << 8 | Term::from(*byte)), rest))

@@ -1,11 +1,18 @@
-//! The indexes of an entity: what its lists are filtered and sorted by.
+//! Indexing: the term lists, orders and dictionaries by which lists are filtered, sorted and searched.
 //!
-//! The records just written are read back in row order, by all threads, and the values that the
-//! keys name gathered from each. Postings are inverted a chunk of rows at a time: sorted in memory,
-//! written as a run, and the runs of all chunks merged term by term. Values that order are spilled
-//! as columns and sorted one order after another. Names go the way of postings, into dictionaries; what
-//! the beginnings of their words have in common is gathered on the way. Nothing is held for all rows,
-//! but a bit.
+//! Takes the written records, ids and names of a snapshot. Gives the index files of every entity.
+//!
+//! ```text
+//! records ─extract→ terms       ─invert→ runs, one per chunk of 65,536 rows ─merge→ term lists
+//!                   order values ────────────────────────────────────────────rank→ orders
+//!                   words, names ─────→ runs, one per chunk ──────────────────merge→ dictionaries,
+//!                                                                                  prefix statistics
+//! ```
+//!
+//! All threads read records in row order, batch by batch. Terms and words are sorted in memory, written
+//! as one run per chunk, and merged term by term. Order values are written as columns, and then sorted
+//! one order at a time. Memory does not grow with the number of rows, except for bitmaps of rows.
+//! Imports `link/{context, external_sort}`.
 
 pub(crate) mod extract;
 pub(crate) mod invert;
@@ -41,20 +48,20 @@ use crate::link::context::{Linker, WrittenFile, inconsistent_object, readable};
 use crate::link::index::extract::{Extracted, Extractor};
 use crate::link::index::invert::Inverter;
 use crate::link::index::names::NameRuns;
-use crate::link::index::prefix_stats::Beginnings;
+use crate::link::index::prefix_stats::PrefixStats;
 use crate::link::index::rank::Columns;
 use crate::terminal::progress::Bar;
 
-/// Rows one thread extracts at a time, at most.
+/// The most rows of a batch. One thread extracts a batch.
 const BATCH_ROWS: u32 = 2_048;
-/// Bytes of records one thread extracts at a time, but for the last record.
+/// Limits of the bytes of records in a batch, without the last record.
 const BATCH_BYTES: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
-/// Bytes that may be extracted from one of a record: of a name in a script without spaces, each
-/// character begins a word, and two words one after another may begin alike.
+/// An upper bound of the bytes extracted from one byte of a record. In a script without spaces each
+/// character begins a word, and neighbouring words may share a prefix.
 const EXTRACTED_PER_BYTE: usize = 16;
 
 impl Linker<'_> {
-    /// Writes the indexes of every entity, whose records, ids and names lie in the directory.
+    /// Writes the indexes of every entity. Records, ids and names are in the directory.
     pub(crate) fn write_indexes(
         &self,
         directory: &Path,
@@ -63,13 +70,13 @@ impl Linker<'_> {
         let draft = Snapshot::open_draft(directory, counts).map_err(Error::self_check)?;
         let rows: u64 = Entity::all().map(|entity| u64::from(draft.count(entity))).sum();
         let bar = self.progress.begin("index", "records", rows, rows);
-        let out = |entity| Directory { draft: &draft, entity, path: directory };
+        let out = |entity| EntityDirectory { draft: &draft, entity, path: directory };
         let indexed = Entity::all().filter(|entity| !keys_of(*entity).keys.is_empty());
         let mut entities: Vec<Entity> = indexed.collect();
         entities.sort_by_key(|entity| draft.rows(*entity));
         let Some(largest) = entities.pop().map(out) else { return Ok(Vec::new()) };
         let gathered = self.gather(&largest, &bar)?;
-        // One thread merges its words, and few its lists and orders: meanwhile the others are indexed.
+        // Merging the largest entity uses few threads; the others index the other entities meanwhile.
         let index = |entity| {
             let out = out(entity);
             self.write_index(&out, self.gather(&out, &bar)?)
@@ -84,16 +91,16 @@ impl Linker<'_> {
         Ok(files)
     }
 
-    /// What one sorter may hold, where two entities are indexed at a time.
+    /// Bytes one sorter may hold while two entities are indexed concurrently.
     fn index_bytes(&self) -> usize {
         self.sorter_bytes() / 2
     }
 
-    /// Gathers what an entity's records are found and ordered by.
-    fn gather(&self, out: &Directory<'_>, bar: &Bar) -> Result<Indexes<'static>> {
+    /// Extracts the terms, order values and names of an entity's records into runs and columns.
+    fn gather(&self, out: &EntityDirectory<'_>, bar: &Bar) -> Result<IndexBuilders<'static>> {
         let keys = keys_of(out.entity);
         let extractor = Extractor::new(out.draft, out.entity, keys)?;
-        let mut indexes = Indexes {
+        let mut indexes = IndexBuilders {
             inverter: Inverter::new(keys, &self.scratch),
             columns: Columns::new(keys, &self.scratch),
             names: NameRuns::new(&self.scratch),
@@ -102,12 +109,16 @@ impl Linker<'_> {
         Ok(indexes)
     }
 
-    /// Writes what was gathered.
-    fn write_index(&self, out: &Directory<'_>, indexes: Indexes<'_>) -> Result<Vec<WrittenFile>> {
-        let Directory { draft, entity, .. } = *out;
+    /// Merges and sorts the runs and columns of an entity into its index files.
+    fn write_index(
+        &self,
+        out: &EntityDirectory<'_>,
+        indexes: IndexBuilders<'_>,
+    ) -> Result<Vec<WrittenFile>> {
+        let EntityDirectory { draft, entity, .. } = *out;
         let keys = keys_of(entity);
-        let Indexes { mut inverter, mut columns, names } = indexes;
-        let writing = rank::Writing {
+        let IndexBuilders { mut inverter, mut columns, names } = indexes;
+        let order_writer = rank::OrderWriter {
             draft,
             entity,
             scratch: &self.scratch,
@@ -115,11 +126,11 @@ impl Linker<'_> {
         };
         let lists = || {
             let header = out.header_counting(FileKind::TermLists, keys.lists.len() as u64);
-            out.keep(FileKind::TermLists, |path| inverter.write(path, header))
+            out.write(FileKind::TermLists, |path| inverter.write(path, header))
         };
         let orders = || {
-            out.keep(FileKind::Orders, |path| {
-                columns.write(&writing, path, out.header(FileKind::Orders))
+            out.write(FileKind::Orders, |path| {
+                columns.write(&order_writer, path, out.header(FileKind::Orders))
             })
         };
         let (lists, orders) = rayon::join(
@@ -133,10 +144,10 @@ impl Linker<'_> {
         Ok(files)
     }
 
-    /// Writes what autocomplete and searches ask; the entity's orders are there.
+    /// Writes the dictionaries and prefix statistics. Needs the entity's orders.
     fn write_names(
         &self,
-        out: &Directory<'_>,
+        out: &EntityDirectory<'_>,
         keys: &Keys,
         names: NameRuns,
     ) -> Result<Vec<WrittenFile>> {
@@ -148,19 +159,19 @@ impl Linker<'_> {
         let NameRuns { words, alternatives, .. } = names;
         let write_words = || {
             let ranking = Ranking { cited, ids };
-            let mut beginnings = Beginnings::new(ranking, rows, &self.scratch, self.index_bytes());
-            let words = out.keep(FileKind::Words, |path| {
-                names::write_words(words, path, out.header(FileKind::Words), &mut beginnings)
+            let mut prefixes = PrefixStats::new(ranking, rows, &self.scratch, self.index_bytes());
+            let words = out.write(FileKind::Words, |path| {
+                names::write_words(words, path, out.header(FileKind::Words), &mut prefixes)
             })?;
             let dictionary =
                 Dictionary::open(out.open(FileKind::Words)?).map_err(Error::self_check)?;
-            let prefixes = out.keep(FileKind::PrefixStats, |path| {
-                beginnings.write(&dictionary, rows, path, out.header(FileKind::PrefixStats))
+            let prefix_stats = out.write(FileKind::PrefixStats, |path| {
+                prefixes.write(&dictionary, rows, path, out.header(FileKind::PrefixStats))
             })?;
-            Ok::<_, Error>([words, prefixes])
+            Ok::<_, Error>([words, prefix_stats])
         };
         let write_alternatives = || {
-            out.keep(FileKind::Alternatives, |path| {
+            out.write(FileKind::Alternatives, |path| {
                 names::write_alternatives(alternatives, path, out.header(FileKind::Alternatives))
             })
         };
@@ -170,12 +181,12 @@ impl Linker<'_> {
         Ok(words?.into_iter().chain(alternatives?).collect())
     }
 
-    /// Extracts every record, a chunk after another.
+    /// Extracts every record, chunk by chunk.
     fn extract(
         &self,
         extractor: &Extractor<'_>,
         draft: &Snapshot,
-        indexes: &mut Indexes<'_>,
+        indexes: &mut IndexBuilders<'_>,
         bar: &Bar,
     ) -> Result<()> {
         let count = draft.count(extractor.entity());
@@ -207,9 +218,9 @@ impl Linker<'_> {
         if extractor.keys().unresolved_names.is_none() {
             return Ok(());
         }
-        // The names of strays stand at rows of their own, beyond the records.
+        // Names of unresolved references are indexed under their rows, which follow the records.
         for row in count..draft.rows(extractor.entity()) {
-            indexes.inverter.push(&extractor.stray(row)?);
+            indexes.inverter.push(&extractor.unresolved_name(row)?);
             let is_last = row + 1 == draft.rows(extractor.entity());
             if is_last || (row + 1).is_multiple_of(CHUNK_ROWS as u32) {
                 self.scratch_result(indexes.inverter.close_run(row / CHUNK_ROWS as u32))?;
@@ -219,19 +230,19 @@ impl Linker<'_> {
     }
 }
 
-/// Where an entity's indexes are written.
-struct Directory<'a> {
+/// The directory of the snapshot, for the index files of one entity.
+struct EntityDirectory<'a> {
     draft: &'a Snapshot,
     entity: Entity,
     path: &'a Path,
 }
 
-impl Directory<'_> {
+impl EntityDirectory<'_> {
     fn path_of(&self, kind: FileKind) -> PathBuf {
         self.path.join(archive_path(kind, Some(self.entity)))
     }
 
-    /// The header of a file that counts the entity's records.
+    /// The header of a file with one item for each record.
     fn header(&self, kind: FileKind) -> Header {
         self.header_counting(kind, self.draft.count(self.entity).into())
     }
@@ -246,8 +257,8 @@ impl Directory<'_> {
         }
     }
 
-    /// Writes a file.
-    fn keep(
+    /// Writes an index file and returns it with its path in the snapshot.
+    fn write(
         &self,
         kind: FileKind,
         write: impl FnOnce(&Path) -> io::Result<Written>,
@@ -257,7 +268,7 @@ impl Directory<'_> {
         Ok((archive_path(kind, Some(self.entity)), written))
     }
 
-    /// Opens a file that was written.
+    /// Opens a written file.
     fn open(&self, kind: FileKind) -> Result<Archive> {
         open_draft_archive(&self.path_of(kind), kind, Some(self.entity)).map_err(|cause| {
             let file = archive_path(kind, Some(self.entity));
@@ -266,28 +277,29 @@ impl Directory<'_> {
     }
 }
 
-/// What the values of rows go to.
-struct Indexes<'k> {
+/// The indexes of one entity while its records are extracted.
+struct IndexBuilders<'k> {
     inverter: Inverter<'k>,
     columns: Columns<'k>,
     names: NameRuns,
 }
 
-impl Indexes<'_> {
+impl IndexBuilders<'_> {
     fn held_bytes(&self) -> usize {
         self.inverter.bytes() + self.names.held_bytes()
     }
 
-    /// Writes what is held, all of one chunk, as runs.
+    /// Writes the values in memory, all of one chunk, as runs.
     fn close_run(&mut self, chunk: u32) -> io::Result<()> {
         self.inverter.close_run(chunk)?;
         self.names.close_run(chunk)
     }
 }
 
-/// Consecutive rows, cut into batches of so many bytes or rows, whichever comes first.
+/// Cuts rows into at most `batches_max` batches, each of [`BATCH_ROWS`] rows or of `batch_bytes` bytes,
+/// whichever comes first.
 ///
-/// Records of many authors stand together, so that rows alone would not bound what a wave holds.
+/// A limit of rows alone would not bound memory: the longest records are often neighbours.
 fn batches(
     draft: &Snapshot,
     entity: Entity,

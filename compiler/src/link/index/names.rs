@@ -1,5 +1,9 @@
-//! Names, inverted as terms are: words and alternative names in sorted runs, one a chunk, merged
-//! text by text into dictionaries.
+//! Words and alternative names, sorted in runs and merged into dictionaries.
+//!
+//! ```text
+//! row 7 "graph theory", row 9 "graph drawing"
+//! words: drawing → 9   graph → 7, 9   theory → 7
+//! ```
 
 use std::{
     cmp::Ordering,
@@ -16,88 +20,89 @@ use pinakes_format::storage::header::Header;
 use pinakes_format::text::fold::{cut, shared_bytes, words};
 use rayon::slice::ParallelSliceMut;
 
-use crate::link::index::prefix_stats::Beginnings;
+use crate::link::index::prefix_stats::PrefixStats;
 use crate::link::index::runs::merge;
 use crate::link::index::value::head;
 
-/// Texts, each with the low half of a row whose names hold it.
+/// Texts of one chunk, each with the low half of a row.
 #[derive(Default)]
 pub(crate) struct Texts {
-    /// What the texts are parts of, one name after another.
+    /// The names that the texts are parts of, concatenated.
     names: String,
-    places: Vec<Place>,
+    ranges: Vec<TextRange>,
 }
 
-/// A text and what is said of it.
+/// A text, as a range of `names`, and its row.
 #[derive(Clone, Copy)]
-struct Place {
-    /// What it begins with.
+struct TextRange {
+    /// The first bytes of the text; see [`head`].
     head: u64,
     from: usize,
     length: u32,
     low: u16,
-    /// The row's mark; [`SHARED`] where the text is what two words of a row begin with.
+    /// The mark of a [`NamePart`]; [`SHARED`] if the text is the common prefix of two words.
     mark: u8,
 }
 
-/// Stands for a mark where there is no row.
+/// The mark of a prefix that two neighbouring words of a row share.
 const SHARED: u8 = u8::MAX;
 
 impl Texts {
-    /// Adds a name; where it begins.
+    /// Appends a name and returns its offset.
     fn name(&mut self, name: &str) -> usize {
         let from = self.names.len();
         self.names.push_str(name);
         from
     }
 
-    fn compare(&self, a: &Place, b: &Place) -> Ordering {
+    fn compare(&self, a: &TextRange, b: &TextRange) -> Ordering {
         a.head.cmp(&b.head).then_with(|| match a.length.max(b.length) {
-            // The heads are all there is.
+            // The heads are the whole texts.
             0..=8 => Ordering::Equal,
             _ => self.text(a).cmp(self.text(b)),
         })
     }
 
-    fn is_same(&self, a: &Place, b: &Place) -> bool {
+    fn is_same(&self, a: &TextRange, b: &TextRange) -> bool {
         self.compare(a, b).is_eq()
     }
 
-    fn text(&self, place: &Place) -> &str {
-        &self.names[place.from..][..place.length as usize]
+    fn text(&self, range: &TextRange) -> &str {
+        &self.names[range.from..][..range.length as usize]
     }
 
-    /// Takes the texts of rows that come after its own.
+    /// Appends the texts of the next rows.
     fn append(&mut self, other: &Texts) {
         let from = self.name(&other.names);
-        let moved = other.places.iter().map(|place| Place { from: place.from + from, ..*place });
-        self.places.extend(moved);
+        let moved =
+            other.ranges.iter().map(|range| TextRange { from: range.from + from, ..*range });
+        self.ranges.extend(moved);
     }
 
     fn held_bytes(&self) -> usize {
-        self.names.len() + self.places.len() * size_of::<Place>()
+        self.names.len() + self.ranges.len() * size_of::<TextRange>()
     }
 }
 
-/// The names of rows, taken apart.
+/// The words and alternative names of rows.
 #[derive(Default)]
 pub(crate) struct Names {
     words: Texts,
     alternatives: Texts,
-    /// The words of the row under way.
-    row: Vec<Place>,
+    /// The words of the current row.
+    row: Vec<TextRange>,
 }
 
 impl Names {
-    /// Adds a name of the row under way, folded.
+    /// Adds a folded name of the current row.
     pub fn name(&mut self, names: keys::Names, folded: &str, low: u16) {
         if names == keys::Names::Alternative && !folded.is_empty() {
             let name = cut(folded, ALTERNATIVE_BYTES_MAX);
             let from = self.alternatives.name(name);
-            // A text in memory is shorter than 4 GiB: so are the lines of dumps.
+            // A name is shorter than 4 GiB, because a line has at most 1 GiB.
             let length = name.len() as u32;
-            let place = Place { head: head(name.as_bytes()), from, length, low, mark: 0 };
-            self.alternatives.places.push(place);
+            let range = TextRange { head: head(name.as_bytes()), from, length, low, mark: 0 };
+            self.alternatives.ranges.push(range);
         }
         let from = self.words.name(folded);
         for (at, word) in words(folded).enumerate() {
@@ -107,18 +112,23 @@ impl Names {
                 keys::Names::Own => NamePart::First,
                 keys::Names::Alternative => NamePart::FirstOfAlternative,
             };
-            // Words are parts of the name, and of unspaced scripts overlap: none is copied.
+            // A word is a range of the name, because words of unspaced scripts overlap.
             let within = word.as_ptr() as usize - folded.as_ptr() as usize;
             let length = word.len() as u32;
             let head = head(word.as_bytes());
-            self.row.push(Place { head, from: from + within, length, low, mark: part as u8 });
+            self.row.push(TextRange { head, from: from + within, length, low, mark: part as u8 });
         }
     }
 
-    /// Ends the row under way: each of its words counts once, as the best part it is.
+    /// Ends the current row: keeps each word once, with its best mark, and the prefixes that sorted
+    /// neighbours share.
     ///
-    /// What two words one after another begin with is kept too: of the words that begin so, a row has
-    /// as many as it has such pairs, and one. So the rows of a prefix are its postings less those.
+    /// Of the words with a prefix a row has one more than it has neighbours that share the prefix. So
+    /// the number of rows with a prefix is the number of postings minus the number of shared prefixes:
+    ///
+    /// ```text
+    /// row 7: "grape", "graph"     prefix "gra": 2 postings - 1 shared prefix = 1 row
+    /// ```
     pub fn end_row(&mut self) {
         let Names { words, row, .. } = self;
         row.sort_unstable_by(|a, b| words.compare(a, b).then(a.mark.cmp(&b.mark)));
@@ -128,28 +138,28 @@ impl Names {
             let length = shared_bytes(words.text(first), words.text(next)) as u32;
             if length > 0 {
                 let head = head(&words.text(next).as_bytes()[..length as usize]);
-                shared.push(Place { head, length, mark: SHARED, ..*next });
+                shared.push(TextRange { head, length, mark: SHARED, ..*next });
             }
         }
-        words.places.append(&mut shared);
-        words.places.append(row);
+        words.ranges.append(&mut shared);
+        words.ranges.append(row);
     }
 
-    /// Takes the names of rows that come after its own.
+    /// Appends the names of the next rows.
     pub fn append(&mut self, other: &Names) {
         self.words.append(&other.words);
         self.alternatives.append(&other.alternatives);
     }
 
-    /// Bytes held.
+    /// Bytes in memory.
     pub fn held_bytes(&self) -> usize {
         self.words.held_bytes() + self.alternatives.held_bytes()
     }
 }
 
-/// The names of an entity's records in runs.
+/// The names of an entity's records, in runs.
 pub(crate) struct NameRuns {
-    held: Names,
+    current: Names,
     pub words: TextRuns,
     pub alternatives: TextRuns,
 }
@@ -157,33 +167,38 @@ pub(crate) struct NameRuns {
 impl NameRuns {
     pub fn new(scratch: &Path) -> NameRuns {
         let (words, alternatives) = (TextRuns::new(scratch), TextRuns::new(scratch));
-        NameRuns { held: Names::default(), words, alternatives }
+        NameRuns { current: Names::default(), words, alternatives }
     }
 
-    /// Takes the names of rows that come after those before.
+    /// Adds the names of the next rows.
     pub fn push(&mut self, names: &Names) {
-        self.held.append(names);
+        self.current.append(names);
     }
 
-    /// Bytes held.
+    /// Bytes in memory.
     pub fn held_bytes(&self) -> usize {
-        self.held.held_bytes()
+        self.current.held_bytes()
     }
 
-    /// Writes what is held, all of one chunk, as runs.
+    /// Writes the names in memory, all of one chunk, as runs.
     pub fn close_run(&mut self, chunk: u32) -> io::Result<()> {
-        let Names { words, alternatives, .. } = std::mem::take(&mut self.held);
+        let Names { words, alternatives, .. } = std::mem::take(&mut self.current);
         self.words.push(words, chunk)?;
         self.alternatives.push(alternatives, chunk)
     }
 }
 
-/// Runs of texts: each with its length before it, and after it how many pairs of words begin so, how
-/// many rows hold it, and their low halves and marks.
+/// Runs of texts.
+///
+/// ```text
+/// entry: length u32 | text | shared u32 | rows u32 | (low u16, mark u8) for each row
+/// ```
+///
+/// `shared` counts the pairs of neighbouring words with the text as their common prefix.
 pub(crate) struct TextRuns {
     spool: Spool,
     position: usize,
-    /// The chunk of each run, and where it lies.
+    /// For each run its chunk, and its range in the spool.
     runs: Vec<(u32, usize, usize)>,
 }
 
@@ -194,28 +209,28 @@ impl TextRuns {
 
     /// Writes the texts of rows of one chunk as a run.
     pub fn push(&mut self, mut texts: Texts, chunk: u32) -> io::Result<()> {
-        let mut places = std::mem::take(&mut texts.places);
-        let key = |place: &Place| (place.low, place.mark);
-        places.par_sort_unstable_by(|a, b| texts.compare(a, b).then_with(|| key(a).cmp(&key(b))));
+        let mut ranges = std::mem::take(&mut texts.ranges);
+        let key = |range: &TextRange| (range.low, range.mark);
+        ranges.par_sort_unstable_by(|a, b| texts.compare(a, b).then_with(|| key(a).cmp(&key(b))));
         let from = self.position;
         let mut entry = Vec::new();
-        for group in places.chunk_by(|a, b| texts.is_same(a, b)) {
+        for group in ranges.chunk_by(|a, b| texts.is_same(a, b)) {
             let text = texts.text(&group[0]);
             entry.clear();
             entry.extend_from_slice(&(text.len() as u32).to_le_bytes());
             entry.extend_from_slice(text.as_bytes());
-            let shared = group.iter().filter(|place| place.mark == SHARED).count();
+            let shared = group.iter().filter(|range| range.mark == SHARED).count();
             entry.extend_from_slice(&(shared as u32).to_le_bytes());
             let counted_at = entry.len();
             entry.extend_from_slice(&[0; 4]);
             let mut count = 0u32;
             let mut last = None;
-            // A row that has a text twice has it as the better part, which comes first.
-            for place in group.iter().filter(|place| place.mark != SHARED) {
-                if last.replace(place.low) != Some(place.low) {
+            // Of two postings of a row the better mark counts, which comes first.
+            for range in group.iter().filter(|range| range.mark != SHARED) {
+                if last.replace(range.low) != Some(range.low) {
                     count += 1;
-                    entry.extend_from_slice(&place.low.to_le_bytes());
-                    entry.push(place.mark);
+                    entry.extend_from_slice(&range.low.to_le_bytes());
+                    entry.push(range.mark);
                 }
             }
             entry[counted_at..][..4].copy_from_slice(&count.to_le_bytes());
@@ -267,7 +282,7 @@ fn take_u32(bytes: &[u8]) -> io::Result<(u32, &[u8])> {
     Ok((u32::from_le_bytes(*number), rest))
 }
 
-/// Takes a text off an entry.
+/// Splits an entry after its text.
 fn split_text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
@@ -291,24 +306,24 @@ pub(crate) fn write_alternatives(
     filling.0.finish()
 }
 
-/// Writes the dictionary of words, and gathers what is to be known of their beginnings.
+/// Writes the dictionary of words and collects the prefix statistics.
 pub(crate) fn write_words(
     mut runs: TextRuns,
     path: &Path,
     header: Header,
-    beginnings: &mut Beginnings<'_>,
+    prefixes: &mut PrefixStats<'_>,
 ) -> io::Result<Written> {
     let writer = DictionaryWriter::create(path, header)?;
-    let mut filling = (writer, RowsBuilder::default(), beginnings);
+    let mut filling = (writer, RowsBuilder::default(), prefixes);
     runs.merge(
         &mut filling,
-        |(_, rows, beginnings), row, mark| {
+        |(_, rows, prefixes), row, mark| {
             rows.push(row, mark);
-            beginnings.row(row, NamePart::from_mark(mark))
+            prefixes.row(row, NamePart::from_mark(mark))
         },
-        |(writer, rows, beginnings), word, shared| {
-            beginnings.end_word(word, shared)?;
-            // What two words begin with may be no word itself.
+        |(writer, rows, prefixes), word, shared| {
+            prefixes.end_word(word, shared)?;
+            // A shared prefix need not be a word.
             if rows.count() > 0 { writer.push(word, rows) } else { Ok(()) }
         },
     )?;

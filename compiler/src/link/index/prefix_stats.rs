@@ -1,8 +1,14 @@
-//! What is to be known of the beginnings of words before anybody asks: gathered while the words are
-//! merged, one after another as they sort.
+//! Collects prefix statistics while words are merged in ascending order.
 //!
-//! The prefixes of the word under way are open. One that no further word has is closed: what it
-//! gathered goes to the next shorter one, and its answer is kept where it has many rows.
+//! The prefixes of the current word are open. A prefix closes when a word without it follows: its counts
+//! go to the next shorter prefix, and its statistics are kept if it has many rows.
+//!
+//! ```text
+//! words: grape, graph, green      open after "graph": g, gr, gra, grap, graph
+//! "green" closes graph, grap, gra
+//! ```
+//!
+//! Cost: one step for each posting and for each byte of a word.
 
 use std::{
     io::{self, Read, Write},
@@ -10,6 +16,7 @@ use std::{
 };
 
 use pinakes_format::autocomplete::{Best, NamePart, Ranking};
+use pinakes_format::index::bitset::word_bits;
 use pinakes_format::index::dictionary::{BLOCK_ROWS_MAX, Dictionary};
 use pinakes_format::index::postings::PostingsBuilder;
 use pinakes_format::index::prefix_stats::{PrefixStatsWriter, PrefixSummary, SUMMARY_BYTES};
@@ -19,68 +26,71 @@ use pinakes_format::text::fold::shared_bytes;
 
 use crate::link::external_sort::{Sorter, Spill, read_array};
 
-/// Rows gathered one by one for a prefix without a set, at most, or this part of all rows.
-const LOOSE_ROWS_MAX: u64 = 1 << 15;
-const LOOSE_PART: u64 = 128;
-/// Lists and sets met with others for a prefix without a set, at most.
-const PIECES_MAX: u32 = 2;
-/// Rows of a list that is not gathered row by row, at the least, or this part of all rows.
-const PIECE_ROWS_MIN: u64 = 1 << 12;
-const PIECE_PART: u64 = 512;
+/// A server reads a prefix without a set by visiting single rows and by uniting lists and sets. These
+/// constants bound both.
+///
+/// The most single rows: this number, or this fraction of all rows if that is more.
+const SINGLE_ROWS_MAX: u64 = 1 << 15;
+const SINGLE_ROWS_DIVISOR: u64 = 128;
+/// The most lists and sets.
+const UNITED_MAX: u32 = 2;
+/// The fewest rows of a list that counts as one list instead of single rows: this number, or this
+/// fraction of all rows if that is more.
+const UNITED_ROWS_MIN: u64 = 1 << 12;
+const UNITED_ROWS_DIVISOR: u64 = 512;
 
-/// Prefixes under way.
-pub(crate) struct Beginnings<'a> {
+/// Collects the statistics of all prefixes.
+pub(crate) struct PrefixStats<'a> {
     ranking: Ranking<'a>,
-    loose_max: u64,
-    piece_min: u64,
-    /// The last word.
-    path: String,
-    /// Its prefixes, shortest first.
-    open: Vec<Node>,
-    /// The rows of the word under way.
-    here: Here,
-    answers: Sorter<Answered>,
-    /// The prefixes that get a set.
+    single_rows_max: u64,
+    united_rows_min: u64,
+    word: String,
+    /// The prefixes of the word, shortest first.
+    open: Vec<OpenPrefix>,
+    /// The rows of the current word.
+    word_rows: WordRows,
+    entries: Sorter<PrefixEntry>,
+    /// The prefixes whose rows are stored as a set.
     sets: Vec<String>,
 }
 
-/// A prefix under way.
-struct Node {
-    /// Where it ends in the path.
-    to: usize,
-    /// Rows of all words that begin so.
+/// A prefix of the current word.
+struct OpenPrefix {
+    /// Its length in bytes.
+    length: usize,
+    /// Postings of all words with the prefix.
     postings: u64,
-    /// Those that are counted again, since their record has another such word before.
-    again: u64,
-    /// Rows to be gathered one by one, and lists and sets.
-    loose: u64,
-    pieces: u32,
+    /// Postings of rows that another word with the prefix counts already.
+    repeated: u64,
+    /// Single rows, and lists and sets, that a reader of the prefix visits.
+    single_rows: u64,
+    united: u32,
     best: Best,
-    /// The records whose name it is.
+    /// The best records whose whole name is the prefix.
     equals: Best,
 }
 
 /// The rows of a word.
 #[derive(Default)]
-struct Here {
+struct WordRows {
     rows: u64,
     best: Best,
     equals: Best,
 }
 
-/// A prefix and its answer.
+/// A prefix and its statistics.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Answered {
+struct PrefixEntry {
     prefix: String,
-    answer: PrefixSummary,
+    summary: PrefixSummary,
 }
 
-impl Spill for Answered {
+impl Spill for PrefixEntry {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         // A word has at most 256 bytes.
         out.write_all(&(self.prefix.len() as u16).to_le_bytes())?;
         out.write_all(self.prefix.as_bytes())?;
-        out.write_all(&self.answer.encode())
+        out.write_all(&self.summary.encode())
     }
 
     fn read(input: &mut impl Read) -> io::Result<Option<Self>> {
@@ -88,40 +98,41 @@ impl Spill for Answered {
         let mut prefix = vec![0; usize::from(u16::from_le_bytes(length))];
         input.read_exact(&mut prefix)?;
         let prefix = String::from_utf8(prefix).map_err(io::Error::other)?;
-        let mut answer = [0; SUMMARY_BYTES];
-        input.read_exact(&mut answer)?;
-        let answer = PrefixSummary::decode(&answer);
-        let answer = answer.ok_or_else(|| io::Error::other("a run holds no answer"))?;
-        Ok(Some(Answered { prefix, answer }))
+        let mut summary = [0; SUMMARY_BYTES];
+        input.read_exact(&mut summary)?;
+        let summary = PrefixSummary::decode(&summary);
+        let summary =
+            summary.ok_or_else(|| io::Error::other("a run has an invalid prefix entry"))?;
+        Ok(Some(PrefixEntry { prefix, summary }))
     }
 
     fn heap_bytes(&self) -> usize {
-        self.prefix.capacity() + self.answer.best.capacity() * size_of::<(u8, u32)>()
+        self.prefix.capacity() + self.summary.best.capacity() * size_of::<(u8, u32)>()
     }
 }
 
-impl<'a> Beginnings<'a> {
+impl<'a> PrefixStats<'a> {
     pub fn new(
         ranking: Ranking<'a>,
         rows: u32,
         scratch: &Path,
         memory_bytes: usize,
-    ) -> Beginnings<'a> {
-        Beginnings {
+    ) -> PrefixStats<'a> {
+        PrefixStats {
             ranking,
-            loose_max: LOOSE_ROWS_MAX.max(u64::from(rows) / LOOSE_PART),
-            piece_min: PIECE_ROWS_MIN.max(u64::from(rows) / PIECE_PART),
-            path: String::new(),
+            single_rows_max: SINGLE_ROWS_MAX.max(u64::from(rows) / SINGLE_ROWS_DIVISOR),
+            united_rows_min: UNITED_ROWS_MIN.max(u64::from(rows) / UNITED_ROWS_DIVISOR),
+            word: String::new(),
             open: Vec::new(),
-            here: Here::default(),
-            answers: Sorter::new(scratch, memory_bytes),
+            word_rows: WordRows::default(),
+            entries: Sorter::new(scratch, memory_bytes),
             sets: Vec::new(),
         }
     }
 
-    /// Takes a row of the word under way.
+    /// Adds a row of the current word.
     pub fn row(&mut self, row: u32, part: NamePart) -> io::Result<()> {
-        let Here { rows, best, equals } = &mut self.here;
+        let WordRows { rows, best, equals } = &mut self.word_rows;
         *rows += 1;
         best.offer(&self.ranking, part.tier(false), row).map_err(io::Error::other)?;
         if part == NamePart::Whole {
@@ -130,61 +141,62 @@ impl<'a> Beginnings<'a> {
         Ok(())
     }
 
-    /// Ends the word under way, which comes after those before. So many records have two words that
-    /// begin so one after another.
-    pub fn end_word(&mut self, word: &[u8], again: u64) -> io::Result<()> {
+    /// Ends the current word or shared prefix. Texts come ascending. `repeated` counts the pairs of
+    /// neighbouring words of a row whose common prefix is the text.
+    pub fn end_word(&mut self, word: &[u8], repeated: u64) -> io::Result<()> {
         let word = std::str::from_utf8(word).map_err(io::Error::other)?;
-        let shared = shared_bytes(&self.path, word);
+        let shared = shared_bytes(&self.word, word);
         self.close(shared)?;
         for (at, c) in word[shared..].char_indices() {
-            self.open.push(Node::new(shared + at + c.len_utf8()));
+            self.open.push(OpenPrefix::new(shared + at + c.len_utf8()));
         }
-        self.path.truncate(shared);
-        self.path.push_str(&word[shared..]);
-        let Here { rows, best, equals } = std::mem::take(&mut self.here);
+        self.word.truncate(shared);
+        self.word.push_str(&word[shared..]);
+        let WordRows { rows, best, equals } = std::mem::take(&mut self.word_rows);
         let Some(node) = self.open.last_mut() else {
             return Err(io::Error::other("a word is empty"));
         };
         node.postings += rows;
-        node.again += again;
-        if rows > self.piece_min {
-            node.pieces += 1;
+        node.repeated += repeated;
+        if rows > self.united_rows_min {
+            node.united += 1;
         } else {
-            node.loose += rows;
+            node.single_rows += rows;
         }
         node.best.merge(&best);
         node.equals.merge(&equals);
         Ok(())
     }
 
-    /// Closes the prefixes that end beyond a place.
-    fn close(&mut self, place: usize) -> io::Result<()> {
-        while let Some(node) = self.open.pop_if(|node| node.to > place) {
-            let prefix = &self.path[..node.to];
+    /// Closes the prefixes that are longer than `length`.
+    fn close(&mut self, length: usize) -> io::Result<()> {
+        while let Some(node) = self.open.pop_if(|node| node.length > length) {
+            let prefix = &self.word[..node.length];
             if node.postings > BLOCK_ROWS_MAX as u64 {
                 let mut best = node.equals;
                 best.merge(&node.best);
-                let count = u32::try_from(node.postings - node.again).map_err(io::Error::other)?;
-                let answer = PrefixSummary { count, best: best.rows() };
-                self.answers.push(Answered { prefix: prefix.to_owned(), answer })?;
+                let count =
+                    u32::try_from(node.postings - node.repeated).map_err(io::Error::other)?;
+                let summary = PrefixSummary { count, best: best.rows() };
+                self.entries.push(PrefixEntry { prefix: prefix.to_owned(), summary })?;
             }
-            let (mut loose, mut pieces) = (node.loose, node.pieces);
-            if loose > self.loose_max || pieces > PIECES_MAX {
+            let (mut single_rows, mut united) = (node.single_rows, node.united);
+            if single_rows > self.single_rows_max || united > UNITED_MAX {
                 self.sets.push(prefix.to_owned());
-                (loose, pieces) = (0, 1);
+                (single_rows, united) = (0, 1);
             }
             if let Some(shorter) = self.open.last_mut() {
                 shorter.postings += node.postings;
-                shorter.again += node.again;
-                shorter.loose += loose;
-                shorter.pieces += pieces;
+                shorter.repeated += node.repeated;
+                shorter.single_rows += single_rows;
+                shorter.united += united;
                 shorter.best.merge(&node.best);
             }
         }
         Ok(())
     }
 
-    /// Writes the answers, and the sets out of the finished words.
+    /// Writes the statistics, and the sets from the finished dictionary of words.
     pub fn write(
         mut self,
         words: &Dictionary,
@@ -194,9 +206,9 @@ impl<'a> Beginnings<'a> {
     ) -> io::Result<Written> {
         self.close(0)?;
         let mut writer = PrefixStatsWriter::create(path, header)?;
-        for answered in self.answers.finish()? {
-            let Answered { prefix, answer } = answered?;
-            writer.push_summary(prefix.as_bytes(), &answer)?;
+        for entry in self.entries.finish()? {
+            let PrefixEntry { prefix, summary } = entry?;
+            writer.push_summary(prefix.as_bytes(), &summary)?;
         }
         self.sets.sort_unstable();
         let mut list = PostingsBuilder::default();
@@ -204,11 +216,8 @@ impl<'a> Beginnings<'a> {
         for prefix in &self.sets {
             gather(words, prefix.as_bytes(), &mut bits).map_err(io::Error::other)?;
             for (at, word) in bits.iter_mut().enumerate() {
-                let mut left = std::mem::take(word);
-                while left != 0 {
-                    let row = at as u32 * 64 + left.trailing_zeros();
+                for row in word_bits(at, std::mem::take(word)) {
                     list.push(row >> 16, &[row as u16]);
-                    left &= left - 1;
                 }
             }
             writer.push_set(prefix.as_bytes(), &mut list)?;
@@ -217,21 +226,21 @@ impl<'a> Beginnings<'a> {
     }
 }
 
-impl Node {
-    fn new(to: usize) -> Node {
-        Node {
-            to,
+impl OpenPrefix {
+    fn new(length: usize) -> OpenPrefix {
+        OpenPrefix {
+            length,
             postings: 0,
-            again: 0,
-            loose: 0,
-            pieces: 0,
+            repeated: 0,
+            single_rows: 0,
+            united: 0,
             best: Best::default(),
             equals: Best::default(),
         }
     }
 }
 
-/// Sets the bits of the rows of all words that begin so.
+/// Sets the bits of the rows of all words with a prefix.
 fn gather(
     words: &Dictionary,
     prefix: &[u8],

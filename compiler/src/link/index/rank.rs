@@ -1,4 +1,4 @@
-//! Ranking: each order's values, spilled as a column, sorted and written.
+//! Ranks rows: writes the sort keys of each order as a column, sorts them and writes the order.
 
 use std::{
     io::{self, BufReader, Read, Write},
@@ -15,19 +15,19 @@ use pinakes_format::storage::header::Header;
 
 use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::index::extract::Extracted;
-use crate::link::index::value::{Text, Value, Waiting, read_number, read_row};
+use crate::link::index::value::{SortKey, Text, Value, read_number, read_row};
 
-/// Stands before a value that is there; a row without one has zero alone.
-const THERE: u8 = 1;
+/// Precedes a value. A row without a value has a zero byte.
+const PRESENT: u8 = 1;
 
-/// The values of every order, row by row.
+/// The sort keys of every order, in row order.
 pub(crate) struct Columns<'a> {
     keys: &'a Keys,
     spools: Vec<Spool>,
 }
 
-/// What writing orders takes.
-pub(crate) struct Writing<'a> {
+/// Writes the orders of an entity.
+pub(crate) struct OrderWriter<'a> {
     pub draft: &'a Snapshot,
     pub entity: Entity,
     pub scratch: &'a Path,
@@ -39,18 +39,18 @@ impl<'a> Columns<'a> {
         Columns { keys, spools: keys.orders.iter().map(|_| Spool::new(scratch)).collect() }
     }
 
-    /// Takes the values of rows that come after those before.
+    /// Adds the sort keys of the next rows.
     pub fn push(&mut self, extracted: &Extracted) -> io::Result<()> {
         for (spool, values) in self.spools.iter_mut().zip(&extracted.values) {
             for value in values {
                 match value {
                     None => spool.write_all(&[0])?,
                     Some(Value::Number(number)) => {
-                        spool.write_all(&[THERE])?;
+                        spool.write_all(&[PRESENT])?;
                         spool.write_all(&number.to_le_bytes())?;
                     }
                     Some(Value::Text(text)) => {
-                        spool.write_all(&[THERE])?;
+                        spool.write_all(&[PRESENT])?;
                         text.write(spool)?;
                     }
                 }
@@ -62,7 +62,7 @@ impl<'a> Columns<'a> {
     /// Sorts and writes every order.
     pub fn write(
         &mut self,
-        writing: &Writing<'_>,
+        writing: &OrderWriter<'_>,
         path: &Path,
         header: Header,
     ) -> io::Result<Written> {
@@ -74,7 +74,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-impl Writing<'_> {
+impl OrderWriter<'_> {
     fn order(&self, order: &Order, column: Spooled, writer: &mut OrdersWriter) -> io::Result<()> {
         let rows = 0..self.draft.count(self.entity);
         let mut column = BufReader::with_capacity(1 << 18, column);
@@ -91,40 +91,40 @@ impl Writing<'_> {
             Values::Texts => {
                 let mut sorter = Sorter::new(self.scratch, self.memory_bytes);
                 for row in rows {
-                    let value = read_there(&mut column, Text::read)?;
-                    sorter.push(Placed { value: Last(value), id: id_of(row)?, row })?;
+                    let value = read_optional(&mut column, Text::read)?;
+                    sorter.push(KeyedRow { value: NoneLast(value), id: id_of(row)?, row })?;
                 }
-                let ranked = Runs { sorted: sorter.finish()?, last: None, number: |_: &_| 0 };
+                let ranked = RankedRows { sorted: sorter.finish()?, last: None, number: |_: &_| 0 };
                 writer.push(ranked, OrderParts::All { has_values: false })
             }
             _ if order.is_row_order => {
                 let mut last = None;
                 let ranked = rows.map(|row| {
-                    let value = read_there(&mut column, read_number)?;
-                    if row > 0 && Last(value) < Last(last) {
-                        return Err(io::Error::other("rows do not stand in their own order"));
+                    let value = read_optional(&mut column, read_number)?;
+                    if row > 0 && NoneLast(value) < NoneLast(last) {
+                        return Err(io::Error::other("rows are not in their own order"));
                     }
                     let is_same = row > 0 && value == last;
                     last = value;
-                    Ok(RankedRow { row, value: beside(is_same, value) })
+                    Ok(RankedRow { row, value: ranked_value(is_same, value) })
                 });
                 writer.push(ranked, OrderParts::RowOrder)
             }
             _ => {
                 let mut sorter = Sorter::new(self.scratch, self.memory_bytes);
                 for row in rows {
-                    let value = read_there(&mut column, read_number)?;
-                    sorter.push(Placed { value: Last(value), id: id_of(row)?, row })?;
+                    let value = read_optional(&mut column, read_number)?;
+                    sorter.push(KeyedRow { value: NoneLast(value), id: id_of(row)?, row })?;
                 }
                 let ranked =
-                    Runs { sorted: sorter.finish()?, last: None, number: |value: &_| *value };
+                    RankedRows { sorted: sorter.finish()?, last: None, number: |value: &_| *value };
                 writer.push(ranked, OrderParts::All { has_values: order.values != Values::Codes })
             }
         }
     }
 }
 
-fn beside(is_same: bool, value: Option<u64>) -> RankedValue {
+fn ranked_value(is_same: bool, value: Option<u64>) -> RankedValue {
     match value {
         None => RankedValue::None,
         Some(_) if is_same => RankedValue::Same,
@@ -132,17 +132,17 @@ fn beside(is_same: bool, value: Option<u64>) -> RankedValue {
     }
 }
 
-/// A value, or none, which comes last.
+/// An optional value that sorts `None` last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Last<T>(Option<T>);
+struct NoneLast<T>(Option<T>);
 
-impl<T: Ord> PartialOrd for Last<T> {
+impl<T: Ord> PartialOrd for NoneLast<T> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T: Ord> Ord for Last<T> {
+impl<T: Ord> Ord for NoneLast<T> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         match (&self.0, &other.0) {
             (Some(a), Some(b)) => a.cmp(b),
@@ -151,32 +151,32 @@ impl<T: Ord> Ord for Last<T> {
     }
 }
 
-/// A row with what it is sorted by.
+/// A row and its sort key. Rows with equal keys sort by id.
 #[derive(Debug, PartialEq, Eq)]
-struct Placed<T> {
-    value: Last<T>,
+struct KeyedRow<T> {
+    value: NoneLast<T>,
     id: u64,
     row: u32,
 }
 
-impl<T: Ord> PartialOrd for Placed<T> {
+impl<T: Ord> PartialOrd for KeyedRow<T> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T: Ord> Ord for Placed<T> {
+impl<T: Ord> Ord for KeyedRow<T> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (&self.value, self.id, self.row).cmp(&(&other.value, other.id, other.row))
     }
 }
 
-impl<T: Waiting> Spill for Placed<T> {
+impl<T: SortKey> Spill for KeyedRow<T> {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         match &self.value.0 {
             None => out.write_all(&[0])?,
             Some(value) => {
-                out.write_all(&[THERE])?;
+                out.write_all(&[PRESENT])?;
                 value.write(out)?;
             }
         }
@@ -185,48 +185,52 @@ impl<T: Waiting> Spill for Placed<T> {
     }
 
     fn read(input: &mut impl Read) -> io::Result<Option<Self>> {
-        let Some(there) = read_array::<1>(input)? else { return Ok(None) };
-        let value = if there == [THERE] { Some(T::read(input)?) } else { None };
-        Ok(Some(Placed { value: Last(value), id: read_number(input)?, row: read_row(input)? }))
+        let Some(present) = read_array::<1>(input)? else { return Ok(None) };
+        let value = if present == [PRESENT] { Some(T::read(input)?) } else { None };
+        Ok(Some(KeyedRow {
+            value: NoneLast(value),
+            id: read_number(input)?,
+            row: read_row(input)?,
+        }))
     }
 
     fn heap_bytes(&self) -> usize {
-        self.value.0.as_ref().map_or(0, Waiting::heap_bytes)
+        self.value.0.as_ref().map_or(0, SortKey::heap_bytes)
     }
 }
 
-/// Sorted rows as an order takes them: where the value is the last one's, it is not told again.
-struct Runs<I, T, N> {
+/// Converts sorted rows into ranked rows, in which equal neighbours share one value.
+struct RankedRows<I, T, N> {
     sorted: I,
-    last: Option<Last<T>>,
+    last: Option<NoneLast<T>>,
     number: N,
 }
 
-impl<I, T, N> Iterator for Runs<I, T, N>
+impl<I, T, N> Iterator for RankedRows<I, T, N>
 where
-    I: Iterator<Item = io::Result<Placed<T>>>,
+    I: Iterator<Item = io::Result<KeyedRow<T>>>,
     T: Ord,
     N: Fn(&T) -> u64,
 {
     type Item = io::Result<RankedRow>;
 
     fn next(&mut self) -> Option<io::Result<RankedRow>> {
-        let placed = match self.sorted.next()? {
-            Ok(placed) => placed,
+        let keyed = match self.sorted.next()? {
+            Ok(keyed) => keyed,
             Err(error) => return Some(Err(error)),
         };
-        let is_same = self.last.as_ref() == Some(&placed.value);
-        let value = beside(is_same, placed.value.0.as_ref().map(&self.number));
-        self.last = Some(placed.value);
-        Some(Ok(RankedRow { row: placed.row, value }))
+        let is_same = self.last.as_ref() == Some(&keyed.value);
+        let value = ranked_value(is_same, keyed.value.0.as_ref().map(&self.number));
+        self.last = Some(keyed.value);
+        Some(Ok(RankedRow { row: keyed.row, value }))
     }
 }
 
-fn read_there<R: Read, T>(
+fn read_optional<R: Read, T>(
     input: &mut R,
     read: impl FnOnce(&mut R) -> io::Result<T>,
 ) -> io::Result<Option<T>> {
-    let mut there = [0];
-    input.read_exact(&mut there)?;
-    if there == [THERE] { read(input).map(Some) } else { Ok(None) }
+    let mut present = [0];
+    input.read_exact(&mut present)?;
+    if present == [PRESENT] { read(input).map(Some) } else { Ok(None) }
 }

@@ -1,4 +1,4 @@
-//! Merging sorted runs, each of one chunk's rows.
+//! Merges sorted runs, each of one chunk's rows. Costs log2(runs) comparisons for each entry.
 
 use std::{
     cmp::Reverse,
@@ -6,7 +6,7 @@ use std::{
     io,
 };
 
-/// The next key of a run, ordered by key and then by run, which is by row.
+/// The next entry of a run. Orders by key, then by run and so by row.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Cursor<'b, K> {
     key: K,
@@ -15,8 +15,11 @@ struct Cursor<'b, K> {
     rest: &'b [u8],
 }
 
-/// Merges runs key by key. `split` takes the key off the bytes of an entry, `take` the rest of it,
-/// into a state; `finish` gets each key once all its entries are taken.
+/// Merges runs key by key.
+///
+/// - `split` splits the bytes of an entry after its key.
+/// - `take` adds the rest of the entry to the state and returns the bytes after the entry.
+/// - `finish` runs once for each key, after its last entry.
 pub(crate) fn merge<'b, K: Ord + Copy, S>(
     runs: impl Iterator<Item = (u32, &'b [u8])>,
     split: impl Fn(&'b [u8]) -> Option<(K, &'b [u8])>,

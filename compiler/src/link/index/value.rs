@@ -1,20 +1,19 @@
-//! What rows are sorted by.
+//! Sort keys of orders.
 
 use std::io::{self, Read, Write};
 
-/// What an order sorts a row by.
+/// The sort key of a row in an order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     /// A number that ascends with the value.
     Number(u64),
-    /// A text.
     Text(Text),
 }
 
-/// A text as it is sorted: folded, and among those that fold alike as it is.
+/// A text that sorts by its folded form, then by the text itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Text {
-    /// What the folded text begins with: most texts differ there, and no memory is asked for more.
+    /// The first bytes of the folded text. Most texts differ in them, which saves a memory access.
     head: u64,
     /// The folded text, then the text.
     both: Box<[u8]>,
@@ -23,12 +22,12 @@ pub(crate) struct Text {
 
 impl Text {
     pub fn new(folded: &str, text: &str) -> Text {
-        // A text in memory is shorter than 4 GiB: so are the lines of dumps.
+        // A text is shorter than 4 GiB, because a line has at most 1 GiB.
         let both = [folded.as_bytes(), text.as_bytes()].concat();
-        Text::of(both.into_boxed_slice(), folded.len() as u32)
+        Text::from_parts(both.into_boxed_slice(), folded.len() as u32)
     }
 
-    fn of(both: Box<[u8]>, folded_bytes: u32) -> Text {
+    fn from_parts(both: Box<[u8]>, folded_bytes: u32) -> Text {
         let head = head(&both[..folded_bytes as usize]);
         Text { head, both, folded_bytes }
     }
@@ -50,8 +49,8 @@ impl Ord for Text {
     }
 }
 
-/// What orders sort rows by, as it waits on disk.
-pub(crate) trait Waiting: Ord + Send + Sized {
+/// A sort key that a sorter can write to disk.
+pub(crate) trait SortKey: Ord + Send + Sized {
     fn write(&self, out: &mut impl Write) -> io::Result<()>;
 
     fn read(input: &mut impl Read) -> io::Result<Self>;
@@ -59,7 +58,7 @@ pub(crate) trait Waiting: Ord + Send + Sized {
     fn heap_bytes(&self) -> usize;
 }
 
-impl Waiting for u64 {
+impl SortKey for u64 {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&self.to_le_bytes())
     }
@@ -73,7 +72,7 @@ impl Waiting for u64 {
     }
 }
 
-impl Waiting for Text {
+impl SortKey for Text {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&(self.both.len() as u64).to_le_bytes())?;
         out.write_all(&self.folded_bytes.to_le_bytes())?;
@@ -85,9 +84,9 @@ impl Waiting for Text {
         let folded_bytes = read_row(input)?;
         input.read_exact(&mut both)?;
         if folded_bytes as usize > both.len() {
-            return Err(io::Error::other("a text is longer than what holds it"));
+            return Err(io::Error::other("a folded text is longer than both texts"));
         }
-        Ok(Text::of(both.into_boxed_slice(), folded_bytes))
+        Ok(Text::from_parts(both.into_boxed_slice(), folded_bytes))
     }
 
     fn heap_bytes(&self) -> usize {
@@ -95,8 +94,8 @@ impl Waiting for Text {
     }
 }
 
-/// The first eight bytes of a text, as a number that sorts as they do. A text is none with a zero byte
-/// in it: it is folded.
+/// The first eight bytes of a folded text, as a number that sorts alike. A folded text has no zero
+/// byte, so shorter texts sort first.
 pub(crate) fn head(folded: &[u8]) -> u64 {
     let mut head = [0; 8];
     let length = folded.len().min(8);

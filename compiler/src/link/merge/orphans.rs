@@ -12,7 +12,7 @@ use crate::link::context::{Linker, Segments, inconsistent_object};
 use crate::link::merge::copies::ids;
 use crate::link::merge::redirects::Redirects;
 use crate::object::Key;
-use crate::object::file::Segment;
+use crate::object::segment::Segment;
 
 /// The ids of the subfields, fields and domains that any input names.
 pub(crate) struct TopicParents {

@@ -16,8 +16,8 @@ use crate::link::merge::copies::{Copy, CopyGroups, is_named, tally_copies};
 use crate::link::merge::redirects::Redirects;
 use crate::link::merge::sums::Sums;
 use crate::link::tally::Tally;
-use crate::object::file::Segment;
 use crate::object::key::rank_of;
+use crate::object::segment::Segment;
 use crate::object::{Key, Origin};
 
 /// The rows of one entity.

@@ -10,7 +10,7 @@ use crate::link::merge::rows::Rows;
 use crate::link::merge::sums::Sums;
 use crate::link::resolve::resolved::Resolved;
 use crate::object::Key;
-use crate::object::file::Segment;
+use crate::object::segment::Segment;
 use crate::object::symbols::Symbol;
 
 /// The merged and resolved inputs of a run. Immutable.

@@ -12,7 +12,7 @@ use crate::link::context::inconsistent_object;
 use crate::link::record::inputs::LinkInputs;
 use crate::link::record::source_types::SourceTypes;
 use crate::link::resolve::taxonomy_tree::TaxonomyTree;
-use crate::object::file::Segment;
+use crate::object::segment::Segment;
 use crate::object::{Key, Origin};
 
 /// Links records of merged and resolved inputs. Immutable, so that all threads share it.

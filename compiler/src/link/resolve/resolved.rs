@@ -26,7 +26,7 @@ use crate::link::external_sort::Sorter;
 use crate::link::merge::rows::Rows;
 use crate::link::resolve::renumbering::Renumbering;
 use crate::link::resolve::unresolved::{UnresolvedSymbol, UnresolvedSymbols};
-use crate::object::file::Segment;
+use crate::object::segment::Segment;
 use crate::object::symbols::Symbol;
 use crate::read::institution_types::FIXED;
 

@@ -91,7 +91,8 @@ impl Linker<'_> {
         }
         // The list of institution types is complete in every subset.
         let types = Entity::InstitutionType;
-        (0..full.count(types)).for_each(|row| _ = reached.rows[types as usize].insert(row));
+        (0..full.count(types))
+            .for_each(|row| _ = reached.rows[types as usize].insert(row as usize));
         for fixed in &FIXED {
             let code = linker.inputs.resolved.unresolved.code(Table::InstitutionType, fixed.code);
             reached.insert_code(code.ok_or_else(inconsistent_object)?)?;
@@ -157,8 +158,8 @@ impl Linker<'_> {
             let (_, _, key) = rows.locate(row, segments).ok_or_else(inconsistent_object)?;
             let tally = if key.origin.is_read() { &mut read } else { &mut derived };
             *tally += 1;
-            let place = rows.order.get(row).ok_or_else(inconsistent_object)?;
-            self.scratch_result(order.write_all(place))?;
+            let position = rows.order.get(row).ok_or_else(inconsistent_object)?;
+            self.scratch_result(order.write_all(position))?;
         }
         let by_id = self.scratch_result(self.keep_ids(&rows.by_id, kept))?;
         let mut tally = rows.tally;
@@ -216,11 +217,14 @@ impl Reached {
     }
 
     fn insert_row(&self, entity: Entity, row: u32) -> Result<()> {
-        self.rows[entity as usize].insert(row).then_some(()).ok_or_else(inconsistent_object)
+        self.rows[entity as usize]
+            .insert(row as usize)
+            .then_some(())
+            .ok_or_else(inconsistent_object)
     }
 
     fn insert_code(&self, code: u32) -> Result<()> {
-        self.codes.insert(code).then_some(()).ok_or_else(inconsistent_object)
+        self.codes.insert(code as usize).then_some(()).ok_or_else(inconsistent_object)
     }
 }
 

@@ -77,7 +77,7 @@ impl Suppressed {
     pub fn note_reference(&self, entity: Entity, row: u32) -> bool {
         let rows = self.entities.get(entity as usize);
         rows.is_some_and(|rows| {
-            rows.id_index(row).is_some_and(|index| rows.referenced.insert(index))
+            rows.id_index(row).is_some_and(|index| rows.referenced.insert(index as usize))
         })
     }
 
@@ -85,7 +85,7 @@ impl Suppressed {
     pub fn note_all_references(&self) {
         for (entity, rows) in Entity::all().zip(&self.entities) {
             if entity.facts().is_referenced {
-                (0..rows.ids.len() as u32).for_each(|index| _ = rows.referenced.insert(index));
+                (0..rows.ids.len()).for_each(|index| _ = rows.referenced.insert(index));
             }
         }
     }

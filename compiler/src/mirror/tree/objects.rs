@@ -15,7 +15,7 @@ use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::tree::{Tree, take};
 use crate::mirror::{object_path, objects};
 use crate::object::Object;
-use crate::object::file::OBJECT_VERSION;
+use crate::object::directory::OBJECT_VERSION;
 use crate::store::files::{open_regular, put};
 
 impl Tree<'_> {

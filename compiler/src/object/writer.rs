@@ -1,0 +1,193 @@
+//! Writes an object: segments, the first bytes of bad lines between them, and the directory.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use pinakes_format::entity::Entity;
+
+use crate::error::{Error, Result};
+use crate::object::directory::{Directory, OBJECT_VERSION};
+use crate::object::part_report::{
+    BAD_LINES_MAX, BadLine, EXCERPT_BYTES_MAX, Merge, PartReport, Raw,
+};
+use crate::object::segment::{SegmentBuilder, SegmentShape};
+use crate::object::side::{SideBuilder, SideShape};
+use crate::object::side_table::SideTable;
+use crate::read::lines::{Line, RAW_BYTES_MAX};
+
+/// Bytes of lines that one object keeps; of further lines it keeps an excerpt.
+const RAW_BYTES_SUM_MAX: u64 = 64 << 20;
+
+/// Writes an object to a temporary file; [`ObjectWriter::finish`] renames the file.
+pub struct ObjectWriter {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: BufWriter<HashingFile>,
+    builders: Vec<Option<SegmentBuilder>>,
+    segments: Vec<SegmentShape>,
+    side: Option<SideBuilder>,
+    sides: Vec<SideShape>,
+    /// Ids merged into others.
+    pub merges: Vec<Merge>,
+    pub report: PartReport,
+    /// Bytes of lines kept so far.
+    raw_bytes: u64,
+}
+
+/// A file that hashes and counts the bytes written to it.
+struct HashingFile {
+    file: File,
+    hasher: blake3::Hasher,
+    bytes: u64,
+}
+
+impl Write for HashingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl ObjectWriter {
+    /// Creates the temporary file of the object at `path`.
+    pub fn create(path: &Path) -> Result<ObjectWriter> {
+        let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+        let file = File::create(&temporary).map_err(Error::output(&temporary))?;
+        let file = HashingFile { file, hasher: blake3::Hasher::new(), bytes: 0 };
+        Ok(ObjectWriter {
+            path: path.to_path_buf(),
+            temporary,
+            file: BufWriter::with_capacity(1 << 18, file),
+            builders: Entity::all().map(|_| None).collect(),
+            segments: Vec::new(),
+            side: None,
+            sides: Vec::new(),
+            merges: Vec::new(),
+            report: PartReport::default(),
+            raw_bytes: 0,
+        })
+    }
+
+    /// The open segment of an entity. Writes a full segment and opens the next.
+    pub fn segment(&mut self, entity: Entity) -> Result<&mut SegmentBuilder> {
+        let slot = entity as usize;
+        if self.builders[slot].as_ref().is_some_and(SegmentBuilder::is_full) {
+            self.close(slot)?;
+        }
+        Ok(self.builders[slot].get_or_insert_with(|| SegmentBuilder::new(entity)))
+    }
+
+    /// Keeps the first 64 KiB of a line, or an excerpt once the object has kept 64 MiB of lines.
+    pub fn keep_raw(&mut self, line: &[u8]) -> Result<Raw> {
+        let is_full = self.raw_bytes >= RAW_BYTES_SUM_MAX;
+        let kept = line.len().min(if is_full { EXCERPT_BYTES_MAX } else { RAW_BYTES_MAX });
+        let raw = Raw { from: self.position(), bytes: kept as u64 };
+        self.file.write_all(&line[..kept]).map_err(Error::output(&self.temporary))?;
+        self.raw_bytes += raw.bytes;
+        Ok(raw)
+    }
+
+    /// Quarantines a line or row. `kind` is the plural of an entity or the name of a side table.
+    pub fn set_aside(
+        &mut self,
+        kind: &str,
+        line: &Line<'_>,
+        code: &str,
+        id: Option<String>,
+    ) -> Result<()> {
+        self.report.count_quarantined(kind, code);
+        if self.report.bad_lines.len() < BAD_LINES_MAX {
+            let raw = self.keep_raw(line.bytes)?;
+            self.report.bad_lines.push(BadLine {
+                line: line.number,
+                byte_offset: line.byte_offset,
+                code: code.to_string(),
+                id,
+                raw,
+            });
+        }
+        Ok(())
+    }
+
+    /// The offset of the next byte in the object.
+    fn position(&self) -> u64 {
+        self.file.get_ref().bytes + self.file.buffer().len() as u64
+    }
+
+    fn close(&mut self, slot: usize) -> Result<()> {
+        let from = self.position();
+        let Some(builder) = self.builders[slot].as_mut().filter(|builder| !builder.is_empty())
+        else {
+            return Ok(());
+        };
+        let shape = builder.write(from, &mut self.file).map_err(Error::output(&self.temporary))?;
+        self.segments.push(shape);
+        Ok(())
+    }
+
+    /// The open segment of a side table. Writes a full segment and opens the next. A part has rows of
+    /// one table only.
+    pub fn side(&mut self, table: SideTable) -> Result<&mut SideBuilder> {
+        if self.side.as_ref().is_some_and(SideBuilder::is_full) {
+            self.close_side()?;
+        }
+        Ok(self.side.get_or_insert_with(|| SideBuilder::new(table)))
+    }
+
+    fn close_side(&mut self) -> Result<()> {
+        let from = self.position();
+        let Some(builder) = &mut self.side else { return Ok(()) };
+        let shape = builder.write(from, &mut self.file).map_err(Error::output(&self.temporary))?;
+        self.sides.push(shape);
+        Ok(())
+    }
+
+    /// Writes the open segments and the directory, and renames the file to its final name. `part` is
+    /// the BLAKE3 hash of the part, in hex.
+    pub fn finish(mut self, part: &str) -> Result<()> {
+        for slot in 0..self.builders.len() {
+            self.close(slot)?;
+        }
+        self.close_side()?;
+        let directory = Directory {
+            part: part.to_string(),
+            segments: std::mem::take(&mut self.segments),
+            sides: std::mem::take(&mut self.sides),
+            merges: std::mem::take(&mut self.merges),
+            report: std::mem::take(&mut self.report),
+        };
+        let text = serde_json::to_vec(&directory).map_err(|error| {
+            Error::Internal(format!("cannot encode an object's directory: {error}"))
+        })?;
+        let written = self.write_directory(&text);
+        written.map_err(Error::output(&self.temporary))?;
+        std::fs::rename(&self.temporary, &self.path).map_err(Error::output(&self.path))
+    }
+
+    fn write_directory(&mut self, text: &[u8]) -> io::Result<()> {
+        let from = self.position();
+        self.file.write_all(text)?;
+        self.file.write_all(&from.to_le_bytes())?;
+        self.file.write_all(&OBJECT_VERSION.to_le_bytes())?;
+        self.file.flush()?;
+        let hash = self.file.get_ref().hasher.finalize();
+        self.file.write_all(hash.as_bytes())?;
+        self.file.flush()
+    }
+}
+
+impl Drop for ObjectWriter {
+    fn drop(&mut self) {
+        // Removes an unfinished object. After `finish` the temporary file does not exist.
+        let _ = std::fs::remove_file(&self.temporary);
+    }
+}
