@@ -1,15 +1,15 @@
-//! What happens seldom, counted by its reason.
+//! Counters of rare events, by reason, for the whole process.
 //!
-//! It is counted for the process, as its memory is: nobody serves twice in one.
+//! Any folder may count; [`crate::ops::metrics`] reads the counters.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Reasons, and how they are called where they are counted.
+/// A closed set of reasons, with their names in metrics.
 pub trait Reason: Copy + 'static {
-    /// All there are, in the order of their numbers.
+    /// Names of all reasons, by number.
     const NAMES: &'static [&'static str];
 
-    /// Which of them this is.
+    /// Index of this reason in [`Reason::NAMES`].
     fn number(self) -> usize;
 }
 
@@ -30,91 +30,90 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Why a request was answered 503 that another time would have been answered.
+    /// Why a request got 503 although the server is ready.
     Overload {
-        /// No turn to make a reply came in time.
-        Turn = "turn",
-        /// There was no room to hold its reply.
-        Room = "room",
-        /// There was no room for its long head.
-        Head = "head",
-        /// Its answer took longer than it may.
+        /// No work permit within 5 s.
+        Concurrency = "turn",
+        /// No reservation in the unsent-reply budget within 5 s.
+        UnsentReplies = "room",
+        /// Too many long heads.
+        LongHeads = "head",
+        /// The query exceeded its timeout.
         Deadline = "deadline",
     }
-    /// What a client took too long for.
-    Late {
-        /// The head of a request, or a handshake.
+    /// What a client did not do in time.
+    SlowClient {
+        /// To send a head, or to finish a handshake.
         Head = "head",
-        /// To take a reply.
+        /// To read a reply.
         Reply = "reply",
-        /// To ask again over HTTP/2.
+        /// To send another request over HTTP/2.
         Idle = "idle",
     }
-    /// What became of a question of GraphQL.
-    Asked {
-        /// It was answered.
+    /// Outcome of a GraphQL request.
+    GraphqlOutcome {
+        /// Answered.
         Answered = "answered",
-        /// It cannot be asked: it does not parse, or the schema knows nothing of it, or it is too deep.
+        /// Refused: malformed, invalid by the schema, or too deep.
         Invalid = "invalid",
-        /// It asked for more than may be asked at once, and nothing was begun.
+        /// Refused: its estimated cost exceeds a limit.
         Costly = "costly",
-        /// Its answer came to more bytes or time of the processor than it may.
+        /// Stopped at the limit of bytes or processor time.
         Stopped = "stopped",
-        /// It took longer than it may.
+        /// Stopped at the timeout.
         Timeout = "timeout",
-        /// Its client left before.
+        /// Stopped because the client left.
         Gone = "gone",
     }
-    /// What became of a snapshot that was to be served.
+    /// Outcome of opening a snapshot to serve.
     Load {
-        /// It is served.
         Opened = "opened",
-        /// It was refused.
         Refused = "refused",
     }
-    /// Why nothing more is answered from a snapshot.
+    /// Why the server stopped answering from a snapshot.
     Poison {
-        /// Bytes do not have the hash that was promised for them.
+        /// Bytes do not match their hash.
         Damage = "damage",
-        /// A file cannot be read any more, or has another size.
+        /// A file is unreadable or changed its size.
         Fault = "fault",
-        /// Bytes with the right hash are no record.
+        /// Bytes that match their hash are not a valid record.
         Content = "content",
     }
 }
 
-/// How often each of some reasons was met.
+/// One counter for each reason of a set.
 #[derive(Debug)]
-pub struct Tally<const N: usize>([AtomicU64; N]);
+pub struct EventCounts<const N: usize>([AtomicU64; N]);
 
-impl<const N: usize> Tally<N> {
-    const fn new() -> Tally<N> {
-        Tally([const { AtomicU64::new(0) }; N])
+impl<const N: usize> EventCounts<N> {
+    const fn new() -> EventCounts<N> {
+        EventCounts([const { AtomicU64::new(0) }; N])
     }
 
-    /// Counts one more.
+    /// Counts one event.
     pub fn count<R: Reason>(&self, reason: R) {
-        // Tables are as long as their reasons are many.
+        // The table has one counter for each reason.
         if let Some(count) = self.0.get(reason.number()) {
             count.fetch_add(1, Relaxed);
         }
     }
 
+    /// Names and counts of all reasons.
     pub fn samples<R: Reason>(&self) -> impl Iterator<Item = (&'static str, u64)> {
         R::NAMES.iter().copied().zip(self.0.iter().map(|count| count.load(Relaxed)))
     }
 }
 
 /// Requests answered 503.
-pub static OVERLOADS: Tally<{ Overload::NAMES.len() }> = Tally::new();
-/// Clients not waited for.
-pub static LATE: Tally<{ Late::NAMES.len() }> = Tally::new();
-/// Questions of GraphQL.
-pub static ASKED: Tally<{ Asked::NAMES.len() }> = Tally::new();
-/// Snapshots that were to be served.
-pub static LOADS: Tally<{ Load::NAMES.len() }> = Tally::new();
-/// Snapshots nothing more is answered from.
-pub static POISONED: Tally<{ Poison::NAMES.len() }> = Tally::new();
+pub static OVERLOADS: EventCounts<{ Overload::NAMES.len() }> = EventCounts::new();
+/// Clients whose connection was closed after a timeout.
+pub static SLOW_CLIENTS: EventCounts<{ SlowClient::NAMES.len() }> = EventCounts::new();
+/// GraphQL requests by outcome.
+pub static GRAPHQL_OUTCOMES: EventCounts<{ GraphqlOutcome::NAMES.len() }> = EventCounts::new();
+/// Snapshots opened or refused.
+pub static LOADS: EventCounts<{ Load::NAMES.len() }> = EventCounts::new();
+/// Snapshots that proved damaged.
+pub static POISONED: EventCounts<{ Poison::NAMES.len() }> = EventCounts::new();
 
 #[cfg(test)]
 mod tests {
@@ -122,11 +121,11 @@ mod tests {
 
     #[test]
     fn each_reason_is_counted_under_its_name() {
-        let tally = Tally::<{ Overload::NAMES.len() }>::new();
-        for reason in [Overload::Room, Overload::Deadline, Overload::Room] {
-            tally.count(reason);
+        let counts = EventCounts::<{ Overload::NAMES.len() }>::new();
+        for reason in [Overload::UnsentReplies, Overload::Deadline, Overload::UnsentReplies] {
+            counts.count(reason);
         }
-        let found: Vec<_> = tally.samples::<Overload>().collect();
+        let found: Vec<_> = counts.samples::<Overload>().collect();
         assert_eq!(found, [("turn", 0), ("room", 2), ("head", 0), ("deadline", 1)]);
     }
 }

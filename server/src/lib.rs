@@ -42,7 +42,9 @@ pub use snapshots::suppression::Takedowns;
 pub mod parts {
     pub use crate::admission::gate::{Gate, Peer};
     pub use crate::admission::limits::file::FileError;
-    pub use crate::admission::limits::{Clock, Counters, Daily, Limits, Moment, System};
+    pub use crate::admission::limits::{
+        Clock, ClockReading, Limits, QuotaClass, RateLimiter, SystemClock,
+    };
     pub use crate::api::autocomplete_query::{TextError, parse as parse_autocomplete_query};
     pub use crate::api::list_query::parse as parse_list_query;
     pub use crate::api::route::{Route, charge, find};
@@ -52,18 +54,18 @@ pub mod parts {
     pub use crate::graphql::options::Settings;
     pub use crate::graphql::types::Object;
     pub use crate::graphql::{Outcome, respond, types};
-    pub use crate::http::client_address::{Clients, ForwardedBy};
+    pub use crate::http::client_address::{ClientResolver, ForwardingHeader};
     pub use crate::http::coding::encode::{CODED_BYTES_MIN, encode_at, level};
-    pub use crate::http::coding::{Accepted, Coding};
-    pub use crate::http::etag::Stamp;
+    pub use crate::http::coding::{AcceptedCodings, Coding};
+    pub use crate::http::etag::SnapshotHeaders;
     pub use crate::http::parameters::{DETAILS_MAX, Detail};
     pub use crate::http::path::{decode, echo, echo_path, segments};
     pub use crate::net::connection::{Preface, Timeouts};
     pub use crate::net::handler::Handler;
-    pub use crate::net::limiter::Places;
-    pub use crate::net::proxy_protocol::read as read_proxy_header;
+    pub use crate::net::limiter::ConnectionLimiter;
+    pub use crate::net::proxy_protocol::read_header as read_proxy_header;
     pub use crate::net::tls::Certificate;
-    pub use crate::service::dispatch::Bounds;
+    pub use crate::service::dispatch::ServiceSettings;
     pub use crate::service::traffic::Traffic;
 
     /// Connections to the service.

@@ -1,4 +1,4 @@
-//! `pinakes-server`: see `--help`.
+//! The program `pinakes-server`: starts the log, opens the snapshot and serves until a signal.
 
 #![forbid(unsafe_code)]
 
@@ -15,15 +15,15 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let (log, lost) = match start_log(options.log_format) {
-        Ok(begun) => begun,
+    let (log, dropped_lines) = match start_log(options.log_format) {
+        Ok(started) => started,
         Err(error) => {
-            eprintln!("error: the log has no thread: {error}");
+            eprintln!("error: cannot start the log thread: {error}");
             return ExitCode::FAILURE;
         }
     };
-    let outcome = serve(&options, lost);
-    // What waits to be written comes before the last word.
+    let outcome = serve(&options, dropped_lines);
+    // Flushes the log before the final message.
     drop(log);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -34,29 +34,29 @@ fn main() -> ExitCode {
     }
 }
 
-/// What options say that make no sense ends as what clap refuses does.
+/// Exit code for invalid options, the same as clap's.
 const USAGE: u8 = 2;
 
-fn serve(options: &Options, lost: DroppedLines) -> Result<(), (ExitCode, String)> {
+fn serve(options: &Options, dropped_lines: DroppedLines) -> Result<(), (ExitCode, String)> {
     let failed = |error: &dyn std::error::Error| (ExitCode::FAILURE, error.to_string());
     let takedowns = options.suppress.clone().map(Takedowns::open).transpose();
     let takedowns = takedowns.map_err(|error| (ExitCode::from(USAGE), error.to_string()))?;
-    let listening = options.listening().map_err(|error| failed(&error))?;
+    let listen_options = options.listen_options().map_err(|error| failed(&error))?;
     if let Err(error) = survive_faults() {
-        tracing::warn!(%error, "a published file that is cut will end the server");
+        tracing::warn!(%error, "cannot handle SIGBUS; truncating a served file will end the server");
     }
     let handling = Handling { verify: options.verify, hold: options.hold(), takedowns };
-    let library = Library::open_with(&options.place(), handling).map_err(|error| {
+    let library = Library::open_with(&options.snapshot_source(), handling).map_err(|error| {
         let (code, mut text) = failed(&error);
-        if let SnapshotSource::Current(snapshots) = options.place() {
-            let back = format!("`pinakes-compiler rollback {}`", snapshots.display());
+        if let SnapshotSource::Current(snapshots) = options.snapshot_source() {
+            let rollback = format!("`pinakes-compiler rollback {}`", snapshots.display());
             text.push_str(&format!(
-                "\nbuild or pull it again, or restore it; {back} goes back to the snapshot before, if there is \
-                 one, and to what that shows"
+                "\nbuild or pull the snapshot again, or restore it; {rollback} returns to the previous snapshot, if \
+                 there is one, and shows again the records suppressed since"
             ));
         }
         (code, text)
     })?;
-    let service = Service::new(library, options.limits.gate(), options.bounds());
-    run(service, listening, lost).map_err(|error| failed(&error))
+    let service = Service::new(library, options.limits.gate(), options.service_settings());
+    run(service, listen_options, dropped_lines).map_err(|error| failed(&error))
 }

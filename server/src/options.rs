@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of `pinakes-server`.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -15,173 +15,174 @@ use ipnet::IpNet;
 use pinakes_format::storage::mmap::LoadMode;
 
 use crate::admission::gate::Gate;
-use crate::admission::limits::{CLIENTS_MAX, Counters, Limits, System};
+use crate::admission::limits::{CLIENTS_MAX, Limits, RateLimiter, SystemClock};
 use crate::graphql::options::GraphqlOptions;
-use crate::http::client_address::{Clients, ForwardedBy};
+use crate::http::client_address::{ClientResolver, ForwardingHeader};
 use crate::net::connection::{Preface, Timeouts};
 use crate::net::tls::{Certificate, TlsError};
 use crate::ops::log::LogFormat;
-use crate::run::Listening;
-use crate::service::dispatch::Bounds;
+use crate::run::ListenOptions;
+use crate::service::dispatch::ServiceSettings;
 use crate::snapshots::library::SnapshotSource;
 
-/// Answers the interface from a snapshot that `pinakes-compiler` published.
+/// Serves REST and GraphQL from a snapshot that `pinakes-compiler` published.
 #[derive(Debug, Parser)]
-#[command(version, group = clap::ArgGroup::new("place").required(true))]
+#[command(version, group = clap::ArgGroup::new("source").required(true))]
 pub struct Options {
-    /// The directory snapshots are published in; the one that `current` leads to is served.
-    #[arg(long, value_name = "DIR", env = "PINAKES_SNAPSHOTS", group = "place")]
+    /// Directory of published snapshots. The server follows its link `current`.
+    #[arg(long, value_name = "DIR", env = "PINAKES_SNAPSHOTS", group = "source")]
     snapshots: Option<PathBuf>,
 
-    /// One snapshot's directory, served for as long as the server runs.
-    #[arg(long, value_name = "DIR", env = "PINAKES_SNAPSHOT", group = "place")]
+    /// Directory of one snapshot, which the server serves until it ends.
+    #[arg(long, value_name = "DIR", env = "PINAKES_SNAPSHOT", group = "source")]
     snapshot: Option<PathBuf>,
 
-    /// Address and port to listen on; port 0 picks a free one.
+    /// Address and port to listen on. Port 0 picks a free port.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", env = "PINAKES_LISTEN")]
     pub listen: SocketAddr,
 
-    /// Address and port for whoever runs the server: /metrics for Prometheus, /health and /ready, over
-    /// plain HTTP. Let nobody else reach it. Port 0 picks a free one.
+    /// Address and port of the admin interface: /metrics for Prometheus, /health and /ready, over plain
+    /// HTTP. Only the operator should reach this address. Port 0 picks a free port.
     #[arg(long, value_name = "ADDR", env = "PINAKES_ADMIN")]
     pub admin: Option<SocketAddr>,
 
-    /// Read every byte and every record of the snapshot before serving it. Takes a while on a large
-    /// one; without it each part is checked when it is first touched.
+    /// Verify every byte and every record of a snapshot before serving it. Without this option the server
+    /// verifies each 64 KiB chunk when a request first reads it.
     #[arg(long, env = "PINAKES_VERIFY", value_parser = FalseyValueParser::new())]
     pub verify: bool,
 
-    /// Copy the snapshot into memory and lock it there, as far as the system lets it (`ulimit -l`).
-    /// Whatever becomes of its files, disk or pages then changes nothing. Takes memory of the snapshot's
-    /// size, and of two while one follows another.
+    /// Copy the snapshot into memory and lock it there, as far as `ulimit -l` permits. The server then
+    /// survives the loss of its files and disk. Needs memory of the snapshot's size, and of both snapshots
+    /// while one replaces another.
     #[arg(long, env = "PINAKES_PIN", value_parser = FalseyValueParser::new())]
     pub pin: bool,
 
-    /// Records to be withheld, an id a line: they are answered 404 and stand in no list, count or
-    /// suggestion. Read again when the file changes and on SIGHUP; a list that is not understood is refused
-    /// at the start, and later changes nothing.
+    /// File of records to suppress, one id per line: the server replies 404 for them, and no list, count or
+    /// suggestion contains them. The server reloads the file when it changes and on SIGHUP. An invalid file
+    /// prevents the start; later it leaves the last valid list in force.
     #[arg(long, value_name = "FILE", env = "PINAKES_SUPPRESS")]
     pub suppress: Option<PathBuf>,
 
-    /// How long finding a page of a list, candidates of autocomplete, or an answer of GraphQL may take;
-    /// what takes longer is answered 503.
+    /// Timeout of one list, autocomplete or GraphQL request. The server replies 503 to a request that takes
+    /// longer.
     #[arg(long, value_name = "SECONDS", default_value = "5", env = "PINAKES_LIST_TIMEOUT",
           value_parser = parse_seconds)]
     pub list_timeout: Duration,
 
-    /// How the log is written, to standard error. One line for each request is in it;
-    /// PINAKES_LOG=info,access=off leaves those out.
+    /// Format of the log on standard error. The log has one line for each request;
+    /// PINAKES_LOG=info,access=off omits these lines.
     #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
     pub log_format: LogFormat,
 
-    /// What the data may be used under, as `/` and `/health` tell it; an SPDX identifier, or a few words.
-    /// OpenAlex, ROR and ORCID publish under CC0; tables of journals that were compiled in may not.
-    /// [default: what the publication says that it was pulled by, else CC0-1.0]
+    /// Licence of the data that `/` and `/health` state: an SPDX identifier or a few words. OpenAlex, ROR and
+    /// ORCID publish under CC0; compiled journal tables may have another licence.
+    /// [default: the licence in the publication the snapshot was pulled by, else CC0-1.0]
     #[arg(long, value_name = "TEXT", env = "PINAKES_DATA_LICENCE",
           value_parser = NonEmptyStringValueParser::new())]
     pub data_licence: Option<String>,
 
-    /// No page of documentation at /docs; /openapi.json is there all the same.
+    /// Disable the documentation page at /docs. /openapi.json stays.
     #[arg(long, env = "PINAKES_NO_DOCS", value_parser = FalseyValueParser::new())]
     pub no_docs: bool,
 
-    /// How many requests are let through.
+    /// Rate limits.
     #[command(flatten)]
     pub limits: LimitOptions,
 
-    /// How connections are treated.
+    /// Connections and TLS.
     #[command(flatten)]
     pub connections: ConnectionOptions,
 
-    /// What GraphQL may be asked.
+    /// GraphQL.
     #[command(flatten)]
     pub graphql: GraphqlOptions,
 }
 
-/// How much a client may ask.
+/// Rate limits, and how the server identifies clients.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitOptions {
-    /// No limits: nothing is counted, replies have no headers of limits.
+    /// Disable the rate limits and their headers.
     #[arg(long, env = "PINAKES_NO_LIMITS", value_parser = FalseyValueParser::new())]
     no_limits: bool,
 
-    /// Requests a minute for each client.
+    /// Requests per minute of each client.
     #[arg(long, value_name = "N", default_value = "30", env = "PINAKES_MINUTE_LIMIT",
           value_parser = clap::value_parser!(u32).range(1..))]
     minute_limit: u32,
 
-    /// Pages of lists a day for each client.
+    /// List pages per day of each client.
     #[arg(long, value_name = "N", default_value = "500", env = "PINAKES_DAILY_LIST")]
     daily_list: u32,
 
-    /// Requests of autocomplete a day for each client.
+    /// Autocomplete requests per day of each client.
     #[arg(long, value_name = "N", default_value = "50", env = "PINAKES_DAILY_SEARCH")]
     daily_search: u32,
 
-    /// Pages of lists a day for all clients together.
+    /// List pages per day of all clients together.
     #[arg(long, value_name = "N", default_value = "10000", env = "PINAKES_POOL_LIST")]
     pool_list: u64,
 
-    /// Requests of autocomplete a day for all clients together.
+    /// Autocomplete requests per day of all clients together.
     #[arg(long, value_name = "N", default_value = "1000", env = "PINAKES_POOL_SEARCH")]
     pool_search: u64,
 
-    /// Clients that are counted exactly, 50 bytes each; beyond, the one seen longest ago is forgotten.
+    /// Clients counted exactly, 50 bytes each. A new client beyond replaces the least recently seen.
     #[arg(long, value_name = "N", default_value = "1000000", env = "PINAKES_CLIENTS_MAX",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
     clients_max: u32,
 
-    /// Where counts are kept while the server is down: read at the start, written every minute and at
-    /// the end. It holds addresses, so its mode is 0600.
+    /// File that keeps the counts while the server is down: read at the start, written every minute and at
+    /// the end. The file contains client addresses, so its mode is 0600.
     #[arg(long, value_name = "FILE", env = "PINAKES_LIMITS_FILE")]
     limits_file: Option<PathBuf>,
 
-    /// A proxy, or a network of them, whose word on its clients is taken. May be given again.
+    /// Address or network of proxies whose forwarding header the server trusts. May be repeated.
     #[arg(long, value_name = "CIDR", env = "PINAKES_TRUSTED_PROXY", value_delimiter = ',',
           value_parser = parse_network)]
     trusted_proxy: Vec<IpNet>,
 
-    /// The header trusted proxies name their clients in.
+    /// Header in which trusted proxies name their clients.
     #[arg(long, value_enum, default_value = "x-forwarded-for", env = "PINAKES_FORWARDED_BY")]
-    forwarded_by: ForwardedBy,
+    forwarded_by: ForwardingHeader,
 
-    /// Clients that no limit is for, such as a health check of one's own. May be given again.
+    /// Address or network of clients without limits, such as a health check. May be repeated.
     #[arg(long, value_name = "CIDR", env = "PINAKES_EXEMPT", value_delimiter = ',',
           value_parser = parse_network)]
     exempt: Vec<IpNet>,
 }
 
-/// How connections are treated.
+/// Connections, timeouts and TLS.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub struct ConnectionOptions {
-    /// A certificate and those that vouch for it, PEM; with it, HTTPS alone is spoken, HTTP/1.1 and
-    /// HTTP/2. Read again on SIGHUP.
+    /// Certificate chain in PEM. The server then speaks only HTTPS, with HTTP/1.1 and HTTP/2, and reloads
+    /// certificate and key on SIGHUP.
     #[arg(long, value_name = "FILE", env = "PINAKES_TLS_CERT", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
-    /// The certificate's private key, PEM.
+    /// Private key of the certificate in PEM.
     #[arg(long, value_name = "FILE", env = "PINAKES_TLS_KEY", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// Every connection is a trusted proxy's and begins with a PROXY header, version 1 or 2.
+    /// Require every connection to come from a trusted proxy and to start with a PROXY header, version 1 or
+    /// 2.
     #[arg(long, env = "PINAKES_PROXY_PROTOCOL", value_parser = FalseyValueParser::new(),
           requires = "trusted_proxy")]
     proxy_protocol: bool,
 
-    /// Connections at a time; fewer where the limit of open files is lower.
+    /// Most open connections. A lower limit of open files lowers this number.
     #[arg(long, value_name = "N", default_value = "8192", env = "PINAKES_CONNECTIONS",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
 
-    /// Connections at a time for each client, by address or IPv6 /64; not for trusted proxies and the
-    /// exempt.
+    /// Most open connections of each client, by IPv4 address or IPv6 /64. Does not apply to trusted proxies
+    /// and exempt clients.
     #[arg(long, value_name = "N", default_value = "64", env = "PINAKES_CLIENT_CONNECTIONS",
           value_parser = clap::value_parser!(u32).range(1..))]
     client_connections: u32,
 
-    /// How long a client may take to send the head of a request, counted from the last reply on.
+    /// How long a client may take to send the head of a request, from the last reply on.
     #[arg(long, value_name = "SECONDS", default_value = "8", env = "PINAKES_HEAD_TIMEOUT",
           value_parser = parse_seconds)]
     head_timeout: Duration,
@@ -191,29 +192,25 @@ pub struct ConnectionOptions {
           value_parser = parse_seconds)]
     write_timeout: Duration,
 
-    /// How long an HTTP/2 connection may be without a request.
+    /// How long an HTTP/2 connection may stay open without a request.
     #[arg(long, value_name = "SECONDS", default_value = "12", env = "PINAKES_IDLE_TIMEOUT",
           value_parser = parse_seconds)]
     idle_timeout: Duration,
 }
 
 impl ConnectionOptions {
-    /// Listening at an address as they say, and at one for metrics.
-    ///
-    /// # Errors
-    ///
-    /// Where there is no such certificate.
-    fn listening(
+    /// Makes the listen options; fails if the certificate cannot be read.
+    fn listen_options(
         &self,
         address: SocketAddr,
         admin: Option<SocketAddr>,
-    ) -> Result<Listening, TlsError> {
+    ) -> Result<ListenOptions, TlsError> {
         let certificate = match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(Arc::new(Certificate::open(certificate, key)?)),
             _ => None,
         };
         let (head, write, idle) = (self.head_timeout, self.write_timeout, self.idle_timeout);
-        Ok(Listening {
+        Ok(ListenOptions {
             address,
             admin,
             connections: self.connections,
@@ -226,11 +223,11 @@ impl ConnectionOptions {
 }
 
 impl LimitOptions {
-    /// The gate they describe.
+    /// Makes the gate; loads the counts file.
     pub fn gate(&self) -> Gate {
-        let clients = Clients {
+        let clients = ClientResolver {
             trusted: self.trusted_proxy.clone(),
-            by: self.forwarded_by,
+            header: self.forwarded_by,
             exempt: self.exempt.clone(),
         };
         let limits = Limits {
@@ -239,33 +236,40 @@ impl LimitOptions {
             pool: [self.pool_list, self.pool_search],
             clients_max: self.clients_max,
         };
-        let counters = (!self.no_limits).then(|| Counters::new(limits, Box::new(System::new())));
-        Gate::new(clients, counters, self.limits_file.clone())
+        let limiter =
+            (!self.no_limits).then(|| RateLimiter::new(limits, Box::new(SystemClock::new())));
+        Gate::new(clients, limiter, self.limits_file.clone())
     }
 }
 
-/// A network in CIDR notation, or one address.
+/// Parses a network in CIDR notation, or one address.
 fn parse_network(text: &str) -> Result<IpNet, String> {
     let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
     let network = text.parse::<IpNet>().ok().or_else(address);
     network.ok_or_else(|| "expected a network such as 10.0.0.0/8, or an address".to_owned())
 }
 
-/// What a timeout may be: from a microsecond to a day.
-const SECONDS: std::ops::RangeInclusive<f64> = 1e-6..=86_400.0;
+/// Valid timeouts: one microsecond to one day.
+const TIMEOUT_SECONDS: std::ops::RangeInclusive<f64> = 1e-6..=86_400.0;
 
-/// Seconds, whole or not.
+/// Parses a timeout in seconds, with or without decimals.
 fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds: Option<f64> = text.parse().ok().filter(|seconds| SECONDS.contains(seconds));
-    let expected =
-        || format!("expected a number of seconds from {} to {}", SECONDS.start(), SECONDS.end());
+    let seconds: Option<f64> =
+        text.parse().ok().filter(|seconds| TIMEOUT_SECONDS.contains(seconds));
+    let expected = || {
+        format!(
+            "expected a number of seconds from {} to {}",
+            TIMEOUT_SECONDS.start(),
+            TIMEOUT_SECONDS.end()
+        )
+    };
     seconds.map(Duration::from_secs_f64).ok_or_else(expected)
 }
 
 impl Options {
-    /// How far answers may go.
-    pub fn bounds(&self) -> Bounds {
-        Bounds {
+    /// The settings of the service.
+    pub fn service_settings(&self) -> ServiceSettings {
+        ServiceSettings {
             list_timeout: self.list_timeout,
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
@@ -273,26 +277,26 @@ impl Options {
         }
     }
 
-    /// How the server listens.
+    /// Addresses, limits and TLS.
     ///
     /// # Errors
     ///
-    /// Where there is no such certificate.
-    pub fn listening(&self) -> Result<Listening, TlsError> {
-        self.connections.listening(self.listen, self.admin)
+    /// The certificate or its key cannot be read.
+    pub fn listen_options(&self) -> Result<ListenOptions, TlsError> {
+        self.connections.listen_options(self.listen, self.admin)
     }
 
-    /// How the bytes of a snapshot are had.
+    /// How the server loads snapshots.
     pub fn hold(&self) -> LoadMode {
         if self.pin { LoadMode::Pinned } else { LoadMode::Mapped }
     }
 
-    /// Where the snapshot to serve is.
-    pub fn place(&self) -> SnapshotSource {
+    /// The snapshot to serve.
+    pub fn snapshot_source(&self) -> SnapshotSource {
         match (&self.snapshots, &self.snapshot) {
             (Some(snapshots), _) => SnapshotSource::Current(snapshots.clone()),
             (None, Some(snapshot)) => SnapshotSource::Fixed(snapshot.clone()),
-            // The group above demands one of the two.
+            // clap requires one of the two.
             (None, None) => SnapshotSource::Fixed(PathBuf::new()),
         }
     }
@@ -304,19 +308,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_options_agree_with_one_another() {
+    fn the_option_definitions_are_consistent() {
         use clap::CommandFactory;
         Options::command().debug_assert();
     }
 
     #[test]
-    fn a_place_is_named_once() {
-        let place = |args: &[&str]| {
+    fn exactly_one_snapshot_source_is_required() {
+        let source = |args: &[&str]| {
             let all = ["pinakes-server"].iter().chain(args);
-            Options::try_parse_from(all).ok().map(|options| options.place())
+            Options::try_parse_from(all).ok().map(|options| options.snapshot_source())
         };
         let check = |args: &[&str], expected: Option<SnapshotSource>| {
-            assert_eq!(place(args), expected, "{args:?}");
+            assert_eq!(source(args), expected, "{args:?}");
         };
         check(&["--snapshots", "a"], Some(SnapshotSource::Current("a".into())));
         check(&["--snapshot", "a"], Some(SnapshotSource::Fixed("a".into())));

@@ -1,4 +1,4 @@
-//! The server as a process: it listens, accepts, heeds signals, and ends without cutting a reply.
+//! The server process: listens, accepts connections, handles signals, and ends after open requests.
 
 use std::{
     io::{self, Write},
@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use crate::net::connection::{Connections, Preface, Timeouts};
-use crate::net::limiter::Places;
+use crate::net::limiter::ConnectionLimiter;
 use crate::net::tls::Certificate;
 use crate::ops::admin;
 use crate::ops::admin::Admin;
@@ -27,65 +27,69 @@ use crate::ops::log::DroppedLines;
 use crate::ops::metrics::Metrics;
 use crate::service::{Service, worker_count};
 
-/// How long requests under way may take to end when the server does.
+/// How long open requests may take after a signal to end.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long work whose client is gone may take after that.
+/// How long abandoned work may take after that.
 const ABANDON_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long to wait where a connection cannot be accepted for want of files or memory.
+/// Pause before the next accept when files or memory are short.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
-/// How often what was refused is told, and counters are written to their file.
-const ROUND_INTERVAL: Duration = Duration::from_secs(60);
-/// Bytes of a reply that the system holds for a connection; it takes twice that for its own needs.
+/// Interval of [`Housekeeping`].
+const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);
+/// Send buffer of a connection; the system allocates twice this size.
 const SEND_BUFFER_BYTES: usize = 384 << 10;
-/// How often it is looked whether `current` leads to another snapshot, and whether the files of the one
-/// served are what they were.
+/// How often the server checks `current` for another snapshot, and the served snapshot's files for changes.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
-/// Files that are kept for other things than connections.
-const FILES_KEPT: u64 = 64;
+/// File descriptors reserved for other uses than connections.
+const FILES_RESERVED: u64 = 64;
 
-/// How the server listens.
-pub struct Listening {
-    /// Where.
+/// Addresses, limits and TLS of the server.
+pub struct ListenOptions {
+    /// Address of the interface.
     pub address: SocketAddr,
-    /// Connections at a time, of all clients.
+    /// Most open connections.
     pub connections: u32,
-    /// Connections at a time, of each.
+    /// Most open connections of one client.
     pub client_connections: u32,
-    /// How long clients may take.
     pub timeouts: Timeouts,
-    /// What is read before HTTP.
     pub preface: Preface,
-    /// Where metrics are; `None` where nobody wants them.
+    /// Admin address, if any.
     pub admin: Option<SocketAddr>,
-    /// Shown to clients; without one there is no TLS.
+    /// Certificate; `None` serves plain HTTP.
     pub certificate: Option<Arc<Certificate>>,
 }
 
-/// What helps where files are short.
+/// Advice when file descriptors are short.
 const FILES_ADVICE: &str = "raise the limit of open files (`ulimit -n`, or LimitNOFILE= of a unit)";
 
-/// Serves until SIGINT or SIGTERM. Whatever snapshot `current` comes to lead to is served; SIGHUP has
-/// it and the certificate looked at again at once.
+/// Serves until SIGINT or SIGTERM. SIGHUP reloads the certificate and checks `current` at once.
 ///
 /// # Errors
 ///
-/// Where an address cannot be listened on, naming it and the option it is from.
-pub fn run(service: Service, listening: Listening, lost: DroppedLines) -> io::Result<()> {
+/// An address cannot be bound; the message names the address and its option.
+pub fn run(
+    service: Service,
+    listen_options: ListenOptions,
+    dropped_lines: DroppedLines,
+) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(worker_count())
         .enable_all()
         .build()
         .map_err(with_advice)?;
     let service = Arc::new(service);
-    let outcome = runtime.block_on(accept(Arc::clone(&service), listening, lost));
+    let outcome = runtime.block_on(accept(Arc::clone(&service), listen_options, dropped_lines));
     let outcome = outcome.map_err(with_advice);
     runtime.shutdown_timeout(ABANDON_TIMEOUT);
     service.gate().save();
     outcome
 }
 
-async fn accept(service: Arc<Service>, listening: Listening, lost: DroppedLines) -> io::Result<()> {
-    let Listening { address, admin, timeouts, preface, certificate, .. } = listening;
+async fn accept(
+    service: Arc<Service>,
+    listen_options: ListenOptions,
+    dropped_lines: DroppedLines,
+) -> io::Result<()> {
+    let ListenOptions { address, admin, timeouts, preface, certificate, .. } = listen_options;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|error| cannot_listen(address, "--listen", &error))?;
     let admin_listener = admin.map(|address| {
@@ -95,54 +99,51 @@ async fn accept(service: Arc<Service>, listening: Listening, lost: DroppedLines)
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
-    let total = listening.connections.min(files_for_connections());
-    let places = Arc::new(Places::new(total, listening.client_connections));
+    let total = listen_options.connections.min(files_for_connections());
+    let limiter = Arc::new(ConnectionLimiter::new(total, listen_options.client_connections));
     let acceptor = certificate.clone().map(Certificate::acceptor).transpose();
     let acceptor = acceptor.map_err(io::Error::other)?;
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     let connections = Connections::new(Arc::clone(&service), timeouts, preface, acceptor);
     let connections = Arc::new(connections);
-    let mut rounds = Rounds::new(Arc::clone(&places), Arc::clone(&lost));
-    let told = follow(Arc::clone(&service));
+    let mut housekeeping = Housekeeping::new(Arc::clone(&limiter), Arc::clone(&dropped_lines));
+    let check_now = follow(Arc::clone(&service));
     let admin_address =
         admin_listener.as_ref().map(|listener| listener.local_addr()).transpose()?;
-    let metrics = Metrics::new(Arc::clone(&service), Arc::clone(&places), lost);
-    // Kept until the last public connection has ended.
+    let metrics = Metrics::new(Arc::clone(&service), Arc::clone(&limiter), dropped_lines);
+    // Serves until the last public connection has closed.
     let _admin = admin_listener.map(|listener| Admin::begin(listener, metrics)).transpose()?;
     announce(scheme, listener.local_addr()?, admin_address)?;
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => begin(&connections, &places, stream, peer),
-                // The client's doing, and over.
+                Ok((stream, peer)) => serve(&connections, &limiter, stream, peer),
+                // The client closed the connection before the accept.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    tracing::warn!(%error, "cannot accept; trying again");
+                    tracing::warn!(%error, "cannot accept a connection; trying again");
                     time::sleep(SHORTAGE_PAUSE).await;
                 }
             },
-            () = rounds.due() => rounds.make(&service),
+            () = housekeeping.due() => housekeeping.run(&service),
             _ = hangup.recv() => {
-                renew(certificate.as_deref());
-                told.notify_one();
+                reload(certificate.as_deref());
+                check_now.notify_one();
             }
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
         }
     }
     drop(listener);
-    tracing::info!("ending; open requests are finished first");
+    tracing::info!("ending after the open requests");
     connections.end();
-    if time::timeout(DRAIN_TIMEOUT, places.all_free()).await.is_err() {
-        tracing::warn!(
-            seconds = DRAIN_TIMEOUT.as_secs(),
-            "requests were still open; ending anyway"
-        );
+    if time::timeout(DRAIN_TIMEOUT, limiter.all_closed()).await.is_err() {
+        tracing::warn!(seconds = DRAIN_TIMEOUT.as_secs(), "ending with open requests");
     }
     Ok(())
 }
 
-/// Why the server does not start, for whoever chose the address.
+/// Adds the address, its option and advice to the error of a bind.
 fn cannot_listen(address: SocketAddr, option: &str, error: &io::Error) -> io::Error {
     let advice = match error.raw_os_error() {
         Some(code) if is_shortage(code) => FILES_ADVICE.to_owned(),
@@ -151,7 +152,7 @@ fn cannot_listen(address: SocketAddr, option: &str, error: &io::Error) -> io::Er
     io::Error::new(error.kind(), format!("cannot listen on {address}: {error}; {advice}"))
 }
 
-/// Says what helps where files are short, which is all the system says of it.
+/// Adds advice to an error if file descriptors are short.
 fn with_advice(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(code) if is_shortage(code) => {
@@ -162,75 +163,78 @@ fn with_advice(error: io::Error) -> io::Error {
 }
 
 fn is_shortage(code: i32) -> bool {
-    [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(|of| of.raw_os_error()).contains(&code)
+    [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE]
+        .map(|code| code.raw_os_error())
+        .contains(&code)
 }
 
-/// Serves a connection, if there is a place for it.
-fn begin(
+/// Serves an accepted connection, or closes it at a limit.
+fn serve(
     connections: &Arc<Connections<Service>>,
-    places: &Arc<Places>,
+    limiter: &Arc<ConnectionLimiter>,
     stream: TcpStream,
     peer: SocketAddr,
 ) {
     let peer = peer.ip().to_canonical();
-    let Some(place) = connections.place(places, peer) else { return };
+    let Some(permit) = connections.admit(limiter, peer) else { return };
     let _ = stream.set_nodelay(true);
-    // So that it is soon seen whether a client takes what is sent.
+    // A bounded buffer shows soon whether the client reads.
     let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
-    tokio::spawn(Arc::clone(connections).serve(stream, peer, place));
+    tokio::spawn(Arc::clone(connections).serve(stream, peer, permit));
 }
 
-/// Looks for another certificate; where it is bad, what there is stays.
-fn renew(certificate: Option<&Certificate>) {
+/// Reloads the certificate; keeps the current certificate on failure.
+fn reload(certificate: Option<&Certificate>) {
     match certificate.map(Certificate::reload) {
-        Some(Ok(())) => tracing::info!("certificate read again"),
-        Some(Err(error)) => tracing::error!(%error, "the certificate served before stays"),
+        Some(Ok(())) => tracing::info!("reloaded the certificate"),
+        Some(Err(error)) => {
+            tracing::error!(%error, "cannot reload the certificate; keeping the current one")
+        }
         None => {}
     }
 }
 
-/// Serves whatever `current` comes to lead to, and looks at it at once when told.
+/// Follows `current` in a task, and checks `current` at once when notified.
 ///
-/// One look at a time: however often it is told meanwhile, one more follows.
+/// Checks do not overlap; any number of notifications during a check cause one more check.
 fn follow(service: Arc<Service>) -> Arc<Notify> {
-    let told = Arc::new(Notify::new());
-    let listening = Arc::clone(&told);
+    let check_now = Arc::new(Notify::new());
+    let notified = Arc::clone(&check_now);
     tokio::spawn(async move {
-        let mut looks = time::interval(FOLLOW_INTERVAL);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = time::interval(FOLLOW_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let is_told = tokio::select! {
-                () = listening.notified() => true,
-                _ = looks.tick() => false,
+            let is_notified = tokio::select! {
+                () = notified.notified() => true,
+                _ = ticks.tick() => false,
             };
             let service = Arc::clone(&service);
-            let look = move || {
+            let check = move || {
                 service.library().look();
-                match is_told {
+                match is_notified {
                     true => service.library().reload(),
                     false => service.library().follow(),
                 }
             };
-            // To open a snapshot reads files. A look that panics is in the log; the next is none of it.
-            let _ = tokio::task::spawn_blocking(look).await;
+            // Blocking, because opening a snapshot reads files. A panic is in the log; checks continue.
+            let _ = tokio::task::spawn_blocking(check).await;
         }
     });
-    told
+    check_now
 }
 
-/// As many files as may be open, less those that other things need; the limit is raised first as
-/// far as it goes.
+/// Raises the limit of open files to its maximum, and returns the limit less the reserved descriptors.
 fn files_for_connections() -> u32 {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
         tracing::warn!(%error, "cannot raise the limit of open files");
     }
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let left = files.saturating_sub(FILES_KEPT).max(files / 2);
+    let left = files.saturating_sub(FILES_RESERVED).max(files / 2);
     u32::try_from(left).unwrap_or(u32::MAX).max(1)
 }
 
-/// Says where, on standard output, for whoever started the server on port 0.
+/// Prints the addresses to standard output, for an operator who chose port 0.
 fn announce(scheme: &str, address: SocketAddr, admin: Option<SocketAddr>) -> io::Result<()> {
     let mut text = format!("listening on {scheme}://{address}\n");
     if let Some(admin) = admin {
@@ -238,47 +242,48 @@ fn announce(scheme: &str, address: SocketAddr, admin: Option<SocketAddr>) -> io:
     }
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| {
-        let message = format!("cannot say on standard output where it listens: {error}");
+        let message = format!("cannot print the address to standard output: {error}");
         io::Error::new(error.kind(), message)
     })
 }
 
-/// What is done every so often.
-struct Rounds {
+/// Periodic work: logs refused connections and dropped lines, and saves the rate-limit counts.
+struct Housekeeping {
     interval: time::Interval,
-    places: Arc<Places>,
-    lost: DroppedLines,
-    /// Connections whose refusal was told, and lines of the log whose loss was.
-    told: ([u64; 2], u64),
+    limiter: Arc<ConnectionLimiter>,
+    dropped_lines: DroppedLines,
+    /// Refused connections and dropped lines that the log has reported.
+    reported: ([u64; 2], u64),
 }
 
-impl Rounds {
-    fn new(places: Arc<Places>, lost: DroppedLines) -> Rounds {
-        let mut interval = time::interval(ROUND_INTERVAL);
+impl Housekeeping {
+    fn new(limiter: Arc<ConnectionLimiter>, dropped_lines: DroppedLines) -> Housekeeping {
+        let mut interval = time::interval(HOUSEKEEPING_INTERVAL);
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         interval.reset();
-        Rounds { interval, places, lost, told: ([0; 2], 0) }
+        Housekeeping { interval, limiter, dropped_lines, reported: ([0; 2], 0) }
     }
 
     async fn due(&mut self) {
         self.interval.tick().await;
     }
 
-    fn make(&mut self, service: &Arc<Service>) {
-        let (refused, lost) = (self.places.refused(), (self.lost)());
-        let (refused_before, lost_before) = std::mem::replace(&mut self.told, (refused, lost));
-        let seconds = ROUND_INTERVAL.as_secs();
+    fn run(&mut self, service: &Arc<Service>) {
+        let (refused, dropped) = (self.limiter.refused(), (self.dropped_lines)());
+        let (refused_before, dropped_before) =
+            std::mem::replace(&mut self.reported, (refused, dropped));
+        let seconds = HOUSEKEEPING_INTERVAL.as_secs();
         if refused != refused_before {
-            let [in_all, of_client] = [0, 1].map(|at| refused[at] - refused_before[at]);
+            let [total_limit, client_limit] = [0, 1].map(|at| refused[at] - refused_before[at]);
             tracing::warn!(
-                in_all,
-                of_client,
+                total_limit,
+                client_limit,
                 seconds,
-                "connections were closed at once: the server, or their client, had enough"
+                "closed connections beyond --connections or --client-connections"
             );
         }
-        if lost != lost_before {
-            tracing::warn!(lines = lost - lost_before, seconds, "lines of the log were lost");
+        if dropped != dropped_before {
+            tracing::warn!(lines = dropped - dropped_before, seconds, "dropped lines of the log");
         }
         let service = Arc::clone(service);
         tokio::task::spawn_blocking(move || service.gate().save());

@@ -12,8 +12,8 @@ use std::{
 };
 
 use pinakes_server::parts::{
-    Bounds, Clients, Clock, Connections, Counters, ForwardedBy, Gate, Limits, Moment, Places,
-    Preface, Settings, Timeouts,
+    ClientResolver, Clock, ClockReading, ConnectionLimiter, Connections, ForwardingHeader, Gate,
+    Limits, Preface, RateLimiter, ServiceSettings, Settings, Timeouts,
 };
 use pinakes_server::{Library, Service, SnapshotSource};
 use tokio::{
@@ -51,16 +51,16 @@ pub enum Ending {
 pub struct Serving {
     connections: Arc<Connections>,
     service: Arc<Service>,
-    places: Arc<Places>,
+    places: Arc<ConnectionLimiter>,
 }
 
 /// Clocks that go on whenever they are looked at.
 struct Steps(AtomicU64);
 
 impl Clock for Steps {
-    fn now(&self) -> Moment {
+    fn now(&self) -> ClockReading {
         let passed = self.0.fetch_add(STEP_MILLIS, Relaxed);
-        Moment { monotonic: passed, utc: BEGUN_MILLIS + passed }
+        ClockReading { monotonic: passed, utc: BEGUN_MILLIS + passed }
     }
 }
 
@@ -70,15 +70,15 @@ impl Serving {
         let place = SnapshotSource::Fixed(snapshot.to_owned());
         let library = Library::open(&place, false).expect("the snapshot was just built");
         let network = |text: &str| text.parse().expect("a network");
-        let clients = Clients {
+        let clients = ClientResolver {
             trusted: vec![network("10.0.0.0/8"), network("2001:db8:1::/48")],
-            by: ForwardedBy::XForwardedFor,
+            header: ForwardingHeader::XForwardedFor,
             exempt: Vec::new(),
         };
         let counters =
-            limits.map(|limits| Counters::new(limits, Box::new(Steps(AtomicU64::new(0)))));
+            limits.map(|limits| RateLimiter::new(limits, Box::new(Steps(AtomicU64::new(0)))));
         let gate = Gate::new(clients, counters, None);
-        let bounds = Bounds {
+        let bounds = ServiceSettings {
             list_timeout: LIST_TIMEOUT,
             graphql: Settings::default(),
             has_docs: true,
@@ -87,7 +87,7 @@ impl Serving {
         let service = Arc::new(Service::new(library, gate, bounds));
         let connections =
             Connections::new(Arc::clone(&service), TIMEOUTS, Preface::None, None).into();
-        Serving { connections, service, places: Arc::new(Places::new(1_024, 512)) }
+        Serving { connections, service, places: Arc::new(ConnectionLimiter::new(1_024, 512)) }
     }
 
     /// A runtime to serve in, whose time passes only while there is nothing to do: what waits for a
@@ -111,7 +111,7 @@ impl Serving {
         piece_bytes: usize,
         ending: Ending,
     ) -> Vec<u8> {
-        let place = self.places.take().expect("connections end before others begin");
+        let place = self.places.acquire().expect("connections end before others begin");
         let (client, server) = tokio::io::duplex(PIPE_BYTES);
         let serving = task::spawn(Arc::clone(&self.connections).serve(server, peer, place));
         let (mut reading, mut writing) = tokio::io::split(client);

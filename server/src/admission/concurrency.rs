@@ -1,9 +1,9 @@
-//! Who may have how much done, and how much held, at a time: replies that take a while to make or are
-//! large.
+//! Limits on concurrent work and on unsent replies, per client and in total.
 //!
-//! A client has a few at a time, and all clients together as many as the processors can make. So one
-//! that reads none of its replies, by however many connections, waits for itself, and others do not
-//! wait behind it.
+//! A client has four slots, for replies that take long to compute or are large. All clients together
+//! compute a fixed number of replies concurrently, and hold at most 8 MiB of large replies that their
+//! clients have not read. A client that reads no replies blocks itself and nobody else, however many
+//! connections it has.
 
 use std::{
     collections::HashMap,
@@ -17,139 +17,137 @@ use tokio::{
     time,
 };
 
-use crate::http::client_address::key;
+use crate::http::client_address::client_key;
 
-/// Replies of a client that are made at a time, or held if they are large.
-const CLIENT_TURNS: usize = 4;
-/// How long a request may wait for its turn, and a reply for the room it takes.
-const TURN_TIMEOUT: Duration = Duration::from_secs(5);
-/// Kilobytes of large replies that are held at a time for clients to take.
-const HELD_KILOBYTES_MAX: usize = 8 << 10;
+/// Slots of one client.
+const CLIENT_SLOTS: usize = 4;
+/// How long a request waits for a permit, and a reply for its reservation.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Size of the unsent-reply budget in KiB.
+const UNSENT_KILOBYTES_MAX: usize = 8 << 10;
 
-/// The turns there are.
+/// Limits concurrent work and unsent replies.
 #[derive(Debug)]
-pub struct Turns {
-    /// Replies that may yet be made at a time.
-    all: Arc<Semaphore>,
-    /// Kilobytes that may yet be held.
-    room: Arc<Semaphore>,
-    /// Of each client that has one or waits for one.
+pub struct ConcurrencyLimiter {
+    /// One permit for each reply that may be computed concurrently.
+    work: Arc<Semaphore>,
+    /// The unsent-reply budget, one permit for each KiB.
+    unsent: Arc<Semaphore>,
+    /// Slots by client key; a client that holds and awaits none has no entry.
     clients: Mutex<HashMap<u64, Arc<Semaphore>>>,
 }
 
-/// A client's turn, for as long as this lives.
+/// Slots of a client; released when dropped.
 #[derive(Debug)]
-struct ClientTurn {
-    turns: Arc<Turns>,
+struct ClientSlots {
+    limiter: Arc<ConcurrencyLimiter>,
     client: u64,
     permit: Option<OwnedSemaphorePermit>,
 }
 
-/// A large reply's share of what may be held, for as long as this lives.
+/// A large reply's share of the unsent-reply budget; released when dropped.
 #[derive(Debug)]
-pub struct Share {
-    _room: OwnedSemaphorePermit,
-    _turn: ClientTurn,
+pub struct Reservation {
+    _unsent: OwnedSemaphorePermit,
+    _slots: ClientSlots,
 }
 
-/// A turn to make a reply.
+/// Permission to compute one reply; released when dropped.
 #[derive(Debug)]
-pub struct Turn {
-    client: ClientTurn,
-    _all: OwnedSemaphorePermit,
+pub struct WorkPermit {
+    slots: ClientSlots,
+    _work: OwnedSemaphorePermit,
 }
 
-impl Turns {
-    /// So many replies are made at a time.
-    pub fn new(at_a_time: usize) -> Turns {
-        Turns {
-            all: Arc::new(Semaphore::new(at_a_time)),
-            room: Arc::new(Semaphore::new(HELD_KILOBYTES_MAX)),
+impl ConcurrencyLimiter {
+    /// Allows `concurrent_max` replies to be computed concurrently.
+    pub fn new(concurrent_max: usize) -> ConcurrencyLimiter {
+        ConcurrencyLimiter {
+            work: Arc::new(Semaphore::new(concurrent_max)),
+            unsent: Arc::new(Semaphore::new(UNSENT_KILOBYTES_MAX)),
             clients: Mutex::default(),
         }
     }
 
-    /// Whether so much is held that those who do not take it are not to be waited for.
-    pub fn is_pressed(&self) -> bool {
-        self.room.available_permits() < HELD_KILOBYTES_MAX / 4
+    /// Whether more than three quarters of the unsent-reply budget are reserved.
+    pub fn is_congested(&self) -> bool {
+        self.unsent.available_permits() < UNSENT_KILOBYTES_MAX / 4
     }
 
-    /// Bytes of large replies that are held for clients to take.
-    pub fn held_bytes(&self) -> u64 {
-        (HELD_KILOBYTES_MAX.saturating_sub(self.room.available_permits()) as u64) << 10
+    /// Bytes of the unsent-reply budget that are reserved.
+    pub fn unsent_bytes(&self) -> u64 {
+        (UNSENT_KILOBYTES_MAX.saturating_sub(self.unsent.available_permits()) as u64) << 10
     }
 
-    /// Waits for a client's turn; `None` where it does not come in time.
-    pub async fn take(self: &Arc<Self>, client: IpAddr) -> Option<Turn> {
+    /// Waits for a slot of the client and a work permit; `None` after 5 s.
+    pub async fn acquire(self: &Arc<Self>, client: IpAddr) -> Option<WorkPermit> {
         let wait = async {
-            let (mut client, turns) = Arc::clone(self).of(client);
-            client.permit = Some(turns.acquire_owned().await.ok()?);
-            Some(Turn { client, _all: Arc::clone(&self.all).acquire_owned().await.ok()? })
+            let (mut slots, free) = Arc::clone(self).client_slots(client_key(client));
+            slots.permit = Some(free.acquire_owned().await.ok()?);
+            Some(WorkPermit { slots, _work: Arc::clone(&self.work).acquire_owned().await.ok()? })
         };
-        time::timeout(TURN_TIMEOUT, wait).await.ok()?
+        time::timeout(WAIT_TIMEOUT, wait).await.ok()?
     }
 
-    /// A large reply's share, where it can be had at once.
-    pub fn try_share(self: &Arc<Self>, client: IpAddr, bytes: usize) -> Option<Share> {
-        let (mut _turn, turns) = Arc::clone(self).of(client);
-        _turn.permit = Some(turns.try_acquire_many_owned(turns_of(bytes)).ok()?);
-        let _room = Arc::clone(&self.room).try_acquire_many_owned(kilobytes(bytes)).ok()?;
-        Some(Share { _room, _turn })
+    /// Reserves budget for a large reply without waiting.
+    pub fn try_reserve(self: &Arc<Self>, client: IpAddr, bytes: usize) -> Option<Reservation> {
+        let (mut _slots, free) = Arc::clone(self).client_slots(client_key(client));
+        _slots.permit = Some(free.try_acquire_many_owned(slots_for(bytes)).ok()?);
+        let _unsent = Arc::clone(&self.unsent).try_acquire_many_owned(kilobytes(bytes)).ok()?;
+        Some(Reservation { _unsent, _slots })
     }
 
-    /// A turn of a client's that is not taken yet, and where to take it.
-    fn of(self: Arc<Self>, client: IpAddr) -> (ClientTurn, Arc<Semaphore>) {
-        self.of_key(key(client))
-    }
-
-    fn of_key(self: Arc<Self>, client: u64) -> (ClientTurn, Arc<Semaphore>) {
-        let new = || Arc::new(Semaphore::new(CLIENT_TURNS));
-        let turns = Arc::clone(self.clients().entry(client).or_insert_with(new));
-        (ClientTurn { turns: self, client, permit: None }, turns)
+    /// A handle without slots yet, and the semaphore to acquire them from.
+    fn client_slots(self: Arc<Self>, client: u64) -> (ClientSlots, Arc<Semaphore>) {
+        let new = || Arc::new(Semaphore::new(CLIENT_SLOTS));
+        let free = Arc::clone(self.clients().entry(client).or_insert_with(new));
+        (ClientSlots { limiter: self, client, permit: None }, free)
     }
 
     fn clients(&self) -> MutexGuard<'_, HashMap<u64, Arc<Semaphore>>> {
-        // Nothing in the lock panics half way through a change.
+        // No code panics while it holds the lock.
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Turn {
-    /// Waits until so many bytes of a reply may be held, and keeps the turn meanwhile: so many wait
-    /// here, and no more. `None` where that is not in time.
-    pub async fn share(mut self, bytes: usize) -> Option<Share> {
-        let turns = Arc::clone(&self.client.turns);
+impl WorkPermit {
+    /// Waits for the reservation of a computed reply; `None` after 5 s.
+    ///
+    /// The work permit is held meanwhile, which bounds the number of replies that wait here.
+    pub async fn reserve(mut self, bytes: usize) -> Option<Reservation> {
+        let limiter = Arc::clone(&self.slots.limiter);
         let wait = async {
-            let many = turns_of(bytes);
-            if many > 1 {
-                // Given back first: two that have one each and wait for more would wait for one another.
-                self.client.permit = None;
-                let (_, of_client) = Arc::clone(&turns).of_key(self.client.client);
-                self.client.permit = Some(of_client.acquire_many_owned(many).await.ok()?);
+            let count = slots_for(bytes);
+            if count > 1 {
+                // Released first: two replies that hold one slot each and wait for more would wait for
+                // each other.
+                self.slots.permit = None;
+                let (_, free) = Arc::clone(&limiter).client_slots(self.slots.client);
+                self.slots.permit = Some(free.acquire_many_owned(count).await.ok()?);
             }
-            Arc::clone(&turns.room).acquire_many_owned(kilobytes(bytes)).await.ok()
+            Arc::clone(&limiter.unsent).acquire_many_owned(kilobytes(bytes)).await.ok()
         };
-        let _room = time::timeout(TURN_TIMEOUT, wait).await.ok()??;
-        Some(Share { _room, _turn: self.client })
+        let _unsent = time::timeout(WAIT_TIMEOUT, wait).await.ok()??;
+        Some(Reservation { _unsent, _slots: self.slots })
     }
 }
 
-/// The turns of its client that a reply takes which is held: one for each megabyte, and all for four.
-fn turns_of(bytes: usize) -> u32 {
-    bytes.div_ceil(1 << 20).clamp(1, CLIENT_TURNS) as u32
+/// Slots of its client that an unsent reply occupies: one for each MiB, at most all four.
+fn slots_for(bytes: usize) -> u32 {
+    bytes.div_ceil(1 << 20).clamp(1, CLIENT_SLOTS) as u32
 }
 
-/// What a reply's share is counted in; none is larger than all there is.
+/// Size of a reservation in KiB, at most the whole budget.
 fn kilobytes(bytes: usize) -> u32 {
-    bytes.div_ceil(1 << 10).min(HELD_KILOBYTES_MAX) as u32
+    bytes.div_ceil(1 << 10).min(UNSENT_KILOBYTES_MAX) as u32
 }
 
-impl Drop for ClientTurn {
+impl Drop for ClientSlots {
     fn drop(&mut self) {
-        let mut clients = self.turns.clients();
+        let mut clients = self.limiter.clients();
         drop(self.permit.take());
-        // Whoever waits holds it too.
-        if clients.get(&self.client).is_some_and(|turns| Arc::strong_count(turns) == 1) {
+        // A request that waits for slots holds the semaphore too.
+        if clients.get(&self.client).is_some_and(|free| Arc::strong_count(free) == 1) {
             clients.remove(&self.client);
         }
     }
@@ -164,58 +162,60 @@ mod tests {
     const B: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_holds_its_turns_waits_for_itself_alone() {
-        let turns = Arc::new(Turns::new(8));
+    async fn a_client_that_fills_its_slots_delays_only_itself() {
+        let limiter = Arc::new(ConcurrencyLimiter::new(8));
         let mut held = Vec::new();
-        for _ in 0..CLIENT_TURNS {
-            held.push(turns.take(A).await.unwrap().share(1 << 20).await.unwrap());
+        for _ in 0..CLIENT_SLOTS {
+            held.push(limiter.acquire(A).await.unwrap().reserve(1 << 20).await.unwrap());
         }
-        assert!(turns.try_share(A, 1 << 20).is_none());
-        let (of_a, of_b) = tokio::join!(turns.take(A), turns.take(B));
+        assert!(limiter.try_reserve(A, 1 << 20).is_none());
+        let (of_a, of_b) = tokio::join!(limiter.acquire(A), limiter.acquire(B));
         assert!(of_a.is_none() && of_b.is_some());
         held.pop();
-        assert!(turns.take(A).await.is_some());
+        assert!(limiter.acquire(A).await.is_some());
         drop((held, of_b));
-        assert!(turns.clients().is_empty(), "nobody is remembered");
+        assert!(limiter.clients().is_empty(), "no client has an entry");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn so_much_is_held_and_no_more() {
-        let turns = Arc::new(Turns::new(8));
+    async fn the_unsent_reply_budget_is_never_exceeded() {
+        let limiter = Arc::new(ConcurrencyLimiter::new(8));
         let peer = |at: u8| IpAddr::from([192, 0, 2, at]);
-        let held: Vec<_> = (0..6).map(|at| turns.try_share(peer(at), 1 << 20).unwrap()).collect();
-        assert!(!turns.is_pressed());
-        let more: Vec<_> = (6..8).map(|at| turns.try_share(peer(at), 1 << 20).unwrap()).collect();
-        assert!(turns.is_pressed());
-        assert!(turns.try_share(peer(16), 1).is_none());
-        assert!(turns.take(peer(16)).await.unwrap().share(1).await.is_none());
-        // A reply larger than all there is waits for all of it.
+        let held: Vec<_> =
+            (0..6).map(|at| limiter.try_reserve(peer(at), 1 << 20).unwrap()).collect();
+        assert!(!limiter.is_congested());
+        let more: Vec<_> =
+            (6..8).map(|at| limiter.try_reserve(peer(at), 1 << 20).unwrap()).collect();
+        assert!(limiter.is_congested());
+        assert!(limiter.try_reserve(peer(16), 1).is_none());
+        assert!(limiter.acquire(peer(16)).await.unwrap().reserve(1).await.is_none());
+        // A reply larger than the budget waits for the whole budget.
         drop((held, more));
-        assert!(turns.take(A).await.unwrap().share(1 << 30).await.is_some());
-        assert!(!turns.is_pressed() && turns.clients().is_empty());
+        assert!(limiter.acquire(A).await.unwrap().reserve(1 << 30).await.is_some());
+        assert!(!limiter.is_congested() && limiter.clients().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_clients_large_replies_leave_room_for_others() {
-        let turns = Arc::new(Turns::new(8));
-        let (one, two) = tokio::join!(turns.take(A), turns.take(A));
-        let large = one.unwrap().share(4 << 20).await;
-        assert!(large.is_none(), "another has a turn meanwhile");
-        let large = two.unwrap().share(4 << 20).await.unwrap();
-        assert!(turns.take(A).await.is_none() && turns.try_share(B, 4 << 20).is_some());
+    async fn large_replies_of_one_client_leave_budget_for_others() {
+        let limiter = Arc::new(ConcurrencyLimiter::new(8));
+        let (one, two) = tokio::join!(limiter.acquire(A), limiter.acquire(A));
+        let large = one.unwrap().reserve(4 << 20).await;
+        assert!(large.is_none(), "the other request holds a slot");
+        let large = two.unwrap().reserve(4 << 20).await.unwrap();
+        assert!(limiter.acquire(A).await.is_none() && limiter.try_reserve(B, 4 << 20).is_some());
         drop(large);
-        assert!(turns.clients().is_empty());
+        assert!(limiter.clients().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn so_many_are_made_at_a_time() {
-        let turns = Arc::new(Turns::new(1));
-        let turn = turns.take(A).await.unwrap();
-        assert!(turns.take(B).await.is_none());
-        // What is being read takes no turn from those to be made.
-        let share = turn.share(1 << 20).await.unwrap();
-        assert!(turns.take(B).await.is_some());
-        drop(share);
-        assert!(turns.clients().is_empty());
+    async fn concurrent_work_is_limited() {
+        let limiter = Arc::new(ConcurrencyLimiter::new(1));
+        let permit = limiter.acquire(A).await.unwrap();
+        assert!(limiter.acquire(B).await.is_none());
+        // A reply that is being sent holds no work permit.
+        let reservation = permit.reserve(1 << 20).await.unwrap();
+        assert!(limiter.acquire(B).await.is_some());
+        drop(reservation);
+        assert!(limiter.clients().is_empty());
     }
 }

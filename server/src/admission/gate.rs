@@ -1,4 +1,4 @@
-//! What stands before the routes: who asks, what it counts as, and whether it is let through.
+//! The gate before the routes: identifies the client of a request and applies the rate limits.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -8,10 +8,10 @@ use std::{
 
 use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
 
-use crate::admission::limits::{Counters, Daily, Standing, Usage, Verdict};
-use crate::http::client_address::{Clients, key};
+use crate::admission::limits::{QuotaClass, Quotas, RateLimiter, Usage, Verdict};
+use crate::http::client_address::{ClientResolver, client_key};
 
-/// The headers that tell a client how it stands, as CORS exposes them.
+/// Rate-limit headers of replies, spelled as in `Access-Control-Expose-Headers`.
 pub const LIMIT_HEADERS: [&str; 5] = [
     "X-RateLimit-IP-Limit",
     "X-RateLimit-IP-Remaining",
@@ -20,110 +20,115 @@ pub const LIMIT_HEADERS: [&str; 5] = [
     "X-RateLimit-Daily-Remaining",
 ];
 
-/// Whose a request's connection is, in its extensions.
+/// The peer of a request's connection, in the extensions of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// The peer's, or whose a proxy said before it began; what its requests say counts where that is a
-    /// trusted proxy.
-    Named(IpAddr),
-    /// A proxy's that did not say whose it is. What the requests say is anybody's word.
-    Unnamed(IpAddr),
+    /// The peer, or the client that a PROXY header named. A trusted proxy may name the client in the
+    /// request.
+    Known(IpAddr),
+    /// A proxy whose PROXY header named no client. The requests' headers do not count.
+    Unknown {
+        /// Address of the proxy.
+        proxy: IpAddr,
+    },
 }
 
-/// What a request counts as.
+/// What a request is counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charge {
-    /// Nothing.
     Free,
-    /// One of the minute.
+    /// One request of the minute.
     Minute,
-    /// One of the minute and one of the day.
-    Daily(Daily),
+    /// One request of the minute and one of the day.
+    Daily(QuotaClass),
 }
 
-/// What stands before the routes.
+/// Identifies clients and applies the rate limits.
 pub struct Gate {
-    clients: Clients,
-    /// `None` where there are no limits.
-    counters: Option<Counters>,
-    /// Where they are kept while the server is down; locked by whoever writes it.
+    clients: ClientResolver,
+    /// `None` without limits.
+    limiter: Option<RateLimiter>,
+    /// File that keeps the counts while the server is down; the lock serialises writes.
     file: Option<Mutex<PathBuf>>,
 }
 
-/// What the gate found of a request.
+/// The gate's decision on a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
-    /// Who asks.
     pub client: IpAddr,
-    /// How it stands; `None` where no limit is for it.
-    pub standing: Option<Standing>,
-    /// Why it is refused.
+    /// The client's quotas after the request; `None` for an exempt client or without limits.
+    pub quotas: Option<Quotas>,
+    /// The decision that refuses the request; `None` admits it.
     pub refusal: Option<Verdict>,
 }
 
 impl Gate {
-    /// A gate with these limits, or none, going on from what a file holds.
-    pub fn new(clients: Clients, counters: Option<Counters>, file: Option<PathBuf>) -> Gate {
-        if let (Some(counters), Some(file)) = (&counters, &file) {
-            match counters.load(file) {
+    /// Makes a gate, and loads the counts from the file if there is one.
+    pub fn new(
+        clients: ClientResolver,
+        limiter: Option<RateLimiter>,
+        file: Option<PathBuf>,
+    ) -> Gate {
+        if let (Some(limiter), Some(file)) = (&limiter, &file) {
+            match limiter.load(file) {
                 Ok(clients) => {
-                    tracing::info!(clients, file = %file.display(), "counts of limits read")
+                    tracing::info!(clients, file = %file.display(), "loaded the rate-limit counts")
                 }
-                Err(error) => tracing::warn!(%error, "limits are counted from zero"),
+                Err(error) => tracing::warn!(%error, "rate-limit counts start at zero"),
             }
         }
-        Gate { clients, counters, file: file.map(Mutex::new) }
+        Gate { clients, limiter, file: file.map(Mutex::new) }
     }
 
-    /// Writes what is counted to the file, if there is one.
+    /// Writes the counts to the file, if there is one.
     pub fn save(&self) {
-        let (Some(counters), Some(file)) = (&self.counters, &self.file) else { return };
+        let (Some(limiter), Some(file)) = (&self.limiter, &self.file) else { return };
         let file = file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = counters.save(&file) {
-            tracing::error!(%error, "counts of limits are not kept");
+        if let Err(error) = limiter.save(&file) {
+            tracing::error!(%error, "cannot keep the rate-limit counts");
         }
     }
 
-    /// Whose word is taken on who asks.
-    pub fn clients(&self) -> &Clients {
+    /// Tells trusted proxies and exempt clients from others.
+    pub fn clients(&self) -> &ClientResolver {
         &self.clients
     }
 
-    /// How full the limits are; `None` where there are none.
+    /// How much of the limits is in use; `None` without limits.
     pub fn usage(&self) -> Option<Usage> {
-        self.counters.as_ref().map(Counters::usage)
+        self.limiter.as_ref().map(RateLimiter::usage)
     }
 
-    /// Looks at a request, and counts it.
+    /// Identifies the client of a request, and counts the request.
     pub fn admit(&self, head: &Parts, charge: Charge) -> Admission {
         let client = match head.extensions.get() {
-            Some(Peer::Named(peer)) => self.clients.address(*peer, &head.headers),
-            Some(Peer::Unnamed(proxy)) => proxy.to_canonical(),
-            // Every request comes over a connection; one that did not has no address of its own.
+            Some(Peer::Known(peer)) => self.clients.address(*peer, &head.headers),
+            Some(Peer::Unknown { proxy }) => proxy.to_canonical(),
+            // Connections always set the extension.
             None => Ipv4Addr::UNSPECIFIED.into(),
         };
-        let counters = self.counters.as_ref().filter(|_| !self.clients.is_exempt(client));
-        let Some(counters) = counters else {
-            return Admission { client, standing: None, refusal: None };
+        let limiter = self.limiter.as_ref().filter(|_| !self.clients.is_exempt(client));
+        let Some(limiter) = limiter else {
+            return Admission { client, quotas: None, refusal: None };
         };
-        let daily = match charge {
+        let class = match charge {
             Charge::Free => {
-                let standing = counters.look(key(client));
-                return Admission { client, standing: Some(standing), refusal: None };
+                let quotas = limiter.client_quotas(client_key(client));
+                return Admission { client, quotas: Some(quotas), refusal: None };
             }
             Charge::Minute => None,
-            Charge::Daily(daily) => Some(daily),
+            Charge::Daily(class) => Some(class),
         };
-        let verdict = counters.count(key(client), daily);
+        let verdict = limiter.count(client_key(client), class);
         let refusal = verdict.refusal.is_some().then_some(verdict);
-        Admission { client, standing: Some(verdict.standing), refusal }
+        Admission { client, quotas: Some(verdict.quotas), refusal }
     }
 }
 
 impl Admission {
-    /// Tells the client how it stands.
+    /// Writes the rate-limit headers of the reply.
     pub fn write(&self, headers: &mut HeaderMap) {
-        let Some(Standing { minute, daily: [list, _] }) = self.standing else { return };
+        let Some(Quotas { minute, daily: [list, _] }) = self.quotas else { return };
         let numbers = [
             u64::from(minute.limit),
             u64::from(minute.remaining),
@@ -131,14 +136,14 @@ impl Admission {
             u64::from(list.limit),
             u64::from(list.remaining),
         ];
-        for (name, number) in NAMES.into_iter().zip(numbers) {
+        for (name, number) in HEADER_NAMES.into_iter().zip(numbers) {
             headers.insert(name, HeaderValue::from(number));
         }
     }
 }
 
-/// The same headers, as they are sent.
-const NAMES: [HeaderName; 5] = [
+/// [`LIMIT_HEADERS`] in lower case.
+const HEADER_NAMES: [HeaderName; 5] = [
     HeaderName::from_static("x-ratelimit-ip-limit"),
     HeaderName::from_static("x-ratelimit-ip-remaining"),
     HeaderName::from_static("x-ratelimit-ip-reset-seconds"),
@@ -151,8 +156,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_headers_exposed_are_the_headers_sent() {
-        for (exposed, sent) in LIMIT_HEADERS.into_iter().zip(NAMES) {
+    fn exposed_and_sent_headers_are_the_same() {
+        for (exposed, sent) in LIMIT_HEADERS.into_iter().zip(HEADER_NAMES) {
             assert_eq!(exposed.to_ascii_lowercase(), sent.as_str());
         }
     }

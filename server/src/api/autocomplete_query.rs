@@ -2,7 +2,7 @@
 
 use pinakes_format::query::nearest;
 
-use crate::http::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
+use crate::http::parameters::{DETAILS_MAX, Detail, GIVEN_TWICE, query_pairs};
 
 /// Largest size of the typed text, in bytes.
 pub const TEXT_BYTES_MAX: usize = 256;
@@ -21,13 +21,15 @@ pub enum TextError {
 pub fn parse(raw: &str) -> Result<String, TextError> {
     let mut text: Option<String> = None;
     let mut details = Vec::new();
-    for pair in pairs(raw) {
+    for pair in query_pairs(raw) {
         match pair {
             Err(detail) => details.push(detail),
             Ok((name, value)) if name != QUERY => {
                 details.push(Detail::new(&name, &value, unknown_reason(&name)));
             }
-            Ok((name, value)) if text.is_some() => details.push(Detail::new(&name, &value, TWICE)),
+            Ok((name, value)) if text.is_some() => {
+                details.push(Detail::new(&name, &value, GIVEN_TWICE))
+            }
             Ok((name, value)) => {
                 if let Some(reason) = invalid_reason(&value) {
                     details.push(Detail::new(&name, &value, reason));

@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
-use crate::http::static_page::{HTML, Page, Part, SCRIPT, STYLE, TEXT};
+use crate::http::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT};
 
-pub static PAGE: LazyLock<Page> = LazyLock::new(|| Page {
-    parts: vec![
-        Part::plain("index.html", HTML, include_bytes!("../../docs/index.html")),
-        Part::plain("page.js", SCRIPT, include_bytes!("../../docs/page.js")),
-        Part::packed("swagger-ui.js", SCRIPT, include_bytes!("../../docs/swagger-ui.js.gz")),
-        Part::packed("swagger-ui.css", STYLE, include_bytes!("../../docs/swagger-ui.css.gz")),
-        Part::packed("licences.txt", TEXT, include_bytes!("../../docs/licences.txt.gz")),
+pub static PAGE: LazyLock<StaticPage> = LazyLock::new(|| StaticPage {
+    assets: vec![
+        Asset::new("index.html", HTML, include_bytes!("../../docs/index.html")),
+        Asset::new("page.js", SCRIPT, include_bytes!("../../docs/page.js")),
+        Asset::from_gzip("swagger-ui.js", SCRIPT, include_bytes!("../../docs/swagger-ui.js.gz")),
+        Asset::from_gzip("swagger-ui.css", STYLE, include_bytes!("../../docs/swagger-ui.css.gz")),
+        Asset::from_gzip("licences.txt", TEXT, include_bytes!("../../docs/licences.txt.gz")),
     ],
 });
 

@@ -21,12 +21,12 @@ use pinakes_format::text::json;
 use serde::Serialize;
 
 use crate::admission::gate::Admission;
-use crate::admission::limits::{Left, Standing};
+use crate::admission::limits::{Quota, Quotas};
 use crate::api::autocomplete_query::TextError;
 use crate::api::request::Request;
 use crate::api::{autocomplete_query, list_query};
 use crate::event_counts::{OVERLOADS, Overload};
-use crate::http::buffer_pool::Room;
+use crate::http::buffer_pool::PooledBuffer;
 use crate::http::parameters::Detail;
 use crate::http::path::{decode, echo};
 use crate::http::reply::Reply;
@@ -58,7 +58,7 @@ pub const PREFIX_REQUIRED: &str = "Only HX_ prefixed IDs are allowed";
 pub(crate) type Answer = Result<Reply, ReadError>;
 
 fn json_reply(value: &serde_json::Value) -> Reply {
-    Reply::Json { body: Bytes::from(value.to_string()), lasts: false }
+    Reply::Json { body: Bytes::from(value.to_string()), is_cacheable: false }
 }
 
 /// `/`: the service, its snapshot, the filters of a subset, and links.
@@ -122,41 +122,45 @@ pub fn ready(snapshot: &Snapshot) -> Reply {
 pub fn rate_limit(admission: &Admission) -> Reply {
     let status = RateLimit {
         ip: admission.client,
-        minute_rate_limit: admission.standing.map(|standing| standing.minute.into()),
-        daily_quota: admission.standing.map(|Standing { daily: [list, search], .. }| DailyQuota {
+        minute_rate_limit: admission.quotas.map(|quotas| quotas.minute.into()),
+        daily_quota: admission.quotas.map(|Quotas { daily: [list, search], .. }| DailyQuotaJson {
             list_filter: list.into(),
             search: search.into(),
         }),
     };
     // Serializing strings and numbers cannot fail.
     let body = serde_json::to_vec(&status).unwrap_or_default();
-    Reply::Json { body: Bytes::from(body), lasts: false }
+    Reply::Json { body: Bytes::from(body), is_cacheable: false }
 }
 
 /// The body of `/rate-limit`.
 #[derive(Serialize)]
 struct RateLimit {
     ip: IpAddr,
-    minute_rate_limit: Option<Quota>,
-    daily_quota: Option<DailyQuota>,
+    minute_rate_limit: Option<QuotaJson>,
+    daily_quota: Option<DailyQuotaJson>,
 }
 
 #[derive(Serialize)]
-struct DailyQuota {
-    list_filter: Quota,
-    search: Quota,
+struct DailyQuotaJson {
+    list_filter: QuotaJson,
+    search: QuotaJson,
 }
 
 #[derive(Serialize)]
-struct Quota {
+struct QuotaJson {
     limit: u32,
     remaining: u32,
     reset_seconds: u64,
 }
 
-impl From<Left> for Quota {
-    fn from(left: Left) -> Quota {
-        Quota { limit: left.limit, remaining: left.remaining, reset_seconds: left.reset_seconds() }
+impl From<Quota> for QuotaJson {
+    fn from(quota: Quota) -> QuotaJson {
+        QuotaJson {
+            limit: quota.limit,
+            remaining: quota.remaining,
+            reset_seconds: quota.reset_seconds(),
+        }
     }
 }
 
@@ -190,7 +194,7 @@ pub(crate) fn parse_or_not_modified(
     served: &Served,
 ) -> Result<Query, Reply> {
     let query = parsed.map_err(Reply::BadQuery)?;
-    match served.stamp().current(request.headers) {
+    match served.reply_headers().matching_coding(request.headers) {
         Some(coding) => Err(Reply::NotModified(coding)),
         None => Ok(query),
     }
@@ -230,7 +234,7 @@ pub fn has_several_words(
     served: &Served,
 ) -> bool {
     let Ok((_, text)) = parse_autocomplete(entity_type, request.query) else { return false };
-    served.stamp().current(request.headers).is_none() && fold(&text).contains(' ')
+    served.reply_headers().matching_coding(request.headers).is_none() && fold(&text).contains(' ')
 }
 
 /// The candidates for a typed text.
@@ -246,7 +250,7 @@ pub fn autocomplete(
         Ok(parsed) => parsed,
         Err(reply) => return Ok(reply),
     };
-    if let Some(coding) = served.stamp().current(request.headers) {
+    if let Some(coding) = served.reply_headers().matching_coding(request.headers) {
         return Ok(Reply::NotModified(coding));
     }
     let begun = Instant::now();
@@ -300,7 +304,7 @@ fn render_candidates(found: &Candidates, snapshot: &Snapshot) -> Answer {
         autocomplete::render(snapshot, candidate.entity, candidate.row, &mut body)?;
     }
     body.extend_from_slice(b"]}");
-    Ok(Reply::Json { body: Bytes::from(body), lasts: true })
+    Ok(Reply::Json { body: Bytes::from(body), is_cacheable: true })
 }
 
 fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> Answer {
@@ -312,7 +316,7 @@ fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> 
     json::unsigned(&mut opening, u64::from(query.per_page));
     opening.extend_from_slice(b"},\"results\":[");
     let body = render_rows(&CURRENT, (query.entity, rows), snapshot, [&opening, b"]}"])?;
-    Ok(Reply::Json { body, lasts: true })
+    Ok(Reply::Json { body, is_cacheable: true })
 }
 
 /// Renders the records of some rows, separated by commas, between an opening and a closing text.
@@ -322,9 +326,9 @@ pub(crate) fn render_rows(
     snapshot: &Snapshot,
     [opening, closing]: [&[u8]; 2],
 ) -> Result<Bytes, ReadError> {
-    let mut room = Room::of(LIST_CAPACITY_BYTES);
+    let mut room = PooledBuffer::with_capacity(LIST_CAPACITY_BYTES);
     let mut page = Page::new(snapshot, Shape::List);
-    page.out = mem::take(room.bytes());
+    page.out = mem::take(room.as_mut_vec());
     page.out.extend_from_slice(opening);
     for (at, row) in rows.iter().enumerate() {
         if at > 0 {
@@ -333,9 +337,9 @@ pub(crate) fn render_rows(
         (variant.render)(snapshot, entity, *row, &mut page)?;
     }
     page.out.extend_from_slice(closing);
-    *room.bytes() = page.out;
+    *room.as_mut_vec() = page.out;
     // Copies the reply, so that a slow client does not keep the spare capacity of the buffer allocated.
-    Ok(Room::copy(room.as_ref()).into_bytes())
+    Ok(PooledBuffer::copy_from(room.as_ref()).into_bytes())
 }
 
 /// The paths, identifiers and shapes of records in one variant of the interface.
@@ -380,13 +384,13 @@ pub fn record(
         }
         Lookup::Merged(into) => Ok(moved(variant, facts, raw_id, into, request)),
         Lookup::Row(row) => {
-            if let Some(coding) = served.stamp().current(request.headers) {
+            if let Some(coding) = served.reply_headers().matching_coding(request.headers) {
                 return Ok(Reply::NotModified(coding));
             }
             let mut page = Page::new(snapshot, Shape::Single);
             page.out.reserve(RECORD_CAPACITY_BYTES);
             (variant.render)(snapshot, facts.entity, row, &mut page)?;
-            Ok(Reply::Json { body: Bytes::from(page.out), lasts: true })
+            Ok(Reply::Json { body: Bytes::from(page.out), is_cacheable: true })
         }
     }
 }

@@ -20,8 +20,8 @@ use crate::api::handlers::{
 use crate::api::list_query;
 use crate::api::list_query::{Dialect, Parameter};
 use crate::api::request::Request;
-use crate::http::buffer_pool::Room;
-use crate::http::parameters::pairs;
+use crate::http::buffer_pool::PooledBuffer;
+use crate::http::parameters::query_pairs;
 use crate::http::reply::Reply;
 use crate::snapshots::library::Served;
 
@@ -68,7 +68,8 @@ pub fn list(
     served: &Served,
     timeout: Duration,
 ) -> Answer {
-    let read = list_query::parse_pairs(Query::legacy(variant), &DIALECT, pairs(request.query));
+    let read =
+        list_query::parse_pairs(Query::legacy(variant), &DIALECT, query_pairs(request.query));
     let query = match parse_or_not_modified(read, request, served) {
         Ok(query) => query,
         Err(reply) => return Ok(reply),
@@ -100,7 +101,7 @@ pub fn list(
 }
 
 fn counted(body: Bytes, total: u64, links: String) -> Reply {
-    let array = Reply::Json { body, lasts: true };
+    let array = Reply::Json { body, is_cacheable: true };
     Reply::Counted { array: Box::new(array), total, links }
 }
 
@@ -123,7 +124,7 @@ fn render_groups(entity: Entity, groups: &Groups, snapshot: &Snapshot) -> Answer
         out.push(b'}');
     }
     out.push(b']');
-    Ok(counted(Room::copy(&out).into_bytes(), groups.total, String::new()))
+    Ok(counted(PooledBuffer::copy_from(&out).into_bytes(), groups.total, String::new()))
 }
 
 /// The `Link` header: the next and the previous page. Past the end, the previous page is the last page.
@@ -134,7 +135,7 @@ fn links(route: &str, raw: &str, query: &Query, count: u64) -> String {
     let after = (page < last).then_some((page + 1, "next"));
     let other_parameters: String = raw
         .split('&')
-        .filter(|pair| pairs(pair).any(|pair| pair.is_ok_and(|(name, _)| name != "page")))
+        .filter(|pair| query_pairs(pair).any(|pair| pair.is_ok_and(|(name, _)| name != "page")))
         .map(|pair| format!("&{}", utf8_percent_encode(pair, ESCAPED_IN_LINKS)))
         .collect();
     let link =
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
 
     fn parsed(raw: &str) -> Option<Query> {
-        list_query::parse_pairs(Query::legacy(&LEGACY[0]), &DIALECT, pairs(raw)).ok()
+        list_query::parse_pairs(Query::legacy(&LEGACY[0]), &DIALECT, query_pairs(raw)).ok()
     }
 
     #[test]

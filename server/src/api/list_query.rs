@@ -9,7 +9,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::query::{PAGE_SIZES, Query, Refusal, nearest};
 use pinakes_format::schema::keys::{Keys, keys_of};
 
-use crate::http::parameters::{DETAILS_MAX, Detail, TWICE, pairs};
+use crate::http::parameters::{DETAILS_MAX, Detail, GIVEN_TWICE, query_pairs};
 
 /// The largest page number.
 pub const PAGE_MAX: u32 = 2_147_483_647;
@@ -59,7 +59,7 @@ pub type ParseValue = fn(&mut Query, &str) -> Result<(), Vec<Refusal>>;
 ///
 /// The invalid parameters, at most ten.
 pub fn parse(entity: Entity, raw: &str) -> Result<Query, Vec<Detail>> {
-    parse_pairs(Query::new(entity), &CURRENT, pairs(raw))
+    parse_pairs(Query::new(entity), &CURRENT, query_pairs(raw))
 }
 
 /// Adds decoded parameters to a query, which starts as the whole list.
@@ -157,7 +157,7 @@ impl QueryParser {
             return self.refuse(name, value, reason);
         };
         if self.seen.contains(&parameter) {
-            return self.refuse(name, value, TWICE.to_owned());
+            return self.refuse(name, value, GIVEN_TWICE.to_owned());
         }
         self.seen.push(parameter);
         let parsed = match parameter {

@@ -4,7 +4,7 @@ use http::{HeaderMap, Method, request::Parts};
 
 use crate::admission::gate::Admission;
 use crate::http::body;
-use crate::http::body::Posted;
+use crate::http::body::RequestBody;
 
 /// The parts of a request that routing and handlers read.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub struct Request<'a> {
     /// The client's address and its use of the limits.
     pub admission: &'a Admission,
     /// The body; `None` for routes that take no body.
-    pub posted: Option<&'a Posted>,
+    pub posted: Option<&'a RequestBody>,
 }
 
 impl<'a> Request<'a> {
@@ -34,7 +34,7 @@ impl<'a> Request<'a> {
             uri_bytes: uri.path_and_query().map_or(0, |sent| sent.as_str().len()),
             headers: &head.headers,
             admission,
-            posted: body::of(head).map(|posted| &**posted),
+            posted: body::from_head(head).map(|posted| &**posted),
         }
     }
 }

@@ -7,7 +7,7 @@ use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_format::record::legacy::{LEGACY, LegacyEntity};
 
 use crate::admission::gate::Charge;
-use crate::admission::limits::Daily;
+use crate::admission::limits::QuotaClass;
 use crate::http::head::READ_METHODS;
 use crate::http::path::{SEGMENTS_MAX, Segment, decode, segments};
 
@@ -50,8 +50,8 @@ impl Route {
             Route::Openapi | Route::Docs(_) => Charge::Free,
             Route::Graphql(GraphqlRoute::Questions) => Charge::Minute,
             Route::Graphql(GraphqlRoute::Schema | GraphqlRoute::Page(_)) => Charge::Free,
-            Route::Autocomplete(_) => Charge::Daily(Daily::Search),
-            Route::List(_) | Route::LegacyList(_) => Charge::Daily(Daily::List),
+            Route::Autocomplete(_) => Charge::Daily(QuotaClass::Search),
+            Route::List(_) | Route::LegacyList(_) => Charge::Daily(QuotaClass::List),
             Route::Record(..) | Route::LegacyRecord(..) => Charge::Minute,
         }
     }
@@ -77,7 +77,7 @@ pub fn find(path: &str) -> Option<Route> {
     }
     let names = names.each_ref().map(|name| &**name);
     let names = &names[..segments.len()];
-    let last = || Segment::last_of(path);
+    let last = || Segment::last_in(path);
     // Compares decoded segments, since an escaped slash does not separate segments.
     let current_list = |names: &[&str]| {
         CATALOG.iter().find(|facts| facts.route.split('/').eq(names.iter().copied()))
@@ -145,14 +145,16 @@ mod tests {
             let found = match find(path) {
                 None => "nowhere".to_owned(),
                 Some(Route::List(facts)) => format!("list {}", facts.plural),
-                Some(Route::Record(facts, id)) => format!("{} {}", facts.singular, id.of(path)),
+                Some(Route::Record(facts, id)) => {
+                    format!("{} {}", facts.singular, id.text_in(path))
+                }
                 Some(Route::LegacyList(legacy)) => format!("legacy list {}", legacy.entity),
                 Some(Route::LegacyRecord(legacy, id)) => {
-                    format!("legacy {} {}", legacy.entity, id.of(path))
+                    format!("legacy {} {}", legacy.entity, id.text_in(path))
                 }
-                Some(Route::Docs(Some(part))) => format!("Docs {}", part.of(path)),
+                Some(Route::Docs(Some(part))) => format!("Docs {}", part.text_in(path)),
                 Some(Route::Graphql(GraphqlRoute::Page(Some(part)))) => {
-                    format!("Graphql page {}", part.of(path))
+                    format!("Graphql page {}", part.text_in(path))
                 }
                 Some(other) => format!("{other:?}"),
             };

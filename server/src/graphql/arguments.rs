@@ -8,7 +8,7 @@ use crate::api::autocomplete_query::TextError;
 use crate::api::handlers::{PREFIX_REQUIRED, QUERY_REQUIRED, parse_entity_type};
 use crate::api::list_query::{CURRENT, parse_pairs};
 use crate::graphql::error::Error;
-use crate::http::reply::M1;
+use crate::http::reply::BAD_QUERY_MESSAGE;
 
 /// Parses the arguments of a list as the REST parameters of the same names.
 pub fn parse_list_query(
@@ -17,16 +17,17 @@ pub fn parse_list_query(
 ) -> Result<Query, Error> {
     let pairs = arguments.into_iter().map(|(name, value)| Ok((name.to_owned(), value)));
     let parsed = parse_pairs(Query::new(entity), &CURRENT, pairs);
-    parsed.map_err(|details| Error::new(M1).with_details(details))
+    parsed.map_err(|details| Error::new(BAD_QUERY_MESSAGE).with_details(details))
 }
 
 /// Checks the text of `autocomplete`, and returns the entities whose names may complete the text.
 pub fn parse_autocomplete(text: &str, entity_type: Option<&str>) -> Result<Vec<Entity>, Error> {
     autocomplete_query::check(text).map_err(|error| match error {
         TextError::Missing => Error::new(QUERY_REQUIRED),
-        TextError::Invalid(details) => Error::new(M1).with_details(details),
+        TextError::Invalid(details) => Error::new(BAD_QUERY_MESSAGE).with_details(details),
     })?;
-    parse_entity_type(entity_type).map_err(|detail| Error::new(M1).with_details(vec![detail]))
+    parse_entity_type(entity_type)
+        .map_err(|detail| Error::new(BAD_QUERY_MESSAGE).with_details(vec![detail]))
 }
 
 /// Parses an identifier; `None` for text that no record has as its identifier.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::graphql::error_path::PathSegment;
 use crate::http::parameters::Detail;
-use crate::http::path::cut;
+use crate::http::path::truncate;
 
 /// Errors in the reply to an invalid document.
 const DOCUMENT_ERRORS_MAX: usize = 3;
@@ -48,7 +48,7 @@ pub struct Extensions {
 impl Error {
     /// An error without location and path; cuts the message.
     pub fn new(message: impl AsRef<str>) -> Error {
-        let message = cut(message.as_ref(), MESSAGE_BYTES_MAX);
+        let message = truncate(message.as_ref(), MESSAGE_BYTES_MAX);
         Error { message, locations: Vec::new(), path: Vec::new(), extensions: None }
     }
 

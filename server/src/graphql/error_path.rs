@@ -3,7 +3,7 @@
 use pinakes_format::json::select::PathStep;
 use serde::Serialize;
 
-use crate::http::path::cut;
+use crate::http::path::truncate;
 
 /// Bytes of a response key in the `path` of an error.
 const KEY_BYTES_MAX: usize = 200;
@@ -62,7 +62,7 @@ impl ErrorPath {
             EnteredStep::Field(begin) => {
                 let key = &self.keys[begin..end];
                 end = begin;
-                PathSegment::Field(cut(response_key(key), KEY_BYTES_MAX))
+                PathSegment::Field(truncate(response_key(key), KEY_BYTES_MAX))
             }
             EnteredStep::Item(index) => PathSegment::Item(index),
         });

@@ -2,17 +2,17 @@
 
 use std::sync::LazyLock;
 
-use crate::http::static_page::{HTML, Page, Part, SCRIPT, STYLE, TEXT};
+use crate::http::static_page::{Asset, HTML, SCRIPT, STYLE, StaticPage, TEXT};
 
-pub static PAGE: LazyLock<Page> = LazyLock::new(|| Page {
-    parts: vec![
-        Part::plain("index.html", HTML, include_bytes!("../../graphiql/index.html")),
-        Part::plain("page.js", SCRIPT, include_bytes!("../../graphiql/page.js")),
-        Part::packed("graphiql.js", SCRIPT, include_bytes!("../../graphiql/graphiql.js.gz")),
-        Part::packed("graphiql.css", STYLE, include_bytes!("../../graphiql/graphiql.css.gz")),
-        Part::packed("react.js", SCRIPT, include_bytes!("../../graphiql/react.js.gz")),
-        Part::packed("react-dom.js", SCRIPT, include_bytes!("../../graphiql/react-dom.js.gz")),
-        Part::packed("licences.txt", TEXT, include_bytes!("../../graphiql/licences.txt.gz")),
+pub static PAGE: LazyLock<StaticPage> = LazyLock::new(|| StaticPage {
+    assets: vec![
+        Asset::new("index.html", HTML, include_bytes!("../../graphiql/index.html")),
+        Asset::new("page.js", SCRIPT, include_bytes!("../../graphiql/page.js")),
+        Asset::from_gzip("graphiql.js", SCRIPT, include_bytes!("../../graphiql/graphiql.js.gz")),
+        Asset::from_gzip("graphiql.css", STYLE, include_bytes!("../../graphiql/graphiql.css.gz")),
+        Asset::from_gzip("react.js", SCRIPT, include_bytes!("../../graphiql/react.js.gz")),
+        Asset::from_gzip("react-dom.js", SCRIPT, include_bytes!("../../graphiql/react-dom.js.gz")),
+        Asset::from_gzip("licences.txt", TEXT, include_bytes!("../../graphiql/licences.txt.gz")),
     ],
 });
 

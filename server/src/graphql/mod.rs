@@ -36,9 +36,9 @@ use http::{HeaderMap, StatusCode};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
-use crate::event_counts::{ASKED, Asked, OVERLOADS, Overload};
+use crate::event_counts::{GRAPHQL_OUTCOMES, GraphqlOutcome, OVERLOADS, Overload};
 use crate::http::reply::Reply;
-use crate::http::static_body::Fixed;
+use crate::http::static_body::StaticBody;
 use crate::snapshots::library::Served;
 
 use crate::graphql::document::{Document, GraphqlRequest};
@@ -74,8 +74,8 @@ pub fn types() -> &'static Types {
     &GRAPH.types
 }
 
-static SCHEMA_BODY: LazyLock<Fixed> =
-    LazyLock::new(|| Fixed::plain("application/graphql; charset=utf-8", GRAPH.sdl.as_bytes()));
+static SCHEMA_BODY: LazyLock<StaticBody> =
+    LazyLock::new(|| StaticBody::new("application/graphql; charset=utf-8", GRAPH.sdl.as_bytes()));
 
 /// The reply to `GET /graphql/schema`.
 pub fn schema_reply(headers: &HeaderMap) -> Reply {
@@ -100,14 +100,14 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    fn counter(&self) -> Asked {
+    fn counter(&self) -> GraphqlOutcome {
         match self {
-            Outcome::Answered(_) => Asked::Answered,
-            Outcome::Refused(_) => Asked::Invalid,
-            Outcome::Costly(_) => Asked::Costly,
-            Outcome::Stopped(_) => Asked::Stopped,
-            Outcome::Timeout => Asked::Timeout,
-            Outcome::Gone => Asked::Gone,
+            Outcome::Answered(_) => GraphqlOutcome::Answered,
+            Outcome::Refused(_) => GraphqlOutcome::Invalid,
+            Outcome::Costly(_) => GraphqlOutcome::Costly,
+            Outcome::Stopped(_) => GraphqlOutcome::Stopped,
+            Outcome::Timeout => GraphqlOutcome::Timeout,
+            Outcome::Gone => GraphqlOutcome::Gone,
         }
     }
 }
@@ -126,7 +126,7 @@ pub fn reply(
     let begun = Instant::now();
     let outcome = respond(request, &served.snapshot, settings, timeout, posted.is_gone)?;
     let micros = begun.elapsed().as_micros() as u64;
-    ASKED.count(outcome.counter());
+    GRAPHQL_OUTCOMES.count(outcome.counter());
     let is_answered = matches!(outcome, Outcome::Answered(_));
     tracing::debug!(micros, is_answered, "GraphQL request finished");
     let media_type = posted.media_type;

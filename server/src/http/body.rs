@@ -1,7 +1,6 @@
-//! Bodies: read for the one route that takes them, so many bytes and for so long.
+//! Request bodies: read for the one route that takes a body, at most 64 KiB within 5 s.
 //!
-//! All others answer without reading. A body goes along with its request's head, where the service
-//! finds it once it knows that it is wanted.
+//! The connection attaches the body to the head; the service reads the body once it knows the route.
 
 use std::{
     sync::{
@@ -20,60 +19,60 @@ use tokio::time::timeout;
 use crate::http::parameters::Detail;
 use crate::http::reply::Reply;
 
-/// Bytes of a body.
+/// Largest body that the server reads.
 pub const BODY_BYTES_MAX: usize = 65_536;
-/// How long a client may take to send it.
+/// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A body that was sent with a request, in the extensions of its head.
+/// The body of a request, in the extensions of its head.
 #[derive(Debug, Default)]
-pub struct Posted {
-    body: Mutex<Option<Incoming>>,
+pub struct RequestBody {
+    incoming: Mutex<Option<Incoming>>,
     text: OnceLock<Bytes>,
-    is_gone: AtomicBool,
+    is_client_gone: AtomicBool,
 }
 
-/// Says, when it is dropped, that the client is gone; where it was answered before, nobody listens.
+/// Marks the client as gone when dropped; without effect after the reply.
 #[derive(Debug)]
-pub struct Leaving(Arc<Posted>);
+pub struct ClientGoneGuard(Arc<RequestBody>);
 
-impl Drop for Leaving {
+impl Drop for ClientGoneGuard {
     fn drop(&mut self) {
-        self.0.is_gone.store(true, Ordering::Relaxed);
+        self.0.is_client_gone.store(true, Ordering::Relaxed);
     }
 }
 
-/// Where a request's body is.
+/// A body as hyper received it.
 #[derive(Debug)]
-pub enum Left {
-    /// Here: no route takes it.
-    Body(Incoming),
-    /// With the head.
-    Posted(Arc<Posted>),
+pub enum ReceivedBody {
+    /// The route takes no body.
+    Unclaimed(Incoming),
+    /// The head owns the body too.
+    Attached(Arc<RequestBody>),
 }
 
-/// Puts a body into its request's head, where the service finds it.
-pub fn take_along(head: &mut Parts, body: Incoming) -> Left {
-    let posted = Posted { body: Mutex::new(Some(body)), ..Posted::default() };
-    let posted = Arc::new(posted);
-    head.extensions.insert(Arc::clone(&posted));
-    Left::Posted(posted)
+/// Attaches a body to its request's head, where the service finds it.
+pub fn attach(head: &mut Parts, body: Incoming) -> ReceivedBody {
+    let body = RequestBody { incoming: Mutex::new(Some(body)), ..RequestBody::default() };
+    let body = Arc::new(body);
+    head.extensions.insert(Arc::clone(&body));
+    ReceivedBody::Attached(body)
 }
 
-impl Left {
-    /// The body of a request that was answered, where it has one that nobody read.
-    pub fn unread(self) -> Option<Incoming> {
+impl ReceivedBody {
+    /// The body after the reply, if nobody read it.
+    pub fn into_unread(self) -> Option<Incoming> {
         let body = match self {
-            Left::Body(body) => Some(body),
-            Left::Posted(posted) => posted.take(),
+            ReceivedBody::Unclaimed(body) => Some(body),
+            ReceivedBody::Attached(body) => body.take(),
         };
         body.filter(|body| !body.is_end_stream())
     }
 }
 
-/// Takes what comes of a body nobody wants, for so long and so many bytes.
-pub async fn pass_over(mut body: Incoming, long: Duration, bytes_max: usize) {
-    let passing = async {
+/// Reads and discards a body until its end, the timeout or `bytes_max`.
+pub async fn discard(mut body: Incoming, duration_max: Duration, bytes_max: usize) {
+    let discarding = async {
         let mut bytes = 0;
         while let Some(Ok(frame)) = body.frame().await {
             bytes += frame.data_ref().map_or(0, Bytes::len);
@@ -82,40 +81,35 @@ pub async fn pass_over(mut body: Incoming, long: Duration, bytes_max: usize) {
             }
         }
     };
-    // What is not here by then is not waited for.
-    let _ = timeout(long, passing).await;
+    let _ = timeout(duration_max, discarding).await;
 }
 
-/// The body that came with a head.
-pub fn of(head: &Parts) -> Option<&Arc<Posted>> {
+/// Returns the body that is attached to a head.
+pub fn from_head(head: &Parts) -> Option<&Arc<RequestBody>> {
     head.extensions.get()
 }
 
-impl Posted {
-    /// To be kept for as long as the answer is awaited.
-    pub fn leaving(self: &Arc<Self>) -> Leaving {
-        Leaving(Arc::clone(self))
+impl RequestBody {
+    /// Makes the guard that lives as long as the client awaits the reply.
+    pub fn client_gone_guard(self: &Arc<Self>) -> ClientGoneGuard {
+        ClientGoneGuard(Arc::clone(self))
     }
 
     /// Whether the client is gone.
-    pub fn is_gone(&self) -> &AtomicBool {
-        &self.is_gone
+    pub fn is_client_gone(&self) -> &AtomicBool {
+        &self.is_client_gone
     }
 
-    /// The body, once it was read.
+    /// The bytes, after [`RequestBody::read`]; empty before.
     pub fn text(&self) -> &[u8] {
         self.text.get().map_or(&[], |text| text)
     }
 
     fn take(&self) -> Option<Incoming> {
-        self.body.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.incoming.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Reads the body.
-    ///
-    /// # Errors
-    ///
-    /// The reply to one that is too long, too slow or cut short.
+    /// Reads the body; the error is the reply to a body that is too long, too slow or truncated.
     pub async fn read(&self, head: &Parts) -> Result<(), Reply> {
         let Some(body) = self.take() else { return Ok(()) };
         let announced = head.headers.get(header::CONTENT_LENGTH);
@@ -124,7 +118,7 @@ impl Posted {
             return Err(too_long());
         }
         let text = collect(body).await?;
-        // Read once: the body was taken.
+        // The body was taken, so nobody else sets the text.
         let _ = self.text.set(text);
         Ok(())
     }
@@ -135,7 +129,7 @@ fn too_long() -> Reply {
     Reply::error(StatusCode::PAYLOAD_TOO_LARGE, message).closing()
 }
 
-/// The reply to a body that ended before it was whole, or whose chunks are none.
+/// The reply to a body that ended early, or whose chunks are malformed.
 fn incomplete() -> Reply {
     let reason =
         "ended before all that its head announced, or is not in chunks as RFC 9112 has them";
@@ -169,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// A body of which no more comes.
+    /// A body that never ends.
     struct Stuck;
 
     impl Body for Stuck {
@@ -185,14 +179,14 @@ mod tests {
     }
 
     fn status(refusal: Reply) -> (u16, bool) {
-        let stamp = crate::http::etag::Stamp::new("0123");
-        let response = refusal.into_response(&Method::POST, &stamp);
+        let headers = crate::http::etag::SnapshotHeaders::new("0123");
+        let response = refusal.into_response(&Method::POST, &headers);
         let is_closing = response.headers().get(header::CONNECTION).is_some();
         (response.status().as_u16(), is_closing)
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_is_waited_for_so_long_and_taken_up_to_so_much() {
+    async fn a_body_is_limited_in_time_and_bytes() {
         assert_eq!(collect(Stuck).await.map_err(status), Err((408, true)));
         let whole = Bytes::from(vec![b' '; BODY_BYTES_MAX]);
         assert_eq!(collect(Full::new(whole.clone())).await.map_err(status), Ok(whole.clone()));
@@ -201,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stops_waiting_is_known_to_be_gone() {
-        let posted = Arc::new(Posted::default());
-        let leaving = posted.leaving();
-        assert!(!posted.is_gone().load(Ordering::Relaxed));
-        drop(leaving);
-        assert!(posted.is_gone().load(Ordering::Relaxed));
+    fn dropping_the_guard_marks_the_client_as_gone() {
+        let body = Arc::new(RequestBody::default());
+        let guard = body.client_gone_guard();
+        assert!(!body.is_client_gone().load(Ordering::Relaxed));
+        drop(guard);
+        assert!(body.is_client_gone().load(Ordering::Relaxed));
     }
 }

@@ -1,8 +1,8 @@
-//! Room for large bodies, used again and again.
+//! A pool of buffers for large bodies.
 //!
-//! A body is rendered on one thread and let go on another. What an allocator does with such memory is
-//! to keep it for the first, which may not ask again: of 150 replies of 240 KB that nobody held any
-//! longer, 27 MB stayed. So such room is kept here, and no more of it than is written below.
+//! One thread renders a body and another thread frees it. mimalloc keeps memory freed by another thread on
+//! the thread that allocated it: after 150 replies of 240 KB, 27 MB stayed allocated. The pool shares
+//! such buffers between threads and keeps at most 4 MiB.
 
 use std::{
     mem,
@@ -11,86 +11,86 @@ use std::{
 
 use bytes::Bytes;
 
-/// The least room that is kept, as a power of two; less is the allocator's business.
-const LEAST: u32 = 15;
-/// Sizes of room that are kept, each twice the one before: 32 KiB to 4 MiB.
+/// Base-2 logarithm of the smallest pooled capacity; the allocator serves smaller buffers.
+const CAPACITY_MIN_LOG2: u32 = 15;
+/// Number of pooled capacities, each twice the one before: 32 KiB to 4 MiB.
 const SIZES: usize = 8;
-/// Bytes that are kept for the next bodies.
-const KEPT_BYTES_MAX: usize = 4 << 20;
+/// Total capacity of pooled buffers.
+const POOL_BYTES_MAX: usize = 4 << 20;
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept { by_size: [const { Vec::new() }; SIZES], bytes: 0 });
+static POOL: Mutex<Pool> = Mutex::new(Pool { by_size: [const { Vec::new() }; SIZES], bytes: 0 });
 
-struct Kept {
+struct Pool {
     by_size: [Vec<Vec<u8>>; SIZES],
     bytes: usize,
 }
 
-/// Room for bytes, given back when it is let go.
+/// A buffer that returns to the pool when dropped.
 #[derive(Debug, Default)]
-pub struct Room(Vec<u8>);
+pub struct PooledBuffer(Vec<u8>);
 
-impl Room {
-    /// Empty room for so many bytes at least.
-    pub fn of(bytes: usize) -> Room {
-        let bytes = capacity_of(bytes);
-        let kept = size_of_room(bytes).and_then(|size| {
-            let mut kept = lock();
-            let room = kept.by_size[size].pop()?;
-            kept.bytes -= room.capacity();
-            Some(room)
+impl PooledBuffer {
+    /// Returns an empty buffer of at least this capacity.
+    pub fn with_capacity(bytes: usize) -> PooledBuffer {
+        let bytes = pooled_capacity(bytes);
+        let pooled = size_class(bytes).and_then(|class| {
+            let mut pool = lock();
+            let buffer = pool.by_size[class].pop()?;
+            pool.bytes -= buffer.capacity();
+            Some(buffer)
         });
-        Room(kept.unwrap_or_else(|| Vec::with_capacity(bytes)))
+        PooledBuffer(pooled.unwrap_or_else(|| Vec::with_capacity(bytes)))
     }
 
-    /// Bytes in room of their own, which is no more than twice as large.
-    pub fn copy(bytes: &[u8]) -> Room {
-        let mut room = Room::of(bytes.len());
-        room.0.extend_from_slice(bytes);
-        room
+    /// Copies bytes to a buffer of at most twice their length.
+    pub fn copy_from(bytes: &[u8]) -> PooledBuffer {
+        let mut buffer = PooledBuffer::with_capacity(bytes.len());
+        buffer.0.extend_from_slice(bytes);
+        buffer
     }
 
-    /// What is in it, to be written.
-    pub fn bytes(&mut self) -> &mut Vec<u8> {
+    /// The contents.
+    pub fn as_mut_vec(&mut self) -> &mut Vec<u8> {
         &mut self.0
     }
 
-    /// The same as a body.
+    /// Converts the buffer to a body, which keeps it until sent.
     pub fn into_bytes(self) -> Bytes {
         Bytes::from_owner(self)
     }
 }
 
-/// The room that a body of so many bytes takes.
-pub fn capacity_of(bytes: usize) -> usize {
-    if bytes < 1 << LEAST { bytes } else { bytes.next_power_of_two() }
+/// The capacity of a buffer for a body of this length.
+pub fn pooled_capacity(bytes: usize) -> usize {
+    if bytes < 1 << CAPACITY_MIN_LOG2 { bytes } else { bytes.next_power_of_two() }
 }
 
-/// Which of the sizes a capacity is large enough for; `None` where it is too small or too large for any.
-fn size_of_room(capacity: usize) -> Option<usize> {
-    let size = capacity.checked_ilog2()?.checked_sub(LEAST)? as usize;
+/// The size class of a capacity; `None` if the pool does not keep such buffers.
+fn size_class(capacity: usize) -> Option<usize> {
+    let size = capacity.checked_ilog2()?.checked_sub(CAPACITY_MIN_LOG2)? as usize;
     (size < SIZES).then_some(size)
 }
 
-fn lock() -> MutexGuard<'static, Kept> {
-    // Nothing in the lock panics half way through a change.
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, Pool> {
+    // No code panics while it holds the lock.
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl AsRef<[u8]> for Room {
+impl AsRef<[u8]> for PooledBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
 }
 
-impl Drop for Room {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
-        let mut room = mem::take(&mut self.0);
-        let Some(size) = size_of_room(room.capacity()) else { return };
-        room.clear();
-        let mut kept = lock();
-        if kept.bytes + room.capacity() <= KEPT_BYTES_MAX {
-            kept.bytes += room.capacity();
-            kept.by_size[size].push(room);
+        let mut buffer = mem::take(&mut self.0);
+        let Some(class) = size_class(buffer.capacity()) else { return };
+        buffer.clear();
+        let mut pool = lock();
+        if pool.bytes + buffer.capacity() <= POOL_BYTES_MAX {
+            pool.bytes += buffer.capacity();
+            pool.by_size[class].push(buffer);
         }
     }
 }
@@ -100,26 +100,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_is_used_again_and_kept_within_bounds() {
+    fn buffers_are_reused_and_the_pool_is_bounded() {
         let body = vec![7; 100_000];
-        let bytes = Room::copy(&body).into_bytes();
+        let bytes = PooledBuffer::copy_from(&body).into_bytes();
         assert_eq!(bytes, body);
         drop(bytes);
-        // Whatever other tests took and gave back meanwhile, none of it holds what was in it.
-        let again = Room::of(70_000);
+        // Other tests may use the pool meanwhile, but a returned buffer is always empty.
+        let again = PooledBuffer::with_capacity(70_000);
         assert!(again.as_ref().is_empty() && again.0.capacity() >= 131_072);
-        drop((0..100).map(|_| Room::of(1 << 20)).collect::<Vec<_>>());
-        assert!(lock().bytes <= KEPT_BYTES_MAX);
-        drop(Room::of(64 << 20));
-        assert!(lock().bytes <= KEPT_BYTES_MAX);
+        drop((0..100).map(|_| PooledBuffer::with_capacity(1 << 20)).collect::<Vec<_>>());
+        assert!(lock().bytes <= POOL_BYTES_MAX);
+        drop(PooledBuffer::with_capacity(64 << 20));
+        assert!(lock().bytes <= POOL_BYTES_MAX);
     }
 
     #[test]
-    fn a_body_takes_less_than_twice_its_bytes() {
+    fn a_buffer_is_less_than_twice_as_long_as_its_body() {
         for bytes in [0, 1, 4_096, 32_767, 32_768, 32_769, 240_000, 5 << 20] {
-            let capacity = capacity_of(bytes);
+            let capacity = pooled_capacity(bytes);
             assert!((bytes..bytes.max(1) * 2).contains(&capacity), "{bytes}");
-            assert!(Room::copy(&vec![1; bytes]).0.capacity() >= bytes);
+            assert!(PooledBuffer::copy_from(&vec![1; bytes]).0.capacity() >= bytes);
         }
     }
 }

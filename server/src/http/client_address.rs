@@ -1,36 +1,37 @@
-//! Who asks: the peer's address, or behind proxies that are trusted the one they name.
+//! The address of a request's client: the peer, or the client that trusted proxies name in a header.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::{HeaderMap, HeaderName, header};
 use ipnet::IpNet;
 
-/// Addresses that are looked at of those a request names; a client needs one or two.
-const NAMED_MAX: usize = 32;
+/// Addresses read from the forwarding header, from the right.
+const FORWARDED_MAX: usize = 32;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The header that trusted proxies name their clients in.
+/// The header in which trusted proxies name their clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ForwardedBy {
+pub enum ForwardingHeader {
     /// `X-Forwarded-For`.
     XForwardedFor,
-    /// `Forwarded`, RFC 7239; the other is ignored then.
+    /// `Forwarded`, RFC 7239; `X-Forwarded-For` is ignored then.
     Forwarded,
 }
 
-impl ForwardedBy {
-    /// The items of a line, from left to right; one that is no item where they cannot be told.
+impl ForwardingHeader {
+    /// Splits a line into its items, left to right; one empty item if the line is malformed.
     fn items(self, line: &[u8]) -> Vec<&[u8]> {
         match self {
-            ForwardedBy::XForwardedFor => line.split(|byte| *byte == b',').collect(),
-            ForwardedBy::Forwarded => split_unquoted(line, b',').unwrap_or_else(|| vec![b""]),
+            ForwardingHeader::XForwardedFor => line.split(|byte| *byte == b',').collect(),
+            ForwardingHeader::Forwarded => split_unquoted(line, b',').unwrap_or_else(|| vec![b""]),
         }
     }
 }
 
-/// Splits where a separator stands outside of quotes: a host that a client chose may hold any. `None`
-/// where a quote does not end: whoever began it would swallow what a proxy wrote after it.
+/// Splits a line at separators outside quotes, since a host that a client chose may contain separators.
+///
+/// `None` if a quote does not end: a client could hide the items that proxies appended after it.
 fn split_unquoted(line: &[u8], separator: u8) -> Option<Vec<&[u8]>> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let is_separator = |byte: &u8| {
@@ -43,42 +44,46 @@ fn split_unquoted(line: &[u8], separator: u8) -> Option<Vec<&[u8]>> {
     (!is_quoted).then_some(parts)
 }
 
-/// Which addresses are believed.
+/// Finds the client of a request, and tells trusted proxies and exempt clients from others.
 #[derive(Clone, Debug)]
-pub struct Clients {
-    /// Proxies whose word is taken.
+pub struct ClientResolver {
+    /// Networks of proxies whose header counts.
     pub trusted: Vec<IpNet>,
-    /// Where they give it.
-    pub by: ForwardedBy,
-    /// Clients that no limit is for.
+    /// The header that trusted proxies set.
+    pub header: ForwardingHeader,
+    /// Networks of clients without limits.
     pub exempt: Vec<IpNet>,
 }
 
-impl Clients {
-    /// The client's address.
+impl ClientResolver {
+    /// Returns the address of the client.
     ///
-    /// Behind a trusted proxy it is the right-most named that is no trusted proxy; where all are,
-    /// the left-most. What was put there further left is anybody's word. Where the one that counts
-    /// cannot be read it is the peer's, as it is where no proxy is trusted.
+    /// Behind a trusted proxy this is the right-most address in the header that is not a trusted proxy;
+    /// clients can forge addresses further left. If all addresses are trusted proxies, the left-most
+    /// counts. If the address is malformed, or the peer is not trusted, the peer counts.
+    ///
+    /// ```text
+    /// trusted 10.0.0.0/8, peer 10.0.0.1, X-Forwarded-For: 6.6.6.6, 1.2.3.4, 10.0.0.9  →  1.2.3.4
+    /// ```
     pub fn address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !is_in(&self.trusted, peer) {
             return peer;
         }
-        let name = match self.by {
-            ForwardedBy::XForwardedFor => X_FORWARDED_FOR,
-            ForwardedBy::Forwarded => header::FORWARDED,
+        let name = match self.header {
+            ForwardingHeader::XForwardedFor => X_FORWARDED_FOR,
+            ForwardingHeader::Forwarded => header::FORWARDED,
         };
         let lines = headers.get_all(name).iter().rev();
-        let items = lines.flat_map(|line| self.by.items(line.as_bytes()).into_iter().rev());
+        let items = lines.flat_map(|line| self.header.items(line.as_bytes()).into_iter().rev());
         let mut client = peer;
-        for item in items.take(NAMED_MAX) {
+        for item in items.take(FORWARDED_MAX) {
             let item = std::str::from_utf8(item).unwrap_or_default().trim();
-            let text = match self.by {
-                ForwardedBy::XForwardedFor => Some(item),
-                ForwardedBy::Forwarded => named_for(item),
+            let text = match self.header {
+                ForwardingHeader::XForwardedFor => Some(item),
+                ForwardingHeader::Forwarded => for_parameter(item),
             };
-            let Some(address) = text.and_then(parse) else { return peer };
+            let Some(address) = text.and_then(parse_address) else { return peer };
             client = address;
             if !is_in(&self.trusted, address) {
                 break;
@@ -87,12 +92,12 @@ impl Clients {
         client
     }
 
-    /// Whether an address is a proxy's whose word is taken.
+    /// Whether an address is a trusted proxy.
     pub fn is_trusted(&self, address: IpAddr) -> bool {
         is_in(&self.trusted, address.to_canonical())
     }
 
-    /// Whether no limit is for a client.
+    /// Whether a client has no limits.
     pub fn is_exempt(&self, address: IpAddr) -> bool {
         is_in(&self.exempt, address.to_canonical())
     }
@@ -102,19 +107,19 @@ fn is_in(networks: &[IpNet], address: IpAddr) -> bool {
     networks.iter().any(|network| network.contains(&address))
 }
 
-/// What limits count a client by: an address of four bytes, or the /64 of one of sixteen.
-pub fn key(address: IpAddr) -> u64 {
+/// The key that limits count a client by: the IPv4 address, or the /64 network of the IPv6 address.
+pub fn client_key(address: IpAddr) -> u64 {
     match address.to_canonical() {
-        // No client has a multicast address, which these are.
+        // Within the IPv6 multicast range, which no client has.
         IpAddr::V4(address) => 0xffff_ffff_0000_0000 | u64::from(address.to_bits()),
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
     }
 }
 
-/// The `for` of an element of `Forwarded`, out of its quotes.
-fn named_for(element: &str) -> Option<&str> {
+/// Returns the `for` parameter of an element of `Forwarded`, without its quotes.
+fn for_parameter(element: &str) -> Option<&str> {
     let pairs = split_unquoted(element.as_bytes(), b';')?.into_iter();
-    // What was cut at an ASCII byte is still UTF-8.
+    // A split at an ASCII byte keeps UTF-8 valid.
     let mut pairs = pairs.filter_map(|pair| std::str::from_utf8(pair).ok()?.trim().split_once('='));
     let (_, value) = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case("for"))?;
     let value = value.trim();
@@ -124,8 +129,8 @@ fn named_for(element: &str) -> Option<&str> {
     }
 }
 
-/// An address, with a port or without, that of six in brackets or without.
-fn parse(text: &str) -> Option<IpAddr> {
+/// Parses an address with or without a port; IPv6 with or without brackets.
+fn parse_address(text: &str) -> Option<IpAddr> {
     let bracketed = |text: &str| -> Option<Ipv6Addr> {
         text.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
     };
@@ -141,39 +146,43 @@ mod tests {
 
     use super::*;
 
-    fn clients(by: ForwardedBy) -> Clients {
+    fn clients(header: ForwardingHeader) -> ClientResolver {
         let trusted = ["10.0.0.0/8", "2001:db8:1::/48"].map(|network| network.parse().unwrap());
-        Clients { trusted: trusted.to_vec(), by, exempt: vec!["192.0.2.7/32".parse().unwrap()] }
+        ClientResolver {
+            trusted: trusted.to_vec(),
+            header,
+            exempt: vec!["192.0.2.7/32".parse().unwrap()],
+        }
     }
 
-    /// The address of a client whose request has these lines of a header.
-    fn address(by: ForwardedBy, peer: &str, name: HeaderName, lines: &[&str]) -> String {
+    /// Resolves the client of a request with these header lines.
+    fn address(header: ForwardingHeader, peer: &str, name: HeaderName, lines: &[&str]) -> String {
         let mut headers = HeaderMap::new();
         for line in lines {
             headers.append(name.clone(), HeaderValue::from_bytes(line.as_bytes()).unwrap());
         }
-        clients(by).address(peer.parse().unwrap(), &headers).to_string()
+        clients(header).address(peer.parse().unwrap(), &headers).to_string()
     }
 
     #[test]
-    fn all_addresses_of_a_64_are_one_client() {
-        let of = |address: u128| key(Ipv6Addr::from_bits(address).into());
+    fn all_addresses_of_a_64_network_are_one_client() {
+        let of = |address: u128| client_key(Ipv6Addr::from_bits(address).into());
         let network = 0x2001_0db8_0001_0002_u128 << 64;
         for low in 0..1 << 16 {
             for address in [network | low, network | low << 48] {
                 assert_eq!(of(address), of(network), "{address:x}");
             }
         }
-        assert!(of(network + (1 << 64)) != of(network), "the next /64 is another's");
-        let four = |text: &str| key(text.parse().unwrap());
+        assert!(of(network + (1 << 64)) != of(network), "the next /64 is another client");
+        let four = |text: &str| client_key(text.parse().unwrap());
         assert_eq!(four("::ffff:192.0.2.1"), four("192.0.2.1"));
         assert!(four("192.0.2.1") != four("192.0.2.2"));
     }
 
     #[test]
-    fn a_header_counts_where_a_trusted_proxy_wrote_it() {
+    fn the_header_counts_from_trusted_proxies_only() {
         let check = |peer: &str, lines: &[&str], expected: &str| {
-            let found = address(ForwardedBy::XForwardedFor, peer, X_FORWARDED_FOR, lines);
+            let found = address(ForwardingHeader::XForwardedFor, peer, X_FORWARDED_FOR, lines);
             assert_eq!(found, expected, "{lines:?}");
         };
         check("198.51.100.1", &["1.2.3.4"], "198.51.100.1");
@@ -208,16 +217,16 @@ mod tests {
         ] {
             check("10.0.0.1", &[line], "10.0.0.1");
         }
-        // The left-most of those that are looked at.
+        // The left-most of the addresses that are read.
         let many = vec!["10.0.0.5"; 1_000].join(",");
         check("10.0.0.1", &[&many], "10.0.0.5");
         check("10.0.0.1", &[&format!("1.2.3.4,{many}")], "10.0.0.5");
     }
 
     #[test]
-    fn the_other_header_counts_where_it_is_chosen() {
+    fn forwarded_counts_when_it_is_the_chosen_header() {
         let check = |lines: &[&str], expected: &str| {
-            let found = address(ForwardedBy::Forwarded, "10.0.0.1", header::FORWARDED, lines);
+            let found = address(ForwardingHeader::Forwarded, "10.0.0.1", header::FORWARDED, lines);
             assert_eq!(found, expected, "{lines:?}");
         };
         check(&["for=\"[2001:db8::1]:443\""], "2001:db8::1");
@@ -226,26 +235,26 @@ mod tests {
         for wrong in ["for=unknown", "for=\"1.2.3.4", "proto=http", "1.2.3.4"] {
             check(&[wrong], "10.0.0.1");
         }
-        // A host is its client's to choose, quotes, commas and all.
+        // A client chooses its host, including quotes and commas.
         for host in ["x,for=6.6.6.6;y", "a;for=6.6.6.6;b", r#"\",for=6.6.6.6;\""#, r"\\"] {
             check(&[&format!("for=1.2.3.4;host=\"{host}\"")], "1.2.3.4");
             check(&[&format!("host=\"{host}\";for=1.2.3.4")], "1.2.3.4");
         }
         check(&["for=6.6.6.6;x=\", for=1.2.3.4"], "10.0.0.1");
         check(&["for=6.6.6.6;x=\"", "for=1.2.3.4"], "1.2.3.4");
-        let other = address(ForwardedBy::Forwarded, "10.0.0.1", X_FORWARDED_FOR, &["1.2.3.4"]);
+        let other = address(ForwardingHeader::Forwarded, "10.0.0.1", X_FORWARDED_FOR, &["1.2.3.4"]);
         assert_eq!(other, "10.0.0.1");
     }
 
     #[test]
-    fn clients_are_counted_by_address_or_network() {
-        let key = |address: &str| key(address.parse().unwrap());
+    fn clients_are_counted_by_ipv4_address_or_ipv6_network() {
+        let key = |address: &str| client_key(address.parse().unwrap());
         assert_eq!(key("1.2.3.4"), key("::ffff:1.2.3.4"));
         assert_ne!(key("1.2.3.4"), key("1.2.3.5"));
         assert_eq!(key("2001:db8::1"), key("2001:db8::ffff:1"));
         assert_ne!(key("2001:db8::1"), key("2001:db8:0:1::1"));
         assert_ne!(key("::1"), key("0.0.0.0"));
-        let clients = clients(ForwardedBy::XForwardedFor);
+        let clients = clients(ForwardingHeader::XForwardedFor);
         assert!(clients.is_exempt("192.0.2.7".parse().unwrap()));
         assert!(!clients.is_exempt("192.0.2.8".parse().unwrap()));
     }

@@ -1,110 +1,114 @@
-//! What every reply from one snapshot bears: its id, and a strong tag for each coding of the edition
-//! that is shown of it.
+//! ETags: one strong tag for each content coding of a text or of a snapshot's replies.
+//!
+//! All replies of a snapshot share their ETags, because equal requests to one snapshot get equal replies.
 
 use std::iter;
 
 use http::{HeaderMap, HeaderValue, header};
 
-use crate::http::coding::{Accepted, Coding};
+use crate::http::coding::{AcceptedCodings, Coding};
 
-/// Raised whenever the same snapshot would be answered with other bytes: rendered to others, or
-/// coded to others by another encoder, another version of one, or at another level.
+/// Version of rendering and coding. Increment it whenever a reply's bytes change for the same snapshot:
+/// by rendering, or by another encoder, encoder version or level.
 const RENDERER_VERSION: u32 = 1;
 
-/// Strong tags of what one text is sent as, one a coding.
+/// Strong ETags of one text, one for each coding.
 #[derive(Clone, Debug)]
-pub struct Tags {
-    /// By the codings' discriminants: `"<text>.<renderer>"`, and with `.<coding>` after it.
+pub struct Etags {
+    /// `"<digits>.<version>"`, followed by `.<coding>` except for identity; indexed by [`Coding`].
     tags: [HeaderValue; Coding::COUNT],
 }
 
-/// What every reply from one snapshot bears, made once.
+/// Header values that all replies from one snapshot carry: `X-Snapshot-Id` and ETags.
 #[derive(Clone, Debug)]
-pub struct Stamp {
+pub struct SnapshotHeaders {
     snapshot_id: HeaderValue,
-    tags: Tags,
+    etags: Etags,
 }
 
-impl Tags {
-    /// The tags of what hex digits stand for.
-    pub fn new(digits: &str) -> Tags {
+impl Etags {
+    /// Makes the tags of a text from the hex digits of its hash.
+    pub fn new(digits: &str) -> Etags {
         let tags = Coding::ALL.map(|coding| match coding {
             Coding::Identity => value(&format!("\"{digits}.{RENDERER_VERSION}\"")),
             coded => value(&format!("\"{digits}.{RENDERER_VERSION}.{}\"", coded.name())),
         });
-        Tags { tags }
+        Etags { tags }
     }
 
-    /// The tag of what is sent in a coding.
-    pub fn of(&self, coding: Coding) -> &HeaderValue {
+    /// Returns the tag of the text in a coding.
+    pub fn get(&self, coding: Coding) -> &HeaderValue {
         &self.tags[coding as usize]
     }
 
-    /// The coding in which a request has, by its `If-None-Match`, what it would get; `None` where it
-    /// has none that it accepts.
+    /// Returns the coding of an ETag in `If-None-Match` that is current and accepted.
     ///
-    /// Of several that it has, the one it would be sent now, `wanted`, comes first; `*` is that one.
-    /// Takes time linear in the header's length.
-    pub fn held(&self, headers: &HeaderMap, accepted: Accepted, wanted: Coding) -> Option<Coding> {
-        let mut held = [false; Coding::COUNT];
+    /// Of several, `preferred` comes first; `*` matches `preferred`. Cost: linear in the header's length.
+    pub fn matching(
+        &self,
+        headers: &HeaderMap,
+        accepted: AcceptedCodings,
+        preferred: Coding,
+    ) -> Option<Coding> {
+        let mut matches = [false; Coding::COUNT];
         for line in headers.get_all(header::IF_NONE_MATCH) {
             let line = line.as_bytes();
             if line.trim_ascii() == b"*" {
-                return Some(wanted);
+                return Some(preferred);
             }
-            // No tag of ours has a comma, so that one within a tag parts nothing that matters.
+            // No tag of the server contains a comma.
             for item in line.split(|byte| *byte == b',') {
                 let item = item.trim_ascii();
-                // Compared weakly (RFC 9110, 13.1.2).
+                // Weak comparison (RFC 9110, section 13.1.2).
                 let tag = item.strip_prefix(b"W/").unwrap_or(item);
                 if let Some(at) = self.tags.iter().position(|known| known.as_bytes() == tag) {
-                    held[at] = true;
+                    matches[at] = true;
                 }
             }
         }
-        iter::once(wanted)
+        iter::once(preferred)
             .chain(Coding::ALL)
-            .find(|coding| held[*coding as usize] && accepted.takes(*coding))
+            .find(|coding| matches[*coding as usize] && accepted.accepts(*coding))
     }
 }
 
-impl Stamp {
-    /// The stamp of a snapshot all of whose records are shown.
-    pub fn new(snapshot_id: &str) -> Stamp {
-        Stamp::of(snapshot_id, snapshot_id)
+impl SnapshotHeaders {
+    /// Makes the values of a snapshot without suppressed records.
+    pub fn new(snapshot_id: &str) -> SnapshotHeaders {
+        SnapshotHeaders::for_edition(snapshot_id, snapshot_id)
     }
 
-    /// The stamp of a snapshot in the edition that is shown of it: hex digits and hyphens.
-    pub fn of(snapshot_id: &str, edition: &str) -> Stamp {
-        Stamp { snapshot_id: value(snapshot_id), tags: Tags::new(edition) }
+    /// Makes the values of a snapshot in an edition, which the suppressed records determine; both
+    /// are hex digits and hyphens.
+    pub fn for_edition(snapshot_id: &str, edition: &str) -> SnapshotHeaders {
+        SnapshotHeaders { snapshot_id: value(snapshot_id), etags: Etags::new(edition) }
     }
 
-    /// The snapshot's id.
+    /// Value of `X-Snapshot-Id`.
     pub fn snapshot_id(&self) -> &HeaderValue {
         &self.snapshot_id
     }
 
-    /// The strong tag of what is sent in a coding.
-    pub fn tag(&self, coding: Coding) -> &HeaderValue {
-        self.tags.of(coding)
+    /// Returns the ETag of a reply in a coding.
+    pub fn etag(&self, coding: Coding) -> &HeaderValue {
+        self.etags.get(coding)
     }
 
-    /// The coding in which a request has, by its `If-None-Match`, what it would get; `None` where it
-    /// has none that it accepts.
+    /// Returns the coding of an ETag in `If-None-Match` that is current and accepted.
     ///
-    /// `*` is whatever the answer would be, which is taken to be in the coding it likes best: whether
-    /// the body is long enough for that, nobody has rendered.
-    pub fn current(&self, headers: &HeaderMap) -> Option<Coding> {
+    /// `*` matches the coding that the request prefers, although a short body would not be coded: the
+    /// body is not rendered yet.
+    pub fn matching_coding(&self, headers: &HeaderMap) -> Option<Coding> {
         if !headers.contains_key(header::IF_NONE_MATCH) {
             return None;
         }
-        let accepted = Accepted::of(headers);
-        self.tags.held(headers, accepted, accepted.best())
+        let accepted = AcceptedCodings::from_headers(headers);
+        self.etags.matching(headers, accepted, accepted.preferred())
     }
 }
 
 fn value(text: &str) -> HeaderValue {
-    HeaderValue::from_str(text).expect("hex digits, quotes and names, which a header may hold")
+    HeaderValue::from_str(text).expect("hex digits, quotes and coding names are valid in a header")
 }
 
 #[cfg(test)]
@@ -112,14 +116,18 @@ mod tests {
     use super::{Coding::*, *};
 
     #[test]
-    fn a_tag_is_found_in_any_list_where_its_coding_is_accepted() {
+    fn a_tag_matches_anywhere_in_the_list_if_its_coding_is_accepted() {
         let check = |tags: &[&'static str], accepted: &'static str, expected: Option<Coding>| {
             let mut headers = HeaderMap::new();
             for line in tags {
                 headers.append(header::IF_NONE_MATCH, HeaderValue::from_static(line));
             }
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accepted));
-            assert_eq!(Stamp::new("0123").current(&headers), expected, "{tags:?} {accepted}");
+            assert_eq!(
+                SnapshotHeaders::new("0123").matching_coding(&headers),
+                expected,
+                "{tags:?} {accepted}"
+            );
         };
         check(&[], "zstd", None);
         check(&["*"], "", Some(Identity));

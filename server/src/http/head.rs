@@ -1,4 +1,4 @@
-//! A request's head, held against what HTTP demands before anything is looked up.
+//! Checks of a request's head that HTTP demands before routing.
 
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode, Version, header, request::Parts, uri::Authority,
@@ -7,27 +7,27 @@ use http::{
 use crate::http::parameters::Detail;
 use crate::http::reply::Reply;
 
-/// Methods of everything that is read.
+/// Methods of all routes except `POST /graphql`.
 pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
-/// Headers a request may have.
+/// Most headers of a request.
 pub const HEADERS_MAX: usize = 64;
-/// Bytes of headers a request may have.
+/// Most bytes of a request's headers.
 pub const HEADER_BYTES_MAX: usize = 16 << 10;
-/// Bytes of a method; the longest that is registered has 17.
+/// Longest method; the longest registered method has 17 bytes.
 const METHOD_BYTES_MAX: usize = 64;
 
-/// In a head's extensions where it told the length of its body twice, or once and by a transfer coding
-/// too; the HTTP layer shows only one of the two.
+/// Extension of a head with two content lengths, or with a content length and a transfer coding. hyper
+/// shows only one of the two.
 #[derive(Clone, Copy, Debug)]
 pub struct TwoLengths;
 
-/// The method as a message shows it: GET for HEAD, which asks for the same.
+/// The method as messages name it: `GET` for `HEAD`.
 pub fn method_word(method: &Method) -> &str {
     if *method == Method::HEAD { "GET" } else { method.as_str() }
 }
 
-/// What is wrong with a request's head, if anything is: the reply, after which the connection ends.
-pub fn refusal(head: &Parts) -> Option<Reply> {
+/// The reply to a malformed or oversized head, after which the connection closes.
+pub fn refuse(head: &Parts) -> Option<Reply> {
     if is_too_large(&head.headers) {
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
         return Some(Reply::error(status, "Request header fields too large").closing());
@@ -40,15 +40,15 @@ pub fn refusal(head: &Parts) -> Option<Reply> {
     if method.len() > METHOD_BYTES_MAX {
         return bad("method", method.as_bytes(), "is longer than any method");
     }
-    let is_everything = head.method == Method::OPTIONS && head.uri.path() == "*";
-    if head.uri.path().is_empty() || head.method == Method::CONNECT || is_everything {
+    let is_asterisk_form = head.method == Method::OPTIONS && head.uri.path() == "*";
+    if head.uri.path().is_empty() || head.method == Method::CONNECT || is_asterisk_form {
         return Some(Reply::method_not_allowed(READ_METHODS).closing());
     }
     if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
         let sent = head.headers.get(header::HOST).map_or(&[][..], HeaderValue::as_bytes);
         return bad("Host", sent, "has to be sent once, as a host or a host and a port");
     }
-    // The HTTP layer looks at the last coding alone, and takes off no other.
+    // hyper checks and removes only the last coding.
     let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
     if let Some(coding) = codings.find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
     {
@@ -73,14 +73,14 @@ fn is_too_large(headers: &HeaderMap) -> bool {
     headers.len() > HEADERS_MAX || bytes > HEADER_BYTES_MAX
 }
 
-/// RFC 9112, section 3.2: one Host, which is an authority or empty.
+/// Whether there is one `Host`, an authority or empty (RFC 9112, section 3.2).
 fn has_one_host(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
     host.is_empty() || host.as_bytes().try_into().is_ok_and(|host| is_host(&host))
 }
 
-/// Whether an authority is a host, and a port where there is one.
+/// Whether an authority is a host with an optional port, without user information.
 fn is_host(authority: &Authority) -> bool {
     let Some(rest) = authority.as_str().strip_prefix(authority.host()) else { return false };
     match rest.strip_prefix(':') {
@@ -94,7 +94,7 @@ fn is_host(authority: &Authority) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::http::etag::Stamp;
+    use crate::http::etag::SnapshotHeaders;
 
     fn status(method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<u16> {
         let mut request = http::Request::builder().method(method).uri(uri);
@@ -102,14 +102,14 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
-        let reply = refusal(&head)?;
-        let response = reply.into_response(&Method::GET, &Stamp::new("0123"));
+        let reply = refuse(&head)?;
+        let response = reply.into_response(&Method::GET, &SnapshotHeaders::new("0123"));
         assert_eq!(response.headers()[header::CONNECTION], "close");
         Some(response.status().as_u16())
     }
 
     #[test]
-    fn a_head_is_refused_for_what_http_forbids_and_for_nothing_else() {
+    fn only_heads_that_http_forbids_are_refused() {
         let host = ("host", "a");
         assert_eq!(status("GET", "/authors", &[host]), None);
         assert_eq!(status("GET", "http://evil/authors", &[host]), None);

@@ -1,39 +1,38 @@
-//! What stands after the `?`: parameters taken apart, and what is said of those that are wrong.
+//! Query parameters: decoding, and details of errors.
 
-use crate::http::path::{cut, decode};
+use crate::http::path::{decode, truncate};
 
-/// Details in one reply at most.
+/// Most details of one reply.
 pub const DETAILS_MAX: usize = 10;
-/// Bytes of a value that are shown back.
+/// Bytes of a value that a detail repeats.
 const VALUE_BYTES_MAX: usize = 64;
-/// Parameters that mean nothing here and are sent by habit.
+/// Parameters that clients of similar services send by habit; the server ignores them.
 const IGNORED: [&str; 2] = ["mailto", "api_key"];
 
-/// What is wrong with one parameter.
+/// An error in one parameter.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Detail {
-    /// The parameter.
+    /// Name of the parameter.
     pub parameter: String,
-    /// What it was.
+    /// The value sent.
     pub value: String,
-    /// What is wrong with it, and what would be right.
+    /// What is wrong, and what would be right.
     pub reason: String,
 }
 
 impl Detail {
-    /// What is wrong with a parameter; name and value are cut to what may be shown.
+    /// Makes a detail; truncates name and value to 64 bytes each.
     pub fn new(parameter: &str, value: &str, reason: impl Into<String>) -> Detail {
-        let shown = |text| cut(text, VALUE_BYTES_MAX);
+        let shown = |text| truncate(text, VALUE_BYTES_MAX);
         Detail { parameter: shown(parameter), value: shown(value), reason: reason.into() }
     }
 }
 
-/// Why a parameter that is given a second time is refused.
-pub const TWICE: &str = "is given twice; give it once";
+/// The reason of a detail about a repeated parameter.
+pub const GIVEN_TWICE: &str = "is given twice; give it once";
 
-/// The parameters of a raw query, decoded, without those that are ignored; a detail for each that is
-/// no text.
-pub fn pairs(raw: &str) -> impl Iterator<Item = Result<(String, String), Detail>> {
+/// Decodes the parameters of a raw query, without the ignored ones; a detail for each that is not UTF-8.
+pub fn query_pairs(raw: &str) -> impl Iterator<Item = Result<(String, String), Detail>> {
     raw.split('&').filter(|pair| !pair.is_empty()).filter_map(|pair| {
         let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
         let spaced = |raw: &str| decode(&raw.replace('+', " ")).map(|decoded| decoded.into_owned());

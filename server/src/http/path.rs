@@ -1,19 +1,19 @@
-//! Paths as they were sent: split, decoded once, never normalised.
+//! Request paths: split into segments, decoded once, never normalised.
 
 use std::{borrow::Cow, ops::Deref};
 
 use percent_encoding::percent_decode_str;
 
-/// Bytes of a URI that are read; longer ones are refused.
+/// Longest request target; the server replies 414 to longer ones.
 pub const URI_BYTES_MAX: usize = 16_384;
-/// Parts of a path that are looked at; no route has more.
+/// Most segments of a path; no route has more.
 pub const SEGMENTS_MAX: usize = 4;
-/// Bytes of an identifier that are shown in a message.
+/// Bytes of an identifier that a message repeats.
 const ECHO_BYTES_MAX: usize = 64;
-/// Bytes of a path that are shown in a message.
+/// Bytes of a path that a message repeats.
 const PATH_ECHO_BYTES_MAX: usize = 256;
 
-/// The parts of a path between its slashes, without what lies beyond them.
+/// The segments of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Segments<'a> {
     parts: [&'a str; SEGMENTS_MAX],
@@ -28,7 +28,7 @@ impl<'a> Deref for Segments<'a> {
     }
 }
 
-/// A part of a path, by where it stands: for as long as the path itself is elsewhere.
+/// A segment of a path, as a byte range of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     from: usize,
@@ -36,21 +36,21 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The last part of a path; empty where it has none.
-    pub fn last_of(path: &str) -> Segment {
+    /// The last segment of a path; empty if there is none.
+    pub fn last_in(path: &str) -> Segment {
         let to = path.strip_suffix('/').unwrap_or(path).len();
         Segment { from: path[..to].rfind('/').map_or(to, |slash| slash + 1), to }
     }
 
-    /// Its text in the path that it is of.
-    pub fn of(self, path: &str) -> &str {
+    /// The segment's text in its path.
+    pub fn text_in(self, path: &str) -> &str {
         path.get(self.from..self.to).unwrap_or_default()
     }
 }
 
-/// The parts of a path between its slashes; one slash at the end is the same as none.
+/// Splits a path into segments; a trailing slash is ignored.
 ///
-/// `None` where a part is empty or there are more than any route has: such a path leads nowhere.
+/// `None` if a segment is empty or there are more than [`SEGMENTS_MAX`]: no route has such a path.
 pub fn segments(path: &str) -> Option<Segments<'_>> {
     let mut segments = Segments { parts: [""; SEGMENTS_MAX], count: 0 };
     let inner = path.strip_prefix('/')?;
@@ -68,38 +68,37 @@ pub fn segments(path: &str) -> Option<Segments<'_>> {
     Some(segments)
 }
 
-/// A part percent-decoded once; `None` where an escape is broken or the bytes are no UTF-8.
+/// Percent-decodes a segment once; `None` if an escape is malformed or the bytes are not UTF-8.
 pub fn decode(text: &str) -> Option<Cow<'_, str>> {
     let bytes = text.as_bytes();
     let is_hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
-    let whole = bytes
+    let is_valid = bytes
         .iter()
         .enumerate()
         .all(|(at, byte)| *byte != b'%' || (is_hex(at + 1) && is_hex(at + 2)));
-    if !whole {
+    if !is_valid {
         return None;
     }
     percent_decode_str(text).decode_utf8().ok()
 }
 
-/// An identifier as a message shows it: decoded where that is printable and short, else as sent
-/// and cut.
+/// An identifier as messages repeat it: decoded if printable and short, else as sent and truncated.
 pub fn echo(raw: &str) -> String {
     match decode(raw) {
         Some(decoded) if decoded.len() <= ECHO_BYTES_MAX && decoded.chars().all(is_printable) => {
             decoded.into_owned()
         }
-        _ => cut(raw, ECHO_BYTES_MAX),
+        _ => truncate(raw, ECHO_BYTES_MAX),
     }
 }
 
-/// A path as a message shows it.
+/// A path as messages repeat it.
 pub fn echo_path(path: &str) -> String {
-    cut(path, PATH_ECHO_BYTES_MAX)
+    truncate(path, PATH_ECHO_BYTES_MAX)
 }
 
-/// At most so many bytes of a text, and `…` where there was more.
-pub fn cut(text: &str, bytes_max: usize) -> String {
+/// Truncates a text to at most this many bytes, and marks the truncation with `…`.
+pub fn truncate(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
     }
@@ -107,7 +106,7 @@ pub fn cut(text: &str, bytes_max: usize) -> String {
     format!("{}…", &text[..end])
 }
 
-/// Neither a control character nor one that changes how its neighbours are shown.
+/// Whether a character is neither a control nor a format character, which alters how others display.
 fn is_printable(c: char) -> bool {
     let formats = matches!(
         c,
@@ -128,9 +127,12 @@ mod tests {
             let found = segments(path);
             assert_eq!(found.map(|found| found.to_vec()), expected, "{path}");
             let last = expected.and_then(|parts| parts.last().copied());
-            // Of what leads nowhere nobody asks.
             if found.is_some() {
-                assert_eq!(Segment::last_of(path).of(path), last.unwrap_or_default(), "{path}");
+                assert_eq!(
+                    Segment::last_in(path).text_in(path),
+                    last.unwrap_or_default(),
+                    "{path}"
+                );
             }
         };
         check("/", Some(vec![]));
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_decoded_once_and_shown_safely() {
+    fn an_id_is_decoded_once_and_repeated_safely() {
         assert_eq!(decode("HX%5FA1").as_deref(), Some("HX_A1"));
         assert_eq!(decode("HX%255FA1").as_deref(), Some("HX%5FA1"));
         for broken in ["%zz", "%", "%4", "%ff%fe", "%C0%AF"] {

@@ -1,89 +1,89 @@
-//! Every reply, in one place: its status, its headers, its JSON.
+//! Replies: status, headers and JSON body of every reply that the server sends.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Serialize;
 
 use crate::http::coding::encode::encode;
-use crate::http::coding::{Accepted, Coding};
-use crate::http::etag::Stamp;
+use crate::http::coding::{AcceptedCodings, Coding};
+use crate::http::etag::SnapshotHeaders;
 use crate::http::parameters::Detail;
 
-/// When to come back after a 503.
+/// `Retry-After` of a 503.
 const RETRY_SECONDS: &str = "30";
 
-/// Headers of replies that pages of other origins may read.
+/// Headers that scripts of other origins may read.
 const EXPOSED: &str = "ETag, Link, Retry-After, X-Total-Count, X-Snapshot-Id, X-RateLimit-IP-Limit, \
                        X-RateLimit-IP-Remaining, X-RateLimit-IP-Reset-Seconds, \
                        X-RateLimit-Daily-Limit, X-RateLimit-Daily-Remaining";
 
-/// How many items there are on all pages of a bare array.
+/// Header with the number of items on all pages of a bare array.
 const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
-/// The message of whatever is wrong with a query.
-pub const M1: &str = "Bad Request - Invalid query parameters";
+/// The message of every 400 with details.
+pub const BAD_QUERY_MESSAGE: &str = "Bad Request - Invalid query parameters";
 
-/// What a handler answers with.
+/// The result of a handler, before coding and headers.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// 200 with a JSON body. `tag` where the bytes stay the same as long as the snapshot does.
+    /// 200 with a JSON body.
     Json {
         /// The body.
         body: Bytes,
-        /// Whether it may be kept and asked for again by its ETag.
-        lasts: bool,
+        /// Whether the reply has an ETag, because the snapshot alone determines its bytes.
+        is_cacheable: bool,
     },
-    /// A body of another media type, or with another status or headers of its own.
+    /// A body with a media type, status and headers of its own.
     Body {
         /// The status.
         status: StatusCode,
-        /// What the body is.
+        /// Media type.
         media_type: &'static str,
         /// The body.
         body: Bytes,
-        /// Headers beside the common ones, or in their place.
+        /// Headers that add to or replace the common ones.
         headers: Vec<(HeaderName, HeaderValue)>,
     },
-    /// 200 with JSON in another form, which may be kept. Made by [`Reply::coded`] alone.
+    /// 200 with a coded, cacheable JSON body; only [`Reply::coded`] makes it.
     Coded {
-        /// The body, coded.
+        /// The coded body.
         body: Bytes,
-        /// How.
+        /// Its coding.
         coding: Coding,
     },
-    /// 304: what the client has, in this coding, is what it would get.
+    /// 304: the client has the current body in this coding.
     NotModified(Coding),
-    /// 200 with a text of this binary, which may be kept.
-    Fixed {
-        /// What the text is.
+    /// 200 with a [`crate::http::static_body::StaticBody`], which is cacheable.
+    Static {
+        /// Media type.
         media_type: &'static str,
-        /// The text, coded.
+        /// The coded body.
         body: Bytes,
-        /// How.
+        /// Its coding.
         coding: Coding,
-        /// Its strong tag in that coding.
-        tag: HeaderValue,
-        /// Headers beside the common ones.
+        /// Its ETag.
+        etag: HeaderValue,
+        /// Headers that add to the common ones.
         headers: Vec<(HeaderName, HeaderValue)>,
     },
-    /// 304: the client has that text.
-    NotModifiedFixed {
-        /// By this tag.
-        tag: HeaderValue,
+    /// 304: the client has the static body.
+    NotModifiedStatic {
+        /// Its ETag.
+        etag: HeaderValue,
     },
     /// 204 to OPTIONS.
     Options {
-        /// The methods allowed here.
+        /// Methods of the route.
         allow: &'static str,
     },
-    /// 301 to the record another was merged into.
+    /// 301 to the record that the requested one was merged into.
     Moved {
-        /// Where to.
+        /// Path and query.
         location: String,
         /// The message.
         message: String,
     },
-    /// 400 with what is wrong with the query.
+    /// 400 with details about parameters.
     BadQuery(Vec<Detail>),
     /// 429, with `Retry-After`.
     TooMany {
@@ -100,23 +100,23 @@ pub enum Reply {
         status: StatusCode,
         /// The message.
         message: String,
-        /// The methods allowed, for a 405.
+        /// Methods of the route, for a 405.
         allow: Option<&'static str>,
     },
-    /// Another, after which the connection ends.
+    /// A reply after which the connection closes.
     Closing(Box<Reply>),
-    /// A bare array, with what is said of it in headers.
+    /// A bare array with total and links in headers.
     Counted {
-        /// The array.
+        /// The reply with the array.
         array: Box<Reply>,
-        /// How many items there are on all pages.
+        /// Items on all pages.
         total: u64,
-        /// The `Link` to other pages; empty where there are none.
+        /// `Link` header to other pages; empty for none.
         links: String,
     },
 }
 
-/// An error's body, as the interface has it.
+/// JSON body of an error.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ErrorBody<'a> {
@@ -132,46 +132,48 @@ struct ErrorBody<'a> {
 }
 
 impl Reply {
-    /// An error without more to say.
+    /// Makes an error reply with a message.
     pub fn error(status: StatusCode, message: impl Into<String>) -> Reply {
         Reply::Error { status, message: message.into(), allow: None }
     }
 
-    /// 405, where others are allowed.
+    /// Makes a 405 that names the allowed methods.
     pub fn method_not_allowed(allow: &'static str) -> Reply {
         let message = "Method Not Allowed".to_owned();
         Reply::Error { status: StatusCode::METHOD_NOT_ALLOWED, message, allow: Some(allow) }
     }
 
-    /// The same, and the end of the connection.
+    /// Closes the connection after this reply.
     pub fn closing(self) -> Reply {
         Reply::Closing(Box::new(self))
     }
 
-    /// 503, for as long as there is nothing to answer from.
+    /// Makes a 503.
     pub fn unavailable() -> Reply {
         Reply::error(StatusCode::SERVICE_UNAVAILABLE, "Service temporarily unavailable")
     }
 
-    /// 500, whatever it was; the log knows.
+    /// Makes a 500 without details, which are in the log.
     pub fn internal() -> Reply {
         Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "Internal server error")
     }
 
-    /// The same in the coding that a request likes best. Errors, what may not be kept and what would
-    /// gain nothing stay as they are. Takes about as long as rendering did.
+    /// Codes the body in the coding that the request prefers.
+    ///
+    /// Errors, uncacheable JSON and bodies that would not shrink stay as they are. Cost: about as long as
+    /// rendering.
     pub fn coded(self, headers: &HeaderMap) -> Reply {
         match self {
-            Reply::Json { body, lasts: true } => {
-                let coding = Accepted::of(headers).best();
+            Reply::Json { body, is_cacheable: true } => {
+                let coding = AcceptedCodings::from_headers(headers).preferred();
                 match encode(coding, &body) {
                     Some(body) => Reply::Coded { body, coding },
-                    None => Reply::Json { body, lasts: true },
+                    None => Reply::Json { body, is_cacheable: true },
                 }
             }
             Reply::Body { status: StatusCode::OK, media_type, body, headers: mut own } => {
                 own.push((header::VARY, HeaderValue::from_static("Accept-Encoding")));
-                let coding = Accepted::of(headers).best();
+                let coding = AcceptedCodings::from_headers(headers).preferred();
                 let coded = encode(coding, &body);
                 if coded.is_some() {
                     let name = HeaderValue::from_static(coding.name());
@@ -187,15 +189,19 @@ impl Reply {
         }
     }
 
-    /// The response, for one method and from one snapshot.
-    pub fn into_response(self, method: &Method, stamp: &Stamp) -> http::Response<Bytes> {
+    /// Makes the response to a request with this method, with the headers of one snapshot.
+    pub fn into_response(
+        self,
+        method: &Method,
+        snapshot: &SnapshotHeaders,
+    ) -> http::Response<Bytes> {
         if let Reply::Closing(reply) = self {
-            let mut response = reply.into_response(method, stamp);
+            let mut response = reply.into_response(method, snapshot);
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             return response;
         }
-        let mut headers = common_headers(stamp);
-        let (status, body) = self.fill(&mut headers, stamp);
+        let mut headers = common_headers(snapshot);
+        let (status, body) = self.fill(&mut headers, snapshot);
         if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
             headers.remove(header::CONTENT_TYPE);
         } else {
@@ -208,15 +214,15 @@ impl Reply {
         response
     }
 
-    /// Status and body; headers of its own go beside the common ones.
-    fn fill(self, headers: &mut HeaderMap, stamp: &Stamp) -> (StatusCode, Bytes) {
+    /// Returns status and body, and adds the reply's own headers to the common ones.
+    fn fill(self, headers: &mut HeaderMap, snapshot: &SnapshotHeaders) -> (StatusCode, Bytes) {
         let set = |headers: &mut HeaderMap, name, value| {
             headers.insert(name, HeaderValue::from_static(value));
         };
         match self {
-            Reply::Json { body, lasts } => {
-                if lasts {
-                    keep(headers, stamp.tag(Coding::Identity).clone());
+            Reply::Json { body, is_cacheable } => {
+                if is_cacheable {
+                    make_cacheable(headers, snapshot.etag(Coding::Identity).clone());
                 }
                 (StatusCode::OK, body)
             }
@@ -228,16 +234,16 @@ impl Reply {
                 (status, body)
             }
             Reply::Coded { body, coding } => {
-                keep(headers, stamp.tag(coding).clone());
+                make_cacheable(headers, snapshot.etag(coding).clone());
                 set(headers, header::CONTENT_ENCODING, coding.name());
                 (StatusCode::OK, body)
             }
             Reply::NotModified(coding) => {
-                keep(headers, stamp.tag(coding).clone());
+                make_cacheable(headers, snapshot.etag(coding).clone());
                 (StatusCode::NOT_MODIFIED, Bytes::new())
             }
-            Reply::Fixed { media_type, body, coding, tag, headers: own } => {
-                keep(headers, tag);
+            Reply::Static { media_type, body, coding, etag, headers: own } => {
+                make_cacheable(headers, etag);
                 set(headers, header::CONTENT_TYPE, media_type);
                 if coding != Coding::Identity {
                     set(headers, header::CONTENT_ENCODING, coding.name());
@@ -245,8 +251,8 @@ impl Reply {
                 headers.extend(own);
                 (StatusCode::OK, body)
             }
-            Reply::NotModifiedFixed { tag } => {
-                keep(headers, tag);
+            Reply::NotModifiedStatic { etag } => {
+                make_cacheable(headers, etag);
                 (StatusCode::NOT_MODIFIED, Bytes::new())
             }
             Reply::Options { allow } => {
@@ -257,7 +263,7 @@ impl Reply {
                 (StatusCode::NO_CONTENT, Bytes::new())
             }
             Reply::Moved { location, message } => {
-                // A route, an id, and a query that came in a request's line.
+                // Always valid: a route, an id, and a query from a request line.
                 if let Ok(location) = HeaderValue::from_bytes(location.as_bytes()) {
                     headers.insert(header::LOCATION, location);
                 }
@@ -266,7 +272,10 @@ impl Reply {
             }
             Reply::BadQuery(details) => {
                 let status = StatusCode::BAD_REQUEST;
-                let body = ErrorBody { details: Some(&details), ..ErrorBody::new(status, M1) };
+                let body = ErrorBody {
+                    details: Some(&details),
+                    ..ErrorBody::new(status, BAD_QUERY_MESSAGE)
+                };
                 (status, body.to_bytes())
             }
             Reply::TooMany { message, retry_seconds, reset_at } => {
@@ -288,28 +297,28 @@ impl Reply {
                 }
                 (status, ErrorBody::new(status, &message).to_bytes())
             }
-            Reply::Closing(reply) => reply.fill(headers, stamp),
+            Reply::Closing(reply) => reply.fill(headers, snapshot),
             Reply::Counted { array, total, links } => {
                 headers.insert(TOTAL_COUNT, HeaderValue::from(total));
-                // A route, and a query that came in a request's line, escaped.
+                // Always valid: a route, and an escaped query from a request line.
                 if let (false, Ok(links)) = (links.is_empty(), HeaderValue::from_str(&links)) {
                     headers.insert(header::LINK, links);
                 }
-                array.fill(headers, stamp)
+                array.fill(headers, snapshot)
             }
         }
     }
 }
 
-/// Lets a reply be kept, and asked for again by its tag. Whether it is coded or not, another request
-/// might get it in another form.
-fn keep(headers: &mut HeaderMap, tag: HeaderValue) {
-    headers.insert(header::ETAG, tag);
+/// Sets the headers of a cacheable reply. `Vary` applies to uncoded replies too: another request might get
+/// the reply coded.
+fn make_cacheable(headers: &mut HeaderMap, etag: HeaderValue) {
+    headers.insert(header::ETAG, etag);
     headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, no-cache"));
 }
 
-fn common_headers(stamp: &Stamp) -> HeaderMap {
+fn common_headers(snapshot: &SnapshotHeaders) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(20);
     for (name, value) in [
         (header::CONTENT_TYPE, "application/json"),
@@ -320,7 +329,7 @@ fn common_headers(stamp: &Stamp) -> HeaderMap {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    headers.insert(HeaderName::from_static("x-snapshot-id"), stamp.snapshot_id().clone());
+    headers.insert(HeaderName::from_static("x-snapshot-id"), snapshot.snapshot_id().clone());
     headers
 }
 
@@ -337,12 +346,12 @@ impl ErrorBody<'_> {
     }
 
     fn to_bytes(&self) -> Bytes {
-        // Texts and numbers alone: this is always JSON.
+        // Strings and numbers always serialise.
         Bytes::from(serde_json::to_vec(self).unwrap_or_default())
     }
 }
 
-/// A moment in seconds since 1970 as `2026-01-31T00:00:00Z`.
+/// Formats seconds since 1970 as `2026-01-31T00:00:00Z`.
 fn utc(seconds: u64) -> String {
     let moment = i64::try_from(seconds).ok().and_then(|at| chrono::DateTime::from_timestamp(at, 0));
     moment.map_or(String::new(), |at| at.format("%Y-%m-%dT%H:%M:%SZ").to_string())
@@ -354,9 +363,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_the_interfaces_json() {
+    fn an_error_has_the_json_body_of_the_interface() {
         let reply = Reply::error(StatusCode::NOT_FOUND, "Author with ID HX_A1\" not found");
-        let response = reply.into_response(&Method::GET, &Stamp::new("0123"));
+        let response = reply.into_response(&Method::GET, &SnapshotHeaders::new("0123"));
         assert_eq!(
             response.body(),
             r#"{"statusCode":404,"error":"Not Found","message":"Author with ID HX_A1\" not found"}"#
@@ -366,18 +375,18 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_record_keeps_whatever_query_came() {
+    fn a_redirect_keeps_the_query_as_sent() {
         let reply = Reply::Moved { location: "/a/1?\u{e9}=%zz".into(), message: "m".into() };
-        let response = reply.closing().into_response(&Method::GET, &Stamp::new("0123"));
+        let response = reply.closing().into_response(&Method::GET, &SnapshotHeaders::new("0123"));
         assert_eq!(response.headers()[header::LOCATION], "/a/1?\u{e9}=%zz".as_bytes());
         assert_eq!(response.headers()[header::CONNECTION], "close");
         assert_eq!(response.status(), StatusCode::MOVED_PERMANENTLY);
     }
 
     #[test]
-    fn head_has_the_length_and_no_body() {
-        let reply = Reply::Json { body: Bytes::from_static(b"{}"), lasts: true };
-        let response = reply.into_response(&Method::HEAD, &Stamp::new("0123"));
+    fn a_head_reply_has_the_length_and_no_body() {
+        let reply = Reply::Json { body: Bytes::from_static(b"{}"), is_cacheable: true };
+        let response = reply.into_response(&Method::HEAD, &SnapshotHeaders::new("0123"));
         assert_eq!(response.headers()[header::CONTENT_LENGTH], "2");
         assert!(response.body().is_empty());
     }

@@ -1,79 +1,75 @@
-//! Pages for people, whole in this binary, so that they work where there is no network.
+//! Web pages whose files are all in the binary, so that they work without other hosts.
 
 use http::{HeaderMap, HeaderValue, header};
 
 use crate::http::reply::Reply;
-use crate::http::static_body::Fixed;
+use crate::http::static_body::StaticBody;
 
-/// What a browser may load for a page: what lies beside it.
+/// Content security policy: a page loads only its own files.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data:; font-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A script.
+/// Media type of scripts.
 pub const SCRIPT: &str = "text/javascript; charset=utf-8";
-/// How things look.
+/// Media type of style sheets.
 pub const STYLE: &str = "text/css; charset=utf-8";
-/// The page itself.
+/// Media type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";
-/// What is meant to be read as it is.
+/// Media type of plain text.
 pub const TEXT: &str = "text/plain; charset=utf-8";
 
-/// A part of a page.
-pub struct Part {
+/// A file of a page.
+pub struct Asset {
     name: &'static str,
-    body: Fixed,
+    body: StaticBody,
 }
 
-impl Part {
-    /// A part that is kept as it is.
-    pub fn plain(name: &'static str, media_type: &'static str, bytes: &'static [u8]) -> Part {
-        Part { name, body: Fixed::plain(media_type, bytes) }
+impl Asset {
+    /// Makes a file from its bytes.
+    pub fn new(name: &'static str, media_type: &'static str, bytes: &'static [u8]) -> Asset {
+        Asset { name, body: StaticBody::new(media_type, bytes) }
     }
 
-    /// A part that is kept by gzip.
-    pub fn packed(name: &'static str, media_type: &'static str, bytes: &'static [u8]) -> Part {
-        Part { name, body: Fixed::packed(media_type, bytes) }
+    /// Makes a file from its gzip bytes.
+    pub fn from_gzip(name: &'static str, media_type: &'static str, bytes: &'static [u8]) -> Asset {
+        Asset { name, body: StaticBody::from_gzip(media_type, bytes) }
     }
 }
 
-/// A page with all that it loads.
-pub struct Page {
-    /// The page itself is the first.
-    pub parts: Vec<Part>,
+/// A page and all files it loads.
+pub struct StaticPage {
+    /// The HTML of the page, then its other files.
+    pub assets: Vec<Asset>,
 }
 
-impl Page {
-    /// The page, or the part of it with a name; `None` where there is none.
+impl StaticPage {
+    /// The reply with the page, or with its file of this name; `None` if there is none.
     pub fn reply(&self, name: Option<&str>, headers: &HeaderMap) -> Option<Reply> {
-        let (page, parts) = self.parts.split_first()?;
-        let part = match name {
+        let (page, assets) = self.assets.split_first()?;
+        let asset = match name {
             None => page,
-            Some(name) => parts.iter().find(|part| part.name == name)?,
+            Some(name) => assets.iter().find(|asset| asset.name == name)?,
         };
         let own = vec![
             (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
             (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         ];
-        Some(part.body.reply(headers, own))
+        Some(asset.body.reply(headers, own))
     }
 
-    /// Demands that every part unpacks, that the page names each but its licences, and nothing else.
-    ///
-    /// # Panics
-    ///
-    /// Where it is not so.
+    /// Asserts that every file decompresses, and that the page names exactly its files, licences excepted.
     #[cfg(test)]
     pub fn check(&self, route: &str) {
-        let (page, parts) = self.parts.split_first().expect("a page is its own first part");
-        let page = page.body.text();
+        let (page, assets) = self.assets.split_first().expect("the first asset is the page");
+        let page = page.body.uncoded();
         let page = String::from_utf8_lossy(&page);
         let below = format!("\"{route}/");
-        for part in parts {
-            assert!(!part.body.text().is_empty(), "{}", part.name);
-            let is_named = page.contains(&format!("{below}{}\"", part.name));
-            assert_eq!(is_named, part.name != "licences.txt", "{}", part.name);
+        for asset in assets {
+            assert!(!asset.body.uncoded().is_empty(), "{}", asset.name);
+            let is_named = page.contains(&format!("{below}{}\"", asset.name));
+            assert_eq!(is_named, asset.name != "licences.txt", "{}", asset.name);
         }
-        assert_eq!(page.matches(&below).count(), parts.len() - 1);
+        assert_eq!(page.matches(&below).count(), assets.len() - 1);
     }
 }

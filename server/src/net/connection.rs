@@ -1,4 +1,8 @@
-//! One connection, from its socket to its end: who it is from, what is spoken on it, and for how long.
+//! One connection, from accepted socket to close: PROXY header, TLS, HTTP/1.1 or HTTP/2, and timeouts.
+//!
+//! ```text
+//! socket ─► PROXY header? ─► MonitoredStream ─► TLS? ─► LenientStream (HTTP/1.1) ─► hyper ─► warp ─► Handler
+//! ```
 
 use std::{convert::Infallible, io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
@@ -20,83 +24,84 @@ use tokio_rustls::TlsAcceptor;
 use warp::Filter;
 
 use crate::admission::gate::Peer;
-use crate::event_counts::{LATE, Late};
+use crate::event_counts::{SLOW_CLIENTS, SlowClient};
 use crate::http::body;
-use crate::http::body::Left;
-use crate::http::etag::Stamp;
+use crate::http::body::ReceivedBody;
+use crate::http::etag::SnapshotHeaders;
 use crate::http::head::{HEADER_BYTES_MAX, TwoLengths};
 use crate::http::reply::Reply;
-use crate::net::handler::{Answer, Handler};
-use crate::net::limiter::{Place, Places};
-use crate::net::request_target::{HEAD_BYTES_MAX, HEAD_HEADERS_MAX, Lenient};
-use crate::net::state::{Pieces, Pulse, Socket, Watched};
+use crate::net::handler::{Handler, ReservedResponse};
+use crate::net::limiter::{ConnectionLimiter, ConnectionPermit};
+use crate::net::proxy_protocol;
+use crate::net::request_target::{HEAD_BYTES_MAX, HEAD_HEADERS_MAX, LenientStream};
+use crate::net::state::{ConnectionState, MonitoredStream, PacedBody, Socket};
 
-/// Long heads that are read at a time, and of those of one client.
+/// Heads over 16 KiB that the server reads concurrently, in total and for each client.
 const LONG_HEADS_MAX: u32 = 128;
 const CLIENT_LONG_HEADS_MAX: u32 = 4;
-/// How long a client over HTTP/2 is listened to before it is answered without its body being read, and
-/// to how much: some take the end of the stream, which comes with the reply, for a failure.
+/// How long, and how many bytes of, an unread HTTP/2 body the server discards before it replies. Some
+/// clients take the end of the stream, which comes with the reply, for a failure.
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(1);
 const UNREAD_BYTES_MAX: usize = STREAM_WINDOW_BYTES as usize;
-/// Requests of one HTTP/2 connection that are answered at a time.
+/// Concurrent requests of one HTTP/2 connection.
 const STREAMS_MAX: u32 = 32;
-/// Bytes of bodies that an HTTP/2 client may send unasked.
+/// Bytes of bodies that an HTTP/2 client may send before the server reads them.
 const STREAM_WINDOW_BYTES: u32 = 64 << 10;
-/// How often it is asked whether it is still there, and how long it may take to say so.
+/// Interval of HTTP/2 pings, and the time a client has to answer one.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a proxy may take for its word at the most; it has it when it connects.
+/// Longest time for a PROXY header, which a proxy knows when it connects.
 const PREFACE_TIMEOUT: Duration = Duration::from_secs(4);
-/// How often connections are looked at.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// Bytes a client that is behind must take within its time.
+/// How often the timers of a connection run.
+const TIMER_INTERVAL: Duration = Duration::from_secs(1);
+/// Bytes that a client with unsent replies must take within the write timeout.
 const TAKEN_BYTES_MIN: u64 = 16 << 10;
-/// The same time where many are behind.
-const PRESSED_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a connection that waits for a request is kept once the server is ending.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// The write timeout while the unsent-reply budget is nearly used up.
+const CONGESTED_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long an idle connection stays open once the server is ending.
+const ENDING_GRACE: Duration = Duration::from_millis(500);
 
-/// How long a client may take for what.
+/// Timeouts of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// To send the head of a request, from the last reply or the connection's beginning on; also the
-    /// handshakes before it.
+    /// To send the head of a request, from the last reply or the start of the connection; also for the
+    /// TLS handshake and the PROXY header.
     pub head: Duration,
-    /// To take [`TAKEN_BYTES_MIN`] of a reply.
+    /// To take 16 KiB of a reply.
     pub write: Duration,
-    /// To begin another request over HTTP/2, and then to end.
+    /// To start another request over HTTP/2; and again as long to close afterwards.
     pub idle: Duration,
 }
 
-/// Whose word on its clients is taken before the first byte.
+/// What precedes the first byte of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preface {
-    /// Nobody's.
+    /// Nothing.
     None,
-    /// That of a trusted proxy, by the PROXY protocol.
+    /// A PROXY header of a trusted proxy, which names the client.
     Proxy,
 }
 
-/// What connections have in common.
+/// Serves connections: their common settings, service and state.
 pub struct Connections<H> {
     service: Arc<H>,
     timeouts: Timeouts,
     preface: Preface,
     tls: Option<TlsAcceptor>,
-    long_heads: Arc<Places>,
-    /// True once the server is ending.
+    long_heads: Arc<ConnectionLimiter>,
+    /// `true` once the server is ending.
     ending: watch::Sender<bool>,
 }
 
 impl<H: Handler> Connections<H> {
-    /// Connections to a service, over TLS where there is a certificate.
+    /// Serves connections to a service, over TLS if `tls` is given.
     pub fn new(
         service: Arc<H>,
         timeouts: Timeouts,
         preface: Preface,
         tls: Option<TlsAcceptor>,
     ) -> Connections<H> {
-        let long_heads = Arc::new(Places::new(LONG_HEADS_MAX, CLIENT_LONG_HEADS_MAX));
+        let long_heads = Arc::new(ConnectionLimiter::new(LONG_HEADS_MAX, CLIENT_LONG_HEADS_MAX));
         Connections {
             service,
             timeouts,
@@ -107,83 +112,101 @@ impl<H: Handler> Connections<H> {
         }
     }
 
-    /// Lets every connection end with the request it is at.
+    /// Makes every connection close after its current request.
     pub fn end(&self) {
         self.ending.send_replace(true);
     }
 
-    /// A place for a connection of a peer's; `None` where there is none for it. Found before anything
-    /// else is done, so that what is refused takes no place from others for a moment.
-    pub fn place(&self, places: &Arc<Places>, peer: IpAddr) -> Option<Place> {
-        let place = places.take()?;
+    /// Acquires a permit for a new connection of a peer; `None` closes the connection.
+    ///
+    /// With PROXY headers only a trusted proxy may connect.
+    pub fn admit(
+        &self,
+        limiter: &Arc<ConnectionLimiter>,
+        peer: IpAddr,
+    ) -> Option<ConnectionPermit> {
+        let permit = limiter.acquire()?;
         match self.preface {
-            Preface::None => self.place_of(place, peer),
-            // Whoever is not trusted has nothing to say on its clients.
-            Preface::Proxy => self.service.clients().is_trusted(peer).then_some(place),
+            Preface::None => self.permit_for(permit, peer),
+            Preface::Proxy => self.service.clients().is_trusted(peer).then_some(permit),
         }
     }
 
-    /// The same place as a client's own; a proxy's connections are of many clients.
-    fn place_of(&self, place: Place, client: IpAddr) -> Option<Place> {
+    /// Counts the permit for a client, unless the client is a proxy of many clients or exempt.
+    fn permit_for(&self, permit: ConnectionPermit, client: IpAddr) -> Option<ConnectionPermit> {
         let clients = self.service.clients();
-        let is_of_many = clients.is_trusted(client) || clients.is_exempt(client);
-        if is_of_many { Some(place) } else { place.of_client(client) }
+        let is_unlimited = clients.is_trusted(client) || clients.is_exempt(client);
+        if is_unlimited { Some(permit) } else { permit.for_client(client) }
     }
 
-    /// Serves one connection, whose place this is, to its end.
-    pub async fn serve(self: Arc<Self>, stream: impl Socket, peer: IpAddr, place: Place) {
-        if let Err(error) = self.greet(stream, peer, place).await {
+    /// Serves one connection until it closes.
+    pub async fn serve(
+        self: Arc<Self>,
+        socket: impl Socket,
+        peer: IpAddr,
+        permit: ConnectionPermit,
+    ) {
+        if let Err(error) = self.start(socket, peer, permit).await {
             if is_late_head(&error) {
-                LATE.count(Late::Head);
+                SLOW_CLIENTS.count(SlowClient::Head);
             }
             tracing::debug!(%peer, %error, "connection ended");
         }
     }
 
-    /// Takes what comes before HTTP.
-    async fn greet(&self, mut stream: impl Socket, peer: IpAddr, place: Place) -> io::Result<()> {
-        let (client, place) = match self.preface {
-            Preface::None => (Peer::Named(peer), Some(place)),
+    /// Reads the PROXY header, if one is expected, and starts TLS or HTTP.
+    async fn start(
+        &self,
+        mut socket: impl Socket,
+        peer: IpAddr,
+        permit: ConnectionPermit,
+    ) -> io::Result<()> {
+        let (client, permit) = match self.preface {
+            Preface::None => (Peer::Known(peer), Some(permit)),
             Preface::Proxy => {
                 let timeout = self.timeouts.head.min(PREFACE_TIMEOUT);
-                match time::timeout(timeout, crate::net::proxy_protocol::read(&mut stream))
-                    .await??
-                {
-                    Some(named) => (Peer::Named(named), self.place_of(place, named)),
-                    None => (Peer::Unnamed(peer), Some(place)),
+                match time::timeout(timeout, proxy_protocol::read_header(&mut socket)).await?? {
+                    Some(client) => (Peer::Known(client), self.permit_for(permit, client)),
+                    None => (Peer::Unknown { proxy: peer }, Some(permit)),
                 }
             }
         };
-        let Some(place) = place else { return Ok(()) };
-        let pulse = Arc::new(Pulse::default());
-        let stream = Watched::new(stream, Arc::clone(&pulse), place, Arc::clone(&self.long_heads));
+        let Some(permit) = permit else { return Ok(()) };
+        let state = Arc::new(ConnectionState::default());
+        let long_heads = Arc::clone(&self.long_heads);
+        let stream = MonitoredStream::new(socket, Arc::clone(&state), permit, long_heads);
         match &self.tls {
-            None => self.speak_http1(stream, client, pulse).await,
-            // Boxed, as all is that a plain connection, of which there may be thousands, has no need of.
-            Some(tls) => Box::pin(self.speak_tls(tls, stream, client, pulse)).await,
+            None => self.serve_http1(stream, client, state).await,
+            // Boxed: a plain connection, of which there may be thousands, does not need this future.
+            Some(tls) => Box::pin(self.serve_tls(tls, stream, client, state)).await,
         }
     }
 
-    async fn speak_tls(
+    async fn serve_tls(
         &self,
         tls: &TlsAcceptor,
-        stream: Watched<impl Socket>,
+        stream: MonitoredStream<impl Socket>,
         client: Peer,
-        pulse: Arc<Pulse>,
+        state: Arc<ConnectionState>,
     ) -> io::Result<()> {
         let stream = time::timeout(self.timeouts.head, tls.accept(stream)).await??;
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-            self.speak_http2(stream, client, pulse).await
+            self.serve_http2(stream, client, state).await
         } else {
-            self.speak_http1(stream, client, pulse).await
+            self.serve_http1(stream, client, state).await
         }
     }
 
-    async fn speak_http1<S>(&self, stream: S, client: Peer, pulse: Arc<Pulse>) -> io::Result<()>
+    async fn serve_http1<S>(
+        &self,
+        stream: S,
+        client: Peer,
+        state: Arc<ConnectionState>,
+    ) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let mut stream = Lenient::new(stream, Arc::clone(&pulse));
+        let mut stream = LenientStream::new(stream, Arc::clone(&state));
         tokio::select! {
             biased;
             head = time::timeout(self.timeouts.head, stream.first_head()) => match head? {
@@ -192,13 +215,13 @@ impl<H: Handler> Connections<H> {
                 }
                 head => head?,
             },
-            () = self.farewell() => return Ok(()),
+            () = self.ending() => return Ok(()),
         }
-        // Boxed: a client that has yet to ask something costs its socket and little else.
-        Box::pin(self.answer_http1(stream, client, pulse)).await
+        // Boxed: a client without a request costs its socket and little else.
+        Box::pin(self.answer_http1(stream, client, state)).await
     }
 
-    /// Answers a client whose head there is no room for.
+    /// Replies 503 to a client whose long head exceeds the limiter of long heads.
     async fn refuse(&self, mut stream: impl AsyncWrite + Unpin) -> io::Result<()> {
         let reply = self.service.overloaded();
         let mut bytes = format!("HTTP/1.1 {}\r\n", reply.status()).into_bytes();
@@ -212,30 +235,35 @@ impl<H: Handler> Connections<H> {
 
     async fn answer_http1<S>(
         &self,
-        stream: Lenient<S>,
+        stream: LenientStream<S>,
         client: Peer,
-        pulse: Arc<Pulse>,
+        state: Arc<ConnectionState>,
     ) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (service, ending) = (Arc::clone(&self.service), self.ending.subscribe());
-        let answering = answering(service, ending, client, Arc::clone(&pulse));
+        let requests = request_service(service, ending, client, Arc::clone(&state));
         let connection = conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.timeouts.head)
             .max_buf_size(HEAD_BYTES_MAX)
             .max_headers(HEAD_HEADERS_MAX)
-            .serve_connection(TokioIo::new(stream), answering);
-        self.watch(connection, &pulse).await
+            .serve_connection(TokioIo::new(stream), requests);
+        self.run_timers(connection, &state).await
     }
 
-    async fn speak_http2<S>(&self, stream: S, client: Peer, pulse: Arc<Pulse>) -> io::Result<()>
+    async fn serve_http2<S>(
+        &self,
+        stream: S,
+        client: Peer,
+        state: Arc<ConnectionState>,
+    ) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (service, ending) = (Arc::clone(&self.service), self.ending.subscribe());
-        let answering = answering(service, ending, client, Arc::clone(&pulse));
+        let requests = request_service(service, ending, client, Arc::clone(&state));
         let connection = conn::http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .keep_alive_interval(PING_INTERVAL)
@@ -243,47 +271,47 @@ impl<H: Handler> Connections<H> {
             .max_concurrent_streams(STREAMS_MAX)
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(STREAM_WINDOW_BYTES)
-            // As over HTTP/1.1: enough to be answered here.
+            // Larger than the limit of `http::head`, so that the server itself replies 431.
             .max_header_list_size(3 * HEADER_BYTES_MAX as u32)
-            .serve_connection(TokioIo::new(stream), answering);
-        self.watch(connection, &pulse).await
+            .serve_connection(TokioIo::new(stream), requests);
+        self.run_timers(connection, &state).await
     }
 
-    /// Waits for the server's end, and for what a client that does not know of it may just have sent.
-    async fn farewell(&self) {
-        // Without a sender there is nobody to end it either.
+    /// Waits until the server is ending, and then for a request that a client may just have sent.
+    async fn ending(&self) {
+        // The sender lives as long as `self`.
         let _ = self.ending.subscribe().wait_for(|is_ending| *is_ending).await;
-        time::sleep(FAREWELL).await;
+        time::sleep(ENDING_GRACE).await;
     }
 
-    /// Serves a connection for as long as its client keeps to its times.
-    async fn watch<C>(&self, connection: C, pulse: &Pulse) -> io::Result<()>
+    /// Serves a connection until it closes or a timer of its client expires.
+    async fn run_timers<C>(&self, connection: C, state: &ConnectionState) -> io::Result<()>
     where
         C: GracefulConnection,
         C::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let mut connection = pin!(connection);
-        let mut farewell = pin!(self.farewell());
-        let mut is_bid_farewell = false;
-        let mut looks = time::interval_at(Instant::now() + LOOK_INTERVAL, LOOK_INTERVAL);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut patience = Patience::new(self.timeouts);
+        let mut ending = pin!(self.ending());
+        let mut is_ending = false;
+        let mut ticks = time::interval_at(Instant::now() + TIMER_INTERVAL, TIMER_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut timer = IdleTimer::new(self.timeouts);
         loop {
             tokio::select! {
                 biased;
                 ended = &mut connection => return ended.map_err(io::Error::other),
-                now = looks.tick() => match patience.look(pulse, self.service.is_pressed(), now) {
-                    Look::Well => {}
-                    Look::Idle => connection.as_mut().graceful_shutdown(),
-                    Look::Gone => {
-                        let is_behind = pulse.is_behind();
-                        LATE.count(if is_behind { Late::Reply } else { Late::Idle });
-                        pulse.drop_client();
-                        return Err(io::Error::other("its client took too long"));
+                now = ticks.tick() => match timer.check(state, self.service.is_congested(), now) {
+                    TimerOutcome::Continue => {}
+                    TimerOutcome::Idle => connection.as_mut().graceful_shutdown(),
+                    TimerOutcome::Expired => {
+                        let is_behind = state.is_behind();
+                        SLOW_CLIENTS.count(if is_behind { SlowClient::Reply } else { SlowClient::Idle });
+                        state.reset_on_drop();
+                        return Err(io::Error::other("the client exceeded a timeout"));
                     }
                 },
-                () = &mut farewell, if !is_bid_farewell => {
-                    is_bid_farewell = true;
+                () = &mut ending, if !is_ending => {
+                    is_ending = true;
                     connection.as_mut().graceful_shutdown();
                 }
             }
@@ -291,156 +319,158 @@ impl<H: Handler> Connections<H> {
     }
 }
 
-/// Whether a connection ended since what was to come before a reply did not.
+/// Whether a connection ended because a head or a handshake took too long.
 fn is_late_head(error: &io::Error) -> bool {
     let of_http = error.get_ref().and_then(|inner| inner.downcast_ref::<hyper::Error>());
     error.kind() == io::ErrorKind::TimedOut || of_http.is_some_and(hyper::Error::is_timeout)
 }
 
-/// How long a client has kept another waiting, as far as that was looked at.
-struct Patience {
+/// Detects clients that stop reading their replies or stop sending requests.
+struct IdleTimer {
     timeouts: Timeouts,
-    /// Since when a client has been behind, and what it had taken then.
+    /// When the client last took 16 KiB while bytes were unsent, and how many bytes it had taken then.
     behind: Option<(Instant, u64)>,
-    /// When the last request was under way, and how many had begun.
+    /// When a request was last under way, and how many requests had started then.
     idle: Option<(Instant, u64)>,
 }
 
-/// What to make of a connection.
+/// Result of one check of an [`IdleTimer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
-    /// It goes on.
-    Well,
-    /// It has asked nothing for a while.
+enum TimerOutcome {
+    Continue,
+    /// No request for the idle timeout: the connection is to shut down gracefully.
     Idle,
-    /// Its client is not waited for.
-    Gone,
+    /// The client exceeded a timeout: the connection is to be reset.
+    Expired,
 }
 
-impl Patience {
-    fn new(timeouts: Timeouts) -> Patience {
-        Patience { timeouts, behind: None, idle: None }
+impl IdleTimer {
+    fn new(timeouts: Timeouts) -> IdleTimer {
+        IdleTimer { timeouts, behind: None, idle: None }
     }
 
-    fn look(&mut self, pulse: &Pulse, is_pressed: bool, now: Instant) -> Look {
-        let taken = pulse.taken();
+    fn check(&mut self, state: &ConnectionState, is_congested: bool, now: Instant) -> TimerOutcome {
+        let taken = state.taken();
         match self.behind {
-            _ if !pulse.is_behind() => self.behind = None,
+            _ if !state.is_behind() => self.behind = None,
             Some((since, before)) if taken < before + TAKEN_BYTES_MIN => {
                 let timeout = self.timeouts.write;
-                let timeout = if is_pressed { timeout.min(PRESSED_TIMEOUT) } else { timeout };
+                let timeout = if is_congested { timeout.min(CONGESTED_TIMEOUT) } else { timeout };
                 if now - since >= timeout {
-                    return Look::Gone;
+                    return TimerOutcome::Expired;
                 }
             }
             _ => self.behind = Some((now, taken)),
         }
-        let (begun, open) = pulse.requests();
+        let (started, open) = state.requests();
         match self.idle {
-            Some((since, of)) if open == 0 && of == begun && !pulse.is_behind() => {
+            Some((since, count)) if open == 0 && count == started && !state.is_behind() => {
                 match now - since {
-                    idle if idle >= self.timeouts.idle * 2 => Look::Gone,
-                    idle if idle >= self.timeouts.idle => Look::Idle,
-                    _ => Look::Well,
+                    idle if idle >= self.timeouts.idle * 2 => TimerOutcome::Expired,
+                    idle if idle >= self.timeouts.idle => TimerOutcome::Idle,
+                    _ => TimerOutcome::Continue,
                 }
             }
             _ => {
-                self.idle = Some((now, begun));
-                Look::Well
+                self.idle = Some((now, started));
+                TimerOutcome::Continue
             }
         }
     }
 }
 
-/// What answers a connection's requests, by way of warp.
-fn answering<H: Handler>(
+/// The hyper service of one connection, which passes requests on to warp.
+fn request_service<H: Handler>(
     service: Arc<H>,
     ending: watch::Receiver<bool>,
     client: Peer,
-    pulse: Arc<Pulse>,
+    state: Arc<ConnectionState>,
 ) -> impl hyper::service::Service<
     http::Request<Incoming>,
-    Response = http::Response<Either<ReplyBody, Pieces<ReplyBody>>>,
+    Response = http::Response<Either<ReplyBody, PacedBody<ReplyBody>>>,
     Error = Infallible,
-    Future = impl Future<Output = Answered> + Send + 'static,
+    Future = impl Future<Output = HyperResponse> + Send + 'static,
 > {
     let warp = TowerToHyperService::new(warp::service(every_request(Arc::clone(&service))));
     hyper::service::service_fn(move |mut request: http::Request<Incoming>| {
         let is_http2 = request.version() == Version::HTTP_2;
-        let open = pulse.begin();
+        let open = state.start_request();
         request.extensions_mut().insert(client);
         if open.is_refused() {
             request.extensions_mut().insert(TwoLengths);
         }
-        // Boxed: the HTTP layer keeps room for it from a connection's first byte on.
-        let (request, left) = bear_head(request, &*service, &pulse);
+        let (request, body) = attach_head(request, &*service, &state);
+        // Boxed: hyper reserves memory for the future from the first byte of the connection on.
         let answer = Box::pin(warp.call(request));
-        let (ending, pulse) = (ending.clone(), Arc::clone(&pulse));
+        let (ending, state) = (ending.clone(), Arc::clone(&state));
         async move {
             let Ok(mut response) = answer.await;
             let headers = response.headers_mut();
-            let unread = left.unread();
+            let unread = body.into_unread();
             if is_http2 {
                 headers.remove(header::CONNECTION);
                 if let Some(body) = unread {
-                    body::pass_over(body, UNREAD_TIMEOUT, UNREAD_BYTES_MAX).await;
+                    body::discard(body, UNREAD_TIMEOUT, UNREAD_BYTES_MAX).await;
                 }
             } else if unread.is_some() || open.is_last() || *ending.borrow() {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             drop(open);
             Ok(response.map(|body| match is_http2 {
-                true => Either::Right(Pieces::of(body, pulse)),
+                true => Either::Right(PacedBody::new(body, state)),
                 false => Either::Left(body),
             }))
         }
     })
 }
 
-/// What warp makes of a reply's body.
-type ReplyBody = <warp::reply::Response as Bodied>::Body;
-type Answered = Result<http::Response<Either<ReplyBody, Pieces<ReplyBody>>>, Infallible>;
+/// The body type of warp's responses.
+type ReplyBody = <warp::reply::Response as HasBody>::Body;
+type HyperResponse = Result<http::Response<Either<ReplyBody, PacedBody<ReplyBody>>>, Infallible>;
 
-/// Names the body of a response whose type has no public name.
-trait Bodied {
+/// Names the body type of a response, which warp does not export.
+trait HasBody {
     type Body;
 }
 
-impl<B> Bodied for http::Response<B> {
+impl<B> HasBody for http::Response<B> {
     type Body = B;
 }
 
-/// Puts a request's head where the filter finds it whole: URI as sent, version, extensions, no copies.
-fn bear_head(
+/// Moves a request's head into an extension, where the filter finds it unchanged and without copies.
+fn attach_head(
     request: http::Request<Incoming>,
     service: &impl Handler,
-    pulse: &Arc<Pulse>,
-) -> (http::Request<Empty<Bytes>>, Left) {
+    state: &Arc<ConnectionState>,
+) -> (http::Request<Empty<Bytes>>, ReceivedBody) {
     let (mut head, body) = request.into_parts();
-    let left = match service.takes_body(&head) {
-        true => body::take_along(&mut head, body),
-        false => Left::Body(body),
+    let body = match service.takes_body(&head) {
+        true => body::attach(&mut head, body),
+        false => ReceivedBody::Unclaimed(body),
     };
     let mut request = http::Request::new(Empty::new());
     request.extensions_mut().insert(Arc::new(head));
-    request.extensions_mut().insert(Arc::clone(pulse));
-    (request, left)
+    request.extensions_mut().insert(Arc::clone(state));
+    (request, body)
 }
 
-/// The one filter: whatever comes goes to the route table, and every outcome is a reply.
+/// The warp filter that passes every request to the handler, and never rejects.
 fn every_request<H: Handler>(
     service: Arc<H>,
 ) -> impl Filter<Extract = (http::Response<Bytes>,), Error = Infallible> + Clone {
     let head = warp::ext::optional::<Arc<Parts>>();
-    head.and(warp::ext::optional::<Arc<Pulse>>()).then(move |head, pulse: Option<Arc<Pulse>>| {
-        let service = Arc::clone(&service);
-        async move {
-            let (Some(head), Some(pulse)) = (head, pulse) else {
-                // Every request comes by `bear_head`.
-                return Reply::internal().into_response(&Method::GET, &Stamp::new(""));
-            };
-            let Answer { response, share } = service.answer(head).await;
-            response.map(|body| pulse.hold(body, share))
-        }
-    })
+    head.and(warp::ext::optional::<Arc<ConnectionState>>()).then(
+        move |head, state: Option<Arc<ConnectionState>>| {
+            let service = Arc::clone(&service);
+            async move {
+                let (Some(head), Some(state)) = (head, state) else {
+                    // `attach_head` sets both extensions.
+                    return Reply::internal()
+                        .into_response(&Method::GET, &SnapshotHeaders::new(""));
+                };
+                let ReservedResponse { response, reservation } = service.answer(head).await;
+                response.map(|body| state.track_unsent(body, reservation))
+            }
+        },
+    )
 }

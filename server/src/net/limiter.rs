@@ -1,6 +1,7 @@
-//! How many connections there are: in total, and of each client.
+//! Limits on open connections: in total, and for each client.
 //!
-//! A connection beyond either number is closed at once: to let it wait is to be attacked.
+//! The server closes a connection beyond a limit at once; a queue of waiting connections would help an
+//! attacker.
 
 use std::{
     collections::HashMap,
@@ -13,33 +14,33 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::http::client_address::key;
+use crate::http::client_address::client_key;
 
-/// The places there are.
+/// Counts open connections against a total limit and a limit for each client.
 #[derive(Debug)]
-pub struct Places {
+pub struct ConnectionLimiter {
     total: Arc<Semaphore>,
     total_max: u32,
     client_max: u32,
-    /// Connections of each client that has any, by what limits count it by.
+    /// Open connections by client key; a client without any has no entry.
     clients: Mutex<HashMap<u64, u32>>,
-    /// Connections closed for want of a place, ever: of all, and of their client.
+    /// Connections refused since the start: by the total limit, and by a client's limit.
     refused: [AtomicU64; 2],
 }
 
-/// A connection's place, for as long as this lives.
+/// Permission for one open connection; released when dropped.
 #[derive(Debug)]
-pub struct Place {
-    places: Arc<Places>,
+pub struct ConnectionPermit {
+    limiter: Arc<ConnectionLimiter>,
     _total: OwnedSemaphorePermit,
-    /// The client it is counted for, once that is known.
+    /// Key of the client that the permit counts for, once known.
     client: Option<u64>,
 }
 
-impl Places {
-    /// So many places in all, and so many for each client.
-    pub fn new(total_max: u32, client_max: u32) -> Places {
-        Places {
+impl ConnectionLimiter {
+    /// Allows `total_max` connections, and `client_max` for each client.
+    pub fn new(total_max: u32, client_max: u32) -> ConnectionLimiter {
+        ConnectionLimiter {
             total: Arc::new(Semaphore::new(total_max as usize)),
             total_max,
             client_max,
@@ -48,60 +49,59 @@ impl Places {
         }
     }
 
-    /// A place of all there are; `None` where none is free.
-    pub fn take(self: &Arc<Self>) -> Option<Place> {
+    /// Acquires a permit of the total limit; `None` at the limit.
+    pub fn acquire(self: &Arc<Self>) -> Option<ConnectionPermit> {
         let Ok(total) = Arc::clone(&self.total).try_acquire_owned() else {
             self.refused[0].fetch_add(1, Relaxed);
             return None;
         };
-        Some(Place { places: Arc::clone(self), _total: total, client: None })
+        Some(ConnectionPermit { limiter: Arc::clone(self), _total: total, client: None })
     }
 
-    /// Connections refused so far: for want of any place, and of one for their client.
+    /// Connections refused since the start: by the total limit, and by a client's limit.
     pub fn refused(&self) -> [u64; 2] {
         [self.refused[0].load(Relaxed), self.refused[1].load(Relaxed)]
     }
 
-    /// Places that are taken, and how many there are.
-    pub fn taken(&self) -> (u32, u32) {
-        // Never more are free than there are.
+    /// Open connections, and the total limit.
+    pub fn usage(&self) -> (u32, u32) {
         let free = u32::try_from(self.total.available_permits()).unwrap_or(u32::MAX);
         (self.total_max.saturating_sub(free), self.total_max)
     }
 
-    /// Waits until every place is free.
-    pub async fn all_free(&self) {
-        // It is never closed.
+    /// Waits until no connection is open.
+    pub async fn all_closed(&self) {
+        // Nobody closes the semaphore.
         let _ = self.total.acquire_many(self.total_max).await;
     }
 
     fn clients(&self) -> MutexGuard<'_, HashMap<u64, u32>> {
-        // Nothing in the lock panics half way through a change.
+        // No code panics while it holds the lock.
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Place {
-    /// The same place as one of a client's; `None` where that has enough.
-    pub fn of_client(self, client: IpAddr) -> Option<Place> {
-        self.of_key(key(client))
+impl ConnectionPermit {
+    /// Counts the connection for a client; `None` at the client's limit.
+    pub fn for_client(self, client: IpAddr) -> Option<ConnectionPermit> {
+        self.for_key(client_key(client))
     }
 
-    /// A place among others, for the same client; `None` where there is none for it.
-    pub fn among(&self, others: &Arc<Places>) -> Option<Place> {
-        let place = others.take()?;
+    /// Acquires a permit of another limiter for the same client; `None` at either of its limits.
+    pub fn acquire_from(&self, other: &Arc<ConnectionLimiter>) -> Option<ConnectionPermit> {
+        let permit = other.acquire()?;
         match self.client {
-            Some(key) => place.of_key(key),
-            None => Some(place),
+            Some(key) => permit.for_key(key),
+            None => Some(permit),
         }
     }
 
-    fn of_key(mut self, key: u64) -> Option<Place> {
+    fn for_key(mut self, key: u64) -> Option<ConnectionPermit> {
         {
-            let mut clients = self.places.clients();
+            let mut clients = self.limiter.clients();
             let count = clients.entry(key).or_default();
-            if *count >= self.places.client_max {
-                self.places.refused[1].fetch_add(1, Relaxed);
+            if *count >= self.limiter.client_max {
+                self.limiter.refused[1].fetch_add(1, Relaxed);
                 return None;
             }
             *count += 1;
@@ -111,10 +111,10 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let Some(key) = self.client else { return };
-        let mut clients = self.places.clients();
+        let mut clients = self.limiter.clients();
         if let Some(count) = clients.get_mut(&key) {
             *count -= 1;
             if *count == 0 {
@@ -130,24 +130,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_has_its_places_and_all_have_theirs() {
-        let places = Arc::new(Places::new(4, 2));
-        let of = |client: &str| places.take()?.of_client(client.parse().unwrap());
-        let mut held = vec![of("192.0.2.1").unwrap(), of("192.0.2.1").unwrap()];
-        assert!(of("192.0.2.1").is_none());
-        assert!(of("::ffff:192.0.2.1").is_none());
-        held.extend([of("2001:db8::1").unwrap(), of("2001:db8::2").unwrap()]);
-        assert!(of("2001:db8:0:1::1").is_none(), "none is free");
-        assert_eq!(places.refused(), [1, 2]);
-        held.remove(0);
-        assert!(of("2001:db8::3").is_none(), "its network has two");
-        held.push(of("192.0.2.1").unwrap());
-        let others = Arc::new(Places::new(3, 1));
-        let other = held[0].among(&others).unwrap();
-        assert!(held[3].among(&others).is_none(), "its client has one");
-        assert_eq!((other.client, others.refused()), (held[0].client, [0, 1]));
-        held.clear();
-        assert!(places.clients().is_empty());
-        assert!(of("192.0.2.1").is_some());
+    fn connections_beyond_the_total_or_the_client_limit_are_refused() {
+        let limiter = Arc::new(ConnectionLimiter::new(4, 2));
+        let acquire = |client: &str| limiter.acquire()?.for_client(client.parse().unwrap());
+        let mut open = vec![acquire("192.0.2.1").unwrap(), acquire("192.0.2.1").unwrap()];
+        assert!(acquire("192.0.2.1").is_none());
+        assert!(acquire("::ffff:192.0.2.1").is_none());
+        open.extend([acquire("2001:db8::1").unwrap(), acquire("2001:db8::2").unwrap()]);
+        assert!(acquire("2001:db8:0:1::1").is_none(), "the total limit is reached");
+        assert_eq!(limiter.refused(), [1, 2]);
+        open.remove(0);
+        assert!(acquire("2001:db8::3").is_none(), "its /64 has two");
+        open.push(acquire("192.0.2.1").unwrap());
+        let others = Arc::new(ConnectionLimiter::new(3, 1));
+        let other = open[0].acquire_from(&others).unwrap();
+        assert!(open[3].acquire_from(&others).is_none(), "its client has one");
+        assert_eq!((other.client, others.refused()), (open[0].client, [0, 1]));
+        open.clear();
+        assert!(limiter.clients().is_empty());
+        assert!(acquire("192.0.2.1").is_some());
     }
 }

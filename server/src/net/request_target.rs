@@ -1,18 +1,18 @@
-//! Request targets as people type them: `filter=cited_by_count:>100` with its `>` bare; headers as
-//! programs write them, with an escape in the value; and heads that come in crumbs.
+//! A reader of HTTP/1.1 heads between socket and hyper, which makes hyper accept what clients send.
 //!
-//! No URI holds `<`, `>` or `"`, and the HTTP layer refuses such a request line. Browsers escape
-//! them; curl does not. [`Lenient`] stands between socket and HTTP layer and escapes them in the
-//! target of each request line.
+//! [`LenientStream`] does four things that hyper has no option for:
 //!
-//! It follows heads, and passes over bodies whose length they tell. After a head with a transfer coding
-//! every byte goes through as it came, so that no byte of a body is ever changed; such a connection ends
-//! with its reply. Framing is the HTTP layer's business, but for one thing: it drops a content length
-//! that comes with a transfer coding, and one that comes twice, and such a request is to be refused (RFC
-//! 9112, section 6.3). So that is noted here.
+//! - It escapes `<`, `>` and `"` in request targets. No URI holds these characters, but curl sends
+//!   `filter=cited_by_count:>100` as typed, and hyper refuses the request line.
+//! - It replaces control characters in header values by spaces, as RFC 9110 section 5.5 allows. hyper
+//!   refuses a request whose `User-Agent` holds an escape character.
+//! - It records requests with two content lengths, or with a content length and a transfer coding. RFC
+//!   9112 section 6.3 requires the server to refuse these, but hyper shows only one of the two.
+//! - It withholds a head until the head is complete or invalid. hyper keeps 8 to 16 KiB for a head that
+//!   it began to read, which a client that sends one byte a second would hold.
 //!
-//! A head is handed on once it is whole, or can be none: the HTTP layer keeps 8 to 16 KiB for whatever it
-//! has begun to read, and a client that sends a byte a second would hold them for nothing.
+//! The scanner skips bodies by their content length. After a head with a transfer coding all bytes pass
+//! unchanged, and the connection ends with the reply, so that no byte of a body is ever changed.
 
 use std::{
     future::poll_fn,
@@ -25,60 +25,59 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::http::head::HEADERS_MAX;
-use crate::net::state::Pulse;
+use crate::net::state::ConnectionState;
 
-/// Bytes of a request's head that are read; enough to answer 414 and 431 to what is too long.
+/// Bytes of a head that the server reads: enough to reply 414 or 431 itself.
 pub(crate) const HEAD_BYTES_MAX: usize = 96 << 10;
-/// Headers of such a head: enough to be answered here; beyond, the HTTP layer answers bare.
+/// Headers of a head that the server reads: enough to reply 431 itself. Beyond, hyper replies.
 pub(crate) const HEAD_HEADERS_MAX: usize = HEADERS_MAX * 2;
-/// Bytes read from the socket at a time.
+/// Bytes of one read from the socket.
 const READ_BYTES: usize = 8 << 10;
-/// Bytes of a header's name that are looked at; those of interest are shorter.
+/// Bytes of a header name that the scanner compares; the names it looks for are shorter.
 const NAME_BYTES_MAX: usize = 24;
 
-/// Where in a connection's bytes it stands.
+/// What the next byte of a connection belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// In a method, or in empty lines before it.
+enum Position {
+    /// A method, or empty lines before it.
     Method,
-    /// In a target.
     Target,
-    /// In what follows it on its line.
+    /// The rest of the request line.
     Version,
-    /// In a header's name, or at the empty line that ends a head.
+    /// A header name, or the empty line that ends a head.
     Name,
-    /// In a header's value.
+    /// A header value.
     Value,
-    /// In that of a content length.
+    /// The value of `Content-Length`.
     Length,
-    /// In a body, so many bytes before its end.
+    /// A body, with this many bytes left.
     Body(u64),
-    /// Where nothing is looked at any more: a body whose end is not told in its head.
-    Beyond,
+    /// A body of unknown length; the scanner passes all further bytes unchanged.
+    Unknown,
 }
 
-/// Escapes what comes by, byte by byte.
+/// Follows the heads of a connection byte by byte, and escapes request targets.
 #[derive(Debug)]
-struct Escaping {
-    place: Place,
-    /// The name of the header under way, in lower case.
+struct HeadScanner {
+    position: Position,
+    /// Name of the current header, in lower case.
     name: Vec<u8>,
-    /// The content length of the head under way.
+    /// Content length of the current head.
     length: Option<u64>,
-    /// Whether it has a transfer coding.
+    /// Whether the current head has a transfer coding.
     is_coded: bool,
-    /// Heads begun.
+    /// Heads started.
     heads: u64,
-    /// The first that has two lengths; its connection ends with it.
+    /// Number of the first head with two lengths, from 1; the connection ends with its reply.
     two_lengths: Option<u64>,
-    /// The one that has a transfer coding.
+    /// Number of the head with a transfer coding, from 1.
     coded: Option<u64>,
 }
 
-impl Escaping {
-    fn new() -> Escaping {
-        Escaping {
-            place: Place::Method,
+impl HeadScanner {
+    fn new() -> HeadScanner {
+        HeadScanner {
+            position: Position::Method,
             name: Vec::new(),
             length: None,
             is_coded: false,
@@ -90,20 +89,19 @@ impl Escaping {
 
     fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for (at, byte) in bytes.iter().enumerate() {
-            match (self.place, byte) {
-                (Place::Beyond, _) => return out.extend_from_slice(&bytes[at..]),
-                (Place::Target, b'<') => out.extend_from_slice(b"%3C"),
-                (Place::Target, b'>') => out.extend_from_slice(b"%3E"),
-                (Place::Target, b'"') => out.extend_from_slice(b"%22"),
-                (Place::Value, _) => self.push_value(*byte, out),
+            match (self.position, byte) {
+                (Position::Unknown, _) => return out.extend_from_slice(&bytes[at..]),
+                (Position::Target, b'<') => out.extend_from_slice(b"%3C"),
+                (Position::Target, b'>') => out.extend_from_slice(b"%3E"),
+                (Position::Target, b'"') => out.extend_from_slice(b"%22"),
+                (Position::Value, _) => self.push_value(*byte, out),
                 _ => out.push(*byte),
             }
-            self.place = self.after(*byte);
+            self.position = self.next_position(*byte);
         }
     }
 
-    /// A byte of a header's value. Control characters have no meaning there and are no reason to refuse
-    /// a request: a space stands for each, as RFC 9110, section 5.5, allows; but for NUL.
+    /// Appends a byte of a header value; a space replaces each control character except NUL.
     fn push_value(&self, byte: u8, out: &mut Vec<u8>) {
         if let Some(last @ b'\r') = out.last_mut()
             && byte != b'\n'
@@ -113,151 +111,148 @@ impl Escaping {
         out.push(if matches!(byte, 1..=8 | 11..=12 | 14..=31 | 127) { b' ' } else { byte });
     }
 
-    fn after(&mut self, byte: u8) -> Place {
-        match (self.place, byte) {
-            (Place::Method, b' ') => {
+    fn next_position(&mut self, byte: u8) -> Position {
+        match (self.position, byte) {
+            (Position::Method, b' ') => {
                 self.heads += 1;
                 (self.length, self.is_coded) = (None, false);
-                Place::Target
+                Position::Target
             }
-            (Place::Target, b' ') => Place::Version,
-            (Place::Target | Place::Version, b'\n') => self.line(),
-            (Place::Name, b'\n') => self.head_or_line(),
-            (Place::Name, b':') => match self.name.trim_ascii() {
+            (Position::Target, b' ') => Position::Version,
+            (Position::Target | Position::Version, b'\n') => self.start_line(),
+            (Position::Name, b'\n') => self.end_line(),
+            (Position::Name, b':') => match self.name.trim_ascii() {
                 b"content-length" => {
                     if self.is_coded || self.length.is_some() {
                         self.two_lengths.get_or_insert(self.heads);
                     }
                     self.length = Some(0);
-                    Place::Length
+                    Position::Length
                 }
                 b"transfer-encoding" => {
                     if self.length.is_some() {
                         self.two_lengths.get_or_insert(self.heads);
                     }
                     (self.is_coded, self.coded) = (true, Some(self.heads));
-                    Place::Value
+                    Position::Value
                 }
-                _ => Place::Value,
+                _ => Position::Value,
             },
-            (Place::Name, _) => {
+            (Position::Name, _) => {
                 if self.name.len() < NAME_BYTES_MAX && byte != b'\r' {
                     self.name.push(byte.to_ascii_lowercase());
                 }
-                Place::Name
+                Position::Name
             }
-            (Place::Value | Place::Length, b'\n') => self.line(),
-            (Place::Length, byte) => {
-                // What is no number the HTTP layer refuses.
+            (Position::Value | Position::Length, b'\n') => self.start_line(),
+            (Position::Length, byte) => {
+                // hyper refuses a value that is not a number.
                 let digit = char::from(byte).to_digit(10).map(u64::from);
                 if let (Some(length), Some(digit)) = (self.length, digit) {
                     self.length = Some(length.saturating_mul(10).saturating_add(digit));
                 }
-                Place::Length
+                Position::Length
             }
-            (Place::Body(left), _) => match left {
-                0 | 1 => Place::Method,
-                left => Place::Body(left - 1),
+            (Position::Body(left), _) => match left {
+                0 | 1 => Position::Method,
+                left => Position::Body(left - 1),
             },
-            (place, _) => place,
+            (position, _) => position,
         }
     }
 
-    fn line(&mut self) -> Place {
+    fn start_line(&mut self) -> Position {
         self.name.clear();
-        Place::Name
+        Position::Name
     }
 
-    /// After a line without a colon: an empty one ends the head.
-    fn head_or_line(&mut self) -> Place {
+    /// Ends a line without a colon; an empty line ends the head.
+    fn end_line(&mut self) -> Position {
         if !self.name.is_empty() {
-            return self.line();
+            return self.start_line();
         }
         match self.length {
-            _ if self.is_coded => Place::Beyond,
-            None | Some(0) => Place::Method,
-            Some(length) => Place::Body(length),
+            _ if self.is_coded => Position::Unknown,
+            None | Some(0) => Position::Method,
+            Some(length) => Position::Body(length),
         }
     }
 }
 
-/// Whether the bytes are the beginning of a head that may still become whole.
-fn is_begun(bytes: &[u8]) -> bool {
+/// Whether the bytes start a head that is incomplete and valid so far.
+fn is_partial_head(bytes: &[u8]) -> bool {
     let mut headers = [httparse::EMPTY_HEADER; HEAD_HEADERS_MAX];
     httparse::Request::new(&mut headers).parse(bytes).is_ok_and(|parsed| parsed.is_partial())
 }
 
-/// A connection whose request targets are escaped as they are read.
-pub struct Lenient<S> {
+/// A connection whose heads a [`HeadScanner`] reads and adapts for hyper.
+pub struct LenientStream<S> {
     stream: S,
-    pulse: Arc<Pulse>,
-    escaping: Escaping,
-    /// Read and escaped, and not yet taken.
-    waiting: Vec<u8>,
+    state: Arc<ConnectionState>,
+    scanner: HeadScanner,
+    /// Bytes read and adapted, not yet handed on.
+    ready: Vec<u8>,
+    /// Bytes of `ready` handed on.
     taken: usize,
-    /// Whether that is the beginning of a head, kept until it is whole.
-    is_kept: bool,
+    /// Whether `ready` is an incomplete head, withheld until it is complete.
+    is_withheld: bool,
 }
 
-impl<S> Lenient<S> {
-    /// A connection from its first byte.
-    pub fn new(stream: S, pulse: Arc<Pulse>) -> Lenient<S> {
-        let escaping = Escaping::new();
-        Lenient { stream, pulse, escaping, waiting: Vec::new(), taken: 0, is_kept: true }
+impl<S> LenientStream<S> {
+    /// Wraps a connection at its first byte.
+    pub fn new(stream: S, state: Arc<ConnectionState>) -> LenientStream<S> {
+        let scanner = HeadScanner::new();
+        LenientStream { stream, state, scanner, ready: Vec::new(), taken: 0, is_withheld: true }
     }
 }
 
-impl<S: AsyncRead + Unpin> Lenient<S> {
-    /// Waits for the first head to be whole, or to be none, or for the client to end.
-    ///
-    /// # Errors
-    ///
-    /// What the socket says.
+impl<S: AsyncRead + Unpin> LenientStream<S> {
+    /// Waits until the first head is complete or invalid, or the client closed its side.
     pub async fn first_head(&mut self) -> io::Result<()> {
         poll_fn(|context| self.poll_fill(context)).await
     }
 
-    /// Reads what comes next; nothing where the client has ended.
+    /// Reads until there are bytes to hand on; none after the client closed its side.
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             let mut bytes = [0; READ_BYTES];
             let mut read = ReadBuf::new(&mut bytes);
             ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
-            let is_first = self.waiting.is_empty();
-            self.escaping.push(read.filled(), &mut self.waiting);
-            self.pulse.frame(self.escaping.two_lengths, self.escaping.coded);
-            // Asked of the first bytes, which may be no HTTP at all, and where a line ends.
-            let is_asked = is_first || read.filled().contains(&b'\n');
-            self.is_kept = self.is_kept
+            let is_first = self.ready.is_empty();
+            self.scanner.push(read.filled(), &mut self.ready);
+            self.state.record_framing(self.scanner.two_lengths, self.scanner.coded);
+            // Parsed at the first bytes, which may not be HTTP, and at line ends.
+            let is_parsed = is_first || read.filled().contains(&b'\n');
+            self.is_withheld = self.is_withheld
                 && !read.filled().is_empty()
-                && self.waiting.len() <= HEAD_BYTES_MAX
-                && (!is_asked || is_begun(&self.waiting));
-            if !self.is_kept {
+                && self.ready.len() <= HEAD_BYTES_MAX
+                && (!is_parsed || is_partial_head(&self.ready));
+            if !self.is_withheld {
                 return Poll::Ready(Ok(()));
             }
         }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Lenient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for LenientStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         out: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if !this.is_kept && this.taken == this.waiting.len() {
-            if this.escaping.place == Place::Beyond {
+        if !this.is_withheld && this.taken == this.ready.len() {
+            if this.scanner.position == Position::Unknown {
                 return Pin::new(&mut this.stream).poll_read(context, out);
             }
-            // Given back: a connection that waits needs none of it.
-            (this.waiting, this.taken) = (Vec::new(), 0);
-            this.is_kept = this.escaping.place == Place::Method;
+            // Frees the memory: an idle connection needs none.
+            (this.ready, this.taken) = (Vec::new(), 0);
+            this.is_withheld = this.scanner.position == Position::Method;
         }
-        if this.is_kept || this.waiting.is_empty() {
+        if this.is_withheld || this.ready.is_empty() {
             ready!(this.poll_fill(context))?;
         }
-        let rest = &this.waiting[this.taken..];
+        let rest = &this.ready[this.taken..];
         let count = rest.len().min(out.remaining());
         out.put_slice(&rest[..count]);
         this.taken += count;
@@ -265,7 +260,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Lenient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Lenient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for LenientStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -308,7 +303,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_head_is_handed_on_once_it_is_whole_or_can_be_none() {
+    async fn a_head_is_handed_on_once_complete_or_invalid() {
         const PAUSE: Duration = Duration::from_millis(1);
         let cases: [&[&str]; 6] = [
             &["GET / HT", "TP/1.1\r\nHost: x\r", "\n\r\n"],
@@ -320,61 +315,61 @@ mod tests {
         ];
         for pieces in cases {
             let (mut client, server) = duplex(1 << 10);
-            let mut lenient = Lenient::new(server, Arc::default());
+            let mut stream = LenientStream::new(server, Arc::default());
             let mut sent = String::new();
             for (at, piece) in pieces.iter().enumerate() {
                 client.write_all(piece.as_bytes()).await.unwrap();
                 sent += piece;
-                let is_whole = sent.contains("\r\n\r\n") || at + 1 == pieces.len();
-                let head = timeout(PAUSE, lenient.first_head()).await;
-                assert_eq!(head.is_ok(), is_whole, "{sent:?}");
-                if is_whole {
+                let is_complete = sent.contains("\r\n\r\n") || at + 1 == pieces.len();
+                let head = timeout(PAUSE, stream.first_head()).await;
+                assert_eq!(head.is_ok(), is_complete, "{sent:?}");
+                if is_complete {
                     break;
                 }
             }
             let mut taken = vec![0; 1 << 10];
-            let count = lenient.read(&mut taken).await.unwrap();
+            let count = stream.read(&mut taken).await.unwrap();
             let expected = sent.replace('>', "%3E");
             assert_eq!(String::from_utf8_lossy(&taken[..count]), expected);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn later_heads_are_kept_too_and_bodies_are_not() {
+    async fn later_heads_are_withheld_and_bodies_are_not() {
         let (mut client, server) = duplex(1 << 10);
-        let mut lenient = Lenient::new(server, Arc::default());
+        let mut stream = LenientStream::new(server, Arc::default());
         let first = b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\na";
         client.write_all(first).await.unwrap();
         let mut taken = [0; 1 << 10];
-        assert_eq!(lenient.read(&mut taken).await.unwrap(), first.len());
+        assert_eq!(stream.read(&mut taken).await.unwrap(), first.len());
         client.write_all(b"b").await.unwrap();
-        assert_eq!(lenient.read(&mut taken).await.unwrap(), 1);
+        assert_eq!(stream.read(&mut taken).await.unwrap(), 1);
         for piece in ["GET / HTTP/1.1\r\n", "Host: x\r\n"] {
             client.write_all(piece.as_bytes()).await.unwrap();
-            let read = timeout(Duration::from_millis(1), lenient.read(&mut taken)).await;
+            let read = timeout(Duration::from_millis(1), stream.read(&mut taken)).await;
             assert!(read.is_err(), "{piece:?} was handed on");
         }
         drop(client);
-        let count = lenient.read(&mut taken).await.unwrap();
+        let count = stream.read(&mut taken).await.unwrap();
         assert_eq!(&taken[..count], b"GET / HTTP/1.1\r\nHost: x\r\n");
-        assert_eq!(lenient.read(&mut taken).await.unwrap(), 0);
+        assert_eq!(stream.read(&mut taken).await.unwrap(), 0);
     }
 
     fn escaped(bytes: &[u8], piece_bytes: usize) -> String {
-        let mut escaping = Escaping::new();
+        let mut scanner = HeadScanner::new();
         let mut out = Vec::new();
         for piece in bytes.chunks(piece_bytes) {
-            escaping.push(piece, &mut out);
+            scanner.push(piece, &mut out);
         }
         String::from_utf8_lossy(&out).into_owned()
     }
 
     #[test]
-    fn a_head_with_two_lengths_is_noted() {
+    fn a_head_with_two_lengths_is_recorded() {
         let check = |heads: &str, expected: Option<u64>| {
-            let mut escaping = Escaping::new();
-            escaping.push(heads.as_bytes(), &mut Vec::new());
-            assert_eq!(escaping.two_lengths, expected, "{heads}");
+            let mut scanner = HeadScanner::new();
+            scanner.push(heads.as_bytes(), &mut Vec::new());
+            assert_eq!(scanner.two_lengths, expected, "{heads}");
         };
         let none = "GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
         let coded = "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n";
@@ -387,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_escaped_and_nothing_else() {
+    fn targets_and_header_values_are_adapted_and_bodies_are_not() {
         let check = |bytes: &str, expected: &str| {
             for piece_bytes in [1, 7, 4_096] {
                 assert_eq!(escaped(bytes.as_bytes(), piece_bytes), expected, "{bytes}");

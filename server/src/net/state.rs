@@ -1,5 +1,7 @@
-//! What a socket tells of its client: how much it took, whether it takes more, how much of a head it
-//! sent.
+//! Progress of one connection: bytes the client took, requests under way, and the length of its heads.
+//!
+//! [`MonitoredStream`] and [`PacedBody`] record progress in a [`ConnectionState`]; the timers of
+//! [`crate::net::connection`] read it.
 
 use std::{
     io,
@@ -22,122 +24,122 @@ use tokio::{
     time,
 };
 
-use crate::admission::concurrency::Share;
-use crate::net::limiter::{Place, Places};
+use crate::admission::concurrency::Reservation;
+use crate::net::limiter::{ConnectionLimiter, ConnectionPermit};
 
-/// Bytes read since the last request began beyond which a head is a long one.
+/// A head longer than this needs a permit of the limiter of long heads.
 const LONG_HEAD_BYTES: u64 = 16 << 10;
-/// How long a client may take to close a connection the server has ended, and to read the last reply
-/// before it does.
-const LINGER: Duration = Duration::from_secs(1);
-/// Bytes such a client may still send.
+/// How long a client may take to read the last reply and to close its side.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(1);
+/// Bytes that the server still reads and discards meanwhile.
 const LINGER_BYTES_MAX: usize = 256 << 10;
-/// Bytes of a reply that are handed to HTTP/2 at a time.
-const PIECE_BYTES: usize = 16 << 10;
+/// Bytes of a reply handed to HTTP/2 in one frame.
+const FRAME_BYTES_MAX: usize = 16 << 10;
 
-/// What is known of a connection by those who serve it.
+/// Progress of one connection, shared by its stream, its requests and its timers.
 #[derive(Debug, Default)]
-pub struct Pulse {
-    /// Bytes the socket took.
+pub struct ConnectionState {
+    /// Bytes the socket accepted.
     written: AtomicU64,
-    /// Whether it had no room for the last that were to be written.
+    /// Whether the socket accepted less than the last write offered.
     is_blocked: AtomicBool,
-    /// Bytes of replies that are still held for it.
+    /// Bytes of replies that the connection still holds.
     unsent: AtomicU64,
-    /// Requests that began, ever.
-    begun: AtomicU64,
+    /// Requests started.
+    started: AtomicU64,
     /// Requests under way.
     open: AtomicU32,
-    /// Whether a request began since bytes were last read.
-    has_begun: AtomicBool,
-    /// The request that is refused for its framing, by its number; 0 where none is.
+    /// Whether a request started since the last read.
+    has_started: AtomicBool,
+    /// Number of the request to refuse for its framing; 0 for none.
     refused: AtomicU64,
-    /// The request that has a transfer coding, by its number; 0 where none has.
+    /// Number of the request that has a transfer coding; 0 for none.
     coded: AtomicU64,
-    /// Bytes of replies that an HTTP/2 client made room for.
+    /// Bytes of replies that an HTTP/2 client opened its window for.
     pulled: AtomicU64,
-    /// The place among the long heads, until the request begins.
-    long_head: Mutex<Option<Place>>,
-    /// Whether the connection is ended without a word.
-    is_dropped: AtomicBool,
+    /// Permit for a long head, held until the request starts.
+    long_head: Mutex<Option<ConnectionPermit>>,
+    /// Whether the stream is reset when it is dropped.
+    is_reset: AtomicBool,
 }
 
-/// A request under way, for as long as this lives.
+/// A request under way; ends when dropped.
 #[derive(Debug)]
-pub struct Open {
-    pulse: Arc<Pulse>,
+pub struct OpenRequest {
+    state: Arc<ConnectionState>,
+    /// Its number on the connection, from 1.
     number: u64,
 }
 
-impl Open {
-    /// Whether nothing is known of what follows the request on its connection.
+impl OpenRequest {
+    /// Whether the connection must end with the reply, because the end of the body is unknown.
     pub fn is_last(&self) -> bool {
-        self.pulse.coded.load(Relaxed) == self.number
+        self.state.coded.load(Relaxed) == self.number
     }
 
-    /// Whether the request is refused for its framing.
+    /// Whether the request is to be refused for its framing.
     pub fn is_refused(&self) -> bool {
-        self.pulse.refused.load(Relaxed) == self.number
+        self.state.refused.load(Relaxed) == self.number
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
-        self.pulse.open.fetch_sub(1, Relaxed);
+        self.state.open.fetch_sub(1, Relaxed);
     }
 }
 
-/// What bytes are read from and written to.
+/// A byte stream that can be reset.
 pub trait Socket: AsyncRead + AsyncWrite + Unpin + Send + 'static {
-    /// Closes at once, and what was written and not yet taken is thrown away: else the system would
-    /// go on holding it for a client that takes nothing.
+    /// Closes at once and discards unsent bytes, which the system would otherwise keep for a client
+    /// that does not read.
     fn reset(self);
 }
 
 impl Socket for TcpStream {
     fn reset(self) {
-        // Without it the close is only slower.
+        // If the option cannot be set, the close only takes longer.
         let _ = set_socket_linger(&self, Some(Duration::ZERO));
     }
 }
 
-/// A pipe within the process, which holds nothing once it is closed.
+/// An in-process pipe, which holds nothing once closed.
 impl Socket for DuplexStream {
     fn reset(self) {}
 }
 
-/// Bytes of a reply, counted as unsent until the last of them is let go.
-struct Unsent {
+/// Bytes of a reply, counted as unsent until dropped.
+struct UnsentBytes {
     bytes: Bytes,
-    pulse: Arc<Pulse>,
-    _share: Option<Share>,
+    state: Arc<ConnectionState>,
+    _reservation: Option<Reservation>,
 }
 
-impl AsRef<[u8]> for Unsent {
+impl AsRef<[u8]> for UnsentBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Unsent {
+impl Drop for UnsentBytes {
     fn drop(&mut self) {
-        self.pulse.unsent.fetch_sub(self.bytes.len() as u64, Relaxed);
+        self.state.unsent.fetch_sub(self.bytes.len() as u64, Relaxed);
     }
 }
 
-impl Pulse {
-    /// A request begins.
-    pub fn begin(self: &Arc<Self>) -> Open {
-        let number = self.begun.fetch_add(1, Relaxed) + 1;
+impl ConnectionState {
+    /// Counts a request as started and under way.
+    pub fn start_request(self: &Arc<Self>) -> OpenRequest {
+        let number = self.started.fetch_add(1, Relaxed) + 1;
         self.open.fetch_add(1, Relaxed);
-        self.has_begun.store(true, Relaxed);
+        self.has_started.store(true, Relaxed);
         *self.long_head.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        Open { pulse: Arc::clone(self), number }
+        OpenRequest { state: Arc::clone(self), number }
     }
 
-    /// Requests, by their numbers from 1 on, that are to be refused for their framing, or have a transfer
+    /// Records the numbers, from 1, of a request to refuse for its framing and of one with a transfer
     /// coding.
-    pub fn frame(&self, refused: Option<u64>, coded: Option<u64>) {
+    pub fn record_framing(&self, refused: Option<u64>, coded: Option<u64>) {
         if let Some(number) = refused {
             self.refused.store(number, Relaxed);
         }
@@ -146,22 +148,26 @@ impl Pulse {
         }
     }
 
-    /// An HTTP/2 client made room for so many bytes of a reply.
-    pub fn pull(&self, bytes: usize) {
+    /// Counts bytes of a reply that an HTTP/2 client opened its window for.
+    fn count_pulled(&self, bytes: usize) {
         self.pulled.fetch_add(bytes as u64, Relaxed);
     }
 
-    /// A reply is handed to the connection, with its share of what all may hold.
-    pub fn hold(self: &Arc<Self>, bytes: Bytes, share: Option<Share>) -> Bytes {
+    /// Counts the bytes of a reply as unsent, and keeps the reservation, until the connection drops
+    /// the bytes.
+    pub fn track_unsent(self: &Arc<Self>, bytes: Bytes, reservation: Option<Reservation>) -> Bytes {
         if bytes.is_empty() {
             return bytes;
         }
         self.unsent.fetch_add(bytes.len() as u64, Relaxed);
-        Bytes::from_owner(Unsent { bytes, pulse: Arc::clone(self), _share: share })
+        let state = Arc::clone(self);
+        Bytes::from_owner(UnsentBytes { bytes, state, _reservation: reservation })
     }
 
-    /// Bytes of replies the client took, ever. The socket's are no measure over HTTP/2, where a client
-    /// may be sent much that is no reply.
+    /// Bytes of replies that the client took since the connection began.
+    ///
+    /// Over HTTP/2 bytes written to the socket do not count: they may be frames of the protocol that
+    /// the client asked for.
     pub fn taken(&self) -> u64 {
         match self.pulled.load(Relaxed) {
             0 => self.written.load(Relaxed),
@@ -169,103 +175,110 @@ impl Pulse {
         }
     }
 
-    /// Whether there is something the client has yet to take.
+    /// Whether bytes wait for the client to take them.
     pub fn is_behind(&self) -> bool {
         self.is_blocked.load(Relaxed) || self.unsent.load(Relaxed) > 0
     }
 
-    /// Requests that began, ever, and those under way.
+    /// Requests started, and requests under way.
     pub fn requests(&self) -> (u64, u32) {
-        (self.begun.load(Relaxed), self.open.load(Relaxed))
+        (self.started.load(Relaxed), self.open.load(Relaxed))
     }
 
-    /// The connection is to end, and its client not to be waited for.
-    pub fn drop_client(&self) {
-        self.is_dropped.store(true, Relaxed);
+    /// Makes the stream reset the connection when it is dropped.
+    pub fn reset_on_drop(&self) {
+        self.is_reset.store(true, Relaxed);
     }
 }
 
-/// A socket that tells its pulse, and lingers where it is let go.
+/// A socket that records its progress, and lingers when it is dropped.
 ///
-/// To close a socket that holds unread bytes tells its peer to throw away what it has not read yet,
-/// the last reply too. So the sending half is closed, and what still comes is read for a while.
-pub struct Watched<S: Socket> {
-    /// `None` once it was let go.
-    stream: Option<S>,
-    pulse: Arc<Pulse>,
-    /// Given back with the socket.
-    place: Option<Place>,
-    /// Bytes read since the last request began.
+/// Closing a socket that holds unread bytes makes the peer discard the last reply. So the stream closes
+/// its sending half first and reads for up to one second.
+pub struct MonitoredStream<S: Socket> {
+    /// `None` once the stream was dropped.
+    socket: Option<S>,
+    state: Arc<ConnectionState>,
+    /// Released with the socket.
+    permit: Option<ConnectionPermit>,
+    /// Bytes read since the last request started.
     head_bytes: u64,
-    long_heads: Arc<Places>,
+    long_heads: Arc<ConnectionLimiter>,
 }
 
-impl<S: Socket> Watched<S> {
-    /// A socket, its place among the others, and the places there are for long heads.
-    pub fn new(stream: S, pulse: Arc<Pulse>, place: Place, long_heads: Arc<Places>) -> Watched<S> {
-        Watched { stream: Some(stream), pulse, place: Some(place), head_bytes: 0, long_heads }
+impl<S: Socket> MonitoredStream<S> {
+    /// Wraps the socket of a connection that holds `permit`.
+    pub fn new(
+        socket: S,
+        state: Arc<ConnectionState>,
+        permit: ConnectionPermit,
+        long_heads: Arc<ConnectionLimiter>,
+    ) -> MonitoredStream<S> {
+        let (socket, permit) = (Some(socket), Some(permit));
+        MonitoredStream { socket, state, permit, head_bytes: 0, long_heads }
     }
 
-    fn stream(&mut self) -> io::Result<Pin<&mut S>> {
-        // Only a socket that was let go has none.
-        self.stream.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    fn socket(&mut self) -> io::Result<Pin<&mut S>> {
+        // Nobody polls a dropped stream.
+        self.socket.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Counts what was read, and refuses a head that is long where there are enough of those.
-    fn count(&mut self, bytes: usize) -> io::Result<()> {
-        if self.pulse.has_begun.swap(false, Relaxed) {
+    /// Counts bytes read; fails when the head is long and the limiter of long heads is full.
+    fn count_read(&mut self, bytes: usize) -> io::Result<()> {
+        if self.state.has_started.swap(false, Relaxed) {
             self.head_bytes = 0;
         }
-        // While a request is under way it is its body that is read.
-        if self.pulse.open.load(Relaxed) > 0 {
+        // During a request the bytes belong to its body.
+        if self.state.open.load(Relaxed) > 0 {
             return Ok(());
         }
         self.head_bytes += bytes as u64;
         if self.head_bytes <= LONG_HEAD_BYTES {
             return Ok(());
         }
-        let mut long_head = self.pulse.long_head.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut long_head = self.state.long_head.lock().unwrap_or_else(PoisonError::into_inner);
         if long_head.is_none() {
-            *long_head = self.place.as_ref().and_then(|place| place.among(&self.long_heads));
+            let permit = self.permit.as_ref();
+            *long_head = permit.and_then(|permit| permit.acquire_from(&self.long_heads));
         }
         long_head.as_ref().map(drop).ok_or_else(|| io::ErrorKind::QuotaExceeded.into())
     }
 
-    /// Notes what became of a write of so many bytes.
-    fn note(&self, outcome: &Poll<io::Result<usize>>, offered: usize) {
-        let taken = match outcome {
-            Poll::Ready(Ok(taken)) => *taken,
+    /// Counts the outcome of a write that offered `offered` bytes.
+    fn count_written(&self, outcome: &Poll<io::Result<usize>>, offered: usize) {
+        let written = match outcome {
+            Poll::Ready(Ok(written)) => *written,
             Poll::Ready(Err(_)) => return,
             Poll::Pending => 0,
         };
-        self.pulse.written.fetch_add(taken as u64, Relaxed);
-        self.pulse.is_blocked.store(taken < offered, Relaxed);
+        self.state.written.fetch_add(written as u64, Relaxed);
+        self.state.is_blocked.store(written < offered, Relaxed);
     }
 }
 
-impl<S: Socket> Drop for Watched<S> {
+impl<S: Socket> Drop for MonitoredStream<S> {
     fn drop(&mut self) {
-        let (Some(stream), Ok(runtime)) = (self.stream.take(), Handle::try_current()) else {
+        let (Some(socket), Ok(runtime)) = (self.socket.take(), Handle::try_current()) else {
             return;
         };
-        let place = self.place.take();
-        if self.pulse.is_dropped.load(Relaxed) {
-            return stream.reset();
+        let permit = self.permit.take();
+        if self.state.is_reset.load(Relaxed) {
+            return socket.reset();
         }
         runtime.spawn(async move {
-            let _ = time::timeout(LINGER, linger(stream)).await;
-            drop(place);
+            let _ = time::timeout(LINGER_TIMEOUT, linger(socket)).await;
+            drop(permit);
         });
     }
 }
 
 /// Closes the sending half, and reads until the client closes its own.
-async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
-    stream.shutdown().await?;
+async fn linger(mut socket: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+    socket.shutdown().await?;
     let mut bytes = [0; 4 << 10];
     let mut total = 0;
     loop {
-        match stream.read(&mut bytes).await? {
+        match socket.read(&mut bytes).await? {
             0 => return Ok(()),
             count => total += count,
         }
@@ -275,29 +288,29 @@ async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<(
     }
 }
 
-impl<S: Socket> AsyncRead for Watched<S> {
+impl<S: Socket> AsyncRead for MonitoredStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         out: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = out.filled().len();
-        let outcome = self.stream()?.poll_read(context, out);
+        let outcome = self.socket()?.poll_read(context, out);
         if let Poll::Ready(Ok(())) = outcome {
-            self.count(out.filled().len() - before)?;
+            self.count_read(out.filled().len() - before)?;
         }
         outcome
     }
 }
 
-impl<S: Socket> AsyncWrite for Watched<S> {
+impl<S: Socket> AsyncWrite for MonitoredStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let outcome = self.stream()?.poll_write(context, bytes);
-        self.note(&outcome, bytes.len());
+        let outcome = self.socket()?.poll_write(context, bytes);
+        self.count_written(&outcome, bytes.len());
         outcome
     }
 
@@ -306,41 +319,43 @@ impl<S: Socket> AsyncWrite for Watched<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let outcome = self.stream()?.poll_write_vectored(context, slices);
-        self.note(&outcome, slices.iter().map(|slice| slice.len()).sum());
+        let outcome = self.socket()?.poll_write_vectored(context, slices);
+        self.count_written(&outcome, slices.iter().map(|slice| slice.len()).sum());
         outcome
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.as_ref().is_some_and(AsyncWrite::is_write_vectored)
+        self.socket.as_ref().is_some_and(AsyncWrite::is_write_vectored)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream()?.poll_flush(context)
+        self.socket()?.poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream()?.poll_shutdown(context)
+        self.socket()?.poll_shutdown(context)
     }
 }
 
-/// A reply's body over HTTP/2, handed on in pieces as its client makes room for them: that is how it is
-/// told whether a client takes a reply, which may be asked to be sent much else.
-pub struct Pieces<B> {
+/// The body of an HTTP/2 reply, handed on in frames of at most 16 KiB as the client's window opens.
+///
+/// The frames show whether the client takes a reply: the socket alone does not, since a client may make
+/// the server send other frames.
+pub struct PacedBody<B> {
     body: B,
-    /// What was taken from the body and not handed on.
+    /// Bytes taken from the body and not handed on yet.
     rest: Bytes,
-    pulse: Arc<Pulse>,
+    state: Arc<ConnectionState>,
 }
 
-impl<B> Pieces<B> {
-    /// Those of a body.
-    pub fn of(body: B, pulse: Arc<Pulse>) -> Pieces<B> {
-        Pieces { body, rest: Bytes::new(), pulse }
+impl<B> PacedBody<B> {
+    /// Paces a body.
+    pub fn new(body: B, state: Arc<ConnectionState>) -> PacedBody<B> {
+        PacedBody { body, rest: Bytes::new(), state }
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for Pieces<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for PacedBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -358,9 +373,9 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Pieces<B> {
                 other => return Poll::Ready(other),
             }
         }
-        let piece = this.rest.split_to(this.rest.len().min(PIECE_BYTES));
-        this.pulse.pull(piece.len());
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        let frame = this.rest.split_to(this.rest.len().min(FRAME_BYTES_MAX));
+        this.state.count_pulled(frame.len());
+        Poll::Ready(Some(Ok(Frame::data(frame))))
     }
 
     fn is_end_stream(&self) -> bool {

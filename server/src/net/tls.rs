@@ -1,4 +1,4 @@
-//! TLS: certificates read from files, and read again without ending a connection.
+//! TLS: a certificate and key from files, reloaded without closing connections.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,41 +15,23 @@ use rustls::{
 };
 use tokio_rustls::TlsAcceptor;
 
-/// What is spoken after the handshake, the first that a client can.
+/// Protocols offered in the handshake, preferred first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
-/// Why there is no certificate to serve with.
+/// Why a certificate and its key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file that is no PEM, or holds nothing of what was looked for.
+    /// A file is not PEM, or lacks the item.
     #[error("cannot read {what} from `{}`: {error}; expected PEM", path.display())]
-    Pem {
-        /// What was looked for.
-        what: &'static str,
-        /// Where.
-        path: PathBuf,
-        /// Why it is not there.
-        error: pem::Error,
-    },
-    /// A file without a certificate.
-    #[error("`{}` holds no certificate; expected PEM, the server's own first", path.display())]
-    NoCertificate {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The two do not belong together, or are of a kind that is not known.
-    #[error("certificate `{}` and key `{}`: {error}", certificate.display(), key.display())]
-    Pair {
-        /// The certificate's file.
-        certificate: PathBuf,
-        /// The key's file.
-        key: PathBuf,
-        /// What is wrong with them.
-        error: rustls::Error,
-    },
+    Pem { what: &'static str, path: PathBuf, error: pem::Error },
+    #[error("`{}` holds no certificate; expected PEM, the server's own certificate first", path.display())]
+    NoCertificate { path: PathBuf },
+    /// The key is not the certificate's, or its type is not supported.
+    #[error("cannot use certificate `{}` with key `{}`: {error}", certificate.display(), key.display())]
+    Pair { certificate: PathBuf, key: PathBuf, error: rustls::Error },
 }
 
-/// The certificate that is shown to clients, and where it came from.
+/// The current certificate, and the files to reload it from.
 #[derive(Debug)]
 pub struct Certificate {
     certificate: PathBuf,
@@ -59,11 +41,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Reads a chain of certificates and its key, both PEM.
-    ///
-    /// # Errors
-    ///
-    /// Naming the file, and what was expected of it.
+    /// Reads a certificate chain and its private key from PEM files.
     pub fn open(certificate: &Path, key: &Path) -> Result<Certificate, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let current = ArcSwap::from_pointee(read(certificate, key, &provider)?);
@@ -71,21 +49,13 @@ impl Certificate {
         Ok(Certificate { certificate, key, provider, current })
     }
 
-    /// Reads both again; what was there stays where that fails.
-    ///
-    /// # Errors
-    ///
-    /// As [`Certificate::open`].
+    /// Reads both files again; keeps the current certificate on failure.
     pub fn reload(&self) -> Result<(), TlsError> {
         self.current.store(Arc::new(read(&self.certificate, &self.key, &self.provider)?));
         Ok(())
     }
 
-    /// What takes a connection's handshake.
-    ///
-    /// # Errors
-    ///
-    /// Where the versions and ciphers do not fit together.
+    /// Makes the acceptor of TLS handshakes.
     pub fn acceptor(self: Arc<Self>) -> Result<TlsAcceptor, rustls::Error> {
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()?

@@ -43,7 +43,7 @@ use pinakes_format::storage::error::ReadError;
 use serde_json_bytes::Value;
 
 use crate::http::reply::Reply;
-use crate::http::static_body::Fixed;
+use crate::http::static_body::StaticBody;
 use crate::openapi::operation::{AUTOCOMPLETE_TAG, GRAPHQL_TAG, LEGACY_TAG, SERVICE_TAG};
 use crate::openapi::paths::Paths;
 
@@ -63,7 +63,7 @@ Clients need no registration. Limits count requests by client address; headers o
 A request past a limit gets 429 with `Retry-After`.";
 
 /// The document generated last, with the snapshot edition that it describes.
-static CACHE: Mutex<Option<(String, Arc<Fixed>)>> = Mutex::new(None);
+static CACHE: Mutex<Option<(String, Arc<StaticBody>)>> = Mutex::new(None);
 
 /// The reply to `GET /openapi.json`.
 ///
@@ -72,7 +72,7 @@ pub fn reply(snapshot: &Snapshot, headers: &HeaderMap) -> Result<Reply, ReadErro
     Ok(cached_document(snapshot)?.reply(headers, Vec::new()))
 }
 
-fn cached_document(snapshot: &Snapshot) -> Result<Arc<Fixed>, ReadError> {
+fn cached_document(snapshot: &Snapshot) -> Result<Arc<StaticBody>, ReadError> {
     let edition = snapshot.edition();
     // A panic while the lock is held leaves the previous document in place, which is complete.
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +81,7 @@ fn cached_document(snapshot: &Snapshot) -> Result<Arc<Fixed>, ReadError> {
     }
     // Serializing maps of strings and numbers cannot fail.
     let text = serde_json::to_vec(&document(snapshot)?).unwrap_or_default();
-    let document = Arc::new(Fixed::plain("application/json", text));
+    let document = Arc::new(StaticBody::new("application/json", text));
     *cache = Some((edition, Arc::clone(&document)));
     Ok(document)
 }

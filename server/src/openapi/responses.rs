@@ -5,7 +5,7 @@ use serde_json_bytes::{ByteString, Map, Value};
 
 use crate::admission::gate::LIMIT_HEADERS;
 use crate::api::handlers::{PREFIX_REQUIRED, QUERY_REQUIRED};
-use crate::http::reply::M1;
+use crate::http::reply::BAD_QUERY_MESSAGE;
 use crate::openapi::schemas::{object, schema_at};
 
 /// A header: name, type, description, and whether each response that lists the header always has it.
@@ -94,7 +94,7 @@ pub const SHARED_RESPONSES: [SharedResponse; 13] = [
             &[
                 (
                     "query",
-                    M1,
+                    BAD_QUERY_MESSAGE,
                     r#"{"details":[{"parameter":"perpage","value":"50",
                     "reason":"is no parameter of this list; did you mean `per_page`?"}]}"#,
                 ),

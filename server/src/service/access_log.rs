@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use http::{header, request::Parts};
 
-use crate::http::path::cut;
+use crate::http::path::truncate;
 
 /// The target of these events, by which they are chosen or left out.
 pub const TARGET: &str = "access";
@@ -118,5 +118,9 @@ impl Drop for Line {
 }
 
 fn shown(text: &str, bytes_max: usize) -> Cow<'_, str> {
-    if text.len() <= bytes_max { Cow::Borrowed(text) } else { Cow::Owned(cut(text, bytes_max)) }
+    if text.len() <= bytes_max {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(truncate(text, bytes_max))
+    }
 }

@@ -20,7 +20,7 @@ use crate::{graphql, openapi};
 
 /// How far answers may go.
 #[derive(Clone, Debug)]
-pub struct Bounds {
+pub struct ServiceSettings {
     /// How long finding a page of a list, candidates, or an answer to GraphQL may take.
     pub list_timeout: Duration,
     /// What a question of GraphQL may come to.
@@ -54,7 +54,7 @@ pub fn resolve(request: &Request<'_>, route: Option<Route>) -> Result<Route, Rep
 pub fn refused(route: Option<Route>, verdict: Verdict) -> Reply {
     match (verdict.refusal, route) {
         (Some(Refusal::Minute), Some(Route::LegacyList(_))) => {
-            let limit = verdict.standing.minute.limit;
+            let limit = verdict.quotas.minute.limit;
             let message = format!("Rate limit exceeded. Maximum {limit} requests per minute.");
             Reply::TooMany { message, retry_seconds: verdict.reset_seconds(), reset_at: None }
         }
@@ -102,7 +102,7 @@ pub fn cost(route: Route, request: &Request<'_>, served: &Served) -> Cost {
         Route::Record(..) | Route::LegacyRecord(..) => true,
         Route::List(_) | Route::LegacyList(_) => false,
         Route::Autocomplete(entity_type) => {
-            let entity_type = entity_type.map(|segment| segment.of(request.path));
+            let entity_type = entity_type.map(|segment| segment.text_in(request.path));
             !handlers::has_several_words(entity_type, request, served)
         }
         Route::Graphql(GraphqlRoute::Schema | GraphqlRoute::Page(_)) => true,
@@ -116,31 +116,31 @@ pub fn run(
     route: Route,
     request: &Request<'_>,
     served: &Served,
-    bounds: &Bounds,
+    settings: &ServiceSettings,
 ) -> Result<Reply, ReadError> {
     if served.is_poisoned() && !matches!(route, Route::Health) {
         return Ok(Reply::unavailable());
     }
-    let text = |segment: Segment| segment.of(request.path);
+    let text = |segment: Segment| segment.text_in(request.path);
     Ok(match route {
-        Route::Index => handlers::index(served, bounds.data_licence.as_deref()),
-        Route::Health => handlers::health(served, bounds.data_licence.as_deref()),
+        Route::Index => handlers::index(served, settings.data_licence.as_deref()),
+        Route::Health => handlers::health(served, settings.data_licence.as_deref()),
         Route::Ready => handlers::ready(&served.snapshot),
         Route::RateLimit => handlers::rate_limit(request.admission),
         Route::Autocomplete(entity_type) => {
-            handlers::autocomplete(entity_type.map(text), request, served, bounds.list_timeout)?
+            handlers::autocomplete(entity_type.map(text), request, served, settings.list_timeout)?
         }
         Route::Openapi => openapi::reply(&served.snapshot, request.headers)?,
-        Route::Docs(name) if bounds.has_docs => {
+        Route::Docs(name) if settings.has_docs => {
             docs::PAGE.reply(name.map(text), request.headers).unwrap_or_else(|| nowhere(request))
         }
         Route::Docs(_) => nowhere(request),
-        Route::Graphql(route) => run_graphql(route, request, served, bounds)?,
-        Route::List(facts) => handlers::list(facts, request, served, bounds.list_timeout)?,
+        Route::Graphql(route) => run_graphql(route, request, served, settings)?,
+        Route::List(facts) => handlers::list(facts, request, served, settings.list_timeout)?,
         Route::Record(facts, id) => {
             handlers::record(&handlers::CURRENT, facts, text(id), request, served)?
         }
-        Route::LegacyList(older) => legacy::list(older, request, served, bounds.list_timeout)?,
+        Route::LegacyList(older) => legacy::list(older, request, served, settings.list_timeout)?,
         Route::LegacyRecord(older, id) => {
             let facts = older.entity.facts();
             handlers::record(&legacy::VARIANT, facts, text(id), request, served)?
@@ -152,13 +152,13 @@ fn run_graphql(
     route: GraphqlRoute,
     request: &Request<'_>,
     served: &Served,
-    bounds: &Bounds,
+    settings: &ServiceSettings,
 ) -> Result<Reply, ReadError> {
     match route {
         GraphqlRoute::Schema => Ok(graphql::schema_reply(request.headers)),
         GraphqlRoute::Page(name) => {
-            let page = Some(&graphiql::PAGE).filter(|_| bounds.graphql.has_page);
-            let name = name.map(|name| name.of(request.path));
+            let page = Some(&graphiql::PAGE).filter(|_| settings.graphql.has_page);
+            let name = name.map(|name| name.text_in(request.path));
             let reply = page.and_then(|page| page.reply(name, request.headers));
             Ok(reply.unwrap_or_else(|| nowhere(request)))
         }
@@ -171,9 +171,9 @@ fn run_graphql(
             let posted = PostedRequest {
                 body: posted.text(),
                 media_type: MediaType::from_accept(request.headers),
-                is_gone: posted.is_gone(),
+                is_gone: posted.is_client_gone(),
             };
-            graphql::reply(&posted, served, &bounds.graphql, bounds.list_timeout)
+            graphql::reply(&posted, served, &settings.graphql, settings.list_timeout)
         }
     }
 }

@@ -4,7 +4,7 @@
 //! that read the request. On two shared cores with 32 connections, in one run, a record took 26 µs of
 //! processor time there, 45 µs with `spawn_blocking` and 50 µs with `block_in_place`. The server has more
 //! of these threads than cores, so that a page fault delays few other requests: with 16 threads a record
-//! took 27.5 µs in that run. A list reads hundreds of records, and goes to the blocking pool after a turn.
+//! took 27.5 µs in that run. A list reads hundreds of records, and goes to the blocking pool with a work permit.
 
 pub(crate) mod access_log;
 pub(crate) mod dispatch;
@@ -21,31 +21,31 @@ use http::{HeaderName, HeaderValue, Method, request::Parts};
 use pinakes_format::storage::error::ReadError;
 use tokio::{sync::Semaphore, task};
 
-use crate::admission::concurrency::{Turn, Turns};
+use crate::admission::concurrency::{ConcurrencyLimiter, WorkPermit};
 use crate::admission::gate::{Admission, Gate};
 use crate::api::request::Request;
 use crate::api::route;
 use crate::api::route::{GraphqlRoute, Route};
 use crate::api::route_template::Template;
 use crate::event_counts::{OVERLOADS, Overload};
-use crate::http::body::Posted;
-use crate::http::buffer_pool::capacity_of;
-use crate::http::client_address::Clients;
+use crate::http::body::RequestBody;
+use crate::http::buffer_pool::pooled_capacity;
+use crate::http::client_address::ClientResolver;
 use crate::http::reply::Reply;
 use crate::http::{body, head};
-use crate::net::handler::{Answer, Handler};
+use crate::net::handler::{Handler, ReservedResponse};
 use crate::service::access_log::{RequestId, RequestIds};
-use crate::service::dispatch::{Bounds, Cost};
+use crate::service::dispatch::{Cost, ServiceSettings};
 use crate::service::traffic::Traffic;
 use crate::snapshots::library::Library;
 
-/// What tells the log's lines of a request that was answered 500 or 503.
+/// Header that links a 500 or 503 to the log lines of the request.
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Threads that read requests and render records, for each core.
 const WORKERS_PER_CORE: usize = 8;
-/// The most of them, however many cores there are.
+/// Most of these threads on any machine.
 const WORKERS_MAX: usize = 256;
-/// Lists and texts of several words answered at a time, for each core.
+/// Lists and autocompletes of several words computed concurrently, for each core.
 const LISTS_PER_CORE: usize = 4;
 /// Bytes of a reply up to which the reply needs no reservation.
 const SMALL_BYTES: usize = 16 << 10;
@@ -56,17 +56,17 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// How many threads read requests and render records; so many records are rendered at a time.
+/// Number of threads that read requests and render records.
 pub fn worker_count() -> usize {
     (cores() * WORKERS_PER_CORE).min(WORKERS_MAX).max(cores())
 }
 
-/// What every request needs.
+/// Answers requests from the snapshot that the library serves.
 pub struct Service {
     library: Library,
     gate: Gate,
-    bounds: Bounds,
-    turns: Arc<Turns>,
+    settings: ServiceSettings,
+    concurrency: Arc<ConcurrencyLimiter>,
     /// Kilobytes of inline replies that may still wait for a reservation.
     waiting: Semaphore,
     requests: RequestIds,
@@ -74,37 +74,37 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service that answers from a library, and gives up on a question beyond its bounds.
-    pub fn new(library: Library, gate: Gate, bounds: Bounds) -> Service {
-        let turns = Arc::new(Turns::new(cores() * LISTS_PER_CORE));
+    /// Makes a service; its work permits are four for each core.
+    pub fn new(library: Library, gate: Gate, settings: ServiceSettings) -> Service {
+        let concurrency = Arc::new(ConcurrencyLimiter::new(cores() * LISTS_PER_CORE));
         let (requests, traffic) = (RequestIds::new(), Traffic::new());
         let waiting = Semaphore::new(WAITING_KILOBYTES_MAX);
-        Service { library, gate, bounds, turns, waiting, requests, traffic }
+        Service { library, gate, settings, concurrency, waiting, requests, traffic }
     }
 
-    /// What is served.
+    /// The library of snapshots.
     pub fn library(&self) -> &Library {
         &self.library
     }
 
-    /// What stands before the routes.
+    /// The gate that applies the rate limits.
     pub fn gate(&self) -> &Gate {
         &self.gate
     }
 
-    /// How far answers may go.
-    pub fn bounds(&self) -> &Bounds {
-        &self.bounds
+    /// The settings of the service.
+    pub fn settings(&self) -> &ServiceSettings {
+        &self.settings
     }
 
-    /// What is counted of requests.
+    /// The request counters.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
     }
 
-    /// Bytes of large replies that are held for clients to take.
-    pub fn held_bytes(&self) -> u64 {
-        self.turns.held_bytes()
+    /// Bytes of the unsent-reply budget that are reserved.
+    pub fn unsent_bytes(&self) -> u64 {
+        self.concurrency.unsent_bytes()
     }
 
     /// Answers a request that the limits let through.
@@ -114,7 +114,7 @@ impl Service {
         route: Option<Route>,
         admission: Admission,
         id: RequestId,
-    ) -> Answer {
+    ) -> ReservedResponse {
         let (target, cost) = self.decide(&head, route, &admission, id);
         match cost {
             Cost::Inline => {
@@ -145,7 +145,7 @@ impl Service {
         }
     }
 
-    /// Reserves the bytes of an inline reply. A large reply without a free reservation waits for a turn and
+    /// Reserves the bytes of an inline reply. A large reply without a free reservation waits for a permit and
     /// keeps its bytes; all such replies together hold at most [`WAITING_KILOBYTES_MAX`].
     async fn reserve_inline(
         &self,
@@ -153,22 +153,24 @@ impl Service {
         client: IpAddr,
         method: &Method,
         id: RequestId,
-    ) -> Answer {
-        let Some(bytes) = large(&response) else { return Answer { response, share: None } };
-        if let Some(share) = self.turns.try_share(client, bytes) {
-            return Answer { response, share: Some(share) };
+    ) -> ReservedResponse {
+        let Some(bytes) = large(&response) else {
+            return ReservedResponse { response, reservation: None };
+        };
+        if let Some(reservation) = self.concurrency.try_reserve(client, bytes) {
+            return ReservedResponse { response, reservation: Some(reservation) };
         }
         let kilobytes = bytes.div_ceil(1 << 10).min(WAITING_KILOBYTES_MAX) as u32;
         let Ok(_waiting) = self.waiting.try_acquire_many(kilobytes) else {
-            return self.overloaded_by(Overload::Room, method, id);
+            return self.overloaded_by(Overload::UnsentReplies, method, id);
         };
-        match self.turns.take(client).await {
-            Some(turn) => self.reserve(turn, response, method, id).await,
-            None => self.overloaded_by(Overload::Turn, method, id),
+        match self.concurrency.acquire(client).await {
+            Some(permit) => self.reserve(permit, response, method, id).await,
+            None => self.overloaded_by(Overload::Concurrency, method, id),
         }
     }
 
-    /// Reads the body if the request has one, waits for a turn, and answers on a blocking thread.
+    /// Reads the body if the request has one, waits for a work permit, and answers on a blocking thread.
     async fn find_blocking(
         self: Arc<Self>,
         head: Arc<Parts>,
@@ -176,54 +178,64 @@ impl Service {
         target: Result<Route, Reply>,
         admission: Admission,
         id: RequestId,
-    ) -> Answer {
+    ) -> ReservedResponse {
         let (method, client) = (head.method.clone(), admission.client);
-        // Dropped with this future: when the client is gone, or has its answer.
-        let _leaving = body::of(&head).map(Posted::leaving);
-        if let Some(posted) = body::of(&head)
+        // Dropped with this future: after the reply, or when the client leaves.
+        let _leaving = body::from_head(&head).map(RequestBody::client_gone_guard);
+        if let Some(posted) = body::from_head(&head)
             && let Err(reply) = posted.read(&head).await
         {
             return self.small(reply, &method);
         }
-        let Some(turn) = self.turns.take(client).await else {
-            return self.overloaded_by(Overload::Turn, &method, id);
+        let Some(permit) = self.concurrency.acquire(client).await else {
+            return self.overloaded_by(Overload::Concurrency, &method, id);
         };
         let service = Arc::clone(&self);
-        // The work owns its turn: a client that leaves does not free the turn.
-        let work = move || (service.respond(&head, route, target, &admission, id), turn);
-        let Ok((response, turn)) = task::spawn_blocking(work).await else {
+        // The work owns its permit: a client that leaves does not free the permit.
+        let work = move || (service.respond(&head, route, target, &admission, id), permit);
+        let Ok((response, permit)) = task::spawn_blocking(work).await else {
             return self.small(Reply::internal(), &method);
         };
-        self.reserve(turn, response, &method, id).await
+        self.reserve(permit, response, &method, id).await
     }
 
-    /// Exchanges a turn for the reservation of a reply's bytes.
+    /// Exchanges a work permit for the reservation of a reply's bytes.
     async fn reserve(
         &self,
-        turn: Turn,
+        permit: WorkPermit,
         response: http::Response<Bytes>,
         method: &Method,
         id: RequestId,
-    ) -> Answer {
-        let Some(bytes) = large(&response) else { return Answer { response, share: None } };
-        match turn.share(bytes).await {
-            Some(share) => Answer { response, share: Some(share) },
-            None => self.overloaded_by(Overload::Room, method, id),
+    ) -> ReservedResponse {
+        let Some(bytes) = large(&response) else {
+            return ReservedResponse { response, reservation: None };
+        };
+        match permit.reserve(bytes).await {
+            Some(reservation) => ReservedResponse { response, reservation: Some(reservation) },
+            None => self.overloaded_by(Overload::UnsentReplies, method, id),
         }
     }
 
-    fn overloaded_by(&self, overload: Overload, method: &Method, id: RequestId) -> Answer {
+    fn overloaded_by(
+        &self,
+        overload: Overload,
+        method: &Method,
+        id: RequestId,
+    ) -> ReservedResponse {
         OVERLOADS.count(overload);
         let missing = match overload {
-            Overload::Turn => "turn to make a reply",
-            _ => "room to hold a large reply",
+            Overload::Concurrency => "work permit",
+            _ => "reservation for a large reply",
         };
         tracing::warn!(request = %id, "no {missing} in time; answering 503");
         self.small(Reply::unavailable().closing(), method)
     }
 
-    fn small(&self, reply: Reply, method: &Method) -> Answer {
-        Answer { response: reply.into_response(method, self.library.served().stamp()), share: None }
+    fn small(&self, reply: Reply, method: &Method) -> ReservedResponse {
+        ReservedResponse {
+            response: reply.into_response(method, self.library.served().reply_headers()),
+            reservation: None,
+        }
     }
 
     /// Answers from the snapshot that is served now.
@@ -240,7 +252,7 @@ impl Service {
         let request = Request::new(head, admission);
         let answered = guard(id, || match target {
             Err(reply) => Ok(reply),
-            Ok(target) => dispatch::run(target, &request, &served, &self.bounds)
+            Ok(target) => dispatch::run(target, &request, &served, &self.settings)
                 .map(|reply| reply.coded(request.headers)),
         });
         // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
@@ -254,12 +266,12 @@ impl Service {
             }
             (None, Ok(Ok(reply)) | Err(reply)) => reply,
         };
-        reply.into_response(request.method, served.stamp())
+        reply.into_response(request.method, served.reply_headers())
     }
 }
 
 impl Handler for Service {
-    fn clients(&self) -> &Clients {
+    fn clients(&self) -> &ClientResolver {
         self.gate.clients()
     }
 
@@ -270,15 +282,15 @@ impl Handler for Service {
     }
 
     fn overloaded(&self) -> http::Response<Bytes> {
-        OVERLOADS.count(Overload::Head);
+        OVERLOADS.count(Overload::LongHeads);
         self.small(Reply::unavailable().closing(), &Method::GET).response
     }
 
-    fn is_pressed(&self) -> bool {
-        self.turns.is_pressed()
+    fn is_congested(&self) -> bool {
+        self.concurrency.is_congested()
     }
 
-    async fn answer(self: Arc<Self>, head: Arc<Parts>) -> Answer {
+    async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
         let id = self.requests.next();
         let route = route::find(head.uri.path());
         let admission = self.gate.admit(&head, route::charge(&head.method, route));
@@ -312,15 +324,15 @@ fn guard<T>(id: RequestId, work: impl FnOnce() -> T) -> Result<T, Reply> {
     })
 }
 
-/// The bytes that a response holds which has to have a share of what all may; `None` where it is small.
+/// The bytes to reserve for a large response; `None` for a small one.
 fn large(response: &http::Response<Bytes>) -> Option<usize> {
     let bytes = response.body().len();
-    (bytes > SMALL_BYTES).then(|| capacity_of(bytes))
+    (bytes > SMALL_BYTES).then(|| pooled_capacity(bytes))
 }
 
 /// What HTTP demands of a request comes before where it leads.
 fn resolve(head: &Parts, request: &Request<'_>, route: Option<Route>) -> Result<Route, Reply> {
-    match head::refusal(head) {
+    match head::refuse(head) {
         None => dispatch::resolve(request, route),
         Some(reply) => Err(reply),
     }
@@ -335,7 +347,8 @@ mod tests {
     fn a_panic_is_an_internal_error_and_the_next_request_is_none() {
         let ids = RequestIds::new();
         let reply = guard(ids.next(), || -> u32 { panic!("out of bounds") }).unwrap_err();
-        let response = reply.into_response(&Method::GET, &crate::http::etag::Stamp::new("0123"));
+        let response =
+            reply.into_response(&Method::GET, &crate::http::etag::SnapshotHeaders::new("0123"));
         assert_eq!(response.status(), 500);
         let body = r#"{"statusCode":500,"error":"Internal Server Error","message":"Internal server error"}"#;
         assert_eq!(response.body(), body);

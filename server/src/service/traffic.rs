@@ -15,7 +15,7 @@ use prometheus::{
     proto::MetricFamily,
 };
 
-use crate::admission::limits::{Daily, Refusal};
+use crate::admission::limits::{QuotaClass, Refusal};
 use crate::api::route_template::Template;
 use crate::http::coding::Coding;
 
@@ -176,10 +176,10 @@ impl Drop for Underway<'_> {
 fn limit_number(refusal: Refusal) -> usize {
     match refusal {
         Refusal::Minute => 0,
-        Refusal::Day(Daily::List) => 1,
-        Refusal::Day(Daily::Search) => 2,
-        Refusal::Pool(Daily::List) => 3,
-        Refusal::Pool(Daily::Search) => 4,
+        Refusal::Day(QuotaClass::List) => 1,
+        Refusal::Day(QuotaClass::Search) => 2,
+        Refusal::Pool(QuotaClass::List) => 3,
+        Refusal::Pool(QuotaClass::Search) => 4,
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
         begin("/topics").end(&response(599, None, ""));
         drop(begin("/authors"));
         let open = begin("/");
-        traffic.refuse(Refusal::Pool(Daily::Search));
+        traffic.refuse(Refusal::Pool(QuotaClass::Search));
         let text = TextEncoder::new().encode_to_string(&traffic.gather()).unwrap();
         let told: Vec<&str> = text
             .lines()

@@ -19,7 +19,7 @@ use pinakes_format::storage::error::ReadError;
 use pinakes_format::storage::mmap::LoadMode;
 
 use crate::event_counts::{LOADS, Load, POISONED, Poison};
-use crate::http::etag::Stamp;
+use crate::http::etag::SnapshotHeaders;
 use crate::snapshots::freshness::Freshness;
 use crate::snapshots::health;
 use crate::snapshots::health::{Reminder, Signs, Trouble};
@@ -104,7 +104,7 @@ pub struct Served {
     pub snapshot: Snapshot,
     /// Until when it is to be taken for the newest.
     pub freshness: Freshness,
-    stamp: Stamp,
+    stamp: SnapshotHeaders,
     poisoned: AtomicBool,
     signs: Arc<Signs>,
 }
@@ -138,7 +138,7 @@ pub enum LibraryError {
 
 impl Served {
     fn new(snapshot: Snapshot, signs: &Arc<Signs>) -> Served {
-        let stamp = Stamp::of(&snapshot.manifest().id, &snapshot.edition());
+        let stamp = SnapshotHeaders::for_edition(&snapshot.manifest().id, &snapshot.edition());
         let freshness = Freshness::of(&snapshot);
         let (poisoned, signs) = (AtomicBool::new(false), Arc::clone(signs));
         Served { snapshot, freshness, stamp, poisoned, signs }
@@ -151,7 +151,7 @@ impl Served {
     }
 
     /// What every reply from it bears.
-    pub fn stamp(&self) -> &Stamp {
+    pub fn reply_headers(&self) -> &SnapshotHeaders {
         &self.stamp
     }
 

@@ -15,7 +15,9 @@ use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::Deadline;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_server::parts::{Accepted, CODED_BYTES_MIN, Coding, Stamp, encode_at, level};
+use pinakes_server::parts::{
+    AcceptedCodings, CODED_BYTES_MIN, Coding, SnapshotHeaders, encode_at, level,
+};
 
 use crate::Result;
 
@@ -83,12 +85,15 @@ fn negotiate() -> Result<()> {
                 headers.insert(name, value.parse()?);
             }
         }
-        let stamp = Stamp::new("0123456789abcdef");
+        let stamp = SnapshotHeaders::new("0123456789abcdef");
         let mut times: Vec<f64> = (0..REPEATS)
             .map(|_| {
                 let begun = Instant::now();
                 for _ in 0..REPEATS {
-                    black_box((Accepted::of(black_box(&headers)), stamp.current(&headers)));
+                    black_box((
+                        AcceptedCodings::from_headers(black_box(&headers)),
+                        stamp.matching_coding(&headers),
+                    ));
                 }
                 begun.elapsed().as_secs_f64() / f64::from(REPEATS) * 1e6
             })

@@ -6,7 +6,8 @@ use std::{net::IpAddr, time::Instant};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, request::Parts};
 use pinakes_server::parts::{
-    Clients, Counters, ForwardedBy, Gate, Limits, Peer, System, Template, Traffic, charge, find,
+    ClientResolver, ForwardingHeader, Gate, Limits, Peer, RateLimiter, SystemClock, Template,
+    Traffic, charge, find,
 };
 
 use crate::{Result, process::anonymous_bytes};
@@ -84,17 +85,18 @@ fn watching() -> Result<()> {
     Ok(())
 }
 
-fn counters() -> Counters {
+fn counters() -> RateLimiter {
     let limits =
         Limits { minute: 30, daily: [500, 50], pool: [10_000, 1_000], clients_max: CLIENTS_MAX };
-    Counters::new(limits, Box::new(System::new()))
+    RateLimiter::new(limits, Box::new(SystemClock::new()))
 }
 
 /// Who asks, what it counts as, counting it and telling it: of clients that a proxy names.
 fn gate() -> Result<()> {
     let proxy: IpAddr = "10.0.0.1".parse()?;
     let trusted = vec!["10.0.0.0/8".parse()?];
-    let clients = Clients { trusted, by: ForwardedBy::XForwardedFor, exempt: Vec::new() };
+    let clients =
+        ClientResolver { trusted, header: ForwardingHeader::XForwardedFor, exempt: Vec::new() };
     let gate = Gate::new(clients, Some(counters()), None);
     for target in ["/outputs/HX_W2741809807", "/outputs?filter=is_oa:true&per_page=100"] {
         let heads: Vec<Parts> = (0..1_000u32)
@@ -102,7 +104,7 @@ fn gate() -> Result<()> {
                 let named = format!("192.0.2.1, 198.51.{}.{}", client / 256, client % 256);
                 let request = http::Request::get(target).header("x-forwarded-for", named);
                 let (mut head, ()) = request.body(())?.into_parts();
-                head.extensions.insert(Peer::Named(proxy));
+                head.extensions.insert(Peer::Known(proxy));
                 Ok(head)
             })
             .collect::<Result<_>>()?;

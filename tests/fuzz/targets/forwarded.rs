@@ -6,11 +6,13 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use pinakes_server::parts::{Clients, ForwardedBy};
+use pinakes_server::parts::{ClientResolver, ForwardingHeader};
 
 const PEERS: [&str; 4] = ["10.0.0.1", "2001:db8:1::7", "::ffff:10.0.0.1", "192.0.2.1"];
-const HEADERS: [(ForwardedBy, &str); 2] =
-    [(ForwardedBy::XForwardedFor, "x-forwarded-for"), (ForwardedBy::Forwarded, "forwarded")];
+const HEADERS: [(ForwardingHeader, &str); 2] = [
+    (ForwardingHeader::XForwardedFor, "x-forwarded-for"),
+    (ForwardingHeader::Forwarded, "forwarded"),
+];
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
@@ -20,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(lines) = lines.collect::<Result<Vec<_>, _>>() else { return };
     let network = |text: &str| text.parse().expect("a network");
     let trusted = vec![network("10.0.0.0/8"), network("2001:db8:1::/48")];
-    let clients = Clients { trusted, by, exempt: Vec::new() };
+    let clients = ClientResolver { trusted, by, exempt: Vec::new() };
     let of = |lines: &[HeaderValue]| {
         let mut headers = HeaderMap::new();
         for line in lines {
@@ -35,7 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     assert_eq!(of(&[]), peer.to_canonical());
     // Several header lines equal one line joined by commas, unless a line has an unclosed quote.
-    let is_whole = |line: &[u8]| by == ForwardedBy::XForwardedFor || ends_its_quotes(line);
+    let is_whole = |line: &[u8]| by == ForwardingHeader::XForwardedFor || ends_its_quotes(line);
     let joined = lines.iter().map(HeaderValue::as_bytes).collect::<Vec<_>>().join(&b", "[..]);
     let of_joined =
         of(&[HeaderValue::from_bytes(&joined).expect("joined header values are a header value")]);

@@ -5,7 +5,7 @@
 use std::{fs, path::PathBuf, sync::LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use pinakes_server::parts::{Clock, Counters, Daily, FileError, Limits, Moment};
+use pinakes_server::parts::{Clock, ClockReading, FileError, Limits, QuotaClass, RateLimiter};
 use tempfile::TempDir;
 
 const LIMITS: Limits = Limits { minute: 3, daily: [4, 2], pool: [9, 5], clients_max: 8 };
@@ -22,13 +22,13 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
 struct Still;
 
 impl Clock for Still {
-    fn now(&self) -> Moment {
-        Moment { monotonic: 90_000_000, utc: 1_769_892_480_250 }
+    fn now(&self) -> ClockReading {
+        ClockReading { monotonic: 90_000_000, utc: 1_769_892_480_250 }
     }
 }
 
-fn counters() -> Counters {
-    Counters::new(LIMITS, Box::new(Still))
+fn counters() -> RateLimiter {
+    RateLimiter::new(LIMITS, Box::new(Still))
 }
 
 fuzz_target!(|bytes: &[u8]| {
@@ -51,12 +51,12 @@ fuzz_target!(|bytes: &[u8]| {
     let again = counters();
     again.load(&path).expect("a file that was just written");
     for client in 0..CLIENTS {
-        assert_eq!(read.look(client), again.look(client), "client {client}");
+        assert_eq!(read.client_quotas(client), again.client_quotas(client), "client {client}");
     }
     // The file does not keep the order in which clients are evicted, so only one client is counted.
-    for daily in [None, Some(Daily::List), Some(Daily::Search), None] {
+    for daily in [None, Some(QuotaClass::List), Some(QuotaClass::Search), None] {
         let verdict = read.count(0, daily);
         assert_eq!(verdict, again.count(0, daily));
-        assert!(verdict.standing.minute.remaining < LIMITS.minute);
+        assert!(verdict.quotas.minute.remaining < LIMITS.minute);
     }
 });

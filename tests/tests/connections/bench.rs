@@ -3,8 +3,8 @@
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use pinakes_server::parts::{
-    Bounds, Certificate, Clients, Connections, ForwardedBy, Gate, Places, Preface, Settings,
-    Timeouts,
+    Certificate, ClientResolver, ConnectionLimiter, Connections, ForwardingHeader, Gate, Preface,
+    ServiceSettings, Settings, Timeouts,
 };
 use pinakes_server::{Library, Service, SnapshotSource};
 use tokio::{
@@ -26,7 +26,7 @@ pub const PROXY: &str = "10.0.0.1";
 /// A service of the sample, and what its connections have in common.
 pub struct Bench {
     pub connections: Arc<Connections>,
-    pub places: Arc<Places>,
+    pub places: Arc<ConnectionLimiter>,
     pub service: Arc<Service>,
     _snapshots: tempfile::TempDir,
 }
@@ -43,10 +43,11 @@ impl Bench {
         let place = SnapshotSource::Current(snapshots.path().to_owned());
         let library = Library::open(&place, false).unwrap();
         let trusted = vec!["10.0.0.0/8".parse().unwrap()];
-        let clients = Clients { trusted, by: ForwardedBy::XForwardedFor, exempt: Vec::new() };
+        let clients =
+            ClientResolver { trusted, header: ForwardingHeader::XForwardedFor, exempt: Vec::new() };
         let gate = Gate::new(clients, None, None);
         let list_timeout = Duration::from_secs(5);
-        let bounds = Bounds {
+        let bounds = ServiceSettings {
             list_timeout,
             graphql: Settings::default(),
             has_docs: true,
@@ -55,7 +56,7 @@ impl Bench {
         let service = Arc::new(Service::new(library, gate, bounds));
         let tls = certificate.map(|certificate| certificate.acceptor().unwrap());
         let connections = Connections::new(Arc::clone(&service), TIMEOUTS, preface, tls);
-        let places = Arc::new(Places::new(1_000, 200));
+        let places = Arc::new(ConnectionLimiter::new(1_000, 200));
         Bench { connections: Arc::new(connections), places, service, _snapshots: snapshots }
     }
 
@@ -63,7 +64,7 @@ impl Bench {
     pub fn client(&self, peer: &str, pipe_bytes: usize) -> Client {
         let (near, far) = tokio::io::duplex(pipe_bytes);
         let peer: IpAddr = peer.parse().unwrap();
-        if let Some(place) = self.connections.place(&self.places, peer) {
+        if let Some(place) = self.connections.admit(&self.places, peer) {
             tokio::spawn(Arc::clone(&self.connections).serve(far, peer, place));
         }
         Client { pipe: near, begun: Instant::now() }

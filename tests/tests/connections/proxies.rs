@@ -96,7 +96,7 @@ async fn a_missing_broken_or_untrusted_header_ends_the_connection_without_a_word
         assert!((3.0..=5.0).contains(&seconds), "{seconds}");
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]

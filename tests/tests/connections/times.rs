@@ -30,7 +30,7 @@ async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
         }
         assert!((8.0..=10.0).contains(&client.seconds()), "{sent:?}: {}", client.seconds());
     }
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -46,7 +46,7 @@ async fn a_connection_without_requests_ends() {
     let (rest, seconds) = client.read_to_end().await;
     assert_eq!(rest, "");
     assert!((18.0..=27.0).contains(&seconds), "{seconds}");
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -64,7 +64,7 @@ async fn a_body_nobody_asked_for_is_not_waited_for() {
         }
         assert!(client.seconds() <= 2.0, "{}", client.seconds());
     }
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -82,7 +82,7 @@ async fn a_body_that_comes_byte_by_byte_is_answered_408() {
         assert!(head.starts_with("HTTP/1.1 408") && head.contains("connection: close"), "{head}");
         assert!(body.contains("Request timed out"), "{body}");
     }
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -114,14 +114,14 @@ async fn a_client_that_reads_nothing_is_let_go_and_one_that_reads_slowly_is_not(
     let (taken, _) = idle.read_to_end().await;
     assert!(taken.len() <= 1 << 10, "{}", taken.len());
     drop((idle, slow));
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn where_many_read_nothing_they_are_let_go_at_once() {
     let bench = Bench::new(Preface::None);
     let mut idle = Vec::new();
-    while !bench.service.is_pressed() {
+    while !bench.service.is_congested() {
         assert!(idle.len() < 900, "so many replies are more than may be held");
         let peer = format!("192.0.2.{}", idle.len() / 4);
         let mut client = bench.client(&peer, 1 << 10);
@@ -139,9 +139,9 @@ async fn where_many_read_nothing_they_are_let_go_at_once() {
     assert!(other.seconds() < 4.0, "{}", other.seconds());
     drop(other);
     time::sleep(Duration::from_secs(4)).await;
-    assert!(!bench.service.is_pressed());
+    assert!(!bench.service.is_congested());
     drop(idle);
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -179,7 +179,7 @@ async fn long_heads_are_read_for_so_many_at_a_time_and_for_a_few_of_each_client(
     clients[0].send(b"\r\n\r\n").await;
     assert!(clients[0].reply().await.0.starts_with("HTTP/1.1 431"));
     drop((clients, usual));
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -243,7 +243,7 @@ async fn a_server_that_ends_cuts_no_reply() {
     assert_eq!(rest, "");
     assert!(waiting.seconds() <= 1.0, "{}", waiting.seconds());
     drop((asking, reading, waiting));
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]

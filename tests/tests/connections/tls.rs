@@ -181,7 +181,7 @@ async fn a_handshake_that_stalls_is_not_waited_for() {
         assert_eq!(said, "");
         assert!((8.0..=10.0).contains(&seconds), "{seconds}");
     }
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -198,7 +198,7 @@ async fn an_http2_connection_without_requests_ends() {
     time::sleep(Duration::from_secs(9)).await;
     assert!(sender.send_request(ask("GET", "/health")).await.is_err());
     drop(sender);
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -216,5 +216,5 @@ async fn an_http2_client_that_takes_nothing_is_let_go() {
         assert!(reply.into_body().collect().await.is_err());
     }
     drop(sender);
-    bench.places.all_free().await;
+    bench.places.all_closed().await;
 }

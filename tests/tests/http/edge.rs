@@ -190,7 +190,7 @@ fn counts_last_over_a_reload_and_with_a_file_over_a_restart() {
     let server = limited(&snapshots, &arguments);
     assert_eq!(left(&server), (30, 500));
     let log = server.end(&[]);
-    assert!(log.contains("WARN") && log.contains("limits are counted from zero"), "{log}");
+    assert!(log.contains("WARN") && log.contains("rate-limit counts start at zero"), "{log}");
 }
 
 #[test]

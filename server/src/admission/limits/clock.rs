@@ -1,76 +1,79 @@
-//! Time as limits see it, so that tests need not wait for it.
+//! The clocks of the rate limits, which tests replace.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A moment, by both clocks.
+/// A reading of both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// Milliseconds of a clock that never goes back; minutes are measured by it.
+pub struct ClockReading {
+    /// Milliseconds of the monotonic clock, which measures minutes.
     pub monotonic: u64,
-    /// Milliseconds since 1970 in UTC, as the calendar has them; days are told by it.
+    /// Milliseconds since 1970 in UTC, which determine days.
     pub utc: u64,
 }
 
-/// What tells the time.
+/// Reads the time.
 pub trait Clock: Send + Sync {
-    /// Now.
-    fn now(&self) -> Moment;
+    /// Reads both clocks.
+    fn now(&self) -> ClockReading;
 }
 
-/// What the monotonic clock of the system begins at: a minute that began before it did has a time too.
-const BEGINNING: Duration = Duration::from_secs(86_400);
+/// First reading of the monotonic clock: a minute that began before the start has a reading too.
+const MONOTONIC_START: Duration = Duration::from_secs(86_400);
 
-/// The system's clocks.
-pub struct System(Instant);
+/// The clocks of the system.
+pub struct SystemClock(Instant);
 
-impl System {
-    /// The system's clocks.
-    pub fn new() -> System {
-        System(Instant::now())
+impl SystemClock {
+    /// Starts the monotonic clock.
+    pub fn new() -> SystemClock {
+        SystemClock(Instant::now())
     }
 }
 
-impl Default for System {
-    fn default() -> System {
-        System::new()
+impl Default for SystemClock {
+    fn default() -> SystemClock {
+        SystemClock::new()
     }
 }
 
-impl Clock for System {
-    fn now(&self) -> Moment {
+impl Clock for SystemClock {
+    fn now(&self) -> ClockReading {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Moment { monotonic: millis(BEGINNING + self.0.elapsed()), utc: millis(since_1970) }
+        ClockReading {
+            monotonic: millis(MONOTONIC_START + self.0.elapsed()),
+            utc: millis(since_1970),
+        }
     }
 }
 
 /// Clocks for tests.
 #[cfg(test)]
-pub mod by_hand {
+pub mod manual {
     use std::sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     };
 
-    use super::{Clock, Moment};
+    use super::{Clock, ClockReading};
 
     /// 2026-01-31T20:48:00.250Z.
-    pub const BEGUN: u64 = 1_769_892_480_250;
+    pub const START_MILLIS: u64 = 1_769_892_480_250;
 
-    /// Clocks that are set by hand: the monotonic one, and the calendar's.
+    /// Clocks that a test sets: the monotonic one, and UTC.
     #[derive(Clone)]
-    pub struct ByHand(Arc<[AtomicU64; 2]>);
+    pub struct ManualClock(Arc<[AtomicU64; 2]>);
 
-    impl ByHand {
-        pub fn new() -> ByHand {
-            ByHand::at(BEGUN)
+    impl ManualClock {
+        pub fn new() -> ManualClock {
+            ManualClock::at(START_MILLIS)
         }
 
-        pub fn at(utc: u64) -> ByHand {
-            ByHand(Arc::new([AtomicU64::new(86_400_007), AtomicU64::new(utc)]))
+        pub fn at(utc: u64) -> ManualClock {
+            ManualClock(Arc::new([AtomicU64::new(86_400_007), AtomicU64::new(utc)]))
         }
 
-        pub fn pass(&self, millis: u64) {
+        pub fn advance(&self, millis: u64) {
             for clock in self.0.iter() {
                 clock.fetch_add(millis, Relaxed);
             }
@@ -81,9 +84,9 @@ pub mod by_hand {
         }
     }
 
-    impl Clock for ByHand {
-        fn now(&self) -> Moment {
-            Moment { monotonic: self.0[0].load(Relaxed), utc: self.0[1].load(Relaxed) }
+    impl Clock for ManualClock {
+        fn now(&self) -> ClockReading {
+            ClockReading { monotonic: self.0[0].load(Relaxed), utc: self.0[1].load(Relaxed) }
         }
     }
 }

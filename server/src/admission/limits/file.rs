@@ -1,10 +1,18 @@
-//! Counts in a file, for the time the server is down.
+//! The file that keeps the counts while the server is down.
 //!
-//! All numbers little-endian: [`MAGIC`]; the day and the moment of writing (u32, u64 milliseconds
-//! since 1970); what the pools have used (two u64); how many clients follow (u32), and of each its key
-//! (u64), when its minute began (u64, milliseconds since 1970) and how many requests are in it (u32,
-//! 0 where none is open), and its lists and searches of that day (two u32). At the end BLAKE3 of all
-//! that.
+//! Layout, all numbers little-endian:
+//!
+//! ```text
+//! MAGIC                               8 bytes
+//! day, time of writing                u32 days and u64 milliseconds since 1970
+//! used of the two pools               2 × u64
+//! number of clients                   u32
+//! each client: key                    u64
+//!   start of its minute               u64, milliseconds since 1970
+//!   requests of the minute            u32, 0 without an open minute
+//!   lists and searches of the day     2 × u32
+//! BLAKE3 of all bytes before          32 bytes
+//! ```
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -13,50 +21,47 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::admission::limits::{CLIENTS_MAX, Counters, Counts, Moment, State};
+use crate::admission::limits::{CLIENTS_MAX, ClientCounts, ClockReading, RateLimiter, State};
 
-/// What the file begins with; the last byte is its version.
+/// First bytes of the file; the last byte is the version.
 const MAGIC: &[u8; 8] = b"PNKLIM\x00\x01";
-/// Bytes before the clients, of each of them, and after them.
+/// Bytes before the clients, of each client, and after the clients.
 const HEAD_BYTES: usize = 8 + 4 + 8 + 16 + 4;
 const CLIENT_BYTES: usize = 28;
 const HASH_BYTES: usize = 32;
-/// Clients looked at while others wait: some microseconds.
-const CLIENTS_PER_LOOK: u32 = 4_096;
+/// Clients encoded under one lock, which takes some microseconds.
+const CLIENTS_PER_LOCK: u32 = 4_096;
 
-/// Why counts could not be read or written.
+/// Why the counts could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file could not be read or written.
+    /// The file cannot be read or written.
     #[error("cannot {what} `{}`: {error}", path.display())]
     Io {
-        /// What was to be done.
+        /// `read` or `write`.
         what: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Why.
         error: io::Error,
     },
-    /// It is none of these files, or damaged.
-    #[error("`{}` holds no counts of this version, or is damaged; it is written anew", path.display())]
+    /// The file has another format or is damaged.
+    #[error("`{}` has another format or is damaged; the server will overwrite the file", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
     },
 }
 
-impl Counters {
-    /// Writes what is counted, by way of another file beside it, and tells nobody who waits longer than
-    /// it takes to look at [`CLIENTS_PER_LOOK`] clients.
+impl RateLimiter {
+    /// Writes the counts to a temporary file beside `path` and renames it.
     ///
-    /// # Errors
-    ///
-    /// Where the file cannot be written.
+    /// Requests wait at most for the encoding of [`CLIENTS_PER_LOCK`] clients.
     pub fn save(&self, path: &Path) -> Result<(), FileError> {
         let failed = |error| FileError::Io { what: "write", path: path.to_owned(), error };
         let bytes = self.encode();
         let temporary = path.with_added_extension("tmp");
-        // Of a run that was killed; a file of its own is made, and no link is followed.
+        // Left by a killed process. The new file is created, so that no symbolic link is followed.
         if let Err(error) = fs::remove_file(&temporary)
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -69,15 +74,13 @@ impl Counters {
         fs::rename(&temporary, path).map_err(failed)
     }
 
-    /// Goes on from what a file holds; how many clients that were. None where there is no such file.
+    /// Loads the counts of a file and returns the number of clients; 0 if there is no such file.
     ///
-    /// # Errors
-    ///
-    /// Where it cannot be read, or is no file of counts. Nothing is counted then.
+    /// On an error the counts do not change.
     pub fn load(&self, path: &Path) -> Result<u32, FileError> {
         let damaged = || FileError::Damaged { path: path.to_owned() };
         let failed = |error| FileError::Io { what: "read", path: path.to_owned(), error };
-        // As many clients as any option allows, whatever it was then: too many are forgotten one by one.
+        // The file may hold more clients than the table; the table replaces the surplus one by one.
         let bytes_max = HEAD_BYTES + HASH_BYTES + CLIENT_BYTES * CLIENTS_MAX as usize;
         let mut bytes = Vec::new();
         match File::open(path) {
@@ -100,12 +103,12 @@ impl Counters {
             (bytes, state.day, at)
         };
         let mut clients = 0;
-        for from in (0..self.limits.clients_max).step_by(CLIENTS_PER_LOOK as usize) {
+        for from in (0..self.limits.clients_max).step_by(CLIENTS_PER_LOCK as usize) {
             let state = self.lock();
             if from >= state.table.clients() {
                 break;
             }
-            for (key, counts) in state.table.slots(from..from.saturating_add(CLIENTS_PER_LOOK)) {
+            for (key, counts) in state.table.slots(from..from.saturating_add(CLIENTS_PER_LOCK)) {
                 clients += u32::from(write_client(key, counts, day, at, &mut bytes));
             }
         }
@@ -115,7 +118,7 @@ impl Counters {
         bytes
     }
 
-    /// `None` where the bytes are no such file's.
+    /// Applies the bytes of a file; `None` if they are invalid.
     fn decode(&self, bytes: &[u8]) -> Option<u32> {
         let (bytes, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH_BYTES)?)?;
         if *blake3::hash(bytes).as_bytes() != *hash || !bytes.starts_with(MAGIC) {
@@ -130,7 +133,7 @@ impl Counters {
         }
         let mut state = self.lock();
         let at = self.clock.now();
-        state.begin_day(at);
+        state.start_day(at);
         let State { table, pool: used, day: today, .. } = &mut *state;
         let is_today = day == *today;
         if is_today {
@@ -139,36 +142,42 @@ impl Counters {
         for client in clients.chunks_exact(CLIENT_BYTES) {
             let (key, mut counts) = read_client(Numbers(client), day, at)?;
             counts.refresh(*today, at);
-            *table.see(key).0 = counts;
+            *table.touch(key).0 = counts;
         }
         Some(count)
     }
 }
 
-/// Writes a client of whom anything is counted; whether it was one.
-fn write_client(key: u64, mut counts: Counts, day: u32, at: Moment, bytes: &mut Vec<u8>) -> bool {
+/// Appends a client with counts above zero; returns whether there were any.
+fn write_client(
+    key: u64,
+    mut counts: ClientCounts,
+    day: u32,
+    at: ClockReading,
+    bytes: &mut Vec<u8>,
+) -> bool {
     counts.refresh(day, at);
-    if counts.minute == 0 && counts.of_day == [0; 2] {
+    if counts.minute == 0 && counts.daily == [0; 2] {
         return false;
     }
-    let ago = at.monotonic.saturating_sub(counts.minute_from);
+    let ago = at.monotonic.saturating_sub(counts.minute_started);
     bytes.extend_from_slice(&key.to_le_bytes());
     bytes.extend_from_slice(&at.utc.saturating_sub(ago).to_le_bytes());
     bytes.extend_from_slice(&counts.minute.to_le_bytes());
-    bytes.extend(counts.of_day.iter().flat_map(|count| count.to_le_bytes()));
+    bytes.extend(counts.daily.iter().flat_map(|count| count.to_le_bytes()));
     true
 }
 
-/// A client as it was written on a day, by the clocks of now.
-fn read_client(mut client: Numbers<'_>, day: u32, at: Moment) -> Option<(u64, Counts)> {
+/// Parses a client that was written on `day`, relative to the current clocks.
+fn read_client(mut client: Numbers<'_>, day: u32, at: ClockReading) -> Option<(u64, ClientCounts)> {
     let (key, began, minute) = (client.u64()?, client.u64()?, client.u32()?);
-    let of_day = [client.u32()?, client.u32()?];
-    // A minute that began in the future, by a clock that was set back, begins now.
-    let minute_from = at.monotonic.saturating_sub(at.utc.saturating_sub(began));
-    Some((key, Counts { minute_from, minute, day, of_day }))
+    let daily = [client.u32()?, client.u32()?];
+    // A minute in the future, because the clock was set back, starts now.
+    let minute_started = at.monotonic.saturating_sub(at.utc.saturating_sub(began));
+    Some((key, ClientCounts { minute_started, minute, day, daily }))
 }
 
-/// Numbers, read one after the other.
+/// Reads numbers in sequence.
 struct Numbers<'a>(&'a [u8]);
 
 impl Numbers<'_> {
@@ -193,24 +202,24 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::admission::limits::clock::by_hand::{BEGUN, ByHand};
-    use crate::admission::limits::{Daily, Limits, Refusal};
+    use crate::admission::limits::clock::manual::{ManualClock, START_MILLIS};
+    use crate::admission::limits::{Limits, QuotaClass, Refusal};
 
     const LIMITS: Limits =
         Limits { minute: 30, daily: [500, 50], pool: [10_000, 60], clients_max: 10_000 };
 
-    /// Another server's counters, so many milliseconds after [`BEGUN`].
-    fn later(millis: u64) -> (Counters, ByHand) {
-        let clock = ByHand::at(BEGUN + millis);
-        (Counters::new(LIMITS, Box::new(clock.clone())), clock)
+    /// Counters of another server, started this many milliseconds after [`START_MILLIS`].
+    fn later(millis: u64) -> (RateLimiter, ManualClock) {
+        let clock = ManualClock::at(START_MILLIS + millis);
+        (RateLimiter::new(LIMITS, Box::new(clock.clone())), clock)
     }
 
-    fn used(counters: &Counters) -> (Counters, tempfile::TempDir, PathBuf) {
+    fn used(counters: &RateLimiter) -> (RateLimiter, tempfile::TempDir, PathBuf) {
         for _ in 0..10 {
-            counters.count(7, Some(Daily::List));
+            counters.count(7, Some(QuotaClass::List));
         }
         for client in 0..5_000 {
-            counters.count(client, (client < 50).then_some(Daily::Search));
+            counters.count(client, (client < 50).then_some(QuotaClass::Search));
         }
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("limits");
@@ -219,52 +228,52 @@ mod tests {
     }
 
     #[test]
-    fn counts_go_on_where_they_were() {
+    fn loaded_counts_continue() {
         let (counters, _) = later(0);
         let (after, _directory, path) = used(&counters);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(after.load(&path).unwrap(), 5_000);
-        let standing = after.look(7);
-        assert_eq!((standing.minute.remaining, standing.minute.reset_seconds()), (19, 40));
-        assert_eq!(standing.daily.map(|left| left.remaining), [490, 49]);
-        // The pool has ten left.
+        let quotas = after.client_quotas(7);
+        assert_eq!((quotas.minute.remaining, quotas.minute.reset_seconds()), (19, 40));
+        assert_eq!(quotas.daily.map(|left| left.remaining), [490, 49]);
+        // Ten requests of the pool are left.
         for client in 100..110 {
-            assert_eq!(after.count(client, Some(Daily::Search)).refusal, None);
+            assert_eq!(after.count(client, Some(QuotaClass::Search)).refusal, None);
         }
-        let refused = after.count(110, Some(Daily::Search)).refusal;
-        assert_eq!(refused, Some(Refusal::Pool(Daily::Search)));
-        // A file written over by another server's counts.
+        let refused = after.count(110, Some(QuotaClass::Search)).refusal;
+        assert_eq!(refused, Some(Refusal::Pool(QuotaClass::Search)));
+        // Another server overwrites the file.
         after.save(&path).unwrap();
         assert_eq!(later(40_000).0.load(&path).unwrap(), 5_000);
     }
 
     #[test]
-    fn what_is_over_is_over() {
+    fn ended_windows_start_at_zero_after_loading() {
         let (counters, clock) = later(0);
         let (_, _directory, path) = used(&counters);
         let (minute_later, _) = later(60_000);
         minute_later.load(&path).unwrap();
-        assert_eq!(minute_later.look(7).minute.remaining, 30);
-        assert_eq!(minute_later.look(7).daily[0].remaining, 490);
+        assert_eq!(minute_later.client_quotas(7).minute.remaining, 30);
+        assert_eq!(minute_later.client_quotas(7).daily[0].remaining, 490);
         let (day_later, _) = later(86_400_000);
         day_later.load(&path).unwrap();
-        let standing = day_later.look(7);
-        assert_eq!((standing.minute.remaining, standing.daily[0].remaining), (30, 500));
-        // A clock that was set back gives at most the whole minute again.
+        let quotas = day_later.client_quotas(7);
+        assert_eq!((quotas.minute.remaining, quotas.daily[0].remaining), (30, 500));
+        // After the clock was set back, at most the whole minute is counted again.
         let (earlier, _) = later(0);
-        clock.set_utc(BEGUN + 5_000);
+        clock.set_utc(START_MILLIS + 5_000);
         counters.save(&path).unwrap();
         earlier.load(&path).unwrap();
-        assert_eq!(earlier.look(7).minute.reset_seconds(), 60);
-        // Clients nothing is counted of any more are not written.
-        clock.pass(86_400_000);
+        assert_eq!(earlier.client_quotas(7).minute.reset_seconds(), 60);
+        // Clients without counts are not written.
+        clock.advance(86_400_000);
         counters.count(1, None);
         counters.save(&path).unwrap();
         assert!(fs::metadata(&path).unwrap().len() < 5_000 * CLIENT_BYTES as u64);
     }
 
     #[test]
-    fn a_file_is_its_owners_alone_and_no_link_beside_it_is_followed() {
+    fn the_file_is_private_and_a_symbolic_link_beside_it_is_not_followed() {
         let (counters, _directory, path) = used(&later(0).0);
         let beside = path.with_added_extension("tmp");
         let victim = path.with_file_name("victim");
@@ -272,7 +281,7 @@ mod tests {
         std::os::unix::fs::symlink(&victim, &beside).unwrap();
         counters.save(&path).unwrap();
         assert_eq!(fs::read(&victim).unwrap(), b"mine");
-        fs::write(&beside, "of a run that was killed").unwrap();
+        fs::write(&beside, "left by a killed process").unwrap();
         counters.save(&path).unwrap();
         let metadata = fs::symlink_metadata(&path).unwrap();
         assert!(metadata.is_file() && !beside.exists());
@@ -280,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_refused_and_a_missing_one_is_none() {
+    fn a_damaged_file_is_refused_and_a_missing_file_is_empty() {
         let (counters, _) = later(0);
         let (after, directory, path) = used(&counters);
         let bytes = fs::read(&path).unwrap();
         let untouched = |what: &str| {
             assert!(matches!(after.load(&path), Err(FileError::Damaged { .. })), "{what}");
-            assert_eq!(after.look(7).daily[0].remaining, 500, "{what}");
+            assert_eq!(after.client_quotas(7).daily[0].remaining, 500, "{what}");
         };
         for at in (0..bytes.len()).step_by(97).chain(bytes.len() - 40..bytes.len()) {
             let mut flipped = bytes.clone();

@@ -1,10 +1,10 @@
-//! How much a client may ask: so many requests a minute, so many lists and searches a day, and so
-//! many of both for all clients together.
+//! Rate limits: requests per minute and client, lists and searches per day and client, and lists and
+//! searches per day of all clients together (the pools).
 //!
-//! Windows are fixed. A client's minute begins at its first request; days are UTC days, and once one
-//! has begun the last does not come back, whatever the clock says. The minute is looked at first,
-//! then the day, then the pool. What the minute refuses is counted nowhere; what the day or the pool
-//! refuses, in the minute alone.
+//! Windows are fixed. A client's minute starts at its first request. Days are UTC days; a clock that is
+//! set back does not bring an earlier day back. The limiter checks the minute first, then the day, then
+//! the pool. A request that the minute refuses is not counted; one that the day or the pool refuses
+//! counts for the minute alone.
 
 pub(crate) mod clock;
 pub(crate) mod file;
@@ -12,73 +12,70 @@ pub(crate) mod table;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use crate::admission::limits::clock::{Clock, Moment, System};
-pub use crate::admission::limits::table::Counts;
-use crate::admission::limits::table::Table;
+pub use crate::admission::limits::clock::{Clock, ClockReading, SystemClock};
+pub use crate::admission::limits::table::ClientCounts;
+use crate::admission::limits::table::ClientTable;
 
-/// Clients that any counters may count exactly.
+/// Largest number of clients that a limiter can count exactly.
 pub const CLIENTS_MAX: u32 = 100_000_000;
-/// How long a client's minute lasts.
 const MINUTE_MILLIS: u64 = 60_000;
 const DAY_MILLIS: u64 = 86_400_000;
 
-/// What requests of a day count as.
+/// A class of requests with a daily quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Daily {
+pub enum QuotaClass {
     /// A page of a list.
     List = 0,
     /// Autocomplete.
     Search = 1,
 }
 
-impl Daily {
-    /// What the messages call such requests.
+impl QuotaClass {
+    /// The name of the class in messages.
     pub fn name(self) -> &'static str {
         match self {
-            Daily::List => "List/Filter",
-            Daily::Search => "Search",
+            QuotaClass::List => "List/Filter",
+            QuotaClass::Search => "Search",
         }
     }
 }
 
-/// The limits that are set.
+/// The configured limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests a minute for each client.
+    /// Requests per minute and client.
     pub minute: u32,
-    /// Lists and searches a day for each client.
+    /// Lists and searches per day and client.
     pub daily: [u32; 2],
-    /// The same for all clients together.
+    /// Lists and searches per day of all clients together.
     pub pool: [u64; 2],
-    /// Clients that are counted exactly; beyond, the least recently seen is forgotten.
+    /// Clients counted exactly; a new client beyond replaces the least recently seen.
     pub clients_max: u32,
 }
 
-/// One limit as a client sees it after its request.
+/// One limit of a client, after its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// The limit.
+pub struct Quota {
     pub limit: u32,
-    /// What is left of it.
+    /// Requests left.
     pub remaining: u32,
-    /// Milliseconds until all of it is there again.
+    /// Milliseconds until the window ends.
     pub reset_millis: u64,
 }
 
-impl Left {
-    /// Seconds until all of it is there again, rounded up, one at least.
+impl Quota {
+    /// Seconds until the window ends, rounded up, at least 1.
     pub fn reset_seconds(&self) -> u64 {
         self.reset_millis.div_ceil(1_000).max(1)
     }
 }
 
-/// What limits say of a client.
+/// The limits of one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// Of its minute.
-    pub minute: Left,
-    /// Of its day, for lists and for searches.
-    pub daily: [Left; 2],
+pub struct Quotas {
+    pub minute: Quota,
+    /// Lists and searches of the day.
+    pub daily: [Quota; 2],
 }
 
 /// Which limit refused a request.
@@ -87,48 +84,48 @@ pub enum Refusal {
     /// The client's minute.
     Minute,
     /// The client's day.
-    Day(Daily),
+    Day(QuotaClass),
     /// The day of all clients together.
-    Pool(Daily),
+    Pool(QuotaClass),
 }
 
-/// What became of a request.
+/// The limiter's decision on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Why it is refused; `None` where it is not.
+    /// The limit that refuses the request; `None` admits it.
     pub refusal: Option<Refusal>,
-    /// How the client stands after it.
-    pub standing: Standing,
-    /// When that was.
-    pub at: Moment,
+    /// The client's limits after the request.
+    pub quotas: Quotas,
+    /// When the limiter decided.
+    pub at: ClockReading,
 }
 
 impl Verdict {
-    /// The limit that refused; `None` where none did.
-    fn refusing(&self) -> Option<Left> {
+    /// The quota that refused the request.
+    fn exhausted(&self) -> Option<Quota> {
         Some(match self.refusal? {
-            Refusal::Minute => self.standing.minute,
-            // Days of clients and of all end together.
-            Refusal::Day(_) | Refusal::Pool(_) => self.standing.daily[Daily::List as usize],
+            Refusal::Minute => self.quotas.minute,
+            // The days of clients and of pools end at the same time.
+            Refusal::Day(_) | Refusal::Pool(_) => self.quotas.daily[QuotaClass::List as usize],
         })
     }
 
-    /// Seconds until what was refused is let through again, rounded up; 0 where nothing was.
+    /// Seconds until the client may repeat the refused request, rounded up; 0 if admitted.
     pub fn reset_seconds(&self) -> u64 {
-        self.refusing().map_or(0, |left| left.reset_seconds())
+        self.exhausted().map_or(0, |left| left.reset_seconds())
     }
 
-    /// When that is, in seconds since 1970, rounded up.
+    /// The same moment in seconds since 1970, rounded up.
     pub fn reset_at(&self) -> u64 {
-        let left_millis = self.refusing().map_or(0, |left| left.reset_millis);
+        let left_millis = self.exhausted().map_or(0, |left| left.reset_millis);
         (self.at.utc + left_millis).div_ceil(1_000)
     }
 
-    /// What the refused client is told.
+    /// The message to the refused client.
     pub fn message(&self) -> Option<String> {
         Some(match self.refusal? {
             Refusal::Minute => {
-                let (seconds, limit) = (self.reset_seconds(), self.standing.minute.limit);
+                let (seconds, limit) = (self.reset_seconds(), self.quotas.minute.limit);
                 let at = self.reset_at() % 86_400;
                 let (hour, minute, second) = (at / 3_600, at / 60 % 60, at % 60);
                 format!(
@@ -152,7 +149,7 @@ impl Verdict {
     }
 }
 
-/// A time in its two largest units that are not zero.
+/// Formats a duration in its two largest units that are not zero: `3 hours 12 minutes`.
 fn in_words(seconds: u64) -> String {
     let units =
         [(seconds / 3_600, "hour"), (seconds / 60 % 60, "minute"), (seconds % 60, "second")];
@@ -163,144 +160,149 @@ fn in_words(seconds: u64) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// How full the limits are.
+/// How much of the limits is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Clients that are known.
+    /// Clients in the table.
     pub clients: u32,
-    /// Clients that may be.
+    /// Capacity of the table.
     pub clients_max: u32,
-    /// Clients forgotten for others, ever.
-    pub clients_forgotten: u64,
-    /// Lists and searches of today, of all clients together.
+    /// Clients that others replaced since the start.
+    pub clients_replaced: u64,
+    /// Lists and searches of all clients today.
     pub pool: [u64; 2],
-    /// How many there may be.
+    /// Limits of the pools.
     pub pool_max: [u64; 2],
 }
 
-/// Counts requests against limits.
-pub struct Counters {
+/// Counts requests against the limits.
+pub struct RateLimiter {
     limits: Limits,
     clock: Box<dyn Clock>,
     state: Mutex<State>,
 }
 
 struct State {
-    table: Table,
-    /// The latest day there was.
+    table: ClientTable,
+    /// The latest day seen, in days since 1970.
     day: u32,
     pool: [u64; 2],
-    /// The day on which it was said last that clients are forgotten.
-    told_on: Option<u32>,
-    /// Clients forgotten for others, ever.
-    forgotten: u64,
+    /// The day of the last warning that clients are replaced.
+    warned_on: Option<u32>,
+    /// Clients that others replaced since the start.
+    replaced: u64,
 }
 
-impl Counters {
-    /// Nothing counted yet.
-    pub fn new(limits: Limits, clock: Box<dyn Clock>) -> Counters {
-        let table = Table::new(limits.clients_max);
-        let state = State { table, day: 0, pool: [0; 2], told_on: None, forgotten: 0 };
-        Counters { limits, clock, state: Mutex::new(state) }
+impl RateLimiter {
+    /// Makes a limiter without counts; allocates its whole table.
+    pub fn new(limits: Limits, clock: Box<dyn Clock>) -> RateLimiter {
+        let table = ClientTable::new(limits.clients_max);
+        let state = State { table, day: 0, pool: [0; 2], warned_on: None, replaced: 0 };
+        RateLimiter { limits, clock, state: Mutex::new(state) }
     }
 
-    /// Counts a request of a client.
+    /// Counts a request of a client, or refuses it.
     ///
-    /// Cost: a look-up in a table, under a lock.
-    pub fn count(&self, client: u64, daily: Option<Daily>) -> Verdict {
+    /// Cost: one table lookup under a lock.
+    pub fn count(&self, client: u64, daily: Option<QuotaClass>) -> Verdict {
         let mut state = self.lock();
-        // Within the lock, so that time does not go back from one request to the next.
+        // Read under the lock, so that time never goes back between two requests.
         let at = self.clock.now();
-        state.begin_day(at);
-        let State { table, day, pool, told_on, forgotten } = &mut *state;
-        let (counts, has_forgotten) = table.see(client);
-        *forgotten += u64::from(has_forgotten);
-        if has_forgotten && told_on.replace(*day) != Some(*day) {
+        state.start_day(at);
+        let State { table, day, pool, warned_on, replaced } = &mut *state;
+        let (counts, has_replaced) = table.touch(client);
+        *replaced += u64::from(has_replaced);
+        if has_replaced && warned_on.replace(*day) != Some(*day) {
             tracing::warn!(
                 clients_max = self.limits.clients_max,
-                "more clients than are counted exactly; those seen longest ago begin anew"
+                "more clients than --clients-max; the least recently seen clients start at zero again"
             );
         }
         counts.refresh(*day, at);
         let refusal = self.refusal(counts, pool, daily);
         if refusal != Some(Refusal::Minute) {
             if counts.minute == 0 {
-                counts.minute_from = at.monotonic;
+                counts.minute_started = at.monotonic;
             }
             counts.minute += 1;
         }
         if let (None, Some(daily)) = (refusal, daily) {
-            counts.of_day[daily as usize] += 1;
+            counts.daily[daily as usize] += 1;
             pool[daily as usize] += 1;
         }
-        Verdict { refusal, standing: self.standing(counts, at), at }
+        Verdict { refusal, quotas: self.quotas(counts, at), at }
     }
 
-    /// How a client stands, who asks for nothing.
-    pub fn look(&self, client: u64) -> Standing {
+    /// Returns the limits of a client without counting a request.
+    pub fn client_quotas(&self, client: u64) -> Quotas {
         let mut state = self.lock();
         let at = self.clock.now();
-        state.begin_day(at);
+        state.start_day(at);
         let mut counts = state.table.peek(client);
         counts.refresh(state.day, at);
-        self.standing(&counts, at)
+        self.quotas(&counts, at)
     }
 
-    /// How full they are.
+    /// Returns how much of the limits is in use.
     pub fn usage(&self) -> Usage {
         let mut state = self.lock();
-        state.begin_day(self.clock.now());
+        state.start_day(self.clock.now());
         Usage {
             clients: state.table.clients(),
             clients_max: self.limits.clients_max,
-            clients_forgotten: state.forgotten,
+            clients_replaced: state.replaced,
             pool: state.pool,
             pool_max: self.limits.pool,
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing in the lock panics half way through a change.
+        // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn refusal(&self, counts: &Counts, pool: &[u64; 2], daily: Option<Daily>) -> Option<Refusal> {
+    fn refusal(
+        &self,
+        counts: &ClientCounts,
+        pool: &[u64; 2],
+        daily: Option<QuotaClass>,
+    ) -> Option<Refusal> {
         if counts.minute >= self.limits.minute {
             return Some(Refusal::Minute);
         }
         let daily = daily?;
-        if counts.of_day[daily as usize] >= self.limits.daily[daily as usize] {
+        if counts.daily[daily as usize] >= self.limits.daily[daily as usize] {
             return Some(Refusal::Day(daily));
         }
         let is_used_up = pool[daily as usize] >= self.limits.pool[daily as usize];
         is_used_up.then_some(Refusal::Pool(daily))
     }
 
-    fn standing(&self, counts: &Counts, at: Moment) -> Standing {
+    fn quotas(&self, counts: &ClientCounts, at: ClockReading) -> Quotas {
         let minute_left = match counts.minute {
             0 => MINUTE_MILLIS,
-            _ => (counts.minute_from + MINUTE_MILLIS).saturating_sub(at.monotonic),
+            _ => (counts.minute_started + MINUTE_MILLIS).saturating_sub(at.monotonic),
         };
-        let left = |limit: u32, used: u32, millis: u64| Left {
+        let left = |limit: u32, used: u32, millis: u64| Quota {
             limit,
             remaining: limit.saturating_sub(used),
             reset_millis: millis,
         };
-        let daily = |daily: Daily| {
+        let daily = |daily: QuotaClass| {
             let number = daily as usize;
             let millis = DAY_MILLIS - at.utc % DAY_MILLIS;
-            left(self.limits.daily[number], counts.of_day[number], millis)
+            left(self.limits.daily[number], counts.daily[number], millis)
         };
-        Standing {
+        Quotas {
             minute: left(self.limits.minute, counts.minute, minute_left),
-            daily: [daily(Daily::List), daily(Daily::Search)],
+            daily: [daily(QuotaClass::List), daily(QuotaClass::Search)],
         }
     }
 }
 
 impl State {
-    /// Begins the day of a moment, if it comes after the one there is.
-    fn begin_day(&mut self, at: Moment) {
+    /// Starts the day of a reading if it is later than the current day.
+    fn start_day(&mut self, at: ClockReading) {
         let day = u32::try_from(at.utc / DAY_MILLIS).unwrap_or(u32::MAX);
         if day > self.day {
             self.day = day;
@@ -309,15 +311,15 @@ impl State {
     }
 }
 
-impl Counts {
-    /// Ends the windows that are over.
-    fn refresh(&mut self, day: u32, at: Moment) {
-        if self.minute > 0 && at.monotonic >= self.minute_from + MINUTE_MILLIS {
+impl ClientCounts {
+    /// Resets the counts of windows that have ended.
+    fn refresh(&mut self, day: u32, at: ClockReading) {
+        if self.minute > 0 && at.monotonic >= self.minute_started + MINUTE_MILLIS {
             self.minute = 0;
         }
         if self.day != day {
             self.day = day;
-            self.of_day = [0; 2];
+            self.daily = [0; 2];
         }
     }
 }
@@ -328,57 +330,57 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     use super::*;
-    use crate::admission::limits::clock::by_hand::{BEGUN, ByHand};
+    use crate::admission::limits::clock::manual::{ManualClock, START_MILLIS};
 
     const LIMITS: Limits =
         Limits { minute: 30, daily: [500, 50], pool: [10_000, 1_000], clients_max: 1_000 };
 
-    fn counters(limits: Limits) -> (Counters, ByHand) {
-        let clock = ByHand::new();
-        (Counters::new(limits, Box::new(clock.clone())), clock)
+    fn counters(limits: Limits) -> (RateLimiter, ManualClock) {
+        let clock = ManualClock::new();
+        (RateLimiter::new(limits, Box::new(clock.clone())), clock)
     }
 
     #[test]
-    fn thirty_a_minute_are_let_through_and_the_minute_begins_with_the_first() {
+    fn thirty_requests_pass_per_minute_from_the_first_request_on() {
         let (counters, clock) = counters(LIMITS);
         assert_eq!(
-            counters.look(1).minute,
-            Left { limit: 30, remaining: 30, reset_millis: 60_000 }
+            counters.client_quotas(1).minute,
+            Quota { limit: 30, remaining: 30, reset_millis: 60_000 }
         );
         for at in 1..=30 {
             let verdict = counters.count(1, None);
-            assert_eq!((verdict.refusal, verdict.standing.minute.remaining), (None, 30 - at));
-            clock.pass(1_000);
+            assert_eq!((verdict.refusal, verdict.quotas.minute.remaining), (None, 30 - at));
+            clock.advance(1_000);
         }
-        let refused = counters.count(1, Some(Daily::List));
+        let refused = counters.count(1, Some(QuotaClass::List));
         assert_eq!(refused.refusal, Some(Refusal::Minute));
-        assert_eq!(refused.standing.minute, Left { limit: 30, remaining: 0, reset_millis: 30_000 });
+        assert_eq!(refused.quotas.minute, Quota { limit: 30, remaining: 0, reset_millis: 30_000 });
         assert_eq!(
             refused.message().unwrap(),
             "IP rate limit exceeded (max 30 requests per minute). Please try again in 30 seconds \
              (at 20:49:01 UTC)."
         );
-        assert_eq!(refused.standing.daily[0].remaining, 500, "what is refused uses nothing");
-        assert_eq!(counters.count(2, None).refusal, None, "others are not refused");
-        clock.pass(29_999);
-        assert_eq!(counters.count(1, None).standing.minute.reset_seconds(), 1);
+        assert_eq!(refused.quotas.daily[0].remaining, 500, "a refused request is not counted");
+        assert_eq!(counters.count(2, None).refusal, None, "other clients are not refused");
+        clock.advance(29_999);
+        assert_eq!(counters.count(1, None).quotas.minute.reset_seconds(), 1);
         assert_eq!(counters.count(1, None).refusal, Some(Refusal::Minute));
-        clock.pass(1);
+        clock.advance(1);
         let again = counters.count(1, None);
-        assert_eq!((again.refusal, again.standing.minute.reset_seconds()), (None, 60));
+        assert_eq!((again.refusal, again.quotas.minute.reset_seconds()), (None, 60));
     }
 
     #[test]
-    fn lists_and_searches_have_days_of_their_own() {
+    fn lists_and_searches_have_separate_daily_quotas() {
         let (counters, clock) = counters(Limits { minute: 1_000, ..LIMITS });
         for _ in 0..500 {
-            assert_eq!(counters.count(1, Some(Daily::List)).refusal, None);
+            assert_eq!(counters.count(1, Some(QuotaClass::List)).refusal, None);
         }
-        let refused = counters.count(1, Some(Daily::List));
-        assert_eq!(refused.refusal, Some(Refusal::Day(Daily::List)));
+        let refused = counters.count(1, Some(QuotaClass::List));
+        assert_eq!(refused.refusal, Some(Refusal::Day(QuotaClass::List)));
         assert_eq!(
-            refused.standing.minute.remaining, 499,
-            "the minute counts what the day refuses"
+            refused.quotas.minute.remaining, 499,
+            "a request that the day refuses counts for the minute"
         );
         assert_eq!(
             refused.message().unwrap(),
@@ -387,60 +389,63 @@ mod tests {
         );
         assert_eq!(refused.reset_seconds(), 3 * 3_600 + 12 * 60);
         assert_eq!(refused.reset_at() % 86_400, 0);
-        assert_eq!(counters.count(1, None).refusal, None, "records are not counted by the day");
+        assert_eq!(counters.count(1, None).refusal, None, "records have no daily quota");
         for _ in 0..50 {
-            assert_eq!(counters.count(1, Some(Daily::Search)).refusal, None);
+            assert_eq!(counters.count(1, Some(QuotaClass::Search)).refusal, None);
         }
-        let refused = counters.count(1, Some(Daily::Search));
-        assert_eq!(refused.refusal, Some(Refusal::Day(Daily::Search)));
+        let refused = counters.count(1, Some(QuotaClass::Search));
+        assert_eq!(refused.refusal, Some(Refusal::Day(QuotaClass::Search)));
         assert!(refused.message().unwrap().starts_with("Your daily quota for Search requests"));
-        // To the last millisecond of the day, and not beyond.
-        clock.pass(DAY_MILLIS - BEGUN % DAY_MILLIS - 1);
-        assert_eq!(counters.count(1, Some(Daily::List)).refusal, Some(Refusal::Day(Daily::List)));
-        assert_eq!(counters.count(1, Some(Daily::List)).reset_seconds(), 1);
-        clock.pass(1);
-        assert_eq!(counters.count(1, Some(Daily::List)).standing.daily[0].remaining, 499);
+        // The quota lasts to the last millisecond of the day.
+        clock.advance(DAY_MILLIS - START_MILLIS % DAY_MILLIS - 1);
+        assert_eq!(
+            counters.count(1, Some(QuotaClass::List)).refusal,
+            Some(Refusal::Day(QuotaClass::List))
+        );
+        assert_eq!(counters.count(1, Some(QuotaClass::List)).reset_seconds(), 1);
+        clock.advance(1);
+        assert_eq!(counters.count(1, Some(QuotaClass::List)).quotas.daily[0].remaining, 499);
     }
 
     #[test]
-    fn a_pool_is_for_all_clients_together() {
+    fn a_pool_counts_all_clients_together() {
         let (counters, clock) = counters(Limits { pool: [40, 3], ..LIMITS });
         for client in 0..40 {
-            assert_eq!(counters.count(client, Some(Daily::List)).refusal, None);
+            assert_eq!(counters.count(client, Some(QuotaClass::List)).refusal, None);
         }
-        let refused = counters.count(99, Some(Daily::List));
-        assert_eq!(refused.refusal, Some(Refusal::Pool(Daily::List)));
+        let refused = counters.count(99, Some(QuotaClass::List));
+        assert_eq!(refused.refusal, Some(Refusal::Pool(QuotaClass::List)));
         assert!(refused.message().unwrap().starts_with(
             "The service's daily pool for List/Filter requests has been used up. Please try again in "
         ));
-        assert_eq!(refused.standing.daily[0].remaining, 500);
-        assert_eq!(counters.count(99, Some(Daily::Search)).refusal, None);
+        assert_eq!(refused.quotas.daily[0].remaining, 500);
+        assert_eq!(counters.count(99, Some(QuotaClass::Search)).refusal, None);
         assert_eq!(counters.count(99, None).refusal, None);
-        clock.pass(DAY_MILLIS);
-        assert_eq!(counters.count(99, Some(Daily::List)).refusal, None);
+        clock.advance(DAY_MILLIS);
+        assert_eq!(counters.count(99, Some(QuotaClass::List)).refusal, None);
     }
 
     #[test]
-    fn a_clock_that_is_set_gives_no_day_back() {
+    fn setting_the_clock_back_restores_no_quota() {
         let (counters, clock) = counters(Limits { minute: 1_000, ..LIMITS });
-        let used = |counters: &Counters| 500 - counters.look(1).daily[0].remaining;
+        let used = |counters: &RateLimiter| 500 - counters.client_quotas(1).daily[0].remaining;
         for _ in 0..5 {
-            counters.count(1, Some(Daily::List));
+            counters.count(1, Some(QuotaClass::List));
         }
-        clock.set_utc(BEGUN - 24 * 3_600_000);
-        counters.count(1, Some(Daily::List));
-        assert_eq!(used(&counters), 6, "yesterday does not come back");
-        clock.set_utc(BEGUN + 24 * 3_600_000);
+        clock.set_utc(START_MILLIS - 24 * 3_600_000);
+        counters.count(1, Some(QuotaClass::List));
+        assert_eq!(used(&counters), 6, "the earlier day does not return");
+        clock.set_utc(START_MILLIS + 24 * 3_600_000);
         assert_eq!(used(&counters), 0);
-        counters.count(1, Some(Daily::List));
-        clock.set_utc(BEGUN);
+        counters.count(1, Some(QuotaClass::List));
+        clock.set_utc(START_MILLIS);
         assert_eq!(used(&counters), 1);
-        // The minute does not look at it.
-        assert_eq!(counters.look(1).minute.remaining, 1_000 - 7);
+        // The minute does not depend on UTC.
+        assert_eq!(counters.client_quotas(1).minute.remaining, 1_000 - 7);
     }
 
     #[test]
-    fn a_thousand_at_once_let_exactly_thirty_through() {
+    fn a_thousand_concurrent_requests_admit_exactly_thirty() {
         for _ in 0..20 {
             let (counters, _) = counters(LIMITS);
             let passed = AtomicU64::new(0);
@@ -459,29 +464,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_stops_at_the_largest_number() {
+    fn counts_stop_at_the_largest_integer() {
         let limits =
             Limits { minute: u32::MAX, daily: [u32::MAX; 2], pool: [u64::MAX; 2], ..LIMITS };
         let (counters, _) = counters(limits);
-        counters.count(1, Some(Daily::List));
+        counters.count(1, Some(QuotaClass::List));
         {
             let mut state = counters.lock();
-            let (counts, _) = state.table.see(1);
-            (counts.minute, counts.of_day[Daily::List as usize]) = (u32::MAX - 1, u32::MAX - 1);
+            let (counts, _) = state.table.touch(1);
+            (counts.minute, counts.daily[QuotaClass::List as usize]) = (u32::MAX - 1, u32::MAX - 1);
         }
-        let last = counters.count(1, Some(Daily::List));
+        let last = counters.count(1, Some(QuotaClass::List));
         let remaining = |verdict: &Verdict| {
-            (verdict.standing.minute.remaining, verdict.standing.daily[0].remaining)
+            (verdict.quotas.minute.remaining, verdict.quotas.daily[0].remaining)
         };
         assert_eq!((last.refusal, remaining(&last)), (None, (0, 0)));
         for _ in 0..2 {
-            let beyond = counters.count(1, Some(Daily::List));
+            let beyond = counters.count(1, Some(QuotaClass::List));
             assert_eq!((beyond.refusal, remaining(&beyond)), (Some(Refusal::Minute), (0, 0)));
         }
     }
 
     #[test]
-    fn a_time_is_told_in_two_units() {
+    fn a_duration_is_formatted_in_two_units() {
         let check = |seconds, expected: &str| assert_eq!(in_words(seconds), expected);
         check(1, "1 second");
         check(45, "45 seconds");

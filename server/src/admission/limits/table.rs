@@ -1,61 +1,64 @@
-//! What is counted of each client, in a table of fixed size.
+//! The counts of each client, in a table of fixed size that replaces the least recently seen client.
 //!
-//! Slots are found by linear probing under a keyed hash and kept in the order they were last seen, so
-//! that the least recently seen makes room for a new one. Everything is allocated and touched at
-//! the start: a million strangers change neither the memory nor what a request costs. Removal
-//! moves the entries behind back, so that there are no tombstones to be swept.
+//! A keyed hash and linear probing find the slot of a client; a doubly linked list through the slots keeps
+//! the order of use. All memory is allocated and written at the start, 50 bytes per client: a million
+//! new clients change neither the memory nor the cost of a request. A removal moves later entries back,
+//! so that there are no tombstones.
+//!
+//! The `lru` crate is not used: it allocates each entry in a box of its own, besides a hash map of pointers,
+//! which is more than 80 bytes per client and grows with the clients.
 
 use std::{
     hash::{BuildHasher, RandomState},
     ops::Range,
 };
 
-/// No slot.
+/// Marks an empty place and the end of the list.
 const NONE: u32 = u32::MAX;
 
-/// What is counted of one client.
+/// The counts of one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// When the client's minute began, in milliseconds of the monotonic clock.
-    pub minute_from: u64,
-    /// Requests in that minute; none where no minute is open.
+pub struct ClientCounts {
+    /// Start of the client's minute, in milliseconds of the monotonic clock.
+    pub minute_started: u64,
+    /// Requests of the minute; 0 without an open minute.
     pub minute: u32,
-    /// The day that what follows is of, in days since 1970.
+    /// The day of `daily`, in days since 1970.
     pub day: u32,
-    /// Requests of that day, by what they count as.
-    pub of_day: [u32; 2],
+    /// Requests of the day by [`super::QuotaClass`].
+    pub daily: [u32; 2],
 }
 
-/// A client's slot.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     key: u64,
-    counts: Counts,
-    /// The client seen just before this one, and the one seen just after.
+    counts: ClientCounts,
+    /// Neighbours in the order of use.
     older: u32,
     newer: u32,
 }
 
-/// The table.
-pub struct Table {
+/// Counts of the most recently seen clients.
+pub struct ClientTable {
     slots: Vec<Slot>,
-    /// Slots in use, the first of them.
+    /// The first `used` slots are in use.
     used: u32,
-    /// Hash → slot; twice as many places as slots or more, a power of two.
+    /// Hash → slot; a power of two, at least twice the number of slots.
     places: Vec<u32>,
     hasher: RandomState,
     oldest: u32,
     newest: u32,
 }
 
-impl Table {
-    /// A table of so many clients, one at least.
-    pub fn new(clients_max: u32) -> Table {
+impl ClientTable {
+    /// Makes a table of `clients_max` clients, at least 1.
+    pub fn new(clients_max: u32) -> ClientTable {
         let clients = clients_max.clamp(1, NONE / 4);
         let places = (clients as usize * 2).next_power_of_two();
-        // Written with other values than zero, so that the pages are there.
-        let empty = Slot { key: u64::MAX, counts: Counts::default(), older: NONE, newer: NONE };
-        Table {
+        // Values other than zero make the system provide the pages.
+        let empty =
+            Slot { key: u64::MAX, counts: ClientCounts::default(), older: NONE, newer: NONE };
+        ClientTable {
             slots: vec![empty; clients as usize],
             used: 0,
             places: vec![NONE; places],
@@ -65,13 +68,13 @@ impl Table {
         }
     }
 
-    /// How many clients are known.
+    /// The number of clients in the table.
     pub fn clients(&self) -> u32 {
         self.used
     }
 
-    /// The clients known and their counts, from one slot to before another, in no order that matters.
-    pub fn slots(&self, slots: Range<u32>) -> impl Iterator<Item = (u64, Counts)> {
+    /// Keys and counts of the clients in a range of slots, in no particular order.
+    pub fn slots(&self, slots: Range<u32>) -> impl Iterator<Item = (u64, ClientCounts)> {
         let end = slots.end.min(self.used) as usize;
         let slots = &self.slots[(slots.start as usize).min(end)..end];
         slots.iter().map(|slot| (slot.key, slot.counts))
@@ -81,7 +84,7 @@ impl Table {
         self.hasher.hash_one(key) as usize & (self.places.len() - 1)
     }
 
-    /// The place a key is at, or the free one where it would be.
+    /// The place of a key, or the free place where it would be inserted.
     fn place_of(&self, key: u64) -> usize {
         let mut place = self.home(key);
         loop {
@@ -94,17 +97,18 @@ impl Table {
         }
     }
 
-    /// What is counted of a client; nothing where it is not known. It is not seen by this.
-    pub fn peek(&self, key: u64) -> Counts {
+    /// The counts of a client, or zeros; does not change the order of use.
+    pub fn peek(&self, key: u64) -> ClientCounts {
         match self.places[self.place_of(key)] {
-            NONE => Counts::default(),
+            NONE => ClientCounts::default(),
             slot => self.slots[slot as usize].counts,
         }
     }
 
-    /// A client's counts, to be changed, and whether another was forgotten for it; it is the last one
-    /// seen.
-    pub fn see(&mut self, key: u64) -> (&mut Counts, bool) {
+    /// The counts of a client, which becomes the most recently seen, and whether it replaced another.
+    ///
+    /// Cost: expected O(1).
+    pub fn touch(&mut self, key: u64) -> (&mut ClientCounts, bool) {
         let is_full = self.used as usize == self.slots.len();
         let place = self.place_of(key);
         let is_new = self.places[place] == NONE;
@@ -119,7 +123,7 @@ impl Table {
         (&mut self.slots[slot as usize].counts, is_new && is_full)
     }
 
-    /// A slot for a new client, whose place is free.
+    /// Takes a slot for a new client whose place is free.
     fn insert(&mut self, key: u64, place: usize) -> u32 {
         let (slot, place) = if (self.used as usize) < self.slots.len() {
             self.used += 1;
@@ -128,16 +132,16 @@ impl Table {
             let slot = self.oldest;
             self.unlink(slot);
             self.remove(self.place_of(self.slots[slot as usize].key));
-            // The removal may have moved what stood before the free place.
+            // The removal may have moved an entry into the free place.
             (slot, self.place_of(key))
         };
         self.places[place] = slot;
         self.slots[slot as usize] =
-            Slot { key, counts: Counts::default(), older: NONE, newer: NONE };
+            Slot { key, counts: ClientCounts::default(), older: NONE, newer: NONE };
         slot
     }
 
-    /// Frees a place, and moves back what stands behind it for want of it.
+    /// Frees a place, and moves back the entries that probed past it.
     fn remove(&mut self, mut place: usize) {
         let mask = self.places.len() - 1;
         let mut next = place;
@@ -148,7 +152,7 @@ impl Table {
                 break;
             }
             let home = self.home(self.slots[slot as usize].key);
-            // How far it stands from its home, and how far the free place is from where it stands.
+            // The entry moves if the free place is not before its home.
             if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(place) & mask) {
                 self.places[place] = slot;
                 place = next;
@@ -187,23 +191,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_keeps_what_was_seen_last() {
-        // Against a plain map and the order in which keys were seen.
-        let mut table = Table::new(100);
+    fn the_table_keeps_the_most_recently_seen_clients() {
+        // Compared with a plain map and the order of use.
+        let mut table = ClientTable::new(100);
         let mut known: HashMap<u64, u32> = HashMap::new();
         let mut seen: Vec<u64> = Vec::new();
         let mut random = 1u64;
-        let mut forgotten = 0;
+        let mut replaced = 0;
         for _ in 0..50_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let key = (random >> 33) % 150;
-            let (counts, has_forgotten) = table.see(key);
+            let (counts, has_replaced) = table.touch(key);
             counts.minute += 1;
             let found = counts.minute;
-            forgotten += u32::from(has_forgotten);
+            replaced += u32::from(has_replaced);
             seen.retain(|other| *other != key);
             seen.push(key);
-            assert_eq!(has_forgotten, seen.len() > 100);
+            assert_eq!(has_replaced, seen.len() > 100);
             if seen.len() > 100 {
                 known.remove(&seen.remove(0));
             }
@@ -215,14 +219,14 @@ mod tests {
         for key in 0..150 {
             assert_eq!(table.peek(key).minute, known.get(&key).copied().unwrap_or_default());
         }
-        assert!(forgotten > 1_000);
+        assert!(replaced > 1_000);
     }
 
     #[test]
-    fn one_client_is_enough_for_a_table() {
-        let mut table = Table::new(0);
+    fn a_table_of_one_client_works() {
+        let mut table = ClientTable::new(0);
         for key in [7, 7, 8, 7] {
-            table.see(key).0.minute += 1;
+            table.touch(key).0.minute += 1;
         }
         assert_eq!(table.clients(), 1);
         assert_eq!((table.peek(7).minute, table.peek(8).minute), (1, 0));

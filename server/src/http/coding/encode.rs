@@ -1,8 +1,8 @@
-//! Makes the coded forms of a body, whole: bodies stand in memory, and so `Content-Length` is known.
+//! Codes whole bodies in memory, so that `Content-Length` is known.
 //!
-//! The bytes are those of the body, the encoder's version and its level alone, whichever thread
-//! made them and whatever it made before: the strong tag of a reply promises as much. Levels are
-//! chosen by `pinakes-bench codings`.
+//! The strong ETag of a reply promises equal bytes. So the coded bytes depend only on the body, the
+//! encoder's version and the level, not on the thread or on bodies coded before. `pinakes-bench codings`
+//! chose the levels.
 
 use std::{
     io::{self, Write},
@@ -16,55 +16,55 @@ use zstd::{bulk::Compressor, zstd_safe::compress_bound};
 
 use crate::http::coding::Coding;
 
-/// A shorter body is sent as it is: with its head, of 672 bytes where there are limits, it fits one
-/// packet anyway, which over Ethernet has room for 1,448.
+/// Shortest body to code. With its head of 672 bytes, a shorter body fits one Ethernet packet of 1,448
+/// bytes anyway.
 pub const CODED_BYTES_MIN: usize = 768;
 
-/// Bodies up to this are records, for the most part, and coded on the threads that read requests;
-/// longer ones are pages of lists, whose rendering takes longer too.
+/// Longest body coded at the level of records. Most such bodies are records, which the threads that read
+/// requests code; longer bodies are pages of lists, whose rendering takes longer too.
 const RECORD_BYTES_MAX: usize = 32 << 10;
 
-/// zstd's encoders kept for the next body; so many are at work at once at the most seen. One holds 0.2
-/// to 0.8 MB by the longest body of late, and making it costs as much time as coding a record.
+/// Idle zstd encoders kept for reuse; no measurement saw more at work. An encoder holds 0.2 to 0.8 MB, and
+/// making one takes as long as coding a record.
 const IDLE_ENCODERS_MAX: usize = 16;
 
-/// More room than that is not kept; most of it is never written to.
-const KEPT_ROOM_BYTES_MAX: usize = 4 << 20;
+/// Largest output buffer kept with an idle encoder.
+const KEPT_OUTPUT_BYTES_MAX: usize = 4 << 20;
 
-/// Room for what an encoder hands on at a time.
+/// Size of the encoder's internal buffer.
 const BROTLI_BUFFER_BYTES: usize = 4 << 10;
 
-/// Encoders with the room they write to. They are shared: an allocator that keeps what each of many
-/// threads freed, of any size, would hold far more.
+/// Idle encoders with their output buffers, shared by all threads: one encoder for each thread would hold
+/// far more memory.
 static IDLE_ENCODERS: Mutex<Vec<(Compressor<'static>, Vec<u8>)>> = Mutex::new(Vec::new());
 
-/// A body in a coding; `None` where it is better sent as it is: short, or no smaller when coded.
+/// Codes a body; `None` if the body is short or would not shrink.
 pub fn encode(coding: Coding, body: &[u8]) -> Option<Bytes> {
     if coding == Coding::Identity || body.len() < CODED_BYTES_MIN {
         return None;
     }
-    // Writing to memory fails only where there is none left.
+    // Writing to memory does not fail.
     let coded = encode_at(coding, level(coding, body.len()), body).ok()?;
-    // Boxed, it holds no more memory than it has bytes for as long as it takes to send.
+    // A boxed slice has no spare capacity while it is sent.
     (coded.len() < body.len()).then(|| Bytes::from(coded.into_boxed_slice()))
 }
 
-/// The level a body of so many bytes is coded at.
+/// The level for a body of this length.
 pub fn level(coding: Coding, body_bytes: usize) -> u8 {
-    let [of_records, of_lists] = match coding {
+    let [record_level, list_level] = match coding {
         Coding::Identity => [0, 0],
         Coding::Zstd => [1, 2],
         Coding::Brotli => [1, 2],
         Coding::Gzip => [1, 3],
     };
-    if body_bytes <= RECORD_BYTES_MAX { of_records } else { of_lists }
+    if body_bytes <= RECORD_BYTES_MAX { record_level } else { list_level }
 }
 
-/// A body in a coding at a level of its encoder, whatever its length.
+/// Codes a body of any length at a level.
 ///
 /// # Errors
 ///
-/// Where the encoder fails, which none does while there is memory.
+/// The encoder failed, which none does while there is memory.
 pub fn encode_at(coding: Coding, level: u8, body: &[u8]) -> io::Result<Vec<u8>> {
     match coding {
         Coding::Identity => Ok(body.to_vec()),
@@ -76,19 +76,19 @@ pub fn encode_at(coding: Coding, level: u8, body: &[u8]) -> io::Result<Vec<u8>> 
 
 fn zstd(level: u8, body: &[u8]) -> io::Result<Vec<u8>> {
     let idle = || IDLE_ENCODERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let kept = idle().pop();
-    let (mut encoder, mut room) = match kept {
-        Some(kept) => kept,
+    let reused = idle().pop();
+    let (mut encoder, mut output) = match reused {
+        Some(reused) => reused,
         None => (Compressor::new(i32::from(level))?, Vec::new()),
     };
     encoder.set_compression_level(i32::from(level))?;
-    room.clear();
-    room.reserve(compress_bound(body.len()));
-    encoder.compress_to_buffer(body, &mut room)?;
-    let coded = room.as_slice().to_vec();
+    output.clear();
+    output.reserve(compress_bound(body.len()));
+    encoder.compress_to_buffer(body, &mut output)?;
+    let coded = output.as_slice().to_vec();
     let mut idle = idle();
-    if idle.len() < IDLE_ENCODERS_MAX && room.capacity() <= KEPT_ROOM_BYTES_MAX {
-        idle.push((encoder, room));
+    if idle.len() < IDLE_ENCODERS_MAX && output.capacity() <= KEPT_OUTPUT_BYTES_MAX {
+        idle.push((encoder, output));
     }
     Ok(coded)
 }
@@ -101,26 +101,27 @@ fn brotli(level: u8, body: &[u8]) -> io::Result<Vec<u8>> {
         ..BrotliEncoderParams::default()
     };
     let mut encoder =
-        CompressorWriter::with_params(room(body.len()), BROTLI_BUFFER_BYTES, &parameters);
+        CompressorWriter::with_params(output_buffer(body.len()), BROTLI_BUFFER_BYTES, &parameters);
     encoder.write_all(body)?;
     Ok(encoder.into_inner())
 }
 
-/// Room to begin with for a coded body: of few sizes, so that what is freed is used again.
-fn room(body_bytes: usize) -> Vec<u8> {
+/// An output buffer whose capacity is a power of two, so that the allocator reuses freed ones.
+fn output_buffer(body_bytes: usize) -> Vec<u8> {
     Vec::with_capacity((body_bytes / 4).next_power_of_two())
 }
 
-/// The least window, as a power of two, that reaches over a body: neither side then holds more. From
-/// level 5 on, one below 2^17 takes an encoder that is tens of times slower.
+/// The smallest window, as a power of two, that spans a body, so that neither side holds more memory.
+///
+/// From level 5 on, a window below 2^17 selects an encoder that is tens of times slower.
 fn brotli_window(body_bytes: usize) -> i32 {
-    // A window of 2^n reaches back 16 bytes less (RFC 7932, 9.1).
+    // A window of 2^n spans 16 bytes less (RFC 7932, section 9.1).
     ((body_bytes + 16).next_power_of_two().trailing_zeros() as i32).clamp(10, 22)
 }
 
 fn gzip(level: u8, body: &[u8]) -> io::Result<Vec<u8>> {
-    // Neither a name nor a time goes into the header.
-    let mut encoder = GzEncoder::new(room(body.len()), Compression::new(u32::from(level)));
+    // The header contains neither name nor time.
+    let mut encoder = GzEncoder::new(output_buffer(body.len()), Compression::new(u32::from(level)));
     encoder.write_all(body)?;
     encoder.finish()
 }
@@ -132,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// So many bytes of something like JSON, of which no two lines are alike.
+    /// JSON-like text of this length, without two equal lines.
     fn text(bytes: usize) -> Vec<u8> {
         let mut text = Vec::new();
         let mut state = 1u32;
@@ -145,7 +146,7 @@ mod tests {
         text
     }
 
-    /// Bytes that nothing makes smaller.
+    /// Bytes that do not compress.
     fn noise(bytes: usize) -> Vec<u8> {
         let mut state = 1u64;
         let mut next = || {
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_coded_is_smaller_and_decodes_to_the_body() {
+    fn coded_bodies_are_smaller_and_decode_to_the_body() {
         for bytes in
             [CODED_BYTES_MIN, 1024, 4096, RECORD_BYTES_MAX, RECORD_BYTES_MAX + 1, 1 << 20, 5 << 20]
         {
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn short_bodies_and_those_that_would_not_shrink_stay_as_they_are() {
+    fn short_and_incompressible_bodies_stay_uncoded() {
         for coding in Coding::BY_PREFERENCE {
             for body in
                 [text(0), text(1), text(CODED_BYTES_MIN - 1), noise(1 << 10), noise(100_000)]
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_body_is_coded_to_the_same_bytes_after_any_others_and_on_any_thread() {
+    fn coded_bytes_depend_on_the_body_alone() {
         let lengths = [1100, 2000, 3000, 20_000, 9000, 32_768, 32_769, 70_000, 1500];
         let code_all = |lengths: &mut dyn Iterator<Item = usize>| {
             let mut coded: Vec<_> = lengths
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_reaches_over_the_body() {
+    fn the_window_spans_the_body() {
         let check = |bytes: usize, expected: i32| assert_eq!(brotli_window(bytes), expected);
         check(0, 10);
         check((1 << 12) - 16, 12);

@@ -1,14 +1,13 @@
-//! Content codings: which there are, and which of them a request accepts; making one is
-//! [`encode`]'s.
+//! Content codings, and which of them a request accepts. [`encode`] codes bodies.
 
 pub(crate) mod encode;
 
 use http::{HeaderMap, header};
 
-/// How a body is sent.
+/// A content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// As it is.
+    /// No coding.
     Identity,
     /// RFC 8878.
     Zstd,
@@ -19,16 +18,16 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// How many there are.
+    /// Number of codings.
     pub const COUNT: usize = 4;
-    /// All of them, by their discriminants.
+    /// All codings, by discriminant.
     pub const ALL: [Coding; Coding::COUNT] =
         [Coding::Identity, Coding::Zstd, Coding::Brotli, Coding::Gzip];
-    /// Those that change a body; of equally welcome ones the first is taken.
+    /// Codings other than identity; the first of equal weight wins.
     pub const BY_PREFERENCE: [Coding; Coding::COUNT - 1] =
         [Coding::Zstd, Coding::Brotli, Coding::Gzip];
 
-    /// As `Content-Encoding` and `Accept-Encoding` call it.
+    /// Name in `Content-Encoding` and `Accept-Encoding`.
     pub fn name(self) -> &'static str {
         match self {
             Coding::Identity => "identity",
@@ -38,56 +37,55 @@ impl Coding {
         }
     }
 
-    /// The coding of a name in any case; `x-gzip` is gzip (RFC 9110, 8.4.1.3).
-    fn of_name(name: &[u8]) -> Option<Coding> {
+    /// Parses a name, ignoring case; `x-gzip` is gzip (RFC 9110, section 8.4.1.3).
+    fn from_name(name: &[u8]) -> Option<Coding> {
         let name = if name.eq_ignore_ascii_case(b"x-gzip") { b"gzip" } else { name };
         Coding::ALL.into_iter().find(|coding| name.eq_ignore_ascii_case(coding.name().as_bytes()))
     }
 }
 
-/// How welcome each coding is to one request, by `Accept-Encoding` (RFC 9110, 12.5.3).
+/// The weight of each coding in one request, by `Accept-Encoding` (RFC 9110, section 12.5.3).
 ///
-/// The lines of the header are read as one list. An item that is malformed, or names a coding that
-/// is not spoken here, is passed over; of several about one coding the first counts. `*` speaks for
-/// the codings that are not named. Reading takes time linear in the header's length and no memory.
+/// Several lines form one list. Malformed items and unknown codings are ignored; the first item of a
+/// coding counts. `*` sets the weight of all codings not named.
 ///
-/// Identity is always there to fall back on, even where a request refuses it: the RFC lets a server
-/// send it where nothing else fits, and an answer that may be of use beats an error. For the same
-/// reason a request without the header, which by the RFC accepts anything, gets identity: it is the
-/// one coding that all clients can read.
+/// Identity is always acceptable, even if a request refuses it: the RFC permits that if nothing else
+/// fits, and a reply helps more than an error. A request without the header gets identity, the one
+/// coding that every client reads.
+///
+/// Cost: linear in the header's length, without allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Accepted {
-    /// Thousandths, by the codings' discriminants. Identity has 0 where it is not named: then it is
-    /// as acceptable as anything, but nobody asked for it.
+pub struct AcceptedCodings {
+    /// Thousandths, by discriminant. Identity has 0 if not named: acceptable, but not asked for.
     weights: [u16; Coding::COUNT],
 }
 
-impl Accepted {
-    /// What a request accepts.
-    pub fn of(headers: &HeaderMap) -> Accepted {
+impl AcceptedCodings {
+    /// Parses the header.
+    pub fn from_headers(headers: &HeaderMap) -> AcceptedCodings {
         let mut named = [None; Coding::COUNT];
         let mut others = None;
         for line in headers.get_all(header::ACCEPT_ENCODING) {
             for item in line.as_bytes().split(|byte| *byte == b',') {
-                let Some((name, weight)) = item_of(item) else { continue };
-                let place = match Coding::of_name(name) {
+                let Some((name, weight)) = parse_item(item) else { continue };
+                let weight_slot = match Coding::from_name(name) {
                     Some(coding) => &mut named[coding as usize],
                     None if name == b"*" => &mut others,
                     None => continue,
                 };
-                place.get_or_insert(weight);
+                weight_slot.get_or_insert(weight);
             }
         }
-        Accepted { weights: named.map(|weight| weight.or(others).unwrap_or(0)) }
+        AcceptedCodings { weights: named.map(|weight| weight.or(others).unwrap_or(0)) }
     }
 
-    /// The most welcome coding.
-    pub fn best(self) -> Coding {
+    /// The coding with the largest weight.
+    pub fn preferred(self) -> Coding {
         let weight = |coding: Coding| self.weights[coding as usize];
         let mut best = Coding::Identity;
         for coding in Coding::BY_PREFERENCE {
             let is_better = if best == Coding::Identity {
-                // At equal weights the request named both, and the smaller body is as welcome.
+                // At equal weights the request named both; the smaller body wins.
                 weight(coding) > 0 && weight(coding) >= weight(best)
             } else {
                 weight(coding) > weight(best)
@@ -99,14 +97,14 @@ impl Accepted {
         best
     }
 
-    /// Whether an answer may be sent in a coding.
-    pub fn takes(self, coding: Coding) -> bool {
+    /// Whether a reply may use a coding.
+    pub fn accepts(self, coding: Coding) -> bool {
         coding == Coding::Identity || self.weights[coding as usize] > 0
     }
 }
 
-/// Name and weight, in thousandths, of an item: `name` or `name;q=0.5`; `None` where it is malformed.
-fn item_of(item: &[u8]) -> Option<(&[u8], u16)> {
+/// Parses `name` or `name;q=0.5` into name and thousandths; `None` if malformed.
+fn parse_item(item: &[u8]) -> Option<(&[u8], u16)> {
     let mut parts = item.splitn(2, |byte| *byte == b';');
     let name = trim(parts.next()?);
     let Some(parameter) = parts.next() else { return Some((name, 1000)) };
@@ -114,11 +112,11 @@ fn item_of(item: &[u8]) -> Option<(&[u8], u16)> {
         [b'q' | b'Q', b'=', weight @ ..] => weight,
         _ => return None,
     };
-    Some((name, thousandths(weight)?))
+    Some((name, parse_thousandths(weight)?))
 }
 
-/// A qvalue: 0 or 1, with up to three decimals, and no more than 1.
-fn thousandths(text: &[u8]) -> Option<u16> {
+/// Parses a qvalue, 0 to 1 with up to three decimals, into thousandths.
+fn parse_thousandths(text: &[u8]) -> Option<u16> {
     let (whole, decimals) = match text {
         [whole] => (whole, &[][..]),
         [whole, b'.', decimals @ ..] if decimals.len() <= 3 => (whole, decimals),
@@ -131,7 +129,7 @@ fn thousandths(text: &[u8]) -> Option<u16> {
     u16::try_from(value).ok().filter(|value| *value <= 1000)
 }
 
-/// Without the white space that RFC 9110 lets stand around a part.
+/// Trims the white space that RFC 9110 allows around a token.
 fn trim(part: &[u8]) -> &[u8] {
     let is_other = |byte: &u8| !matches!(byte, b' ' | b'\t');
     let from = part.iter().position(is_other).unwrap_or(part.len());
@@ -146,34 +144,34 @@ mod tests {
 
     use super::{Coding::*, *};
 
-    fn accepted(lines: &[&str]) -> Accepted {
+    fn accepted(lines: &[&str]) -> AcceptedCodings {
         let mut headers = HeaderMap::new();
         for line in lines {
             headers
                 .append(header::ACCEPT_ENCODING, HeaderValue::from_bytes(line.as_bytes()).unwrap());
         }
-        Accepted::of(&headers)
+        AcceptedCodings::from_headers(&headers)
     }
 
     #[test]
-    fn the_most_welcome_coding_is_taken() {
+    fn the_coding_of_largest_weight_is_preferred() {
         let check = |lines: &[&str], expected: Coding| {
-            assert_eq!(accepted(lines).best(), expected, "{lines:?}");
+            assert_eq!(accepted(lines).preferred(), expected, "{lines:?}");
         };
-        // Nobody asks for one.
+        // No coding is asked for.
         check(&[], Identity);
         check(&[""], Identity);
         check(&[" , ,, "], Identity);
         check(&["deflate, compress, snappy"], Identity);
         check(&["identity"], Identity);
-        // At equal weights our order.
+        // At equal weights the server's order.
         check(&["gzip, deflate, br, zstd"], Zstd);
         check(&["gzip, deflate, br"], Brotli);
         check(&["gzip, deflate"], Gzip);
         check(&["gzip;q=0.5, br;q=0.5"], Brotli);
         check(&["identity, gzip"], Gzip);
         check(&["identity;q=0.5, gzip;q=0.5"], Gzip);
-        // Otherwise the request's.
+        // Otherwise the request's order.
         check(&["gzip;q=1.0, br;q=0.9, zstd;q=0.899"], Gzip);
         check(&["zstd;q=0.001, br;q=0.002"], Brotli);
         check(&["identity;q=0.8, gzip;q=0.5"], Identity);
@@ -188,7 +186,7 @@ mod tests {
         check(&["identity;q=0, *;q=0"], Identity);
         check(&["identity;q=0, br"], Brotli);
         check(&["br, *;q=0"], Brotli);
-        // The star is all that are not named.
+        // `*` is every coding that is not named.
         check(&["*"], Zstd);
         check(&["zstd;q=0, *"], Brotli);
         check(&["*;q=0.5, gzip"], Gzip);
@@ -203,7 +201,7 @@ mod tests {
         check(&["gzip,br"], Brotli);
         check(&["xgzip"], Identity);
         check(&["gzipped, brotli, zst"], Identity);
-        // Several lines are one list, and the first about a coding counts.
+        // Several lines form one list; the first item of a coding counts.
         check(&["gzip", "br"], Brotli);
         check(&["gzip;q=0.5", "zstd;q=0.4"], Gzip);
         check(&["gzip;q=0", "gzip"], Identity);
@@ -212,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_item_is_passed_over_and_the_others_count() {
+    fn a_malformed_item_is_ignored_and_the_others_count() {
         for malformed in [
             "zstd;q=",
             "zstd;q",
@@ -253,18 +251,22 @@ mod tests {
             let lines = [malformed, "gzip;q=0.1"];
             assert_eq!(accepted(&lines), accepted(&lines[1..]), "{malformed}");
             let line = format!("{malformed}, gzip;q=0.1");
-            assert_eq!(accepted(&[&line]).best(), Gzip, "{malformed}");
+            assert_eq!(accepted(&[&line]).preferred(), Gzip, "{malformed}");
         }
     }
 
     #[test]
-    fn an_answer_is_taken_in_any_coding_that_is_not_refused() {
+    fn every_coding_that_is_not_refused_is_accepted() {
         let check = |line: &str, expected: [Coding; 1], refused: &[Coding]| {
             let accepted = accepted(&[line]);
             for coding in Coding::ALL {
-                assert_eq!(accepted.takes(coding), !refused.contains(&coding), "{line} {coding:?}");
+                assert_eq!(
+                    accepted.accepts(coding),
+                    !refused.contains(&coding),
+                    "{line} {coding:?}"
+                );
             }
-            assert_eq!([accepted.best()], expected, "{line}");
+            assert_eq!([accepted.preferred()], expected, "{line}");
         };
         check("*", [Zstd], &[]);
         check("", [Identity], &[Zstd, Brotli, Gzip]);
@@ -274,10 +276,10 @@ mod tests {
     }
 
     #[test]
-    fn codings_are_where_their_discriminants_say() {
+    fn discriminants_index_the_table_of_codings() {
         for (at, coding) in Coding::ALL.into_iter().enumerate() {
             assert_eq!(coding as usize, at);
-            assert_eq!(Coding::of_name(coding.name().as_bytes()), Some(coding));
+            assert_eq!(Coding::from_name(coding.name().as_bytes()), Some(coding));
         }
     }
 }

@@ -14,15 +14,15 @@ use std::{
 
 use tokio::task::JoinHandle;
 
-use crate::http::client_address::key;
-use crate::net::limiter::{Place, Places};
+use crate::http::client_address::client_key;
+use crate::net::limiter::{ConnectionLimiter, ConnectionPermit};
 
 /// How often it is told that connections were closed for others.
 const TELL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The connections there are, and which of them have asked nothing yet.
 pub struct Callers {
-    places: Arc<Places>,
+    places: Arc<ConnectionLimiter>,
     /// Those that have asked nothing, the one that has been there longest first.
     silent: Mutex<VecDeque<Silent>>,
     /// The number of the next.
@@ -73,7 +73,7 @@ impl Drop for Silence {
 impl Callers {
     /// So many connections in all, and so many of each client.
     pub fn new(total_max: u32, client_max: u32) -> Callers {
-        let places = Arc::new(Places::new(total_max, client_max));
+        let places = Arc::new(ConnectionLimiter::new(total_max, client_max));
         Callers {
             places,
             silent: Mutex::default(),
@@ -84,16 +84,16 @@ impl Callers {
 
     /// A place for a connection; where all are taken, that of the one that has been silent longest: of its
     /// client, where that has its fill. `None` where all that could make room have asked something.
-    pub async fn place(&self, client: IpAddr) -> Option<Place> {
+    pub async fn place(&self, client: IpAddr) -> Option<ConnectionPermit> {
         loop {
-            let place = self.places.take();
+            let place = self.places.acquire();
             let is_full = place.is_none();
-            if let Some(place) = place.and_then(|place| place.of_client(client)) {
+            if let Some(place) = place.and_then(|place| place.for_client(client)) {
                 return Some(place);
             }
             let silent = {
                 let mut silent = self.silent();
-                let is_chosen = |one: &Silent| is_full || one.client == key(client);
+                let is_chosen = |one: &Silent| is_full || one.client == client_key(client);
                 let at = silent.iter().position(is_chosen)?;
                 silent.remove(at)?
             };
@@ -121,12 +121,16 @@ impl Callers {
         let number = self.next.fetch_add(1, Relaxed);
         let serving = serving(Silence { callers: Arc::clone(self), number });
         // Its silence cannot end before it is known: that would take the lock.
-        silent.push_back(Silent { number, client: key(client), serving: tokio::spawn(serving) });
+        silent.push_back(Silent {
+            number,
+            client: client_key(client),
+            serving: tokio::spawn(serving),
+        });
     }
 
     /// Waits until every connection has ended.
     pub async fn all_gone(&self) {
-        self.places.all_free().await;
+        self.places.all_closed().await;
     }
 
     fn silent(&self) -> MutexGuard<'_, VecDeque<Silent>> {

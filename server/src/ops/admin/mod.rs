@@ -30,7 +30,7 @@ use crate::api::handlers;
 use crate::http::head::method_word;
 use crate::http::path::echo_path;
 use crate::http::reply::Reply;
-use crate::net::limiter::Place;
+use crate::net::limiter::ConnectionPermit;
 use crate::ops::metrics::Metrics;
 
 use crate::ops::admin::callers::{Callers, Silence};
@@ -138,7 +138,12 @@ async fn accept(
 }
 
 /// Serves one connection, whose place this is, to its end.
-async fn serve(stream: TcpStream, place: Place, silence: Silence, metrics: Arc<Metrics>) {
+async fn serve(
+    stream: TcpStream,
+    place: ConnectionPermit,
+    silence: Silence,
+    metrics: Arc<Metrics>,
+) {
     let silence = Mutex::new(Some(silence));
     let answering = service_fn(|request: Request<Incoming>| {
         silence.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -160,7 +165,8 @@ async fn serve(stream: TcpStream, place: Place, silence: Silence, metrics: Arc<M
 /// The response to a request at the admin address.
 pub fn answer(method: &Method, path: &str, metrics: &Metrics) -> Response<Bytes> {
     let served = metrics.service().library().served();
-    let mut response = reply_to(method, path, metrics).into_response(method, served.stamp());
+    let mut response =
+        reply_to(method, path, metrics).into_response(method, served.reply_headers());
     // No page that is open in the browser of whoever may reach this address is to read it.
     response.headers_mut().remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
     response.headers_mut().remove(header::ACCESS_CONTROL_EXPOSE_HEADERS);
@@ -179,7 +185,7 @@ fn reply_to(method: &Method, path: &str, metrics: &Metrics) -> Reply {
         "/health" => |metrics| {
             let service = metrics.service();
             let served = service.library().served();
-            handlers::health(&served, service.bounds().data_licence.as_deref())
+            handlers::health(&served, service.settings().data_licence.as_deref())
         },
         "/ready" => |metrics| {
             let served = metrics.service().library().served();

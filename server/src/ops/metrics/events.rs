@@ -1,7 +1,8 @@
 //! Metrics of rare events, by their reasons.
 
 use crate::event_counts::{
-    ASKED, Asked, LATE, LOADS, Late, Load, OVERLOADS, Overload, POISONED, Poison,
+    GRAPHQL_OUTCOMES, GraphqlOutcome, LOADS, Load, OVERLOADS, Overload, POISONED, Poison,
+    SLOW_CLIENTS, SlowClient,
 };
 use crate::ops::metrics::family::Families;
 
@@ -17,13 +18,13 @@ pub fn collect(families: &mut Families) {
         "pinakes_clients_late_total",
         "Connections ended since their client took too long, by what for.",
         "reason",
-        LATE.samples::<Late>(),
+        SLOW_CLIENTS.samples::<SlowClient>(),
     );
     families.counters(
         "pinakes_graphql_questions_total",
         "Questions of GraphQL, by what became of them.",
         "outcome",
-        ASKED.samples::<Asked>(),
+        GRAPHQL_OUTCOMES.samples::<GraphqlOutcome>(),
     );
     families.counters(
         "pinakes_snapshot_loads_total",

@@ -7,7 +7,7 @@ use crate::ops::metrics::family::Families;
 /// All of it; nothing where there are no limits.
 pub fn collect(gate: &Gate, families: &mut Families) {
     let Some(usage) = gate.usage() else { return };
-    let Usage { clients, clients_max, clients_forgotten, pool, pool_max } = usage;
+    let Usage { clients, clients_max, clients_replaced, pool, pool_max } = usage;
     families.gauge("pinakes_limit_clients", "Clients that are counted exactly.", clients.into());
     families.gauge(
         "pinakes_limit_clients_max",
@@ -17,7 +17,7 @@ pub fn collect(gate: &Gate, families: &mut Families) {
     families.counter(
         "pinakes_limit_clients_forgotten_total",
         "Clients forgotten for others; they begin anew.",
-        clients_forgotten,
+        clients_replaced,
     );
     let of = |[list, search]: [u64; 2]| [("list", list as f64), ("search", search as f64)];
     families.gauges(

@@ -13,7 +13,7 @@ use std::{sync::Arc, time::SystemTime};
 
 use prometheus::TextEncoder;
 
-use crate::net::limiter::Places;
+use crate::net::limiter::ConnectionLimiter;
 use crate::ops::log::DroppedLines;
 use crate::ops::metrics::family::{Families, Kind};
 use crate::service::Service;
@@ -21,14 +21,18 @@ use crate::service::Service;
 /// All there is to look at.
 pub struct Metrics {
     service: Arc<Service>,
-    places: Arc<Places>,
+    places: Arc<ConnectionLimiter>,
     lost: DroppedLines,
     started: SystemTime,
 }
 
 impl Metrics {
     /// Those of a server that starts now.
-    pub fn new(service: Arc<Service>, places: Arc<Places>, lost: DroppedLines) -> Metrics {
+    pub fn new(
+        service: Arc<Service>,
+        places: Arc<ConnectionLimiter>,
+        lost: DroppedLines,
+    ) -> Metrics {
         Metrics { service, places, lost, started: SystemTime::now() }
     }
 
@@ -61,7 +65,7 @@ impl Metrics {
 
     fn connections(&self, families: &mut Families) {
         let places = &self.places;
-        let (open, max) = places.taken();
+        let (open, max) = places.usage();
         families.gauge("pinakes_connections_open", "Connections that are open.", open.into());
         families.gauge("pinakes_connections_max", "Connections at a time.", max.into());
         let [of_all, of_client] = places.refused();
@@ -74,7 +78,7 @@ impl Metrics {
         families.gauge(
             "pinakes_replies_held_bytes",
             "Bytes of large replies that wait for their clients to take them.",
-            self.service.held_bytes() as f64,
+            self.service.unsent_bytes() as f64,
         );
         families.counter(
             "pinakes_log_lines_lost_total",
