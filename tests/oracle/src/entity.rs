@@ -1,4 +1,4 @@
-//! The ten entities, their names on either side, and the many spellings of their ids.
+//! The ten entities, their names in dumps and in routes, and the spellings of their ids.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub enum Entity {
     Institutions,
     /// Publishing houses.
     Publishers,
-    /// Those who pay.
+    /// Organisations that fund research.
     Funders,
     /// Leaves of the taxonomy.
     Topics,
@@ -27,7 +27,7 @@ pub enum Entity {
     Subfields,
 }
 
-/// All ten, in the interface's order.
+/// All ten entities, in the interface's order.
 pub const ALL: [Entity; 10] = [
     Entity::Outputs,
     Entity::Authors,
@@ -66,7 +66,7 @@ impl Entity {
         }
     }
 
-    /// The letter of its ids; `None` for the three levels that have numbers alone.
+    /// The letter in the entity's ids; `None` for the three levels with plain numbers as ids.
     pub fn letter(self) -> Option<char> {
         match self {
             Entity::Outputs => Some('W'),
@@ -80,7 +80,7 @@ impl Entity {
         }
     }
 
-    /// The id as the routes take it.
+    /// Writes the id as the routes accept it: `HX_A1`, `17`.
     pub fn route_id(self, number: u64) -> String {
         match self.letter() {
             Some(letter) => format!("HX_{letter}{number}"),
@@ -88,7 +88,7 @@ impl Entity {
         }
     }
 
-    /// The id as a record of its own, children and siblings show it.
+    /// Writes the id as the record itself, `children` and `siblings` show it.
     pub fn own_id(self, number: u64) -> Value {
         match self.letter() {
             Some(_) => self.route_id(number).into(),
@@ -96,7 +96,7 @@ impl Entity {
         }
     }
 
-    /// The number of an id in any of its spellings; `None` if it is not one of this entity.
+    /// Parses an id in any spelling; `None` unless it is an id of this entity.
     pub fn number(self, id: &Value) -> Option<u64> {
         match (self.letter(), id) {
             (Some(letter), Value::String(text)) => lettered(letter, text),
@@ -112,19 +112,19 @@ impl Entity {
         }
     }
 
-    /// The entity whose id this is, if that can be told from the id alone.
+    /// Detects the entity of an id; `None` for a plain number, which fits three entities.
     pub fn of_id(id: &Value) -> Option<Entity> {
-        let told = |entity: &Entity| match id {
+        let is_own = |entity: &Entity| match id {
             Value::String(text) if entity.letter().is_some() || text.contains('/') => {
                 entity.number(id).is_some()
             }
             _ => false,
         };
-        ALL.into_iter().find(told)
+        ALL.into_iter().find(is_own)
     }
 }
 
-/// `HX_<letter><digits>` of an id in any of its spellings, or nothing.
+/// Rewrites an id in any spelling as `HX_<letter><digits>`.
 pub fn prefixed(letter: char, id: &Value) -> Option<String> {
     let number = lettered(letter, id.as_str()?)?;
     Some(format!("HX_{letter}{number}"))
@@ -141,7 +141,7 @@ fn lettered(letter: char, text: &str) -> Option<u64> {
     digits(characters.as_str()).filter(|_| first.eq_ignore_ascii_case(&letter))
 }
 
-/// At most 19 digits, none of them a leading zero.
+/// Parses 1 to 19 digits without a leading zero.
 fn digits(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let canonical = text == "0" || !text.starts_with('0');

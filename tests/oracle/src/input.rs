@@ -1,4 +1,4 @@
-//! Paths to lines: which file holds what, and what each of its lines says, before any two are compared.
+//! Reads files into lines: detects the kind of each file and parses each line by itself.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,22 +10,22 @@ use serde_json::Value;
 use crate::entity::{ALL, Entity};
 use crate::{Error, json, values};
 
-/// Longest line that is read, in bytes; a longer one counts as quarantined.
+/// Longest accepted line, in bytes; a longer line is quarantined.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// The BLAKE3-256 of a line, by which equal dates are decided.
+/// The BLAKE3-256 of a line; among copies of one date the greatest hash wins.
 pub type Hash = [u8; 32];
 
-/// One accepted line of an entity, not yet compared with other lines of its id.
+/// One accepted line of an entity, not yet compared with other lines of the same id.
 #[derive(Clone, Debug)]
 pub struct Copy {
     /// The number of the record's id.
     pub number: u64,
-    /// Its `updated_date` in microseconds; `None` is older than any.
+    /// `updated_date` in microseconds; `None` is older than any date.
     pub updated: Option<i64>,
     /// The hash of the line as read.
     pub hash: Hash,
-    /// The line itself, or for a row of the taxonomy CSV the record it stands for.
+    /// The line, or the record made from a row of the taxonomy CSV.
     pub record: Held,
 }
 
@@ -41,41 +41,41 @@ pub enum Held {
 /// One row of a merged-ids table.
 #[derive(Clone, Debug)]
 pub struct Merge {
-    /// What is merged.
+    /// The entity of both ids.
     pub entity: Entity,
-    /// The id that goes.
+    /// The number of the merged id.
     pub from: u64,
-    /// The id it goes into.
+    /// The number of the id that replaces `from`.
     pub into: u64,
     /// The day of the merge in microseconds.
     pub merged: Option<i64>,
-    /// The hash of the row's cells, to decide between two rows of one day.
+    /// The hash of the row's cells; among rows of one day the greatest hash wins.
     pub hash: Hash,
 }
 
-/// All that the inputs say, line by line.
+/// Every accepted line of the inputs.
 #[derive(Default)]
 pub struct Lines {
-    /// Accepted lines and the counts of those refused, per entity in the order of [`ALL`].
+    /// Accepted lines and counts of quarantined lines, per entity in the order of [`ALL`].
     pub entities: [EntityLines; 10],
     /// Rows of the taxonomy CSV, as topics.
     pub taxonomy: EntityLines,
-    /// Records of an institution-types folder: code, copy.
+    /// Records of an `institution-types` folder: code, copy.
     pub institution_types: Vec<(String, Copy)>,
     /// Rows of merged-ids tables.
     pub merges: Vec<Merge>,
-    /// Files inside directories that are nothing known.
+    /// Unrecognised files inside directories.
     pub skipped: Vec<PathBuf>,
 }
 
 /// The lines of one entity.
 #[derive(Default)]
 pub struct EntityLines {
-    /// Those with an id and, where one is required, a name.
+    /// Lines with an id and, except for outputs, a name.
     pub copies: Vec<Copy>,
-    /// All lines but blank ones.
+    /// Number of lines that are not blank.
     pub read: u64,
-    /// Those that are no record.
+    /// Number of lines that are not a record of the entity.
     pub quarantined: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct EntityLines {
 ///
 /// # Errors
 ///
-/// A path that cannot be read, a damaged file, or a file named as input that is nothing known.
+/// An unreadable path, a damaged file, or an unrecognised file that is named as input.
 pub fn read(inputs: &[PathBuf]) -> Result<Lines, Error> {
     let mut lines = Lines::default();
     let mut seen = BTreeSet::new();
@@ -126,7 +126,7 @@ fn walk(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the file was something known.
+/// Reads one file; `false` if its kind is unknown.
 fn read_file(path: &Path, lines: &mut Lines) -> Result<bool, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if matches!(&*name, "manifest" | "manifest.json") {
@@ -156,7 +156,7 @@ fn read_file(path: &Path, lines: &mut Lines) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// All gzip members one after another; other bytes as they are. Zeros after the last member are padding.
+/// Decompresses all gzip members in order; returns other bytes unchanged. Zeros after the last member are padding.
 fn inflate(bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
     if !bytes.starts_with(b"\x1f\x8b") {
         return Ok(bytes);
@@ -171,7 +171,7 @@ fn inflate(bytes: Vec<u8>) -> std::io::Result<Vec<u8>> {
     Ok(inflated)
 }
 
-/// Lines without their `\n` or `\r\n`, blank ones left out.
+/// Splits bytes into lines without `\n` or `\r\n`, and drops blank lines.
 fn split_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes
         .split(|byte| *byte == b'\n')
@@ -184,7 +184,7 @@ enum Kind {
     InstitutionTypes,
 }
 
-/// By the nearest name on the path, the file's own (up to its first dot) before its folders'.
+/// Detects the kind by the nearest known name on the path: the file's name up to the first dot, then its folders.
 fn kind_of_path(path: &Path) -> Option<Kind> {
     let names: Vec<String> =
         path.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
@@ -221,8 +221,8 @@ fn read_entity(entity: Entity, bytes: &[u8], lines: &mut Lines) {
         lines.read += 1;
         let copy = parse_line(line).and_then(|(text, record)| {
             let number = entity.number(&record["id"])?;
-            let named = values::words(&record["display_name"]).is_some();
-            (named || entity == Entity::Outputs).then(|| Copy {
+            let has_name = values::words(&record["display_name"]).is_some();
+            (has_name || entity == Entity::Outputs).then(|| Copy {
                 number,
                 updated: updated(&record),
                 hash: hash(line),
@@ -255,7 +255,7 @@ fn read_institution_types(bytes: &[u8], lines: &mut Lines) {
     }
 }
 
-/// Whether the header was one of a known table.
+/// Reads a table; `false` if its header is not the header of a known table.
 fn read_csv(path: &Path, bytes: &[u8], lines: &mut Lines) -> bool {
     let header = split_lines(bytes).next().unwrap_or_default();
     let delimiter = [b',', b';', b'\t']
@@ -333,7 +333,7 @@ fn read_taxonomy(
     }
 }
 
-/// A row of the taxonomy CSV as the topic object it stands for.
+/// Writes a row of the taxonomy CSV as a topic object in the dump's shape.
 fn topic_of_row(header: &csv::StringRecord, row: &csv::StringRecord) -> Value {
     let cell = |name: &str| {
         let column = header.iter().position(|cell| cell.trim() == name);

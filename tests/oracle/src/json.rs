@@ -1,18 +1,21 @@
-//! Strict JSON text to [`Value`]: what the compiler must refuse is refused here, member by member.
+//! Parses strict JSON text into [`Value`] and rejects the same text as the compiler must reject.
 //!
-//! Written out because three rules cannot be seen through a common parser: a repeated key is an error at
-//! any depth, used or ignored; a number keeps its exact nearest double; NUL is removed from every text.
+//! The parser is written by hand because a common parser hides three rules:
+//!
+//! - a repeated key is an error at any depth, in used and in ignored members;
+//! - a number becomes exactly the nearest double;
+//! - NUL is removed from every text.
 
 use serde_json::{Map, Number, Value};
 
-/// Deepest nesting of lists and objects that is read; one more is an error.
+/// Deepest accepted nesting of lists and objects.
 pub const DEPTH_MAX: usize = 127;
 
-/// One JSON value and nothing after it but white space.
+/// Parses one JSON value that only white space may follow.
 ///
 /// # Errors
 ///
-/// A few words on the first thing that is not JSON.
+/// Says at which byte the text stops being JSON.
 pub fn parse(text: &str) -> Result<Value, String> {
     let mut reader = Reader { bytes: text.as_bytes(), text, at: 0 };
     let value = reader.value(0)?;
@@ -23,7 +26,7 @@ pub fn parse(text: &str) -> Result<Value, String> {
     Ok(value)
 }
 
-/// A JSON number literal; `None` if `text` is not exactly one, or is beyond the doubles.
+/// Parses a JSON number literal; `None` if `text` is anything else or exceeds the doubles.
 pub fn parse_number(text: &str) -> Option<Number> {
     let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
     let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -242,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_json_is_comes_back_as_it_was() {
+    fn json_is_parsed_and_written_unchanged() {
         for text in [
             "null",
             "true",
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_is_not_is_refused() {
+    fn text_that_is_not_json_is_rejected() {
         for text in [
             "",
             "nul",

@@ -1,63 +1,70 @@
-//! What the server must answer for a dump, by the book and without haste.
+//! A second, naive implementation of the interface, with which tests compare the programs.
 //!
-//! The oracle reads OpenAlex dumps as the compiler does and holds every record in memory as JSON. It shares
-//! no code with the compiler, the format or the server: it is written from the interface, the behaviour and
-//! the mapping alone, so that a test may hold their answers against [`read`]'s with [`same`].
-//! [`Lists`] answers what lists are asked: filters, sorting, searching and pages; [`Autocomplete`] suggests
-//! records while their names are typed; [`Older`] answers for the older variant of topics and domains.
+//! The oracle reads a dump into memory as JSON and computes every answer by looking at every record. It
+//! shares no code with the compiler, the format or the server. It is written from the text of the interface,
+//! of its behaviour notes and of the mapping from dumps to records.
 //!
-//! # What it reads
+//! - [`read`] gives every record in both JSON shapes; [`same`] compares a reply with one of them.
+//! - [`Lists`] answers filters, sorts, searches and pages.
+//! - [`Autocomplete`] ranks suggestions.
+//! - [`Legacy`] answers for the legacy variant of topics and domains.
 //!
-//! JSON lines of the ten entities and of institution types (plain or gzip; the entity by the nearest name on
-//! the path, else by the first id), merged-ids tables and the taxonomy CSV (by their headers). Not: zstd,
-//! native exports, ROR, ORCID and the journal tables; manifests are passed over unchecked. The names of
-//! countries and languages and the descriptions of institution types are `"*"`, which [`same`] takes for
-//! any string or `null`.
+//! # Inputs
+//!
+//! - JSON lines, plain or gzip, of the ten entities and of institution types. The nearest known name on the
+//!   path names the entity; without one, the first id does.
+//! - Tables of merged ids and the taxonomy CSV, detected by their headers.
+//!
+//! The oracle reads no zstd, no native dump and no side table, and it ignores manifests. Country names,
+//! language names and descriptions of institution types are `"*"`: [`same`] accepts any string or `null`
+//! there.
 //!
 //! # Where the rules are silent
 //!
-//! What was decided here, for a second reader to settle:
+//! The oracle decides these cases, for a second reader to check:
 //!
 //! - **Ids.** Any URL counts by its last part. `0` is an id. `HX_` is upper case, the letter in either case.
-//!   A reference whose id is none of its entity shows `id: null` and its own name.
+//!   A reference with an id of another entity shows `id: null` and the reference's name.
 //! - **Integers.** All integer members but years are counts: 0 to 2^53 − 1, else null. A year is 1 to 9999.
 //!   A number in a string is one only as a JSON literal (`" 5"`, `"05"`, `"+5"` are null).
 //! - **Fractions.** Whole values to ±2^53 are integers; beyond, the shortest form of the double (`1e16`).
 //! - **Text.** Never trimmed; a number where text belongs is null, except under `ids`.
 //! - **Timestamps.** The fraction stays digit by digit (`.450000`). `T` may be a space. Zones: `Z`, `±HH`,
 //!   `±HHMM`, `±HH:MM`. A publication date is exactly ten characters.
-//! - **Lines.** 16 MiB at most; nesting of 127 at most; a repeated key at any depth quarantines.
-//!   A file reached by two inputs is read once.
-//! - **Copies.** Second and later copies of one line are duplicates, also where that line itself loses; all
-//!   other losers are superseded, those of the winner's date also conflicts.
-//! - **Merges.** The copies of an id compete first; the winner stays if newer than midnight of the merge day,
-//!   else it counts as merged. Of two rows for one id the newer day holds, then the greater hash. A reference
-//!   into a cycle keeps its id; one whose chain ends at no record shows the end's id.
+//! - **Lines.** A line has at most 16 MiB and a nesting of at most 127. A line with a repeated key at any
+//!   depth is quarantined. A file that two inputs reach is read once.
+//! - **Copies.** Second and later copies of one line are duplicates, even if that line loses. All other
+//!   losers are superseded; losers with the winner's date are also conflicts.
+//! - **Merges.** The copies of an id compete first. The winner stays if it is newer than midnight of the
+//!   merge day, else it counts as merged. Of two rows for one id the newer day wins, then the greater hash.
+//!   A reference into a cycle keeps its id. A reference whose chain ends at no record shows the last id of
+//!   the chain.
 //! - **Empty lists.** `[]` given as siblings or children is given, not derived.
 //! - **Taxonomy objects.** An object's own null is final: neither the CSV nor the sums fill in single members.
 //!   Nodes without an object are known from: CSV rows (overridden rows still name their parents); the parents
 //!   named in objects of topics, subfields and fields; topics and their parents in outputs. Siblings and
-//!   children name no node. Within one source the newest record that names one gives name and parents. Sums count the
-//!   published outputs by the topic record's own parents, and are 0 where nothing is summed.
-//! - **Quarantined topics.** A parent id of another level, or one that no source names. Two parents are not
-//!   looked for.
+//!   children name no node. Within one source the newest record that names a node gives its name and
+//!   parents. Sums count the published outputs by the topic record's own parents; a sum of nothing is 0.
+//! - **Quarantined topics.** A topic is quarantined if a parent id has another level or no source names it.
+//!   A topic with two parents is not detected.
 //! - **CSV.** A row is one topic line read; its hash is over its cells joined by commas. Subfields, fields and
 //!   domains from it are derived. Empty keywords are null.
-//! - **Venues.** A null primary_location falls back to host_venue as an absent one does (source null without
-//!   id and name), and then no location is dropped. A primary id that no location has drops position 0.
-//!   The source's type is its record's, else the given one.
-//! - **Author's and host's own words.** `orcid` becomes a URL where bare; the host's given name goes before
-//!   its record's.
-//! - **Funders.** `grants` only where `funders` is no list; grants are gathered by funder in first order. An
-//!   award of a funder not listed is dropped.
+//! - **Venues.** A null or absent `primary_location` falls back to `host_venue` (source null without id and
+//!   name), and then no location is dropped. A primary id that no location has drops position 0. The
+//!   source's type comes from the source's record, else from the location.
+//! - **Members of authors and hosts.** A bare `orcid` becomes a URL. The host's name in the referring record
+//!   takes precedence over the name in the host's record.
+//! - **Funders.** `grants` is used only if `funders` is not a list. Grants are grouped by funder, in the
+//!   order of each funder's first grant. An award of a funder that is not listed is dropped.
 //! - **Abstract.** Blank words are dropped; two words at one position keep the object's order.
-//! - **Joins by id** (awards, topic shares) are made before merges are followed; the first share counts.
+//! - **Joins by id** (awards, topic shares) precede the resolution of merged ids; the first share counts.
 //! - **`ids.openalex`** is built from the record's id.
-//! - **International names.** Order as given; a blank name is null.
-//! - **Institution types.** Dates at milliseconds are cut, not rounded; `newest` is over published records.
-//!   Types the list lacks are in no sum. Ids where the folder has no integer: the place in code order.
-//! - **Dangling.** Every reference shown in a single record whose id has no record, roles included, awards
-//!   not, counted with the entity that refers.
+//! - **International names.** The order stays as given; a blank name is null.
+//! - **Institution types.** Dates are truncated to milliseconds, not rounded. Absent dates take the newest
+//!   date of a published record. Institutions of an unlisted type are in no sum. A type without an integer
+//!   id takes its position in code order.
+//! - **Dangling.** Every reference in a single record to an id without a record counts for the entity that
+//!   refers. Roles count, awards do not.
 
 mod entity;
 mod input;
@@ -83,49 +90,49 @@ use crate::render::Renderer;
 use crate::settle::Records;
 
 pub use crate::query::{
-    Answer, Autocomplete, INSTITUTION_TYPES_ROUTE, Key, Kind, Lists, OLDER_ROUTES, Older,
-    OlderAnswer, Refused, Suggestions, Unanswered, fold,
+    Answer, Autocomplete, INSTITUTION_TYPES_ROUTE, Key, Kind, LEGACY_ROUTES, Legacy, LegacyAnswer,
+    Lists, Refused, Suggestions, Unanswered, fold,
 };
 pub use crate::same::same;
 
-/// Everything the server answers with, in its order.
+/// The records of a dump as the server must show them.
 #[derive(Debug)]
 pub struct Library {
-    /// By the plural of the route (`outputs`, `authors` …), records in default list order.
+    /// Records in default list order, by the plural of the route (`outputs`, `authors` …).
     pub entities: BTreeMap<&'static str, Vec<Entry>>,
-    /// The institution types by id.
+    /// The institution types, ordered by id.
     pub institution_types: Vec<Value>,
-    /// The merged ids that no newer record has taken back, by entity and number.
+    /// The merged ids without a newer record of their own, by entity and number.
     pub redirects: Vec<Redirect>,
-    /// By the plural of the route.
+    /// Line counts, by the plural of the route.
     pub tallies: BTreeMap<&'static str, Tallies>,
-    /// Files inside directories that are nothing known.
+    /// Unrecognised files inside directories.
     pub skipped: Vec<PathBuf>,
 }
 
-/// One record in both shapes.
+/// One record in both JSON shapes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The id as the route takes it: `HX_A1`, `17`.
+    /// The id as the route accepts it: `HX_A1`, `17`.
     pub id: String,
-    /// The body of the single record.
+    /// The body of the reply with the single record.
     pub single: Value,
-    /// The item in lists.
+    /// The item that lists show.
     pub list: Value,
 }
 
-/// What a merged id leads to.
+/// A merged id and the record that replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
     /// The plural of the route.
     pub entity: &'static str,
-    /// The merged id as the route takes it.
+    /// The merged id as the route accepts it.
     pub from: String,
-    /// The record at the end of its chain; `None` if there is none or the chain is a cycle.
+    /// The record at the end of the chain; `None` if no record is there or the chain is a cycle.
     pub to: Option<String>,
 }
 
-/// What became of the lines of one entity:
+/// Line counts of one entity:
 /// read + derived = published + duplicates + superseded + merged + quarantined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tallies {
@@ -133,24 +140,24 @@ pub struct Tallies {
     pub read: u64,
     /// Records served.
     pub published: u64,
-    /// Lines read before, byte for byte.
+    /// Lines equal to another line, byte for byte.
     pub duplicates: u64,
-    /// Lines that lost against another of their id, or a CSV row against an object.
+    /// Lines that lost against another line of the same id, and CSV rows that lost against an object.
     pub superseded: u64,
-    /// Winners removed by a merge.
+    /// Winning lines that a merge removed.
     pub merged: u64,
-    /// Those superseded at their winner's own date.
+    /// Superseded lines with the same date as the winning line.
     pub conflicts: u64,
-    /// Lines that are no record.
+    /// Lines that are not a record of the entity.
     pub quarantined: u64,
-    /// Records served without a line of their own.
+    /// Records made from references alone.
     pub derived: u64,
-    /// References in published records whose id has no record.
+    /// References in published records to ids without a record.
     pub dangling: u64,
 }
 
 impl Tallies {
-    /// As members of an object, in the order above.
+    /// Writes the counts as an object, in the order of the fields.
     pub fn to_json(self) -> Value {
         values::object([
             ("read", self.read.into()),
@@ -166,17 +173,17 @@ impl Tallies {
     }
 }
 
-/// Why the inputs could not be read.
+/// A failure to read the inputs.
 #[derive(Debug)]
 pub enum Error {
     /// A path that is missing, unreadable or damaged.
     Io {
-        /// The path.
+        /// The path that cannot be read.
         path: PathBuf,
-        /// What the system or the decompressor said.
+        /// The error of the system or of the decompressor.
         source: std::io::Error,
     },
-    /// A file named as input that is none of the known tables.
+    /// A file that is named as input and whose kind is unknown.
     Unrecognised(PathBuf),
 }
 
@@ -208,11 +215,11 @@ impl std::error::Error for Error {
     }
 }
 
-/// Reads the inputs, directories or files, and answers for them. Costs memory of several times the dump.
+/// Reads directories and files into records. Memory use is several times the size of the dump.
 ///
 /// # Errors
 ///
-/// A path that cannot be read, a damaged file, or a file named as input that is nothing known.
+/// An unreadable path, a damaged file, or an unrecognised file that is named as input.
 pub fn read(inputs: &[PathBuf]) -> Result<Library, Error> {
     let mut lines = input::read(inputs)?;
     let skipped = std::mem::take(&mut lines.skipped);
@@ -238,7 +245,8 @@ pub fn read(inputs: &[PathBuf]) -> Result<Library, Error> {
     })
 }
 
-/// All records of an entity: most cited outputs first, else most outputs first, null last, ties by id.
+/// All records of an entity in default list order: outputs by citations, other entities by outputs, both
+/// descending; null last, ties by id.
 fn entries(entity: Entity, records: &Records, renderer: &Renderer<'_>) -> Vec<Entry> {
     let rank = match entity {
         Entity::Outputs => "cited_by_count",

@@ -1,11 +1,11 @@
-//! A single record cut down to its item in lists.
+//! Reduces a single record to its item in lists.
 
 use serde_json::{Map, Value};
 
 use crate::entity::Entity;
 use crate::values::orcid_url;
 
-/// The record as lists show it.
+/// Writes the record as lists show it.
 pub fn in_list(entity: Entity, single: &Value) -> Value {
     let mut shown = single.clone();
     let Value::Object(members) = &mut shown else {
@@ -93,7 +93,7 @@ const SOURCE_LIST_MEMBERS: [&str; 33] = [
     "topics",
 ];
 
-/// The single record's {year, price} list as an object year → price.
+/// Writes the single record's list of {year, price} as an object year → price.
 fn price_object(prices: &Value) -> Value {
     let Value::Array(prices) = prices else {
         return Value::Null;
@@ -106,7 +106,7 @@ fn without(members: &mut Map<String, Value>, gone: &[&str]) {
     members.retain(|key, _| !gone.contains(&key.as_str()));
 }
 
-/// Topics as {id, name}.
+/// Reduces topics to {id, name}.
 fn plain_topics(members: &mut Map<String, Value>) {
     if let Value::Array(topics) = &mut members["topics"] {
         for topic in topics.iter_mut().filter_map(Value::as_object_mut) {

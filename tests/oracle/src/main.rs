@@ -1,4 +1,4 @@
-//! Writes what the server must answer for a dump as JSON lines.
+//! Writes the expected replies for a dump as JSON lines.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -10,15 +10,15 @@ use clap::Parser;
 use pinakes_oracle::{Library, Tallies};
 use serde_json::{Map, Value, json};
 
-/// Reads OpenAlex dumps and writes what the server must answer for them.
+/// Reads OpenAlex dumps and writes the replies that the server must give.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
     /// Directories or files: JSON lines (plain or gzip), merged-ids tables, the taxonomy CSV.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
-    /// Where to write <entity>.single.jsonl, <entity>.list.jsonl, institution-types.jsonl, redirects.jsonl
-    /// and tallies.json.
+    /// Output directory for <entity>.single.jsonl, <entity>.list.jsonl, institution-types.jsonl,
+    /// redirects.jsonl and tallies.json.
     #[arg(long)]
     out: PathBuf,
 }

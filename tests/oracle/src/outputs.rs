@@ -1,4 +1,4 @@
-//! An output of the dump as the interface shows it: venues, authors and funders in all their vintages.
+//! Renders an output as the interface shows it, from dumps of every vintage.
 
 use serde_json::Value;
 
@@ -144,8 +144,8 @@ impl Renderer<'_> {
             let same_id = |location: &&Value| {
                 words(&primary["id"]).is_some_and(|id| words(&location["id"]) == Some(id))
             };
-            let is_told = words(&primary["id"]).and(words(&locations[0]["id"])).is_some();
-            let first = (!is_told).then_some(0);
+            let have_ids = words(&primary["id"]).and(words(&locations[0]["id"])).is_some();
+            let first = (!have_ids).then_some(0);
             if let Some(at) = locations.iter().position(same_id).or(first) {
                 locations.remove(at);
             }
@@ -203,7 +203,7 @@ impl Renderer<'_> {
         ])
     }
 
-    /// `funders` joined with `awards`; in dumps without `funders`, `grants` gathered by funder.
+    /// Joins `funders` with `awards`; groups `grants` by funder in dumps without `funders`.
     fn output_funders(&self, dump: &Value) -> Value {
         let funder = |funder: &Value, awards: Value| {
             let (id, name) = self.id_and_name(Entity::Funders, funder);

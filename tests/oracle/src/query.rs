@@ -1,17 +1,18 @@
-//! What the server must answer to a list's query: which records, how many, in which order.
+//! Answers queries of lists: which records match, how many, and in which order.
 //!
-//! Every record is looked at for every question. What a key's values are, and where a record stands by a
-//! sort key, is worked out once, when [`Lists`] are made.
+//! Every query looks at every record. [`Lists`] computes the values of every filter key and the rank by
+//! every sort key once, at construction.
 //!
 //! # Where the rules are silent
 //!
-//! - **Operators.** An unquoted value that begins with `>`, `<` or, after `|`, with `!` is refused, on text too.
-//! - **Quotes.** A quoted value is read by its key's type, but is neither `null` nor a range nor, where it is
-//!   empty, a value.
-//! - **Control characters** in any value are refused.
-//! - **Codes** are ordered as text is.
-//! - **Words of a search** with `search=` are one text, whatever commas, bars and quotes are in it.
-//! - **Merged ids** whose chain ends at no record are asked for as they are.
+//! - **Operators.** An unquoted value that begins with `>`, `<` or, after `|`, with `!` is rejected, also for
+//!   text keys.
+//! - **Quotes.** A quoted value is parsed by the type of its key, but is never `null` or a range. An empty
+//!   quoted value matches nothing.
+//! - **Control characters** in any value are rejected.
+//! - **Codes** are ordered like text.
+//! - **`search=`** is one text; commas, bars and quotes in it have no meaning.
+//! - **Merged ids** whose chain ends at no record are compared unchanged.
 
 mod atoms;
 mod autocomplete;
@@ -19,7 +20,7 @@ mod days;
 mod fold;
 mod grammar;
 mod keys;
-mod older;
+mod legacy;
 mod order;
 mod parameters;
 mod question;
@@ -37,32 +38,33 @@ use question::Question;
 pub use autocomplete::{Autocomplete, Suggestions, Unanswered};
 pub use fold::fold;
 pub use keys::{Key, Kind};
-pub use older::{OLDER_ROUTES, Older, OlderAnswer};
+pub use legacy::{LEGACY_ROUTES, Legacy, LegacyAnswer};
 
-/// The route of the institution types, the one list without keys.
+/// The route of the institution types, the only list without keys.
 pub const INSTITUTION_TYPES_ROUTE: &str = "references/institution-types";
 
-/// A query that gets a 400, and why.
+/// The reason why the server must reject a query with 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(pub &'static str);
 
 /// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// How many records the filter leaves.
+    /// The number of matching records on all pages.
     pub count: usize,
-    /// The ids on the page, as routes take them, in order.
+    /// The ids on the page in order, as routes accept them.
     pub ids: Vec<String>,
 }
 
-/// The lists of a library, ready to be asked.
+/// The lists of a library.
 #[derive(Debug)]
 pub struct Lists<'l> {
     library: &'l Library,
     lists: BTreeMap<&'static str, List>,
 }
 
-/// One list: its records in default order, and by key in the order of `keys` what is known of each record.
+/// One list with its records in default order. `atoms` and `ranks` have one element per key, in the order of
+/// `keys`, and in each of them one element per record.
 #[derive(Debug)]
 struct List {
     keys: Vec<Key>,
@@ -72,8 +74,8 @@ struct List {
 }
 
 impl<'l> Lists<'l> {
-    /// Works out every value of every key of every record.
-    pub fn of(library: &'l Library) -> Lists<'l> {
+    /// Computes the values of every key for every record.
+    pub fn new(library: &'l Library) -> Lists<'l> {
         let topics = topics_by_id(library);
         let list = |(route, entries): (&&'static str, &Vec<Entry>)| {
             (*route, List::new(keys::keys(route), entries, &topics))
@@ -90,23 +92,23 @@ impl<'l> Lists<'l> {
         self.lists.keys().copied()
     }
 
-    /// The keys of a list; none for an unknown route.
+    /// The keys of a list; empty for an unknown route.
     pub fn keys(&self, route: &str) -> &[Key] {
         self.lists.get(route).map_or(&[], |list| &list.keys)
     }
 
-    /// The values of a key as the records show them, by record in default order; none for an unknown route.
+    /// The values of a key as records show them, per record in default order; empty for an unknown route.
     pub fn values(&self, route: &str, key: &Key) -> Vec<Vec<&'l Value>> {
         let topics = topics_by_id(self.library);
         let entries = self.library.entities.get(route).into_iter().flatten();
         entries.map(|entry| gathered(key, entry, &topics)).collect()
     }
 
-    /// Answers a list's raw query, what stands after the `?`.
+    /// Answers the raw query of a list: the text after the `?`.
     ///
     /// # Errors
     ///
-    /// Where the answer is a 400.
+    /// If the server must reply 400.
     pub fn answer(&self, route: &str, raw_query: &str) -> Result<Answer, Refused> {
         let list = self.lists.get(route).ok_or(Refused("no such list"))?;
         let parameters = parameters::parse(raw_query)?;
@@ -131,7 +133,7 @@ impl<'l> Lists<'l> {
         Ok(Answer { count: rows.len(), ids: on_page.map(|row| list.ids[*row].clone()).collect() })
     }
 
-    /// What filter and search ask, each of the key at a place.
+    /// Parses filter and search into questions, each with the index of its key.
     fn questions(
         &self,
         list: &List,
@@ -176,7 +178,7 @@ impl List {
     }
 }
 
-/// The id in which a merged id lives, else the id itself.
+/// Replaces a merged id by the id of the record at the end of its chain; returns other ids unchanged.
 fn follow(library: &Library, level: Option<&str>, id: &str) -> String {
     let is_it = |entity: &str, from: &str| from == id && level.is_none_or(|level| level == entity);
     let mut redirects = library.redirects.iter();

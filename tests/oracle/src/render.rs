@@ -1,7 +1,7 @@
-//! A record of the dump as the interface shows it alone. Outputs, the taxonomy and lists have their own files.
+//! Renders a record of the dump as a single record of the interface.
 //!
-//! One function per entity, its members in the interface's order, so that each can be read beside the
-//! interface's own table.
+//! Each entity has one function with its members in the interface's order, so that a reader can compare
+//! the function with the interface's table. Outputs, the taxonomy and lists have files of their own.
 
 use std::cell::Cell;
 
@@ -15,27 +15,26 @@ use crate::values::{
     texts, timestamp, year,
 };
 
-/// Draws records, looking up the ones they refer to.
+/// Renders records and looks up the records that they refer to.
 pub struct Renderer<'a> {
     pub(crate) records: &'a Records,
-    /// Sums of outputs and citations by the primary topic and what is above it.
+    /// Sums of outputs and citations by the primary topic and its parents.
     pub(crate) sums: Sums,
-    /// References met so far whose id has no record.
+    /// Rendered references to ids without a record, since the last `take_dangling`.
     dangling: Cell<u64>,
 }
 
 impl<'a> Renderer<'a> {
-    /// A renderer over these records.
     pub fn new(records: &'a Records) -> Self {
         Renderer { records, sums: sum_outputs(records), dangling: Cell::new(0) }
     }
 
-    /// The dangling references met since the last call.
+    /// The number of dangling references since the last call.
     pub fn take_dangling(&self) -> u64 {
         self.dangling.take()
     }
 
-    /// The single record.
+    /// Renders the record as its own route shows it.
     pub fn single(&self, entity: Entity, number: u64, record: &Record) -> Value {
         let id = entity.own_id(number);
         let dump = &record.object;
@@ -313,7 +312,7 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    /// Topics with the count they carry and the share that `topic_share` gives the same id.
+    /// Topics with their own count and with the share of the same id in `topic_share`.
     fn shared_topics(&self, dump: &Value) -> Value {
         objects(&dump["topics"], |topic| {
             let (id, name) = self.id_and_name(Entity::Topics, topic);
@@ -332,7 +331,7 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    /// {id, name}, from an object or a plain id; `null` from anything else.
+    /// Writes {id, name} for an object or a plain id; `null` for anything else.
     pub(crate) fn reference(&self, entity: Entity, given: &Value) -> Value {
         match given {
             Value::Object(_) | Value::String(_) | Value::Number(_) => {
@@ -347,7 +346,7 @@ impl<'a> Renderer<'a> {
         list(given, |given| self.reference(entity, given))
     }
 
-    /// A publisher of another's lineage, which names its parent elsewhere.
+    /// A publisher in a lineage; the parent's name is in `parent_publisher`.
     fn ancestor(&self, given: &Value, dump: &Value) -> Value {
         let parent = &dump["parent_publisher"];
         let number = |of| self.records.target(Entity::Publishers, of);
@@ -371,12 +370,12 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// The first, unless it is `null`; then the second.
+/// The first value unless it is `null`, else the second.
 pub(crate) fn either(first: Value, second: impl FnOnce() -> Value) -> Value {
     if first.is_null() { second() } else { first }
 }
 
-/// A list of this one, `null` if it is.
+/// A list of this one item; `null` if the item is.
 pub(crate) fn one_item(item: Value) -> Value {
     match item {
         Value::Null => Value::Null,
@@ -405,7 +404,7 @@ fn counts_by_year(dump: &Value) -> Value {
     })
 }
 
-/// Prices as {year, price}, from such a list or from an object year → price.
+/// Prices as a list of {year, price}, from such a list or from an object year → price.
 fn prices_by_year(given: &Value) -> Value {
     match given {
         Value::Object(prices) => prices

@@ -1,15 +1,15 @@
-//! Whether an answer is the expected one, member by member and in order.
+//! Compares a reply with the expected JSON, member by member and in order.
 
 use serde_json::Value;
 
 use crate::values::ANY_NAME;
 
-/// Compares two values: members and their order, items and theirs, numbers by how they are written.
-/// An expected `"*"` stands for any string or `null`.
+/// Compares two values: members and items in order, numbers by their text.
+/// An expected `"*"` accepts any string or `null`.
 ///
 /// # Errors
 ///
-/// The path of the first difference, with what was expected and found there.
+/// The path of the first difference, with the expected and the actual value.
 pub fn same(expected: &Value, actual: &Value) -> Result<(), String> {
     differ("$", expected, actual).map_or(Ok(()), Err)
 }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn an_asterisk_is_any_name() {
+    fn an_asterisk_accepts_any_name() {
         for actual in [json!({"name": "Chile"}), json!({"name": null})] {
             assert_eq!(same(&json!({"name": "*"}), &actual), Ok(()));
         }

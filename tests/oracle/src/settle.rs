@@ -1,4 +1,4 @@
-//! One record per id: which copy wins, which ids are merged away, and what the taxonomy lacks.
+//! Reduces lines to one record per id: picks the winning copies, applies merges and completes the taxonomy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,42 +8,42 @@ use crate::entity::{ALL, Entity};
 use crate::input::{Copy, Held, Lines, Merge};
 use crate::{Tallies, json, values};
 
-/// A record that is published, still in the dump's own shape.
+/// A published record in the shape of the dump.
 pub struct Record {
-    /// The dump's object, or one of that shape made from a CSV row or a reference.
+    /// The dump's object, or an object of that shape made from a CSV row or a reference.
     pub object: Value,
-    /// Where it is from.
+    /// The source of `object`.
     pub origin: Origin,
 }
 
-/// What a record was made from.
+/// The source of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// An object of its own.
+    /// A JSON line.
     Object,
     /// A row of the taxonomy CSV.
     Row,
-    /// Other records that name it.
+    /// References in other records.
     Reference,
 }
 
-/// All records that are published, and the ways to them.
+/// All published records, merges and counts.
 #[derive(Default)]
 pub struct Records {
     /// By entity and number.
     pub by_id: BTreeMap<(Entity, u64), Record>,
-    /// Merged ids that no newer record has taken back: from, into.
+    /// Merged ids without a newer record of their own: from, into.
     pub merges: BTreeMap<(Entity, u64), u64>,
-    /// Records of an institution-types folder, by code.
+    /// Records of an `institution-types` folder, by code.
     pub institution_types: BTreeMap<String, Value>,
-    /// Per entity in the order of [`ALL`]; `published` and `dangling` still zero.
+    /// Counts per entity in the order of [`ALL`]; `published` and `dangling` are still zero.
     pub tallies: [Tallies; 10],
     /// The newest `updated_date` of a published record, in microseconds.
     pub newest: Option<i64>,
 }
 
 impl Records {
-    /// The end of an id's chain of merges: itself if it is not merged, `None` if the chain is a cycle.
+    /// Follows an id's chain of merges to its end; `None` if the chain is a cycle.
     pub fn end_of(&self, entity: Entity, number: u64) -> Option<u64> {
         let mut passed = BTreeSet::new();
         let mut number = number;
@@ -56,14 +56,14 @@ impl Records {
         Some(number)
     }
 
-    /// The records of one entity by number.
+    /// The records of one entity, ordered by number.
     pub fn of(&self, entity: Entity) -> impl Iterator<Item = (u64, &Record)> {
         let all = (entity, 0)..=(entity, u64::MAX);
         self.by_id.range(all).map(|((_, number), record)| (*number, record))
     }
 
-    /// The number a reference leads to, merges followed; `None` if its id is none of this entity.
-    /// In a cycle of merges it stays where it is.
+    /// The number that a reference means after merges; `None` unless its id is an id of this entity.
+    /// A reference into a cycle of merges keeps its number.
     pub fn target(&self, entity: Entity, reference: &Value) -> Option<u64> {
         let id = if reference.is_object() { &reference["id"] } else { reference };
         let number = entity.number(id)?;
@@ -71,7 +71,7 @@ impl Records {
     }
 }
 
-/// Settles all lines into records.
+/// Reduces all lines to published records.
 pub fn settle(lines: Lines) -> Records {
     let mut records = Records::default();
     let merges = settle_merges(lines.merges);
@@ -108,14 +108,14 @@ pub fn settle(lines: Lines) -> Records {
     records
 }
 
-fn object_of(held: Held) -> Value {
-    match held {
+fn object_of(source: Held) -> Value {
+    match source {
         Held::Line(text) => json::parse(&text).unwrap_or(Value::Null),
         Held::Row(object) => object,
     }
 }
 
-/// Of each id the copy of the newest date, at equal dates of the greatest hash.
+/// Picks for each id the copy with the newest date, among equal dates the copy with the greatest hash.
 fn winners(copies: Vec<Copy>, tallies: &mut Tallies) -> Vec<Copy> {
     let mut by_id: BTreeMap<u64, Vec<Copy>> = BTreeMap::new();
     for copy in copies {
@@ -135,7 +135,7 @@ fn winners(copies: Vec<Copy>, tallies: &mut Tallies) -> Vec<Copy> {
     by_id.into_values().filter_map(settle_one).collect()
 }
 
-/// Of each merged id the row of the newest day, at equal days of the greatest hash.
+/// Picks for each merged id the row with the newest day, among equal days the row with the greatest hash.
 fn settle_merges(mut merges: Vec<Merge>) -> BTreeMap<(Entity, u64), Merge> {
     merges.sort_by_key(|merge| (merge.merged, merge.hash));
     merges.into_iter().map(|merge| ((merge.entity, merge.from), merge)).collect()
@@ -151,8 +151,13 @@ fn settle_institution_types(mut copies: Vec<(String, Copy)>, records: &mut Recor
 const LEVELS: [(Entity, &str); 3] =
     [(Entity::Subfields, "subfield"), (Entity::Fields, "field"), (Entity::Domains, "domain")];
 
-/// Fills the ids that have no object: from the CSV, then from the parents named in the objects of topics,
-/// subfields and fields, then from the topics of outputs; within each the newest record names them.
+/// Adds a record for each referenced node without an object. The sources, in order of precedence:
+///
+/// 1. rows of the CSV;
+/// 2. parents named in the objects of topics, subfields and fields;
+/// 3. topics of outputs.
+///
+/// Within one source the newest record gives name and parents.
 fn settle_taxonomy(rows: Vec<Copy>, records: &mut Records) {
     let rows: Vec<(u64, Value)> =
         rows.into_iter().map(|row| (row.number, object_of(row.record))).collect();
@@ -201,7 +206,7 @@ fn settle_taxonomy(rows: Vec<Copy>, records: &mut Records) {
     topics.merged += merged;
 }
 
-/// Records by their date, the newest first; of one date, by id.
+/// Orders records by descending date, ties by id.
 fn newest_first<'r>(records: impl Iterator<Item = (u64, &'r Record)>) -> Vec<(u64, &'r Record)> {
     let mut records: Vec<_> = records.collect();
     records.sort_by_cached_key(|(number, record)| {
@@ -211,7 +216,7 @@ fn newest_first<'r>(records: impl Iterator<Item = (u64, &'r Record)>) -> Vec<(u6
     records
 }
 
-/// The nodes above one that names them.
+/// The parents that a node names.
 fn parents_of(child: &Value, records: &Records) -> Vec<(Entity, u64, Value)> {
     LEVELS
         .into_iter()
@@ -219,7 +224,7 @@ fn parents_of(child: &Value, records: &Records) -> Vec<(Entity, u64, Value)> {
         .collect()
 }
 
-/// A node in the dump's shape from an {id, name}; its own parents are those `beside` it.
+/// Makes a node in the dump's shape from an {id, name}; `beside` names the node's parents.
 fn node(
     entity: Entity,
     reference: &Value,
@@ -249,9 +254,9 @@ fn is_above(level: Entity, entity: Entity) -> bool {
     height(level) > height(entity)
 }
 
-/// A topic with a parent of the wrong level, or one that no source names, is quarantined.
+/// Quarantines topics with a parent id of the wrong level or a parent that no source names.
 fn refuse_topics_without_parents(records: &mut Records) {
-    let stands = |topic: &Value| {
+    let has_known_parents = |topic: &Value| {
         LEVELS.into_iter().all(|(entity, member)| {
             let reference = &topic[member];
             let id = if reference.is_object() { &reference["id"] } else { reference };
@@ -263,7 +268,7 @@ fn refuse_topics_without_parents(records: &mut Records) {
     };
     let refused: Vec<u64> = records
         .of(Entity::Topics)
-        .filter(|(_, record)| !stands(&record.object))
+        .filter(|(_, record)| !has_known_parents(&record.object))
         .map(|(number, _)| number)
         .collect();
     let tallies = &mut records.tallies[Entity::Topics as usize];

@@ -1,4 +1,4 @@
-//! Topics, subfields, fields and domains as the interface shows them, with what the dump leaves to derive.
+//! Renders topics, subfields, fields and domains, and derives the members that the dump lacks.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::render::{Renderer, either};
 use crate::settle::{Origin, Record, Records};
 use crate::values::{COUNT_MAX, count, id_text, object, text, texts, timestamp, whole};
 
-/// Outputs and their citations by a node of the taxonomy.
+/// The number of outputs and the sum of their citations, by node of the taxonomy.
 pub type Sums = BTreeMap<(Entity, u64), (u64, u64)>;
 
 impl Renderer<'_> {
@@ -38,7 +38,7 @@ impl Renderer<'_> {
         ])
     }
 
-    /// A domain, field or subfield.
+    /// Renders a domain, field or subfield.
     pub(crate) fn level(&self, level: Entity, number: u64, id: Value, record: &Record) -> Value {
         let (above, below): (&[Entity], Entity) = match level {
             Entity::Subfields => (&[Entity::Fields, Entity::Domains], Entity::Topics),
@@ -82,7 +82,7 @@ impl Renderer<'_> {
         (count(&dump["works_count"]), count(&dump["cited_by_count"]))
     }
 
-    /// The siblings the dump gives, else all others of the level.
+    /// The siblings in the dump, else all other nodes of the level.
     fn siblings(&self, entity: Entity, number: u64, dump: &Value) -> Value {
         either(self.references(entity, &dump["siblings"]), || {
             self.records
@@ -122,7 +122,7 @@ impl Renderer<'_> {
         })
     }
 
-    /// A [`Self::reference`] upwards in the taxonomy: its id a string.
+    /// A [`Self::reference`] to a parent in the taxonomy; its id is a string.
     fn parent(&self, entity: Entity, given: &Value) -> Value {
         let mut shown = self.reference(entity, given);
         if let Value::Object(members) = &mut shown {
@@ -148,7 +148,7 @@ fn named(entity: Entity, number: u64, record: &Record) -> Value {
     object([("id", entity.own_id(number)), ("name", name)])
 }
 
-/// What a record calls its parent of this level.
+/// The member of a record that names its parent of this level.
 fn parent_member(level: Entity) -> &'static str {
     match level {
         Entity::Subfields => "subfield",
@@ -157,7 +157,7 @@ fn parent_member(level: Entity) -> &'static str {
     }
 }
 
-/// Outputs and their citations summed by the primary topic, and by that topic's own parents.
+/// Sums outputs and their citations by primary topic and by the parents of that topic's record.
 pub fn sum_outputs(records: &Records) -> Sums {
     let mut sums = Sums::new();
     for (_, output) in records.of(Entity::Outputs) {

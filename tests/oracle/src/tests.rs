@@ -1,4 +1,4 @@
-//! Small dumps, end to end.
+//! Tests of `read` on small dumps.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Library, read};
 
-/// A library of these files, each given by its path and its lines.
+/// Reads a dump with these files, each given by path and content.
 pub(crate) fn library(name: &str, files: &[(&str, &str)]) -> Library {
     let root = std::env::temp_dir().join(format!("pinakes-oracle-{}-{name}", std::process::id()));
     for (path, text) in files {
@@ -31,7 +31,7 @@ fn single<'a>(library: &'a Library, entity: &str, id: &str) -> &'a Value {
 }
 
 #[test]
-fn the_newest_copy_wins_and_every_line_is_accounted_for() {
+fn the_newest_copy_wins_and_every_line_is_counted() {
     let library = library(
         "newest",
         &[
@@ -61,7 +61,7 @@ fn the_newest_copy_wins_and_every_line_is_accounted_for() {
 }
 
 #[test]
-fn merges_are_followed_and_a_newer_record_takes_its_id_back() {
+fn references_follow_merges_and_a_newer_record_keeps_its_merged_id() {
     let library = library(
         "merges",
         &[
@@ -108,7 +108,7 @@ fn merges_are_followed_and_a_newer_record_takes_its_id_back() {
 }
 
 #[test]
-fn the_taxonomy_is_filled_from_rows_and_references() {
+fn missing_taxonomy_nodes_come_from_csv_rows_and_references() {
     let library = library(
         "taxonomy",
         &[
@@ -141,7 +141,7 @@ fn the_taxonomy_is_filled_from_rows_and_references() {
 }
 
 #[test]
-fn venues_funders_and_shapes_follow_the_interface() {
+fn an_output_has_its_venues_funders_and_list_item() {
     let library = library(
         "output",
         &[

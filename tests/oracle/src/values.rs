@@ -1,7 +1,8 @@
-//! One member at a time: text, numbers, years, dates, timestamps and ids as behaviour.md and mapping.md rule them.
+//! Converts one member of the dump into the member that the server shows: text, numbers, years, dates,
+//! timestamps and ids.
 //!
-//! Every function takes whatever JSON stands there and answers with what the server shows: `null` for what
-//! is absent, of another type or impossible. Nothing here knows of a second record.
+//! Every function accepts any JSON and returns `null` if the value is absent, has another type or is
+//! impossible. No function looks at a second record.
 
 use serde_json::{Map, Number, Value};
 
@@ -10,16 +11,16 @@ use crate::json;
 /// The greatest count, 2^53 − 1; sums stop there too.
 pub const COUNT_MAX: u64 = (1 << 53) - 1;
 
-/// The name the oracle gives to countries and languages: any string or `null` is right there.
+/// The oracle's name of every country and language; comparisons accept any string or `null` there.
 pub const ANY_NAME: &str = "*";
 
-/// An object of these members, in this order.
+/// An object with these members, in this order.
 pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let members = members.into_iter().map(|(key, value)| (key.to_owned(), value));
     Value::Object(Map::from_iter(members))
 }
 
-/// `null` unless `value` is an object; then `render` of it.
+/// Renders an object; `null` for any other value.
 pub fn object_or_null(value: &Value, render: impl FnOnce(&Value) -> Value) -> Value {
     match value {
         Value::Object(_) => render(value),
@@ -27,7 +28,7 @@ pub fn object_or_null(value: &Value, render: impl FnOnce(&Value) -> Value) -> Va
     }
 }
 
-/// `null` unless `value` is a list; then each item rendered, without the nulls before and after.
+/// Renders each item of a list and drops nulls before and after rendering; `null` for any other value.
 pub fn list(value: &Value, render: impl FnMut(&Value) -> Value) -> Value {
     match value {
         Value::Array(items) => items
@@ -40,12 +41,12 @@ pub fn list(value: &Value, render: impl FnMut(&Value) -> Value) -> Value {
     }
 }
 
-/// A list of objects; items that are no objects count as null.
+/// Renders a list of objects and drops all other items.
 pub fn objects(value: &Value, mut render: impl FnMut(&Value) -> Value) -> Value {
     list(value, |item| object_or_null(item, &mut render))
 }
 
-/// How many items a list holds, nulls apart; `null` if it is none.
+/// The number of items in a list without nulls; `null` for any other value.
 pub fn length(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().filter(|item| !item.is_null()).count().into(),
@@ -53,13 +54,13 @@ pub fn length(value: &Value) -> Value {
     }
 }
 
-/// A text that says something: NUL removed, and not white space alone.
+/// The text without NUL; `None` for white space alone.
 pub fn words(value: &Value) -> Option<String> {
     let text = value.as_str()?.replace('\0', "");
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// [`words`] as a member.
+/// [`words`], with `null` for `None`.
 pub fn text(value: &Value) -> Value {
     words(value).map_or(Value::Null, Value::String)
 }
@@ -69,7 +70,7 @@ pub fn texts(value: &Value) -> Value {
     list(value, text)
 }
 
-/// A member of `ids`: always a string, though the dump may hold an integer.
+/// A member of `ids`, written as a string even if the dump holds an integer.
 pub fn id_text(value: &Value) -> Value {
     match value {
         Value::Number(_) => match count(value) {
@@ -93,7 +94,7 @@ fn numeric(value: &Value) -> Option<Number> {
     }
 }
 
-/// A whole number from 0 to [`COUNT_MAX`]: `5`, `5.0` and `"5"` alike.
+/// Parses a whole number from 0 to [`COUNT_MAX`]; `5`, `5.0` and `"5"` are equal.
 pub fn whole(value: &Value) -> Option<u64> {
     let number = numeric(value)?;
     let whole = match number.as_u64() {
@@ -107,7 +108,7 @@ pub fn whole(value: &Value) -> Option<u64> {
     (whole <= COUNT_MAX).then_some(whole)
 }
 
-/// [`whole`] as a member.
+/// [`whole`], with `null` for `None`.
 pub fn count(value: &Value) -> Value {
     whole(value).map_or(Value::Null, Value::from)
 }
@@ -120,7 +121,7 @@ pub fn year(value: &Value) -> Value {
     }
 }
 
-/// A finite number: whole ones to ±2^53 as integers, all else as its nearest double; no negative zero.
+/// A finite number: whole numbers to ±2^53 as integers, others as the nearest double; never negative zero.
 pub fn fraction(value: &Value) -> Value {
     let Some(float) = numeric(value).and_then(|number| number.as_f64()) else {
         return Value::Null;
@@ -137,16 +138,16 @@ pub fn date(value: &Value) -> Value {
     day.map_or(Value::Null, Value::String)
 }
 
-/// A moment in UTC, and how the server writes it.
+/// A moment in UTC, with the text that the server shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Microseconds since 1970-01-01T00:00:00 UTC.
     pub micros: i64,
-    /// `YYYY-MM-DDTHH:MM:SS`, with the fraction as it was given unless it is zero.
+    /// `YYYY-MM-DDTHH:MM:SS`, with the fraction as given unless it is zero.
     pub text: String,
 }
 
-/// A date, or a date and a time of day with or without a zone; `None` if it cannot be.
+/// Parses a date, or a date and a time of day with or without a zone; `None` if it does not exist.
 pub fn moment(value: &Value) -> Option<Moment> {
     let text = words(value)?;
     let day = day_of(text.get(..10)?)?;
@@ -284,13 +285,13 @@ fn civil(day: i64) -> (i64, usize, i64) {
     (year, month, rest + 1)
 }
 
-/// The bare iD of an ORCID, given bare or as a URL.
+/// The bare iD of an ORCID given as an iD or as a URL.
 pub fn orcid_id(value: &Value) -> Option<String> {
     let text = words(value)?;
     words(&Value::from(text.rsplit('/').next()?))
 }
 
-/// An ORCID as a URL, given bare or as a URL.
+/// The URL of an ORCID given as an iD or as a URL.
 pub fn orcid_url(value: &Value) -> Value {
     orcid_id(value).map_or(Value::Null, |id| format!("https://orcid.org/{id}").into())
 }
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_whole_and_bounded() {
+    fn a_count_is_a_whole_number_up_to_the_maximum() {
         for (given, shown) in [
             ("5", "5"),
             ("5.0", "5"),
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_are_shortest() {
+    fn a_fraction_has_its_shortest_form() {
         for (given, shown) in [
             ("1.0", "1"),
             ("-0.0", "0"),
@@ -374,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn years_and_days_that_cannot_be_are_null() {
+    fn impossible_years_and_days_are_null() {
         for (given, shown) in
             [("0", "null"), ("-5", "null"), ("20240", "null"), ("\"2024\"", "2024")]
         {
@@ -393,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_written_in_utc() {
+    fn timestamps_are_written_in_utc() {
         for (given, shown) in [
             ("2023-04-21", Some("2023-04-21T00:00:00")),
             ("2023-04-21T01:02:03.450000", Some("2023-04-21T01:02:03.450000")),

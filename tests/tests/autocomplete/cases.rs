@@ -196,7 +196,7 @@ fn shown(body: &Value) -> String {
 #[track_caller]
 pub fn check_oracle(cases: &[Case<'_>], dump: &Path) {
     let library = pinakes_oracle::read(&[dump.to_path_buf()]).unwrap();
-    let autocomplete = Autocomplete::of(&library);
+    let autocomplete = Autocomplete::new(&library);
     check(cases, |entity_type, raw| autocomplete.answer(entity_type, raw).unwrap().body());
 }
 

@@ -113,7 +113,7 @@ fn check_both(both: Both, queries: usize, seed: u64) {
 }
 
 fn compare(both: &Both, queries: usize, seed: u64) {
-    let autocomplete = Autocomplete::of(both.library);
+    let autocomplete = Autocomplete::new(both.library);
     let askers = Asker::all(both.library, &autocomplete);
     let mut seeded = Seeded(seed);
     let mut comparison = Comparison {

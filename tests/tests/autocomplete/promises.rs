@@ -123,7 +123,7 @@ impl Asked<'_> {
 
 /// Holds the server to all of it.
 pub fn check(both: &Both, seed: u64) {
-    let autocomplete = Autocomplete::of(both.library);
+    let autocomplete = Autocomplete::new(both.library);
     let askers = Asker::all(both.library, &autocomplete);
     let connection = both.server.connect();
     let mut asked = Asked { autocomplete, connection, seeded: Seeded(seed) };

@@ -73,7 +73,7 @@ pub struct Grammar {
 impl Grammar {
     /// Of a library's records.
     pub fn of(library: &Library, tag: String) -> Grammar {
-        let lists = Lists::of(library);
+        let lists = Lists::new(library);
         let (mut seeded, mut covered) = (Seeded(0), Covered::default());
         let askers = Asker::all(library, &lists);
         let questions = |facts: &Facts| {

@@ -1,7 +1,7 @@
-//! A dump of taxonomy nodes that real dumps have none of.
+//! A dump with taxonomy nodes that real dumps lack.
 
-/// Parents and children that are absent, without an id or a name, or spelled in two ways; many
-/// groups; a topic merged into another.
+/// Writes the dump. Parents and children are absent, lack an id or a name, or have two spellings. Topics fall into
+/// more than 200 groups, and one topic is merged into another.
 pub fn edges() -> tempfile::TempDir {
     let dump = tempfile::tempdir().unwrap();
     let children = [

@@ -1,19 +1,19 @@
-//! The `Link` header of a page.
+//! Parses the `Link` header of a page.
 
 use pinakes_tests::client::Response;
 
-/// A link to another page of the same question.
+/// A link to another page of the same query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     pub relation: String,
     pub page: u64,
-    /// Every other parameter as it was sent.
+    /// Every other parameter, as sent.
     pub others: Vec<String>,
 }
 
-/// The links of a page, in their order; none where the header is absent.
+/// The links of a page in order; empty without the header.
 #[track_caller]
-pub fn of(response: &Response) -> Vec<Link> {
+pub fn read(response: &Response) -> Vec<Link> {
     let link = |(relation, target): (String, String)| {
         let (_, query) = target.split_once('?').expect("a link has a query");
         let page = query.split('&').filter_map(|pair| pair.strip_prefix("page="));
@@ -24,7 +24,7 @@ pub fn of(response: &Response) -> Vec<Link> {
     targets(response).into_iter().map(link).collect()
 }
 
-/// Where the link of a relation leads.
+/// The target of the link with this relation.
 #[track_caller]
 pub fn target(response: &Response, relation: &str) -> Option<String> {
     targets(response).into_iter().find(|(known, _)| known == relation).map(|(_, target)| target)
@@ -38,17 +38,17 @@ pub fn others(query: &str) -> Vec<String> {
     query.split('&').filter(kept).map(str::to_owned).collect()
 }
 
-/// Relations and where they lead.
+/// Pairs of relation and target.
 #[track_caller]
 fn targets(response: &Response) -> Vec<(String, String)> {
     let Some(header) = response.header("link") else { return Vec::new() };
     let link = |link: &str| {
         let (target, relation) = link.split_once(">; rel=\"").expect("a link has a relation");
-        let target = target.strip_prefix('<').expect("a target stands in brackets");
-        let relation = relation.strip_suffix('"').expect("a relation stands in quotes");
+        let target = target.strip_prefix('<').expect("a target has angle brackets");
+        let relation = relation.strip_suffix('"').expect("a relation has quotes");
         (relation.to_owned(), target.to_owned())
     };
-    // No target holds a bracket of its own, whatever commas it holds.
+    // A target may contain commas, but no angle bracket.
     let parts = header.replace(", <", "\n<");
     parts.lines().map(link).collect()
 }

@@ -1,5 +1,5 @@
-//! The real server's older variant against the oracle's: every record in both shapes, every page, and
-//! questions at random but the same on every run, with whole bodies and headers.
+//! Compares the legacy variant of the server with the oracle, by complete bodies and headers: every record
+//! in both shapes, every page, and random queries from a fixed seed.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -9,7 +9,7 @@ mod links;
 use pinakes_tests::query_generator as asking;
 use std::{collections::BTreeSet, path::PathBuf};
 
-use pinakes_oracle::{OLDER_ROUTES, Older, OlderAnswer, same};
+use pinakes_oracle::{LEGACY_ROUTES, Legacy, LegacyAnswer, same};
 use pinakes_tests::Seeded;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ use pinakes_tests::values::{chance, encoded, one};
 
 const MISMATCHES_SHOWN: usize = 20;
 
-/// How often each kind of answer was expected.
+/// The number of expected answers of each kind.
 #[derive(Default)]
 struct Tally {
     asked: usize,
@@ -32,31 +32,31 @@ struct Tally {
     linked: usize,
 }
 
-/// A question to the server, held to the oracle.
+/// Sends queries to the server and collects the differences from the oracle.
 struct Comparison<'l> {
-    older: &'l Older<'l>,
+    legacy: &'l Legacy<'l>,
     connection: Connection,
     tally: Tally,
     mismatches: Vec<String>,
 }
 
 impl Comparison<'_> {
-    fn ask(&mut self, route: &str, query: &str) {
+    fn check(&mut self, route: &str, query: &str) {
         let target = format!("/legacy/{route}?{query}");
         let response = self.connection.get(&target);
-        let expected = self.older.answer(route, query);
+        let expected = self.legacy.answer(route, query);
         let tally = &mut self.tally;
         tally.asked += 1;
         let difference = match &expected {
             Err(refused) => {
                 tally.refused += 1;
-                is_refused(&response).map_err(|found| format!("{}: {found}", refused.0))
+                compare_refusal(&response).map_err(|found| format!("{}: {found}", refused.0))
             }
             Ok(answer) => {
                 tally.matched += usize::from(answer.total > 0);
                 tally.grouped += usize::from(answer.total > 0 && query.contains("group_by="));
                 tally.linked += usize::from(!answer.links.is_empty());
-                is_answer(answer, query, &response)
+                compare_answer(answer, query, &response)
             }
         };
         if let Err(difference) = difference {
@@ -66,15 +66,15 @@ impl Comparison<'_> {
     }
 }
 
-fn is_refused(response: &Response) -> Result<(), String> {
-    let is_it = response.status == 400
+fn compare_refusal(response: &Response) -> Result<(), String> {
+    let is_expected = response.status == 400
         && response.json()["details"].as_array().is_some_and(|details| !details.is_empty())
         && response.header("x-total-count").is_none()
         && response.header("link").is_none();
-    if is_it { Ok(()) } else { Err(format!("{} {}", response.status, response.text())) }
+    if is_expected { Ok(()) } else { Err(format!("{} {}", response.status, response.text())) }
 }
 
-fn is_answer(expected: &OlderAnswer, query: &str, response: &Response) -> Result<(), String> {
+fn compare_answer(expected: &LegacyAnswer, query: &str, response: &Response) -> Result<(), String> {
     if response.status != 200 {
         return Err(format!("{} {}", response.status, response.text()));
     }
@@ -89,27 +89,27 @@ fn is_answer(expected: &OlderAnswer, query: &str, response: &Response) -> Result
         others: others(query),
     };
     let links: Vec<Link> = expected.links.iter().map(link).collect();
-    let found = links::of(response);
+    let found = links::read(response);
     if found != links {
         return Err(format!("links {found:?}, expected {links:?}"));
     }
     Ok(())
 }
 
-/// An asker of each route.
-fn askers(older: &Older<'_>) -> Vec<Asker> {
+/// A generator of queries for each route.
+fn askers(legacy: &Legacy<'_>) -> Vec<Asker> {
     let filter = |route: &'static str, key: pinakes_oracle::Key| {
-        FilterKey::new(key, older.values(route, &key))
+        FilterKey::new(key, legacy.values(route, &key))
     };
     let asker = |route: &'static str| {
-        let keys = older.keys(route).into_iter();
+        let keys = legacy.keys(route).into_iter();
         Asker::of(route, keys.map(|key| filter(route, key)).collect())
     };
-    OLDER_ROUTES.into_iter().map(asker).collect()
+    LEGACY_ROUTES.into_iter().map(asker).collect()
 }
 
-/// A filter with its identifiers as the older variant has them, or sometimes as numbers.
-fn with_older_ids(seeded: &mut Seeded, filter: &str) -> String {
+/// Converts the ids of a filter into legacy ids, some of them into plain numbers.
+fn with_legacy_ids(seeded: &mut Seeded, filter: &str) -> String {
     let mut filter = filter.replace("HX_", "OA:").replace("hx_", "oa:");
     if chance(seeded, 20) {
         filter = filter.replace("OA:T", "");
@@ -122,18 +122,18 @@ fn with_older_ids(seeded: &mut Seeded, filter: &str) -> String {
     filter
 }
 
-fn query(seeded: &mut Seeded, covered: &mut Covered, asker: &Asker, older: &Older<'_>) -> String {
+fn query(seeded: &mut Seeded, covered: &mut Covered, asker: &Asker, legacy: &Legacy<'_>) -> String {
     let mut parameters = Vec::new();
     if chance(seeded, 85) {
         let filter = asker.expressions(seeded, covered);
-        let filter = with_older_ids(seeded, &filter);
+        let filter = with_legacy_ids(seeded, &filter);
         parameters.push(format!("filter={}", encoded(seeded, &filter)));
     }
     if chance(seeded, 40) {
         parameters.push(format!("sort={}", one(seeded, &["1", "1", "-1", "-1", "0"])));
     }
     if chance(seeded, 25) {
-        parameters.push(format!("group_by={}", one(seeded, older.groupings(asker.route))));
+        parameters.push(format!("group_by={}", one(seeded, legacy.groupings(asker.route))));
     }
     if chance(seeded, 80) {
         let size = *one(seeded, &["1", "2", "3", "7", "10", "25", "50", "199", "200", "201"]);
@@ -141,7 +141,7 @@ fn query(seeded: &mut Seeded, covered: &mut Covered, asker: &Asker, older: &Olde
     }
     if chance(seeded, 60) {
         let total =
-            older.answer(asker.route, &parameters.join("&")).map_or(0, |answer| answer.total);
+            legacy.answer(asker.route, &parameters.join("&")).map_or(0, |answer| answer.total);
         let page = *one(seeded, &[1, 2, 3, total, total + 1, 1 + total / 7, 2_147_483_647]);
         parameters.push(format!("page={page}"));
     }
@@ -153,10 +153,10 @@ fn query(seeded: &mut Seeded, covered: &mut Covered, asker: &Asker, older: &Olde
     parameters.join("&")
 }
 
-/// Every record in both shapes, every page of every size walked by its links.
-fn compare_records(connection: &mut Connection, older: &Older<'_>) {
-    for route in OLDER_ROUTES {
-        let records = older.records(route);
+/// Compares every record in both shapes, and all pages of several sizes by following links.
+fn compare_records(connection: &mut Connection, legacy: &Legacy<'_>) {
+    for route in LEGACY_ROUTES {
+        let records = legacy.records(route);
         assert!(!records.is_empty(), "{route}");
         for (id, single, _) in &records {
             let response = connection.get(&format!("/legacy/{route}/{id}"));
@@ -176,7 +176,7 @@ fn compare_records(connection: &mut Connection, older: &Older<'_>) {
     }
 }
 
-/// All pages from a first one, by the links to the next.
+/// Follows `next` links from a page to the last one, and returns all records.
 fn walk(connection: &mut Connection, first: &str, expected: usize) -> Value {
     let mut walked = Vec::new();
     let mut target = Some(first.to_owned());
@@ -191,35 +191,36 @@ fn walk(connection: &mut Connection, first: &str, expected: usize) -> Value {
     walked.into()
 }
 
-/// Asks the server of a snapshot of these inputs for everything, and this many questions.
+/// Compares every record of these inputs, every filter key and grouping, and random queries up to this
+/// number in total.
 fn compare(inputs: &[PathBuf], questions: usize, seed: u64) {
     let snapshots = Snapshots::of(inputs);
-    let older = Older::of(pinakes_tests::library(inputs));
-    let askers = askers(&older);
+    let legacy = Legacy::new(pinakes_tests::library(inputs));
+    let askers = askers(&legacy);
     let (mut seeded, mut covered) = (Seeded(seed), Covered::default());
     let server = Server::of_snapshots(&snapshots);
-    compare_records(&mut server.connect(), &older);
+    compare_records(&mut server.connect(), &legacy);
     let (connection, tally) = (server.connect(), Tally::default());
-    let mut comparison = Comparison { older: &older, connection, tally, mismatches: Vec::new() };
+    let mut comparison = Comparison { legacy: &legacy, connection, tally, mismatches: Vec::new() };
     for asker in &askers {
         for query in asker.each(&mut seeded, &mut covered) {
-            comparison.ask(asker.route, &query.replace("HX_", "OA:"));
+            comparison.check(asker.route, &query.replace("HX_", "OA:"));
         }
-        for grouping in older.groupings(asker.route) {
-            comparison.ask(asker.route, &format!("group_by={grouping}"));
+        for grouping in legacy.groupings(asker.route) {
+            comparison.check(asker.route, &format!("group_by={grouping}"));
         }
     }
     while comparison.tally.asked < questions {
         let asker = &askers[usize::from(chance(&mut seeded, 25))];
-        let query = query(&mut seeded, &mut covered, asker, &older);
-        comparison.ask(asker.route, &query);
+        let query = query(&mut seeded, &mut covered, asker, &legacy);
+        comparison.check(asker.route, &query);
     }
     assert!(comparison.mismatches.is_empty(), "{}", comparison.mismatches.join("\n"));
     for asker in &askers {
         for filter in &asker.filters {
             for operation in asking::operations(filter.key.kind) {
                 let asked = (asker.route, filter.key.name, operation);
-                assert!(covered.operations.contains(&asked), "{asked:?} is not asked");
+                assert!(covered.operations.contains(&asked), "no query covers {asked:?}");
             }
         }
     }
@@ -228,23 +229,23 @@ fn compare(inputs: &[PathBuf], questions: usize, seed: u64) {
         "{asked} asked: {refused} refused, {matched} matched, {grouped} grouped, {linked} linked"
     );
     for count in [refused * 10, matched * 3, grouped * 20, linked * 10] {
-        assert!(count > asked, "too few of a kind");
+        assert!(count > asked, "too few answers of one kind");
     }
     server.end(&[]);
 }
 
 #[test]
-fn the_older_variant_of_odd_references_is_as_the_oracle_has_it() {
+fn legacy_replies_about_unusual_references_equal_the_oracle() {
     let dump = edges();
     let inputs = [dump.path().to_owned()];
     let all =
-        Older::of(pinakes_tests::library(&inputs)).answer("topics", "group_by=subfield").unwrap();
+        Legacy::new(pinakes_tests::library(&inputs)).answer("topics", "group_by=subfield").unwrap();
     assert!(all.total > 200 && all.body.as_array().unwrap().len() == 200, "{}", all.total);
     compare(&inputs, 3_000, 14);
 }
 
 #[test]
-fn a_merged_older_identifier_leads_to_the_record_it_lives_in() {
+fn a_merged_legacy_id_redirects_to_its_current_record() {
     let dump = edges();
     let snapshots = Snapshots::of(&[dump.path().to_owned()]);
     let server = Server::of_snapshots(&snapshots);
@@ -263,20 +264,20 @@ fn a_merged_older_identifier_leads_to_the_record_it_lives_in() {
 }
 
 #[test]
-fn the_older_variant_of_the_projects_own_sample_is_as_the_oracle_has_it() {
+fn legacy_replies_about_the_sample_equal_the_oracle() {
     compare(&[pinakes_tests::sample()], 10_000, 11);
 }
 
 #[test]
-fn the_older_variant_of_the_whole_taxonomy_is_as_the_oracle_has_it() {
-    let test = "the_older_variant_of_the_whole_taxonomy_is_as_the_oracle_has_it";
+fn legacy_replies_about_the_real_taxonomy_equal_the_oracle() {
+    let test = "legacy_replies_about_the_real_taxonomy_equal_the_oracle";
     let Some(sample) = pinakes_tests::real_sample(test) else { return };
     compare(&sample, 2_000, 12);
 }
 
 #[test]
-fn the_older_variant_of_every_vintage_is_as_the_oracle_has_it() {
-    let test = "the_older_variant_of_every_vintage_is_as_the_oracle_has_it";
+fn legacy_replies_about_every_vintage_equal_the_oracle() {
+    let test = "legacy_replies_about_every_vintage_equal_the_oracle";
     let Some(every) = pinakes_tests::every_vintage(test) else { return };
     compare(&every, 5_000, 13);
 }

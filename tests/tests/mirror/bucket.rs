@@ -81,10 +81,10 @@ fn upload(moto: &Moto, place: &Place) {
 }
 
 #[test]
-fn a_bucket_is_pulled_from_by_signed_addresses() {
+fn a_bucket_is_pulled_with_signed_urls() {
     let place = Place::new();
     place.publish(Edition::Old, &["--objects", Edition::Old.objects().to_str().unwrap()]);
-    let Some(moto) = Moto::start("a_bucket_is_pulled_from_by_signed_addresses") else { return };
+    let Some(moto) = Moto::start("a_bucket_is_pulled_with_signed_urls") else { return };
     upload(&moto, &place);
     let pubkey = place.pubkey("ours");
     let objects = place.path().join("fetched");

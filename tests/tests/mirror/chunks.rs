@@ -38,7 +38,7 @@ fn fetched_in(place: &Place) -> PathBuf {
 }
 
 #[test]
-fn of_a_snapshot_that_shares_most_of_its_chunks_the_others_are_fetched() {
+fn only_chunks_that_no_local_snapshot_holds_are_fetched() {
     let place = Place::with(Edition::Old);
     let host = place.host();
     let first = place.pull(&host.url(), &[]);
@@ -67,7 +67,7 @@ fn of_a_snapshot_that_shares_most_of_its_chunks_the_others_are_fetched() {
 }
 
 #[test]
-fn neighbours_are_fetched_together() {
+fn adjacent_chunks_are_fetched_in_one_request() {
     let place = Place::with(Edition::Old);
     let host = place.host();
     place.demand(Edition::Old, &place.pull(&host.url(), &[]));
@@ -81,7 +81,7 @@ fn neighbours_are_fetched_together() {
 }
 
 #[test]
-fn a_run_that_was_killed_is_gone_on_with() {
+fn a_killed_pull_is_resumed() {
     let place = Place::with(Edition::Old);
     let largest = {
         let manifest = crate::manifests::read(&place);
@@ -148,7 +148,7 @@ fn a_run_that_was_killed_is_gone_on_with() {
 }
 
 #[test]
-fn what_was_begun_in_vain_goes_once_another_is_there() {
+fn a_newer_pull_removes_files_of_an_abandoned_one() {
     let place = Place::with(Edition::Old);
     let broken = Host::that(place.tree(), |asked| {
         if asked.path.ends_with("outputs/records") { Does::Cuts(0) } else { Does::Serves }
@@ -160,7 +160,7 @@ fn what_was_begun_in_vain_goes_once_another_is_there() {
 }
 
 #[test]
-fn a_snapshot_that_is_here_and_damaged_is_mended_chunk_by_chunk() {
+fn a_damaged_local_snapshot_is_repaired_by_its_damaged_chunks() {
     let place = Place::with(Edition::Old);
     let host = place.host();
     place.demand(Edition::Old, &place.pull(&host.url(), &[]));

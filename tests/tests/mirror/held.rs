@@ -41,7 +41,7 @@ fn demand_held(place: &Place, host: &Host, again: &str) {
 }
 
 #[test]
-fn a_pull_does_not_undo_a_rollback_until_it_is_asked_to() {
+fn a_pull_keeps_a_rollback_until_the_operator_undoes_it() {
     let place = Place::with(Edition::Old);
     let host = place.host();
     place.demand(Edition::Old, &pull(&place, &host).0);
@@ -74,7 +74,7 @@ fn a_pull_does_not_undo_a_rollback_until_it_is_asked_to() {
 }
 
 #[test]
-fn what_is_newer_than_what_was_rolled_back_from_is_taken() {
+fn a_pull_publishes_a_snapshot_newer_than_the_rolled_back_one() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     place.demand(Edition::Tiny, &pull(&place, &host).0);

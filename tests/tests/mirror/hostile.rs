@@ -31,7 +31,7 @@ fn says(head: &str) -> Does {
 }
 
 #[test]
-fn what_a_host_does_wrong_is_named_and_nothing_is_published() {
+fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
     let place = Place::with(Edition::Old);
     let id = Edition::Old.id();
     let records = format!("snapshots/{id}/outputs/records");
@@ -189,7 +189,7 @@ fn demand_given_up(mirror: &Place, path: &str, does: Does, code: i32, reason: &s
 }
 
 #[test]
-fn parts_that_are_not_what_was_asked_for_are_refused() {
+fn a_wrong_content_range_is_rejected() {
     let place = Place::with(Edition::Old);
     let manifest = crate::manifests::read(&place);
     let entry = manifest.files.iter().max_by_key(|entry| entry.size_bytes).unwrap();
@@ -220,7 +220,7 @@ fn parts_that_are_not_what_was_asked_for_are_refused() {
 }
 
 #[test]
-fn what_goes_wrong_now_and_then_is_asked_for_again() {
+fn temporary_faults_are_retried() {
     let wrongs = [
         Does::Cuts(100_000),
         Does::Leaves,
@@ -249,7 +249,7 @@ fn what_goes_wrong_now_and_then_is_asked_for_again() {
 }
 
 #[test]
-fn a_host_is_left_alone_for_as_long_as_it_asks_for_within_bounds() {
+fn retry_after_is_honoured_up_to_the_timeout() {
     let place = Place::with(Edition::Tiny);
     // What it asks for, what is waited for at most, and how long a pull that succeeds takes at least.
     for (asked, timeout, least) in [("1", "30", 1), ("99999", "1", 1)] {
@@ -279,7 +279,7 @@ fn demand_text(pulled: &Run, what: &str) {
 }
 
 #[test]
-fn what_a_host_says_orders_no_terminal_and_fills_none() {
+fn text_of_a_host_is_escaped_and_truncated_in_errors() {
     let place = Place::with(Edition::Tiny);
     let id = Edition::Tiny.id();
     let evil =
@@ -358,7 +358,7 @@ fn what_a_host_says_orders_no_terminal_and_fills_none() {
 }
 
 #[test]
-fn a_host_that_sends_no_parts_does_as_well() {
+fn a_host_without_range_support_can_be_pulled_from() {
     let place = Place::with(Edition::Old);
     let host = Host::that(place.tree(), |_| Does::ServesWhole);
     let pulled = place.pull(&host.url(), &[]);
@@ -370,7 +370,7 @@ fn a_host_that_sends_no_parts_does_as_well() {
 }
 
 #[test]
-fn files_of_another_snapshot_are_not_mixed_in() {
+fn files_of_another_snapshot_are_rejected() {
     let place = Place::with(Edition::Old);
     place.publish(Edition::New, &[]);
     let (old, new) = (Edition::Old.id(), Edition::New.id());

@@ -31,7 +31,7 @@ fn publish(place: &Place, manifest: &mut Manifest) {
 }
 
 #[test]
-fn a_manifest_names_the_files_of_a_snapshot_and_no_other() {
+fn a_manifest_lists_exactly_the_files_of_a_snapshot() {
     let place = Place::with(Edition::Tiny);
     make_writable(&place.tree());
     let host = place.host();
@@ -75,7 +75,7 @@ fn a_manifest_names_the_files_of_a_snapshot_and_no_other() {
 }
 
 #[test]
-fn what_is_larger_than_there_is_room_for_is_not_begun() {
+fn a_pull_larger_than_the_free_space_is_not_begun() {
     let place = Place::with(Edition::Tiny);
     make_writable(&place.tree());
     let host = place.host();
@@ -96,7 +96,7 @@ fn what_is_larger_than_there_is_room_for_is_not_begun() {
 }
 
 #[test]
-fn texts_that_are_too_large_or_too_deep_are_refused() {
+fn too_large_or_too_deep_json_is_rejected() {
     let place = Place::with(Edition::Tiny);
     make_writable(&place.tree());
     let host = place.host();

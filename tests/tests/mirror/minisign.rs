@@ -27,11 +27,11 @@ fn demand(output: &Output) {
 }
 
 #[test]
-fn minisign_verifies_what_is_signed_here() {
+fn minisign_verifies_a_published_signature() {
     let place = Place::with(Edition::Tiny);
     let (text, pubkey) = (place.tree().join(PUBLICATION), place.pubkey("ours"));
     let args = ["-V".as_ref(), "-m".as_ref(), &*text, "-p".as_ref(), &*pubkey];
-    let Some(verified) = minisign("minisign_verifies_what_is_signed_here", &args) else { return };
+    let Some(verified) = minisign("minisign_verifies_a_published_signature", &args) else { return };
     demand(&verified);
     let said = String::from_utf8(verified.stdout).unwrap();
     let comment = format!(
@@ -45,8 +45,8 @@ fn minisign_verifies_what_is_signed_here() {
 }
 
 #[test]
-fn what_minisign_signs_is_taken() {
-    let test = "what_minisign_signs_is_taken";
+fn a_signature_by_minisign_is_accepted() {
+    let test = "a_signature_by_minisign_is_accepted";
     let place = Place::new();
     let (key, pubkey) = (place.path().join("their.key"), place.path().join("their.pub"));
     let args = ["-G".as_ref(), "-W".as_ref(), "-s".as_ref(), &*key, "-p".as_ref(), &*pubkey];
@@ -72,7 +72,7 @@ fn what_minisign_signs_is_taken() {
 }
 
 #[test]
-fn keys_with_a_password_sign_with_it_alone() {
+fn a_key_with_a_password_signs_only_with_the_password() {
     let place = Place::new();
     let (key, pubkey) = (place.path().join("locked.key"), place.path().join("locked.pub"));
     let word = "PINAKES_KEY_PASSWORD";

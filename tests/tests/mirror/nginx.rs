@@ -115,9 +115,9 @@ fn nginx_serves_snapshots_and_objects() {
 }
 
 #[test]
-fn https_is_trusted_by_its_certificate_alone() {
+fn https_requires_a_trusted_certificate() {
     let place = Place::with(Edition::Old);
-    let Some(nginx) = Nginx::start(&place, "https_is_trusted_by_its_certificate_alone") else {
+    let Some(nginx) = Nginx::start(&place, "https_requires_a_trusted_certificate") else {
         return;
     };
     let url = format!("https://localhost:{}", nginx.ports[1]);

@@ -35,7 +35,7 @@ fn demand_fetched(pulled: &Run, fetched: usize, all: usize) {
 }
 
 #[test]
-fn objects_link_to_what_was_published_and_only_new_ones_are_fetched() {
+fn objects_link_to_the_published_snapshot_and_only_new_ones_are_fetched() {
     let place = with_objects(Edition::Old);
     let host = place.host();
     let pulled = pull(&place, &host, &[]);
@@ -65,7 +65,7 @@ fn objects_link_to_what_was_published_and_only_new_ones_are_fetched() {
 }
 
 #[test]
-fn a_part_of_a_dump_is_linked_by_what_its_manifest_says_was_chosen() {
+fn a_subset_is_linked_with_the_filters_of_its_manifest() {
     let place = Place::new();
     let (objects, out) = (Edition::Tiny.objects(), place.path().join("part"));
     let link = |filters: &[&str]| {
@@ -106,7 +106,7 @@ fn a_part_of_a_dump_is_linked_by_what_its_manifest_says_was_chosen() {
 }
 
 #[test]
-fn objects_that_hold_what_was_withheld_are_not_published() {
+fn objects_with_suppressed_records_are_not_published() {
     let place = Place::new();
     let (objects, out) = (Edition::Tiny.objects(), place.path().join("withheld"));
     write_files(place.path(), [("takedowns.txt", "HX_W2\n")]);
@@ -138,7 +138,7 @@ fn objects_that_hold_what_was_withheld_are_not_published() {
 }
 
 #[test]
-fn objects_that_link_to_anything_else_publish_nothing() {
+fn objects_that_link_to_another_root_hash_publish_nothing() {
     let place = with_objects(Edition::Tiny);
     let host = place.host();
     let publication = fs::read(place.tree().join(PUBLICATION)).unwrap();
@@ -222,7 +222,7 @@ fn objects_that_link_to_anything_else_publish_nothing() {
 }
 
 #[test]
-fn objects_that_do_not_make_the_snapshot_are_not_published() {
+fn objects_that_differ_from_the_snapshot_are_not_published() {
     let place = Place::with(Edition::Tiny);
     let before = place.published();
     let copy = place.path().join("copy");

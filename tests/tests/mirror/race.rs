@@ -41,7 +41,7 @@ fn copies(place: &Place) -> [PathBuf; 3] {
 }
 
 #[test]
-fn a_snapshot_exchanged_while_it_is_opened_is_one_of_the_two_or_refused() {
+fn opening_a_directory_during_an_exchange_gives_one_snapshot_or_an_error() {
     let place = Place::new();
     let [old, new, link] = copies(&place);
     let roots = [&old, &new].map(|path| Snapshot::open(path).unwrap().manifest().root.clone());
@@ -61,7 +61,7 @@ fn a_snapshot_exchanged_while_it_is_opened_is_one_of_the_two_or_refused() {
 }
 
 #[test]
-fn a_snapshot_exchanged_while_it_is_published_is_published_whole_or_not_at_all() {
+fn publishing_a_directory_during_an_exchange_never_mixes_two_snapshots() {
     let place = Place::new();
     let [old, new, link] = copies(&place);
     let (tree, mut published) = (place.tree(), 0);

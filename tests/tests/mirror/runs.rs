@@ -34,7 +34,7 @@ fn said(report: &Value) -> Value {
 }
 
 #[test]
-fn reports_say_what_was_published_pulled_and_refused() {
+fn reports_describe_published_pulled_and_rejected_runs() {
     let place = Place::new();
     let at = |name: &str| place.path().join(name).into_os_string().into_string().unwrap();
     let (report, textfile) = (at("report.json"), at("pinakes.prom"));
@@ -93,7 +93,7 @@ fn reports_say_what_was_published_pulled_and_refused() {
 }
 
 #[test]
-fn what_keep_leaves_and_removes_is_said() {
+fn pull_logs_the_snapshots_that_keep_removes_or_leaves() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
@@ -111,7 +111,7 @@ fn what_keep_leaves_and_removes_is_said() {
 }
 
 #[test]
-fn a_signal_ends_a_pull_and_what_was_fetched_is_kept() {
+fn a_signal_ends_a_pull_and_fetched_chunks_are_kept() {
     let place = Place::with(Edition::Old);
     let records = format!("snapshots/{}/outputs/records", Edition::Old.id());
     let pubkey = place.pubkey("ours").into_os_string().into_string().unwrap();
@@ -152,7 +152,7 @@ fn a_signal_ends_a_pull_and_what_was_fetched_is_kept() {
 }
 
 #[test]
-fn a_hangup_that_is_ignored_ends_nothing() {
+fn an_ignored_hangup_does_not_end_a_pull() {
     let place = Place::with(Edition::Tiny);
     let silent = Host::that(place.tree(), |asked| match asked.before {
         0 if asked.path == "publication.json" => Does::Stalls(0),
@@ -176,7 +176,7 @@ fn a_hangup_that_is_ignored_ends_nothing() {
 }
 
 #[test]
-fn a_host_may_read_what_is_published_whatever_the_umask() {
+fn published_files_are_readable_by_all_with_any_umask() {
     let place = Place::new();
     let (snapshot, tree, objects) =
         (Edition::Tiny.snapshot(), place.tree(), Edition::Tiny.objects());
@@ -214,7 +214,7 @@ fn a_host_may_read_what_is_published_whatever_the_umask() {
 }
 
 #[test]
-fn half_a_pair_of_keys_is_never_made() {
+fn keygen_writes_both_keys_or_none() {
     let place = Place::new();
     let at = |name: &str| place.path().join(name).into_os_string().into_string().unwrap();
     fs::write(at("there"), "another's").unwrap();

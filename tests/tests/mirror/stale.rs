@@ -13,7 +13,7 @@ fn health(server: &Server) -> [Value; 2] {
 }
 
 #[test]
-fn the_server_says_what_has_expired_until_it_is_published_anew() {
+fn the_server_reports_an_expired_publication_until_it_is_renewed() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     let expires = "2026-02-01T00:00:00Z";

@@ -14,7 +14,7 @@ use crate::place::{Edition, Place, run};
 use pinakes_tests::server::make_writable;
 
 #[test]
-fn a_tree_holds_what_it_publishes_and_no_more_publications_than_are_kept() {
+fn a_tree_holds_only_the_publications_that_keep_allows() {
     let place = Place::with(Edition::Old);
     let objects = Edition::Old.objects();
     place.publish(Edition::Old, &["--objects", objects.to_str().unwrap()]);
@@ -44,7 +44,7 @@ fn a_tree_holds_what_it_publishes_and_no_more_publications_than_are_kept() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_removed_and_what_is_anothers_is_not() {
+fn files_of_a_killed_run_are_removed_and_foreign_files_kept() {
     let place = Place::with(Edition::Tiny);
     let tree = place.tree();
     let expected = place.published();
@@ -76,7 +76,7 @@ fn what_a_killed_run_left_is_removed_and_what_is_anothers_is_not() {
 }
 
 #[test]
-fn a_tree_is_not_put_where_snapshots_are() {
+fn a_tree_cannot_be_in_a_directory_of_snapshots() {
     let place = Place::new();
     let snapshot = Edition::Tiny.snapshot();
     let snapshots = snapshot.parent().unwrap();
@@ -96,7 +96,7 @@ fn a_tree_is_not_put_where_snapshots_are() {
 }
 
 #[test]
-fn a_tree_that_is_damaged_is_mended() {
+fn a_damaged_tree_is_repaired_by_publishing_again() {
     let place = Place::new();
     let objects = Edition::Tiny.objects();
     place.publish(Edition::Tiny, &["--objects", objects.to_str().unwrap()]);
@@ -117,7 +117,7 @@ fn a_tree_that_is_damaged_is_mended() {
 }
 
 #[test]
-fn a_mirror_keeps_as_many_snapshots_as_it_is_asked_to() {
+fn a_mirror_keeps_the_requested_number_of_snapshots() {
     let place = Place::new();
     let host = place.host();
     let there = || {
@@ -139,7 +139,7 @@ fn a_mirror_keeps_as_many_snapshots_as_it_is_asked_to() {
 }
 
 #[test]
-fn a_snapshot_that_is_damaged_is_not_published() {
+fn a_damaged_snapshot_is_not_published() {
     let place = Place::with(Edition::Tiny);
     let before = place.published();
     let copy = place.path().join("copy");
@@ -164,7 +164,7 @@ fn a_snapshot_that_is_damaged_is_not_published() {
 }
 
 #[test]
-fn directories_that_others_may_write_are_refused() {
+fn directories_writable_by_others_are_rejected() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     let shared = |mode: u32| {
@@ -225,7 +225,7 @@ fn directories_that_others_may_write_are_refused() {
 }
 
 #[test]
-fn directories_within_that_others_may_write_or_lead_elsewhere_are_refused() {
+fn inner_directories_writable_by_others_or_symlinked_are_rejected() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
@@ -265,7 +265,7 @@ fn directories_within_that_others_may_write_or_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn links_in_the_way_of_what_is_fetched_are_not_followed() {
+fn symlinks_at_the_paths_of_fetched_files_are_not_followed() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     let outside = place.path().join("outside");
@@ -287,7 +287,7 @@ fn links_in_the_way_of_what_is_fetched_are_not_followed() {
 }
 
 #[test]
-fn readers_find_a_whole_publication_while_others_are_published() {
+fn readers_always_find_a_complete_publication() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     let is_done = AtomicBool::new(false);

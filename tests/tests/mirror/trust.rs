@@ -30,7 +30,7 @@ fn changed(text: &str, line: usize) -> String {
 }
 
 #[test]
-fn what_we_did_not_sign_is_refused() {
+fn a_publication_without_a_valid_signature_is_rejected() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     let read = |name: &str| fs::read_to_string(place.tree().join(name)).unwrap();
@@ -104,7 +104,7 @@ fn what_we_did_not_sign_is_refused() {
 }
 
 #[test]
-fn an_upload_under_way_is_waited_for() {
+fn a_pull_waits_for_an_upload_in_progress() {
     let place = Place::with(Edition::Tiny);
     let before = fs::read(place.tree().join(SIGNATURE)).unwrap();
     place.publish(Edition::Old, &[]);
@@ -117,7 +117,7 @@ fn an_upload_under_way_is_waited_for() {
 }
 
 #[test]
-fn one_key_takes_anothers_place_while_both_are_trusted() {
+fn a_key_can_be_replaced_while_both_are_trusted() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     let other = place.pubkey("other");
@@ -130,7 +130,7 @@ fn one_key_takes_anothers_place_while_both_are_trusted() {
 }
 
 #[test]
-fn what_is_older_than_what_was_seen_is_refused_unless_it_is_allowed() {
+fn an_older_publication_is_rejected_unless_rollback_is_allowed() {
     let place = Place::with(Edition::Old);
     let copy = |name: &str| fs::read(place.tree().join(name)).unwrap();
     let before = [PUBLICATION, SIGNATURE].map(|name| (name, copy(name)));
@@ -169,7 +169,7 @@ fn what_is_older_than_what_was_seen_is_refused_unless_it_is_allowed() {
 }
 
 #[test]
-fn what_was_seen_is_not_forgotten_because_it_cannot_be_read() {
+fn an_unreadable_file_of_seen_publications_is_an_error() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
@@ -183,7 +183,7 @@ fn what_was_seen_is_not_forgotten_because_it_cannot_be_read() {
 }
 
 #[test]
-fn what_expired_is_called_stale_and_refused_where_it_must_be_fresh() {
+fn an_expired_publication_is_stale_and_rejected_if_freshness_is_required() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     place.edit(|publication| publication.expires = "2026-02-01T00:00:00Z".into());
@@ -199,7 +199,7 @@ fn what_expired_is_called_stale_and_refused_where_it_must_be_fresh() {
 }
 
 #[test]
-fn what_nothing_could_follow_is_refused() {
+fn a_publication_dated_in_the_future_is_rejected() {
     let place = Place::with(Edition::Tiny);
     let host = place.host();
     let check = |member: &str, moment: &str| {

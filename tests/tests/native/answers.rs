@@ -94,31 +94,31 @@ fn check_part(inputs: &[PathBuf], wheres: &[&str]) {
 }
 
 #[test]
-fn the_projects_own_sample_comes_back_as_it_was() {
+fn the_sample_survives_export_and_rebuild() {
     check(&[pinakes_tests::sample()]);
 }
 
 #[test]
-fn a_part_of_it_comes_back_with_the_sums_of_the_whole() {
+fn an_exported_subset_keeps_the_sums_of_the_full_snapshot() {
     check_part(&[pinakes_tests::sample()], &["--where", "outputs:year:>2000"]);
 }
 
 #[test]
-fn the_real_sample_with_its_taxonomy_comes_back_as_it_was() {
-    let test = "the_real_sample_with_its_taxonomy_comes_back_as_it_was";
+fn the_real_sample_with_its_taxonomy_survives_export_and_rebuild() {
+    let test = "the_real_sample_with_its_taxonomy_survives_export_and_rebuild";
     let Some(sample) = pinakes_tests::real_sample(test) else { return };
     check(&sample);
 }
 
 #[test]
-fn every_vintage_of_real_records_comes_back_as_it_was() {
-    let test = "every_vintage_of_real_records_comes_back_as_it_was";
+fn real_records_of_every_vintage_survive_export_and_rebuild() {
+    let test = "real_records_of_every_vintage_survive_export_and_rebuild";
     let Some(every) = pinakes_tests::every_vintage(test) else { return };
     check(&every);
 }
 
 #[test]
-fn a_generated_dump_comes_back_as_it_was() {
+fn a_generated_dump_survives_export_and_rebuild() {
     let dump = tempfile::tempdir().unwrap();
     let plan = pinakes_generate::Plan::new(2_000, 3).with_part_records(500);
     pinakes_generate::write_dump(&plan, dump.path(), 2).unwrap();
@@ -199,7 +199,7 @@ const ODD_DUMP: [(&str, &str); 12] = [
 ];
 
 #[test]
-fn what_no_member_tells_comes_back_all_the_same() {
+fn values_without_a_member_of_their_own_survive_export_and_rebuild() {
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), ODD_DUMP);
     check(&[dump.path().to_path_buf()]);

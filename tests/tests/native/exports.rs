@@ -64,7 +64,7 @@ fn inflated(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_line_is_what_the_single_route_serves_whatever_compresses_it() {
+fn an_exported_line_equals_the_single_route_in_any_compression() {
     let place = Place::of(&[pinakes_tests::sample()]);
     let snapshot = Snapshot::open(&place.snapshot).unwrap();
     let mut expected = BTreeMap::new();
@@ -97,7 +97,7 @@ fn a_line_is_what_the_single_route_serves_whatever_compresses_it() {
 }
 
 #[test]
-fn an_export_is_the_same_whatever_the_threads() {
+fn an_export_has_the_same_bytes_with_any_thread_count() {
     let dump = tempfile::tempdir().unwrap();
     let plan = pinakes_generate::Plan::new(2_000, 4).with_part_records(500);
     pinakes_generate::write_dump(&plan, dump.path(), 2).unwrap();
@@ -107,7 +107,7 @@ fn an_export_is_the_same_whatever_the_threads() {
 }
 
 #[test]
-fn entities_are_exported_alone_where_they_are_asked_for() {
+fn only_the_requested_entities_are_exported() {
     let place = Place::of_tiny();
     let check = |name: &str, entities: &[&str], expected: &[&str]| {
         let mut more = vec!["--compress", "none"];
@@ -126,7 +126,7 @@ fn entities_are_exported_alone_where_they_are_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_exported_is_refused_and_nothing_changes() {
+fn a_rejected_export_changes_nothing() {
     let place = Place::of_tiny();
     let snapshot = place.snapshot.to_str().unwrap();
     let missing = place.beside("missing");
@@ -158,7 +158,7 @@ fn what_cannot_be_exported_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn a_damaged_record_ends_the_export_with_nothing_named() {
+fn a_damaged_record_ends_the_export_without_output() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::of(&[pinakes_tests::sample()]);
     let records = place.snapshot.join("outputs/records");
@@ -178,7 +178,7 @@ fn a_damaged_record_ends_the_export_with_nothing_named() {
 }
 
 #[test]
-fn what_a_run_that_died_left_behind_is_removed() {
+fn export_removes_files_of_a_killed_run() {
     let place = Place::of_tiny();
     let out = place.beside("out");
     write_files(&out, [(".tmp-1/outputs.jsonl.zst", "half")]);
@@ -188,7 +188,7 @@ fn what_a_run_that_died_left_behind_is_removed() {
 }
 
 #[test]
-fn an_interrupted_export_ends_with_its_signal_and_leaves_nothing() {
+fn an_interrupted_export_ends_by_its_signal_and_leaves_no_files() {
     use rustix::process::{Pid, Signal, kill_process};
     let dump = tempfile::tempdir().unwrap();
     let plan = pinakes_generate::Plan::new(3_000, 5).with_part_records(500);

@@ -102,7 +102,7 @@ fn check(entity: Entity, bare: &str, cases: &[(&str, &str)], warnings: &str) {
 }
 
 #[test]
-fn a_bad_member_is_null_and_counted_and_never_costs_its_record() {
+fn an_invalid_member_is_null_and_counted_and_keeps_its_record() {
     check(Entity::Funder, BARE_FUNDER, FUNDERS, FUNDER_WARNINGS);
     check(Entity::Output, BARE_OUTPUT, OUTPUTS, OUTPUT_WARNINGS);
 }
@@ -162,7 +162,7 @@ fn set_aside(line: &str) -> Value {
 }
 
 #[test]
-fn a_line_that_is_no_record_is_set_aside_under_the_code_of_what_is_wrong() {
+fn a_line_that_is_not_a_record_is_quarantined_under_its_code() {
     let check = |line: &str, code: &str| {
         let expected = if code.is_empty() { json!({}) } else { json!({ code: 1 }) };
         assert_eq!(set_aside(line), expected, "{}", &line[..line.len().min(100)]);

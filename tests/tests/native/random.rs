@@ -159,7 +159,7 @@ fn record(seeded: &mut Seeded, entity: Entity, id: u64) -> Value {
 }
 
 #[test]
-fn records_made_at_random_come_back_as_they_were_said() {
+fn random_records_survive_export_and_rebuild() {
     let place = tempfile::tempdir().unwrap();
     let mut seeded = Seeded(11);
     let mut said: BTreeMap<Entity, BTreeMap<String, Value>> = BTreeMap::new();

@@ -92,7 +92,7 @@ fn outcome(directory: &Path, given: &str) -> String {
 }
 
 #[test]
-fn native_lines_are_known_by_what_they_hold_unless_it_is_said() {
+fn native_lines_are_detected_by_content_unless_the_kind_is_given() {
     for (files, given, expected) in CASES {
         let place = tempfile::tempdir().unwrap();
         let input = place.path().join("input");
@@ -102,7 +102,7 @@ fn native_lines_are_known_by_what_they_hold_unless_it_is_said() {
 }
 
 #[test]
-fn native_lines_are_known_whatever_compresses_them() {
+fn native_lines_are_detected_in_any_compression() {
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gz.write_all(AUTHOR.as_bytes()).unwrap();
     let zst = zstd::encode_all(AUTHOR.as_bytes(), 1).unwrap();
@@ -115,7 +115,7 @@ fn native_lines_are_known_whatever_compresses_them() {
 }
 
 #[test]
-fn of_native_and_other_copies_of_a_record_the_newest_stands() {
+fn the_newest_of_native_and_openalex_copies_wins() {
     let place = tempfile::tempdir().unwrap();
     let native = [
         r#"{"id":"HX_A1","name":"Native, newer","updated_date":"2026-01-02T00:00:00"}"#,
@@ -156,7 +156,7 @@ fn of_native_and_other_copies_of_a_record_the_newest_stands() {
 }
 
 #[test]
-fn types_that_dumps_number_differently_are_one_by_their_code() {
+fn institution_types_with_different_ids_are_matched_by_code() {
     let place = tempfile::tempdir().unwrap();
     let native = [
         r#"{"id":2,"code":"company","name":"Firms","updated_date":"2026-01-02T00:00:00.000Z"}"#,

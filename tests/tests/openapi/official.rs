@@ -36,8 +36,8 @@ fn check(output: &Output) {
 }
 
 #[test]
-fn the_document_is_openapi_by_its_meta_schema() {
-    let test = "the_document_is_openapi_by_its_meta_schema";
+fn the_document_is_valid_by_the_openapi_meta_schema() {
+    let test = "the_document_is_valid_by_the_openapi_meta_schema";
     let Some(validator) = tool("openapi-spec-validator", test) else { return };
     let document = pinakes_tests::root().join("tests/tests/openapi/openapi.json");
     let check_file = |path: &std::path::Path| {

@@ -35,7 +35,7 @@ fn names(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_metric_asked_for_is_told_and_every_one_told_is_shown() {
+fn dashboard_and_alerts_use_every_metric_and_no_unknown_one() {
     let snapshots = Snapshots::of_sample();
     let (server, admin) = watched(&snapshots, &[]);
     assert_eq!(server.get("/outputs").status, 200);
@@ -88,7 +88,7 @@ fn told(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_expression_is_one_to_prometheus() {
+fn prometheus_accepts_every_expression() {
     let dashboard: Value = serde_json::from_str(&read("pinakes-server.json")).unwrap();
     let mut asked = Vec::new();
     texts(&dashboard, "expr", &mut asked);
@@ -108,7 +108,7 @@ fn every_expression_is_one_to_prometheus() {
         fs::write(file.path(), rules).unwrap();
         let path = file.path().to_str().unwrap();
         let Some(checked) = promtool(&["check", "rules", path], "") else {
-            eprintln!("skipped: every_expression_is_one_to_prometheus: promtool is not there");
+            eprintln!("skipped: prometheus_accepts_every_expression: promtool is not there");
             return;
         };
         let said = String::from_utf8_lossy(&checked.stdout);

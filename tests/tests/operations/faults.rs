@@ -106,7 +106,7 @@ fn end(server: Server, errors: &[&str]) -> String {
 }
 
 #[test]
-fn a_file_cut_under_load_costs_no_wrong_answer_and_the_snapshot_before_is_served() {
+fn truncating_a_file_under_load_causes_no_wrong_answer_and_a_fallback() {
     // To nothing, and in the middle of what was read already.
     for (file, is_half) in
         [("outputs/records", false), ("outputs/records", true), ("outputs/words", false)]
@@ -164,7 +164,7 @@ fn a_file_cut_under_load_costs_no_wrong_answer_and_the_snapshot_before_is_served
 }
 
 #[test]
-fn whichever_file_is_cut_the_server_lives_and_says_which() {
+fn truncating_any_file_is_reported_and_does_not_end_the_server() {
     let snapshots = Snapshots::of_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);
@@ -212,7 +212,7 @@ fn await_status(server: &Server, status: u16) {
 }
 
 #[test]
-fn what_proved_damaged_is_served_again_once_it_is_built_anew_or_mended() {
+fn a_damaged_snapshot_is_served_again_after_rebuild_or_repair() {
     let snapshots = Snapshots::of_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     let file = path.join("authors/records");
@@ -237,7 +237,7 @@ fn what_proved_damaged_is_served_again_once_it_is_built_anew_or_mended() {
 }
 
 #[test]
-fn what_was_withheld_of_a_snapshot_is_not_shown_in_its_place() {
+fn a_fallback_never_shows_suppressed_records() {
     let snapshots = Snapshots::of_sample();
     let list = snapshots.path().with_extension("takedowns");
     fs::write(&list, "HX_A5900000001\n").unwrap();
@@ -254,7 +254,7 @@ fn what_was_withheld_of_a_snapshot_is_not_shown_in_its_place() {
 }
 
 #[test]
-fn what_is_written_over_is_checked_again_even_where_it_was_checked() {
+fn overwritten_bytes_are_verified_again() {
     let (snapshots, [older, newer]) = two();
     let server = Server::of_snapshots(&snapshots);
     let opened = Snapshot::open(&newer).unwrap();
@@ -273,7 +273,7 @@ fn what_is_written_over_is_checked_again_even_where_it_was_checked() {
 }
 
 #[test]
-fn what_is_touched_alone_goes_on_being_served() {
+fn a_touched_file_is_still_served() {
     let snapshots = Snapshots::of_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);
@@ -293,7 +293,7 @@ fn what_is_touched_alone_goes_on_being_served() {
 }
 
 #[test]
-fn a_pinned_snapshot_is_served_whatever_becomes_of_its_files() {
+fn a_snapshot_in_memory_survives_changes_of_its_files() {
     let snapshots = Snapshots::of_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);

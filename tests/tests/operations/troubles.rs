@@ -87,7 +87,7 @@ fn point(snapshots: &Snapshots, to: &str) {
 }
 
 #[test]
-fn what_is_served_in_place_of_another_is_told_until_that_is_whole() {
+fn a_fallback_snapshot_is_reported_until_the_current_one_is_intact() {
     let (snapshots, [older, newer]) = two();
     let (server, admin) = started(&snapshots, &[]);
     check(&server, admin, &[], &newer);
@@ -120,7 +120,7 @@ fn what_is_served_in_place_of_another_is_told_until_that_is_whole() {
 }
 
 #[test]
-fn a_list_of_takedowns_that_is_refused_is_told_and_logged_again_when_that_is_demanded() {
+fn a_rejected_suppression_list_is_reported_and_logged_again_on_each_reload() {
     let (snapshots, [_, newer]) = two();
     let list = snapshots.path().join(".takedowns");
     fs::write(&list, "HX_A1\n").unwrap();
@@ -170,7 +170,7 @@ fn flip_first(at: &Path, file: &str) {
 }
 
 #[test]
-fn a_start_with_a_damaged_snapshot_is_one_with_the_snapshot_before_and_says_so() {
+fn starting_with_a_damaged_snapshot_serves_and_reports_the_previous_one() {
     for (name, spoil, words) in DAMAGES {
         let (snapshots, [older, newer]) = two();
         spoil(&newer);
@@ -204,7 +204,7 @@ fn check_refused(snapshots: &Snapshots, args: &[&OsStr], words: &[&str]) {
 }
 
 #[test]
-fn no_start_is_one_with_a_snapshot_that_shows_more_or_was_given_up() {
+fn starting_never_falls_back_to_a_less_suppressed_or_rolled_back_snapshot() {
     // Without its manifest nobody knows what was left out of it.
     let (snapshots, [_, newer]) = two();
     fs::write(newer.join("manifest.json"), "").unwrap();

@@ -75,20 +75,20 @@ fn compare(inputs: &[PathBuf]) {
 }
 
 #[test]
-fn the_projects_own_sample_is_read_as_the_oracle_reads_it() {
+fn every_record_of_the_sample_equals_the_oracle() {
     compare(&[pinakes_tests::sample()]);
 }
 
 #[test]
-fn the_real_sample_with_its_taxonomy_is_read_as_the_oracle_reads_it() {
-    let test = "the_real_sample_with_its_taxonomy_is_read_as_the_oracle_reads_it";
+fn every_record_of_the_real_sample_with_its_taxonomy_equals_the_oracle() {
+    let test = "every_record_of_the_real_sample_with_its_taxonomy_equals_the_oracle";
     let Some(sample) = pinakes_tests::real_sample(test) else { return };
     compare(&sample);
 }
 
 #[test]
-fn every_vintage_of_real_records_is_read_as_the_oracle_reads_it() {
-    let test = "every_vintage_of_real_records_is_read_as_the_oracle_reads_it";
+fn real_records_of_every_vintage_equal_the_oracle() {
+    let test = "real_records_of_every_vintage_equal_the_oracle";
     let Some(every) = pinakes_tests::every_vintage(test) else { return };
     compare(&every);
 }

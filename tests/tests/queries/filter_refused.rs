@@ -205,6 +205,6 @@ const REFUSED: &[Refused<'_>] = &[
 ];
 
 #[test]
-fn a_filter_of_wrong_form_is_refused_with_what_would_be_right() {
+fn a_malformed_filter_is_rejected_with_a_hint() {
     check_all_refused(REFUSED);
 }

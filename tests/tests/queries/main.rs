@@ -93,7 +93,7 @@ fn compare(inputs: &[PathBuf], queries: usize, seed: u64) {
 /// The same of a snapshot that was made of these inputs, by whatever way.
 fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, seed: u64) {
     let library = library(inputs);
-    let lists = Lists::of(library);
+    let lists = Lists::new(library);
     let askers = Asker::all(library, &lists);
     let (mut seeded, mut covered) = (Seeded(seed), Covered::default());
     let server = Server::of_snapshots(snapshots);
@@ -161,29 +161,29 @@ fn check_covered(askers: &[Asker], covered: &Covered) {
 }
 
 #[test]
-fn random_queries_of_the_projects_own_sample_are_answered_as_the_oracle_does() {
+fn random_queries_of_the_sample_equal_the_oracle() {
     compare(&[pinakes_tests::sample()], 20_000, 1);
 }
 
 #[test]
-fn random_queries_of_the_real_sample_are_answered_as_the_oracle_does() {
-    let test = "random_queries_of_the_real_sample_are_answered_as_the_oracle_does";
+fn random_queries_of_the_real_sample_equal_the_oracle() {
+    let test = "random_queries_of_the_real_sample_equal_the_oracle";
     let Some(sample) = pinakes_tests::real_sample(test) else { return };
     compare(&sample, 8_000, 2);
 }
 
 #[test]
-fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
-    let test = "random_queries_of_every_vintage_are_answered_as_the_oracle_does";
+fn random_queries_of_every_vintage_equal_the_oracle() {
+    let test = "random_queries_of_every_vintage_equal_the_oracle";
     let Some(every) = pinakes_tests::every_vintage(test) else { return };
     compare(&every, 12_000, 3);
 }
 
 #[test]
-fn a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does() {
+fn random_queries_of_a_rebuilt_export_equal_the_oracle() {
     let sample = [pinakes_tests::sample()];
     compare_snapshot(&Snapshots::of_export(&sample), &sample, 10_000, 4);
-    let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
+    let test = "random_queries_of_a_rebuilt_export_equal_the_oracle";
     let Some(every) = pinakes_tests::every_vintage(test) else { return };
     compare_snapshot(&Snapshots::of_export(&every), &every, 6_000, 5);
 }
@@ -205,7 +205,7 @@ const WALKED: &[(&str, &str)] = &[
 #[test]
 fn all_pages_of_a_filtered_and_sorted_list_hold_each_record_once() {
     let snapshots = Snapshots::of_sample();
-    let lists = Lists::of(library(&[pinakes_tests::sample()]));
+    let lists = Lists::new(library(&[pinakes_tests::sample()]));
     let server = Server::of_snapshots(&snapshots);
     let mut connection = server.connect();
     for (route, filter) in WALKED {

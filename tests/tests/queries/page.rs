@@ -59,7 +59,7 @@ fn objects(list: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn ids_are_read_whatever_stands_in_records() {
+fn ids_of_a_page_are_read_from_any_records() {
     let body = concat!(
         r#"{"meta":{"count":7,"page":1,"per_page":10},"results":["#,
         r#"{"id":"HX_W1","name":"}]\"{[","topics":[{"id":"HX_T1"}]},{"id":2,"a":null}]}"#

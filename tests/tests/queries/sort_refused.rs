@@ -113,6 +113,6 @@ const REFUSED: &[Refused<'_>] = &[
 ];
 
 #[test]
-fn a_wrong_sort_is_refused_with_what_would_be_right() {
+fn a_wrong_sort_is_rejected_with_a_hint() {
     check_all_refused(REFUSED);
 }

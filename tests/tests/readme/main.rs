@@ -42,7 +42,7 @@ fn table() -> String {
 }
 
 #[test]
-fn the_table_of_keys_is_that_of_the_catalog() {
+fn the_table_of_keys_in_api_md_equals_the_catalog() {
     let path = pinakes_tests::root().join("server/API.md");
     let text = fs::read_to_string(&path).expect("the page is there");
     let (before, rest) = text.split_once(BEGIN).expect("the page has a table of keys");
@@ -88,7 +88,7 @@ fn anchors(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_pages_link_to_is_there() {
+fn every_link_of_a_page_resolves() {
     let root = pinakes_tests::root();
     let mut links = 0;
     for page in PAGES {

@@ -331,21 +331,21 @@ fn check_folder(folder: &str, test: &str) {
 }
 
 #[test]
-fn oddities_of_outputs() {
-    check_folder("works", "oddities_of_outputs");
+fn unusual_real_outputs_have_their_expected_answers() {
+    check_folder("works", "unusual_real_outputs_have_their_expected_answers");
 }
 
 #[test]
-fn oddities_of_sources() {
-    check_folder("sources", "oddities_of_sources");
+fn unusual_real_sources_have_their_expected_answers() {
+    check_folder("sources", "unusual_real_sources_have_their_expected_answers");
 }
 
 #[test]
-fn oddities_of_institutions() {
-    check_folder("institutions", "oddities_of_institutions");
+fn unusual_real_institutions_have_their_expected_answers() {
+    check_folder("institutions", "unusual_real_institutions_have_their_expected_answers");
 }
 
 #[test]
-fn oddities_of_subfields() {
-    check_folder("subfields", "oddities_of_subfields");
+fn unusual_real_subfields_have_their_expected_answers() {
+    check_folder("subfields", "unusual_real_subfields_have_their_expected_answers");
 }

@@ -157,7 +157,7 @@ fn first_journal() -> Value {
 }
 
 #[test]
-fn every_column_of_every_list_becomes_its_member() {
+fn every_column_of_every_journal_list_becomes_its_member() {
     let run = all_lists();
     assert_eq!(run.source(1), first_journal());
     for (table, expected) in [
@@ -196,7 +196,7 @@ fn every_column_of_every_list_becomes_its_member() {
 }
 
 #[test]
-fn an_output_shows_a_cut_of_its_sources_metrics() {
+fn an_output_shows_part_of_the_metrics_of_its_source() {
     let run = all_lists();
     let output = run.record(Entity::Output, 1, Shape::Single);
     assert_eq!(
@@ -219,7 +219,7 @@ fn an_output_shows_a_cut_of_its_sources_metrics() {
 }
 
 #[test]
-fn older_spellings_are_known_and_newer_rows_stand() {
+fn old_column_names_are_accepted_and_newer_rows_win() {
     let place = Place::new();
     place.write("old.csv", DOAJ_2019).write("new.csv", DOAJ);
     let old = place.build(&["old.csv"]).source(1)["doaj"].clone();
@@ -257,7 +257,7 @@ fn check_scopus(table: &str, expected: &Value) {
 }
 
 #[test]
-fn a_list_is_read_in_any_shape_its_publisher_gives_it() {
+fn a_journal_list_is_read_in_every_published_format() {
     // The source list.
     check_scopus(
         "Sourcerecord ID,Source Title,ISSN,EISSN,Active or Inactive,Coverage,Source Type\n\
@@ -286,7 +286,7 @@ fn a_list_is_read_in_any_shape_its_publisher_gives_it() {
 }
 
 #[test]
-fn what_a_cell_means_is_told_by_its_column() {
+fn a_cell_is_parsed_by_the_type_of_its_column() {
     let types = [("j", "Journal"), ("K", "Book Series"), ("p", "Conference Proceedings")];
     let others = [("d", "Trade Journal"), ("b", "Book"), ("x", "x"), ("journal", "journal")];
     for (given, expected) in types.into_iter().chain(others) {
@@ -316,7 +316,7 @@ fn what_a_cell_means_is_told_by_its_column() {
 }
 
 #[test]
-fn the_best_row_stands_whatever_the_order_of_rows_and_files() {
+fn the_best_row_wins_in_any_order_of_rows_and_files() {
     let header = "Journal name,ISSN,Category,Edition,JIF Quartile,2023 JIF,JIF Rank\n";
     let rows = [
         "T,1234-5679,C,ESCI,,1.5,\n",
@@ -356,7 +356,7 @@ fn the_best_row_stands_whatever_the_order_of_rows_and_files() {
 }
 
 #[test]
-fn the_scopus_list_stands_before_scimago_and_lacks_nothing_it_has() {
+fn scopus_takes_precedence_over_scimago_per_member() {
     let place = Place::new();
     place
         .write("scimago.csv", SCIMAGO)

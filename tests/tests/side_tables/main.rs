@@ -69,7 +69,7 @@ const DUMP: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn the_projects_own_side_tables_join_its_sample() {
+fn the_side_tables_of_the_project_join_the_sample() {
     let out = tempfile::tempdir().unwrap();
     let side = pinakes_tests::root().join("data/side");
     let built = pinakes_tests::build(&[pinakes_tests::sample(), side], out.path(), &["--quiet"]);

@@ -21,7 +21,7 @@ fn profile() -> Value {
 }
 
 #[test]
-fn a_persons_summary_becomes_the_authors_orcid() {
+fn an_orcid_summary_becomes_the_orcid_of_an_author() {
     let place = Place::new();
     let person: Value = serde_json::from_str(RECORD).unwrap();
     let mut alone = person["person"].clone();
@@ -64,7 +64,7 @@ fn a_persons_summary_becomes_the_authors_orcid() {
 }
 
 #[test]
-fn the_newest_summary_stands_and_bad_ones_are_set_aside() {
+fn the_newest_orcid_summary_wins_and_bad_ones_are_quarantined() {
     let place = Place::new();
     let older = RECORD.replace("1700000000000", "1600000000000").replace("Tests", "Tested");
     let lines = [

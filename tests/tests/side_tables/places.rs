@@ -55,7 +55,7 @@ fn silent() -> Value {
 }
 
 #[test]
-fn ror_speaks_where_the_dump_is_silent_and_nowhere_else() {
+fn ror_fills_only_members_that_the_dump_lacks() {
     let place = Place::new();
     let lines = [SILENT, TELLING, STRANGER].join("\n");
     let array = format!("[\n  {}\n]\n", [SILENT, TELLING, STRANGER].join(",\n  "));
@@ -89,7 +89,7 @@ fn ror_speaks_where_the_dump_is_silent_and_nowhere_else() {
 
 /// What the dump says of a place, what ROR says, and what is served.
 #[test]
-fn a_place_is_completed_only_by_what_is_said_of_the_same() {
+fn ror_completes_a_place_only_with_data_of_the_same_place() {
     let ror = |city: &str, country: &str| {
         json!({"geonames_id": 7, "geonames_details": {"name": city, "country_code": country,
             "country_name": "Country", "country_subdivision_name": "Region", "lat": 1.5, "lng": 2.5}})
@@ -153,7 +153,7 @@ fn a_place_is_completed_only_by_what_is_said_of_the_same() {
 }
 
 #[test]
-fn what_ror_adds_is_found_by_its_words() {
+fn names_from_ror_are_searchable() {
     let place = Place::new();
     place.write("ror.jsonl", SILENT);
     let run = place.build(&["ror.jsonl"]);
@@ -165,8 +165,8 @@ fn what_ror_adds_is_found_by_its_words() {
 
 /// Real records: those that ROR knows of gain a place, and none loses anything.
 #[test]
-fn real_organisations_fill_in_real_institutions() {
-    let test = "real_organisations_fill_in_real_institutions";
+fn real_ror_records_complete_real_institutions() {
+    let test = "real_ror_records_complete_real_institutions";
     let Some(large) = pinakes_tests::shared("large", test) else { return };
     let institutions = large.join("openalex/institutions");
     let table = large.join("ror/ror-schema-v2.jsonl.gz");

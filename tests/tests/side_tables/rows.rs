@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{DUMP, Place};
 
 #[test]
-fn a_bad_row_is_set_aside_and_listed_and_the_next_is_read() {
+fn a_bad_row_is_quarantined_and_listed_and_the_next_row_is_read() {
     let place = Place::new();
     let table = b"Journal Title,ISSN,2022 rating\n\
         Ragged,1234-5679\n\
@@ -62,7 +62,7 @@ fn memchr(bytes: &[u8], piece: &[u8]) -> usize {
 }
 
 #[test]
-fn what_a_cell_cannot_be_is_null_and_counted() {
+fn an_invalid_cell_is_null_and_counted() {
     let place = Place::new();
     place.write(
         "scimago.csv",
@@ -83,7 +83,7 @@ fn what_a_cell_cannot_be_is_null_and_counted() {
 }
 
 #[test]
-fn a_file_is_known_by_its_content_or_refused_with_what_was_expected() {
+fn a_table_is_detected_by_content_or_rejected_with_a_hint() {
     let place = Place::new();
     place
         .write("other.csv", "Name,Colour\na,b\n")
@@ -112,7 +112,7 @@ fn a_file_is_known_by_its_content_or_refused_with_what_was_expected() {
 }
 
 #[test]
-fn tables_are_found_inside_a_directory_and_the_rest_is_named() {
+fn a_directory_yields_its_tables_and_names_skipped_files() {
     let place = Place::new();
     place
         .write("lists/ratings.csv", "ISSN,rating\n1234-5679,A\n")
@@ -134,7 +134,7 @@ fn tables_are_found_inside_a_directory_and_the_rest_is_named() {
 }
 
 #[test]
-fn compressed_tables_are_read_and_a_cut_one_is_damaged() {
+fn compressed_tables_are_read_and_a_truncated_one_is_damaged() {
     use std::io::Write;
     let table = "ISSN,rating\n".to_owned() + &"1234-5679,A\n".repeat(9_999);
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -150,7 +150,7 @@ fn compressed_tables_are_read_and_a_cut_one_is_damaged() {
 }
 
 #[test]
-fn the_same_tables_are_the_same_bytes_in_any_order_and_by_any_threads() {
+fn tables_give_the_same_bytes_in_any_order_with_any_thread_count() {
     let place = tempfile::tempdir().unwrap();
     write_files(place.path(), DUMP);
     let people: String = (0..5_000)

@@ -44,7 +44,7 @@ fn query(entity: Entity, filter: &str) -> Query {
 
 /// Filters at random, which one record mostly matches, and each operation of each key.
 fn random_filters(library: &Library, count: usize, seed: u64) -> Vec<(Entity, String)> {
-    let lists = Lists::of(library);
+    let lists = Lists::new(library);
     let askers = Asker::all(library, &lists);
     let (mut seeded, mut covered) = (Seeded(seed), Covered::default());
     let askers: Vec<&Asker> = askers.iter().filter(|asker| !asker.filters.is_empty()).collect();
@@ -78,13 +78,13 @@ fn check_predicates(inputs: &[PathBuf], count: usize, seed: u64) {
 }
 
 #[test]
-fn a_record_by_itself_matches_where_its_list_has_it() {
+fn a_record_matches_where_exactly_if_its_list_contains_it() {
     check_predicates(&[sample()], 5_000, 11);
 }
 
 #[test]
-fn a_real_record_by_itself_matches_where_its_list_has_it() {
-    let test = "a_real_record_by_itself_matches_where_its_list_has_it";
+fn a_real_record_matches_where_exactly_if_its_list_contains_it() {
+    let test = "a_real_record_matches_where_exactly_if_its_list_contains_it";
     let Some(every) = every_vintage(test) else { return };
     check_predicates(&every, 1_500, 12);
 }
@@ -269,26 +269,26 @@ fn check_parts(inputs: &[PathBuf], count: usize, seed: u64) {
 }
 
 #[test]
-fn a_part_holds_what_matches_and_what_that_refers_to_and_nothing_else() {
+fn a_subset_holds_matching_and_referenced_records_only() {
     check_parts(&[sample()], 30, 21);
 }
 
 #[test]
-fn a_part_of_the_real_sample_holds_what_matches_and_what_that_refers_to() {
-    let test = "a_part_of_the_real_sample_holds_what_matches_and_what_that_refers_to";
+fn a_subset_of_the_real_sample_holds_matching_and_referenced_records_only() {
+    let test = "a_subset_of_the_real_sample_holds_matching_and_referenced_records_only";
     let Some(sample) = real_sample(test) else { return };
     check_parts(&sample, 9, 22);
 }
 
 #[test]
-fn a_part_of_every_vintage_holds_what_matches_and_what_that_refers_to() {
-    let test = "a_part_of_every_vintage_holds_what_matches_and_what_that_refers_to";
+fn a_subset_of_every_vintage_holds_matching_and_referenced_records_only() {
+    let test = "a_subset_of_every_vintage_holds_matching_and_referenced_records_only";
     let Some(every) = every_vintage(test) else { return };
     check_parts(&every, 9, 23);
 }
 
 #[test]
-fn a_part_is_the_same_bytes_for_any_threads_order_and_memory() {
+fn a_subset_has_the_same_bytes_with_any_threads_order_and_memory() {
     let whole = Whole::of(&[sample()]);
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let given = texts(&["outputs:year:>2015,is_oa:true", "authors:name.search:a"]);
@@ -310,7 +310,7 @@ fn a_part_is_the_same_bytes_for_any_threads_order_and_memory() {
 }
 
 #[test]
-fn a_tiny_dump_is_cut_as_it_says() {
+fn a_subset_of_a_tiny_dump_has_the_expected_records() {
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), TINY_DUMP);
     let whole = Whole::of(&[dump.path().to_path_buf()]);

@@ -13,7 +13,7 @@ fn run(inputs: &Path, out: &Path, more: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn a_filter_that_is_not_understood_ends_the_run_before_it_begins() {
+fn an_invalid_where_filter_ends_the_run_at_once() {
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("out");
     let check = |wheres: &[&str], expected: &str| {
@@ -49,7 +49,7 @@ fn a_filter_that_is_not_understood_ends_the_run_before_it_begins() {
 }
 
 #[test]
-fn a_part_of_nothing_is_published_only_where_that_is_allowed() {
+fn an_empty_subset_is_published_only_if_allowed() {
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("out");
     let whole = build(&[sample()], &out, &["--quiet"]);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_oracle::{Lists, OLDER_ROUTES, Older};
+use pinakes_oracle::{LEGACY_ROUTES, Legacy, Lists};
 use pinakes_tests::Seeded;
 
 use crate::ids_of;
@@ -227,7 +227,7 @@ fn records(both: &mut Both<'_>, snapshot: &Snapshot) {
 /// Every page of every list in its own order, pages in every other, and questions at random.
 fn pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
     let library = pinakes_tests::library(inputs);
-    let lists = Lists::of(library);
+    let lists = Lists::new(library);
     let askers = Asker::all(library, &lists);
     let mut covered = Covered::default();
     both.connect();
@@ -330,10 +330,10 @@ fn graphs(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
 
 /// The older variant: each record, pages, filters and groups.
 fn older(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
-    let older = Older::of(pinakes_tests::library(inputs));
+    let older = Legacy::new(pinakes_tests::library(inputs));
     let mut covered = Covered::default();
     both.connect();
-    for route in OLDER_ROUTES {
+    for route in LEGACY_ROUTES {
         for (id, ..) in older.records(route) {
             both.get(&format!("/legacy/{route}/{id}"));
         }
@@ -362,7 +362,7 @@ fn older(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut S
 }
 
 #[test]
-fn a_list_given_to_the_server_is_as_one_given_to_the_linker() {
+fn a_suppression_list_of_the_server_equals_one_of_the_linker() {
     let people = [Entity::Output, Entity::Author, Entity::Source, Entity::Institution];
     let others = [Entity::Publisher, Entity::Funder];
     let case = Case {
@@ -377,8 +377,8 @@ fn a_list_given_to_the_server_is_as_one_given_to_the_linker() {
 }
 
 #[test]
-fn a_list_of_real_records_given_to_the_server_is_as_one_given_to_the_linker() {
-    let test = "a_list_of_real_records_given_to_the_server_is_as_one_given_to_the_linker";
+fn a_suppression_list_of_real_records_of_the_server_equals_one_of_the_linker() {
+    let test = "a_suppression_list_of_real_records_of_the_server_equals_one_of_the_linker";
     let Some(sample) = pinakes_tests::real_sample(test) else { return };
     let inputs = sample.to_vec();
     let more: &[&str] = &["--allow-shrink"];
@@ -386,7 +386,7 @@ fn a_list_of_real_records_given_to_the_server_is_as_one_given_to_the_linker() {
 }
 
 #[test]
-fn names_that_thousands_share_are_counted_and_completed_without_those_withheld() {
+fn names_shared_by_thousands_are_counted_without_suppressed_records() {
     let dump = crowd::written();
     let case = Case {
         inputs: vec![dump.path().to_path_buf()],

@@ -53,7 +53,7 @@ fn holds(snapshot: &Path, text: &str) -> bool {
 }
 
 #[test]
-fn what_is_listed_is_counted_and_not_in_the_snapshot() {
+fn suppressed_records_are_counted_and_absent_from_the_snapshot() {
     let room = Room::new();
     let (whole, report) = room.build(&[], &[]);
     assert!(holds(&whole, "Ada Example") && holds(&whole, "Nemo Missing"));
@@ -90,7 +90,7 @@ fn what_is_listed_is_counted_and_not_in_the_snapshot() {
 }
 
 #[test]
-fn names_that_only_what_is_listed_gave_go_with_it() {
+fn names_from_suppressed_records_alone_disappear() {
     let room = Room::new();
     let (part, _) = room.build(&["W1"], &[]);
     assert!(!holds(&part, "Nemo Missing"), "no record that is left refers to that author");
@@ -101,7 +101,7 @@ fn names_that_only_what_is_listed_gave_go_with_it() {
 }
 
 #[test]
-fn a_part_is_chosen_among_what_is_not_listed() {
+fn a_subset_is_chosen_among_records_that_are_not_suppressed() {
     let room = Room::new();
     let filter = ["--where", "outputs:authors.id:HX_A1"];
     let (part, _) = room.build(&[], &filter);
@@ -117,7 +117,7 @@ fn a_part_is_chosen_among_what_is_not_listed() {
 }
 
 #[test]
-fn a_list_makes_the_same_bytes_in_whatever_way_it_is_written() {
+fn a_suppression_list_gives_the_same_bytes_in_any_spelling() {
     let room = Room::new();
     let ids = ["HX_A1", "HX_F1", "fields/17"];
     let (one, _) = room.build(&ids, &["--threads", "1", "--allow-shrink"]);
@@ -132,7 +132,7 @@ fn a_list_makes_the_same_bytes_in_whatever_way_it_is_written() {
 }
 
 #[test]
-fn a_bad_list_is_refused_before_anything_is_read() {
+fn the_linker_rejects_a_bad_suppression_list_before_reading() {
     let room = Room::new();
     let list = write_list(room.0.path(), &["HX_A1".to_owned(), "Ada Example".to_owned()]);
     let out = room.0.path().join("out");

@@ -31,7 +31,7 @@ fn await_status(connection: &mut Connection, target: &str, status: u16) {
 }
 
 #[test]
-fn what_is_listed_is_found_by_no_way_and_named_by_nothing() {
+fn a_suppressed_record_is_found_on_no_route_and_named_by_no_record() {
     let (snapshots, own) = (tiny(), tempfile::tempdir().unwrap());
     // By an id that was merged into it; and what is referred to and has no record.
     let ids = ["A2 # the letter of 2026-02-03", "HX_A404"].map(str::to_owned);
@@ -98,7 +98,7 @@ fn what_is_listed_is_found_by_no_way_and_named_by_nothing() {
 }
 
 #[test]
-fn a_list_that_changes_is_in_force_at_once_and_changes_every_tag() {
+fn a_changed_suppression_list_applies_at_once_and_changes_every_etag() {
     let (snapshots, own) = (tiny(), tempfile::tempdir().unwrap());
     let list = write_list(own.path(), &[]);
     let server = serve_but(&snapshots, &list);
@@ -153,7 +153,7 @@ fn a_list_that_changes_is_in_force_at_once_and_changes_every_tag() {
 }
 
 #[test]
-fn a_bad_list_is_refused_at_the_start() {
+fn the_server_rejects_a_bad_suppression_list_at_start() {
     let (snapshots, own) = (tiny(), tempfile::tempdir().unwrap());
     let check = |list: &Path, expected: &str| {
         let [option, suppress] = ["--snapshots", "--suppress"].map(std::ffi::OsStr::new);

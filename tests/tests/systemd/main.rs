@@ -12,14 +12,14 @@ const UNITS: [&str; 2] =
     ["server/systemd/pinakes-server.service", "compiler/systemd/pinakes-build.service"];
 
 #[test]
-fn the_units_are_hardened() {
+fn systemd_rates_the_units_as_hardened() {
     for unit in UNITS {
         let path = pinakes_tests::root().join(unit).canonicalize().unwrap();
         let mut analyze = Command::new("systemd-analyze");
         let threshold = format!("--threshold={EXPOSURE_TENTHS_MAX}");
         analyze.args(["security", "--no-pager", "--offline=true", &threshold]).arg(&path);
         let Ok(output) = analyze.output() else {
-            eprintln!("skipped: the_units_are_hardened: systemd-analyze is not there");
+            eprintln!("skipped: systemd_rates_the_units_as_hardened: systemd-analyze is not there");
             return;
         };
         let said = String::from_utf8_lossy(&output.stdout);
@@ -30,7 +30,7 @@ fn the_units_are_hardened() {
 }
 
 #[test]
-fn what_the_units_set_in_the_environment_their_programs_read() {
+fn programs_read_every_environment_variable_of_their_units() {
     let programs: [(&str, &[&str]); 2] =
         [("pinakes-server", &["--help"]), ("pinakes-compiler", &["build", "--help"])];
     for (unit, (program, help)) in UNITS.into_iter().zip(programs) {

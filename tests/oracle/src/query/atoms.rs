@@ -1,4 +1,4 @@
-//! The values of a record at a path, and the form in which each is compared.
+//! Collects the values of a record at a path and converts them into comparable form.
 
 use serde_json::Value;
 
@@ -6,22 +6,22 @@ use super::days::{Day, day_of};
 use super::fold::{fold, words};
 use super::keys::{Key, Kind};
 
-/// One value in the form in which it is compared.
+/// One value in comparable form.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub enum Atom {
-    /// A whole number.
+    /// A value of an integer key.
     Integer(i64),
-    /// A number.
+    /// A value of a key of fractions.
     Fraction(f64),
-    /// A flag.
+    /// A boolean, or the presence of any value.
     Flag(bool),
-    /// A day.
+    /// A date, or the date of a timestamp.
     Day(Day),
-    /// Folded text, an identifier or code in lower case and without its URL, or one word of a name.
+    /// Folded text, one word of a name, or an identifier or code in lower case without its URL.
     Text(String),
 }
 
-/// All values at a path through objects and lists, nulls apart, in the record's order.
+/// Appends all values at a path through objects and lists to `found`, without nulls, in the record's order.
 pub fn gather<'r>(value: &'r Value, path: &str, found: &mut Vec<&'r Value>) {
     match value {
         Value::Null => {}
@@ -37,7 +37,7 @@ pub fn gather<'r>(value: &'r Value, path: &str, found: &mut Vec<&'r Value>) {
     }
 }
 
-/// The values of a key in the form in which they are compared.
+/// Converts the values of a key into comparable form.
 pub fn atoms(key: &Key, gathered: &[&Value]) -> Vec<Atom> {
     match key.kind {
         Kind::Presence => vec![Atom::Flag(!gathered.is_empty())],
@@ -67,7 +67,7 @@ fn atom(kind: Kind, value: &Value) -> Option<Atom> {
     }
 }
 
-/// An identifier in lower case, without the one URL before it.
+/// Lowers the case of an identifier and removes at most one URL before it.
 pub fn bare(kind: Kind, text: &str) -> String {
     let text = text.to_ascii_lowercase();
     let prefixes: &[&str] = match kind {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_lose_one_url() {
+    fn an_identifier_loses_at_most_one_url() {
         let check = |kind: Kind, text: &str, expected: &str| {
             assert_eq!(bare(kind, text), expected, "{text}");
         };

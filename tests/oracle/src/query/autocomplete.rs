@@ -1,18 +1,19 @@
-//! What the server must suggest while a name is typed: which records, how many, in which order.
+//! Ranks suggestions for a typed name: which records match, how many, and in which order.
 //!
-//! Every record is looked at for every query; only its folded names are kept.
+//! Every query looks at every record; only the folded names are computed once.
 //!
 //! # Where the rules are silent
 //!
-//! - **Two faults.** An unsupported entity type goes before a missing query, and a missing or blank query
-//!   before all else that is wrong with the parameters; a `query` given twice is no missing one.
-//! - **White space** around an id is no part of it. Alone it is a missing query, tabs and line ends too.
-//! - **Control characters** are those that lists refuse: U+0000 to U+001F and U+007F.
-//! - **What an id is.** Whatever a record holds as one, as filters compare it; numbers of the taxonomy are
-//!   text. An ISSN's URL is `http(s)://portal.issn.org/resource/ISSN/…`; an HX id has none.
-//! - **Records found by an id** stand in the tiers of what was typed, as all others; an output without a
-//!   name is found so, too, and its `name` is null.
-//! - **Ids of candidates** are strings, those of the taxonomy's three upper levels too.
+//! - **Two errors.** An unsupported entity type takes precedence over a missing query. A missing or blank
+//!   query takes precedence over all other errors in the parameters. A `query` given twice is not missing.
+//! - **White space** around an id is ignored. A query of white space alone is missing, also with tabs and
+//!   line ends.
+//! - **Control characters** are rejected as in lists: U+0000 to U+001F and U+007F.
+//! - **Ids** are the identifiers in a record, compared as filters compare them. Numbers of the taxonomy are
+//!   text. An ISSN's URL is `http(s)://portal.issn.org/resource/ISSN/…`; an HX id has no URL.
+//! - **Records found by an id** are ranked by the tier of their names, like all others. An output without a
+//!   name is also found by its id; its `name` is null.
+//! - **Ids of candidates** are strings, also in the three upper levels of the taxonomy.
 
 mod asked;
 mod suggested;
@@ -33,55 +34,55 @@ use suggested::{ROUTES, SUGGESTED, Suggested};
 
 pub use asked::Unanswered;
 
-/// Most candidates that are shown.
+/// Maximum number of candidates in a reply.
 const RESULTS_MAX: usize = 10;
 
-/// An answer.
+/// The suggestions for one query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suggestions {
-    /// How many candidates match.
+    /// The number of matching candidates.
     pub count: usize,
-    /// The first of them as they are shown.
+    /// The first ten candidates, as the reply shows them.
     pub results: Vec<Value>,
-    /// Whether they hold the id that the query is; else they have its words.
+    /// Whether the candidates match by id; otherwise they match by words.
     pub is_by_id: bool,
 }
 
 impl Suggestions {
-    /// The whole body.
+    /// The body of the reply.
     pub fn body(&self) -> Value {
         json!({ "meta": { "count": self.count }, "results": self.results })
     }
 }
 
-/// The records of a library, ready to be suggested.
+/// The candidates of a library.
 #[derive(Debug)]
 pub struct Autocomplete<'l> {
     library: &'l Library,
-    /// By the entity's place in the order of equals.
+    /// Candidates per entity, in the order of [`SUGGESTED`].
     candidates: Vec<Vec<Candidate>>,
 }
 
-/// One record as it is found and shown.
+/// One record that can be suggested.
 #[derive(Debug)]
 struct Candidate {
     number: u64,
     route_id: String,
     cited_by_count: Option<u64>,
-    /// Folded; `None` of a record without.
+    /// The folded name; `None` for a record without a name.
     name: Option<String>,
-    /// Folded.
+    /// The folded alternative names.
     alternatives: Vec<String>,
     /// The words of all names.
     words: BTreeSet<String>,
-    /// In the form in which filters compare them.
+    /// Identifiers in the form that filters compare.
     ids: Vec<(Kind, String)>,
     shown: Value,
 }
 
 impl<'l> Autocomplete<'l> {
     /// Folds every name of every record.
-    pub fn of(library: &'l Library) -> Autocomplete<'l> {
+    pub fn new(library: &'l Library) -> Autocomplete<'l> {
         let candidates = SUGGESTED.iter().map(|suggested| {
             let entries = library.entities[suggested.route].iter();
             entries.map(|entry| Candidate::new(suggested, entry)).collect()
@@ -89,19 +90,19 @@ impl<'l> Autocomplete<'l> {
         Autocomplete { candidates: candidates.collect(), library }
     }
 
-    /// The entity types that routes take; beside them, `None` is all ten.
+    /// The entity types with a route of their own; `None` in [`Self::answer`] means all ten.
     pub fn routes() -> [&'static str; 7] {
         ROUTES
     }
 
-    /// The name and the alternative names of each record, as records show them; none for an unknown route.
+    /// The name and the alternative names of each record as shown; empty for an unknown route.
     pub fn names(&self, route: &str) -> Vec<Vec<&'l str>> {
         self.gathered(route, |suggested| {
             ["name"].into_iter().chain(suggested.alternatives.iter().copied()).collect()
         })
     }
 
-    /// The ids of each record, as records show them; none for an unknown route.
+    /// The ids of each record as shown; empty for an unknown route.
     pub fn ids(&self, route: &str) -> Vec<Vec<&'l str>> {
         self.gathered(route, |suggested| {
             ["id"].into_iter().chain(suggested.ids.iter().map(|(_, path)| *path)).collect()
@@ -124,11 +125,11 @@ impl<'l> Autocomplete<'l> {
         self.library.entities[route].iter().map(texts).collect()
     }
 
-    /// Answers a raw query, what stands after the `?`, to one entity type or to all.
+    /// Answers a raw query (the text after the `?`) for one entity type or for all.
     ///
     /// # Errors
     ///
-    /// Where the answer is a 400.
+    /// If the server must reply 400.
     pub fn answer(
         &self,
         entity_type: Option<&str>,
@@ -152,7 +153,7 @@ impl<'l> Autocomplete<'l> {
             false => matching(&of_route, |candidate| candidate.has_words(&typed.folded)),
         };
         found.sort_by_key(|(place, candidate)| {
-            // `None` is below every count, and thus last when it is turned round.
+            // `None` is below every count, and thus last in the reversed order.
             let cited = Reverse(candidate.cited_by_count);
             (candidate.tier(&typed.folded), cited, *place, candidate.number)
         });
@@ -211,19 +212,19 @@ impl Candidate {
         }
     }
 
-    /// Whether this is its own id, from wherever it was merged, or another that it holds.
+    /// Whether the typed text is the record's id, an id merged into it, or another of its identifiers.
     fn holds(&self, typed: &Typed) -> bool {
         let is_own = self.route_id.starts_with("HX_") && self.route_id == typed.hx_id;
         is_own || self.ids.iter().any(|(kind, own)| !own.is_empty() && typed.is(*kind, own))
     }
 
-    /// Whether each of the words begins one of its own, or stands within where no spaces are written.
+    /// Whether each typed word begins a word of the names, or is inside one in scripts without spaces.
     fn has_words(&self, folded: &str) -> bool {
         let mut asked = folded.split(' ');
         !folded.is_empty() && asked.all(|asked| self.words.iter().any(|word| finds(asked, word)))
     }
 
-    /// How near its names are to what was typed: 1 is the nearest.
+    /// How well the names match the typed text, from 1 (best) to 4.
     fn tier(&self, folded: &str) -> u32 {
         let name = self.name.as_deref().unwrap_or_default();
         match () {
@@ -236,12 +237,12 @@ impl Candidate {
     }
 }
 
-/// What was typed, in every form in which it is compared.
+/// The typed text in every form that is compared.
 struct Typed {
     folded: String,
-    /// As an id of the service, at the end of its merges.
+    /// The text as an `HX_` id, with merges followed.
     hx_id: String,
-    /// As an id of each other kind.
+    /// The text as an id of each other kind.
     ids: [(Kind, String); 4],
 }
 
@@ -261,8 +262,8 @@ impl Typed {
     }
 }
 
-/// An id in the form in which those of its kind are compared. Of the plain ones only ISSNs are looked for,
-/// and they have a URL, too.
+/// Converts an id into comparable form. The only plain ids of candidates are ISSNs, so that the URL of an
+/// ISSN is removed as well.
 fn without_url(kind: Kind, id: &str) -> String {
     let id = bare(kind, id);
     let urls = ["https://portal.issn.org/resource/issn/", "http://portal.issn.org/resource/issn/"];

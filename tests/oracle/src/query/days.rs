@@ -1,11 +1,11 @@
-//! Days as numbers that stand in their order, and the periods that dates in queries mean.
+//! Days as ordered numbers, and the periods that dates in queries mean.
 
 use crate::values::month_days;
 
 /// `YYYYMMDD` as a number.
 pub type Day = u32;
 
-/// The first and the last day of a `YYYY`, `YYYY-MM` or `YYYY-MM-DD`; `None` if there is no such.
+/// The first and the last day of a `YYYY`, `YYYY-MM` or `YYYY-MM-DD`; `None` if it does not exist.
 pub fn period(text: &str) -> Option<(Day, Day)> {
     let parts: Vec<&str> = text.split('-').collect();
     let year = digits(parts[0], 4).filter(|year| *year >= 1)?;
@@ -31,7 +31,7 @@ pub fn day_of(text: &str) -> Option<Day> {
     period(text.get(..10)?).map(|(day, _)| day)
 }
 
-/// The first and the last day of a range of years, either of which may be left out.
+/// The first and the last day of a range of years; either bound may be absent.
 pub fn years(text: &str) -> Option<(Option<Day>, Option<Day>)> {
     let (low, high) = text.split_once('-')?;
     let year = |text: &str| match text {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_of_years() {
+    fn a_range_consists_of_years() {
         let check = |text: &str, expected: Option<(Option<Day>, Option<Day>)>| {
             assert_eq!(years(text), expected, "{text}");
         };

@@ -1,4 +1,4 @@
-//! Text as it is compared: without markup, case, marks and punctuation.
+//! Folds text for comparison: removes markup, case, marks and punctuation.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_script::{Script, UnicodeScript};
 
-/// The folded form: words apart by one space; empty where nothing of the text is a letter or a number.
+/// Folds a text to words with one space between them; empty for a text without letters and numbers.
 pub fn fold(text: &str) -> String {
     let untagged = without_tags(text);
     let cased = untagged.nfkd().filter(not_a_mark).default_case_fold();
@@ -35,14 +35,13 @@ pub fn fold(text: &str) -> String {
     words.join(" ").nfc().collect()
 }
 
-/// The words of several texts, together.
+/// The folded words of several texts.
 pub fn words<'t>(texts: impl IntoIterator<Item = &'t str>) -> BTreeSet<String> {
     let folded: Vec<String> = texts.into_iter().map(fold).collect();
     folded.iter().flat_map(|text| text.split(' ')).map(str::to_owned).collect()
 }
 
-/// Whether a word asked for is found in a word: at its beginning; in scripts written without spaces,
-/// anywhere.
+/// Whether `word` begins with `asked`, or contains it in scripts without spaces.
 pub fn finds(asked: &str, word: &str) -> bool {
     let is_unspaced = asked.chars().next().is_some_and(|first| {
         matches!(
@@ -53,7 +52,7 @@ pub fn finds(asked: &str, word: &str) -> bool {
     word.starts_with(asked) || (is_unspaced && word.contains(asked))
 }
 
-/// Alphabetic, or of category Nd, Nl or No: what the standard library calls numeric.
+/// Whether a character is alphabetic or of category Nd, Nl or No, which the standard library calls numeric.
 fn is_of_word(character: char) -> bool {
     character.is_alphabetic() || character.is_numeric()
 }
@@ -62,7 +61,7 @@ fn not_a_mark(character: &char) -> bool {
     character.general_category() != GeneralCategory::NonspacingMark
 }
 
-/// Without what looks like `<i>`, `</i>` or `<a href="x">`.
+/// Removes tags such as `<i>`, `</i>` and `<a href="x">`.
 fn without_tags(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -80,7 +79,7 @@ fn without_tags(text: &str) -> String {
     kept + rest
 }
 
-/// The bytes of the tag that `text` begins with.
+/// The length in bytes of the tag at the start of `text`.
 fn tag_length(text: &str) -> Option<usize> {
     let inside = text.strip_prefix("</").or_else(|| text.strip_prefix('<'))?;
     if !inside.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_folds_by_the_book() {
+    fn folding_removes_markup_case_marks_and_punctuation() {
         let check = |text: &str, expected: &str| assert_eq!(fold(text), expected, "{text:?}");
         check("", "");
         check("  \u{3000}\t", "");
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_by_their_beginnings() {
+    fn a_word_is_found_by_its_prefix() {
         let check = |asked: &str, word: &str, expected: bool| {
             assert_eq!(finds(asked, word), expected, "{asked} in {word}");
         };

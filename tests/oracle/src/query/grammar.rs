@@ -1,33 +1,33 @@
-//! The shape of a `filter`: expressions, alternatives and quotes, before anything is known of keys.
+//! Parses the syntax of a `filter` (expressions, alternatives, quotes) without knowledge of keys.
 
 use super::Refused;
 
-/// Most expressions of one filter.
+/// Maximum number of expressions in one filter.
 pub const EXPRESSIONS_MAX: usize = 50;
-/// Most alternatives of one expression.
+/// Maximum number of alternatives in one expression.
 pub const ALTERNATIVES_MAX: usize = 100;
 
-/// One expression: a key, and what is asked of its values.
+/// One expression of a filter: a key and a condition on its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expression {
-    /// What stands before the first `:`.
+    /// The text before the first `:`.
     pub key: String,
-    /// What is asked.
+    /// The condition after the first `:`.
     pub asked: Asked,
 }
 
-/// What an expression asks.
+/// The condition of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Any of these.
+    /// The record has any of these values.
     Any(Vec<Word>),
-    /// None of these.
+    /// The record has none of these values.
     NoneOf(Vec<Word>),
-    /// Beside this value.
+    /// The record has a value above or below this value.
     Compared(Operator, Word),
 }
 
-/// A comparison.
+/// The operator before a compared value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// `>`
@@ -40,12 +40,12 @@ pub enum Operator {
     To,
 }
 
-/// One value as it was written, out of its quotes.
+/// One value as written, without its quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Its text.
+    /// The text between the quotes, or the unquoted text.
     pub text: String,
-    /// Whether it stood in quotes and is therefore neither `null` nor a range.
+    /// Whether the value had quotes; a quoted value is never `null` or a range.
     pub is_quoted: bool,
 }
 
@@ -71,7 +71,7 @@ pub fn parse(filter: &str) -> Result<Vec<Expression>, Refused> {
     }
 }
 
-/// What stands after the colon, and what follows it.
+/// Parses the condition after the colon; returns also the rest of the text.
 fn asked(text: &str) -> Result<(Asked, &str), Refused> {
     let operators = [
         (">=", Operator::From),
@@ -112,7 +112,7 @@ fn alternatives(text: &str) -> Result<(Vec<Word>, &str), Refused> {
     }
 }
 
-/// One value, and what follows it.
+/// Parses one value; returns also the rest of the text.
 fn word(text: &str) -> Result<(Word, &str), Refused> {
     let (word, rest) = match text.strip_prefix('"') {
         Some(inside) => {
@@ -134,7 +134,7 @@ fn word(text: &str) -> Result<(Word, &str), Refused> {
     Ok((word, rest))
 }
 
-/// The text up to the closing quote, and what follows that.
+/// Parses the text up to the closing quote; returns also the rest of the text.
 fn unquoted(text: &str) -> Result<(String, &str), Refused> {
     let mut value = String::new();
     let mut rest = text;
@@ -155,7 +155,7 @@ fn unquoted(text: &str) -> Result<(String, &str), Refused> {
 mod tests {
     use super::*;
 
-    /// A filter written anew, in brackets of its own.
+    /// Writes the parsed filter with brackets that show its structure.
     fn shape(filter: &str) -> Option<String> {
         let word = |word: &Word| match word.is_quoted {
             true => format!("[[{}]]", word.text),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_expressions_of_alternatives() {
+    fn a_filter_is_parsed_into_expressions_and_alternatives() {
         let check = |filter: &str, expected: &str| {
             assert_eq!(shape(filter).as_deref(), Some(expected), "{filter}");
         };
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_filter_is_refused() {
+    fn text_that_is_not_a_filter_is_rejected() {
         for filter in [
             "",
             "a",
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn fifty_expressions_and_a_hundred_alternatives_are_the_most() {
+    fn a_filter_has_at_most_50_expressions_of_100_alternatives() {
         let expressions = |count: usize| vec!["a:1"; count].join(",");
         let alternatives = |count: usize| format!("a:{}", vec!["1"; count].join("|"));
         assert!(parse(&expressions(50)).is_ok() && parse(&alternatives(100)).is_ok());

@@ -1,11 +1,11 @@
-//! The keys of every list: what each may be used for, of which type it is, and where its values stand.
+//! The keys of every list: name, type, use in `filter` and `sort`, and the path of the values.
 
 use Kind::*;
 
-/// How a key's values are read and compared.
+/// The type of a key, which decides how its values are parsed and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A whole number.
+    /// A whole number, with comparisons and ranges.
     Integer,
     /// A number with a fraction.
     Fraction,
@@ -15,43 +15,43 @@ pub enum Kind {
     Presence,
     /// An id with `HX_`, of any entity.
     Hx,
-    /// A number of the taxonomy, of the level with this route.
+    /// The number of a taxonomy node, in the level with this route.
     Level(&'static str),
-    /// An identifier without spellings of its own.
+    /// An identifier with one spelling.
     Plain,
-    /// An identifier, bare or with its URL.
+    /// A DOI, bare or with its URL.
     Doi,
-    /// An identifier, bare or with its URL.
+    /// An ORCID iD, bare or with its URL.
     Orcid,
-    /// An identifier, bare or with its URL.
+    /// A ROR id, bare or with its URL.
     Ror,
     /// A short word, compared without case.
     Code,
-    /// Text, compared folded.
+    /// Text, compared in folded form.
     Text,
-    /// A day, or a moment compared by its day.
+    /// A day, or a timestamp compared by its day.
     Date,
-    /// Days on or after the one asked for.
+    /// A day on or after the value in the filter.
     From,
-    /// Days on or before the one asked for.
+    /// A day on or before the value in the filter.
     To,
-    /// The words of names, compared by their beginnings.
+    /// The words of names, matched by prefix.
     Search,
 }
 
 /// One key of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// As it is written in queries.
+    /// The name in queries.
     pub name: &'static str,
-    /// Its type.
+    /// The type of the values.
     pub kind: Kind,
-    /// Whether `filter` takes it.
+    /// Whether `filter` accepts the key.
     pub is_filter: bool,
-    /// Whether `sort` takes it.
+    /// Whether `sort` accepts the key.
     pub is_sort: bool,
-    /// The members of the single record that hold its values, several paths apart by spaces. What follows
-    /// a `>` is looked up in the topic whose id stands before it.
+    /// Paths of the values in the single record, separated by spaces. The path before a `>` gives topic ids;
+    /// the path after it is looked up in those topics.
     pub path: &'static str,
 }
 
@@ -69,7 +69,7 @@ const fn fs(name: &'static str, kind: Kind) -> Key {
     Key { is_sort: true, ..f(name, kind) }
 }
 
-/// The keys of a list; none of an unknown route.
+/// The keys of a list; empty for an unknown route.
 pub fn keys(route: &str) -> Vec<Key> {
     let (id, alternatives, own) = match route {
         "outputs" => (Hx, "name", OUTPUTS),

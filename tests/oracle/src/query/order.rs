@@ -1,5 +1,5 @@
-//! The order of records by a key: text by its folded form and then its bytes, moments to their last digit,
-//! ids by their number.
+//! Orders records by a key: text by folded form and then by bytes, timestamps to the last digit, ids by
+//! number.
 
 use std::cmp::Ordering;
 
@@ -9,23 +9,23 @@ use super::Refused;
 use super::fold::fold;
 use super::keys::{Key, Kind};
 
-/// Most keys of one `sort`.
+/// Maximum number of keys in one `sort`.
 pub const SORT_KEYS_MAX: usize = 3;
 
-/// A value in the form in which records are ordered by it.
+/// A value in the form that orders records.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub enum Place {
     /// A number; every number of a record is exact in a double.
     Number(f64),
-    /// An id by its number.
+    /// The number of an id.
     Id(u64),
-    /// Text: its folded form, then its bytes.
+    /// The folded form of a text, then the text.
     Text(String, String),
-    /// A date or a timestamp, without zeros at the end of its fraction.
+    /// A date or a timestamp without trailing zeros in its fraction.
     Moment(String),
 }
 
-/// Where a value puts its record.
+/// Converts a value into the form that orders records.
 pub fn place(key: &Key, value: &Value) -> Option<Place> {
     let text = value.as_str();
     match key.kind {
@@ -48,7 +48,7 @@ pub fn number(id: &str) -> u64 {
     id.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(u64::MAX)
 }
 
-/// Of each record the number of different values that are less than its own; `None` where it has none.
+/// The number of distinct smaller values, per record; `None` for a record without a value.
 pub fn ranks(places: &[Option<Place>]) -> Vec<Option<u32>> {
     let mut present: Vec<&Place> = places.iter().flatten().collect();
     let compared = |a: &Place, b: &Place| a.partial_cmp(b).unwrap_or(Ordering::Equal);
@@ -58,7 +58,7 @@ pub fn ranks(places: &[Option<Place>]) -> Vec<Option<u32>> {
     places.iter().map(|place| place.as_ref().map(|place| rank(place) as u32)).collect()
 }
 
-/// Parses a `sort` into keys by their place in `keys`, and whether each descends.
+/// Parses a `sort` into indexes of `keys`, each with `true` for descending order.
 pub fn parse(sort: &str, keys: &[Key]) -> Result<Vec<(usize, bool)>, Refused> {
     let mut parsed: Vec<(usize, bool)> = Vec::new();
     for one in sort.split(',') {
@@ -80,7 +80,7 @@ pub fn parse(sort: &str, keys: &[Key]) -> Result<Vec<(usize, bool)>, Refused> {
     Ok(parsed)
 }
 
-/// Compares two ranks: without one last, in both directions.
+/// Compares two ranks; records without a rank are last in both directions.
 pub fn compare(a: Option<u32>, b: Option<u32>, is_descending: bool) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) if is_descending => b.cmp(&a),

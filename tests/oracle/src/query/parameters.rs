@@ -1,23 +1,23 @@
-//! The parameters of a list's raw query.
+//! Parses the parameters of a list's raw query.
 
 use super::Refused;
 
-/// The parameters as they were given.
+/// The parameters of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// From 1.
+    /// The number of the page, from 1.
     pub page: u64,
-    /// Records a page.
+    /// The number of records per page.
     pub per_page: u64,
-    /// What `filter` holds, decoded.
+    /// The decoded `filter`.
     pub filter: Option<String>,
-    /// What `sort` holds, decoded.
+    /// The decoded `sort`.
     pub sort: Option<String>,
-    /// What `search` holds, decoded.
+    /// The decoded `search`.
     pub search: Option<String>,
 }
 
-/// Reads what stands after the `?`.
+/// Parses the text after the `?`.
 pub fn parse(raw: &str) -> Result<Parameters, Refused> {
     let (mut page, mut per_page, mut filter, mut sort, mut search) = (None, None, None, None, None);
     for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
@@ -61,7 +61,7 @@ pub fn parse(raw: &str) -> Result<Parameters, Refused> {
     })
 }
 
-/// Percent-decoded once, `+` for a space.
+/// Percent-decodes a text once, with `+` as a space.
 pub fn decoded(raw: &str) -> Result<String, Refused> {
     let mut bytes = Vec::new();
     let mut rest = raw.as_bytes();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_four_sizes() {
+    fn a_page_has_one_of_four_sizes() {
         let check = |raw: &str, expected: Option<(u64, u64)>| {
             let parsed = parse(raw).ok().map(|parsed| (parsed.page, parsed.per_page));
             assert_eq!(parsed, expected, "{raw}");

@@ -1,4 +1,4 @@
-//! What a filter asks of a key's values, and whether a record's values answer it.
+//! Compiles an expression of a filter for the type of its key, and tests the values of records.
 
 use std::cmp::Ordering;
 
@@ -9,26 +9,27 @@ use super::fold::{finds, fold};
 use super::grammar::{Asked, Operator, Word};
 use super::keys::{Key, Kind};
 
-/// One alternative, or one comparison.
+/// One alternative or one comparison of an expression.
 #[derive(Clone, Debug, PartialEq)]
 enum Test {
-    /// No value.
+    /// Matches a record without a value.
     Null,
-    /// Never.
+    /// Matches no record.
     Nothing,
-    /// A value that is this one.
+    /// Matches an equal value.
     Equal(Atom),
-    /// A value from the one to the other, both included.
+    /// Matches a value between two bounds, both included.
     Between(Option<Atom>, Option<Atom>),
-    /// A value above this one.
+    /// Matches a greater value.
     Above(Atom),
-    /// A value below this one.
+    /// Matches a smaller value.
     Below(Atom),
-    /// All of these words.
+    /// Matches a record with all of these words.
     Words(Vec<String>),
 }
 
-/// The tests of one expression; a record answers it if any holds, or none of them where it is negated.
+/// The tests of one expression. A record matches if any test holds, or if none holds and the expression is
+/// negated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     is_negated: bool,
@@ -36,8 +37,8 @@ pub struct Question {
 }
 
 impl Question {
-    /// Reads what is asked as values of the key's type; `follow` leads from a merged id of a level of the
-    /// taxonomy, or of any other entity, to the id it lives in.
+    /// Parses the values of an expression by the type of its key. `follow` replaces a merged id by its current
+    /// id; its first argument is the level of a taxonomy number, `None` for other entities.
     pub fn new(
         key: &Key,
         asked: &Asked,
@@ -55,7 +56,7 @@ impl Question {
         Ok(Question { is_negated, tests: tests.collect::<Result<_, _>>()? })
     }
 
-    /// Whether a record with these values answers it.
+    /// Whether a record with these values matches.
     pub fn holds(&self, atoms: &[Atom]) -> bool {
         self.tests.iter().any(|test| test.holds(atoms)) != self.is_negated
     }
@@ -149,7 +150,7 @@ fn alternative(
     test.ok_or(Refused("a value of another type"))
 }
 
-/// `a-b`, `a-` or `-b` of whole numbers without a sign.
+/// Parses a range `a-b`, `a-` or `-b` of whole numbers without a sign.
 fn range(text: &str) -> Option<Test> {
     let (low, high) = text.split_once('-')?;
     if low.is_empty() && high.is_empty() || high.contains('-') {
@@ -168,7 +169,7 @@ fn integer(text: &str) -> Option<Atom> {
     if is_plain { text.parse().ok().map(Atom::Integer) } else { None }
 }
 
-/// `-?digits(.digits)?(e[+-]?digits)?`, finite.
+/// Parses a finite `-?digits(.digits)?(e[+-]?digits)?`.
 fn fraction(text: &str) -> Option<Atom> {
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = text.strip_prefix('-').unwrap_or(text);

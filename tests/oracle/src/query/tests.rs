@@ -1,4 +1,4 @@
-//! Questions and answers over a handful of records.
+//! Tests of `Lists` on a small dump.
 
 use crate::tests::library;
 use crate::{Library, Lists};
@@ -45,7 +45,7 @@ fn handful(name: &str) -> Library {
     )
 }
 
-/// The ids that a query gets, without their prefix and letter; `400` where it is refused.
+/// The ids on the page of a query, without prefix and letter; `400` for a rejected query.
 fn asked(lists: &Lists<'_>, route: &str, query: &str) -> String {
     match lists.answer(route, query) {
         Ok(answer) => {
@@ -59,9 +59,9 @@ fn asked(lists: &Lists<'_>, route: &str, query: &str) -> String {
 }
 
 #[test]
-fn filters_hold_by_the_type_of_their_key() {
+fn a_filter_value_is_parsed_by_the_type_of_its_key() {
     let library = handful("filters");
-    let lists = Lists::of(&library);
+    let lists = Lists::new(&library);
     let check = |expression: &str, expected: &str| {
         let escaped = expression.replace('%', "%25").replace('+', "%2B");
         assert_eq!(
@@ -152,9 +152,9 @@ fn filters_hold_by_the_type_of_their_key() {
 }
 
 #[test]
-fn identifiers_codes_and_text_have_their_own_sameness() {
+fn identifiers_codes_and_text_are_compared_by_their_own_rules() {
     let library = handful("sameness");
-    let lists = Lists::of(&library);
+    let lists = Lists::new(&library);
     let check = |route: &str, expression: &str, expected: &str| {
         let escaped = expression.replace('%', "%25").replace('+', "%2B");
         assert_eq!(asked(&lists, route, &format!("filter={escaped}")), expected, "{expression}");
@@ -212,9 +212,9 @@ fn identifiers_codes_and_text_have_their_own_sameness() {
 }
 
 #[test]
-fn words_are_searched_in_all_names_together() {
+fn a_search_matches_words_of_all_names_of_a_record() {
     let library = handful("search");
-    let lists = Lists::of(&library);
+    let lists = Lists::new(&library);
     let check = |query: &str, expected: &str| {
         assert_eq!(asked(&lists, "institutions", query), expected, "{query}");
     };
@@ -239,7 +239,7 @@ fn words_are_searched_in_all_names_together() {
 #[test]
 fn lists_are_sorted_with_nulls_last_and_ties_by_number() {
     let library = handful("sorting");
-    let lists = Lists::of(&library);
+    let lists = Lists::new(&library);
     let check = |query: &str, expected: &str| {
         assert_eq!(asked(&lists, "outputs", query), expected, "{query}");
     };
@@ -280,9 +280,9 @@ fn lists_are_sorted_with_nulls_last_and_ties_by_number() {
 }
 
 #[test]
-fn a_page_past_the_end_is_empty_and_counted() {
+fn a_page_past_the_end_is_empty_and_has_the_count() {
     let library = handful("paging");
-    let lists = Lists::of(&library);
+    let lists = Lists::new(&library);
     let answer = lists.answer("outputs", "page=2147483647&per_page=100&sort=id&filter=year:2021");
     let answer = answer.expect("a page may lie past the end");
     assert_eq!((answer.count, answer.ids.len()), (2, 0));

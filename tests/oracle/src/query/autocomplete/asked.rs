@@ -1,21 +1,21 @@
-//! The parameters of an autocomplete's raw query, and why there is no answer to them.
+//! Parses the parameters of an autocomplete query, and names the reasons to reject them.
 
 use crate::query::parameters;
 
-/// Most bytes of a query, decoded.
+/// Maximum length of a decoded query in bytes.
 const QUERY_BYTES_MAX: usize = 256;
 
-/// A query that gets a 400.
+/// The reason why the server must reject an autocomplete query with 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unanswered {
-    /// There is no query, or nothing in it.
+    /// `query` is missing or blank.
     Required,
-    /// Something is wrong with the parameters or the entity type: what.
+    /// The parameters or the entity type are invalid, for this reason.
     Invalid(&'static str),
 }
 
 impl Unanswered {
-    /// The reply's message.
+    /// The message in the reply.
     pub fn message(self) -> &'static str {
         match self {
             Unanswered::Required => "Query parameter 'query' is required",
@@ -24,7 +24,7 @@ impl Unanswered {
     }
 }
 
-/// The query of the parameters, decoded.
+/// Parses the parameters and returns the decoded query.
 pub fn parse(raw: &str) -> Result<String, Unanswered> {
     let (mut queries, mut is_wrong) = (Vec::new(), None);
     for pair in raw.split('&').filter(|pair| !pair.is_empty()) {

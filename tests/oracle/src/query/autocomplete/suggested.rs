@@ -1,19 +1,19 @@
-//! The entities that are suggested: where their names and identifiers stand.
+//! The paths of names and identifiers in each suggested entity.
 
 use crate::query::keys::Kind;
 
-/// What is suggested of one entity.
+/// One entity whose records are suggested.
 #[derive(Debug)]
 pub struct Suggested {
     /// The plural of the route.
     pub route: &'static str,
-    /// As candidates name it.
+    /// The `entity_type` of a candidate.
     pub entity_type: &'static str,
-    /// Where alternative names stand.
+    /// Paths of alternative names.
     pub alternatives: &'static [&'static str],
-    /// Where identifiers stand besides the record's own.
+    /// Paths of identifiers besides the record's own id.
     pub ids: &'static [(Kind, &'static str)],
-    /// Where the identifier to show stands; of several, the first that is known.
+    /// Paths of the shown identifier; the first path with a value counts.
     pub external_id: &'static [&'static str],
 }
 
@@ -21,7 +21,7 @@ const ALTERNATIVES: &[&str] = &["display_name_alternatives"];
 const TITLES: &[&str] = &["alternate_titles"];
 const WIKIDATA: &[&str] = &["ids.wikidata"];
 
-/// In the order of equals.
+/// All suggested entities; their order decides between candidates of equal rank.
 pub const SUGGESTED: [Suggested; 10] = [
     Suggested {
         route: "institutions",

@@ -1,9 +1,9 @@
-//! Queries and suggestions over a handful of records, worked out by hand.
+//! Tests of `Autocomplete` on a small dump, with results computed by hand.
 
 use super::*;
 use crate::tests::library;
 
-/// Every entity, a merged author, and names that meet in the tiers.
+/// A dump with every entity, a merged author, and names in every tier.
 fn handful(name: &str) -> Library {
     let files = [
         (
@@ -63,7 +63,7 @@ fn handful(name: &str) -> Library {
     library(name, &files)
 }
 
-/// The count and the ids of an answer; the message and the cause where it is a 400.
+/// The count and the ids of an answer; `required` or `400` for a rejected query.
 fn asked(autocomplete: &Autocomplete<'_>, entity_type: &str, raw: &str) -> String {
     let route = Some(entity_type).filter(|entity_type| !entity_type.is_empty());
     match autocomplete.answer(route, raw) {
@@ -78,9 +78,9 @@ fn asked(autocomplete: &Autocomplete<'_>, entity_type: &str, raw: &str) -> Strin
 }
 
 #[test]
-fn the_words_of_all_names_of_one_record_are_found_by_their_beginnings() {
+fn a_record_is_found_by_prefixes_of_words_of_all_its_names() {
     let library = handful("beginnings");
-    let autocomplete = Autocomplete::of(&library);
+    let autocomplete = Autocomplete::new(&library);
     let check = |entity_type: &str, query: &str, expected: &str| {
         let found = asked(&autocomplete, entity_type, &format!("query={query}"));
         assert_eq!(found, expected, "{entity_type} {query}");
@@ -109,30 +109,30 @@ fn the_words_of_all_names_of_one_record_are_found_by_their_beginnings() {
 }
 
 #[test]
-fn the_nearest_names_stand_first_then_the_most_cited() {
+fn the_best_matching_names_are_first_then_the_most_cited() {
     let library = handful("tiers");
-    let autocomplete = Autocomplete::of(&library);
+    let autocomplete = Autocomplete::new(&library);
     let check = |entity_type: &str, query: &str, expected: &str| {
         let found = asked(&autocomplete, entity_type, &format!("query={query}"));
         assert_eq!(found, expected, "{entity_type} {query}");
     };
-    // Equal, by citations and number, null last; then beginning with it; then anywhere.
+    // Equal names, by citations and number, null last; then names with this prefix; then all others.
     check("outputs", "biology", "5: W3 W9 W10 W2 W1");
     check("outputs", "b", "5: W2 W3 W9 W10 W1");
     check("outputs", "biology+marine", "1: W1");
     check("sources", "j", "1: S1");
-    // Equal: W3 and W9 (1), W10 (null). Beginning: W2 (90), the subfield (0, a sum), P1 (null). By an
+    // Equal: W3 and W9 (1), W10 (null). Prefix: W2 (90), the subfield (0, a sum), P1 (null). By an
     // alternative: F1 (90), then of 7 the author before the field. The rest, all of 7: institution, output,
     // source and topic, of which one is shown.
     check("", "biology", "13: W3 W9 W10 W2 10 P1 F1 A1 100 I3");
-    // Nothing is equal: an output without a count goes before such a publisher.
+    // No name is equal: an output without a count precedes a publisher without a count.
     check("", "biol", "13: W2 W3 W9 10 W10 P1 F1 A1 100 I3");
 }
 
 #[test]
-fn a_candidate_is_six_members_with_the_id_others_know_it_by() {
+fn a_candidate_has_six_members_with_its_external_id() {
     let library = handful("shown");
-    let autocomplete = Autocomplete::of(&library);
+    let autocomplete = Autocomplete::new(&library);
     let check = |query: &str, expected: &str| {
         let found = autocomplete.answer(None, &format!("query={query}")).map(|found| found.body());
         let body = found.expect("an answer").to_string();
@@ -185,9 +185,9 @@ fn a_candidate_is_six_members_with_the_id_others_know_it_by() {
 }
 
 #[test]
-fn a_complete_id_finds_its_holders_and_else_is_text() {
+fn a_complete_id_finds_its_records_and_any_other_text_is_words() {
     let library = handful("ids");
-    let autocomplete = Autocomplete::of(&library);
+    let autocomplete = Autocomplete::new(&library);
     let check = |entity_type: &str, query: &str, expected: &str| {
         let found = asked(&autocomplete, entity_type, &format!("query={query}"));
         assert_eq!(found, expected, "{entity_type} {query}");
@@ -198,7 +198,7 @@ fn a_complete_id_finds_its_holders_and_else_is_text() {
     check("authors", "HX_A01", "0: ");
     check("authors", "A1", "0: ");
     check("authors", "+HX_A1%20", "1: A1");
-    // Merged, and merged into what has no record.
+    // A merged id, and an id merged into an id without a record.
     check("", "hx_a2", "1: A1");
     check("", "HX_A8", "0: ");
     // The output and the funder, by citations and then by entity.
@@ -215,7 +215,7 @@ fn a_complete_id_finds_its_holders_and_else_is_text() {
     check("", "https://ror.org/", "0: ");
     check("sources", "8765-4321", "1: S1");
     check("", "https://portal.issn.org/resource/ISSN/1234-567x", "1: S1");
-    // No complete id, and thus text: the words `10` and `1` both begin the field's `100`.
+    // Not a complete id, and thus text: the words `10` and `1` both are prefixes of the field's `100`.
     check("", "10.1", "1: 100");
     check("", "013meh72", "0: ");
     check("", "https://www.wikidata.org/entity/Q2", "0: ");
@@ -224,9 +224,9 @@ fn a_complete_id_finds_its_holders_and_else_is_text() {
 }
 
 #[test]
-fn a_query_is_required_and_anything_else_is_refused() {
+fn a_query_is_required_and_other_parameters_are_rejected() {
     let library = handful("refused");
-    let autocomplete = Autocomplete::of(&library);
+    let autocomplete = Autocomplete::new(&library);
     let check = |entity_type: &str, raw: &str, expected: &str| {
         assert_eq!(asked(&autocomplete, entity_type, raw), expected, "{entity_type}?{raw}");
     };
@@ -266,11 +266,11 @@ fn a_query_is_required_and_anything_else_is_refused() {
 }
 
 #[test]
-fn ten_are_shown_and_all_are_counted() {
+fn ten_suggestions_are_shown_and_all_are_counted() {
     let lines = |number: u32| format!(r#"{{"id":"F{number}","display_name":"Same"}}"#);
     let lines = (1..=12).rev().map(lines).collect::<Vec<_>>().join("\n");
     let library = library("ten", &[("funders.jsonl", &lines)]);
-    let autocomplete = Autocomplete::of(&library);
+    let autocomplete = Autocomplete::new(&library);
     let first = (1..=10).map(|number| format!("F{number}")).collect::<Vec<_>>().join(" ");
     assert_eq!(asked(&autocomplete, "funders", "query=same"), format!("12: {first}"));
 }

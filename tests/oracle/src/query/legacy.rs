@@ -1,14 +1,13 @@
-//! The older variant of topics and domains, from the records of today: their members, and the answers of
-//! its lists.
+//! Answers for the legacy variant of topics and domains: records, lists and groups.
 //!
 //! # Where the rules are silent
 //!
-//! - **Keys** that the older names do not replace are there as they are; the names of a domain's fields
-//!   are under `fields`.
-//! - **Members** stand where those stand today whose places they took.
-//! - **Groups** are not paged, their total is how many there are, and what has no id is in none. Of several
-//!   spellings of a name the least is shown.
-//! - **Links** from beyond the end lead back to the last page.
+//! - **Keys** without a legacy name keep their current name; the names of a domain's fields are under
+//!   `fields`.
+//! - **Members** have the position of the current member that they replace.
+//! - **Groups** are not paged; their total is the number of groups. A reference without an id is in no
+//!   group. Of several spellings of a name the group shows the smallest.
+//! - **Links** on a page past the end lead to the last page.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,34 +23,34 @@ use super::{Refused, follow, order};
 use crate::values::{list, object};
 use crate::{Entry, Library};
 
-/// The routes it serves.
-pub const OLDER_ROUTES: [&str; 2] = ["topics", "domains"];
-/// The most groups of an answer.
+/// The routes with a legacy variant.
+pub const LEGACY_ROUTES: [&str; 2] = ["topics", "domains"];
+/// Maximum number of groups in an answer.
 const GROUPS_MAX: usize = 200;
 
-/// The lists of the older variant, ready to be asked.
+/// The legacy lists of a library.
 #[derive(Debug)]
-pub struct Older<'l> {
+pub struct Legacy<'l> {
     library: &'l Library,
-    /// By route and key, the values of each record in default order.
+    /// The values of each record in default order, by route and key.
     atoms: BTreeMap<&'static str, BTreeMap<&'static str, Column>>,
 }
 
-/// The values of a key, by record in default order.
+/// The values of a key, per record in default order.
 type Column = Vec<Vec<Atom>>;
 
-/// An answer of a list.
+/// One page of a legacy list, or its groups.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OlderAnswer {
-    /// The array.
+pub struct LegacyAnswer {
+    /// The body of the reply: an array of records or groups.
     pub body: Value,
-    /// How many there are on all pages.
+    /// The number of records or groups on all pages.
     pub total: usize,
-    /// The pages that are linked, by relation.
+    /// The linked pages: relation, number of the page.
     pub links: Vec<(&'static str, u64)>,
 }
 
-/// The parameters as they were given.
+/// The parameters of a legacy list.
 #[derive(Debug)]
 struct Parameters {
     page: u64,
@@ -61,38 +60,38 @@ struct Parameters {
     group_by: Option<String>,
 }
 
-impl<'l> Older<'l> {
-    /// The older variant of a library.
-    pub fn of(library: &'l Library) -> Older<'l> {
-        let mut older = Older { library, atoms: BTreeMap::new() };
-        for route in OLDER_ROUTES {
-            for key in older.keys(route) {
-                let of_key = older.values(route, &key);
+impl<'l> Legacy<'l> {
+    /// Computes the values of every legacy key for every record.
+    pub fn new(library: &'l Library) -> Legacy<'l> {
+        let mut legacy = Legacy { library, atoms: BTreeMap::new() };
+        for route in LEGACY_ROUTES {
+            for key in legacy.keys(route) {
+                let of_key = legacy.values(route, &key);
                 let of_key = of_key.iter().map(|values| atoms(&key, values)).collect();
-                older.atoms.entry(route).or_default().insert(key.name, of_key);
+                legacy.atoms.entry(route).or_default().insert(key.name, of_key);
             }
         }
-        older
+        legacy
     }
 
-    /// The records of a route in default order: the older id, the single record and the list item.
+    /// The records of a route in default order: legacy id, single record, list item.
     pub fn records(&self, route: &str) -> Vec<(String, Value, Value)> {
         let entries = self.library.entities.get(route).into_iter().flatten();
         entries
-            .map(|entry| (older_id(&entry.id), shown(entry, true), shown(entry, false)))
+            .map(|entry| (legacy_id(&entry.id), shown(entry, true), shown(entry, false)))
             .collect()
     }
 
     /// The filter keys of a route.
     pub fn keys(&self, route: &str) -> Vec<Key> {
-        let mut older: Vec<Key> = Vec::new();
+        let mut legacy: Vec<Key> = Vec::new();
         for key in keys::keys(route).into_iter().filter(|key| key.is_filter) {
             let name = match key.name {
                 "outputs_count" => "outputs",
                 "cited_by_count" => "citations",
                 name => name,
             };
-            older.push(Key { name, ..key });
+            legacy.push(Key { name, ..key });
         }
         let named: &[(&str, &str)] = match route {
             "topics" => {
@@ -102,16 +101,16 @@ impl<'l> Older<'l> {
         };
         let template =
             Key { name: "", kind: Kind::Text, is_filter: true, is_sort: false, path: "" };
-        older.extend(named.iter().map(|(name, path)| Key { name, path, ..template }));
-        older
+        legacy.extend(named.iter().map(|(name, path)| Key { name, path, ..template }));
+        legacy
     }
 
-    /// What records are grouped by.
+    /// The values of `group_by` that a route accepts.
     pub fn groupings(&self, route: &str) -> &'static [&'static str] {
         if route == "topics" { &["domain", "field", "subfield"] } else { &["fields"] }
     }
 
-    /// The values of a key, by record in default order.
+    /// The values of a key, per record in default order.
     pub fn values(&self, route: &str, key: &Key) -> Vec<Vec<&'l Value>> {
         self.library.entities[route].iter().map(|entry| values(key, entry)).collect()
     }
@@ -120,8 +119,8 @@ impl<'l> Older<'l> {
     ///
     /// # Errors
     ///
-    /// Where the answer is a 400.
-    pub fn answer(&self, route: &str, raw_query: &str) -> Result<OlderAnswer, Refused> {
+    /// If the server must reply 400.
+    pub fn answer(&self, route: &str, raw_query: &str) -> Result<LegacyAnswer, Refused> {
         let asked = parameters(raw_query)?;
         let grouping = match asked.group_by.as_deref() {
             Some(name) => {
@@ -156,7 +155,7 @@ impl<'l> Older<'l> {
         if asked.page > 1 {
             links.push(("prev", last.min(asked.page - 1)));
         }
-        Ok(OlderAnswer { body: page.map(|entry| shown(entry, false)).collect(), total, links })
+        Ok(LegacyAnswer { body: page.map(|entry| shown(entry, false)).collect(), total, links })
     }
 
     fn questions(
@@ -170,14 +169,14 @@ impl<'l> Older<'l> {
             let key = keys.iter().find(|key| key.name == expression.key);
             let key = key.ok_or(Refused("no filter key of this list"))?;
             let atoms = &self.atoms[route][key.name];
-            let asked = of_today(key.kind, expression.asked)?;
+            let asked = with_current_ids(key.kind, expression.asked)?;
             let follow = |level: Option<&str>, id: &str| follow(self.library, level, id);
             Ok((atoms, Question::new(key, &asked, follow)?))
         };
         expressions.into_iter().map(question).collect()
     }
 
-    fn groups(&self, route: &str, grouping: &str, entries: &[&Entry]) -> OlderAnswer {
+    fn groups(&self, route: &str, grouping: &str, entries: &[&Entry]) -> LegacyAnswer {
         let mut names: BTreeMap<u64, BTreeSet<Option<&str>>> = BTreeMap::new();
         for entry in &self.library.entities[route] {
             for (id, name) in references(entry, grouping) {
@@ -203,11 +202,11 @@ impl<'l> Older<'l> {
             ])
         };
         let body = groups.iter().take(GROUPS_MAX).map(group).collect();
-        OlderAnswer { body, total, links: Vec::new() }
+        LegacyAnswer { body, total, links: Vec::new() }
     }
 }
 
-/// The numbers and names of the records of a taxonomy member.
+/// The numbers and names of the nodes in a taxonomy member of a record.
 fn references<'e>(entry: &'e Entry, member: &str) -> Vec<(u64, Option<&'e str>)> {
     let given = &entry.single[member];
     let references = given.as_array().map_or(std::slice::from_ref(given), Vec::as_slice);
@@ -225,18 +224,18 @@ fn values<'e>(key: &Key, entry: &'e Entry) -> Vec<&'e Value> {
     found
 }
 
-/// An id as routes take it today, as it was.
-fn older_id(id: &str) -> String {
+/// Converts a current id into a legacy id: `HX_T1` into `OA:T1`, `17` into `OA:17`.
+fn legacy_id(id: &str) -> String {
     format!("OA:{}", id.strip_prefix("HX_").unwrap_or(id))
 }
 
-/// A record as it was, alone or in lists.
+/// Converts a record into its legacy shape, as a single record or as a list item.
 fn shown(entry: &Entry, is_single: bool) -> Value {
     let mut members: Vec<(&str, Value)> = Vec::new();
     for (name, value) in entry.single.as_object().into_iter().flatten() {
         let is_topic = entry.id.starts_with("HX_T");
         match name.as_str() {
-            "id" => members.push(("id", older_id(&entry.id).into())),
+            "id" => members.push(("id", legacy_id(&entry.id).into())),
             "outputs_count" => members.push(("outputs", value.clone())),
             "cited_by_count" => members.push(("citations", value.clone())),
             "keywords" if !is_single => {}
@@ -264,16 +263,16 @@ fn of_reference(reference: &Value) -> Value {
     let id = match &reference["id"] {
         Value::Null if reference.is_null() => return Value::Null,
         Value::Null => Value::Null,
-        Value::String(id) => older_id(id).into(),
-        number => older_id(&number.to_string()).into(),
+        Value::String(id) => legacy_id(id).into(),
+        number => legacy_id(&number.to_string()).into(),
     };
     object([("id", id), ("name", reference["name"].clone())])
 }
 
-/// What is asked, with identifiers as they are written today.
-fn of_today(kind: Kind, asked: Asked) -> Result<Asked, Refused> {
+/// Converts the legacy ids in a condition into current ids.
+fn with_current_ids(kind: Kind, asked: Asked) -> Result<Asked, Refused> {
     let all = |words: Vec<Word>| -> Result<Vec<Word>, Refused> {
-        words.into_iter().map(|word| word_of_today(kind, word)).collect()
+        words.into_iter().map(|word| with_current_id(kind, word)).collect()
     };
     Ok(match asked {
         Asked::Any(words) => Asked::Any(all(words)?),
@@ -282,7 +281,7 @@ fn of_today(kind: Kind, asked: Asked) -> Result<Asked, Refused> {
     })
 }
 
-fn word_of_today(kind: Kind, word: Word) -> Result<Word, Refused> {
+fn with_current_id(kind: Kind, word: Word) -> Result<Word, Refused> {
     if !matches!(kind, Kind::Hx | Kind::Level(_)) || word.text == "null" && !word.is_quoted {
         return Ok(word);
     }
