@@ -35,8 +35,8 @@ pub use ops::log::{DroppedLines, start_log};
 pub use options::Options;
 pub use run::run;
 pub use service::Service;
-pub use snapshots::library::{Handling, Library, SnapshotSource};
-pub use snapshots::suppression::Takedowns;
+pub use snapshots::manager::{OpenOptions, SnapshotManager, SnapshotSource};
+pub use snapshots::suppression::SuppressionListFile;
 
 /// Parts of the server, for callers that run them without a process.
 pub mod parts {

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use pinakes_format::storage::mmap::survive_faults;
 use pinakes_server::{
-    DroppedLines, Handling, Library, Options, Service, SnapshotSource, Takedowns, run, start_log,
+    DroppedLines, OpenOptions, Options, Service, SnapshotManager, SnapshotSource,
+    SuppressionListFile, run, start_log,
 };
 
 #[global_allocator]
@@ -39,14 +40,15 @@ const USAGE: u8 = 2;
 
 fn serve(options: &Options, dropped_lines: DroppedLines) -> Result<(), (ExitCode, String)> {
     let failed = |error: &dyn std::error::Error| (ExitCode::FAILURE, error.to_string());
-    let takedowns = options.suppress.clone().map(Takedowns::open).transpose();
-    let takedowns = takedowns.map_err(|error| (ExitCode::from(USAGE), error.to_string()))?;
+    let suppression = options.suppress.clone().map(SuppressionListFile::open).transpose();
+    let suppression = suppression.map_err(|error| (ExitCode::from(USAGE), error.to_string()))?;
     let listen_options = options.listen_options().map_err(|error| failed(&error))?;
     if let Err(error) = survive_faults() {
         tracing::warn!(%error, "cannot handle SIGBUS; truncating a served file will end the server");
     }
-    let handling = Handling { verify: options.verify, hold: options.hold(), takedowns };
-    let library = Library::open_with(&options.snapshot_source(), handling).map_err(|error| {
+    let open_options =
+        OpenOptions { verify: options.verify, load_mode: options.load_mode(), suppression };
+    let manager = SnapshotManager::open_with(&options.snapshot_source(), open_options).map_err(|error| {
         let (code, mut text) = failed(&error);
         if let SnapshotSource::Current(snapshots) = options.snapshot_source() {
             let rollback = format!("`pinakes-compiler rollback {}`", snapshots.display());
@@ -57,6 +59,6 @@ fn serve(options: &Options, dropped_lines: DroppedLines) -> Result<(), (ExitCode
         }
         (code, text)
     })?;
-    let service = Service::new(library, options.limits.gate(), options.service_settings());
+    let service = Service::new(manager, options.limits.gate(), options.service_settings());
     run(service, listen_options, dropped_lines).map_err(|error| failed(&error))
 }

@@ -23,7 +23,7 @@ use crate::net::tls::{Certificate, TlsError};
 use crate::ops::log::LogFormat;
 use crate::run::ListenOptions;
 use crate::service::dispatch::ServiceSettings;
-use crate::snapshots::library::SnapshotSource;
+use crate::snapshots::manager::SnapshotSource;
 
 /// Serves REST and GraphQL from a snapshot that `pinakes-compiler` published.
 #[derive(Debug, Parser)]
@@ -287,7 +287,7 @@ impl Options {
     }
 
     /// How the server loads snapshots.
-    pub fn hold(&self) -> LoadMode {
+    pub fn load_mode(&self) -> LoadMode {
         if self.pin { LoadMode::Pinned } else { LoadMode::Mapped }
     }
 

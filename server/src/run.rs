@@ -210,10 +210,10 @@ fn follow(service: Arc<Service>) -> Arc<Notify> {
             };
             let service = Arc::clone(&service);
             let check = move || {
-                service.library().look();
+                service.snapshots().check_files();
                 match is_notified {
-                    true => service.library().reload(),
-                    false => service.library().follow(),
+                    true => service.snapshots().reload(),
+                    false => service.snapshots().apply_changes(),
                 }
             };
             // Blocking, because opening a snapshot reads files. A panic is in the log; checks continue.

@@ -15,7 +15,7 @@ use pinakes_server::parts::{
     ClientResolver, Clock, ClockReading, ConnectionLimiter, Connections, ForwardingHeader, Gate,
     Limits, Preface, RateLimiter, ServiceSettings, Settings, Timeouts,
 };
-use pinakes_server::{Library, Service, SnapshotSource};
+use pinakes_server::{Service, SnapshotManager, SnapshotSource};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     runtime::{Builder, Runtime},
@@ -68,7 +68,7 @@ impl Serving {
     /// Serves the snapshot in a directory, with limits or without.
     pub fn of(snapshot: &Path, limits: Option<Limits>) -> Serving {
         let place = SnapshotSource::Fixed(snapshot.to_owned());
-        let library = Library::open(&place, false).expect("the snapshot was just built");
+        let manager = SnapshotManager::open(&place, false).expect("the snapshot was just built");
         let network = |text: &str| text.parse().expect("a network");
         let clients = ClientResolver {
             trusted: vec![network("10.0.0.0/8"), network("2001:db8:1::/48")],
@@ -84,7 +84,7 @@ impl Serving {
             has_docs: true,
             data_licence: None,
         };
-        let service = Arc::new(Service::new(library, gate, bounds));
+        let service = Arc::new(Service::new(manager, gate, bounds));
         let connections =
             Connections::new(Arc::clone(&service), TIMEOUTS, Preface::None, None).into();
         Serving { connections, service, places: Arc::new(ConnectionLimiter::new(1_024, 512)) }
@@ -137,11 +137,11 @@ impl Serving {
 
     /// The id of the snapshot, which every reply bears.
     pub fn snapshot_id(&self) -> String {
-        self.service.library().served().snapshot.manifest().id.clone()
+        self.service.snapshots().served().snapshot.manifest().id.clone()
     }
 
     /// Whether the snapshot was taken for damaged.
     pub fn is_poisoned(&self) -> bool {
-        self.service.library().served().is_poisoned()
+        self.service.snapshots().served().is_poisoned()
     }
 }

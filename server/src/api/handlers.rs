@@ -30,8 +30,8 @@ use crate::http::buffer_pool::PooledBuffer;
 use crate::http::parameters::Detail;
 use crate::http::path::{decode, echo};
 use crate::http::reply::Reply;
-use crate::snapshots::health::Trouble;
-use crate::snapshots::library::Served;
+use crate::snapshots::health::HealthIssue;
+use crate::snapshots::manager::ServedSnapshot;
 
 /// Capacity of a record's buffer at the start; most records fit.
 const RECORD_CAPACITY_BYTES: usize = 8 << 10;
@@ -62,7 +62,7 @@ fn json_reply(value: &serde_json::Value) -> Reply {
 }
 
 /// `/`: the service, its snapshot, the filters of a subset, and links.
-pub fn index(served: &Served, data_licence: Option<&str>) -> Reply {
+pub fn index(served: &ServedSnapshot, data_licence: Option<&str>) -> Reply {
     let snapshot = &served.snapshot;
     let manifest = snapshot.manifest();
     let counts: serde_json::Map<String, serde_json::Value> = CATALOG
@@ -96,10 +96,11 @@ pub fn index(served: &Served, data_licence: Option<&str>) -> Reply {
 }
 
 /// `/health`: the snapshot and the current issues; the most serious issue is the status.
-pub fn health(served: &Served, data_licence: Option<&str>) -> Reply {
+pub fn health(served: &ServedSnapshot, data_licence: Option<&str>) -> Reply {
     let manifest = served.snapshot.manifest();
     let now = Utc::now();
-    let troubles: Vec<&str> = served.troubles(now).into_iter().map(Trouble::name).collect();
+    let troubles: Vec<&str> =
+        served.health_issues(now).into_iter().map(HealthIssue::name).collect();
     let mut health = serde_json::json!({
         "status": troubles.first().unwrap_or(&"ok"),
         "troubles": troubles,
@@ -107,7 +108,7 @@ pub fn health(served: &Served, data_licence: Option<&str>) -> Reply {
         "newest_updated_date": manifest.source.newest_updated_date,
         "data_licence": served.freshness.licence(data_licence),
     });
-    if let Some(expired) = served.freshness.expired(now) {
+    if let Some(expired) = served.freshness.expired_at(now) {
         health["expired"] = expired.into();
     }
     json_reply(&health)
@@ -165,7 +166,12 @@ impl From<Quota> for QuotaJson {
 }
 
 /// A page of a list.
-pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Duration) -> Answer {
+pub fn list(
+    facts: &Facts,
+    request: &Request<'_>,
+    served: &ServedSnapshot,
+    timeout: Duration,
+) -> Answer {
     let query = match parse_or_not_modified(
         list_query::parse(facts.entity, request.query),
         request,
@@ -191,7 +197,7 @@ pub fn list(facts: &Facts, request: &Request<'_>, served: &Served, timeout: Dura
 pub(crate) fn parse_or_not_modified(
     parsed: Result<Query, Vec<Detail>>,
     request: &Request<'_>,
-    served: &Served,
+    served: &ServedSnapshot,
 ) -> Result<Query, Reply> {
     let query = parsed.map_err(Reply::BadQuery)?;
     match served.reply_headers().matching_coding(request.headers) {
@@ -231,7 +237,7 @@ pub fn completed_entities() -> impl Iterator<Item = &'static Facts> {
 pub fn has_several_words(
     entity_type: Option<&str>,
     request: &Request<'_>,
-    served: &Served,
+    served: &ServedSnapshot,
 ) -> bool {
     let Ok((_, text)) = parse_autocomplete(entity_type, request.query) else { return false };
     served.reply_headers().matching_coding(request.headers).is_none() && fold(&text).contains(' ')
@@ -243,7 +249,7 @@ pub fn has_several_words(
 pub fn autocomplete(
     entity_type: Option<&str>,
     request: &Request<'_>,
-    served: &Served,
+    served: &ServedSnapshot,
     timeout: Duration,
 ) -> Answer {
     let (entities, text) = match parse_autocomplete(entity_type, request.query) {
@@ -363,7 +369,7 @@ pub fn record(
     facts: &Facts,
     raw_id: &str,
     request: &Request<'_>,
-    served: &Served,
+    served: &ServedSnapshot,
 ) -> Answer {
     let snapshot = &served.snapshot;
     let decoded = decode(raw_id);

@@ -23,7 +23,7 @@ use crate::api::request::Request;
 use crate::http::buffer_pool::PooledBuffer;
 use crate::http::parameters::query_pairs;
 use crate::http::reply::Reply;
-use crate::snapshots::library::Served;
+use crate::snapshots::manager::ServedSnapshot;
 
 /// The paths, identifiers and shapes of legacy records.
 pub const VARIANT: Variant =
@@ -65,7 +65,7 @@ const ESCAPED_IN_LINKS: &AsciiSet = &CONTROLS
 pub fn list(
     variant: &LegacyEntity,
     request: &Request<'_>,
-    served: &Served,
+    served: &ServedSnapshot,
     timeout: Duration,
 ) -> Answer {
     let read =

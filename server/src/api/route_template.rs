@@ -41,9 +41,9 @@ static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
         set(0, facts.entity, format!("/{}", facts.route));
         set(1, facts.entity, format!("/{}/{{id}}", facts.route));
     }
-    for older in &LEGACY {
-        set(2, older.entity, format!("/{}", older.route));
-        set(3, older.entity, format!("/{}/{{id}}", older.route));
+    for legacy in &LEGACY {
+        set(2, legacy.entity, format!("/{}", legacy.route));
+        set(3, legacy.entity, format!("/{}/{{id}}", legacy.route));
     }
     texts
 });
@@ -71,8 +71,8 @@ impl Template {
             Route::Graphql(GraphqlRoute::Page(Some(_))) => 13,
             Route::List(facts) => return Template::of_entity(0, facts.entity),
             Route::Record(facts, _) => return Template::of_entity(1, facts.entity),
-            Route::LegacyList(older) => return Template::of_entity(2, older.entity),
-            Route::LegacyRecord(older, _) => return Template::of_entity(3, older.entity),
+            Route::LegacyList(legacy) => return Template::of_entity(2, legacy.entity),
+            Route::LegacyRecord(legacy, _) => return Template::of_entity(3, legacy.entity),
         })
     }
 

@@ -39,7 +39,7 @@ use pinakes_format::storage::error::ReadError;
 use crate::event_counts::{GRAPHQL_OUTCOMES, GraphqlOutcome, OVERLOADS, Overload};
 use crate::http::reply::Reply;
 use crate::http::static_body::StaticBody;
-use crate::snapshots::library::Served;
+use crate::snapshots::manager::ServedSnapshot;
 
 use crate::graphql::document::{Document, GraphqlRequest};
 use crate::graphql::error::Error;
@@ -115,7 +115,7 @@ impl Outcome {
 /// Answers a posted request from one snapshot.
 pub fn reply(
     posted: &PostedRequest<'_>,
-    served: &Served,
+    served: &ServedSnapshot,
     settings: &Settings,
     timeout: Duration,
 ) -> Result<Reply, ReadError> {

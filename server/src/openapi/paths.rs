@@ -37,8 +37,8 @@ impl Paths<'_> {
             }
         }
         paths.add_autocomplete()?;
-        for older in &LEGACY {
-            paths.add_legacy(older)?;
+        for legacy in &LEGACY {
+            paths.add_legacy(legacy)?;
         }
         paths.paths.insert("/graphql", graphql::path_item(&mut paths.schemas));
         for (path, operation) in service::operations(&mut paths.schemas) {
@@ -143,11 +143,11 @@ impl Paths<'_> {
         Ok(())
     }
 
-    fn add_legacy(&mut self, older: &'static LegacyEntity) -> Result<(), ReadError> {
-        let facts = older.entity.facts();
-        let keys = keys_of_legacy(older);
-        let sample = Sample::read(self.snapshot, older.entity, keys)?;
-        let record = self.schemas.legacy_record(older, Shape::List);
+    fn add_legacy(&mut self, legacy: &'static LegacyEntity) -> Result<(), ReadError> {
+        let facts = legacy.entity.facts();
+        let keys = keys_of_legacy(legacy);
+        let sample = Sample::read(self.snapshot, legacy.entity, keys)?;
+        let record = self.schemas.legacy_record(legacy, Shape::List);
         let group = self.schemas.define("OlderGroup", |_| service::legacy_group());
         let rows = json!({ "type": "array", "items": record });
         let groups = json!({ "type": "array", "items": group });
@@ -167,22 +167,22 @@ impl Paths<'_> {
             statuses: vec![StatusCode::NOT_MODIFIED, StatusCode::TOO_MANY_REQUESTS],
             links: json!({ "first": first }),
         };
-        self.add(format!("/{}", older.route), list);
-        let record = self.schemas.legacy_record(older, Shape::Single);
+        self.add(format!("/{}", legacy.route), list);
+        let record = self.schemas.legacy_record(legacy, Shape::Single);
         let doc = format!("The identifier of the {}.", facts.singular);
-        let example = sample.id(&IdFormat::LEGACY, older.entity).map(Value::from);
+        let example = sample.id(&IdFormat::LEGACY, legacy.entity).map(Value::from);
         let single = Operation {
             id: format!("get_older_{}", facts.singular),
             tag: LEGACY_TAG,
             summary: format!("The {} with an identifier", facts.singular),
             description: "",
-            parameters: vec![path_parameter("older_id", &doc, legacy_id(older.entity), example)],
+            parameters: vec![path_parameter("older_id", &doc, legacy_id(legacy.entity), example)],
             content: json_content(record),
             headers: CACHE_HEADERS.to_vec(),
             statuses: RECORD_STATUSES.to_vec(),
             links: Value::Null,
         };
-        self.add(format!("/{}/{{older_id}}", older.route), single);
+        self.add(format!("/{}/{{older_id}}", legacy.route), single);
         Ok(())
     }
 }

@@ -149,15 +149,16 @@ impl Schemas {
     }
 
     /// The schema of a legacy record in one shape.
-    pub fn legacy_record(&mut self, older: &LegacyEntity, shape: Shape) -> Value {
+    pub fn legacy_record(&mut self, legacy: &LegacyEntity, shape: Shape) -> Value {
         let suffix = if shape == Shape::List { LIST_SUFFIX } else { "" };
-        let name = format!("{LEGACY_PREFIX}{}{suffix}", schema_name(older.entity));
-        let doc = format!("A {} in the legacy shape.", older.entity.facts().singular);
+        let name = format!("{LEGACY_PREFIX}{}{suffix}", schema_name(legacy.entity));
+        let doc = format!("A {} in the legacy shape.", legacy.entity.facts().singular);
         self.define(&name, |schemas| {
             let mut members = Map::new();
-            for (name, path) in older.members {
-                let is_shown = shape == Shape::Single || !older.singles.contains(name);
-                if let Some(member) = member_at(&schema_of(older.entity), path).filter(|_| is_shown)
+            for (name, path) in legacy.members {
+                let is_shown = shape == Shape::Single || !legacy.singles.contains(name);
+                if let Some(member) =
+                    member_at(&schema_of(legacy.entity), path).filter(|_| is_shown)
                 {
                     let value = schemas.legacy_value(&member.schema, shape);
                     members.insert(*name, described(member.doc, value));

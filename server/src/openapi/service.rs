@@ -10,7 +10,7 @@ use crate::openapi::operation::{
 };
 use crate::openapi::responses::CACHE_HEADERS;
 use crate::openapi::schemas::{Schemas, described, object, or_null, schema_at};
-use crate::snapshots::health::Trouble;
+use crate::snapshots::health::HealthIssue;
 
 /// Descriptions of members that `/` and `/health` share.
 const SNAPSHOT_ID: &str = "The id of the served snapshot.";
@@ -175,7 +175,7 @@ type NamedSchema = (&'static str, fn() -> Value);
 const SCHEMAS: [NamedSchema; 5] = [
     ("Index", index),
     ("Health", || {
-        let names = Trouble::ALL.map(Trouble::name).to_vec();
+        let names = HealthIssue::ALL.map(HealthIssue::name).to_vec();
         let states: Vec<&str> = ["ok"].into_iter().chain(names.iter().copied()).collect();
         let states = json!({ "type": "string", "enum": states });
         let troubles = json!({ "type": "array", "items": { "type": "string", "enum": names } });

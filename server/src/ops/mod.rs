@@ -1,4 +1,6 @@
-//! `ops`.
+//! Interfaces for operators: the log, the metrics, and the admin address that serves them.
+//!
+//! Imports every other folder, except that `log` imports none.
 
 pub(crate) mod admin;
 pub(crate) mod log;

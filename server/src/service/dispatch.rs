@@ -15,7 +15,7 @@ use crate::graphql::request::{MediaType, PostedRequest, refuse_headers};
 use crate::http::head::method_word;
 use crate::http::path::{Segment, URI_BYTES_MAX, echo_path};
 use crate::http::reply::Reply;
-use crate::snapshots::library::Served;
+use crate::snapshots::manager::ServedSnapshot;
 use crate::{graphql, openapi};
 
 /// How far answers may go.
@@ -94,7 +94,7 @@ pub enum Cost {
 ///
 /// Neither the bytes of a reply nor the chunks that must be verified are known beforehand. An inline reply
 /// that proves large waits for its reservation; a cold chunk is read on the thread of the request.
-pub fn cost(route: Route, request: &Request<'_>, served: &Served) -> Cost {
+pub fn cost(route: Route, request: &Request<'_>, served: &ServedSnapshot) -> Cost {
     let is_inline = match route {
         _ if served.is_poisoned() => true,
         Route::Index | Route::Health | Route::Ready | Route::RateLimit => true,
@@ -115,7 +115,7 @@ pub fn cost(route: Route, request: &Request<'_>, served: &Served) -> Cost {
 pub fn run(
     route: Route,
     request: &Request<'_>,
-    served: &Served,
+    served: &ServedSnapshot,
     settings: &ServiceSettings,
 ) -> Result<Reply, ReadError> {
     if served.is_poisoned() && !matches!(route, Route::Health) {
@@ -140,9 +140,9 @@ pub fn run(
         Route::Record(facts, id) => {
             handlers::record(&handlers::CURRENT, facts, text(id), request, served)?
         }
-        Route::LegacyList(older) => legacy::list(older, request, served, settings.list_timeout)?,
-        Route::LegacyRecord(older, id) => {
-            let facts = older.entity.facts();
+        Route::LegacyList(legacy) => legacy::list(legacy, request, served, settings.list_timeout)?,
+        Route::LegacyRecord(legacy, id) => {
+            let facts = legacy.entity.facts();
             handlers::record(&legacy::VARIANT, facts, text(id), request, served)?
         }
     })
@@ -151,7 +151,7 @@ pub fn run(
 fn run_graphql(
     route: GraphqlRoute,
     request: &Request<'_>,
-    served: &Served,
+    served: &ServedSnapshot,
     settings: &ServiceSettings,
 ) -> Result<Reply, ReadError> {
     match route {

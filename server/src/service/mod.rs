@@ -37,7 +37,7 @@ use crate::net::handler::{Handler, ReservedResponse};
 use crate::service::access_log::{RequestId, RequestIds};
 use crate::service::dispatch::{Cost, ServiceSettings};
 use crate::service::traffic::Traffic;
-use crate::snapshots::library::Library;
+use crate::snapshots::manager::SnapshotManager;
 
 /// Header that links a 500 or 503 to the log lines of the request.
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -63,7 +63,7 @@ pub fn worker_count() -> usize {
 
 /// Answers requests from the snapshot that the library serves.
 pub struct Service {
-    library: Library,
+    snapshots: SnapshotManager,
     gate: Gate,
     settings: ServiceSettings,
     concurrency: Arc<ConcurrencyLimiter>,
@@ -75,16 +75,16 @@ pub struct Service {
 
 impl Service {
     /// Makes a service; its work permits are four for each core.
-    pub fn new(library: Library, gate: Gate, settings: ServiceSettings) -> Service {
+    pub fn new(snapshots: SnapshotManager, gate: Gate, settings: ServiceSettings) -> Service {
         let concurrency = Arc::new(ConcurrencyLimiter::new(cores() * LISTS_PER_CORE));
         let (requests, traffic) = (RequestIds::new(), Traffic::new());
         let waiting = Semaphore::new(WAITING_KILOBYTES_MAX);
-        Service { library, gate, settings, concurrency, waiting, requests, traffic }
+        Service { snapshots, gate, settings, concurrency, waiting, requests, traffic }
     }
 
     /// The library of snapshots.
-    pub fn library(&self) -> &Library {
-        &self.library
+    pub fn snapshots(&self) -> &SnapshotManager {
+        &self.snapshots
     }
 
     /// The gate that applies the rate limits.
@@ -137,7 +137,7 @@ impl Service {
         let request = Request::new(head, admission);
         let decided = guard(id, || {
             let target = resolve(head, &request, route)?;
-            Ok((target, dispatch::cost(target, &request, &self.library.served())))
+            Ok((target, dispatch::cost(target, &request, &self.snapshots.served())))
         });
         match decided.and_then(|decided| decided) {
             Ok((target, cost)) => (Ok(target), cost),
@@ -233,7 +233,7 @@ impl Service {
 
     fn small(&self, reply: Reply, method: &Method) -> ReservedResponse {
         ReservedResponse {
-            response: reply.into_response(method, self.library.served().reply_headers()),
+            response: reply.into_response(method, self.snapshots.served().reply_headers()),
             reservation: None,
         }
     }
@@ -247,7 +247,7 @@ impl Service {
         admission: &Admission,
         id: RequestId,
     ) -> http::Response<Bytes> {
-        let served = self.library.served();
+        let served = self.snapshots.served();
         let was_poisoned = served.is_poisoned();
         let request = Request::new(head, admission);
         let answered = guard(id, || match target {
@@ -261,7 +261,7 @@ impl Service {
         let reply = match (fault.map(ReadError::Fault), answered) {
             (Some(error), _) | (None, Ok(Err(error))) => {
                 tracing::error!(request = %id, path = ?request.path, %error, "cannot answer");
-                self.library.poison(&served, &error);
+                self.snapshots.poison(&served, &error);
                 Reply::unavailable()
             }
             (None, Ok(Ok(reply)) | Err(reply)) => reply,

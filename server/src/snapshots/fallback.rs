@@ -1,22 +1,25 @@
-//! Which snapshot may be served in place of one that cannot be.
+//! Snapshots that may be served in place of a lost snapshot.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use pinakes_format::snapshot::{HISTORY, Snapshot};
 use pinakes_format::storage::manifest::Manifest;
 
-/// Those that may be served in place of a lost one, the best last.
+/// Opens the snapshots that may be served in place of `lost`, the best last.
 ///
-/// The best is the one published before it, as near before as there is one that opens; of those whose order
-/// is not known the one with the newest data. None is among them that `current` was led back from, none
-/// that proved damaged, and none that shows what was left out of the lost one.
+/// The best is the last snapshot published before `lost`. Snapshots that the history does not list come first,
+/// ordered by their newest data. Four kinds are left out: snapshots published after `lost`, poisoned
+/// snapshots, snapshots that do not open, and snapshots with fewer suppressed records than `lost`.
+///
+/// With the history `a b c d`, `lost` = `c` and `a` poisoned, the candidates are `b` and any unlisted snapshot,
+/// with `b` last.
 pub fn candidates(snapshots: &Path, lost: &Manifest, poisoned: &BTreeSet<String>) -> Vec<Snapshot> {
     let history = fs::read_to_string(snapshots.join(HISTORY)).unwrap_or_default();
     let history: Vec<&str> = history.lines().collect();
-    let place_of = |id: &str| history.iter().rposition(|line| *line == id);
-    let before = place_of(&lost.id);
-    let withheld = |of: &Manifest| of.suppressed.values().sum::<u64>();
-    let mut found: Vec<Snapshot> = fs::read_dir(snapshots)
+    let history_index = |id: &str| history.iter().rposition(|line| *line == id);
+    let lost_index = history_index(&lost.id);
+    let suppressed = |manifest: &Manifest| manifest.suppressed.values().sum::<u64>();
+    let mut candidates: Vec<Snapshot> = fs::read_dir(snapshots)
         .into_iter()
         .flatten()
         .flatten()
@@ -25,23 +28,24 @@ pub fn candidates(snapshots: &Path, lost: &Manifest, poisoned: &BTreeSet<String>
         .filter_map(|entry| Snapshot::open(&entry.path()).ok())
         .filter(|snapshot| {
             let manifest = snapshot.manifest();
-            let is_later = before.is_some() && place_of(&manifest.id) > before;
-            let shows_more = withheld(manifest) < withheld(lost);
-            let may_be = !poisoned.contains(&manifest.id) && !is_later;
-            if may_be && shows_more {
+            let is_later = lost_index.is_some() && history_index(&manifest.id) > lost_index;
+            let shows_more = suppressed(manifest) < suppressed(lost);
+            let is_candidate = !poisoned.contains(&manifest.id) && !is_later;
+            if is_candidate && shows_more {
                 tracing::warn!(
                     snapshot = manifest.id,
-                    "not served instead: it shows records that `--suppress` left out of the one that is lost; \
-                     build that one again, or restore it"
+                    lost = lost.id,
+                    "not a fallback: the snapshot shows records that `--suppress` removed from the lost \
+                     snapshot; build or restore the lost snapshot"
                 );
             }
-            may_be && !shows_more
+            is_candidate && !shows_more
         })
         .collect();
-    found.sort_by_key(|snapshot| {
+    candidates.sort_by_key(|snapshot| {
         let manifest = snapshot.manifest();
         let newest = manifest.source.newest_updated_date.clone();
-        (place_of(&manifest.id), newest, manifest.id.clone())
+        (history_index(&manifest.id), newest, manifest.id.clone())
     });
-    found
+    candidates
 }

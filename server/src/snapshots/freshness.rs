@@ -1,5 +1,6 @@
-//! Until when what is served is to be taken for the newest there is, and what it may be used under: as the
-//! publication says that it was pulled by. What was built here has none, and does not grow stale.
+//! Expiry date and licence of the served snapshot, read from its publication.
+//!
+//! A snapshot that was built on this machine has no publication and never expires.
 
 use std::{
     fs::File,
@@ -15,74 +16,75 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::publication::{PUBLICATION_BYTES_MAX, Publication, kept_path};
 
-/// Of what does not expire.
+/// Expiry of a snapshot without a publication.
 const NEVER: i64 = i64::MAX;
 
-/// Until when a snapshot is fresh.
+/// Licence of OpenAlex, ROR and ORCID data; the default.
+const DEFAULT_LICENCE: &str = "CC0-1.0";
+
+/// Expiry date and licence of a snapshot.
 #[derive(Debug)]
 pub struct Freshness {
-    /// Microseconds since 1970; [`NEVER`] where nobody says.
+    /// Microseconds since 1970, or [`NEVER`].
     expires_micros: AtomicI64,
-    is_told: AtomicBool,
-    /// What it may be used under; `None` where nobody says.
+    /// Whether the log has reported the expiry.
+    is_logged: AtomicBool,
+    /// Licence stated by the publication, if any.
     licence: ArcSwapOption<String>,
 }
 
-/// What OpenAlex, ROR and ORCID publish under.
-const LICENCE: &str = "CC0-1.0";
-
 impl Freshness {
-    /// What is known of a snapshot.
-    pub fn of(snapshot: &Snapshot) -> Freshness {
+    /// Reads the publication of a snapshot.
+    pub fn new(snapshot: &Snapshot) -> Freshness {
         let freshness = Freshness {
             expires_micros: AtomicI64::new(NEVER),
-            is_told: AtomicBool::new(false),
+            is_logged: AtomicBool::new(false),
             licence: ArcSwapOption::empty(),
         };
         freshness.refresh(snapshot);
         freshness
     }
 
-    /// Reads again what is known: the same snapshot may have been published anew.
+    /// Reads the publication again; a host may publish the same snapshot again with a later expiry.
     pub fn refresh(&self, snapshot: &Snapshot) {
-        let publication = read(snapshot);
+        let publication = read_publication(snapshot);
         let expires = publication.as_ref().map_or(NEVER, |of| of.expires_at().timestamp_micros());
         self.expires_micros.store(expires, Ordering::Relaxed);
-        self.is_told.store(false, Ordering::Relaxed);
+        self.is_logged.store(false, Ordering::Relaxed);
         self.licence.store(publication.and_then(|of| of.licence).map(Arc::new));
     }
 
-    /// What the data may be used under: as whoever runs the server says, else whoever published it.
-    pub fn licence(&self, said: Option<&str>) -> String {
+    /// Licence of the data: the operator's setting, else the publication's licence, else the default.
+    pub fn licence(&self, setting: Option<&str>) -> String {
         let published = self.licence.load();
         let published = published.as_ref().map(|licence| licence.as_str());
-        said.or(published).unwrap_or(LICENCE).to_owned()
+        setting.or(published).unwrap_or(DEFAULT_LICENCE).to_owned()
     }
 
-    /// When it expired; `None` where it has not.
-    pub fn expired(&self, now: DateTime<Utc>) -> Option<String> {
+    /// Date of expiry as RFC 3339, if the snapshot has expired.
+    pub fn expired_at(&self, now: DateTime<Utc>) -> Option<String> {
         let expires = self.expires_micros.load(Ordering::Relaxed);
         let expires = DateTime::from_timestamp_micros(expires).filter(|_| expires != NEVER)?;
         (expires <= now).then(|| expires.to_rfc3339_opts(SecondsFormat::Secs, true))
     }
 
-    /// Says in the log that it has expired, once.
-    pub fn tell(&self, snapshot: &Snapshot) {
-        let Some(expired) = self.expired(Utc::now()) else { return };
-        if !self.is_told.swap(true, Ordering::Relaxed) {
+    /// Logs the expiry once.
+    pub fn log_expiry(&self, snapshot: &Snapshot) {
+        let Some(expired) = self.expired_at(Utc::now()) else { return };
+        if !self.is_logged.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 snapshot = snapshot.manifest().id,
                 expired,
-                "stale: what it was published as has expired; pull a newer one"
+                "stale: the publication of the served snapshot has expired; pull a newer publication"
             );
         }
     }
 }
 
-/// The publication that a snapshot was pulled by.
-fn read(snapshot: &Snapshot) -> Option<Publication> {
+/// Reads the publication that a mirror stored beside the snapshot.
+fn read_publication(snapshot: &Snapshot) -> Option<Publication> {
     let manifest = snapshot.manifest();
-    // Of a path like `.` the parent is nobody's name.
+    // Canonical, because the parent of a relative path such as `.` is empty.
     let path = snapshot.path().canonicalize().ok()?;
     let file = File::open(kept_path(path.parent()?, &manifest.id)).ok()?;
     let mut text = Vec::new();
@@ -96,14 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_expired_says_when() {
+    fn an_expired_snapshot_has_a_date_of_expiry() {
         let check = |expires_micros: i64, now: i64, expected: Option<&str>| {
-            let is_told = AtomicBool::new(false);
+            let is_logged = AtomicBool::new(false);
             let licence = ArcSwapOption::empty();
             let expires_micros = AtomicI64::new(expires_micros);
-            let freshness = Freshness { expires_micros, is_told, licence };
+            let freshness = Freshness { expires_micros, is_logged, licence };
             let now = DateTime::from_timestamp_micros(now).unwrap_or_default();
-            assert_eq!(freshness.expired(now).as_deref(), expected);
+            assert_eq!(freshness.expired_at(now).as_deref(), expected);
         };
         check(NEVER, 1_700_000_000_000_000, None);
         check(1_700_000_000_000_001, 1_700_000_000_000_000, None);

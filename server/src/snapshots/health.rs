@@ -1,87 +1,92 @@
-//! What is not as it should be while the server answers: `/health` and the metrics tell it by the same
-//! names, and the log again and again, for whoever was not there when it began.
+//! Health issues of the server, under the same names in `/health`, metrics and log.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
-/// How often the log says again what has not been put right.
-const REMIND_INTERVAL: Duration = Duration::from_secs(3_600);
+/// Interval at which the log repeats an issue that persists.
+const REMINDER_INTERVAL: Duration = Duration::from_secs(3_600);
 
-/// What is not as it should be.
+/// An issue that an operator should resolve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// There is nothing to answer from: what was served proved damaged, and there is no other.
+pub enum HealthIssue {
+    /// No snapshot can be served: the served snapshot proved damaged, and no fallback exists.
     Unavailable,
-    /// What `current` leads to is refused or proved damaged; another snapshot is served in its place.
+    /// The server refused the snapshot of `current`, or found it damaged, and serves another.
     Fallback,
-    /// What the list of takedowns holds is refused; the one read before is in force.
-    TakedownsRefused,
-    /// What is served was pulled from others, and has expired.
+    /// The server refused the suppression list's file and keeps the previous list.
+    SuppressionListRefused,
+    /// The publication of the served snapshot has expired.
     Stale,
 }
 
-impl Trouble {
-    /// All there are, the gravest first.
-    pub const ALL: [Trouble; 4] =
-        [Trouble::Unavailable, Trouble::Fallback, Trouble::TakedownsRefused, Trouble::Stale];
+impl HealthIssue {
+    /// All issues, the most severe first.
+    pub const ALL: [HealthIssue; 4] = [
+        HealthIssue::Unavailable,
+        HealthIssue::Fallback,
+        HealthIssue::SuppressionListRefused,
+        HealthIssue::Stale,
+    ];
 
-    /// How it is called.
+    /// Name in `/health`, metrics and log.
     pub fn name(self) -> &'static str {
         match self {
-            Trouble::Unavailable => "unavailable",
-            Trouble::Fallback => "fallback",
-            Trouble::TakedownsRefused => "takedowns_refused",
-            Trouble::Stale => "stale",
+            HealthIssue::Unavailable => "unavailable",
+            HealthIssue::Fallback => "fallback",
+            HealthIssue::SuppressionListRefused => "takedowns_refused",
+            HealthIssue::Stale => "stale",
         }
     }
 }
 
-/// What troubles there are beside those that a snapshot knows of itself.
+/// Issues that outlive a served snapshot; all snapshots of a server share one state.
 #[derive(Debug, Default)]
-pub struct Signs {
+pub struct HealthState {
     is_fallback: AtomicBool,
     is_list_refused: AtomicBool,
 }
 
-impl Signs {
-    /// Says whether another snapshot is served than the one that should be.
+impl HealthState {
+    /// Sets whether the server serves another snapshot than the snapshot of `current`.
     pub fn set_fallback(&self, is_fallback: bool) {
         self.is_fallback.store(is_fallback, Relaxed);
     }
 
-    /// Says whether the list of takedowns is refused.
+    /// Sets whether the suppression list's file is refused.
     pub fn set_list_refused(&self, is_refused: bool) {
         self.is_list_refused.store(is_refused, Relaxed);
     }
 
-    /// Whether another snapshot is served than the one that should be, or was until none was left.
+    /// Whether the server serves another snapshot than the snapshot of `current`.
+    ///
+    /// Stays true while that other snapshot is damaged too.
     pub fn is_fallback(&self) -> bool {
         self.is_fallback.load(Relaxed)
     }
 
-    /// Whether the list of takedowns is refused.
+    /// Whether the suppression list's file is refused.
     pub fn is_list_refused(&self) -> bool {
         self.is_list_refused.load(Relaxed)
     }
 }
 
-/// When to say again what was said when it began.
+/// Decides when the log repeats issues that persist.
 #[derive(Debug, Default)]
 pub struct Reminder {
-    /// Since when there has been any trouble, or when it was last said.
-    told: Option<Instant>,
+    /// When the issues began, or when the log last repeated them.
+    last: Option<Instant>,
 }
 
 impl Reminder {
-    /// Whether it is time to, where there is trouble or none.
-    pub fn is_due(&mut self, is_trouble: bool, now: Instant) -> bool {
-        match self.told {
-            _ if !is_trouble => self.told = None,
-            None => self.told = Some(now),
-            Some(told) if now.duration_since(told) >= REMIND_INTERVAL => {
-                self.told = Some(now);
+    /// Whether a reminder is due: [`REMINDER_INTERVAL`] after the issues began, and then once per interval.
+    pub fn is_due(&mut self, has_issues: bool, now: Instant) -> bool {
+        match self.last {
+            _ if !has_issues => self.last = None,
+            None => self.last = Some(now),
+            Some(last) if now.duration_since(last) >= REMINDER_INTERVAL => {
+                self.last = Some(now);
                 return true;
             }
             Some(_) => {}
@@ -90,13 +95,13 @@ impl Reminder {
     }
 }
 
-/// Says in the log what has not been put right.
-pub fn remind(snapshot: &str, trouble: Trouble) {
-    let trouble = trouble.name();
+/// Logs an issue that persists.
+pub fn log_reminder(snapshot: &str, issue: HealthIssue) {
+    let trouble = issue.name();
     tracing::error!(
         snapshot,
         trouble,
-        "this has not been put right; see where it began, or send SIGHUP"
+        "the issue persists; find its first log line for the cause, or send SIGHUP to try again"
     );
 }
 
@@ -105,15 +110,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_said_again_for_as_long_as_it_lasts() {
+    fn the_log_repeats_an_issue_every_hour_while_it_persists() {
         let mut reminder = Reminder::default();
-        let begun = Instant::now();
-        let mut check = |minutes: u64, is_trouble: bool, expected: bool| {
-            let now = begun + Duration::from_secs(60 * minutes);
-            assert_eq!(reminder.is_due(is_trouble, now), expected, "after {minutes} minutes");
+        let start = Instant::now();
+        let mut check = |minutes: u64, has_issues: bool, expected: bool| {
+            let now = start + Duration::from_secs(60 * minutes);
+            assert_eq!(reminder.is_due(has_issues, now), expected, "after {minutes} minutes");
         };
         check(0, false, false);
-        // When it begins, whoever found it says so.
+        // The code that finds an issue logs the start of the issue.
         check(70, true, false);
         check(129, true, false);
         check(130, true, true);

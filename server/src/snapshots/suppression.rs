@@ -1,4 +1,4 @@
-//! The list of records to be withheld, and whether its file holds another by now.
+//! The suppression list's file, read again when the file changes.
 
 use std::{
     collections::HashSet,
@@ -12,141 +12,143 @@ use std::{
 use pinakes_format::entity::Entity;
 use pinakes_format::snapshot::suppression_list::{SuppressionList, SuppressionListError};
 
-/// How long after a change a file may change again without its times showing it, and far more.
-const UNSETTLED: Duration = Duration::from_secs(2);
+/// Age at which a file counts as settled. A younger file may change again without another timestamp, because
+/// file systems record times in ticks of a few milliseconds.
+const SETTLED_AGE: Duration = Duration::from_secs(2);
 
-/// What is said of a file that is refused.
-const STAYS: &str = "the list read before stays in force";
+/// Log message for a file that is refused.
+const REFUSED: &str = "refused the suppression list; keeping the previous list";
 
-/// How many ids of one list another lacks.
-fn missing(list: &SuppressionList, other: &SuppressionList) -> usize {
+/// Counts the ids of `list` that `other` lacks.
+fn count_missing(list: &SuppressionList, other: &SuppressionList) -> usize {
     let of_entity = |entity| {
-        let there: HashSet<u64> = other.ids(entity).collect();
-        list.ids(entity).filter(|id| !there.contains(id)).count()
+        let present: HashSet<u64> = other.ids(entity).collect();
+        list.ids(entity).filter(|id| !present.contains(id)).count()
     };
     Entity::all().map(of_entity).sum()
 }
 
-/// A list of ids in a file, read again when that changes.
-pub struct Takedowns {
+/// A file with the ids of records to suppress; the server reads the file again when the file changes.
+pub struct SuppressionListFile {
     path: PathBuf,
-    read: Mutex<Read>,
+    state: Mutex<State>,
 }
 
-/// What was read last.
-struct Read {
+/// Outcome of the last read.
+struct State {
     list: Arc<SuppressionList>,
-    /// The file as it was just before; `None` where it may have changed since and look the same.
-    seen: Option<Seen>,
-    /// Whether what the file held then was refused.
+    /// The file just before the read; `None` forces the next check to read again.
+    version: Option<FileVersion>,
+    /// Whether the last read refused the file.
     is_refused: bool,
-    /// Whether the log says that the file is empty, and nothing else since.
-    is_emptiness_told: bool,
+    /// Whether the last log line reported the file as empty.
+    is_empty_logged: bool,
 }
 
-/// What tells a file from what takes its place.
+/// Metadata that differs between two versions of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Seen {
-    /// A file.
-    File {
+enum FileVersion {
+    Present {
         device: u64,
         inode: u64,
-        bytes: u64,
-        /// Seconds and nanoseconds since 1970.
+        size_bytes: u64,
+        /// Change time: seconds and nanoseconds since 1970.
         changed: (i64, i64),
     },
-    /// None that can be looked at.
-    Nothing(io::ErrorKind),
+    /// The metadata cannot be read.
+    Unreadable(io::ErrorKind),
 }
 
-impl Seen {
-    /// A file as it is now; where it was changed just now, it may change again and look the same.
-    fn of(path: &Path) -> (Seen, bool) {
+impl FileVersion {
+    /// Reads the version of a file, and whether the file is settled.
+    fn read(path: &Path) -> (FileVersion, bool) {
         match fs::metadata(path) {
             Ok(metadata) => {
                 let age = metadata.modified().map(|at| SystemTime::now().duration_since(at));
-                let is_settled = matches!(age, Ok(Ok(age)) if age > UNSETTLED);
+                let is_settled = matches!(age, Ok(Ok(age)) if age > SETTLED_AGE);
                 let changed = (metadata.ctime(), metadata.ctime_nsec());
                 let (device, inode) = (metadata.dev(), metadata.ino());
-                (Seen::File { device, inode, bytes: metadata.len(), changed }, is_settled)
+                let size_bytes = metadata.len();
+                (FileVersion::Present { device, inode, size_bytes, changed }, is_settled)
             }
-            Err(error) => (Seen::Nothing(error.kind()), true),
+            Err(error) => (FileVersion::Unreadable(error.kind()), true),
         }
     }
 }
 
-impl Takedowns {
-    /// Reads the list in a file.
+impl SuppressionListFile {
+    /// Reads the list of a file.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read, or is none.
-    pub fn open(path: PathBuf) -> Result<Takedowns, SuppressionListError> {
-        // Before it is read: what is put in its place meanwhile is another one.
-        let (seen, is_settled) = Seen::of(&path);
+    /// The file cannot be read or has an invalid line.
+    pub fn open(path: PathBuf) -> Result<SuppressionListFile, SuppressionListError> {
+        // The version first: a file that replaces this file during the read then has another version.
+        let (version, is_settled) = FileVersion::read(&path);
         let list = Arc::new(SuppressionList::read(&path)?);
-        let seen = is_settled.then_some(seen);
-        let read = Mutex::new(Read { list, seen, is_refused: false, is_emptiness_told: false });
-        Ok(Takedowns { path, read })
+        let version = is_settled.then_some(version);
+        let state = State { list, version, is_refused: false, is_empty_logged: false };
+        Ok(SuppressionListFile { path, state: Mutex::new(state) })
     }
 
-    /// The list as it was read last.
+    /// The list in force.
     pub fn list(&self) -> Arc<SuppressionList> {
-        Arc::clone(&self.read().list)
+        Arc::clone(&self.state().list)
     }
 
-    /// Whether the list in force is an older one, since what the file holds is refused.
+    /// Whether the server refused the file and keeps the previous list.
     pub fn is_refused(&self) -> bool {
-        self.read().is_refused
+        self.state().is_refused
     }
 
-    /// Reads the list again where its file changed, or in any case where that is demanded; one that
-    /// cannot be read is logged, once and whenever it is demanded, and what was read before stays.
+    /// Reads the list again if the file changed or `is_forced`.
     ///
-    /// A file that is being written lacks ids for a moment. So a list with fewer is taken once nobody has
-    /// written to it for two seconds, or where it is demanded; an empty file is no list that withholds
-    /// nothing, which has a comment.
-    pub fn follow(&self, is_demanded: bool) {
-        let mut read = self.read();
-        let (seen, is_settled) = Seen::of(&self.path);
-        if !is_demanded && read.seen.as_ref() == Some(&seen) {
+    /// An unreadable or invalid file is refused: the previous list stays in force, and the log says so once
+    /// per change and at every forced read. A writer may have written only a part of the ids so far.
+    /// Therefore a list that lacks ids of the previous list is accepted when the file is settled, or when
+    /// forced. An empty file is refused; to suppress nothing, a list has a comment line.
+    pub fn reload(&self, is_forced: bool) {
+        let mut state = self.state();
+        let (version, is_settled) = FileVersion::read(&self.path);
+        if !is_forced && state.version.as_ref() == Some(&version) {
             return;
         }
-        let is_emptied = matches!(seen, Seen::File { bytes: 0, .. }) && !read.list.is_empty();
-        let is_told = std::mem::take(&mut read.is_emptiness_told);
+        let is_emptied =
+            matches!(version, FileVersion::Present { size_bytes: 0, .. }) && !state.list.is_empty();
+        let is_empty_logged = std::mem::take(&mut state.is_empty_logged);
         match SuppressionList::read(&self.path) {
             Ok(_) if is_emptied => {
-                read.is_emptiness_told = true;
-                if !is_told || is_demanded {
-                    let error =
-                        "the file is empty; write a comment into one that withholds nothing";
-                    tracing::error!(path = %self.path.display(), error, ids = read.list.len(), "{STAYS}");
+                state.is_empty_logged = true;
+                if !is_empty_logged || is_forced {
+                    let (path, ids) = (self.path.display(), state.list.len());
+                    let error = "the file is empty; to suppress nothing, write a comment line";
+                    tracing::error!(%path, error, ids, "{REFUSED}");
                 }
-                (read.seen, read.is_refused) = (is_settled.then_some(seen), true);
+                (state.version, state.is_refused) = (is_settled.then_some(version), true);
             }
             Ok(list) => {
-                let lacks = missing(&read.list, &list);
-                if lacks > 0 && !is_settled && !is_demanded {
-                    read.seen = None;
+                let missing = count_missing(&state.list, &list);
+                if missing > 0 && !is_settled && !is_forced {
+                    state.version = None;
                     return;
                 }
-                if lacks > 0 {
-                    tracing::warn!(ids = lacks, "no longer withheld: the list has them no more");
+                if missing > 0 {
+                    tracing::warn!(ids = missing, "ids left the suppression list");
                 }
-                if list != *read.list {
-                    read.list = Arc::new(list);
+                if list != *state.list {
+                    state.list = Arc::new(list);
                 }
-                (read.seen, read.is_refused) = (is_settled.then_some(seen), false);
+                (state.version, state.is_refused) = (is_settled.then_some(version), false);
             }
             Err(error) => {
-                tracing::error!(%error, ids = read.list.len(), "{STAYS}");
-                (read.seen, read.is_refused) = (Some(seen), true);
+                tracing::error!(%error, ids = state.list.len(), "{REFUSED}");
+                (state.version, state.is_refused) = (Some(version), true);
             }
         }
     }
 
-    fn read(&self) -> MutexGuard<'_, Read> {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -156,43 +158,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_read_again_when_its_file_changes_and_stays_where_that_is_bad() {
+    fn a_changed_file_is_read_again_and_a_refused_file_keeps_the_previous_list() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("list");
-        assert!(Takedowns::open(path.clone()).is_err());
+        assert!(SuppressionListFile::open(path.clone()).is_err());
         fs::write(&path, "HX_A1").unwrap();
-        let takedowns = Takedowns::open(path.clone()).unwrap();
+        let file = SuppressionListFile::open(path.clone()).unwrap();
         let check = |expected: usize| {
-            takedowns.follow(false);
-            assert_eq!(takedowns.list().len(), expected);
+            file.reload(false);
+            assert_eq!(file.list().len(), expected);
         };
         check(1);
-        // As long as before, and within the same tick of the clock; it lacks one, so it must be demanded.
+        // The new list has the same size, may have the same timestamp, and lacks an id: it must be forced.
         fs::write(&path, "HX_A2").unwrap();
-        takedowns.follow(false);
-        assert_eq!(*takedowns.list(), SuppressionList::parse(b"HX_A1").unwrap());
-        takedowns.follow(true);
-        assert_eq!(*takedowns.list(), SuppressionList::parse(b"HX_A2").unwrap());
+        file.reload(false);
+        assert_eq!(*file.list(), SuppressionList::parse(b"HX_A1").unwrap());
+        file.reload(true);
+        assert_eq!(*file.list(), SuppressionList::parse(b"HX_A2").unwrap());
         fs::write(&path, "HX_A1\nHX_A2\n").unwrap();
         check(2);
-        let refused = || {
+        let check_refused = || {
             check(2);
-            assert!(takedowns.is_refused());
+            assert!(file.is_refused());
         };
         fs::write(&path, "HX_A1\nnobody\n").unwrap();
-        refused();
+        check_refused();
         fs::remove_file(&path).unwrap();
-        refused();
+        check_refused();
         fs::write(&path, "").unwrap();
-        refused();
-        takedowns.follow(true);
-        refused();
-        // Settled, fewer are taken by themselves.
+        check_refused();
+        file.reload(true);
+        check_refused();
+        // A shorter list is accepted unforced when its file is settled.
         fs::write(&path, "# none\n").unwrap();
         check(2);
-        let past = SystemTime::now() - 2 * UNSETTLED;
+        let past = SystemTime::now() - 2 * SETTLED_AGE;
         fs::File::options().write(true).open(&path).unwrap().set_modified(past).unwrap();
         check(0);
-        assert!(!takedowns.is_refused());
+        assert!(!file.is_refused());
     }
 }

@@ -6,7 +6,7 @@ use pinakes_server::parts::{
     Certificate, ClientResolver, ConnectionLimiter, Connections, ForwardingHeader, Gate, Preface,
     ServiceSettings, Settings, Timeouts,
 };
-use pinakes_server::{Library, Service, SnapshotSource};
+use pinakes_server::{Service, SnapshotManager, SnapshotSource};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
     time::Instant,
@@ -41,7 +41,7 @@ impl Bench {
         let snapshots = tempfile::tempdir().unwrap();
         pinakes_tests::publish(&[pinakes_tests::sample()], snapshots.path(), &["--quiet"]);
         let place = SnapshotSource::Current(snapshots.path().to_owned());
-        let library = Library::open(&place, false).unwrap();
+        let manager = SnapshotManager::open(&place, false).unwrap();
         let trusted = vec!["10.0.0.0/8".parse().unwrap()];
         let clients =
             ClientResolver { trusted, header: ForwardingHeader::XForwardedFor, exempt: Vec::new() };
@@ -53,7 +53,7 @@ impl Bench {
             has_docs: true,
             data_licence: None,
         };
-        let service = Arc::new(Service::new(library, gate, bounds));
+        let service = Arc::new(Service::new(manager, gate, bounds));
         let tls = certificate.map(|certificate| certificate.acceptor().unwrap());
         let connections = Connections::new(Arc::clone(&service), TIMEOUTS, preface, tls);
         let places = Arc::new(ConnectionLimiter::new(1_000, 200));

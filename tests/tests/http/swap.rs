@@ -183,7 +183,7 @@ fn a_bad_snapshot_is_refused_each_time_in_one_line_and_changes_nothing() {
     for at in 1..=swaps {
         point(snapshots.path(), if at % 2 == 0 { "bad" } else { "absent" });
         let begun = Instant::now();
-        let refused = || server.log().matches("the snapshot served before stays").count();
+        let refused = || server.log().matches("keeping the served snapshot").count();
         while refused() < at {
             assert!(begun.elapsed() < PATIENCE, "refused {} of {at} times", refused());
             assert_eq!(server.get("/ready").header("x-snapshot-id"), Some(&*part));
@@ -191,7 +191,7 @@ fn a_bad_snapshot_is_refused_each_time_in_one_line_and_changes_nothing() {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
-    let log = server.end(&["the snapshot served before stays"]);
+    let log = server.end(&["keeping the served snapshot"]);
     assert!(log.contains("`hashes`: No such file"), "it does not say what is missing:\n{log}");
 }
 

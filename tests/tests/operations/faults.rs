@@ -229,11 +229,11 @@ fn a_damaged_snapshot_is_served_again_after_rebuild_or_repair() {
     cut(&file, 10);
     await_status(&server, 503);
     server.hang_up();
-    server.await_log(&["ERROR", "the snapshot served before stays", "authors/records"]);
+    server.await_log(&["ERROR", "keeping the served snapshot", "authors/records"]);
     fs::write(&file, whole).unwrap();
     server.hang_up();
     await_status(&server, 200);
-    end(server, &["snapshot poisoned", "no other snapshot", "the snapshot served before stays"]);
+    end(server, &["snapshot poisoned", "no other snapshot", "keeping the served snapshot"]);
 }
 
 #[test]

@@ -184,8 +184,8 @@ fn metrics_of_the_snapshot_equal_its_manifest_and_expiry() {
     let before = samples(&text(admin));
     let newest = manifest.source.newest_updated_date.clone().unwrap();
     let info = format!(
-        r#"pinakes_snapshot_info{{id="{}",newest_updated_date="{newest}",format_version="{}"}}"#,
-        manifest.id, manifest.format_version
+        r#"pinakes_snapshot_info{{format_version="{}",id="{}",newest_updated_date="{newest}"}}"#,
+        manifest.format_version, manifest.id
     );
     assert_eq!(before[&info], 1.0);
     for facts in &CATALOG {

@@ -116,7 +116,7 @@ fn a_fallback_snapshot_is_reported_until_the_current_one_is_intact() {
     fs::write(&file, &bytes).unwrap();
     server.hang_up();
     check(&server, admin, &[], &newer);
-    server.end(&["snapshot poisoned", "no other snapshot", "the snapshot served before stays"]);
+    server.end(&["snapshot poisoned", "no other snapshot", "keeping the served snapshot"]);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_rejected_suppression_list_is_reported_and_logged_again_on_each_reload() {
     check(&server, admin, &[], &newer);
     let mut told = 0;
     let mut await_line = |why: &str| {
-        let logged = || server.log().matches("the list read before stays in force").count();
+        let logged = || server.log().matches("keeping the previous list").count();
         let begun = Instant::now();
         while logged() == told {
             assert!(begun.elapsed() < PATIENCE, "{why} is not told:\n{}", server.log());
@@ -145,7 +145,7 @@ fn a_rejected_suppression_list_is_reported_and_logged_again_on_each_reload() {
     }
     fs::write(&list, "HX_A1\nHX_A404\n").unwrap();
     check(&server, admin, &[], &newer);
-    server.end(&["the list read before stays in force"]);
+    server.end(&["keeping the previous list"]);
 }
 
 /// What is done to the newer of two snapshots before the server starts.
@@ -177,18 +177,18 @@ fn starting_with_a_damaged_snapshot_serves_and_reports_the_previous_one() {
         let (server, admin) = started(&snapshots, &[]);
         check(&server, admin, &["fallback"], &older);
         assert_eq!(server.get("/funders/HX_F1").status, 200, "{name}");
-        server.await_log(&["ERROR", "what `current` leads to is refused", words, id(&newer)]);
+        server.await_log(&["ERROR", "refused the snapshot of `current`", words, id(&newer)]);
         server.await_log(&["WARN", "serving another snapshot in its place", id(&older)]);
         // Still damaged, it is refused again; built anew, it is served.
         server.hang_up();
-        server.await_log(&["ERROR", "the snapshot served before stays", words]);
+        server.await_log(&["ERROR", "keeping the served snapshot", words]);
         check(&server, admin, &["fallback"], &older);
         let dump = tempfile::tempdir().unwrap();
         let files = TINY_DUMP.into_iter().filter(|(name, _)| !name.starts_with("funders"));
         write_files(dump.path(), files);
         assert_eq!(fs::canonicalize(snapshots.add(&[dump.path().to_path_buf()])).unwrap(), newer);
         check(&server, admin, &[], &newer);
-        server.end(&["what `current` leads to is refused", "the snapshot served before stays"]);
+        server.end(&["refused the snapshot of `current`", "keeping the served snapshot"]);
     }
 }
 

@@ -137,7 +137,7 @@ fn a_changed_suppression_list_applies_at_once_and_changes_every_etag() {
             put(bad);
         }
         let told = if bad.is_empty() { "No such file" } else { "line 2: `Ada Example` is no id" };
-        server.await_log(&["ERROR", told, "the list read before stays in force", "ids=1"]);
+        server.await_log(&["ERROR", told, "keeping the previous list", "ids=1"]);
         assert_eq!(connection.get("/outputs/HX_W1").status, 404);
     }
     // Of the next snapshot it withholds the same.
@@ -149,7 +149,7 @@ fn a_changed_suppression_list_applies_at_once_and_changes_every_etag() {
     assert_eq!(connection.get("/outputs/HX_W1").status, 404);
     put("\n");
     await_status(&mut connection, "/outputs/HX_W1", 200);
-    server.end(&["the list read before stays in force"]);
+    server.end(&["keeping the previous list"]);
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! The admin address: metrics, and whether the server lives, for whoever runs it.
+//! The admin address: metrics, health and readiness for operators.
 //!
-//! It has a thread, connections and times of its own, so that it answers also where the public ones are
-//! all taken or wait for a disk. Each connection is of one request and ends after it. Those that ask
-//! nothing keep nobody out: the newest callers have room.
+//! The admin address has its own thread, connection limits and timeouts. It therefore answers while all
+//! public connections are taken or wait for a disk. Each connection carries one request. At a limit, a new
+//! connection closes the longest idle one.
 
-pub(crate) mod callers;
+pub(crate) mod connections;
 
 use std::{
     convert::Infallible,
@@ -31,50 +31,48 @@ use crate::http::head::method_word;
 use crate::http::path::echo_path;
 use crate::http::reply::Reply;
 use crate::net::limiter::ConnectionPermit;
+use crate::ops::admin::connections::{AdminConnections, IdleGuard};
 use crate::ops::metrics::Metrics;
 
-use crate::ops::admin::callers::{Callers, Silence};
-
-/// Connections at a time, of all and of each client.
+/// Most open connections.
 const CONNECTIONS_MAX: u32 = 64;
+/// Most open connections of one client.
 const CLIENT_CONNECTIONS_MAX: u32 = 32;
-/// How long a client may take to send a head, and how long until it has its reply.
+/// Time for a client to send a head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time from the accept of a connection to its end.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes and headers of a head.
+/// Most bytes of a head.
 const HEAD_BYTES_MAX: usize = 16 << 10;
+/// Most headers of a head.
 const HEADERS_MAX: usize = 64;
-/// How long replies under way may take once the server ends.
+/// Time for open replies once the server ends.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long to wait where a connection cannot be accepted for want of files or memory.
+/// Pause before the next accept when files or memory are short.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(200);
-/// The methods it takes.
+/// Allowed methods.
 const METHODS: &str = "GET, HEAD";
-/// What metrics are sent as.
+/// Media type of metrics.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The admin address, served for as long as this lives.
+/// Serves the admin address until dropped.
 pub struct Admin {
     ending: watch::Sender<bool>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Admin {
-    /// Serves an address that is listened on already.
-    ///
-    /// # Errors
-    ///
-    /// Where the system gives no thread.
+    /// Starts the thread that serves a bound address.
     pub fn begin(listener: std::net::TcpListener, metrics: Metrics) -> io::Result<Admin> {
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (ending, ended) = watch::channel(false);
-        let serving = move || {
+        let serve = move || {
             if let Err(error) = runtime.block_on(accept(listener, Arc::new(metrics), ended)) {
-                tracing::error!(%error, "the admin address is not served any more");
+                tracing::error!(%error, "stopped serving the admin address; restart the server");
             }
         };
-        let thread = thread::Builder::new().name("admin".to_owned()).spawn(serving)?;
+        let thread = thread::Builder::new().name("admin".to_owned()).spawn(serve)?;
         Ok(Admin { ending, thread: Some(thread) })
     }
 }
@@ -83,24 +81,20 @@ impl Drop for Admin {
     fn drop(&mut self) {
         self.ending.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // One that panicked said so in the log.
+            // The log has the panic of a thread that panicked.
             let _ = thread.join();
         }
     }
 }
 
-/// Listens at an address, and says so where others than this machine may reach it.
-///
-/// # Errors
-///
-/// Where it cannot be listened on.
+/// Binds the admin address, and warns if other machines may reach the address.
 pub fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind(address)?;
     if !address.ip().to_canonical().is_loopback() {
         tracing::warn!(
             %address,
-            "whoever reaches the admin address reads the metrics, unencrypted and without a \
-             password; let a firewall see to who does"
+            "all hosts that reach the admin address can read the metrics, without encryption or password; \
+             restrict access with a firewall"
         );
     }
     Ok(listener)
@@ -112,41 +106,42 @@ async fn accept(
     mut ended: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
-    let callers = Arc::new(Callers::new(CONNECTIONS_MAX, CLIENT_CONNECTIONS_MAX));
+    let connections = AdminConnections::new(CONNECTIONS_MAX, CLIENT_CONNECTIONS_MAX);
+    let connections = Arc::new(connections);
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    if let Some(place) = callers.place(peer.ip()).await {
+                    if let Some(permit) = connections.admit(peer.ip()).await {
                         let metrics = Arc::clone(&metrics);
-                        callers.serve(peer.ip(), |silence| serve(stream, place, silence, metrics));
+                        connections.spawn(peer.ip(), |idle| serve(stream, permit, idle, metrics));
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    tracing::warn!(%error, "cannot accept at the admin address; trying again");
+                    tracing::warn!(%error, "cannot accept a connection at the admin address; trying again");
                     time::sleep(SHORTAGE_PAUSE).await;
                 }
             },
-            // Also where whoever would say so is gone.
+            // Also ends when the sender is dropped.
             _ = ended.wait_for(|is_ended| *is_ended) => break,
         }
     }
     drop(listener);
-    let _ = time::timeout(DRAIN_TIMEOUT, callers.all_gone()).await;
+    let _ = time::timeout(DRAIN_TIMEOUT, connections.all_closed()).await;
     Ok(())
 }
 
-/// Serves one connection, whose place this is, to its end.
+/// Serves one connection to its end.
 async fn serve(
     stream: TcpStream,
-    place: ConnectionPermit,
-    silence: Silence,
+    permit: ConnectionPermit,
+    idle: IdleGuard,
     metrics: Arc<Metrics>,
 ) {
-    let silence = Mutex::new(Some(silence));
-    let answering = service_fn(|request: Request<Incoming>| {
-        silence.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let idle = Mutex::new(Some(idle));
+    let respond = service_fn(|request: Request<Incoming>| {
+        idle.lock().unwrap_or_else(PoisonError::into_inner).take();
         let response = answer(request.method(), request.uri().path(), &metrics).map(Full::new);
         async move { Ok::<_, Infallible>(response) }
     });
@@ -156,18 +151,18 @@ async fn serve(
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX)
         .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), answering);
-    // What became of it is its client's to know.
+        .serve_connection(TokioIo::new(stream), respond);
+    // An error or a timeout concerns only the client.
     let _ = time::timeout(CONNECTION_TIMEOUT, connection).await;
-    drop(place);
+    drop(permit);
 }
 
-/// The response to a request at the admin address.
+/// Answers a request at the admin address.
 pub fn answer(method: &Method, path: &str, metrics: &Metrics) -> Response<Bytes> {
-    let served = metrics.service().library().served();
+    let served = metrics.service().snapshots().served();
     let mut response =
         reply_to(method, path, metrics).into_response(method, served.reply_headers());
-    // No page that is open in the browser of whoever may reach this address is to read it.
+    // Without these headers, no web page in an operator's browser can read the admin address.
     response.headers_mut().remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
     response.headers_mut().remove(header::ACCESS_CONTROL_EXPOSE_HEADERS);
     response
@@ -184,11 +179,11 @@ fn reply_to(method: &Method, path: &str, metrics: &Metrics) -> Reply {
         },
         "/health" => |metrics| {
             let service = metrics.service();
-            let served = service.library().served();
+            let served = service.snapshots().served();
             handlers::health(&served, service.settings().data_licence.as_deref())
         },
         "/ready" => |metrics| {
-            let served = metrics.service().library().served();
+            let served = metrics.service().snapshots().served();
             if served.is_poisoned() {
                 return Reply::unavailable();
             }

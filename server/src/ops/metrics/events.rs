@@ -1,4 +1,4 @@
-//! Metrics of rare events, by their reasons.
+//! Metrics of rare events, from [`crate::event_counts`].
 
 use crate::event_counts::{
     GRAPHQL_OUTCOMES, GraphqlOutcome, LOADS, Load, OVERLOADS, Overload, POISONED, Poison,
@@ -6,35 +6,35 @@ use crate::event_counts::{
 };
 use crate::ops::metrics::family::Families;
 
-/// All of them.
-pub fn collect(families: &mut Families) {
+/// Adds the counters of all event kinds.
+pub fn collect(families: &Families) {
     families.counters(
         "pinakes_overloads_total",
-        "Requests answered 503 for want of time or room, by what was short.",
+        "Requests answered 503 while the server was ready, by the resource that was short.",
         "reason",
         OVERLOADS.samples::<Overload>(),
     );
     families.counters(
         "pinakes_clients_late_total",
-        "Connections ended since their client took too long, by what for.",
+        "Connections closed because the client was too slow, by what the client did not do in time.",
         "reason",
         SLOW_CLIENTS.samples::<SlowClient>(),
     );
     families.counters(
         "pinakes_graphql_questions_total",
-        "Questions of GraphQL, by what became of them.",
+        "GraphQL requests, by outcome.",
         "outcome",
         GRAPHQL_OUTCOMES.samples::<GraphqlOutcome>(),
     );
     families.counters(
         "pinakes_snapshot_loads_total",
-        "Snapshots that were to be served, by what became of them.",
+        "Attempts to load a snapshot, by outcome.",
         "outcome",
         LOADS.samples::<Load>(),
     );
     families.counters(
         "pinakes_snapshots_poisoned_total",
-        "Snapshots that nothing more was answered from, by why.",
+        "Snapshots taken out of service because of damage, by cause.",
         "cause",
         POISONED.samples::<Poison>(),
     );

@@ -1,117 +1,129 @@
-//! Families of samples, as they are looked at: a name, what it is, and its numbers.
+//! Metric families whose values are read at each request for metrics.
+//!
+//! The `prometheus` crate expects metrics that live as long as the process. [`Families`] builds a registry of
+//! short-lived metrics instead, with one call for each family.
 
-use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
+use prometheus::{CounterVec, GaugeVec, Opts, Registry, proto::MetricFamily};
 
-/// Families under way.
+const VALID: &str = "names and labels are constants, each used once";
+
+/// Collects metric families for one reply.
 #[derive(Debug, Default)]
-pub struct Families(Vec<MetricFamily>);
-
-/// What a family's numbers are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// They only grow.
-    Counter,
-    /// They come and go.
-    Gauge,
-}
-
-/// A label's name and value.
-type Label<'a> = (&'a str, &'a str);
+pub struct Families(Registry);
 
 impl Families {
-    /// A family of samples, each of some labels.
-    pub fn many<'a>(
-        &mut self,
-        name: &str,
-        help: &str,
-        kind: Kind,
-        samples: impl IntoIterator<Item = (Vec<Label<'a>>, f64)>,
-    ) {
-        let metrics: Vec<Metric> =
-            samples.into_iter().map(|(labels, value)| sample(kind, &labels, value)).collect();
-        // One without samples has nothing to say.
-        if metrics.is_empty() {
-            return;
-        }
-        let mut family = MetricFamily::default();
-        family.set_name(name.to_owned());
-        family.set_help(help.to_owned());
-        family.set_field_type(match kind {
-            Kind::Counter => MetricType::COUNTER,
-            Kind::Gauge => MetricType::GAUGE,
-        });
-        family.set_metric(metrics);
-        self.0.push(family);
+    /// Adds a gauge.
+    pub fn gauge(&self, name: &str, help: &str, value: f64) {
+        self.add_gauges(name, help, [], [([], value)]);
     }
 
-    /// A family of one sample.
-    pub fn one(&mut self, name: &str, help: &str, kind: Kind, labels: &[Label<'_>], value: f64) {
-        self.many(name, help, kind, [(labels.to_vec(), value)]);
-    }
-
-    /// A number that comes and goes.
-    pub fn gauge(&mut self, name: &str, help: &str, value: f64) {
-        self.one(name, help, Kind::Gauge, &[], value);
-    }
-
-    /// A number that grows.
-    pub fn counter(&mut self, name: &str, help: &str, value: u64) {
-        self.one(name, help, Kind::Counter, &[], value as f64);
-    }
-
-    /// Numbers that come and go, by one label.
+    /// Adds one gauge for each value of a label.
     pub fn gauges<'a>(
-        &mut self,
+        &self,
         name: &str,
         help: &str,
-        label: &'a str,
+        label: &str,
         samples: impl IntoIterator<Item = (&'a str, f64)>,
     ) {
-        let samples = samples.into_iter().map(|(value, number)| (vec![(label, value)], number));
-        self.many(name, help, Kind::Gauge, samples);
+        let samples = samples.into_iter().map(|(label, value)| ([label], value));
+        self.add_gauges(name, help, [label], samples);
     }
 
-    /// Numbers that grow, by one label.
+    /// Adds a gauge with the value 1 that states facts as labels.
+    pub fn info<const N: usize>(&self, name: &str, help: &str, labels: [(&str, &str); N]) {
+        self.add_gauges(
+            name,
+            help,
+            labels.map(|label| label.0),
+            [(labels.map(|label| label.1), 1.0)],
+        );
+    }
+
+    /// Adds a counter.
+    pub fn counter(&self, name: &str, help: &str, value: f64) {
+        self.add_counters(name, help, [], [([], value)]);
+    }
+
+    /// Adds one counter for each value of a label.
     pub fn counters<'a>(
-        &mut self,
+        &self,
         name: &str,
         help: &str,
-        label: &'a str,
+        label: &str,
         samples: impl IntoIterator<Item = (&'a str, u64)>,
     ) {
-        let samples =
-            samples.into_iter().map(|(value, number)| (vec![(label, value)], number as f64));
-        self.many(name, help, Kind::Counter, samples);
+        let samples = samples.into_iter().map(|(label, value)| ([label], value as f64));
+        self.add_counters(name, help, [label], samples);
     }
 
-    /// These and others, by name.
+    /// Returns these families and `others`, ordered by name.
     pub fn with(self, others: Vec<MetricFamily>) -> Vec<MetricFamily> {
-        let mut all = self.0;
+        let mut all = self.0.gather();
         all.extend(others);
         all.sort_by(|a, b| a.name().cmp(b.name()));
         all
     }
+
+    fn add_gauges<'a, const N: usize>(
+        &self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        samples: impl IntoIterator<Item = ([&'a str; N], f64)>,
+    ) {
+        let family = GaugeVec::new(Opts::new(name, help), &labels).expect(VALID);
+        for (values, value) in samples {
+            family.with_label_values(&values).set(value);
+        }
+        self.0.register(Box::new(family)).expect(VALID);
+    }
+
+    fn add_counters<'a, const N: usize>(
+        &self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        samples: impl IntoIterator<Item = ([&'a str; N], f64)>,
+    ) {
+        let family = CounterVec::new(Opts::new(name, help), &labels).expect(VALID);
+        for (values, value) in samples {
+            family.with_label_values(&values).inc_by(value);
+        }
+        self.0.register(Box::new(family)).expect(VALID);
+    }
 }
 
-fn sample(kind: Kind, labels: &[Label<'_>], value: f64) -> Metric {
-    let pair = |(name, value): &Label<'_>| {
-        let mut pair = LabelPair::default();
-        pair.set_name((*name).to_owned());
-        pair.set_value((*value).to_owned());
-        pair
-    };
-    let mut metric = Metric::from_label(labels.iter().map(pair).collect());
-    match kind {
-        Kind::Counter => {
-            let mut counter = Counter::default();
-            counter.set_value(value);
-            metric.set_counter(counter);
-        }
-        Kind::Gauge => {
-            let mut gauge = Gauge::default();
-            gauge.set_value(value);
-            metric.set_gauge(gauge);
-        }
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use prometheus::TextEncoder;
+
+    use super::*;
+
+    #[test]
+    fn families_are_ordered_by_name_and_empty_families_are_left_out() {
+        let families = Families::default();
+        families.gauge("test_open", "Open.", 2.5);
+        families.counters("test_ends_total", "Ends.", "kind", [("b", 1), ("a", 0)]);
+        families.info("test_info", "Info.", [("id", "x"), ("date", "y")]);
+        families.gauges("test_empty", "Empty.", "kind", []);
+        families.counter("test_starts_total", "Starts.", 3.0);
+        let expected = "\
+# HELP test_ends_total Ends.
+# TYPE test_ends_total counter
+test_ends_total{kind=\"a\"} 0
+test_ends_total{kind=\"b\"} 1
+# HELP test_info Info.
+# TYPE test_info gauge
+test_info{date=\"y\",id=\"x\"} 1
+# HELP test_open Open.
+# TYPE test_open gauge
+test_open 2.5
+# HELP test_starts_total Starts.
+# TYPE test_starts_total counter
+test_starts_total 3
+";
+        let all = families.with(Vec::new());
+        assert_eq!(TextEncoder::new().encode_to_string(&all).unwrap(), expected);
     }
-    metric
 }

@@ -1,30 +1,35 @@
-//! How full the limits are: clients that are known, and what of the pools is used.
+//! Metrics of the request limits: known clients, and use of the daily pools.
 
 use crate::admission::gate::Gate;
 use crate::admission::limits::Usage;
 use crate::ops::metrics::family::Families;
 
-/// All of it; nothing where there are no limits.
-pub fn collect(gate: &Gate, families: &mut Families) {
+/// Adds the use of the limits; adds nothing if limits are off.
+pub fn collect(gate: &Gate, families: &Families) {
     let Some(usage) = gate.usage() else { return };
     let Usage { clients, clients_max, clients_replaced, pool, pool_max } = usage;
-    families.gauge("pinakes_limit_clients", "Clients that are counted exactly.", clients.into());
+    families.gauge("pinakes_limit_clients", "Clients with a count of their own.", clients.into());
     families.gauge(
         "pinakes_limit_clients_max",
-        "Clients that may be; beyond, the one seen longest ago is forgotten.",
+        "Most clients with a count of their own; a further client replaces the least recently seen one.",
         clients_max.into(),
     );
     families.counter(
         "pinakes_limit_clients_forgotten_total",
-        "Clients forgotten for others; they begin anew.",
-        clients_replaced,
+        "Clients whose counts were dropped for another client; they start again at zero.",
+        clients_replaced as f64,
     );
-    let of = |[list, search]: [u64; 2]| [("list", list as f64), ("search", search as f64)];
+    let by_pool = |[list, search]: [u64; 2]| [("list", list as f64), ("search", search as f64)];
     families.gauges(
         "pinakes_limit_pool_used",
-        "Requests that count today, of all clients together.",
+        "Requests of all clients today (UTC) that count against a daily pool.",
         "daily",
-        of(pool),
+        by_pool(pool),
     );
-    families.gauges("pinakes_limit_pool_max", "What may be in a day.", "daily", of(pool_max));
+    families.gauges(
+        "pinakes_limit_pool_max",
+        "Requests of all clients that a daily pool allows.",
+        "daily",
+        by_pool(pool_max),
+    );
 }

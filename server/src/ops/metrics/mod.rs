@@ -1,7 +1,8 @@
-//! What the server tells of itself to whoever watches it, in Prometheus' text format.
+//! Metrics in Prometheus' text format.
 //!
-//! The service counts requests as they come; [`crate::event_counts`] counts rare events. All else is
-//! looked at when it is asked for. Labels are of closed sets: nothing a client sent is among them.
+//! [`crate::service::traffic`] counts requests, and [`crate::event_counts`] counts rare events. All other
+//! values are read when an operator asks for metrics. Label values come from closed sets; no label holds
+//! text of a client.
 
 pub(crate) mod events;
 pub(crate) mod family;
@@ -15,75 +16,72 @@ use prometheus::TextEncoder;
 
 use crate::net::limiter::ConnectionLimiter;
 use crate::ops::log::DroppedLines;
-use crate::ops::metrics::family::{Families, Kind};
+use crate::ops::metrics::family::Families;
 use crate::service::Service;
 
-/// All there is to look at.
+/// Sources of all metrics.
 pub struct Metrics {
     service: Arc<Service>,
-    places: Arc<ConnectionLimiter>,
-    lost: DroppedLines,
+    limiter: Arc<ConnectionLimiter>,
+    dropped_lines: DroppedLines,
     started: SystemTime,
 }
 
 impl Metrics {
-    /// Those of a server that starts now.
+    /// Metrics of a process that starts now.
     pub fn new(
         service: Arc<Service>,
-        places: Arc<ConnectionLimiter>,
-        lost: DroppedLines,
+        limiter: Arc<ConnectionLimiter>,
+        dropped_lines: DroppedLines,
     ) -> Metrics {
-        Metrics { service, places, lost, started: SystemTime::now() }
+        Metrics { service, limiter, dropped_lines, started: SystemTime::now() }
     }
 
-    /// What is served.
+    /// The service that the metrics describe.
     pub fn service(&self) -> &Service {
         &self.service
     }
 
-    /// All of them as text, each family after its name.
+    /// Writes all metric families, ordered by name.
     ///
-    /// Cost: under a millisecond; a word is read for each 4 MiB of the snapshot.
+    /// Cost: under a millisecond; reads 8 bytes for each 4 MiB of the snapshot.
     pub fn text(&self) -> String {
-        let mut families = Families::default();
-        families.one(
+        let families = Families::default();
+        families.info(
             "pinakes_build_info",
-            "The version of the program; always 1.",
-            Kind::Gauge,
-            &[("version", env!("CARGO_PKG_VERSION"))],
-            1.0,
+            "Version of the program; the value is 1.",
+            [("version", env!("CARGO_PKG_VERSION"))],
         );
-        self.connections(&mut families);
-        events::collect(&mut families);
-        limits::collect(self.service.gate(), &mut families);
-        snapshot::collect(self.service.library(), &mut families);
-        process::collect(self.started, &mut families);
+        self.connections(&families);
+        events::collect(&families);
+        limits::collect(self.service.gate(), &families);
+        snapshot::collect(self.service.snapshots(), &families);
+        process::collect(self.started, &families);
         let all = families.with(self.service.traffic().gather());
-        // Each has a name and samples of its own kind, which is all that could be wrong.
+        // The encoder rejects only families without a name or without samples.
         TextEncoder::new().encode_to_string(&all).unwrap_or_default()
     }
 
-    fn connections(&self, families: &mut Families) {
-        let places = &self.places;
-        let (open, max) = places.usage();
-        families.gauge("pinakes_connections_open", "Connections that are open.", open.into());
-        families.gauge("pinakes_connections_max", "Connections at a time.", max.into());
-        let [of_all, of_client] = places.refused();
+    fn connections(&self, families: &Families) {
+        let (open, max) = self.limiter.usage();
+        families.gauge("pinakes_connections_open", "Open connections.", open.into());
+        families.gauge("pinakes_connections_max", "Most open connections.", max.into());
+        let [by_server, by_client] = self.limiter.refused();
         families.counters(
             "pinakes_connections_refused_total",
-            "Connections closed at once: the server, or their client, had enough.",
+            "Connections closed at a connection limit: of the server, or of the client.",
             "cap",
-            [("server", of_all), ("client", of_client)],
+            [("server", by_server), ("client", by_client)],
         );
         families.gauge(
             "pinakes_replies_held_bytes",
-            "Bytes of large replies that wait for their clients to take them.",
+            "Bytes of large replies that clients have yet to read.",
             self.service.unsent_bytes() as f64,
         );
         families.counter(
             "pinakes_log_lines_lost_total",
-            "Lines of the log that nobody took in time.",
-            (self.lost)(),
+            "Log lines dropped because standard error was read too slowly or a write failed.",
+            (self.dropped_lines)() as f64,
         );
     }
 }

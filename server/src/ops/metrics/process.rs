@@ -1,5 +1,6 @@
-//! What the system knows of this process: time, memory, page faults, files. The names that Prometheus'
-//! own libraries give them, and ours for the rest.
+//! Metrics of the process from `/proc`: processor time, memory, page faults, files.
+//!
+//! Names that begin with `process_` are the names in Prometheus' client libraries.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,12 +8,12 @@ use procfs::process::{LimitValue, Process, Stat, Status};
 
 use crate::ops::metrics::family::Families;
 
-/// Bytes in what the system counts memory in.
-const KILOBYTE: f64 = 1_024.0;
+/// Unit of memory sizes in `/proc`, in bytes.
+const KILOBYTE_BYTES: f64 = 1_024.0;
 
-/// All of it; what the system does not tell is left out.
-pub fn collect(started: SystemTime, families: &mut Families) {
-    // Not the system's word: what that is counted from is hidden from a service that is locked up.
+/// Adds the metrics of the process; omits values that the system does not provide.
+pub fn collect(started: SystemTime, families: &Families) {
+    // Not from `/proc`: a hardened systemd unit cannot read the boot time in `/proc/stat`.
     let started = started.duration_since(UNIX_EPOCH).unwrap_or_default();
     families.gauge(
         "process_start_time_seconds",
@@ -37,13 +38,11 @@ pub fn collect(started: SystemTime, families: &mut Families) {
     }
 }
 
-fn times(stat: &Stat, families: &mut Families) {
+fn times(stat: &Stat, families: &Families) {
     let ticks = (stat.utime + stat.stime) as f64;
-    families.one(
+    families.counter(
         "process_cpu_seconds_total",
         "Total user and system CPU time spent in seconds.",
-        crate::ops::metrics::family::Kind::Counter,
-        &[],
         ticks / procfs::ticks_per_second() as f64,
     );
     families.gauge("process_threads", "Number of threads.", stat.num_threads as f64);
@@ -54,14 +53,14 @@ fn times(stat: &Stat, families: &mut Families) {
     );
     families.counters(
         "pinakes_page_faults_total",
-        "Page faults: major ones read the disk.",
+        "Page faults; a major fault reads the disk.",
         "kind",
         [("major", stat.majflt), ("minor", stat.minflt)],
     );
 }
 
-fn memory(status: &Status, families: &mut Families) {
-    let bytes = |kilobytes: Option<u64>| kilobytes.unwrap_or_default() as f64 * KILOBYTE;
+fn memory(status: &Status, families: &Families) {
+    let bytes = |kilobytes: Option<u64>| kilobytes.unwrap_or_default() as f64 * KILOBYTE_BYTES;
     families.gauge(
         "process_resident_memory_bytes",
         "Resident memory size in bytes.",
@@ -69,8 +68,7 @@ fn memory(status: &Status, families: &mut Families) {
     );
     families.gauges(
         "pinakes_memory_bytes",
-        "Memory by what it is: the program's own, resident pages of mapped files, what is locked, what \
-         is swapped out.",
+        "Memory of the process: anonymous, resident pages of mapped files, locked, and swapped out.",
         "kind",
         [
             ("anonymous", bytes(status.rssanon)),

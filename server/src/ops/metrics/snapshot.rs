@@ -1,4 +1,4 @@
-//! What is served: which snapshot, how old, how much of it is verified.
+//! Metrics of the served snapshot: id, age, health issues, and verified chunks.
 
 use std::{
     collections::BTreeMap,
@@ -13,87 +13,91 @@ use pinakes_format::storage::integrity::CHUNK_BYTES;
 use pinakes_format::storage::manifest::MANIFEST;
 use pinakes_format::storage::mmap;
 
-use crate::ops::metrics::family::{Families, Kind};
-use crate::snapshots::health::Trouble;
-use crate::snapshots::library::Library;
+use crate::ops::metrics::family::Families;
+use crate::snapshots::health::HealthIssue;
+use crate::snapshots::manager::SnapshotManager;
 
-/// All of it.
-pub fn collect(library: &Library, families: &mut Families) {
-    let served = library.served();
+/// Adds the metrics of the served snapshot.
+pub fn collect(snapshots: &SnapshotManager, families: &Families) {
+    let served = snapshots.served();
     let snapshot = &served.snapshot;
-    let troubles = served.troubles(Utc::now());
+    let issues = served.health_issues(Utc::now());
+    let is_present = |issue: HealthIssue| f64::from(u8::from(issues.contains(&issue)));
     families.gauges(
         "pinakes_trouble",
-        "What is not as it should be, as /health tells it: 1 where it is so.",
+        "1 for each health issue that /health lists as a trouble, else 0.",
         "kind",
-        Trouble::ALL.map(|of| (of.name(), f64::from(u8::from(troubles.contains(&of))))),
+        HealthIssue::ALL.map(|issue| (issue.name(), is_present(issue))),
     );
     families.gauge(
         "pinakes_ready",
-        "Whether there is a snapshot to answer from: 0 where the one served proved damaged.",
+        "1 while the server answers from a snapshot; 0 after the snapshot proved damaged.",
         if served.is_poisoned() { 0.0 } else { 1.0 },
     );
     families.counter(
         "pinakes_mapped_file_faults_total",
-        "Mapped files that could not be read any more.",
-        mmap::fault_count(),
+        "Mapped files that became unreadable.",
+        mmap::fault_count() as f64,
     );
     identity(snapshot, families);
     ages(snapshot, families);
     let records =
         CATALOG.iter().map(|facts| (facts.plural, f64::from(snapshot.count(facts.entity))));
-    families.gauges("pinakes_snapshot_records", "Records, by entity.", "entity", records);
+    families.gauges(
+        "pinakes_snapshot_records",
+        "Records of the snapshot, by entity.",
+        "entity",
+        records,
+    );
     families.gauge(
         "pinakes_suppressed_records",
-        "Records that the list of takedowns withholds.",
-        served.snapshot.suppressed().records() as f64,
+        "Records that the suppression list suppresses.",
+        snapshot.suppressed().records() as f64,
     );
     families.gauge(
         "pinakes_suppress_list_refused",
-        "1 where the list's file is refused, so that an older one is in force.",
-        f64::from(u8::from(troubles.contains(&Trouble::TakedownsRefused))),
+        "1 while the suppression list's file is refused and the previous list stays in force.",
+        is_present(HealthIssue::SuppressionListRefused),
     );
     chunks(snapshot, families);
 }
 
-fn identity(snapshot: &Snapshot, families: &mut Families) {
+fn identity(snapshot: &Snapshot, families: &Families) {
     let manifest = snapshot.manifest();
     let newest = manifest.source.newest_updated_date.as_deref().unwrap_or_default();
     let version = manifest.format_version.to_string();
-    families.one(
+    families.info(
         "pinakes_snapshot_info",
-        "Which snapshot is served; always 1.",
-        Kind::Gauge,
-        &[
+        "The served snapshot; the value is 1.",
+        [
             ("id", manifest.id.as_str()),
             ("newest_updated_date", newest),
             ("format_version", version.as_str()),
         ],
-        1.0,
     );
     let bytes: u64 = manifest.files.iter().map(|file| file.size_bytes).sum();
-    families.gauge("pinakes_snapshot_size_bytes", "Bytes of its files.", bytes as f64);
+    families.gauge("pinakes_snapshot_size_bytes", "Size of the snapshot's files.", bytes as f64);
 }
 
-fn ages(snapshot: &Snapshot, families: &mut Families) {
+fn ages(snapshot: &Snapshot, families: &Families) {
     let now = SystemTime::now();
-    // A clock that was set back makes nothing younger than new.
+    // Not negative after the clock was set back.
     let age = |since: SystemTime| now.duration_since(since).unwrap_or_default().as_secs_f64();
-    // Written last, and never again.
+    // The compiler writes the manifest last, and once.
     let manifest = fs::metadata(snapshot.path().join(MANIFEST));
     if let Ok(published) = manifest.and_then(|metadata| metadata.modified()) {
         let help = "Seconds since the snapshot was published.";
         families.gauge("pinakes_snapshot_age_seconds", help, age(published));
     }
     let newest = snapshot.manifest().source.newest_updated_date.as_deref();
-    if let Some(newest) = newest.and_then(moment) {
-        let help = "Seconds since its newest record changed.";
+    if let Some(newest) = newest.and_then(parse_time) {
+        let help = "Seconds since the newest record of the snapshot changed.";
         families.gauge("pinakes_snapshot_newest_record_age_seconds", help, age(newest));
     }
 }
 
-/// The moment of an `updated_date`: a date, with a time or without.
-fn moment(text: &str) -> Option<SystemTime> {
+/// Parses an `updated_date`: a date, with or without a time and a zone.
+fn parse_time(text: &str) -> Option<SystemTime> {
     let at: DateTime<Utc> = text
         .parse::<DateTime<Utc>>()
         .or_else(|_| text.parse::<NaiveDateTime>().map(|at| at.and_utc()))
@@ -104,24 +108,23 @@ fn moment(text: &str) -> Option<SystemTime> {
     Some(UNIX_EPOCH + Duration::from_secs(u64::try_from(at.timestamp()).ok()?))
 }
 
-fn chunks(snapshot: &Snapshot, families: &mut Families) {
+fn chunks(snapshot: &Snapshot, families: &Families) {
     let mut by_kind: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for archive in snapshot.archives() {
         let (chunks, verified) = archive.progress();
         let sums = by_kind.entry(archive.header().kind.file_name()).or_default();
         *sums = (sums.0 + chunks, sums.1 + verified);
     }
-    let of = |part: fn(&(u64, u64)) -> u64| {
-        by_kind.iter().map(move |(kind, sums)| (*kind, part(sums) as f64)).collect::<Vec<_>>()
+    let samples = |sum: fn(&(u64, u64)) -> u64| {
+        by_kind.iter().map(move |(kind, sums)| (*kind, sum(sums) as f64)).collect::<Vec<_>>()
     };
     let help = format!("Chunks of {} KiB, by kind of file.", CHUNK_BYTES >> 10);
-    families.gauges("pinakes_snapshot_chunks", &help, "kind", of(|sums| sums.0));
+    families.gauges("pinakes_snapshot_chunks", &help, "kind", samples(|sums| sums.0));
     families.gauges(
         "pinakes_snapshot_chunks_verified",
-        "Chunks that were held against their hash, by kind of file; the others will be when they are \
-         first touched.",
+        "Chunks verified against their hash, by kind of file; other chunks are verified at their first read.",
         "kind",
-        of(|sums| sums.1),
+        samples(|sums| sums.1),
     );
 }
 
@@ -131,9 +134,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_of_any_form_is_a_moment() {
+    fn a_date_of_any_form_is_parsed() {
         let check = |text: &str, expected: Option<u64>| {
-            let found = moment(text).map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_secs());
+            let found = parse_time(text).map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_secs());
             assert_eq!(found, expected, "{text}");
         };
         check("2026-01-31", Some(1_769_817_600));

@@ -1,0 +1,596 @@
+//! The snapshot that requests are answered from, and its replacement.
+//!
+//! Requests hold a [`ServedSnapshot`] by reference count, so a replacement never waits for requests. A
+//! snapshot that proves damaged is poisoned: the manager serves a fallback in its place, or none.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Component, Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use arc_swap::ArcSwap;
+use chrono::{DateTime, Utc};
+use pinakes_format::snapshot::{OpenError, Snapshot, read_manifest};
+use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::mmap::LoadMode;
+
+use crate::event_counts::{LOADS, Load, POISONED, Poison};
+use crate::http::etag::SnapshotHeaders;
+use crate::snapshots::fallback;
+use crate::snapshots::freshness::Freshness;
+use crate::snapshots::health::{self, HealthIssue, HealthState, Reminder};
+use crate::snapshots::suppression::SuppressionListFile;
+
+/// Name of the symbolic link to the snapshot to serve.
+const CURRENT: &str = "current";
+/// How long `current` may be broken; a tool may replace the link in two steps, removal and creation.
+const BROKEN_LINK_TIMEOUT: Duration = Duration::from_secs(2);
+/// A refusal with the same reason within this time is not logged again, because a changed link and a SIGHUP
+/// may report one refusal twice.
+const REPEATED_REFUSAL: Duration = Duration::from_secs(1);
+/// How long a load waits for requests to the snapshot served before.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Interval at which a waiting load checks for such requests.
+const RELEASE_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Serves one snapshot at a time, and replaces the snapshot when `current` changes or damage shows.
+pub struct SnapshotManager {
+    served: ArcSwap<ServedSnapshot>,
+    /// Directory with `current`; `None` for a fixed snapshot.
+    snapshots: Option<PathBuf>,
+    options: OpenOptions,
+    /// Locked while another snapshot is loaded from `current`.
+    current: Mutex<CurrentState>,
+    /// Ids of snapshots that proved damaged. They are not served again before [`Self::readmit`].
+    poisoned: Mutex<BTreeSet<String>>,
+    /// The snapshot served before, while requests still read it.
+    previous: Mutex<Weak<ServedSnapshot>>,
+    health: Arc<HealthState>,
+    reminder: Mutex<Reminder>,
+}
+
+/// Location of the snapshot to serve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SnapshotSource {
+    /// A directory whose link `current` points to the snapshot.
+    Current(PathBuf),
+    /// The snapshot's directory.
+    Fixed(PathBuf),
+}
+
+/// How the server opens each snapshot.
+pub struct OpenOptions {
+    /// Verifies the whole snapshot before the server uses it.
+    pub verify: bool,
+    /// Maps the snapshot, or copies the snapshot into locked memory.
+    pub load_mode: LoadMode,
+    /// List of records to suppress, if any.
+    pub suppression: Option<SuppressionListFile>,
+}
+
+/// State of `current` at the last check.
+#[derive(Debug, Default)]
+struct CurrentState {
+    link: Option<LinkVersion>,
+    /// When a check first found `current` broken, if the last check did.
+    broken_since: Option<Instant>,
+    /// Reason and time of the last logged refusal.
+    refused: Option<(String, Instant)>,
+}
+
+/// Metadata that differs between two links, even links with the same target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LinkVersion {
+    inode: u64,
+    /// Change time: seconds and nanoseconds since 1970.
+    changed: (i64, i64),
+}
+
+impl LinkVersion {
+    /// Reads the version of `current`; `None` if the link does not exist.
+    fn read(snapshots: &Path) -> Option<LinkVersion> {
+        let metadata = fs::symlink_metadata(snapshots.join(CURRENT)).ok()?;
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Some(LinkVersion { inode: metadata.ino(), changed })
+    }
+}
+
+/// A snapshot that requests are answered from.
+pub struct ServedSnapshot {
+    /// The snapshot, without the suppressed records.
+    pub snapshot: Snapshot,
+    /// Expiry and licence.
+    pub freshness: Freshness,
+    stamp: SnapshotHeaders,
+    poisoned: AtomicBool,
+    health: Arc<HealthState>,
+}
+
+/// Why a snapshot cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// `current` is not a link to a directory in the same directory.
+    #[error(
+        "cannot follow `{}`: {reason}; expected a symbolic link to a snapshot in the same directory, which \
+         `pinakes-compiler build --out` creates", path.display()
+    )]
+    Current {
+        /// Path of the link.
+        path: PathBuf,
+        /// Why the link was refused.
+        reason: String,
+    },
+    /// The snapshot is invalid.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The snapshot proved damaged while the server looked up the suppressed records.
+    #[error("snapshot `{}`: {error}", path.display())]
+    Damaged {
+        /// Path of the snapshot.
+        path: PathBuf,
+        /// Error of the first corrupt read.
+        error: ReadError,
+    },
+}
+
+impl ServedSnapshot {
+    fn new(snapshot: Snapshot, health: &Arc<HealthState>) -> ServedSnapshot {
+        let stamp = SnapshotHeaders::for_edition(&snapshot.manifest().id, &snapshot.edition());
+        let freshness = Freshness::new(&snapshot);
+        let (poisoned, health) = (AtomicBool::new(false), Arc::clone(health));
+        ServedSnapshot { snapshot, freshness, stamp, poisoned, health }
+    }
+
+    /// Wraps a newly opened snapshot, and counts the load.
+    fn newly_opened(snapshot: Snapshot, health: &Arc<HealthState>) -> ServedSnapshot {
+        LOADS.count(Load::Opened);
+        ServedSnapshot::new(snapshot, health)
+    }
+
+    /// Headers of every reply from this snapshot.
+    pub fn reply_headers(&self) -> &SnapshotHeaders {
+        &self.stamp
+    }
+
+    /// Whether the snapshot proved damaged; no request is answered from a poisoned snapshot.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Relaxed)
+    }
+
+    /// Current health issues, the most severe first.
+    pub fn health_issues(&self, now: DateTime<Utc>) -> Vec<HealthIssue> {
+        let is_present = |issue: &HealthIssue| match issue {
+            HealthIssue::Unavailable => self.is_poisoned(),
+            HealthIssue::Fallback => !self.is_poisoned() && self.health.is_fallback(),
+            HealthIssue::SuppressionListRefused => self.health.is_list_refused(),
+            HealthIssue::Stale => self.freshness.expired_at(now).is_some(),
+        };
+        HealthIssue::ALL.into_iter().filter(is_present).collect()
+    }
+}
+
+impl SnapshotManager {
+    /// Opens a mapped snapshot without a suppression list; `verify` reads the whole snapshot first.
+    ///
+    /// # Errors
+    ///
+    /// As [`SnapshotManager::open_with`].
+    pub fn open(source: &SnapshotSource, verify: bool) -> Result<SnapshotManager, LoadError> {
+        let options = OpenOptions { verify, load_mode: LoadMode::Mapped, suppression: None };
+        SnapshotManager::open_with(source, options)
+    }
+
+    /// Opens a snapshot with options, or a fallback if the snapshot of `current` is damaged.
+    ///
+    /// The fallback lets a server start again after the damage that ended the server before.
+    ///
+    /// # Errors
+    ///
+    /// `current` is broken, or the snapshot is refused and has no fallback.
+    pub fn open_with(
+        source: &SnapshotSource,
+        options: OpenOptions,
+    ) -> Result<SnapshotManager, LoadError> {
+        // The version first: a link that replaces this link meanwhile then has another version.
+        let (link, path, snapshots) = match source {
+            SnapshotSource::Fixed(path) => (None, path.clone(), None),
+            SnapshotSource::Current(snapshots) => {
+                let link = LinkVersion::read(snapshots);
+                (link, resolve_current(snapshots)?, Some(snapshots.clone()))
+            }
+        };
+        let (health, mut poisoned) = (Arc::new(HealthState::default()), BTreeSet::new());
+        let snapshot = match (options.open(&path), &snapshots) {
+            (Err(error), Some(snapshots)) => {
+                health.set_fallback(true);
+                options.open_fallback(snapshots, &path, error, &mut poisoned)?
+            }
+            (opened, _) => opened?,
+        };
+        let served = ArcSwap::from_pointee(ServedSnapshot::newly_opened(snapshot, &health));
+        Ok(SnapshotManager {
+            served,
+            snapshots,
+            options,
+            current: Mutex::new(CurrentState { link, ..CurrentState::default() }),
+            poisoned: Mutex::new(poisoned),
+            previous: Mutex::new(Weak::new()),
+            health,
+            reminder: Mutex::default(),
+        })
+    }
+
+    /// Applies changes since the last call: a changed suppression list, an expiry, and a changed `current`.
+    ///
+    /// Also logs reminders of issues that persist. Cost without changes: three `stat` calls.
+    pub fn apply_changes(&self) {
+        self.update_suppression(false);
+        let served = self.served();
+        served.freshness.log_expiry(&served.snapshot);
+        self.log_reminders(&served);
+        let Some(snapshots) = &self.snapshots else { return };
+        let link = LinkVersion::read(snapshots);
+        let mut current = self.lock_current();
+        let is_changed = link.is_some() && link != current.link;
+        let is_fallback = self.health.is_fallback();
+        let needs_reload = if fs::metadata(snapshots.join(CURRENT)).is_ok() {
+            current.broken_since.take().is_some() && is_fallback
+        } else {
+            // The reload reports a link that stays broken, once.
+            let now = Instant::now();
+            let since = *current.broken_since.get_or_insert(now);
+            now.duration_since(since) >= BROKEN_LINK_TIMEOUT && !is_fallback
+        };
+        drop(current);
+        if is_changed || needs_reload {
+            self.reload_snapshot();
+        }
+    }
+
+    /// Logs issues that persist, when a reminder is due.
+    fn log_reminders(&self, served: &ServedSnapshot) {
+        let issues = served.health_issues(Utc::now());
+        let mut reminder = self.reminder.lock().unwrap_or_else(PoisonError::into_inner);
+        if reminder.is_due(!issues.is_empty(), Instant::now()) {
+            let snapshot = &served.snapshot.manifest().id;
+            issues.into_iter().for_each(|issue| health::log_reminder(snapshot, issue));
+        }
+    }
+
+    /// Loads the suppression list and the snapshot of `current` again, whether they changed or not.
+    ///
+    /// On failure, the previous list or snapshot stays. Waits up to 10 s for requests to the snapshot served
+    /// before, so that at most two snapshots are mapped.
+    pub fn reload(&self) {
+        self.update_suppression(true);
+        self.reload_snapshot();
+    }
+
+    /// Reads the suppression list if its file changed or `is_forced`, and applies the list.
+    fn update_suppression(&self, is_forced: bool) {
+        let Some(suppression) = &self.options.suppression else { return };
+        suppression.reload(is_forced);
+        self.health.set_list_refused(suppression.is_refused());
+        let list = suppression.list();
+        // Repeats if another thread replaces the served snapshot meanwhile.
+        loop {
+            let served = self.served();
+            if served.snapshot.suppresses(&list) {
+                return;
+            }
+            let updated = match served.snapshot.without(&list) {
+                Ok(snapshot) => ServedSnapshot::new(snapshot, &self.health),
+                Err(error) if served.is_poisoned() => {
+                    return tracing::error!(%error, "cannot apply the suppression list to a poisoned snapshot");
+                }
+                // A snapshot that cannot apply the list must not be served.
+                Err(error) => return self.poison(&served, &error),
+            };
+            updated.poisoned.store(served.is_poisoned(), Ordering::Relaxed);
+            log_suppressed(&updated.snapshot);
+            self.served.compare_and_swap(&served, Arc::new(updated));
+        }
+    }
+
+    fn reload_snapshot(&self) {
+        let mut current = self.lock_current();
+        let served = self.served();
+        let id = &served.snapshot.manifest().id;
+        let path = match &self.snapshots {
+            Some(snapshots) => {
+                let link = LinkVersion::read(snapshots);
+                if link != current.link {
+                    current.refused = None;
+                }
+                current.link = link;
+                resolve_current(snapshots)
+            }
+            None => Ok(served.snapshot.path().to_path_buf()),
+        };
+        let loaded = path.and_then(|path| {
+            if path == served.snapshot.path() && !served.is_poisoned() {
+                return Ok(None);
+            }
+            self.await_release();
+            self.options.open(&path).and_then(|snapshot| self.readmit(snapshot)).map(Some)
+        });
+        match loaded {
+            Ok(None) => {
+                self.health.set_fallback(false);
+                served.freshness.refresh(&served.snapshot);
+                tracing::info!(snapshot = id, "`current` still points to the served snapshot");
+            }
+            Ok(Some(snapshot)) => {
+                self.health.set_fallback(false);
+                let loaded = ServedSnapshot::newly_opened(snapshot, &self.health);
+                let previous = self.served.swap(Arc::new(loaded));
+                *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Arc::downgrade(&previous);
+            }
+            Err(error) => {
+                self.health.set_fallback(true);
+                let (text, now) = (error.to_string(), Instant::now());
+                let is_repeated = |(before, at): &(String, Instant)| {
+                    *before == text && now.duration_since(*at) < REPEATED_REFUSAL
+                };
+                if !current.refused.as_ref().is_some_and(is_repeated) {
+                    LOADS.count(Load::Refused);
+                    tracing::error!(
+                        %error,
+                        snapshot = id,
+                        "cannot load the snapshot of `current`; keeping the served snapshot"
+                    );
+                    current.refused = Some((text, now));
+                }
+            }
+        }
+    }
+
+    /// Verifies a snapshot that proved damaged before, and allows the server to use the snapshot again.
+    ///
+    /// Returns other snapshots as they are.
+    fn readmit(&self, snapshot: Snapshot) -> Result<Snapshot, LoadError> {
+        let id = snapshot.manifest().id.clone();
+        if !self.poisoned().contains(&id) {
+            return Ok(snapshot);
+        }
+        tracing::info!(
+            snapshot = id,
+            "the snapshot was damaged before; verifying every byte and record"
+        );
+        snapshot.verify()?;
+        self.poisoned().remove(&id);
+        tracing::info!(snapshot = id, "the snapshot is intact again");
+        Ok(snapshot)
+    }
+
+    /// Waits until requests have released the snapshot served before, at most [`RELEASE_TIMEOUT`].
+    fn await_release(&self) {
+        let previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let start = Instant::now();
+        while previous.strong_count() > 0 && start.elapsed() < RELEASE_TIMEOUT {
+            std::thread::sleep(RELEASE_INTERVAL);
+        }
+    }
+
+    fn lock_current(&self) -> MutexGuard<'_, CurrentState> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn poisoned(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.poisoned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks the files of the served snapshot for outside changes.
+    ///
+    /// A file whose size changed poisons the snapshot; a file that was written to is verified again. Cost: one
+    /// system call per file.
+    pub fn check_files(&self) {
+        let served = self.served();
+        if served.is_poisoned() {
+            return;
+        }
+        match served.snapshot.check_files() {
+            Err(fault) => self.poison(&served, &fault.into()),
+            Ok(written) => written.into_iter().for_each(|file| {
+                let snapshot = &served.snapshot.manifest().id;
+                tracing::warn!(
+                    snapshot,
+                    file,
+                    "a published file was written to or touched; verifying all its chunks again"
+                );
+            }),
+        }
+    }
+
+    /// The snapshot to answer a request from; a request calls this once.
+    pub fn served(&self) -> Arc<ServedSnapshot> {
+        self.served.load_full()
+    }
+
+    /// Takes a damaged snapshot out of service, and serves a fallback if there is one.
+    pub fn poison(&self, served: &Arc<ServedSnapshot>, error: &ReadError) {
+        if served.poisoned.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        POISONED.count(match error {
+            ReadError::Damage(_) => Poison::Damage,
+            ReadError::Fault(_) => Poison::Fault,
+            _ => Poison::Content,
+        });
+        let id = &served.snapshot.manifest().id;
+        tracing::error!(snapshot = id, %error, "snapshot poisoned: no more requests are answered from it");
+        let mut poisoned = self.poisoned();
+        poisoned.insert(id.clone());
+        let fallback = loop {
+            let Some(candidate) = self.find_fallback(served, &poisoned) else {
+                tracing::error!(
+                    "no other snapshot can be served; answering 503 until `current` changes or SIGHUP \
+                     arrives, and the snapshot of `current` is intact"
+                );
+                return;
+            };
+            let id = candidate.manifest().id.clone();
+            match self.options.suppress(candidate) {
+                Ok(fallback) => break fallback,
+                Err(error) => {
+                    tracing::error!(snapshot = id, %error, "cannot serve this snapshot as fallback")
+                }
+            }
+            poisoned.insert(id);
+        };
+        tracing::warn!(snapshot = fallback.manifest().id, "serving another snapshot in its place");
+        let fallback = Arc::new(ServedSnapshot::newly_opened(fallback, &self.health));
+        // If `current` changed meanwhile, its snapshot is already served, and stays.
+        if Arc::ptr_eq(&self.served.compare_and_swap(served, fallback), served) {
+            self.health.set_fallback(true);
+        }
+    }
+
+    /// Opens the best fallback for a snapshot.
+    fn find_fallback(
+        &self,
+        served: &ServedSnapshot,
+        poisoned: &BTreeSet<String>,
+    ) -> Option<Snapshot> {
+        let snapshots = self.snapshots.as_ref()?;
+        let mut candidates = fallback::candidates(snapshots, served.snapshot.manifest(), poisoned);
+        while let Some(best) = candidates.pop() {
+            match self.options.load_mode {
+                LoadMode::Mapped => return Some(best),
+                // Candidates are mapped; only the chosen candidate is copied into memory.
+                LoadMode::Pinned => match Snapshot::open_with_mode(best.path(), LoadMode::Pinned) {
+                    Ok(pinned) => return Some(pinned),
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot serve this snapshot as fallback")
+                    }
+                },
+            }
+        }
+        None
+    }
+}
+
+impl OpenOptions {
+    /// Opens a snapshot, verifies the snapshot if so configured, and applies the suppression list.
+    fn open(&self, path: &Path) -> Result<Snapshot, LoadError> {
+        let snapshot = Snapshot::open_with_mode(path, self.load_mode)?;
+        let manifest = snapshot.manifest();
+        if self.verify {
+            tracing::info!(snapshot = manifest.id, "verifying every byte and record");
+            snapshot.verify()?;
+        }
+        tracing::info!(
+            snapshot = manifest.id,
+            path = %path.display(),
+            newest_updated_date = manifest.source.newest_updated_date,
+            "snapshot opened; each chunk is verified at its first read"
+        );
+        self.suppress(snapshot)
+    }
+
+    /// Opens the best fallback for a refused snapshot, and adds the refused snapshot to `poisoned`.
+    ///
+    /// Returns the refusal `error` if there is no fallback. There is none if the manifest is unreadable: a
+    /// fallback might then show records that were suppressed in the refused snapshot.
+    fn open_fallback(
+        &self,
+        snapshots: &Path,
+        path: &Path,
+        error: LoadError,
+        poisoned: &mut BTreeSet<String>,
+    ) -> Result<Snapshot, LoadError> {
+        let Ok(lost) = read_manifest(path) else { return Err(error) };
+        poisoned.insert(lost.id.clone());
+        let mut candidates = fallback::candidates(snapshots, &lost, poisoned);
+        while let Some(best) = candidates.pop() {
+            match self.open(best.path()) {
+                Ok(fallback) => {
+                    LOADS.count(Load::Refused);
+                    tracing::error!(%error, snapshot = lost.id, "refused the snapshot of `current`");
+                    let snapshot = &fallback.manifest().id;
+                    tracing::warn!(snapshot, "serving another snapshot in its place");
+                    return Ok(fallback);
+                }
+                Err(error) => tracing::error!(%error, "cannot serve this snapshot as fallback"),
+            }
+        }
+        Err(error)
+    }
+
+    /// Applies the suppression list to a snapshot.
+    fn suppress(&self, snapshot: Snapshot) -> Result<Snapshot, LoadError> {
+        let Some(suppression) = &self.suppression else { return Ok(snapshot) };
+        let path = snapshot.path().to_path_buf();
+        let snapshot = snapshot
+            .without(&suppression.list())
+            .map_err(|error| LoadError::Damaged { path, error })?;
+        log_suppressed(&snapshot);
+        Ok(snapshot)
+    }
+}
+
+/// Logs how many records are suppressed. Omits the ids, because a log outlives the list.
+fn log_suppressed(snapshot: &Snapshot) {
+    let suppressed = snapshot.suppressed();
+    tracing::info!(
+        snapshot = snapshot.manifest().id,
+        records = suppressed.records(),
+        unknown_ids = suppressed.unknown_ids(),
+        "applied the suppression list"
+    );
+}
+
+/// Path of the snapshot that `current` points to: a directory beside `current`, named without a path.
+fn resolve_current(snapshots: &Path) -> Result<PathBuf, LoadError> {
+    let link = snapshots.join(CURRENT);
+    let refused = |reason: String| LoadError::Current { path: link.clone(), reason };
+    let target = fs::read_link(&link).map_err(|error: io::Error| refused(error.to_string()))?;
+    let mut components = target.components();
+    match (components.next(), components.next()) {
+        (Some(Component::Normal(name)), None) => {
+            let path = snapshots.join(name);
+            match fs::symlink_metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => Ok(path),
+                Ok(_) => {
+                    Err(refused(format!("the target `{}` is not a directory", path.display())))
+                }
+                Err(error) => Err(refused(format!("the target `{}`: {error}", path.display()))),
+            }
+        }
+        _ => Err(refused(format!("the target is `{}`", target.display()))),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn current_may_only_point_to_a_directory_beside_it() {
+        let directory =
+            std::env::temp_dir().join(format!("pinakes-current-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let link = directory.join("current");
+        fs::create_dir_all(directory.join("0123456789abcdef")).unwrap();
+        std::os::unix::fs::symlink("/etc", directory.join("hop")).unwrap();
+        let targets =
+            [("0123456789abcdef", true), ("../x", false), ("/etc", false), ("a/b", false)];
+        for (target, is_accepted) in targets.into_iter().chain([("hop", false), ("absent", false)])
+        {
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            assert_eq!(resolve_current(&directory).is_ok(), is_accepted, "{target}");
+            fs::remove_file(&link).unwrap();
+        }
+        assert!(resolve_current(&directory).is_err());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}
