@@ -1,4 +1,4 @@
-//! A client that sends whatever bytes it is given and reads replies strictly.
+//! An HTTP client that sends arbitrary bytes and parses replies strictly.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -9,8 +9,8 @@ use std::{
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use serde_json::Value;
 
-/// How long a reply may take before a test fails; no test waits for it to pass.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest time a test waits for a reply before the test fails.
+pub const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct Connection {
     stream: BufReader<TcpStream>,
@@ -26,7 +26,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// A header's one value; `None` where it is absent.
+    /// Returns the value of a header that may appear at most once.
     #[track_caller]
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(known, _)| known == name);
@@ -44,29 +44,29 @@ impl Response {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// All but the time of day.
-    pub fn lasting_headers(&self) -> Vec<(String, String)> {
+    /// Returns the headers that stay the same when the request is repeated.
+    pub fn headers_without_date(&self) -> Vec<(String, String)> {
         self.headers.iter().filter(|(name, _)| name != "date").cloned().collect()
     }
 }
 
 impl Connection {
     pub fn open(address: SocketAddr) -> Connection {
-        Connection::of(TcpStream::connect(address).unwrap())
+        Connection::from_stream(TcpStream::connect(address).unwrap())
     }
 
-    /// A connection from an address of this machine's.
-    pub fn from(host: &str, address: SocketAddr) -> Connection {
+    /// Opens a connection from a local address, such as `127.0.0.2`.
+    pub fn open_from(host: &str, address: SocketAddr) -> Connection {
         let own = SocketAddr::new(host.parse().unwrap(), 0);
         let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
         bind(&socket, &own).unwrap();
         connect(&socket, &address).unwrap();
-        Connection::of(TcpStream::from(socket))
+        Connection::from_stream(TcpStream::from(socket))
     }
 
-    fn of(stream: TcpStream) -> Connection {
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    fn from_stream(stream: TcpStream) -> Connection {
+        stream.set_read_timeout(Some(REPLY_TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(REPLY_TIMEOUT)).unwrap();
         Connection { stream: BufReader::new(stream) }
     }
 
@@ -74,12 +74,12 @@ impl Connection {
         self.stream.get_mut().write_all(raw)
     }
 
-    /// Reads the reply to a request by GET.
+    /// Reads the reply to a GET request.
     pub fn receive(&mut self) -> io::Result<Response> {
         self.receive_to("GET")
     }
 
-    /// Reads the reply to a request by this method; an interim reply is passed over.
+    /// Reads the reply to a request with this method and skips interim (1xx) replies.
     pub fn receive_to(&mut self, method: &str) -> io::Result<Response> {
         loop {
             let mut response = read_head(&mut self.stream)?;
@@ -95,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request with headers (`name: value`) and reads its reply, keeping the connection.
+    /// Sends a request with headers (`name: value`), reads the reply and keeps the connection open.
     #[track_caller]
     pub fn request(&mut self, method: &str, target: &str, headers: &[&str]) -> Response {
         let raw = request(method, target, headers);
@@ -108,7 +108,7 @@ impl Connection {
         self.request("GET", target, &[])
     }
 
-    /// Waits for the server to close, and says whether it did so without another byte.
+    /// Waits until the server closes the connection; `false` if the server sends another byte.
     pub fn is_closed(&mut self) -> bool {
         match self.stream.read(&mut [0; 1]) {
             Ok(length) => length == 0,
@@ -117,7 +117,7 @@ impl Connection {
     }
 }
 
-/// Reads a reply up to the empty line that ends its head.
+/// Reads the status line and the headers of a reply.
 pub fn read_head(stream: &mut impl BufRead) -> io::Result<Response> {
     let mut lines = Vec::new();
     loop {
@@ -145,7 +145,7 @@ pub fn read_head(stream: &mut impl BufRead) -> io::Result<Response> {
     })
 }
 
-/// A body as it was before a coding.
+/// Decompresses a body with a content coding.
 pub fn decode(coding: Option<&str>, body: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::new();
     match coding {
@@ -157,18 +157,18 @@ pub fn decode(coding: Option<&str>, body: &[u8]) -> Vec<u8> {
         Some("gzip") => {
             flate2::read::GzDecoder::new(body).read_to_end(&mut decoded).unwrap();
         }
-        Some(other) => panic!("{other} is not spoken here"),
+        Some(other) => panic!("{other} is an unknown coding"),
     }
     decoded
 }
 
-/// A request as it is sent.
+/// Formats a request without a body.
 pub fn request(method: &str, target: &str, headers: &[&str]) -> String {
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n")
 }
 
-/// The body of an error in the interface's shape.
+/// Formats the JSON body of an error reply.
 pub fn error_body(status: u16, message: &str) -> String {
     let error = match status {
         301 => "Moved Permanently",
@@ -178,7 +178,7 @@ pub fn error_body(status: u16, message: &str) -> String {
         414 => "URI Too Long",
         431 => "Request Header Fields Too Large",
         503 => "Service Unavailable",
-        _ => panic!("no error is expected with {status}"),
+        _ => panic!("no reason phrase for status {status}"),
     };
     let message = Value::from(message);
     format!(r#"{{"statusCode":{status},"error":"{error}","message":{message}}}"#)

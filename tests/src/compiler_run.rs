@@ -1,4 +1,4 @@
-//! Runs of the compiler, where they work, and what must hold of each.
+//! Runs of the compiler in a temporary workspace, and checks of each run's results.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 const WORKS_PART: &str = "data/jsonl/works/updated_date=2026-02-01/part_0000.gz";
 
-/// A run of the compiler and what it left.
+/// Exit code, output and report of one run of the compiler.
 pub struct Run {
     pub code: i32,
     pub stdout: String,
@@ -29,10 +29,10 @@ pub fn run<A: AsRef<OsStr>>(args: &[A]) -> Run {
     let report = dir.path().join("report.json");
     let mut all: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
     all.extend(["--report".as_ref(), report.as_os_str()]);
-    finished(&compiler(&all), &report)
+    read_outcome(&compiler(&all), &report)
 }
 
-pub fn finished(output: &Output, report: &Path) -> Run {
+pub fn read_outcome(output: &Output, report: &Path) -> Run {
     Run {
         code: output.status.code().unwrap_or_else(|| panic!("killed: {}", output.status)),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -49,17 +49,17 @@ pub fn build(inputs: &[&Path], out: &Path, more: &[&str]) -> Run {
     run(&args)
 }
 
-pub fn published(run: &Run) -> PathBuf {
+pub fn published_path(run: &Run) -> PathBuf {
     assert_eq!(run.code, 0, "{}", run.stderr);
     PathBuf::from(run.stdout.lines().last().unwrap())
 }
 
-/// A directory of inputs beside a directory of snapshots.
-pub struct Place(pub tempfile::TempDir);
+/// A temporary directory with an `input` and an `out` directory.
+pub struct Workspace(pub tempfile::TempDir);
 
-impl Place {
-    pub fn new() -> Place {
-        Place(tempfile::tempdir().unwrap())
+impl Workspace {
+    pub fn new() -> Workspace {
+        Workspace(tempfile::tempdir().unwrap())
     }
 
     pub fn input(&self) -> PathBuf {
@@ -70,17 +70,17 @@ impl Place {
         self.0.path().join("out")
     }
 
-    /// A place where a snapshot of the tiny dump is current.
-    pub fn with_tiny_published() -> Place {
-        let place = Place::new();
-        let dump = place.0.path().join("tiny");
+    /// Publishes a snapshot of the tiny dump in a new workspace.
+    pub fn with_tiny_snapshot() -> Workspace {
+        let workspace = Workspace::new();
+        let dump = workspace.0.path().join("tiny");
         write_files(&dump, TINY_DUMP);
-        published(&build(&[&dump], &place.out(), &[]));
-        place
+        published_path(&build(&[&dump], &workspace.out(), &[]));
+        workspace
     }
 }
 
-/// What is published in a directory: where `current` leads, and every file of every snapshot.
+/// Reads the published state of an output directory.
 pub fn state(out: &Path) -> State {
     let mut files = files_below(out);
     files.retain(|name, _| {
@@ -90,8 +90,8 @@ pub fn state(out: &Path) -> State {
     (fs::read_link(out.join("current")).unwrap(), files)
 }
 
-/// Demands that a run left nothing unfinished behind.
-pub fn demand_no_remains(out: &Path, what: &str) {
+/// Asserts that a run left no temporary file or directory.
+pub fn assert_no_leftovers(out: &Path, what: &str) {
     let mut folders = vec![out.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap().flatten() {
@@ -104,7 +104,7 @@ pub fn demand_no_remains(out: &Path, what: &str) {
     }
 }
 
-/// The records of an entity in a snapshot, which must verify, by id.
+/// Verifies a snapshot and renders the records of an entity, by id.
 pub fn records(snapshot: &Path, entity: Entity) -> BTreeMap<String, Value> {
     let snapshot = Snapshot::open(snapshot).unwrap();
     snapshot.verify().unwrap();
@@ -122,58 +122,58 @@ pub fn outputs(snapshot: &Path) -> BTreeMap<String, Value> {
     records(snapshot, Entity::Output)
 }
 
-/// How much a test takes: so much, or what `make soak` says.
-pub fn size(variable: &str, usual: u64) -> u64 {
-    std::env::var(variable).map_or(usual, |size| size.parse().unwrap())
+/// Reads the size of a test from an environment variable that `make soak` sets.
+pub fn size_from_env(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).map_or(default, |size| size.parse().unwrap())
 }
 
 pub fn work(id: u64) -> String {
     format!("{{\"id\":\"https://openalex.org/W{id}\",\"title\":\"Title {id}\"}}\n")
 }
 
-/// Inputs that end a run, the exit code, and what the message says.
-pub struct Refused<'c> {
+/// An invalid input, the expected exit code and a phrase of the error message.
+pub struct RefusedRun<'c> {
     pub what: &'c str,
     pub files: Vec<(&'c str, Vec<u8>)>,
-    /// Below the directory the files are in.
+    /// Paths relative to the directory of `files`.
     pub inputs: &'c [&'c str],
     pub options: &'c [&'c str],
     pub code: i32,
     pub phrase: &'c str,
 }
 
-pub fn refused<'c>(
+pub fn refused_run<'c>(
     what: &'c str,
     files: Vec<(&'c str, Vec<u8>)>,
     code: i32,
     phrase: &'c str,
-) -> Refused<'c> {
-    Refused { what, files, inputs: &["."], options: &[], code, phrase }
+) -> RefusedRun<'c> {
+    RefusedRun { what, files, inputs: &["."], options: &[], code, phrase }
 }
 
-pub fn check_refused(place: &Place, case: &Refused<'_>) {
+pub fn check_refused(workspace: &Workspace, case: &RefusedRun<'_>) {
     let what = case.what;
-    let before = state(&place.out());
+    let before = state(&workspace.out());
     let input = tempfile::tempdir().unwrap();
     write_files(input.path(), case.files.iter().map(|(name, bytes)| (name, bytes)));
     let inputs: Vec<PathBuf> = case.inputs.iter().map(|name| input.path().join(name)).collect();
     let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
-    let run = build(&inputs, &place.out(), case.options);
+    let run = build(&inputs, &workspace.out(), case.options);
     assert_eq!(run.code, case.code, "{what}: {}", run.stderr);
     let error = run.stderr.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
     assert!(error.contains(case.phrase), "{what}: {}", run.stderr);
-    demand_unpublished(&place.out(), &before, &run, what);
+    assert_nothing_published(&workspace.out(), &before, &run, what);
 }
 
 pub fn gzipped() -> Vec<u8> {
     fs::read(sample().join(WORKS_PART)).unwrap()
 }
 
-pub fn cut(bytes: &[u8], length: usize) -> Vec<u8> {
+pub fn truncated(bytes: &[u8], length: usize) -> Vec<u8> {
     bytes[..length].to_vec()
 }
 
-/// Lines in a zstd frame of one raw block, at most 255 bytes.
+/// Wraps at most 255 bytes in a zstd frame of one raw block.
 pub fn zstd_frame(text: &[u8]) -> Vec<u8> {
     let length = u8::try_from(text.len()).unwrap();
     let block = (u32::from(length) << 3 | 1).to_le_bytes();
@@ -184,50 +184,52 @@ pub fn manifest(url: &str, meta: Value) -> Vec<u8> {
     json!({ "entries": [{ "url": url, "meta": meta }] }).to_string().into_bytes()
 }
 
-/// Inputs, and what a run over them must come to.
+/// An input and the expected result of a build.
 pub struct Case<'c> {
-    /// What is odd about them.
+    /// Name of the case in assertion messages.
     pub what: &'c str,
     pub files: Vec<(&'c str, Vec<u8>)>,
     pub options: &'c [&'c str],
     pub code: i32,
-    /// What standard error must say.
-    pub says: &'c str,
-    /// Bad records by code, in a run that got as far as counting them.
+    /// A phrase that standard error must contain.
+    pub message: &'c str,
+    /// Bad records by code, if the run writes a report.
     pub bad: &'c [(&'c str, u64)],
-    /// Warnings by code, in a run that ended well.
+    /// Warnings by code, if the run succeeds.
     pub warnings: &'c [(&'c str, u64)],
 }
 
-/// A case that ends well and has nothing to say.
-pub fn good<'c>(what: &'c str, files: Vec<(&'c str, Vec<u8>)>) -> Case<'c> {
-    Case { what, files, options: &[], code: 0, says: "", bad: &[], warnings: &[] }
+/// A case that succeeds without warnings or bad records.
+pub fn succeeds<'c>(what: &'c str, files: Vec<(&'c str, Vec<u8>)>) -> Case<'c> {
+    Case { what, files, options: &[], code: 0, message: "", bad: &[], warnings: &[] }
 }
 
-/// A case that ends with a code and a message.
-pub fn ends<'c>(
+/// A case that fails with an exit code and a message.
+pub fn fails<'c>(
     what: &'c str,
     files: Vec<(&'c str, Vec<u8>)>,
     code: i32,
-    says: &'c str,
+    message: &'c str,
 ) -> Case<'c> {
-    Case { code, says, ..good(what, files) }
+    Case { code, message, ..succeeds(what, files) }
 }
 
-/// Runs every case over a place where a snapshot is current. A run that does not end well leaves
-/// that byte for byte as it was, and nothing beside it; one that does publishes what verifies.
+/// Builds each case.
+///
+/// A failing build must leave an earlier published snapshot unchanged, byte for byte, and no
+/// leftovers. A succeeding build must publish a snapshot that verifies.
 pub fn check(cases: &[Case<'_>]) {
-    let place = Place::with_tiny_published();
-    let before = state(&place.out());
+    let workspace = Workspace::with_tiny_snapshot();
+    let before = state(&workspace.out());
     for case in cases {
         let input = tempfile::tempdir().unwrap();
         write_files(input.path(), case.files.iter().map(|(name, bytes)| (name, bytes)));
-        let elsewhere = Place::new();
-        let out = if case.code == 0 { elsewhere.out() } else { place.out() };
+        let elsewhere = Workspace::new();
+        let out = if case.code == 0 { elsewhere.out() } else { workspace.out() };
         let run = build(&[input.path()], &out, case.options);
         let what = case.what;
         assert_eq!(run.code, case.code, "{what}: {}", run.stderr);
-        assert!(run.stderr.contains(case.says), "{what}: {}", run.stderr);
+        assert!(run.stderr.contains(case.message), "{what}: {}", run.stderr);
         assert!(!run.stderr.contains("panicked"), "{what}: {}", run.stderr);
         let by_code = |counts: &[(&str, u64)]| -> Value {
             counts.iter().map(|(code, count)| ((*code).to_string(), json!(count))).collect()
@@ -237,27 +239,27 @@ pub fn check(cases: &[Case<'_>]) {
         }
         if case.code == 0 {
             assert_eq!(run.report["warnings"], by_code(case.warnings), "{what}: {}", run.stderr);
-            let snapshot = Snapshot::open(&published(&run)).unwrap();
+            let snapshot = Snapshot::open(&published_path(&run)).unwrap();
             snapshot.verify().unwrap();
         } else {
-            demand_unpublished(&place.out(), &before, &run, what);
+            assert_nothing_published(&workspace.out(), &before, &run, what);
         }
     }
 }
 
-/// Demands that a run which failed left what was published as it was, and nothing beside it.
-pub fn demand_unpublished(out: &Path, before: &State, run: &Run, what: &str) {
+/// Asserts that a failed run published nothing and left nothing unfinished.
+pub fn assert_nothing_published(out: &Path, before: &State, run: &Run, what: &str) {
     assert_eq!(run.stdout, "", "{what}");
     assert!(state(out) == *before, "{what}: something was published");
-    demand_no_remains(out, what);
+    assert_no_leftovers(out, what);
     if let Ok(objects) = fs::read_dir(out.join("objects")) {
         let is_torn = |path: PathBuf| path.extension() == Some("tmp".as_ref());
-        let torn = objects.flatten().filter(|entry| is_torn(entry.path())).count();
-        assert_eq!(torn, 0, "{what}: an unfinished object is left");
+        let unfinished = objects.flatten().filter(|entry| is_torn(entry.path())).count();
+        assert_eq!(unfinished, 0, "{what}: an unfinished object is left");
     }
 }
 
-/// What is published: where `current` leads, and every file.
+/// Published state: the target of `current`, and the bytes of every published file by path.
 pub type State = (PathBuf, BTreeMap<String, Vec<u8>>);
 
 pub fn gzip(text: &[u8]) -> Vec<u8> {
@@ -267,12 +269,12 @@ pub fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Text in UTF-16, little-endian.
+/// Encodes text as little-endian UTF-16.
 pub fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// The most memory a build held, in bytes, as the system last said it while it ran.
+/// Measures the peak resident memory of a build in bytes, as Linux reports it (`VmHWM`).
 pub fn peak_bytes(input: &Path, out: &Path, more: &[&str]) -> u64 {
     let mut child = Command::new(program("pinakes-compiler"))
         .args(["build".as_ref(), input.as_os_str(), "--out".as_ref(), out.as_os_str()])

@@ -1,4 +1,4 @@
-//! A question to a list, and the whole of the reply that is expected.
+//! List requests with their complete expected reply.
 
 use serde_json::Value;
 
@@ -7,41 +7,41 @@ use crate::{
     server::{Server, Snapshots},
 };
 
-/// A target, how many records it matches, and the first of them.
-pub type Taken<'a> = (&'a str, u64, &'a [&'a str]);
-/// A target, and every detail of its refusal: parameter, value, reason.
-pub type Refused<'a> = (&'a str, &'a [Detail<'a>]);
-/// A parameter, its value, and the reason it is refused.
+/// A target, the expected count of matching records, and the ids of the first records.
+pub type AcceptedQuery<'a> = (&'a str, u64, &'a [&'a str]);
+/// A target and every detail of its refusal.
+pub type RefusedQuery<'a> = (&'a str, &'a [Detail<'a>]);
+/// A parameter, its value, and the reason of the refusal.
 pub type Detail<'a> = (&'a str, &'a str, &'a str);
 
-/// The ids on a page; numbers as text.
+/// Reads the ids of a page; numeric ids become text.
 pub fn ids(response: &Response) -> Vec<String> {
     let body = response.json();
     let items = body["results"].as_array().unwrap().iter();
     items.map(|item| item["id"].to_string().trim_matches('"').to_owned()).collect()
 }
 
-/// Asks a server of the sample for each page of a table.
-pub fn check_all_taken(cases: &[Taken<'_>]) {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+/// Starts a server with the sample and checks each accepted query.
+pub fn check_all_accepted(cases: &[AcceptedQuery<'_>]) {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    cases.iter().for_each(|case| check_taken(&mut connection, *case));
+    cases.iter().for_each(|case| check_accepted(&mut connection, *case));
     server.end(&[]);
 }
 
-/// Asks it for each refusal of a table.
-pub fn check_all_refused(cases: &[Refused<'_>]) {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+/// Starts a server with the sample and checks each refused query.
+pub fn check_all_refused(cases: &[RefusedQuery<'_>]) {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     cases.iter().for_each(|case| check_refused(&mut connection, *case));
     server.end(&[]);
 }
 
-/// Asks for a page, which must hold these first and count so many on all pages.
+/// Requests a page and compares the count and the first ids.
 #[track_caller]
-pub fn check_taken(connection: &mut Connection, (target, count, first): Taken<'_>) {
+pub fn check_accepted(connection: &mut Connection, (target, count, first): AcceptedQuery<'_>) {
     let response = connection.get(target);
     assert_eq!(response.status, 200, "{target}: {}", response.text());
     let ids = ids(&response);
@@ -53,9 +53,9 @@ pub fn check_taken(connection: &mut Connection, (target, count, first): Taken<'_
     check_head(connection, target, &response);
 }
 
-/// Asks for what is refused, to the letter and for no other reason.
+/// Sends an invalid query and compares the complete body of the refusal.
 #[track_caller]
-pub fn check_refused(connection: &mut Connection, (target, details): Refused<'_>) {
+pub fn check_refused(connection: &mut Connection, (target, details): RefusedQuery<'_>) {
     let response = connection.get(target);
     let json = |text: &str| Value::from(text).to_string();
     let details: Vec<String> = details
@@ -76,12 +76,12 @@ pub fn check_refused(connection: &mut Connection, (target, details): Refused<'_>
     check_head(connection, target, &response);
 }
 
-/// HEAD is GET without its body.
+/// Asserts that the reply to HEAD has the status and headers of the reply to GET.
 #[track_caller]
 pub fn check_head(connection: &mut Connection, target: &str, got: &Response) {
     let head = connection.request("HEAD", target, &[]);
     assert_eq!(head.status, got.status, "HEAD {target}");
-    assert_eq!(head.lasting_headers(), got.lasting_headers(), "HEAD {target}");
+    assert_eq!(head.headers_without_date(), got.headers_without_date(), "HEAD {target}");
     let length = got.header("content-length").unwrap();
     assert_eq!(length, got.body.len().to_string(), "{target}");
 }

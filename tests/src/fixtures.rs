@@ -1,6 +1,7 @@
-//! What tests share and none of them changes: snapshots of the dumps beside them, and the oracle's reading
-//! of those. A snapshot is built once for all test programs and kept below the target directory, until the
-//! programs or the dumps change; a reading is kept as long as the test program runs.
+//! Read-only fixtures that tests share.
+//!
+//! Snapshots of the repository's dumps are built once for all test programs. The target directory
+//! keeps them until the programs or the dumps change. The oracle reads a dump once in each program.
 
 use std::{
     collections::BTreeMap,
@@ -12,15 +13,15 @@ use std::{
 
 use pinakes_oracle::Library;
 
-/// A directory that is made once for all tests that ask for the same; none may write to it.
+/// Makes a directory once for all tests that ask for the same `name`; no test may write to it.
 ///
-/// `name` is its own among all that tests share; it is made anew where one of `made_of`, files and
-/// directories, is no longer what it was, or the last attempt did not come to its end.
+/// The directory is made anew after one of `sources` (files and directories) changes, or if the
+/// last call of `make` did not finish.
 ///
 /// # Panics
 ///
-/// Where `make` does, and where the target directory cannot be written to.
-pub fn shared_directory(name: &str, made_of: &[PathBuf], make: impl FnOnce(&Path)) -> PathBuf {
+/// If `make` panics, or the target directory is not writable.
+pub fn shared_directory(name: &str, sources: &[PathBuf], make: impl FnOnce(&Path)) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let target = test.ancestors().nth(3).expect("tests lie in target/<profile>/deps");
     let place = target.join("tmp/shared");
@@ -32,15 +33,15 @@ pub fn shared_directory(name: &str, made_of: &[PathBuf], make: impl FnOnce(&Path
         PathBuf::from(path)
     });
     let lock = File::create(lock).expect("the target directory is writable");
-    lock.lock().expect("the target directory is locked");
-    let wanted = made_of.iter().map(|path| stamps(path)).collect::<String>();
+    lock.lock().expect("the target directory supports locks");
+    let wanted = sources.iter().map(|path| stamps(path)).collect::<String>();
     if fs::read_to_string(&made).is_ok_and(|made| made == wanted) {
         return directory;
     }
     let _ = fs::remove_file(&made);
     if directory.exists() {
         make_writable(&directory);
-        fs::remove_dir_all(&directory).expect("what tests share can be removed");
+        fs::remove_dir_all(&directory).expect("an outdated fixture can be removed");
     }
     fs::create_dir(&directory).expect("the target directory is writable");
     make(&directory);
@@ -48,27 +49,29 @@ pub fn shared_directory(name: &str, made_of: &[PathBuf], make: impl FnOnce(&Path
     directory
 }
 
-/// The lengths and times of every file that a path leads to.
+/// Lists the length and modification time of every file below a path.
 fn stamps(path: &Path) -> String {
-    let metadata = fs::metadata(path).expect("what a snapshot is made of is there");
+    let metadata = fs::metadata(path).expect("a source of the fixture exists");
     if !metadata.is_dir() {
         let (bytes, seconds) = (metadata.len(), metadata.mtime());
         let nanoseconds = metadata.mtime_nsec();
         return format!("{} {bytes} {seconds}.{nanoseconds:09}\n", path.display());
     }
-    let entries = fs::read_dir(path).expect("what a snapshot is made of is there");
+    let entries = fs::read_dir(path).expect("a source of the fixture exists");
     let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("a directory is read").path()).collect();
+        entries.map(|entry| entry.expect("the directory is readable").path()).collect();
     paths.sort_unstable();
     paths.iter().map(|path| stamps(path)).collect()
 }
 
-/// Publishes a snapshot of inputs in a directory where nothing is, as [`build`](crate::build) does, or
-/// copies what an earlier call did; its path. Inputs of a test's own are built every time.
+/// Publishes a snapshot of inputs in an empty directory and returns its path.
+///
+/// Copies the snapshot that an earlier call built. Inputs in the temporary directory belong to one
+/// test and are built each time.
 ///
 /// # Panics
 ///
-/// Where the build fails, with what it printed.
+/// If the build fails; the message contains its standard error.
 pub fn publish(inputs: &[PathBuf], out: &Path, more: &[&str]) -> PathBuf {
     if inputs.iter().any(|input| input.starts_with(std::env::temp_dir())) {
         return crate::build(inputs, out, more);
@@ -79,12 +82,13 @@ pub fn publish(inputs: &[PathBuf], out: &Path, more: &[&str]) -> PathBuf {
     copy_published(&format!("snapshot of {inputs:?} by {more:?}"), inputs, out, built)
 }
 
-/// Publishes a snapshot of inputs in a directory where nothing is, and then another of what that one
-/// exports, or copies what an earlier call did.
+/// Publishes a snapshot of inputs, exports it, and publishes a second snapshot of the export.
+///
+/// Copies the snapshots that an earlier call built.
 ///
 /// # Panics
 ///
-/// Where either build or the export fails, with what it printed.
+/// If a build or the export fails; the message contains its standard error.
 pub fn republish(inputs: &[PathBuf], out: &Path) {
     let rebuilt = |directory: &Path| crate::rebuild(inputs, directory);
     if inputs.iter().any(|input| input.starts_with(std::env::temp_dir())) {
@@ -93,34 +97,34 @@ pub fn republish(inputs: &[PathBuf], out: &Path) {
     copy_published(&format!("export of {inputs:?}"), inputs, out, rebuilt);
 }
 
-/// Copies what is published in a directory that is made once; the snapshot that is current.
+/// Copies a published fixture and returns the path of its current snapshot.
 fn copy_published(name: &str, inputs: &[PathBuf], out: &Path, make: impl FnOnce(&Path)) -> PathBuf {
     let program = crate::program("pinakes-compiler");
     let name = format!("{name} with {}", program.display());
     copy(&shared_directory(&name, &[inputs, &[program]].concat(), make), out);
-    out.join(fs::read_link(out.join("current")).expect("a snapshot is current"))
+    out.join(fs::read_link(out.join("current")).expect("`current` is a link"))
 }
 
-/// Copies a directory and all beneath it, with their modes; links stay links.
+/// Copies a directory with its contents and modes; symbolic links stay links.
 fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a test makes its directories");
-    for entry in fs::read_dir(from).expect("what tests share is read") {
-        let entry = entry.expect("what tests share is read");
+    fs::create_dir_all(to).expect("the directory can be created");
+    for entry in fs::read_dir(from).expect("the fixture is readable") {
+        let entry = entry.expect("the fixture is readable");
         let (from, to) = (entry.path(), to.join(entry.file_name()));
-        let metadata = entry.metadata().expect("an entry has a type");
+        let metadata = entry.metadata().expect("an entry has metadata");
         if metadata.is_dir() {
             copy(&from, &to);
-            fs::set_permissions(&to, metadata.permissions()).expect("a test owns what it makes");
+            fs::set_permissions(&to, metadata.permissions()).expect("the test owns the directory");
         } else if metadata.is_symlink() {
-            let target = fs::read_link(&from).expect("what tests share is read");
-            std::os::unix::fs::symlink(target, &to).expect("a test makes its links");
+            let target = fs::read_link(&from).expect("the fixture is readable");
+            std::os::unix::fs::symlink(target, &to).expect("the link can be created");
         } else {
-            fs::copy(&from, &to).expect("a test writes its files");
+            fs::copy(&from, &to).expect("the file can be copied");
         }
     }
 }
 
-/// Lets the owner change everything beneath a directory: snapshots are published read-only.
+/// Lets the owner change everything below a directory, since snapshots are published read-only.
 pub fn make_writable(path: &Path) {
     let Ok(metadata) = fs::symlink_metadata(path) else { return };
     if metadata.is_symlink() {
@@ -133,11 +137,11 @@ pub fn make_writable(path: &Path) {
     }
 }
 
-/// What the oracle reads in inputs, which it does once for all tests of a program.
+/// Reads inputs with the oracle, once for all tests of a program.
 ///
 /// # Panics
 ///
-/// Where the oracle cannot read them.
+/// If the oracle cannot read the inputs.
 pub fn library(inputs: &[PathBuf]) -> &'static Library {
     static READ: Mutex<BTreeMap<Vec<PathBuf>, &'static OnceLock<Library>>> =
         Mutex::new(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: the programs, inputs, and snapshots made of them.
+//! Helpers that the end-to-end tests share: the two programs, inputs and snapshots.
 
 #![allow(
     clippy::new_without_default,
@@ -14,28 +14,28 @@ use std::{
 
 pub mod client;
 pub mod compiler_run;
-pub mod crowd;
 pub mod expect;
 mod fixtures;
-pub mod judge;
-pub mod post;
+pub mod graphql;
 pub mod query_generator;
+pub mod reply_checker;
 pub mod server;
 pub mod serving;
+pub mod similar_names;
 pub mod values;
 
 pub use fixtures::{library, make_writable, publish, republish, shared_directory};
 
-/// The project's root.
+/// Returns the root directory of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A built program of this workspace, or that in the directory which `PINAKES_PROGRAMS` names.
+/// Returns the path of a built program of this workspace, or of the directory `PINAKES_PROGRAMS`.
 ///
 /// # Panics
 ///
-/// Where it is not built: `make test` builds it first.
+/// If the program is not built; `make test` builds it first.
 pub fn program(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let profile = test.ancestors().nth(2).expect("tests lie in target/<profile>/deps");
@@ -45,13 +45,13 @@ pub fn program(name: &str) -> PathBuf {
     program
 }
 
-/// The project's own sample dump.
+/// Returns the path of the repository's sample dump.
 pub fn sample() -> PathBuf {
     root().join("data/sample")
 }
 
-/// Real records beside the project; `None`, said by name, where they are not there.
-pub fn shared(path: &str, test: &str) -> Option<PathBuf> {
+/// Returns a path below the optional directory of real records, or prints that `test` is skipped.
+pub fn real_data(path: &str, test: &str) -> Option<PathBuf> {
     let place = root().join("../shared/data").join(path);
     if place.exists() {
         return Some(place);
@@ -60,22 +60,23 @@ pub fn shared(path: &str, test: &str) -> Option<PathBuf> {
     None
 }
 
-/// The inputs that hold the real sample and its taxonomy; `None` as of [`shared`].
+/// Returns the real sample and its taxonomy, or prints that `test` is skipped.
 pub fn real_sample(test: &str) -> Option<[PathBuf; 2]> {
-    shared("sample", test).map(|sample| ["openalex", "taxonomy"].map(|input| sample.join(input)))
+    real_data("sample", test).map(|sample| ["openalex", "taxonomy"].map(|input| sample.join(input)))
 }
 
-/// The inputs that hold real records of every vintage; `None` as of [`shared`].
-pub fn every_vintage(test: &str) -> Option<[PathBuf; 2]> {
+/// Returns real records of the current dump and of the dump of 2023, or prints that `test` is
+/// skipped.
+pub fn current_and_2023_dumps(test: &str) -> Option<[PathBuf; 2]> {
     let inputs = ["openalex", "openalex-snapshot-2023"];
-    shared("large", test).map(|large| inputs.map(|input| large.join(input)))
+    real_data("large", test).map(|large| inputs.map(|input| large.join(input)))
 }
 
 /// Runs the compiler.
 ///
 /// # Panics
 ///
-/// Where it cannot be started.
+/// If the compiler cannot be started.
 pub fn compiler(args: &[&std::ffi::OsStr]) -> Output {
     Command::new(program("pinakes-compiler"))
         .args(args)
@@ -83,11 +84,11 @@ pub fn compiler(args: &[&std::ffi::OsStr]) -> Output {
         .expect("the compiler can be started")
 }
 
-/// Builds a snapshot of inputs, which must succeed; its path.
+/// Builds a snapshot of inputs and returns its path.
 ///
 /// # Panics
 ///
-/// Where the build fails, with what it printed.
+/// If the build fails; the message contains its standard error.
 pub fn build(inputs: &[PathBuf], out: &Path, more: &[&str]) -> PathBuf {
     let mut args: Vec<&std::ffi::OsStr> = vec!["build".as_ref()];
     args.extend(inputs.iter().map(|input| input.as_os_str()));
@@ -100,11 +101,11 @@ pub fn build(inputs: &[PathBuf], out: &Path, more: &[&str]) -> PathBuf {
     PathBuf::from(printed.lines().last().expect("build prints the snapshot's path"))
 }
 
-/// Exports a snapshot into a directory, which must succeed.
+/// Exports a snapshot into a directory.
 ///
 /// # Panics
 ///
-/// Where the export fails, with what it printed.
+/// If the export fails; the message contains its standard error.
 pub fn export(snapshot: &Path, out: &Path, more: &[&str]) {
     let mut args: Vec<&std::ffi::OsStr> = vec!["export".as_ref(), snapshot.as_os_str()];
     args.extend(["--out".as_ref(), out.as_os_str(), "--quiet".as_ref()]);
@@ -114,35 +115,35 @@ pub fn export(snapshot: &Path, out: &Path, more: &[&str]) {
     assert!(output.status.success(), "export failed: {errors}");
 }
 
-/// Publishes a snapshot of inputs, and then another of what that one exports.
+/// Publishes a snapshot of inputs, exports it, and publishes a second snapshot of the export.
 ///
 /// # Panics
 ///
-/// Where either build or the export fails, with what it printed.
+/// If a build or the export fails; the message contains its standard error.
 pub fn rebuild(inputs: &[PathBuf], out: &Path) {
-    let exported = tempfile::tempdir().expect("a test has a directory of its own");
+    let exported = tempfile::tempdir().expect("a temporary directory can be created");
     export(&build(inputs, out, &["--quiet"]), exported.path(), &["--compress", "none"]);
     build(&[exported.path().to_path_buf()], out, &["--quiet"]);
 }
 
-/// Every file below a directory with its bytes, by its path there; links are not followed.
+/// Reads every regular file below a directory, by relative path; does not follow links.
 ///
 /// # Panics
 ///
-/// Where something cannot be read.
+/// If a file or directory cannot be read.
 pub fn files_below(directory: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
     let mut found = std::collections::BTreeMap::new();
     let mut folders = vec![directory.to_path_buf()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a directory of the test's own is read") {
-            let entry = entry.expect("a directory of the test's own is read");
-            let kind = entry.file_type().expect("an entry has a type");
+        for entry in std::fs::read_dir(&folder).expect("the directory is readable") {
+            let entry = entry.expect("the directory is readable");
+            let kind = entry.file_type().expect("the entry has a type");
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
                 let path = entry.path();
-                let name = path.strip_prefix(directory).expect("it lies below");
-                let bytes = std::fs::read(&path).expect("a file of the test's own is read");
+                let name = path.strip_prefix(directory).expect("the path lies below the directory");
+                let bytes = std::fs::read(&path).expect("the file is readable");
                 found.insert(name.to_string_lossy().into_owned(), bytes);
             }
         }
@@ -150,11 +151,11 @@ pub fn files_below(directory: &Path) -> std::collections::BTreeMap<String, Vec<u
     found
 }
 
-/// Writes files below a directory, which are then ordinary, writable ones.
+/// Writes files below a directory and makes the directories they need.
 ///
 /// # Panics
 ///
-/// Where something cannot be written.
+/// If a file or directory cannot be written.
 pub fn write_files<P: AsRef<Path>, B: AsRef<[u8]>>(
     directory: &Path,
     files: impl IntoIterator<Item = (P, B)>,
@@ -162,13 +163,14 @@ pub fn write_files<P: AsRef<Path>, B: AsRef<[u8]>>(
     for (name, bytes) in files {
         let path = directory.join(name);
         let folder = path.parent().expect("a file lies in a directory");
-        std::fs::create_dir_all(folder).expect("a test makes its directories");
-        std::fs::write(&path, bytes).expect("a test writes its files");
+        std::fs::create_dir_all(folder).expect("the directory can be created");
+        std::fs::write(&path, bytes).expect("the file can be written");
     }
 }
 
-/// A dump of a handful of records: loose files, every kind of member, one author merged into
-/// another, and one author without a record.
+/// A dump of 11 files and 11 records with every kind of member.
+///
+/// One author is merged into another author, and one referenced author has no record.
 pub const TINY_DUMP: [(&str, &str); 11] = [
     (
         "works.jsonl",
@@ -245,12 +247,12 @@ pub const TINY_DUMP: [(&str, &str); 11] = [
     ("merged_ids/authors/2026-01-15.csv", "merge_date,id,merge_into_id\n2026-01-15,A2,A1\n"),
 ];
 
-/// Numbers that look random and are the same on every run (splitmix64).
+/// A pseudo-random number generator (splitmix64) with a fixed seed.
 #[derive(Clone, Debug)]
-pub struct Seeded(pub u64);
+pub struct SeededRng(pub u64);
 
-impl Seeded {
-    /// The next number below `bound`, which is at least 1.
+impl SeededRng {
+    /// Returns a number below `bound`, which is at least 1.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,20 +1,20 @@
-//! Queries made at random of keys, operators, values, sorting and pages.
+//! Random list queries: filters, searches, sort keys and pages.
 
 use std::collections::BTreeSet;
 
-use crate::Seeded;
+use crate::SeededRng;
 use pinakes_oracle::{Key, Kind, Library, Lists};
 use serde_json::Value;
 
-use crate::values::{chance, encoded, one, value, written, wrong};
+use crate::values::{chance, invalid_value, percent_encode, pick, quote, random_value};
 
-/// Whether words of names are searched for, too.
+/// Whether queries may search words of names.
 pub const SEARCH: bool = true;
 
-/// Longest query that is asked, in bytes.
+/// Longest generated query, in bytes.
 const QUERY_BYTES_MAX: usize = 12_000;
 
-/// What an expression does with its values.
+/// How a filter expression uses its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     Equal,
@@ -24,36 +24,38 @@ pub enum Operation {
     NotAlternatives,
     Null,
     NotNull,
-    Above,
-    From,
-    Below,
-    To,
+    GreaterThan,
+    AtLeast,
+    LessThan,
+    AtMost,
     Range,
     RangeFrom,
     RangeTo,
-    Refused,
+    Invalid,
 }
 
 use Operation::*;
 
-const ON_ALL: &[Operation] = &[Equal, Quoted, Alternatives, Not, NotAlternatives, Refused];
-const ON_MEMBERS: &[Operation] = &[Null, NotNull];
-const ON_ORDERED: &[Operation] = &[Above, From, Below, To];
-const ON_WHOLE: &[Operation] = &[Range, RangeFrom, RangeTo];
+const FOR_ALL_KEYS: &[Operation] = &[Equal, Quoted, Alternatives, Not, NotAlternatives, Invalid];
+const FOR_NULLABLE_KEYS: &[Operation] = &[Null, NotNull];
+const FOR_ORDERED_KEYS: &[Operation] = &[GreaterThan, AtLeast, LessThan, AtMost];
+const FOR_RANGE_KEYS: &[Operation] = &[Range, RangeFrom, RangeTo];
 
-/// The operations that a key takes, and `Refused`.
+/// Returns the operations that a key accepts, and `Invalid`.
 pub fn operations(kind: Kind) -> Vec<Operation> {
     let sets: &[&[Operation]] = match kind {
-        Kind::Integer | Kind::Date => &[ON_ALL, ON_MEMBERS, ON_ORDERED, ON_WHOLE],
-        Kind::Fraction => &[ON_ALL, ON_MEMBERS, ON_ORDERED],
-        Kind::From | Kind::To | Kind::Search => &[ON_ALL],
-        _ => &[ON_ALL, ON_MEMBERS],
+        Kind::Integer | Kind::Date => {
+            &[FOR_ALL_KEYS, FOR_NULLABLE_KEYS, FOR_ORDERED_KEYS, FOR_RANGE_KEYS]
+        }
+        Kind::Fraction => &[FOR_ALL_KEYS, FOR_NULLABLE_KEYS, FOR_ORDERED_KEYS],
+        Kind::From | Kind::To | Kind::Search => &[FOR_ALL_KEYS],
+        _ => &[FOR_ALL_KEYS, FOR_NULLABLE_KEYS],
     };
     sets.concat()
 }
 
-/// The keys of one list that are asked for.
-pub struct Asker {
+/// Generates queries for one list.
+pub struct QueryGenerator {
     pub route: &'static str,
     pub filters: Vec<FilterKey>,
     pub sorts: Vec<&'static str>,
@@ -61,89 +63,90 @@ pub struct Asker {
     rows: usize,
 }
 
-/// A filter key and the values that records have, by record.
+/// A filter key and its values in each record.
 pub struct FilterKey {
     pub key: Key,
     values: Vec<Vec<String>>,
-    /// The records that have any.
-    holders: Vec<usize>,
+    /// Rows of the records that have a value.
+    rows_with_value: Vec<usize>,
 }
 
-/// What has been asked.
+/// Operations and sort directions that generated queries have used.
 #[derive(Default)]
-pub struct Covered {
+pub struct Coverage {
     pub operations: BTreeSet<(&'static str, &'static str, Operation)>,
     pub directions: BTreeSet<(&'static str, &'static str, &'static str)>,
 }
 
-impl Asker {
-    /// Askers of all lists.
-    pub fn all(library: &Library, lists: &Lists<'_>) -> Vec<Asker> {
+impl QueryGenerator {
+    /// Makes a generator for every list.
+    pub fn all(library: &Library, lists: &Lists<'_>) -> Vec<QueryGenerator> {
         let merges = library.redirects.iter().filter(|redirect| redirect.to.is_some());
         let merged: Vec<String> = merges.map(|redirect| redirect.from.clone()).collect();
-        let asker = |route| {
+        let generator = |route| {
             let keys = lists.keys(route);
             let filters =
                 keys.iter().filter(|key| key.is_filter && (SEARCH || key.kind != Kind::Search));
             let filters = filters.map(|key| FilterKey::new(*key, lists.values(route, key)));
             let sorts = keys.iter().filter(|key| key.is_sort).map(|key| key.name);
-            Asker {
+            QueryGenerator {
                 sorts: sorts.collect(),
                 merged: merged.clone(),
                 rows: library.entities.get(route).map_or(0, Vec::len),
-                ..Asker::of(route, filters.collect())
+                ..QueryGenerator::from_filters(route, filters.collect())
             }
         };
-        lists.routes().map(asker).collect()
+        lists.routes().map(generator).collect()
     }
 
-    /// The asker of a list by these filter keys alone.
-    pub fn of(route: &'static str, filters: Vec<FilterKey>) -> Asker {
-        Asker { route, filters, sorts: Vec::new(), merged: Vec::new(), rows: 0 }
+    /// Makes a generator for a list from these filter keys, without sort keys.
+    pub fn from_filters(route: &'static str, filters: Vec<FilterKey>) -> QueryGenerator {
+        QueryGenerator { route, filters, sorts: Vec::new(), merged: Vec::new(), rows: 0 }
     }
 
-    /// Every operation of every key alone, and every direction of every sort key alone.
-    pub fn each(&self, seeded: &mut Seeded, covered: &mut Covered) -> Vec<String> {
+    /// Generates one query for each operation of each key and each direction of each sort key.
+    pub fn every_operation(&self, rng: &mut SeededRng, coverage: &mut Coverage) -> Vec<String> {
         let mut queries = Vec::new();
         for filter in &self.filters {
             for operation in operations(filter.key.kind) {
-                let row = filter.holder(seeded);
-                let expression = self.expression(seeded, covered, filter, operation, row);
-                queries.push(format!("filter={}&per_page=10", encoded(seeded, &expression)));
+                let row = filter.row_with_value(rng);
+                let expression = self.expression(rng, coverage, filter, operation, row);
+                queries.push(format!("filter={}&per_page=10", percent_encode(rng, &expression)));
             }
         }
         for sort in &self.sorts {
             for direction in ["", ":asc", ":desc"] {
-                covered.directions.insert((self.route, sort, direction));
-                let page = 1 + seeded.below(self.rows / 10 + 1);
+                coverage.directions.insert((self.route, sort, direction));
+                let page = 1 + rng.below(self.rows / 10 + 1);
                 queries.push(format!("sort={sort}{direction}&per_page=10&page={page}"));
             }
         }
         queries
     }
 
-    /// A query of up to four expressions, which one record mostly answers, and up to three sort keys.
-    pub fn query(&self, seeded: &mut Seeded, covered: &mut Covered, lists: &Lists<'_>) -> String {
+    /// Generates a query of up to four expressions and three sort keys; one record usually matches
+    /// all expressions.
+    pub fn query(&self, rng: &mut SeededRng, coverage: &mut Coverage, lists: &Lists<'_>) -> String {
         loop {
             let mut parameters = Vec::new();
-            if !self.filters.is_empty() && chance(seeded, 90) {
-                let expressions = self.expressions(seeded, covered);
-                parameters.push(format!("filter={}", encoded(seeded, &expressions)));
+            if !self.filters.is_empty() && chance(rng, 90) {
+                let expressions = self.expressions(rng, coverage);
+                parameters.push(format!("filter={}", percent_encode(rng, &expressions)));
             }
-            if !self.sorts.is_empty() && chance(seeded, 70) {
-                let sort = self.sort(seeded, covered);
-                parameters.push(format!("sort={}", encoded(seeded, &sort)));
+            if !self.sorts.is_empty() && chance(rng, 70) {
+                let sort = self.sort(rng, coverage);
+                parameters.push(format!("sort={}", percent_encode(rng, &sort)));
             }
-            if SEARCH && !self.filters.is_empty() && chance(seeded, 10) {
+            if SEARCH && !self.filters.is_empty() && chance(rng, 10) {
                 let name = self.filters.iter().find(|filter| filter.key.kind == Kind::Search);
                 if let Some(name) = name {
-                    let own = name.own(seeded, None);
-                    let words = value(seeded, &name.key, own, &[]);
-                    parameters.push(format!("search={}", encoded(seeded, &words)));
+                    let own = name.value_of(rng, None);
+                    let words = random_value(rng, &name.key, own, &[]);
+                    parameters.push(format!("search={}", percent_encode(rng, &words)));
                 }
             }
-            self.paging(seeded, lists, &mut parameters);
-            let turns = seeded.below(parameters.len() + 1);
+            self.paging(rng, lists, &mut parameters);
+            let turns = rng.below(parameters.len() + 1);
             parameters.rotate_left(turns);
             let query = parameters.join("&");
             if query.len() <= QUERY_BYTES_MAX {
@@ -152,50 +155,50 @@ impl Asker {
         }
     }
 
-    /// Up to four expressions, which one record mostly answers.
-    pub fn expressions(&self, seeded: &mut Seeded, covered: &mut Covered) -> String {
-        let count = *one(seeded, &[1, 1, 1, 2, 2, 3, 4]);
-        let row = one(seeded, &self.filters).holder(seeded);
+    /// Generates up to four expressions; one record usually matches all of them.
+    pub fn expressions(&self, rng: &mut SeededRng, coverage: &mut Coverage) -> String {
+        let count = *pick(rng, &[1, 1, 1, 2, 2, 3, 4]);
+        let row = pick(rng, &self.filters).row_with_value(rng);
         let expression = |_| {
-            let mut filter = one(seeded, &self.filters);
-            // A key that the record has, if one is found soon.
+            let mut filter = pick(rng, &self.filters);
+            // Up to three attempts to pick a key for which the record has a value.
             for _ in 0..3 {
                 if row.is_none_or(|row| filter.values[row].is_empty()) {
-                    filter = one(seeded, &self.filters);
+                    filter = pick(rng, &self.filters);
                 }
             }
-            let mut operation = *one(seeded, &operations(filter.key.kind));
-            if operation == Refused && chance(seeded, 60) {
+            let mut operation = *pick(rng, &operations(filter.key.kind));
+            if operation == Invalid && chance(rng, 60) {
                 operation = Equal;
             }
-            let row = if chance(seeded, 85) { row } else { filter.holder(seeded) };
-            self.expression(seeded, covered, filter, operation, row)
+            let row = if chance(rng, 85) { row } else { filter.row_with_value(rng) };
+            self.expression(rng, coverage, filter, operation, row)
         };
         (0..count).map(expression).collect::<Vec<_>>().join(",")
     }
 
     fn expression(
         &self,
-        seeded: &mut Seeded,
-        covered: &mut Covered,
+        rng: &mut SeededRng,
+        coverage: &mut Coverage,
         filter: &FilterKey,
         operation: Operation,
         row: Option<usize>,
     ) -> String {
         let key = &filter.key;
-        covered.operations.insert((self.route, key.name, operation));
-        let raw = |seeded: &mut Seeded, row| {
-            let own = filter.own(seeded, row);
-            value(seeded, key, own, &self.merged)
+        coverage.operations.insert((self.route, key.name, operation));
+        let raw = |rng: &mut SeededRng, row| {
+            let own = filter.value_of(rng, row);
+            random_value(rng, key, own, &self.merged)
         };
-        let several = |seeded: &mut Seeded| {
-            let mut all = vec![written(&raw(seeded, row), false)];
-            for _ in 0..1 + seeded.below(3) {
-                let other = written(&raw(seeded, None), chance(seeded, 10));
+        let several = |rng: &mut SeededRng| {
+            let mut all = vec![quote(&raw(rng, row), false)];
+            for _ in 0..1 + rng.below(3) {
+                let other = quote(&raw(rng, None), chance(rng, 10));
                 let is_nullable = operations(key.kind).contains(&Null);
-                all.push(if is_nullable && chance(seeded, 10) { "null".to_owned() } else { other });
+                all.push(if is_nullable && chance(rng, 10) { "null".to_owned() } else { other });
             }
-            let turns = seeded.below(all.len());
+            let turns = rng.below(all.len());
             all.rotate_left(turns);
             all.join("|")
         };
@@ -203,75 +206,74 @@ impl Asker {
             Kind::Date => value[..4].to_owned(),
             _ => value.trim_start_matches('-').to_owned(),
         };
-        let asked = match operation {
-            Equal => written(&raw(seeded, row), false),
-            Quoted => written(&raw(seeded, row), true),
-            Alternatives => several(seeded),
-            Not => format!("!{}", written(&raw(seeded, row), false)),
-            NotAlternatives => format!("!{}", several(seeded)),
+        let written = match operation {
+            Equal => quote(&raw(rng, row), false),
+            Quoted => quote(&raw(rng, row), true),
+            Alternatives => several(rng),
+            Not => format!("!{}", quote(&raw(rng, row), false)),
+            NotAlternatives => format!("!{}", several(rng)),
             Null => "null".to_owned(),
             NotNull => "!null".to_owned(),
-            Above => format!(">{}", raw(seeded, row)),
-            From => format!(">={}", raw(seeded, row)),
-            Below => format!("<{}", raw(seeded, row)),
-            To => format!("<={}", raw(seeded, row)),
+            GreaterThan => format!(">{}", raw(rng, row)),
+            AtLeast => format!(">={}", raw(rng, row)),
+            LessThan => format!("<{}", raw(rng, row)),
+            AtMost => format!("<={}", raw(rng, row)),
             Range => {
-                let (low, high) = (year(raw(seeded, row)), year(raw(seeded, None)));
+                let (low, high) = (year(raw(rng, row)), year(raw(rng, None)));
                 let numbers = (low.parse::<u64>().ok(), high.parse::<u64>().ok());
-                match numbers.0 > numbers.1 && chance(seeded, 90) {
+                match numbers.0 > numbers.1 && chance(rng, 90) {
                     true => format!("{high}-{low}"),
                     false => format!("{low}-{high}"),
                 }
             }
-            RangeFrom => format!("{}-", year(raw(seeded, row))),
-            RangeTo => format!("-{}", year(raw(seeded, row))),
-            Refused => wrong(seeded, key.kind).to_owned(),
+            RangeFrom => format!("{}-", year(raw(rng, row))),
+            RangeTo => format!("-{}", year(raw(rng, row))),
+            Invalid => invalid_value(rng, key.kind).to_owned(),
         };
-        format!("{}:{asked}", key.name)
+        format!("{}:{written}", key.name)
     }
 
-    fn sort(&self, seeded: &mut Seeded, covered: &mut Covered) -> String {
+    fn sort(&self, rng: &mut SeededRng, coverage: &mut Coverage) -> String {
         let mut keys: Vec<&'static str> = Vec::new();
-        for _ in 0..*one(seeded, &[1, 1, 2, 3]) {
-            let key = *one(seeded, &self.sorts);
+        for _ in 0..*pick(rng, &[1, 1, 2, 3]) {
+            let key = *pick(rng, &self.sorts);
             if !keys.contains(&key) {
                 keys.push(key);
             }
         }
         let directed = |key: &'static str| {
-            let direction = *one(seeded, &["", ":asc", ":desc", ":desc"]);
-            covered.directions.insert((self.route, key, direction));
+            let direction = *pick(rng, &["", ":asc", ":desc", ":desc"]);
+            coverage.directions.insert((self.route, key, direction));
             format!("{key}{direction}")
         };
         keys.into_iter().map(directed).collect::<Vec<_>>().join(",")
     }
 
-    /// Mostly small pages, and any of them up to the last and past it.
-    fn paging(&self, seeded: &mut Seeded, lists: &Lists<'_>, parameters: &mut Vec<String>) {
-        let size = *one(seeded, &[10, 10, 10, 10, 10, 10, 10, 25, 25, 25, 50, 100]);
-        if size != 25 || chance(seeded, 50) {
-            parameters
-                .push(format!("{}={size}", one(seeded, &["per_page", "per_page", "per-page"])));
+    /// Adds a page, usually small, between the first page and the page after the last.
+    fn paging(&self, rng: &mut SeededRng, lists: &Lists<'_>, parameters: &mut Vec<String>) {
+        let size = *pick(rng, &[10, 10, 10, 10, 10, 10, 10, 25, 25, 25, 50, 100]);
+        if size != 25 || chance(rng, 50) {
+            parameters.push(format!("{}={size}", pick(rng, &["per_page", "per_page", "per-page"])));
         }
-        if chance(seeded, 50) {
+        if chance(rng, 50) {
             return;
         }
         let count =
             lists.answer(self.route, &parameters.join("&")).map_or(0, |answer| answer.count);
         let pages = count.div_ceil(size);
-        let page = match seeded.below(8) {
+        let page = match rng.below(8) {
             0 => 1,
             1 => pages.max(1),
             2 => pages + 1,
             3 => 2_147_483_647,
-            _ => 1 + seeded.below(pages + 1),
+            _ => 1 + rng.below(pages + 1),
         };
         parameters.push(format!("page={page}"));
     }
 }
 
 impl FilterKey {
-    /// A key and the values of the records, by record.
+    /// Collects the values of a key by row.
     pub fn new(key: Key, values: Vec<Vec<&Value>>) -> FilterKey {
         let text = |value: &&Value| match value {
             Value::String(text) => text.clone(),
@@ -279,19 +281,19 @@ impl FilterKey {
         };
         let values: Vec<Vec<String>> =
             values.iter().map(|values| values.iter().map(text).collect()).collect();
-        let holders = (0..values.len()).filter(|row| !values[*row].is_empty()).collect();
-        FilterKey { key, values, holders }
+        let rows_with_value = (0..values.len()).filter(|row| !values[*row].is_empty()).collect();
+        FilterKey { key, values, rows_with_value }
     }
 
-    /// A record that has a value.
-    fn holder(&self, seeded: &mut Seeded) -> Option<usize> {
-        if self.holders.is_empty() { None } else { Some(*one(seeded, &self.holders)) }
+    /// Picks the row of a record that has a value.
+    fn row_with_value(&self, rng: &mut SeededRng) -> Option<usize> {
+        if self.rows_with_value.is_empty() { None } else { Some(*pick(rng, &self.rows_with_value)) }
     }
 
-    /// A value of this record, else of any that has one.
-    fn own(&self, seeded: &mut Seeded, row: Option<usize>) -> Option<&str> {
+    /// Picks a value of this record, or of any record if this record has none.
+    fn value_of(&self, rng: &mut SeededRng, row: Option<usize>) -> Option<&str> {
         let row =
-            row.filter(|row| !self.values[*row].is_empty()).or_else(|| self.holder(seeded))?;
-        Some(one(seeded, &self.values[row]).as_str())
+            row.filter(|row| !self.values[*row].is_empty()).or_else(|| self.row_with_value(rng))?;
+        Some(pick(rng, &self.values[row]).as_str())
     }
 }

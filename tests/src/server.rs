@@ -1,4 +1,4 @@
-//! The server as a process of its own, and the snapshots it is given.
+//! The server as a child process, and directories of snapshots to serve.
 
 use std::{
     ffi::OsStr,
@@ -15,36 +15,36 @@ pub use crate::make_writable;
 use pinakes_format::snapshot::Snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::client::{Connection, PATIENCE, Response};
+use crate::client::{Connection, REPLY_TIMEOUT, Response};
 
-/// How long an idle server may take to end: half of what it allows requests that are under way.
-const ENDING_MAX: Duration = Duration::from_secs(5);
+/// Longest time an idle server may take to exit: half of its grace period for open requests.
+const EXIT_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// A directory of published snapshots, removed with the test.
+/// A temporary directory of published snapshots.
 pub struct Snapshots(tempfile::TempDir);
 
 impl Snapshots {
-    /// One snapshot, of the whole sample.
-    pub fn of_sample() -> Snapshots {
-        Snapshots::of(&[crate::sample()])
+    /// Publishes one snapshot of the sample.
+    pub fn from_sample() -> Snapshots {
+        Snapshots::from_inputs(&[crate::sample()])
     }
 
-    /// One snapshot, of these inputs.
-    pub fn of(inputs: &[PathBuf]) -> Snapshots {
+    /// Publishes one snapshot of the inputs.
+    pub fn from_inputs(inputs: &[PathBuf]) -> Snapshots {
         let snapshots = Snapshots(tempfile::tempdir().unwrap());
         crate::publish(inputs, snapshots.path(), &["--quiet", "--allow-shrink"]);
         snapshots
     }
 
-    /// A snapshot of these inputs, and another, which is current, of what that one exports.
-    #[allow(dead_code, reason = "of the tests that ask for all that an export has")]
-    pub fn of_export(inputs: &[PathBuf]) -> Snapshots {
+    /// Publishes a snapshot of the inputs and then, as `current`, a snapshot of its export.
+    #[allow(dead_code, reason = "only some test programs rebuild exports")]
+    pub fn from_export(inputs: &[PathBuf]) -> Snapshots {
         let snapshots = Snapshots(tempfile::tempdir().unwrap());
         crate::republish(inputs, snapshots.path());
         snapshots
     }
 
-    /// Publishes another, to which `current` then leads.
+    /// Publishes a snapshot of the inputs as `current`.
     pub fn add(&self, inputs: &[PathBuf]) -> PathBuf {
         crate::build(inputs, self.path(), &["--quiet", "--allow-shrink"])
     }
@@ -64,25 +64,25 @@ impl Drop for Snapshots {
     }
 }
 
-/// Whether a line of the log is an error's, whatever a request's target holds.
+/// Tests the level of a log line; a request target in the line does not count.
 fn is_error(line: &str) -> bool {
     line.split_ascii_whitespace().nth(1) == Some("ERROR")
 }
 
-/// The server with arguments, and nothing of the environment's.
+/// Prepares a server command without `PINAKES_` options from the environment.
 pub fn command<A: AsRef<OsStr>>(args: &[A]) -> Command {
     let mut command = Command::new(crate::program("pinakes-server"));
     command.args(args).args(["--listen", "127.0.0.1:0"]);
     for name in ["SNAPSHOTS", "SNAPSHOT", "LISTEN", "VERIFY", "LOG", "SUPPRESS"] {
         command.env_remove(format!("PINAKES_{name}"));
     }
-    // Tests ask more than any client may; those of limits say so.
+    // Tests send more requests than the limits allow; tests of limits turn them on.
     command.env("PINAKES_NO_LIMITS", "true");
     command.env("NO_COLOR", "1").env("RUST_BACKTRACE", "0");
     command
 }
 
-/// A server that listens; killed where a test does not come to its end.
+/// A listening server; dropping it kills the process.
 pub struct Server {
     address: SocketAddr,
     pid: Pid,
@@ -92,11 +92,11 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn of_snapshots(snapshots: &Snapshots) -> Server {
+    pub fn serve(snapshots: &Snapshots) -> Server {
         Server::start(&mut command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]))
     }
 
-    pub fn of_snapshot(path: &Path) -> Server {
+    pub fn serve_one(path: &Path) -> Server {
         Server::start(&mut command(&["--snapshot".as_ref(), path.as_os_str()]))
     }
 
@@ -110,7 +110,7 @@ impl Server {
         stdout.read_line(&mut line).unwrap();
         let address = line.strip_prefix("listening on ").unwrap_or_else(|| {
             let _ = child.wait();
-            panic!("it does not listen: {line}{}", fs::read_to_string(log.path()).unwrap())
+            panic!("the server does not listen: {line}{}", fs::read_to_string(log.path()).unwrap())
         });
         let (_, address) = address.trim_end().split_once("://").unwrap();
         let address = address.parse().unwrap();
@@ -121,31 +121,30 @@ impl Server {
         Connection::open(self.address)
     }
 
-    /// Where its metrics are; to be asked once, of one that was started with `--admin`.
-    #[allow(dead_code, reason = "of the tests of what is seen from outside")]
+    /// Reads the admin address of a server started with `--admin`; works once.
+    #[allow(dead_code, reason = "only some test programs use the admin address")]
     #[track_caller]
-    pub fn admin(&mut self) -> SocketAddr {
+    pub fn read_admin_address(&mut self) -> SocketAddr {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         let address = line.trim_end().strip_prefix("admin on http://");
-        address.expect("it says where its metrics are").parse().unwrap()
+        address.expect("the server prints its admin address").parse().unwrap()
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its number among the processes.
-    pub fn process(&self) -> u32 {
+    pub fn process_id(&self) -> u32 {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// Has it look for another snapshot and another certificate.
-    pub fn hang_up(&self) {
+    /// Sends SIGHUP: the server looks for another snapshot and another certificate.
+    pub fn send_hangup(&self) {
         kill_process(self.pid, Signal::HUP).unwrap();
     }
 
-    /// Answers one request on a connection of its own.
+    /// Sends one request on a new connection.
     #[track_caller]
     pub fn get(&self, target: &str) -> Response {
         self.connect().get(target)
@@ -155,28 +154,33 @@ impl Server {
         fs::read_to_string(self.log.path()).unwrap()
     }
 
-    /// Waits until a line of the log holds all these words: it is written beside the requests.
+    /// Waits until one log line contains all the words; the server writes the log asynchronously.
     #[track_caller]
     pub fn await_log(&self, words: &[&str]) {
         let begun = Instant::now();
         let is_there = |line: &str| words.iter().all(|word| line.contains(word));
         while !self.log().lines().any(is_there) {
-            assert!(begun.elapsed() < PATIENCE, "{words:?} in\n{}", self.log());
+            assert!(begun.elapsed() < REPLY_TIMEOUT, "{words:?} in\n{}", self.log());
             std::thread::yield_now();
         }
     }
 
-    /// Ends it as a service manager does. It must exit at once and well, having logged each of
-    /// these errors, no other and no panic, one event a line. The log, whole.
+    /// Stops the server with SIGTERM and returns the log.
+    ///
+    /// The server must exit with success, must have logged each of these errors and no other, and
+    /// must have written one event a line.
     #[track_caller]
     pub fn end(mut self, errors: &[&str]) -> String {
         let status = self.terminate();
         let log = self.log();
         assert!(status.is_some_and(|status| status.success()), "{status:?}\n{log}");
         for line in log.lines() {
-            assert!(line.starts_with("20") && !line.contains('\x1b'), "a line of its own: {line}");
+            assert!(
+                line.starts_with("20") && !line.contains('\x1b'),
+                "not one event a line: {line}"
+            );
             let is_expected = errors.iter().any(|error| line.contains(error));
-            assert!(!is_error(line) || is_expected, "unexpected: {line}");
+            assert!(!is_error(line) || is_expected, "unexpected error: {line}");
         }
         for error in errors {
             let is_logged = log.lines().any(|line| is_error(line) && line.contains(error));
@@ -190,7 +194,7 @@ impl Server {
         let _ = kill_process(self.pid, Signal::TERM);
         let (sender, ended) = mpsc::channel();
         let waiting = std::thread::spawn(move || sender.send(child.wait()));
-        let status = ended.recv_timeout(ENDING_MAX).ok();
+        let status = ended.recv_timeout(EXIT_TIME_MAX).ok();
         if status.is_none() {
             let _ = kill_process(self.pid, Signal::KILL);
         }

@@ -1,5 +1,5 @@
-//! The server's HTTP stack in this process: bytes go in as from a socket, and come out until it
-//! closes.
+//! The server's HTTP stack inside the test process: pipes replace sockets, and a paused clock
+//! replaces time.
 
 use std::{
     net::IpAddr,
@@ -22,53 +22,53 @@ use tokio::{
     task, time,
 };
 
-/// Bytes that either side sends before the other has to take some.
+/// Most bytes in flight in each direction.
 const PIPE_BYTES: usize = 64 << 10;
-/// More than any timer of a connection allows; nobody waits for it, time is made up.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// Longest duration of a connection in simulated time; longer than every timer of a connection.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(600);
 const TIMEOUTS: Timeouts = Timeouts {
     head: Duration::from_secs(5),
     write: Duration::from_secs(10),
     idle: Duration::from_secs(10),
 };
-/// How long finding a page may take by the clock on the wall; no such question is asked.
+/// Time limit of a list request in real time; no test reaches it.
 const LIST_TIMEOUT: Duration = Duration::from_secs(120);
-/// 2026-01-31T00:00:00Z.
-const BEGUN_MILLIS: u64 = 1_769_817_600_000;
-/// What passes from one look at the clock to the next.
+/// Start of the simulated clock, 2026-01-31T00:00:00Z, in milliseconds since 1970.
+const START_MILLIS: u64 = 1_769_817_600_000;
+/// Milliseconds between two readings of the clock.
 const STEP_MILLIS: u64 = 700;
 
-/// How a client ends what it sends.
+/// When a client closes its sending half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It waits until the server closes.
+    /// The client waits until the server closes.
     Waits,
-    /// It closes its sending half at once.
+    /// The client closes its sending half at once.
     Closes,
 }
 
-/// A server without a socket, and its snapshot.
-pub struct Serving {
+/// A server without sockets.
+pub struct InProcessServer {
     connections: Arc<Connections>,
     service: Arc<Service>,
     places: Arc<ConnectionLimiter>,
 }
 
-/// Clocks that go on whenever they are looked at.
-struct Steps(AtomicU64);
+/// A clock that each reading advances.
+struct SteppingClock(AtomicU64);
 
-impl Clock for Steps {
-    fn now(&self) -> ClockReading {
+impl Clock for SteppingClock {
+    fn now(&self) -> Moment {
         let passed = self.0.fetch_add(STEP_MILLIS, Relaxed);
-        ClockReading { monotonic: passed, utc: BEGUN_MILLIS + passed }
+        Moment { monotonic: passed, utc: START_MILLIS + passed }
     }
 }
 
-impl Serving {
-    /// Serves the snapshot in a directory, with limits or without.
-    pub fn of(snapshot: &Path, limits: Option<Limits>) -> Serving {
+impl InProcessServer {
+    /// Serves the snapshot in a directory, with or without limits.
+    pub fn new(snapshot: &Path, limits: Option<Limits>) -> InProcessServer {
         let place = SnapshotSource::Fixed(snapshot.to_owned());
-        let manager = SnapshotManager::open(&place, false).expect("the snapshot was just built");
+        let library = Library::open(&place, false).expect("a built snapshot opens");
         let network = |text: &str| text.parse().expect("a network");
         let clients = ClientResolver {
             trusted: vec![network("10.0.0.0/8"), network("2001:db8:1::/48")],
@@ -76,7 +76,7 @@ impl Serving {
             exempt: Vec::new(),
         };
         let counters =
-            limits.map(|limits| RateLimiter::new(limits, Box::new(Steps(AtomicU64::new(0)))));
+            limits.map(|limits| Counters::new(limits, Box::new(SteppingClock(AtomicU64::new(0)))));
         let gate = Gate::new(clients, counters, None);
         let bounds = ServiceSettings {
             list_timeout: LIST_TIMEOUT,
@@ -87,11 +87,13 @@ impl Serving {
         let service = Arc::new(Service::new(manager, gate, bounds));
         let connections =
             Connections::new(Arc::clone(&service), TIMEOUTS, Preface::None, None).into();
-        Serving { connections, service, places: Arc::new(ConnectionLimiter::new(1_024, 512)) }
+        InProcessServer { connections, service, places: Arc::new(Places::new(1_024, 512)) }
     }
 
-    /// A runtime to serve in, whose time passes only while there is nothing to do: what waits for a
-    /// timer waits for nobody. Its threads bear this name.
+    /// Builds a single-threaded runtime with a paused clock.
+    ///
+    /// Time advances only while all tasks are idle, so no timer takes real time. `name` is the name
+    /// of the runtime's threads.
     pub fn runtime(name: &str) -> Runtime {
         let mut builder = Builder::new_current_thread();
         builder
@@ -99,11 +101,12 @@ impl Serving {
             .enable_time()
             .start_paused(true)
             .build()
-            .expect("a runtime takes no file")
+            .expect("the runtime starts")
     }
 
-    /// Sends bytes over a connection of its own, in pieces of so many; what came back until the server
-    /// closed it.
+    /// Sends bytes over a new connection in pieces of `piece_bytes`.
+    ///
+    /// Returns the bytes received until the server closes the connection.
     pub async fn exchange(
         &self,
         peer: IpAddr,
@@ -111,12 +114,12 @@ impl Serving {
         piece_bytes: usize,
         ending: Ending,
     ) -> Vec<u8> {
-        let place = self.places.acquire().expect("connections end before others begin");
+        let place = self.places.take().expect("the connection limit is not reached");
         let (client, server) = tokio::io::duplex(PIPE_BYTES);
         let serving = task::spawn(Arc::clone(&self.connections).serve(server, peer, place));
         let (mut reading, mut writing) = tokio::io::split(client);
         let sending = async {
-            // A server that has heard enough closes before it has heard all.
+            // The server may close before it has read all pieces.
             for piece in bytes.chunks(piece_bytes) {
                 let _ = writing.write_all(piece).await;
                 task::yield_now().await;
@@ -128,19 +131,20 @@ impl Serving {
         let mut received = Vec::new();
         let receiving = reading.read_to_end(&mut received);
         let both = async { tokio::join!(sending, receiving) };
-        let ((), outcome) = time::timeout(PATIENCE, both).await.expect("no connection is for ever");
-        outcome.expect("a pipe can be read");
+        let ((), outcome) =
+            time::timeout(CONNECTION_TIMEOUT, both).await.expect("every connection ends");
+        outcome.expect("the pipe is readable");
         drop((reading, writing));
         serving.await.expect("a connection's task does not panic");
         received
     }
 
-    /// The id of the snapshot, which every reply bears.
+    /// Returns the id of the served snapshot.
     pub fn snapshot_id(&self) -> String {
         self.service.snapshots().served().snapshot.manifest().id.clone()
     }
 
-    /// Whether the snapshot was taken for damaged.
+    /// Returns whether the server found the snapshot damaged.
     pub fn is_poisoned(&self) -> bool {
         self.service.snapshots().served().is_poisoned()
     }

@@ -1,49 +1,57 @@
-//! Values to ask for: the records' own, written in every way that means the same or nearly the same.
+//! Random filter values: values of records, written in equivalent and nearly equivalent forms.
 
-use crate::Seeded;
+use crate::SeededRng;
 use pinakes_oracle::{Key, Kind};
 
-/// Longest own value that is asked for, in bytes, so that no URL is too long.
+/// Longest record value used in a query, in bytes, which keeps URLs below the limit.
 const VALUE_BYTES_MAX: usize = 300;
 
-/// One of these.
-pub fn one<'t, T>(seeded: &mut Seeded, of: &'t [T]) -> &'t T {
-    &of[seeded.below(of.len())]
+/// Picks an item.
+pub fn pick<'t, T>(rng: &mut SeededRng, of: &'t [T]) -> &'t T {
+    &of[rng.below(of.len())]
 }
 
-/// One of these words.
-pub fn word(seeded: &mut Seeded, of: &[&'static str]) -> &'static str {
-    of[seeded.below(of.len())]
+/// Picks a word.
+pub fn pick_word(rng: &mut SeededRng, of: &[&'static str]) -> &'static str {
+    of[rng.below(of.len())]
 }
 
-/// Whether something of these odds comes true.
-pub fn chance(seeded: &mut Seeded, percent: usize) -> bool {
-    seeded.below(100) < percent
+/// Returns `true` with this probability.
+pub fn chance(rng: &mut SeededRng, percent: usize) -> bool {
+    rng.below(100) < percent
 }
 
-/// A value of a key's type made from one that a record has, where there is one; `merged` are ids that
-/// lead elsewhere.
-pub fn value(seeded: &mut Seeded, key: &Key, own: Option<&str>, merged: &[String]) -> String {
-    let own = own.filter(|own| own.len() <= VALUE_BYTES_MAX && chance(seeded, 90));
+/// Makes a value of a key's type, usually from the value `own` of a record.
+///
+/// `merged` are ids that redirect to another record.
+pub fn random_value(
+    rng: &mut SeededRng,
+    key: &Key,
+    own: Option<&str>,
+    merged: &[String],
+) -> String {
+    let own = own.filter(|own| own.len() <= VALUE_BYTES_MAX && chance(rng, 90));
     match key.kind {
-        Kind::Integer => integer(seeded, own),
-        Kind::Fraction => fraction(seeded, own),
-        Kind::Flag | Kind::Presence => word(seeded, &["true", "false", "TRUE", "False"]).to_owned(),
+        Kind::Integer => integer(rng, own),
+        Kind::Fraction => fraction(rng, own),
+        Kind::Flag | Kind::Presence => {
+            pick_word(rng, &["true", "false", "TRUE", "False"]).to_owned()
+        }
         Kind::Hx => match own {
-            _ if !merged.is_empty() && chance(seeded, 5) => one(seeded, merged).clone(),
-            Some(own) if chance(seeded, 80) => cased(seeded, own),
-            Some(own) => own.replacen("HX_", word(seeded, &["HX_0", "HX_X", "HX_"]), 1),
+            _ if !merged.is_empty() && chance(rng, 5) => pick(rng, merged).clone(),
+            Some(own) if chance(rng, 80) => random_case(rng, own),
+            Some(own) => own.replacen("HX_", pick_word(rng, &["HX_0", "HX_X", "HX_"]), 1),
             None => {
-                word(seeded, &["HX_W1", "hx_a999999999999", "HX_", "HX_T01", "HX_é"]).to_owned()
+                pick_word(rng, &["HX_W1", "hx_a999999999999", "HX_", "HX_T01", "HX_é"]).to_owned()
             }
         },
         Kind::Level(_) => match own {
-            Some(own) if chance(seeded, 90) => own.to_owned(),
+            Some(own) if chance(rng, 90) => own.to_owned(),
             Some(own) => format!("0{own}"),
-            None => word(seeded, &["1", "17", "99999999999999999999"]).to_owned(),
+            None => pick_word(rng, &["1", "17", "99999999999999999999"]).to_owned(),
         },
         Kind::Doi => identifier(
-            seeded,
+            rng,
             own,
             &[
                 "",
@@ -54,20 +62,20 @@ pub fn value(seeded: &mut Seeded, key: &Key, own: Option<&str>, merged: &[String
                 "https://dx.doi.org/",
             ],
         ),
-        Kind::Orcid => identifier(seeded, own, &["", "https://orcid.org/", "http://orcid.org/"]),
-        Kind::Ror => identifier(seeded, own, &["", "https://ror.org/", "http://ror.org/"]),
+        Kind::Orcid => identifier(rng, own, &["", "https://orcid.org/", "http://orcid.org/"]),
+        Kind::Ror => identifier(rng, own, &["", "https://ror.org/", "http://ror.org/"]),
         Kind::Plain | Kind::Code => match own {
-            Some(own) => cased(seeded, own),
-            None => word(seeded, &["nothing", "a", " ", "*", "article ", "%"]).to_owned(),
+            Some(own) => random_case(rng, own),
+            None => pick_word(rng, &["nothing", "a", " ", "*", "article ", "%"]).to_owned(),
         },
-        Kind::Text => text(seeded, own),
-        Kind::Date | Kind::From | Kind::To => date(seeded, own),
-        Kind::Search => search(seeded, own),
+        Kind::Text => text(rng, own),
+        Kind::Date | Kind::From | Kind::To => date(rng, own),
+        Kind::Search => search(rng, own),
     }
 }
 
-/// A value that no key of this type takes, written as it stands after the colon.
-pub fn wrong(seeded: &mut Seeded, kind: Kind) -> &'static str {
+/// Picks a value that is invalid for every key of this type, as written after the colon.
+pub fn invalid_value(rng: &mut SeededRng, kind: Kind) -> &'static str {
     const ANYWHERE: &[&str] = &[
         "", "!", "!!x", "|x", "x|", "x||x", "\"x", "\"\"", "\"x\"x", "x\"x", "x|\"", "!>1",
         "1\u{7f}",
@@ -119,24 +127,24 @@ pub fn wrong(seeded: &mut Seeded, kind: Kind) -> &'static str {
         Kind::Search => &["null", "!null", ">x"],
         _ => &[">x", "<=x", "a\nb", "\"a\u{1}b\"", "\tx"],
     };
-    match chance(seeded, 25) {
-        true => word(seeded, ANYWHERE),
-        false => word(seeded, typed),
+    match chance(rng, 25) {
+        true => pick_word(rng, ANYWHERE),
+        false => pick_word(rng, typed),
     }
 }
 
-fn integer(seeded: &mut Seeded, own: Option<&str>) -> String {
+fn integer(rng: &mut SeededRng, own: Option<&str>) -> String {
     let Some(own) = own.and_then(|own| own.parse::<i64>().ok()) else {
-        return word(seeded, &["0", "1", "2020", "9223372036854775807", "007"]).to_owned();
+        return pick_word(rng, &["0", "1", "2020", "9223372036854775807", "007"]).to_owned();
     };
-    (own + *one(seeded, &[0, 0, 0, 0, 1, -1])).to_string()
+    (own + *pick(rng, &[0, 0, 0, 0, 1, -1])).to_string()
 }
 
-fn fraction(seeded: &mut Seeded, own: Option<&str>) -> String {
+fn fraction(rng: &mut SeededRng, own: Option<&str>) -> String {
     let Some(own) = own.and_then(|own| own.parse::<f64>().ok()) else {
-        return word(seeded, &["0", "-0", "1e-400", "1.0", "-1.5e+300", "0.00"]).to_owned();
+        return pick_word(rng, &["0", "-0", "1e-400", "1.0", "-1.5e+300", "0.00"]).to_owned();
     };
-    match seeded.below(6) {
+    match rng.below(6) {
         0 => format!("{own:e}"),
         1 => format!("{}", own * 2.0),
         2 => format!("{own:.2}"),
@@ -144,12 +152,12 @@ fn fraction(seeded: &mut Seeded, own: Option<&str>) -> String {
     }
 }
 
-fn date(seeded: &mut Seeded, own: Option<&str>) -> String {
+fn date(rng: &mut SeededRng, own: Option<&str>) -> String {
     let Some(own) = own else {
-        return word(seeded, &["1800", "2020", "2020-02", "2020-02-29", "9999-12-31"]).to_owned();
+        return pick_word(rng, &["1800", "2020", "2020-02", "2020-02-29", "9999-12-31"]).to_owned();
     };
     let year: u32 = own[..4].parse().unwrap();
-    match seeded.below(8) {
+    match rng.below(8) {
         0 | 1 => own[..4].to_owned(),
         2 | 3 => own[..7].to_owned(),
         4 => format!("{:04}", (year + 1).min(9_999)),
@@ -158,26 +166,26 @@ fn date(seeded: &mut Seeded, own: Option<&str>) -> String {
     }
 }
 
-/// An identifier with one of these before it, in some case; one of none where there is no own.
-pub fn identifier(seeded: &mut Seeded, own: Option<&str>, prefixes: &[&str]) -> String {
+/// Writes the identifier with one of the prefixes and in random case, or makes up an identifier.
+pub fn identifier(rng: &mut SeededRng, own: Option<&str>, prefixes: &[&str]) -> String {
     let Some(own) = own else {
-        return word(seeded, &["nothing", "10.1/x", "https://doi.org/", "https://ror.org/"])
+        return pick_word(rng, &["nothing", "10.1/x", "https://doi.org/", "https://ror.org/"])
             .to_owned();
     };
     let written = match prefixes.iter().rev().find_map(|prefix| own.strip_prefix(prefix)) {
-        Some(bare) if chance(seeded, 70) => format!("{}{bare}", one(seeded, prefixes)),
+        Some(bare) if chance(rng, 70) => format!("{}{bare}", pick(rng, prefixes)),
         _ => own.to_owned(),
     };
-    cased(seeded, &written)
+    random_case(rng, &written)
 }
 
-/// A text that mostly means the same.
-pub fn text(seeded: &mut Seeded, own: Option<&str>) -> String {
+/// Changes a text so that it usually still matches.
+pub fn text(rng: &mut SeededRng, own: Option<&str>) -> String {
     let Some(own) = own else {
-        return word(seeded, &["no such text", "???", " ", "’", "<i></i>", "Null", "a:b"])
+        return pick_word(rng, &["no such text", "???", " ", "’", "<i></i>", "Null", "a:b"])
             .to_owned();
     };
-    match seeded.below(10) {
+    match rng.below(10) {
         0 => own.to_uppercase(),
         1 => own.to_lowercase(),
         2 => format!("  <i>{own}</i> "),
@@ -188,32 +196,32 @@ pub fn text(seeded: &mut Seeded, own: Option<&str>) -> String {
     }
 }
 
-/// Beginnings of up to three of the words.
-fn search(seeded: &mut Seeded, own: Option<&str>) -> String {
+/// Joins prefixes of up to three words.
+fn search(rng: &mut SeededRng, own: Option<&str>) -> String {
     let Some(own) = own else {
-        return word(seeded, &["a", "zzzz", "?!", " ", "univ", "大"]).to_owned();
+        return pick_word(rng, &["a", "zzzz", "?!", " ", "univ", "大"]).to_owned();
     };
     let words: Vec<&str> = own.split_whitespace().collect();
-    let count = 1 + seeded.below(3);
+    let count = 1 + rng.below(3);
     let beginning = |_| {
-        let word = one(seeded, &words);
-        let length = 1 + seeded.below(word.chars().count());
+        let word = pick(rng, &words);
+        let length = 1 + rng.below(word.chars().count());
         word.chars().take(length).collect::<String>()
     };
     (0..count).map(beginning).collect::<Vec<_>>().join(" ")
 }
 
-/// As it is, or in another case.
-pub fn cased(seeded: &mut Seeded, text: &str) -> String {
-    match seeded.below(4) {
+/// Returns the text unchanged or in another case.
+pub fn random_case(rng: &mut SeededRng, text: &str) -> String {
+    match rng.below(4) {
         0 => text.to_ascii_uppercase(),
         1 => text.to_ascii_lowercase(),
         _ => text.to_owned(),
     }
 }
 
-/// A value as it stands in a filter: in quotes where it must.
-pub fn written(value: &str, is_quoted: bool) -> String {
+/// Quotes a filter value if it must be quoted or `is_quoted` is set.
+pub fn quote(value: &str, is_quoted: bool) -> String {
     let must = value.is_empty()
         || value == "null"
         || value.starts_with(['!', '<', '>'])
@@ -221,13 +229,13 @@ pub fn written(value: &str, is_quoted: bool) -> String {
     if must || is_quoted { format!("\"{}\"", value.replace('"', "\"\"")) } else { value.to_owned() }
 }
 
-/// Percent-encoded: what must be, and at random what need not.
-pub fn encoded(seeded: &mut Seeded, text: &str) -> String {
-    let is_eager = chance(seeded, 10);
+/// Percent-encodes the required bytes and, at random, other bytes.
+pub fn percent_encode(rng: &mut SeededRng, text: &str) -> String {
+    let is_eager = chance(rng, 10);
     let mut out = String::new();
     for byte in text.bytes() {
         match byte {
-            b' ' if chance(seeded, 50) => out.push('+'),
+            b' ' if chance(rng, 50) => out.push('+'),
             b'a'..=b'z'
             | b'A'..=b'Z'
             | b'0'..=b'9'
@@ -241,11 +249,11 @@ pub fn encoded(seeded: &mut Seeded, text: &str) -> String {
             | b'/'
             | b'*'
             | b'\''
-                if !is_eager || chance(seeded, 50) =>
+                if !is_eager || chance(rng, 50) =>
             {
                 out.push(char::from(byte));
             }
-            byte if chance(seeded, 50) => out.push_str(&format!("%{byte:02X}")),
+            byte if chance(rng, 50) => out.push_str(&format!("%{byte:02X}")),
             byte => out.push_str(&format!("%{byte:02x}")),
         }
     }

@@ -1,9 +1,11 @@
 //! Queries as people type them: made at random of the names and ids that records have.
 
 use pinakes_oracle::{Autocomplete, Library};
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 
-use pinakes_tests::values::{cased, chance, encoded, identifier, one, text, word};
+use pinakes_tests::values::{
+    chance, identifier, percent_encode, pick, pick_word, random_case, text,
+};
 
 /// Longest query that is asked on purpose, in bytes; longer ones are refused.
 pub const QUERY_BYTES_MAX: usize = 256;
@@ -153,20 +155,20 @@ impl Asker {
     }
 
     /// Of the ids, merged ones and some of the others, each as it is.
-    pub fn each_id(&self, seeded: &mut Seeded) -> Vec<String> {
+    pub fn each_id(&self, rng: &mut SeededRng) -> Vec<String> {
         let some = self.ids.iter().step_by(self.ids.len() / 40 + 1);
         let asked = self.merged.iter().take(20).chain(some);
-        asked.map(|id| format!("query={}", encoded(seeded, id))).collect()
+        asked.map(|id| format!("query={}", percent_encode(rng, id))).collect()
     }
 
     /// A raw query that is mostly taken.
-    pub fn query(&self, seeded: &mut Seeded) -> String {
-        let query = match seeded.below(10) {
-            0 | 1 => self.id(seeded),
-            _ => self.text(seeded),
+    pub fn query(&self, rng: &mut SeededRng) -> String {
+        let query = match rng.below(10) {
+            0 | 1 => self.id(rng),
+            _ => self.text(rng),
         };
-        let raw = format!("query={}", encoded(seeded, &query));
-        match seeded.below(20) {
+        let raw = format!("query={}", percent_encode(rng, &query));
+        match rng.below(20) {
             0 => format!("mailto=a%40b.c&{raw}"),
             1 => format!("{raw}&api_key=x&"),
             _ => raw,
@@ -174,34 +176,34 @@ impl Asker {
     }
 
     /// Words, or beginnings of words, of a name or of several.
-    pub fn text(&self, seeded: &mut Seeded) -> String {
-        let names = one(seeded, &self.names);
-        let name = one(seeded, names).as_str();
-        match seeded.below(20) {
+    pub fn text(&self, rng: &mut SeededRng) -> String {
+        let names = pick(rng, &self.names);
+        let name = pick(rng, names).as_str();
+        match rng.below(20) {
             0..3 => cut(name).to_owned(),
-            3..6 => text(seeded, Some(cut(name))),
+            3..6 => text(rng, Some(cut(name))),
             6 => name.chars().take(1).collect(),
-            7 => part(seeded, name),
+            7 => part(rng, name),
             8..10 => {
-                let others = one(seeded, &self.names);
-                beginnings(seeded, &[names.as_slice(), others.as_slice()].concat())
+                let others = pick(rng, &self.names);
+                beginnings(rng, &[names.as_slice(), others.as_slice()].concat())
             }
-            10 => word(seeded, JUNK).to_owned(),
-            11 => begun(seeded, name),
-            12..15 => shortest(seeded, names),
-            _ => beginnings(seeded, names),
+            10 => pick_word(rng, JUNK).to_owned(),
+            11 => begun(rng, name),
+            12..15 => shortest(rng, names),
+            _ => beginnings(rng, names),
         }
     }
 
     /// The first name of a record, which mostly is its own and no alternative.
-    pub fn name(&self, seeded: &mut Seeded) -> &str {
-        one(seeded, &self.names)[0].as_str()
+    pub fn name(&self, rng: &mut SeededRng) -> &str {
+        pick(rng, &self.names)[0].as_str()
     }
 
     /// An id in one of its forms, or in nearly one.
-    fn id(&self, seeded: &mut Seeded) -> String {
-        let is_merged = !self.merged.is_empty() && chance(seeded, 15);
-        let own = one(seeded, if is_merged { &self.merged } else { &self.ids });
+    fn id(&self, rng: &mut SeededRng) -> String {
+        let is_merged = !self.merged.is_empty() && chance(rng, 15);
+        let own = pick(rng, if is_merged { &self.merged } else { &self.ids });
         let prefixes: &[&str] = match own.as_str() {
             doi if doi.contains("doi.org/") => &[
                 "",
@@ -216,9 +218,9 @@ impl Asker {
             issn if issn.len() == 9 => &["", "https://portal.issn.org/resource/ISSN/"],
             _ => &["", "https://orcid.org/", "http://orcid.org/"],
         };
-        let written = identifier(seeded, Some(own), prefixes);
-        match seeded.below(12) {
-            0 => format!("{written}{}", word(seeded, &["0", "x", "/", " a", "."])),
+        let written = identifier(rng, Some(own), prefixes);
+        match rng.below(12) {
+            0 => format!("{written}{}", pick_word(rng, &["0", "x", "/", " a", "."])),
             1 => written.chars().skip(1).collect(),
             2 => {
                 let length = written.chars().count();
@@ -236,46 +238,46 @@ fn cut(name: &str) -> &str {
 }
 
 /// Beginnings of up to four words of these names, in any order.
-fn beginnings(seeded: &mut Seeded, names: &[String]) -> String {
+fn beginnings(rng: &mut SeededRng, names: &[String]) -> String {
     let words: Vec<&str> = names.iter().flat_map(|name| name.split_whitespace()).collect();
-    let count = 1 + seeded.below(4);
+    let count = 1 + rng.below(4);
     let beginning = |_| {
-        let own = one(seeded, &words);
+        let own = pick(rng, &words);
         let letters = own.chars().count();
-        let length = if chance(seeded, 30) { letters } else { 1 + seeded.below(letters.min(8)) };
+        let length = if chance(rng, 30) { letters } else { 1 + rng.below(letters.min(8)) };
         own.chars().take(length).collect::<String>()
     };
     let words = (0..count).map(beginning).collect::<Vec<_>>();
-    let apart = word(seeded, &[" ", " ", " ", "-", ", ", "  "]);
-    cased(seeded, &words.join(apart))
+    let apart = pick_word(rng, &[" ", " ", " ", "-", ", ", "  "]);
+    random_case(rng, &words.join(apart))
 }
 
 /// One or two letters of one or two words, which find many.
-fn shortest(seeded: &mut Seeded, names: &[String]) -> String {
+fn shortest(rng: &mut SeededRng, names: &[String]) -> String {
     let words: Vec<&str> = names.iter().flat_map(|name| name.split_whitespace()).collect();
-    let count = 1 + seeded.below(2);
+    let count = 1 + rng.below(2);
     let beginning = |_| {
-        let own = one(seeded, &words).chars();
-        own.take(1 + seeded.below(2)).collect::<String>()
+        let own = pick(rng, &words).chars();
+        own.take(1 + rng.below(2)).collect::<String>()
     };
     (0..count).map(beginning).collect::<Vec<_>>().join(" ")
 }
 
 /// A name up to some letter.
-fn begun(seeded: &mut Seeded, name: &str) -> String {
+fn begun(rng: &mut SeededRng, name: &str) -> String {
     let name = cut(name);
-    let length = 1 + seeded.below(name.chars().count().min(30));
+    let length = 1 + rng.below(name.chars().count().min(30));
     name.chars().take(length).collect()
 }
 
 /// Up to four letters from anywhere in a name: of scripts without spaces they are found.
-fn part(seeded: &mut Seeded, name: &str) -> String {
+fn part(rng: &mut SeededRng, name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let unspaced = |letter: &char| *letter >= '\u{0e00}';
     let from = match letters.iter().position(unspaced) {
-        Some(first) => first + seeded.below(letters.len() - first),
-        None => seeded.below(letters.len()),
+        Some(first) => first + rng.below(letters.len() - first),
+        None => rng.below(letters.len()),
     };
-    let length = 1 + seeded.below(4);
+    let length = 1 + rng.below(4);
     letters[from..].iter().take(length).collect()
 }

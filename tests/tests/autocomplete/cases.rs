@@ -5,13 +5,13 @@
 use std::path::Path;
 
 use pinakes_oracle::Autocomplete;
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 use serde_json::Value;
 
 use crate::Both;
 use crate::dump;
 use crate::target;
-use pinakes_tests::values::encoded;
+use pinakes_tests::values::percent_encode;
 
 /// An entity type, or none of them for all; what is typed; how many match; the first of them.
 pub type Case<'a> = (&'a str, &'a str, usize, &'a str);
@@ -211,10 +211,10 @@ pub fn check_server(cases: &[Case<'_>], dump: &Path) {
 
 #[track_caller]
 fn check(cases: &[Case<'_>], mut ask: impl FnMut(Option<&str>, &str) -> Value) {
-    let mut seeded = Seeded(5);
+    let mut rng = SeededRng(5);
     let mut wrong = Vec::new();
     for (entity_type, query, count, first) in cases {
-        let raw = format!("query={}", encoded(&mut seeded, query));
+        let raw = format!("query={}", percent_encode(&mut rng, query));
         let found = shown(&ask(Some(*entity_type).filter(|of| !of.is_empty()), &raw));
         let expected = format!("{count}: {first}");
         if found != expected {

@@ -13,12 +13,12 @@ mod dump;
 mod edges;
 mod promises;
 
-use pinakes_tests::crowd;
+use pinakes_tests::similar_names;
 use pinakes_tests::values;
 use std::path::PathBuf;
 
 use pinakes_oracle::{Autocomplete, Library};
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 
 use crate::asking::{Asker, WRONG};
 use pinakes_tests::client::Connection;
@@ -35,11 +35,11 @@ struct Both {
 
 impl Both {
     fn of(inputs: &[PathBuf]) -> Both {
-        Both::of_snapshots(Snapshots::of(inputs), inputs)
+        Both::of_snapshots(Snapshots::from_inputs(inputs), inputs)
     }
 
     fn of_snapshots(snapshots: Snapshots, inputs: &[PathBuf]) -> Both {
-        let server = Server::of_snapshots(&snapshots);
+        let server = Server::serve(&snapshots);
         Both { library: pinakes_tests::library(inputs), server, _snapshots: snapshots }
     }
 }
@@ -115,7 +115,7 @@ fn check_both(both: Both, queries: usize, seed: u64) {
 fn compare(both: &Both, queries: usize, seed: u64) {
     let autocomplete = Autocomplete::new(both.library);
     let askers = Asker::all(both.library, &autocomplete);
-    let mut seeded = Seeded(seed);
+    let mut rng = SeededRng(seed);
     let mut comparison = Comparison {
         autocomplete: &autocomplete,
         connection: both.server.connect(),
@@ -127,7 +127,7 @@ fn compare(both: &Both, queries: usize, seed: u64) {
     };
     for asker in &askers {
         WRONG.iter().for_each(|raw| comparison.ask(asker.entity_type, raw));
-        for raw in asker.each_id(&mut seeded) {
+        for raw in asker.each_id(&mut rng) {
             comparison.ask(asker.entity_type, &raw);
         }
     }
@@ -136,8 +136,8 @@ fn compare(both: &Both, queries: usize, seed: u64) {
         comparison.ask(Some(entity_type), "");
     }
     while comparison.asked < queries {
-        let asker = values::one(&mut seeded, &askers);
-        let query = asker.query(&mut seeded);
+        let asker = values::pick(&mut rng, &askers);
+        let query = asker.query(&mut rng);
         comparison.ask(asker.entity_type, &query);
     }
     assert!(comparison.mismatches.is_empty(), "{}", comparison.report());
@@ -163,20 +163,20 @@ fn random_queries_of_the_real_sample_are_answered_as_the_oracle_does() {
 #[test]
 fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
     let test = "random_queries_of_every_vintage_are_answered_as_the_oracle_does";
-    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     check(&every, 3_000, 3);
 }
 
 #[test]
 fn a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does() {
     let check_rebuilt = |inputs: &[PathBuf], queries, seed| {
-        check_both(Both::of_snapshots(Snapshots::of_export(inputs), inputs), queries, seed);
+        check_both(Both::of_snapshots(Snapshots::from_export(inputs), inputs), queries, seed);
     };
     check_rebuilt(&[pinakes_tests::sample()], 3_000, 7);
     check_rebuilt(&[edges::written().path().to_path_buf()], 1_500, 8);
     check_rebuilt(&[dump::written().path().to_path_buf()], 2_000, 9);
     let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
-    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+    let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     check_rebuilt(&every, 2_000, 10);
 }
 
@@ -188,7 +188,7 @@ fn random_queries_of_names_at_the_edges_are_answered_as_the_oracle_does() {
 
 #[test]
 fn random_queries_of_a_crowd_are_answered_as_the_oracle_does() {
-    let dump = crowd::written();
+    let dump = similar_names::write_dump();
     let both = Both::of(&[dump.path().to_path_buf()]);
     compare(&both, 500, 6);
     both.server.end(&[]);

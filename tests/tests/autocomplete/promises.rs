@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 
 use pinakes_oracle::{Autocomplete, fold};
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 use serde_json::Value;
 
 use crate::Both;
 use crate::asking::{Asker, QUERY_BYTES_MAX};
 use crate::target;
 use pinakes_tests::client::Connection;
-use pinakes_tests::values::{encoded, one};
+use pinakes_tests::values::{percent_encode, pick};
 
 /// Most candidates that one reply shows.
 const SHOWN_MAX: u64 = 10;
@@ -49,7 +49,7 @@ fn ids(body: &Value) -> BTreeSet<&str> {
 struct Asked<'l> {
     autocomplete: Autocomplete<'l>,
     connection: Connection,
-    seeded: Seeded,
+    rng: SeededRng,
 }
 
 impl Asked<'_> {
@@ -61,7 +61,7 @@ impl Asked<'_> {
 
     /// A query that is searched as text and taken at all, as it is sent.
     fn raw(&mut self, entity_type: Option<&str>, query: &str) -> Option<String> {
-        let raw = format!("query={}", encoded(&mut self.seeded, query));
+        let raw = format!("query={}", percent_encode(&mut self.rng, query));
         let answer = self.autocomplete.answer(entity_type, &raw);
         answer.is_ok_and(|answer| !answer.is_by_id).then_some(raw)
     }
@@ -126,8 +126,8 @@ pub fn check(both: &Both, seed: u64) {
     let autocomplete = Autocomplete::new(both.library);
     let askers = Asker::all(both.library, &autocomplete);
     let connection = both.server.connect();
-    let mut asked = Asked { autocomplete, connection, seeded: Seeded(seed) };
-    let mut chosen = Seeded(seed + 1);
+    let mut asked = Asked { autocomplete, connection, rng: SeededRng(seed) };
+    let mut chosen = SeededRng(seed + 1);
     for asker in &askers {
         for _ in 0..TYPED {
             asked.narrows(asker.entity_type, &asker.text(&mut chosen));
@@ -138,7 +138,7 @@ pub fn check(both: &Both, seed: u64) {
     }
     for (route, entity_type) in LISTS {
         for _ in 0..SEARCHED {
-            let text = one(&mut chosen, &askers).text(&mut chosen);
+            let text = pick(&mut chosen, &askers).text(&mut chosen);
             asked.finds_as_many(route, entity_type, &text);
         }
         for asker in askers.iter().filter(|asker| asker.entity_type == Some(route)) {

@@ -8,8 +8,8 @@ use pinakes_tests::compiler_run::*;
 
 #[test]
 fn every_line_of_the_sample_is_accounted_for() {
-    let place = Place::new();
-    let run = build(&[&sample()], &place.out(), &[]);
+    let workspace = Workspace::new();
+    let run = build(&[&sample()], &workspace.out(), &[]);
     let entities = run.report["entities"].as_object().unwrap();
     assert_eq!(entities.len(), Entity::COUNT);
     let number = |tally: &Value, name: &str| tally[name].as_u64().unwrap();

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pinakes_tests::{Seeded, sample, write_files};
+use pinakes_tests::{SeededRng, sample, write_files};
 use serde_json::json;
 
 use pinakes_tests::compiler_run::*;
@@ -17,32 +17,38 @@ const NEEDS_DICTIONARY: &[u8] = b"\x28\xb5\x2f\xfd\x01\x00\x07\x19\x00\x00{}\n";
 
 #[test]
 fn a_damaged_container_ends_the_run_with_5() {
-    let place = Place::with_tiny_published();
+    let workspace = Workspace::with_tiny_snapshot();
     let gz = gzipped();
     let length = gz.len();
     let works = "works/part_0000.gz";
     // Of the first ten bytes nothing can be uncompressed, and nothing is no end either.
     for at in [2, 3, 9, length / 2, length / 10, 20, length - 4, length - 8, length - 1, length - 9]
     {
-        let case = refused("gzip cut", vec![(works, cut(&gz, at))], 5, "truncated");
-        check_refused(&place, &case);
+        let case = refused_run("gzip cut", vec![(works, truncated(&gz, at))], 5, "truncated");
+        check_refused(&workspace, &case);
     }
-    let mut seeded = Seeded(7);
+    let mut rng = SeededRng(7);
     for _ in 0..12 {
-        let at = 10 + seeded.below(length - 10);
+        let at = 10 + rng.below(length - 10);
         let mut flipped = gz.clone();
-        flipped[at] ^= 1 << seeded.below(8);
+        flipped[at] ^= 1 << rng.below(8);
         let what = format!("gzip byte {at} flipped");
-        check_refused(&place, &refused(&what, vec![(works, flipped)], 5, "is damaged: "));
+        check_refused(&workspace, &refused_run(&what, vec![(works, flipped)], 5, "is damaged: "));
     }
     let after_nothing = [gzip(b"").as_slice(), b"garbage", &gz].concat();
-    check_refused(&place, &refused("garbage", vec![(works, after_nothing)], 5, "is damaged: "));
+    check_refused(
+        &workspace,
+        &refused_run("garbage", vec![(works, after_nothing)], 5, "is damaged: "),
+    );
     let garbage = [gz.as_slice(), b"garbage that is no gzip member"].concat();
-    check_refused(&place, &refused("garbage after", vec![(works, garbage)], 5, "is damaged: "));
+    check_refused(
+        &workspace,
+        &refused_run("garbage after", vec![(works, garbage)], 5, "is damaged: "),
+    );
     let frame = zstd_frame(work(1).as_bytes());
     for at in [8, 20, frame.len() - 1] {
-        let files = vec![("works/part_0000.zst", cut(&frame, at))];
-        check_refused(&place, &refused("zstd cut", files, 5, "is damaged: "));
+        let files = vec![("works/part_0000.zst", truncated(&frame, at))];
+        check_refused(&workspace, &refused_run("zstd cut", files, 5, "is damaged: "));
     }
 }
 
@@ -51,9 +57,9 @@ fn lines_are_read_whatever_holds_and_ends_them() {
     let first = zstd_frame(work(1).as_bytes());
     let plain = format!("{}{}", work(1), work(2));
     let records = {
-        let place = Place::new();
-        write_files(&place.input(), [("works.jsonl", &plain)]);
-        outputs(&published(&build(&[&place.input()], &place.out(), &["--strict"])))
+        let workspace = Workspace::new();
+        write_files(&workspace.input(), [("works.jsonl", &plain)]);
+        outputs(&published_path(&build(&[&workspace.input()], &workspace.out(), &["--strict"])))
     };
     assert_eq!(records.len(), 2);
     let zstd_twice = [first.clone(), zstd_frame(work(2).as_bytes())].concat();
@@ -73,11 +79,11 @@ fn lines_are_read_whatever_holds_and_ends_them() {
         ("zstd called gzip", "works.gz", zstd_twice),
     ];
     for (what, name, bytes) in cases {
-        let place = Place::new();
-        write_files(&place.input(), [(name, bytes)]);
-        let run = build(&[&place.input()], &place.out(), &["--strict"]);
+        let workspace = Workspace::new();
+        write_files(&workspace.input(), [(name, bytes)]);
+        let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
         assert_eq!(run.code, 0, "{what}: {}", run.stderr);
-        assert_eq!(outputs(&published(&run)), records, "{what}");
+        assert_eq!(outputs(&published_path(&run)), records, "{what}");
     }
 }
 
@@ -85,15 +91,15 @@ fn lines_are_read_whatever_holds_and_ends_them() {
 fn every_member_of_a_gzip_file_is_read_whatever_its_name() {
     let parts = ["2025-11-06", "2026-01-10", "2026-02-01"]
         .map(|day| sample().join(format!("data/jsonl/works/updated_date={day}/part_0000.gz")));
-    let place = Place::new();
+    let workspace = Workspace::new();
     let apart: Vec<&Path> = parts.iter().map(PathBuf::as_path).collect();
-    let expected = outputs(&published(&build(&apart, &place.out(), &[])));
+    let expected = outputs(&published_path(&build(&apart, &workspace.out(), &[])));
     let together = parts.map(|part| fs::read(part).unwrap()).concat();
     for name in ["works.jsonl.gz", "works.jsonl", "works.zst"] {
-        let place = Place::new();
-        write_files(&place.input(), [(name, &together)]);
-        let run = build(&[&place.input()], &place.out(), &[]);
-        assert_eq!(outputs(&published(&run)), expected, "{name}");
+        let workspace = Workspace::new();
+        write_files(&workspace.input(), [(name, &together)]);
+        let run = build(&[&workspace.input()], &workspace.out(), &[]);
+        assert_eq!(outputs(&published_path(&run)), expected, "{name}");
         assert_eq!(run.report["entities"]["outputs"]["read"], json!(238), "{name}");
     }
 }
@@ -105,17 +111,17 @@ fn what_comes_after_gzip_members_is_zeros_or_damage() {
     let zeros = vec![0; 300_000];
     let warnings = &[("gzip_zero_padding", 1)];
     check(&[
-        Case { warnings, ..good("zeros after a member", then(&zeros)) },
-        Case { warnings, ..good("one zero after a member", then(b"\0")) },
-        ends(
+        Case { warnings, ..succeeds("zeros after a member", then(&zeros)) },
+        Case { warnings, ..succeeds("one zero after a member", then(b"\0")) },
+        fails(
             "zeros, then a byte",
             then(&[&zeros[..], b"x"].concat()),
             5,
             "is damaged: bytes after",
         ),
-        ends("a text", then(b"and so on"), 5, "is damaged: bytes after the last gzip member"),
-        ends("half a magic number", then(b"\x1f"), 5, "is damaged: "),
-        ends("zeros, then a member", then(&[&zeros[..], &whole].concat()), 5, "is damaged: "),
+        fails("a text", then(b"and so on"), 5, "is damaged: bytes after the last gzip member"),
+        fails("half a magic number", then(b"\x1f"), 5, "is damaged: "),
+        fails("zeros, then a member", then(&[&zeros[..], &whole].concat()), 5, "is damaged: "),
     ]);
 }
 
@@ -124,22 +130,27 @@ fn a_cut_part_gives_its_whole_lines_where_that_is_allowed() {
     let text: String = (1..2_000).map(work).collect();
     let whole = gzip(text.as_bytes());
     let frame = zstd::encode_all(text.as_bytes(), 1).unwrap();
-    let cut_gzip = || vec![("works.jsonl.gz", cut(&whole, whole.len() - 100))];
-    let cut_zstd = || vec![("works.jsonl.zst", cut(&frame, frame.len() - 3))];
+    let cut_gzip = || vec![("works.jsonl.gz", truncated(&whole, whole.len() - 100))];
+    let cut_zstd = || vec![("works.jsonl.zst", truncated(&frame, frame.len() - 3))];
     let options = &["--allow-truncated", "--strict"];
     check(&[
-        ends("gzip", cut_gzip(), 5, "or take those lines with `--allow-truncated`"),
-        ends("zstd", cut_zstd(), 5, "truncated after"),
-        Case { options, warnings: &[("truncated_part", 1)], ..good("gzip allowed", cut_gzip()) },
+        fails("gzip", cut_gzip(), 5, "or take those lines with `--allow-truncated`"),
+        fails("zstd", cut_zstd(), 5, "truncated after"),
+        Case {
+            options,
+            warnings: &[("truncated_part", 1)],
+            ..succeeds("gzip allowed", cut_gzip())
+        },
         // A frame of zstd comes out block by block, and this is cut within its only one.
         Case { options, ..ends("zstd allowed", cut_zstd(), 4, "hold no record") },
     ]);
-    let place = Place::new();
-    write_files(&place.input(), cut_gzip());
-    let read = outputs(&published(&build(&[&place.input()], &place.out(), options))).len();
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), cut_gzip());
+    let read =
+        outputs(&published_path(&build(&[&workspace.input()], &workspace.out(), options))).len();
     assert!((1_000..1_999).contains(&read), "{read}");
     // What is allowed names the object: without it the part is refused though its object is there.
-    assert_eq!(build(&[&place.input()], &place.out(), &[]).code, 5);
+    assert_eq!(build(&[&workspace.input()], &workspace.out(), &[]).code, 5);
 }
 
 #[test]
@@ -160,22 +171,25 @@ fn containers_that_are_not_what_they_seem_are_warned_of_or_refused() {
     let skip = [&b"\x50\x2a\x4d\x18\x04\0\0\0skip"[..], &twice].concat();
     let more = &["--zstd-window-max", "30"];
     check(&[
-        Case { warnings: misnamed, ..good("lines called .gz", named("works.jsonl.gz", plain)) },
+        Case { warnings: misnamed, ..succeeds("lines called .gz", named("works.jsonl.gz", plain)) },
         Case {
             warnings: misnamed,
-            ..good("gzip without a name", named("works.jsonl", &gzip(plain)))
+            ..succeeds("gzip without a name", named("works.jsonl", &gzip(plain)))
         },
-        Case { warnings: misnamed, ..good("gzip called .zst", named("works.zst", &gzip(plain))) },
-        good("zstd with a checksum", named("works.jsonl.zst", &summed)),
-        Case { warnings: unsummed, ..good("zstd without one", named("works.zst", &twice)) },
-        Case { warnings: unsummed, ..good("after a skipped frame", named("works.zst", &skip)) },
-        ends("a window of 2^30", named("works.zst", HUGE_WINDOW), 5, "raise `--zstd-window-max`"),
+        Case {
+            warnings: misnamed,
+            ..succeeds("gzip called .zst", named("works.zst", &gzip(plain)))
+        },
+        succeeds("zstd with a checksum", named("works.jsonl.zst", &summed)),
+        Case { warnings: unsummed, ..succeeds("zstd without one", named("works.zst", &twice)) },
+        Case { warnings: unsummed, ..succeeds("after a skipped frame", named("works.zst", &skip)) },
+        fails("a window of 2^30", named("works.zst", HUGE_WINDOW), 5, "raise `--zstd-window-max`"),
         Case {
             options: more,
             bad: &[("no_id", 1)],
             ..ends("the same, allowed", named("works.zst", HUGE_WINDOW), 4, "1 of 1 records")
         },
-        ends("a dictionary", named("works.zst", NEEDS_DICTIONARY), 5, "is damaged: "),
+        fails("a dictionary", named("works.zst", NEEDS_DICTIONARY), 5, "is damaged: "),
     ]);
 }
 
@@ -184,10 +198,10 @@ fn what_is_not_utf8_by_its_looks_ends_the_run_with_5() {
     let text: String = (1..100).map(work).collect();
     let marked = [b"\xff\xfe", utf16(&text).as_slice()].concat();
     check(&[
-        ends("UTF-16", vec![("works.jsonl", utf16(&text))], 5, "is damaged: not UTF-8 but UTF-16"),
-        ends("UTF-16 with its mark", vec![("works.jsonl", marked)], 5, "(`iconv"),
-        ends("UTF-16 in gzip", vec![("works.gz", gzip(&utf16(&text)))], 5, "not UTF-8"),
-        ends(
+        fails("UTF-16", vec![("works.jsonl", utf16(&text))], 5, "is damaged: not UTF-8 but UTF-16"),
+        fails("UTF-16 with its mark", vec![("works.jsonl", marked)], 5, "(`iconv"),
+        fails("UTF-16 in gzip", vec![("works.gz", gzip(&utf16(&text)))], 5, "not UTF-8"),
+        fails(
             "a taxonomy in UTF-16",
             vec![
                 ("works.jsonl", work(1).into_bytes()),
@@ -217,12 +231,12 @@ fn a_bomb_takes_no_more_memory_than_a_line_may_have() {
             bad,
             ..ends("zstd of one line, unbounded", zstd(&line), 4, "longer than `--max-line`")
         },
-        ends("blank lines, unbounded", gz(&newlines), 4, "hold no record"),
+        fails("blank lines, unbounded", gz(&newlines), 4, "hold no record"),
     ]);
     let peak = |files: Vec<(&str, Vec<u8>)>| {
-        let place = Place::new();
-        write_files(&place.input(), files);
-        peak_bytes(&place.input(), &place.out(), &[])
+        let workspace = Workspace::new();
+        write_files(&workspace.input(), files);
+        peak_bytes(&workspace.input(), &workspace.out(), &[])
     };
     let (small, large) = (peak(gz(work(1).as_bytes())), peak(gz(&line)));
     assert!(large <= small + (32 << 20), "{large} bytes at most, {small} with one small record");

@@ -15,13 +15,13 @@ use pinakes_tests::compiler_run::*;
 
 #[test]
 fn inputs_that_are_missing_or_unknown_end_the_run_with_3_and_empty_ones_with_4() {
-    let place = Place::with_tiny_published();
+    let workspace = Workspace::with_tiny_snapshot();
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0".to_vec();
     let array = format!("[{}]\n", work(1).trim()).into_bytes();
     let unknown = "is of an unknown kind; expected an OpenAlex dump";
     let check = |what, name, bytes: &[u8], inputs: &[&str], code, phrase| {
         let files = vec![(name, bytes.to_vec())];
-        check_refused(&place, &Refused { what, files, inputs, options: &[], code, phrase });
+        check_refused(&workspace, &RefusedRun { what, files, inputs, options: &[], code, phrase });
     };
     let good = work(1).into_bytes();
     check("missing", "works.jsonl", &good, &["nowhere"], 3, "No such file");
@@ -42,9 +42,10 @@ fn inputs_that_are_missing_or_unknown_end_the_run_with_3_and_empty_ones_with_4()
 
 #[test]
 fn an_empty_dump_is_published_where_it_is_allowed() {
-    let place = Place::new();
-    write_files(&place.input(), [("works.jsonl", "")]);
-    let snapshot = published(&build(&[&place.input()], &place.out(), &["--allow-empty"]));
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [("works.jsonl", "")]);
+    let snapshot =
+        published_path(&build(&[&workspace.input()], &workspace.out(), &["--allow-empty"]));
     assert!(outputs(&snapshot).is_empty());
 }
 
@@ -60,24 +61,24 @@ fn an_entity_whose_inputs_are_all_empty_ends_the_run_with_4() {
         ("works/c.jsonl.gz", gzip(b"")),
     ];
     check(&[
-        ends("empty", beside(b""), 4, says),
-        ends("blank lines", beside(b"\n\r\n \n"), 4, says),
-        ends("a byte order mark", beside(b"\xef\xbb\xbf"), 4, says),
+        fails("empty", beside(b""), 4, says),
+        fails("blank lines", beside(b"\n\r\n \n"), 4, says),
+        fails("a byte order mark", beside(b"\xef\xbb\xbf"), 4, says),
         Case {
             options: &["--allow-empty"],
             warnings: &[("empty_part", 1)],
-            ..good("allowed", beside(b""))
+            ..succeeds("allowed", beside(b""))
         },
-        Case { warnings: &[("empty_part", 2)], ..good("some parts of several", one_of_two) },
+        Case { warnings: &[("empty_part", 2)], ..succeeds("some parts of several", one_of_two) },
     ]);
 }
 
 #[test]
 fn inputs_that_cannot_be_read_end_the_run_with_3() {
-    let place = Place::with_tiny_published();
-    let before = state(&place.out());
-    let file = |name: &str| place.input().join(name);
-    write_files(&place.input(), [("dump/works.jsonl", work(1)), ("fifo/works.jsonl", work(1))]);
+    let workspace = Workspace::with_tiny_snapshot();
+    let before = state(&workspace.out());
+    let file = |name: &str| workspace.input().join(name);
+    write_files(&workspace.input(), [("dump/works.jsonl", work(1)), ("fifo/works.jsonl", work(1))]);
     symlink("nowhere", file("dangling")).unwrap();
     fs::create_dir(file("link")).unwrap();
     symlink("nowhere", file("link/works.jsonl")).unwrap();
@@ -89,10 +90,10 @@ fn inputs_that_cannot_be_read_end_the_run_with_3() {
         ("works.fifo", "is neither a file nor a directory"),
         ("dump/works.jsonl/x", "Not a directory"),
     ] {
-        let run = build(&[&file(name)], &place.out(), &[]);
+        let run = build(&[&file(name)], &workspace.out(), &[]);
         assert_eq!(run.code, 3, "{name}: {}", run.stderr);
         assert!(run.stderr.contains(phrase), "{name}: {}", run.stderr);
-        demand_unpublished(&place.out(), &before, &run, name);
+        assert_nothing_published(&workspace.out(), &before, &run, name);
     }
 }
 
@@ -101,9 +102,9 @@ fn inputs_that_cannot_be_read_end_the_run_with_3() {
 fn an_input_that_may_not_be_read_ends_the_run_with_3() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     const NOBODY: u32 = 65_534;
-    let place = Place::new();
+    let workspace = Workspace::new();
     write_files(
-        &place.input(),
+        &workspace.input(),
         [
             ("file/works.jsonl", work(1)),
             ("file/authors.jsonl", "{\"id\":\"A1\",\"display_name\":\"A\"}\n".into()),
@@ -111,7 +112,7 @@ fn an_input_that_may_not_be_read_ends_the_run_with_3() {
         ],
     );
     let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
-    mode(place.0.path(), 0o755).unwrap();
+    mode(workspace.0.path(), 0o755).unwrap();
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     let mut command = match is_root {
         false => vec![program("pinakes-compiler").into_os_string()],
@@ -133,16 +134,16 @@ fn an_input_that_may_not_be_read_ends_the_run_with_3() {
         ("folder", "folder/works"),
         ("folder/works", "folder/works"),
     ] {
-        let out = place.0.path().join("mine");
+        let out = workspace.0.path().join("mine");
         fs::create_dir(&out).unwrap();
         if is_root {
             chown(&out, Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        let closed = place.input().join(closed);
+        let closed = workspace.input().join(closed);
         mode(&closed, 0).unwrap();
         let output = Command::new(&command[0])
             .args(&command[1..])
-            .args(["build".as_ref(), place.input().join(input).as_os_str()])
+            .args(["build".as_ref(), workspace.input().join(input).as_os_str()])
             .args(["--out".as_ref(), out.as_os_str()])
             .output()
             .unwrap();
@@ -159,8 +160,8 @@ fn an_input_that_may_not_be_read_ends_the_run_with_3() {
 
 #[test]
 fn a_part_that_changes_or_goes_while_it_is_read_ends_the_run_with_5_or_3() {
-    let place = Place::with_tiny_published();
-    let before = state(&place.out());
+    let workspace = Workspace::with_tiny_snapshot();
+    let before = state(&workspace.out());
     // Long enough that the change comes while it is read.
     let text: String = (1..300_000).map(work).collect();
     type Change = fn(&Path);
@@ -170,12 +171,12 @@ fn a_part_that_changes_or_goes_while_it_is_read_ends_the_run_with_5_or_3() {
         ("goes", |part| fs::remove_file(part).unwrap(), 3),
     ];
     for (what, change, code) in changes {
-        let part = place.input().join("works.jsonl");
-        write_files(&place.input(), [("works.jsonl", &text), ("works.other", &text)]);
-        let objects = place.0.path().join(format!("objects of what {what}"));
+        let part = workspace.input().join("works.jsonl");
+        write_files(&workspace.input(), [("works.jsonl", &text), ("works.other", &text)]);
+        let objects = workspace.0.path().join(format!("objects of what {what}"));
         let mut child = Command::new(program("pinakes-compiler"))
             .args(["build".as_ref(), part.as_os_str(), "--quiet".as_ref()])
-            .args(["--out".as_ref(), place.out().as_os_str()])
+            .args(["--out".as_ref(), workspace.out().as_os_str()])
             .args(["--objects".as_ref(), objects.as_os_str()])
             .stderr(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())
@@ -190,9 +191,9 @@ fn a_part_that_changes_or_goes_while_it_is_read_ends_the_run_with_5_or_3() {
             std::thread::yield_now();
         }
         change(&part);
-        let run = finished(&child.wait_with_output().unwrap(), Path::new("none"));
+        let run = read_outcome(&child.wait_with_output().unwrap(), Path::new("none"));
         assert_eq!(run.code, code, "{what}: {}", run.stderr);
-        demand_unpublished(&place.out(), &before, &run, what);
+        assert_nothing_published(&workspace.out(), &before, &run, what);
         assert_eq!(fs::read_dir(&objects).unwrap().count(), 0, "{what}: an object is left");
     }
 }
@@ -205,7 +206,7 @@ fn append(part: &Path, text: &str) {
 
 #[test]
 fn names_of_any_bytes_are_read_and_shown_on_one_line() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let names: [(&[u8], &str); 4] = [
         (b"works a b.jsonl", "works a b.jsonl"),
         (b"works\n2.jsonl", "works\\n2.jsonl"),
@@ -214,21 +215,27 @@ fn names_of_any_bytes_are_read_and_shown_on_one_line() {
     ];
     let mut args = vec!["build".into()];
     for ((name, _), id) in names.iter().zip(1..) {
-        let path = place.input().join(OsStr::from_bytes(name));
-        write_files(&place.input(), [(OsStr::from_bytes(name), format!("{}no JSON\n", work(id)))]);
+        let path = workspace.input().join(OsStr::from_bytes(name));
+        write_files(
+            &workspace.input(),
+            [(OsStr::from_bytes(name), format!("{}no JSON\n", work(id)))],
+        );
         args.push(path.into_os_string());
     }
-    args.extend(["--out".into(), place.out().into(), "--max-bad".into(), "50%".into()]);
+    args.extend(["--out".into(), workspace.out().into(), "--max-bad".into(), "50%".into()]);
     let run = run(&args);
-    assert_eq!(outputs(&published(&run)).len(), 4, "{}", run.stderr);
-    let list = fs::read_to_string(place.out().join("quarantine/bad-records.jsonl")).unwrap();
+    assert_eq!(outputs(&published_path(&run)).len(), 4, "{}", run.stderr);
+    let list = fs::read_to_string(workspace.out().join("quarantine/bad-records.jsonl")).unwrap();
     for (_, shown) in names {
-        let file = place.input().join(shown).display().to_string();
+        let file = workspace.input().join(shown).display().to_string();
         assert!(list.contains(&json!(file).to_string()), "{shown}: {list}");
     }
     assert_eq!(list.lines().count(), 4);
     // In a folder too.
-    let place = Place::new();
-    write_files(&place.input(), [(OsStr::from_bytes(b"works/part\xff.jsonl"), work(1))]);
-    assert_eq!(outputs(&published(&build(&[&place.input()], &place.out(), &[]))).len(), 1);
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [(OsStr::from_bytes(b"works/part\xff.jsonl"), work(1))]);
+    assert_eq!(
+        outputs(&published_path(&build(&[&workspace.input()], &workspace.out(), &[]))).len(),
+        1
+    );
 }

@@ -13,12 +13,12 @@ use serde_json::json;
 use pinakes_tests::compiler_run::*;
 
 /// Builds the tiny dump with its funder named anew; the snapshot.
-fn build_night(place: &Place, night: u32, options: &[&str]) -> (Run, PathBuf) {
-    write_files(&place.input(), TINY_DUMP);
+fn build_night(workspace: &Workspace, night: u32, options: &[&str]) -> (Run, PathBuf) {
+    write_files(&workspace.input(), TINY_DUMP);
     let funder = TINY_DUMP[5].1.replace("Example Fund", &format!("Fund of night {night}"));
-    write_files(&place.input(), [("funders.jsonl", funder)]);
-    let run = build(&[&place.input()], &place.out(), options);
-    let snapshot = published(&run);
+    write_files(&workspace.input(), [("funders.jsonl", funder)]);
+    let run = build(&[&workspace.input()], &workspace.out(), options);
+    let snapshot = published_path(&run);
     (run, snapshot)
 }
 
@@ -28,25 +28,25 @@ fn id(snapshot: &Path) -> String {
 }
 
 /// The snapshots that are there, by id.
-fn there(place: &Place) -> BTreeSet<String> {
-    let entries = fs::read_dir(place.out()).unwrap().map(|entry| entry.unwrap());
+fn there(workspace: &Workspace) -> BTreeSet<String> {
+    let entries = fs::read_dir(workspace.out()).unwrap().map(|entry| entry.unwrap());
     let names = entries.filter(|entry| entry.path().join("manifest.json").is_file());
     let names = names.filter(|entry| entry.file_type().unwrap().is_dir());
     names.map(|entry| entry.file_name().into_string().unwrap()).collect()
 }
 
-fn object_count(place: &Place) -> usize {
-    fs::read_dir(place.out().join("objects")).unwrap().count()
+fn object_count(workspace: &Workspace) -> usize {
+    fs::read_dir(workspace.out().join("objects")).unwrap().count()
 }
 
 /// Where `current` leads.
-fn led_to(place: &Place) -> String {
-    fs::read_link(place.out().join("current")).unwrap().into_os_string().into_string().unwrap()
+fn led_to(workspace: &Workspace) -> String {
+    fs::read_link(workspace.out().join("current")).unwrap().into_os_string().into_string().unwrap()
 }
 
 /// Runs `rollback`; its exit code and what it said.
-fn roll_back(place: &Place, more: &[&str]) -> (i32, String, String) {
-    let out = place.out();
+fn roll_back(workspace: &Workspace, more: &[&str]) -> (i32, String, String) {
+    let out = workspace.out();
     let mut args = vec!["rollback".as_ref(), out.as_os_str()];
     args.extend(more.iter().map(std::ffi::OsStr::new));
     let output = compiler(&args);
@@ -56,109 +56,109 @@ fn roll_back(place: &Place, more: &[&str]) -> (i32, String, String) {
 
 #[test]
 fn so_many_snapshots_are_kept_with_the_objects_they_are_made_of() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let parts = TINY_DUMP.len();
-    let (run, first) = build_night(&place, 1, &["--keep", "2"]);
+    let (run, first) = build_night(&workspace, 1, &["--keep", "2"]);
     let nothing = json!({
         "snapshots": [], "in_use": [], "objects": 0, "object_bytes": 0, "failed": []
     });
     assert_eq!(run.report["pruned"], nothing);
-    let (run, second) = build_night(&place, 2, &[]);
+    let (run, second) = build_night(&workspace, 2, &[]);
     assert_eq!(run.report["pruned"], json!(null));
-    let (run, third) = build_night(&place, 3, &["--keep", "2"]);
+    let (run, third) = build_night(&workspace, 3, &["--keep", "2"]);
     assert_eq!(run.report["pruned"]["snapshots"], json!([id(&first)]));
     assert_eq!(run.report["pruned"]["objects"], json!(1));
-    assert_eq!(there(&place), BTreeSet::from([id(&second), id(&third)]));
-    assert_eq!(object_count(&place), parts + 1);
-    demand_no_remains(&place.out(), "keeping two");
+    assert_eq!(there(&workspace), BTreeSet::from([id(&second), id(&third)]));
+    assert_eq!(object_count(&workspace), parts + 1);
+    assert_no_leftovers(&workspace.out(), "keeping two");
 
     // One that is open is left, with its objects, until it is not.
     let open = Snapshot::open(&second).unwrap();
-    let (run, fourth) = build_night(&place, 4, &["--keep", "1"]);
+    let (run, fourth) = build_night(&workspace, 4, &["--keep", "1"]);
     assert_eq!(run.report["pruned"]["snapshots"], json!([id(&third)]));
     assert_eq!(run.report["pruned"]["in_use"], json!([id(&second)]));
-    assert_eq!(there(&place), BTreeSet::from([id(&second), id(&fourth)]));
-    assert_eq!(object_count(&place), parts + 1);
+    assert_eq!(there(&workspace), BTreeSet::from([id(&second), id(&fourth)]));
+    assert_eq!(object_count(&workspace), parts + 1);
     open.verify().unwrap();
     drop(open);
     // Nothing is parsed of what the one kept is made of, nor published anew.
-    let (run, again) = build_night(&place, 4, &["--keep", "1"]);
+    let (run, again) = build_night(&workspace, 4, &["--keep", "1"]);
     assert_eq!((run.report["parts_parsed"].clone(), again), (json!(0), fourth.clone()));
     assert_eq!(run.report["pruned"]["snapshots"], json!([id(&second)]));
-    assert_eq!(there(&place), BTreeSet::from([id(&fourth)]));
-    assert_eq!(object_count(&place), parts);
+    assert_eq!(there(&workspace), BTreeSet::from([id(&fourth)]));
+    assert_eq!(object_count(&workspace), parts);
     Snapshot::open(&fourth).unwrap().verify().unwrap();
 }
 
 #[test]
 fn link_removes_snapshots_but_no_object() {
-    let place = Place::new();
-    build_night(&place, 1, &[]);
-    let (_, second) = build_night(&place, 2, &[]);
-    let (objects, out) = (place.out().join("objects"), place.out());
+    let workspace = Workspace::new();
+    build_night(&workspace, 1, &[]);
+    let (_, second) = build_night(&workspace, 2, &[]);
+    let (objects, out) = (workspace.out().join("objects"), workspace.out());
     let args = ["link".as_ref(), "--objects".as_ref(), objects.as_os_str(), "--out".as_ref()];
     let linked = run(&[&args[..], &[out.as_os_str(), "--keep".as_ref(), "2".as_ref()]].concat());
-    let linked = published(&linked);
-    assert_eq!(there(&place), BTreeSet::from([id(&second), id(&linked)]));
-    assert_eq!(object_count(&place), TINY_DUMP.len() + 1);
+    let linked = published_path(&linked);
+    assert_eq!(there(&workspace), BTreeSet::from([id(&second), id(&linked)]));
+    assert_eq!(object_count(&workspace), TINY_DUMP.len() + 1);
 }
 
 #[test]
 fn rollback_leads_to_the_snapshot_before_and_changes_none() {
-    let place = Place::new();
-    let (_, first) = build_night(&place, 1, &[]);
-    let (code, stdout, stderr) = roll_back(&place, &[]);
+    let workspace = Workspace::new();
+    let (_, first) = build_night(&workspace, 1, &[]);
+    let (code, stdout, stderr) = roll_back(&workspace, &[]);
     assert_eq!((code, stdout), (3, String::new()), "{stderr}");
     assert!(stderr.contains("no snapshot older than"), "{stderr}");
-    let (_, second) = build_night(&place, 2, &[]);
-    let (_, third) = build_night(&place, 3, &[]);
-    let before = state(&place.out());
-    let history = || fs::read_to_string(place.out().join(".history")).unwrap();
+    let (_, second) = build_night(&workspace, 2, &[]);
+    let (_, third) = build_night(&workspace, 3, &[]);
+    let before = state(&workspace.out());
+    let history = || fs::read_to_string(workspace.out().join(".history")).unwrap();
     let listed = history();
     let expected = [(&second, &third), (&first, &second)];
     for (to, from) in expected {
-        let (code, stdout, stderr) = roll_back(&place, &[]);
+        let (code, stdout, stderr) = roll_back(&workspace, &[]);
         assert_eq!((code, stdout), (0, format!("{}\n", to.display())), "{stderr}");
         let says = format!("`current` leads to {} (it led to {})", id(to), id(from));
         assert!(stderr.contains(&says), "{stderr}");
         let again = format!("leads to {} again unless it is asked for: ", id(from));
         assert!(stderr.contains(&again), "{stderr}");
-        assert_eq!((led_to(&place), history()), (id(to), listed.clone()));
-        assert!(state(&place.out()).1 == before.1, "a snapshot changed");
+        assert_eq!((led_to(&workspace), history()), (id(to), listed.clone()));
+        assert!(state(&workspace.out()).1 == before.1, "a snapshot changed");
     }
-    assert_eq!(roll_back(&place, &[]).0, 3);
+    assert_eq!(roll_back(&workspace, &[]).0, 3);
     // Forward again, by name; a name that is none says which there are.
-    let (code, _, stderr) = roll_back(&place, &["--to", &id(&third)]);
+    let (code, _, stderr) = roll_back(&workspace, &["--to", &id(&third)]);
     assert!(code == 0 && stderr.lines().count() == 1, "{code}: {stderr}");
-    assert_eq!(led_to(&place), id(&third));
-    let (code, _, stderr) = roll_back(&place, &["--to", "0123456789abcdef"]);
+    assert_eq!(led_to(&workspace), id(&third));
+    let (code, _, stderr) = roll_back(&workspace, &["--to", "0123456789abcdef"]);
     let all = [&first, &second, &third].map(|snapshot| id(snapshot)).join(", ");
     assert!(code == 3 && stderr.contains(&all), "{code}: {stderr}");
-    demand_no_remains(&place.out(), "rollback");
-    assert_eq!(led_to(&place), id(&third));
+    assert_no_leftovers(&workspace.out(), "rollback");
+    assert_eq!(led_to(&workspace), id(&third));
 }
 
 #[test]
 fn a_snapshot_rolled_back_to_is_not_removed_and_stands_before_the_next() {
-    let place = Place::new();
-    let (_, first) = build_night(&place, 1, &[]);
-    let (_, second) = build_night(&place, 2, &[]);
-    assert_eq!(roll_back(&place, &[]).0, 0);
-    let (run, third) = build_night(&place, 3, &["--keep", "2"]);
+    let workspace = Workspace::new();
+    let (_, first) = build_night(&workspace, 1, &[]);
+    let (_, second) = build_night(&workspace, 2, &[]);
+    assert_eq!(roll_back(&workspace, &[]).0, 0);
+    let (run, third) = build_night(&workspace, 3, &["--keep", "2"]);
     assert_eq!(run.report["pruned"]["snapshots"], json!([id(&second)]));
-    assert_eq!(there(&place), BTreeSet::from([id(&first), id(&third)]));
-    assert_eq!(roll_back(&place, &[]).0, 0);
-    assert_eq!(led_to(&place), id(&first));
+    assert_eq!(there(&workspace), BTreeSet::from([id(&first), id(&third)]));
+    assert_eq!(roll_back(&workspace, &[]).0, 0);
+    assert_eq!(led_to(&workspace), id(&first));
     // What was rolled back from is not made current again where the inputs still give it.
-    let before = state(&place.out());
-    let (run, held) = build_night(&place, 3, &["--keep", "1"]);
+    let before = state(&workspace.out());
+    let (run, held) = build_night(&workspace, 3, &["--keep", "1"]);
     assert_eq!(held, first);
     let warning = format!(
         "warning: nothing was published: {} was rolled back from, and `current` leads to {} still; to take it \
          again: `pinakes-compiler rollback {} --to {0}`\n",
         id(&third),
         id(&first),
-        place.out().display()
+        workspace.out().display()
     );
     assert!(run.stderr.ends_with(&warning), "{}", run.stderr);
     let said =
@@ -167,70 +167,70 @@ fn a_snapshot_rolled_back_to_is_not_removed_and_stands_before_the_next() {
     let null = json!(null);
     let (made, used, used_id) = (json!(id(&third)), json!(first), json!(id(&first)));
     assert_eq!(said, [&json!(0), &made, &used, &used_id, &null, &null]);
-    assert!(state(&place.out()) == before, "something was published");
+    assert!(state(&workspace.out()) == before, "something was published");
     // Until it is asked for.
-    assert_eq!(roll_back(&place, &["--to", &id(&third)]).0, 0);
-    let (_, again) = build_night(&place, 3, &["--keep", "1"]);
-    assert_eq!((again, led_to(&place)), (third.clone(), id(&third)));
-    assert_eq!(there(&place), BTreeSet::from([id(&third)]));
+    assert_eq!(roll_back(&workspace, &["--to", &id(&third)]).0, 0);
+    let (_, again) = build_night(&workspace, 3, &["--keep", "1"]);
+    assert_eq!((again, led_to(&workspace)), (third.clone(), id(&third)));
+    assert_eq!(there(&workspace), BTreeSet::from([id(&third)]));
 }
 
 #[test]
 fn what_was_rolled_back_from_is_not_gone_back_to_and_is_removed_before_what_was_served() {
-    let place = Place::new();
-    let [first, second, third] = [1, 2, 3].map(|night| id(&build_night(&place, night, &[]).1));
+    let workspace = Workspace::new();
+    let [first, second, third] = [1, 2, 3].map(|night| id(&build_night(&workspace, night, &[]).1));
     let back = || {
-        assert_eq!(roll_back(&place, &[]).0, 0);
-        led_to(&place)
+        assert_eq!(roll_back(&workspace, &[]).0, 0);
+        led_to(&workspace)
     };
     assert_eq!(back(), second);
-    let fourth = id(&build_night(&place, 4, &[]).1);
-    assert_eq!(led_to(&place), fourth);
+    let fourth = id(&build_night(&workspace, 4, &[]).1);
+    assert_eq!(led_to(&workspace), fourth);
     assert_eq!(back(), second);
     assert_eq!(back(), first, "not to the third, from which it was gone back before");
-    assert_eq!(roll_back(&place, &["--to", &second]).0, 0);
-    let (run, again) = build_night(&place, 2, &["--keep", "2"]);
+    assert_eq!(roll_back(&workspace, &["--to", &second]).0, 0);
+    let (run, again) = build_night(&workspace, 2, &["--keep", "2"]);
     assert_eq!(id(&again), second);
     let pruned = run.report["pruned"]["snapshots"].as_array().unwrap().iter();
     let pruned: BTreeSet<&str> = pruned.map(|id| id.as_str().unwrap()).collect();
     assert_eq!(pruned, BTreeSet::from([third.as_str(), fourth.as_str()]));
-    assert_eq!(there(&place), BTreeSet::from([first.clone(), second]));
+    assert_eq!(there(&workspace), BTreeSet::from([first.clone(), second]));
     assert_eq!(back(), first);
 }
 
 #[test]
 fn going_back_to_what_was_taken_down_is_warned_of() {
-    let place = Place::new();
-    build_night(&place, 1, &[]);
-    let list = place.input().with_extension("takedowns");
+    let workspace = Workspace::new();
+    build_night(&workspace, 1, &[]);
+    let list = workspace.input().with_extension("takedowns");
     fs::write(&list, "HX_W1\nHX_A1\n").unwrap();
-    let (run, _) = build_night(&place, 1, &["--suppress", list.to_str().unwrap()]);
+    let (run, _) = build_night(&workspace, 1, &["--suppress", list.to_str().unwrap()]);
     let suppressed = run.report["entities"].as_object().unwrap().values();
     let suppressed: u64 = suppressed.map(|of| of["suppressed"].as_u64().unwrap()).sum();
     assert!(suppressed > 0, "{}", run.report);
-    let (code, _, stderr) = roll_back(&place, &[]);
+    let (code, _, stderr) = roll_back(&workspace, &[]);
     let warning = format!("warning: it shows {suppressed} records more that `--suppress` left out");
     assert!(code == 0 && stderr.contains(&warning), "{code}: {stderr}");
 }
 
 #[test]
 fn rollback_refuses_a_damaged_snapshot_and_a_place_without_any() {
-    let place = Place::new();
-    let (code, _, stderr) = roll_back(&place, &[]);
+    let workspace = Workspace::new();
+    let (code, _, stderr) = roll_back(&workspace, &[]);
     assert_eq!(code, 3, "{stderr}");
-    let (_, first) = build_night(&place, 1, &[]);
-    build_night(&place, 2, &[]);
+    let (_, first) = build_night(&workspace, 1, &[]);
+    build_night(&workspace, 2, &[]);
     let manifest = first.join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::remove_file(&manifest).unwrap();
     fs::write(&manifest, text.replace("\"rows\": 1", "\"rows\": 2")).unwrap();
-    let before = state(&place.out());
-    let (code, stdout, stderr) = roll_back(&place, &[]);
+    let before = state(&workspace.out());
+    let (code, stdout, stderr) = roll_back(&workspace, &[]);
     assert_eq!((code, stdout), (8, String::new()), "{stderr}");
     assert!(stderr.contains("root hash"), "{stderr}");
-    assert!(state(&place.out()) == before);
+    assert!(state(&workspace.out()) == before);
     // Without `current` there is none before it, but there are those to name.
-    fs::remove_file(place.out().join("current")).unwrap();
-    let (code, _, stderr) = roll_back(&place, &[]);
+    fs::remove_file(workspace.out().join("current")).unwrap();
+    let (code, _, stderr) = roll_back(&workspace, &[]);
     assert!(code == 3 && stderr.contains("name one with `--to`"), "{code}: {stderr}");
 }

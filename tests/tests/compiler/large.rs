@@ -23,11 +23,11 @@ fn what_fits_a_line_is_kept_whole_unless_it_is_bounded() {
         "keywords": keywords,
         "abstract_inverted_index": words,
     });
-    let place = Place::new();
-    write_files(&place.input(), [("works.jsonl", format!("{line}\n"))]);
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [("works.jsonl", format!("{line}\n"))]);
     let read = |options: &[&str]| {
-        let run = build(&[&place.input()], &place.out(), options);
-        let mut records = outputs(&published(&run));
+        let run = build(&[&workspace.input()], &workspace.out(), options);
+        let mut records = outputs(&published_path(&run));
         (records.remove("HX_W1").unwrap(), run.report["warnings"].clone())
     };
     let (whole, warnings) = read(&["--strict"]);
@@ -67,11 +67,11 @@ fn a_work_of_a_million_authors_is_kept_whole_within_memory() {
     }
     line.pop();
     line.push_str("]}\n");
-    let place = Place::new();
-    write_files(&place.input(), [("works.jsonl", line)]);
-    let peak = peak_bytes(&place.input(), &place.out(), &["--strict", "--max-line", "64M"]);
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [("works.jsonl", line)]);
+    let peak = peak_bytes(&workspace.input(), &workspace.out(), &["--strict", "--max-line", "64M"]);
     assert!(peak > 0 && peak < 2 << 30, "{peak} bytes");
-    let whole = outputs(&fs::canonicalize(place.out().join("current")).unwrap());
+    let whole = outputs(&fs::canonicalize(workspace.out().join("current")).unwrap());
     let whole = &whole["HX_W1"];
     let length = |member: &str| whole[member].as_array().map(Vec::len);
     assert_eq!((length("authors"), length("keywords")), (Some(AUTHORS), Some(100_000)));
@@ -95,15 +95,15 @@ fn names_that_are_hardly_names_are_kept_and_found_apart() {
         let line = json!({"id": format!("A{id}"), "display_name": name});
         lines.push_str(&format!("{line}\n"));
     }
-    let same = size("PINAKES_SAME_NAMES", 5_000);
+    let same = size_from_env("PINAKES_SAME_NAMES", 5_000);
     for id in 100..100 + same {
         let line = json!({"id": format!("A{id}"), "display_name": "The Same Name"});
         lines.push_str(&format!("{line}\n"));
     }
-    let place = Place::new();
-    write_files(&place.input(), [("authors.jsonl", lines)]);
-    let run = build(&[&place.input()], &place.out(), &["--strict"]);
-    let authors = records(&published(&run), Entity::Author);
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [("authors.jsonl", lines)]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let authors = records(&published_path(&run), Entity::Author);
     assert_eq!(authors.len() as u64, names.len() as u64 + same);
     for (name, id) in names.iter().zip(1..) {
         assert!(authors[&format!("HX_A{id}")]["name"] == json!(name), "A{id}");
@@ -127,9 +127,9 @@ fn references_that_dangle_or_lead_in_circles_are_kept() {
     let work = json!({"id": "W1", "title": "Cites itself", "referenced_works": ["W1", "W404"],
         "authorships": [{"author": {"id": "A404", "display_name": "Nobody"}},
             {"author": {"id": null, "display_name": "Nameless"}}]});
-    let place = Place::new();
+    let workspace = Workspace::new();
     write_files(
-        &place.input(),
+        &workspace.input(),
         [
             ("institutions.jsonl", institution(1, 2) + &institution(2, 1)),
             ("works.jsonl", format!("{work}\n")),
@@ -140,8 +140,8 @@ fn references_that_dangle_or_lead_in_circles_are_kept() {
             ),
         ],
     );
-    let run = build(&[&place.input()], &place.out(), &["--strict"]);
-    let snapshot = published(&run);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let snapshot = published_path(&run);
     assert_eq!(records(&snapshot, Entity::Institution).len(), 2);
     let work = &outputs(&snapshot)["HX_W1"];
     assert_eq!(work["authors"][0]["name"], json!("Nobody"), "{work}");

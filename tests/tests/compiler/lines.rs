@@ -9,7 +9,7 @@ use pinakes_tests::compiler_run::*;
 
 #[test]
 fn more_bad_records_than_allowed_end_the_run_with_4() {
-    let place = Place::with_tiny_published();
+    let workspace = Workspace::with_tiny_snapshot();
     let text = format!("{}no JSON\n{}{{}}\n", work(1), work(2)).into_bytes();
     let cases: [(&[&str], &str); 5] = [
         (&["--strict"], "2 of 4 records are bad, more than `--max-bad` allows (0%)"),
@@ -21,12 +21,15 @@ fn more_bad_records_than_allowed_end_the_run_with_4() {
     for (options, phrase) in cases {
         let files = vec![("works.jsonl", text.clone())];
         let what = &options.join(" ");
-        check_refused(&place, &Refused { what, files, inputs: &["."], options, code: 4, phrase });
+        check_refused(
+            &workspace,
+            &RefusedRun { what, files, inputs: &["."], options, code: 4, phrase },
+        );
     }
-    let within = Place::new();
+    let within = Workspace::new();
     write_files(&within.input(), [("works.jsonl", text)]);
     let run = build(&[&within.input()], &within.out(), &["--max-bad", "50%"]);
-    assert_eq!(outputs(&published(&run)).len(), 2);
+    assert_eq!(outputs(&published_path(&run)).len(), 2);
     assert_eq!(run.report["bad_records"], json!({"not_json": 1, "no_id": 1}));
     let at = work(1).len();
     let told = format!(
@@ -104,7 +107,7 @@ fn every_bad_record_is_listed_with_its_place_and_code_and_costs_no_other() {
         (b"\xef\xbb\xbf{\"id\":\"W7\"}", "not_json"),
         (b"{'id':'W7'}", "not_json"),
     ];
-    let place = Place::new();
+    let workspace = Workspace::new();
     let mut text = work(1).into_bytes();
     let mut expected = Vec::new();
     for (number, (line, code)) in bad.iter().enumerate() {
@@ -113,16 +116,16 @@ fn every_bad_record_is_listed_with_its_place_and_code_and_costs_no_other() {
         text.push(b'\n');
     }
     text.extend_from_slice(work(2).as_bytes());
-    write_files(&place.input(), [("works.jsonl", text)]);
-    let run = build(&[&place.input()], &place.out(), &["--max-bad", "100%"]);
-    let snapshot = published(&run);
-    let list = fs::read_to_string(place.out().join("quarantine/bad-records.jsonl")).unwrap();
+    write_files(&workspace.input(), [("works.jsonl", text)]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--max-bad", "100%"]);
+    let snapshot = published_path(&run);
+    let list = fs::read_to_string(workspace.out().join("quarantine/bad-records.jsonl")).unwrap();
     let listed: Vec<Value> = list.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for (line, (raw, _)) in listed.iter().zip(&bad) {
         assert!(line["file"].as_str().unwrap().ends_with("works.jsonl"), "{line}");
         assert_eq!(line["excerpt"], json!(String::from_utf8_lossy(raw)));
     }
-    let lines = fs::read(place.out().join("quarantine/bad-lines")).unwrap();
+    let lines = fs::read(workspace.out().join("quarantine/bad-lines")).unwrap();
     let raws: Vec<&[u8]> = bad.iter().map(|(raw, _)| *raw).collect();
     assert_eq!(lines, [raws.join(&b"\n"[..]), b"\n".to_vec()].concat());
     let places: Vec<_> = listed
@@ -198,13 +201,13 @@ fn a_bad_optional_member_becomes_null_and_never_costs_its_record() {
             Some("count_too_large"),
         ),
     ];
-    let place = Place::new();
+    let workspace = Workspace::new();
     let lines = cases.iter().zip(1..).map(|((member, value, ..), id): (_, u64)| {
         format!("{{\"id\":\"https://openalex.org/W{id}\",\"{member}\":{value}}}\n")
     });
-    write_files(&place.input(), [("works.jsonl", lines.collect::<String>())]);
-    let run = build(&[&place.input()], &place.out(), &["--strict"]);
-    let records = outputs(&published(&run));
+    write_files(&workspace.input(), [("works.jsonl", lines.collect::<String>())]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let records = outputs(&published_path(&run));
     assert_eq!(records.len(), cases.len());
     let mut warnings: BTreeMap<&str, u64> = BTreeMap::new();
     for ((member, value, shown, expected, warning), id) in cases.iter().zip(1..) {
@@ -217,7 +220,7 @@ fn a_bad_optional_member_becomes_null_and_never_costs_its_record() {
     assert_eq!(run.report["warnings"], json!(warnings));
     assert_eq!(run.report["bad_records"], json!({}));
     // The first of each code, and what a person is told of one.
-    let file = place.input().join("works.jsonl").display().to_string();
+    let file = workspace.input().join("works.jsonl").display().to_string();
     let text = fs::read_to_string(&file).unwrap();
     let place_of = |code: &str| {
         let at = cases.iter().position(|(.., warning)| *warning == Some(code)).unwrap();
@@ -237,14 +240,14 @@ fn a_bad_optional_member_becomes_null_and_never_costs_its_record() {
 
 #[test]
 fn a_line_of_17_megabytes_is_set_aside_and_the_next_is_read() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let long = format!("{{\"id\":\"W9\",\"title\":\"{}\"}}\n", "x".repeat(17 << 20));
     let text = format!("{}{long}{}", work(1), work(2));
-    write_files(&place.input(), [("works.jsonl", text)]);
-    let run = build(&[&place.input()], &place.out(), &["--max-bad", "50%"]);
-    assert_eq!(outputs(&published(&run)).into_keys().collect::<Vec<_>>(), ["HX_W1", "HX_W2"]);
+    write_files(&workspace.input(), [("works.jsonl", text)]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--max-bad", "50%"]);
+    assert_eq!(outputs(&published_path(&run)).into_keys().collect::<Vec<_>>(), ["HX_W1", "HX_W2"]);
     assert_eq!(run.report["bad_records"], json!({"line_too_long": 1}));
-    let list = fs::read_to_string(place.out().join("quarantine/bad-records.jsonl")).unwrap();
+    let list = fs::read_to_string(workspace.out().join("quarantine/bad-records.jsonl")).unwrap();
     let line: Value = serde_json::from_str(list.trim()).unwrap();
     assert_eq!((&line["line"], &line["byte_offset"]), (&json!(2), &json!(work(1).len())));
 }
@@ -265,12 +268,12 @@ fn a_line_nested_deeply_is_set_aside_whatever_of_it_is_read() {
                 cases.push(Case {
                     options,
                     bad: &[("too_deep", 1)],
-                    ..good("nested deeply", nested(member, depth, open, close))
+                    ..succeeds("nested deeply", nested(member, depth, open, close))
                 });
             }
         }
     }
-    cases.push(Case { options, ..good("nested enough", nested("ignored", 120, "[", "]")) });
+    cases.push(Case { options, ..succeeds("nested enough", nested("ignored", 120, "[", "]")) });
     check(&cases);
 }
 
@@ -288,11 +291,11 @@ fn lines_that_are_no_records_are_set_aside() {
         ("\u{85}{\"id\":\"W7\"}", &[("not_json", 1)]),
     ];
     let cases: Vec<Case<'_>> =
-        bad.iter().map(|(line, bad)| Case { options, bad, ..good(line, one(line)) }).collect();
+        bad.iter().map(|(line, bad)| Case { options, bad, ..succeeds(line, one(line)) }).collect();
     check(&cases);
     // Carriage returns alone end no line, so all of this is one.
     let returns = [work(1), work(2)].concat().replace('\n', "\r");
-    let case = ends("carriage returns alone", vec![("works.jsonl", returns.into())], 4, "1 of 1");
+    let case = fails("carriage returns alone", vec![("works.jsonl", returns.into())], 4, "1 of 1");
     check(&[Case { bad: &[("not_json", 1)], ..case }]);
 }
 
@@ -300,10 +303,10 @@ fn lines_that_are_no_records_are_set_aside() {
 fn every_spelling_of_an_id_is_one_record() {
     let lines = ["https://openalex.org/W7", "W7", "w7", "HX_W7", "http://openalex.org/w7"]
         .map(|id| format!("{{\"id\":\"{id}\",\"title\":\"Same\"}}\n"));
-    let place = Place::new();
-    write_files(&place.input(), [("works.jsonl", lines.concat())]);
-    let run = build(&[&place.input()], &place.out(), &["--strict"]);
-    assert_eq!(outputs(&published(&run)).into_keys().collect::<Vec<_>>(), ["HX_W7"]);
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [("works.jsonl", lines.concat())]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    assert_eq!(outputs(&published_path(&run)).into_keys().collect::<Vec<_>>(), ["HX_W7"]);
     let tally = &run.report["entities"]["outputs"];
     assert_eq!((&tally["superseded"], &tally["conflicts"]), (&json!(4), &json!(4)));
 }
@@ -336,12 +339,13 @@ fn a_name_is_demanded_of_every_record_but_an_output() {
     check(&[Case {
         options: &["--max-bad", "80%"],
         bad: &[("no_name", 36)],
-        ..good("records without a name", files)
+        ..succeeds("records without a name", files)
     }]);
-    let place = Place::new();
+    let workspace = Workspace::new();
     let lines = "{\"id\":\"W1\"}\n{\"id\":\"W2\",\"title\":\" \",\"display_name\":null}\n";
-    write_files(&place.input(), [("works.jsonl", lines)]);
-    let records = outputs(&published(&build(&[&place.input()], &place.out(), &["--strict"])));
+    write_files(&workspace.input(), [("works.jsonl", lines)]);
+    let records =
+        outputs(&published_path(&build(&[&workspace.input()], &workspace.out(), &["--strict"])));
     assert_eq!(
         records.values().map(|record| &record["name"]).collect::<Vec<_>>(),
         [&json!(null); 2]
@@ -385,10 +389,10 @@ fn of_copies_the_newest_stands_and_of_equal_dates_the_greater_hash() {
         vec![("works/a.jsonl", others), ("works/b.jsonl", ones)],
     ];
     for files in orders {
-        let place = Place::new();
-        write_files(&place.input(), files);
-        let run = build(&[&place.input()], &place.out(), &["--strict"]);
-        let records = outputs(&published(&run));
+        let workspace = Workspace::new();
+        write_files(&workspace.input(), files);
+        let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+        let records = outputs(&published_path(&run));
         for ((one, other, title, _), at) in cases.iter().zip(1..) {
             assert_eq!(records[&format!("HX_W{at}")]["title"], json!(title), "{one}{other}");
         }

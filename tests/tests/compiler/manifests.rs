@@ -9,7 +9,7 @@ use pinakes_tests::compiler_run::*;
 
 #[test]
 fn a_manifest_its_parts_contradict_ends_the_run_with_5() {
-    let place = Place::with_tiny_published();
+    let workspace = Workspace::with_tiny_snapshot();
     let part = "works/updated_date=2026-02-01/part_0000.jsonl";
     let text = format!("{}{}", work(1), work(2)).into_bytes();
     let url = format!("s3://openalex/data/{part}");
@@ -29,21 +29,21 @@ fn a_manifest_its_parts_contradict_ends_the_run_with_5() {
         ),
     ] {
         let files = vec![(part, text.clone()), ("works/manifest.json", manifest(&url, meta))];
-        check_refused(&place, &refused(what, files, 5, phrase));
+        check_refused(&workspace, &refused_run(what, files, 5, phrase));
     }
     for url in ["s3://x/../part_0000.jsonl", "part", "", "x//part", "x/./part", "../../../x"] {
         let files = vec![(part, text.clone()), ("works/manifest.json", manifest(url, json!({})))];
-        check_refused(&place, &refused(url, files, 5, "is not a path below its directory"));
+        check_refused(&workspace, &refused_run(url, files, 5, "is not a path below its directory"));
     }
     for bad in ["", "{", "[]x", r#"{"entries":5}"#] {
         let files = vec![(part, text.clone()), ("works/manifest.json", bad.into())];
-        check_refused(&place, &refused(bad, files, 5, "it is not a manifest"));
+        check_refused(&workspace, &refused_run(bad, files, 5, "it is not a manifest"));
     }
 }
 
 #[test]
 fn what_a_manifest_lists_and_is_not_there_is_warned_of() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let part = "works/updated_date=2026-02-01/part_0000.jsonl";
     let listed =
         |name: &str| json!({"url": format!("s3://x/works/updated_date=2026-02-01/{name}")});
@@ -51,8 +51,8 @@ fn what_a_manifest_lists_and_is_not_there_is_warned_of() {
     let none = json!({ "entries": [] });
     for (manifest, code) in [(both, "manifest_part_absent"), (none, "manifest_part_unlisted")] {
         let files = [(part, work(1)), ("works/manifest.json", manifest.to_string())];
-        write_files(&place.input(), files);
-        let run = build(&[&place.input()], &place.out(), &[]);
+        write_files(&workspace.input(), files);
+        let run = build(&[&workspace.input()], &workspace.out(), &[]);
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert_eq!(run.report["warnings"], json!({ code: 1 }));
     }
@@ -69,9 +69,9 @@ fn a_manifest_that_lists_too_much_or_twice_ends_the_run_with_5() {
     };
     let strict = &["--strict-manifest"];
     check(&[
-        good("as it is", listing(&["part_0000.jsonl"])),
-        Case { options: strict, ..good("strictly as it is", listing(&["part_0000.jsonl"])) },
-        ends(
+        succeeds("as it is", listing(&["part_0000.jsonl"])),
+        Case { options: strict, ..succeeds("strictly as it is", listing(&["part_0000.jsonl"])) },
+        fails(
             "twice",
             listing(&["part_0000.jsonl", "part_0000.jsonl"]),
             5,
@@ -83,14 +83,14 @@ fn a_manifest_that_lists_too_much_or_twice_ends_the_run_with_5() {
         },
         Case { options: strict, ..ends("unlisted", listing(&[]), 5, "which exists") },
     ]);
-    let place = Place::with_tiny_published();
-    let before = state(&place.out());
-    write_files(&place.input(), listing(&["part_0000.jsonl"]));
-    let real = place.input().join("elsewhere");
-    fs::rename(place.input().join(part), &real).unwrap();
-    symlink(&real, place.input().join(part)).unwrap();
-    let run = build(&[&place.input()], &place.out(), &[]);
+    let workspace = Workspace::with_tiny_snapshot();
+    let before = state(&workspace.out());
+    write_files(&workspace.input(), listing(&["part_0000.jsonl"]));
+    let real = workspace.input().join("elsewhere");
+    fs::rename(workspace.input().join(part), &real).unwrap();
+    symlink(&real, workspace.input().join(part)).unwrap();
+    let run = build(&[&workspace.input()], &workspace.out(), &[]);
     assert_eq!(run.code, 5, "{}", run.stderr);
     assert!(run.stderr.contains("a symbolic link where a manifest lists a part"), "{}", run.stderr);
-    demand_unpublished(&place.out(), &before, &run, "a symbolic link");
+    assert_nothing_published(&workspace.out(), &before, &run, "a symbolic link");
 }

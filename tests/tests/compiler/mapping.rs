@@ -8,7 +8,7 @@ use pinakes_tests::compiler_run::*;
 
 #[test]
 fn a_publisher_above_has_the_name_that_its_line_gives_the_parent() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let publishers = [
         r#"{"id":"P1","display_name":"Child","lineage":["P1","P9","P8"],
             "parent_publisher":{"id":"https://openalex.org/P9","display_name":"Parent"}}"#,
@@ -19,9 +19,9 @@ fn a_publisher_above_has_the_name_that_its_line_gives_the_parent() {
         r#"{"id":"P6","display_name":"Blank","parent_publisher":" "}"#,
     ];
     let lines = publishers.map(|line| line.replace('\n', "") + "\n");
-    write_files(&place.input(), [("publishers.jsonl", lines.concat())]);
-    let run = build(&[&place.input()], &place.out(), &[]);
-    let publishers = records(&published(&run), Entity::Publisher);
+    write_files(&workspace.input(), [("publishers.jsonl", lines.concat())]);
+    let run = build(&[&workspace.input()], &workspace.out(), &[]);
+    let publishers = records(&published_path(&run), Entity::Publisher);
     let shown = |id: &str| [&publishers[id]["parent_publisher"], &publishers[id]["lineage"]];
     let reference = |id: &str, name: Value| json!({"id": id, "name": name});
     let parent = reference("HX_P9", json!("Parent"));
@@ -38,7 +38,7 @@ fn a_publisher_above_has_the_name_that_its_line_gives_the_parent() {
 
 #[test]
 fn of_the_locations_the_primary_one_is_left_out_by_its_id_or_else_as_the_first() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let line = |id: usize, primary: &str, locations: &[&str]| {
         let location = |of: &&str| match *of {
             "" => json!({"landing_page_url": "none"}),
@@ -58,9 +58,9 @@ fn of_the_locations_the_primary_one_is_left_out_by_its_id_or_else_as_the_first()
     let lines = cases.iter().enumerate();
     let lines = lines.map(|(at, (primary, locations, _))| line(at, primary, locations));
     let lines: String = lines.map(|line| format!("{line}\n")).collect();
-    write_files(&place.input(), [("works.jsonl", lines)]);
-    let run = build(&[&place.input()], &place.out(), &["--strict"]);
-    let outputs = outputs(&published(&run));
+    write_files(&workspace.input(), [("works.jsonl", lines)]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let outputs = outputs(&published_path(&run));
     for (at, (primary, locations, expected)) in cases.iter().enumerate() {
         let venues = outputs[&format!("HX_W{at}")]["additional_venues"].as_array().unwrap();
         let urls: Vec<&str> =
@@ -71,11 +71,11 @@ fn of_the_locations_the_primary_one_is_left_out_by_its_id_or_else_as_the_first()
 
 #[test]
 fn an_id_has_nineteen_digits_at_most() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let lines = "{\"id\":\"W9999999999999999999\"}\n{\"id\":\"W10000000000000000000\"}\n";
-    write_files(&place.input(), [("works.jsonl", lines.to_owned())]);
-    let run = build(&[&place.input()], &place.out(), &["--max-bad", "50%"]);
-    let ids: Vec<String> = outputs(&published(&run)).into_keys().collect();
+    write_files(&workspace.input(), [("works.jsonl", lines.to_owned())]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--max-bad", "50%"]);
+    let ids: Vec<String> = outputs(&published_path(&run)).into_keys().collect();
     assert_eq!(ids, ["HX_W9999999999999999999"]);
     assert_eq!(run.report["bad_records"], json!({"bad_id": 1}));
 }

@@ -14,48 +14,49 @@ use pinakes_tests::compiler_run::*;
 
 #[test]
 fn an_output_that_cannot_be_written_ends_the_run_with_6() {
-    let place = Place::new();
-    write_files(&place.input(), TINY_DUMP);
-    write_files(place.0.path(), [("file", "a regular file")]);
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
+    write_files(workspace.0.path(), [("file", "a regular file")]);
     for out in ["file", "file/below", "file/far/below"] {
-        let run = build(&[&place.input()], &place.0.path().join(out), &[]);
+        let run = build(&[&workspace.input()], &workspace.0.path().join(out), &[]);
         assert_eq!(run.code, 6, "{out}: {}", run.stderr);
         assert!(run.stderr.contains("; nothing was published"), "{out}: {}", run.stderr);
     }
-    assert_eq!(fs::read(place.0.path().join("file")).unwrap(), b"a regular file");
-    let objects = place.0.path().join("file/objects");
-    let run = build(&[&place.input()], &place.out(), &["--objects", objects.to_str().unwrap()]);
+    assert_eq!(fs::read(workspace.0.path().join("file")).unwrap(), b"a regular file");
+    let objects = workspace.0.path().join("file/objects");
+    let run =
+        build(&[&workspace.input()], &workspace.out(), &["--objects", objects.to_str().unwrap()]);
     assert_eq!(run.code, 6, "{}", run.stderr);
-    demand_no_remains(&place.out(), "objects below a file");
-    assert!(!place.out().join("current").exists());
+    assert_no_leftovers(&workspace.out(), "objects below a file");
+    assert!(!workspace.out().join("current").exists());
 }
 
 #[test]
 fn no_file_larger_than_allowed_ends_the_run_with_6_and_publishes_nothing() {
-    let place = Place::with_tiny_published();
-    let before = state(&place.out());
+    let workspace = Workspace::with_tiny_snapshot();
+    let before = state(&workspace.out());
     // In units of 512 or 1,024 bytes, as the shell has it.
     for limit in ["0", "1", "8", "64", "128"] {
         let output = Command::new("sh")
             .args(["-c", "ulimit -f $0; exec \"$@\"", limit])
             .arg(program("pinakes-compiler"))
             .args(["build".as_ref(), sample().as_os_str(), "--quiet".as_ref()])
-            .args(["--out".as_ref(), place.out().as_os_str()])
+            .args(["--out".as_ref(), workspace.out().as_os_str()])
             .output()
             .unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(6), "limit {limit}: {errors}");
         assert!(errors.contains("File too large"), "limit {limit}: {errors}");
-        assert!(state(&place.out()) == before, "limit {limit}: something was published");
-        demand_no_remains(&place.out(), limit);
+        assert!(state(&workspace.out()) == before, "limit {limit}: something was published");
+        assert_no_leftovers(&workspace.out(), limit);
     }
 }
 
 #[test]
 fn a_full_disk_ends_the_run_with_6_and_publishes_nothing() {
     let test = "a_full_disk_ends_the_run_with_6_and_publishes_nothing";
-    let place = Place::with_tiny_published();
-    let disk = place.0.path().join("disk");
+    let workspace = Workspace::with_tiny_snapshot();
+    let disk = workspace.0.path().join("disk");
     fs::create_dir(&disk).unwrap();
     // The mount is seen by this shell alone, and gone with it.
     let script = "mount -t tmpfs -o size=$1 none \"$2\" || exit 99
@@ -70,7 +71,7 @@ fn a_full_disk_ends_the_run_with_6_and_publishes_nothing() {
     for kib in [300, 400, 600, 800, 1_000, 1_200, 1_400, 1_600, 1_800, 2_000, 2_200, 20_000] {
         let output = Command::new("unshare")
             .args(["-m", "sh", "-c", script, "sh", &format!("{kib}k")])
-            .args([disk.as_path(), &place.out(), &program("pinakes-compiler"), &sample()])
+            .args([disk.as_path(), &workspace.out(), &program("pinakes-compiler"), &sample()])
             .output();
         let Ok(output) = output else {
             return eprintln!("skipped: {test}: no `unshare` here");
@@ -119,47 +120,47 @@ fn usage_errors_end_the_run_with_2() {
 
 #[test]
 fn an_output_held_by_another_run_ends_the_run_with_7_and_names_its_process() {
-    let place = Place::with_tiny_published();
-    let before = state(&place.out());
-    let path = place.out().join(".lock");
+    let workspace = Workspace::with_tiny_snapshot();
+    let before = state(&workspace.out());
+    let path = workspace.out().join(".lock");
     let lock = File::options().write(true).open(&path).unwrap();
     lock.try_lock().unwrap();
     let pid = std::process::id().to_string();
     fs::write(&path, format!("{pid}\n")).unwrap();
-    let objects = place.out().join("objects");
-    let tiny = place.0.path().join("tiny");
+    let objects = workspace.out().join("objects");
+    let tiny = workspace.0.path().join("tiny");
     let link: [&OsStr; 5] = [
         "link".as_ref(),
         "--objects".as_ref(),
         objects.as_ref(),
         "--out".as_ref(),
-        place.0.path().as_ref(),
+        workspace.0.path().as_ref(),
     ];
-    let out = place.out();
+    let out = workspace.out();
     let link = [&link[..4], &[out.as_os_str()]].concat();
-    for refused in [build(&[&tiny], &place.out(), &[]), run(&link)] {
+    for refused in [build(&[&tiny], &workspace.out(), &[]), run(&link)] {
         assert_eq!(refused.code, 7, "{}", refused.stderr);
         assert!(refused.stderr.contains(&format!("(pid {pid})")), "{}", refused.stderr);
     }
-    assert!(state(&place.out()) == before);
+    assert!(state(&workspace.out()) == before);
     // What a dead run wrote there holds nobody up.
     drop(lock);
-    assert_eq!(build(&[&tiny], &place.out(), &[]).code, 0);
+    assert_eq!(build(&[&tiny], &workspace.out(), &[]).code, 0);
 }
 
 #[test]
 fn what_a_killed_run_left_is_removed_by_the_next() {
-    let place = Place::with_tiny_published();
-    let before = state(&place.out());
+    let workspace = Workspace::with_tiny_snapshot();
+    let before = state(&workspace.out());
     let left = [(".tmp-1/snapshot/outputs/records", "torn"), (".tmp-1/run", ""), (".tmp-x", "")];
-    write_files(&place.out(), left);
-    std::os::unix::fs::symlink("nowhere", place.out().join(".tmp-current-1")).unwrap();
+    write_files(&workspace.out(), left);
+    std::os::unix::fs::symlink("nowhere", workspace.out().join(".tmp-current-1")).unwrap();
     // What a run left that died before it could swap `current` leads to what is published.
-    std::os::unix::fs::symlink(&before.0, place.out().join(".tmp-current-2")).unwrap();
-    let tiny = place.0.path().join("tiny");
-    assert_eq!(build(&[&tiny], &place.out(), &[]).code, 0);
-    demand_no_remains(&place.out(), "the next run");
-    assert!(state(&place.out()) == before);
+    std::os::unix::fs::symlink(&before.0, workspace.out().join(".tmp-current-2")).unwrap();
+    let tiny = workspace.0.path().join("tiny");
+    assert_eq!(build(&[&tiny], &workspace.out(), &[]).code, 0);
+    assert_no_leftovers(&workspace.out(), "the next run");
+    assert!(state(&workspace.out()) == before);
 }
 
 #[test]
@@ -167,15 +168,15 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
     let dump = tempfile::tempdir().unwrap();
     let plan = pinakes_generate::Plan::new(3_000, 1).with_part_records(500);
     pinakes_generate::write_dump(&plan, dump.path(), 2).unwrap();
-    let place = Place::with_tiny_published();
-    let before = state(&place.out());
+    let workspace = Workspace::with_tiny_snapshot();
+    let before = state(&workspace.out());
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
         let what = format!("SIG{signal}");
-        let objects = place.0.path().join(format!("objects of {signal}"));
-        let report = place.0.path().join("report.json");
+        let objects = workspace.0.path().join(format!("objects of {signal}"));
+        let report = workspace.0.path().join("report.json");
         let child = Command::new(program("pinakes-compiler"))
             .args(["build".as_ref(), dump.path().as_os_str(), "--quiet".as_ref()])
-            .args(["--out".as_ref(), place.out().as_os_str()])
+            .args(["--out".as_ref(), workspace.out().as_os_str()])
             .args(["--objects".as_ref(), objects.as_os_str()])
             .args(["--report".as_ref(), report.as_os_str()])
             .stderr(Stdio::piped())
@@ -200,11 +201,11 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
         assert_eq!(output.stdout, b"", "{what}");
         assert_eq!(course(), json!(["failed", code, "interrupted"]), "{what}");
         assert!(errors.contains("interrupted; nothing was published"), "{what}: {errors}");
-        demand_no_remains(&place.out(), &what);
-        assert!(state(&place.out()) == before, "{what}: something was published");
+        assert_no_leftovers(&workspace.out(), &what);
+        assert!(state(&workspace.out()) == before, "{what}: something was published");
         // What it had finished is whole: the next run takes it up.
         let objects = objects.to_str().unwrap();
-        let next = build(&[dump.path()], &Place::new().out(), &["--objects", objects]);
+        let next = build(&[dump.path()], &Workspace::new().out(), &["--objects", objects]);
         assert_eq!(next.code, 0, "{what}: {}", next.stderr);
     }
 }
@@ -212,44 +213,44 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
 #[test]
 fn an_output_that_others_may_lead_elsewhere_ends_the_run_with_2() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let place = Place::with_tiny_published();
-    let before = state(&place.out());
-    let tiny = place.0.path().join("tiny");
-    let link = place.0.path().join("link");
-    symlink(place.out(), &link).unwrap();
+    let workspace = Workspace::with_tiny_snapshot();
+    let before = state(&workspace.out());
+    let tiny = workspace.0.path().join("tiny");
+    let link = workspace.0.path().join("link");
+    symlink(workspace.out(), &link).unwrap();
     let run = build(&[&tiny], &link, &[]);
     assert_eq!(run.code, 2, "{}", run.stderr);
     assert!(run.stderr.contains("is a symbolic link; give the directory"), "{}", run.stderr);
-    demand_unpublished(&place.out(), &before, &run, "a symbolic link");
-    fs::set_permissions(place.out(), fs::Permissions::from_mode(0o777)).unwrap();
-    let run = build(&[&tiny], &place.out(), &[]);
+    assert_nothing_published(&workspace.out(), &before, &run, "a symbolic link");
+    fs::set_permissions(workspace.out(), fs::Permissions::from_mode(0o777)).unwrap();
+    let run = build(&[&tiny], &workspace.out(), &[]);
     assert_eq!(run.code, 2, "{}", run.stderr);
     assert!(run.stderr.contains("may be written by everybody"), "{}", run.stderr);
-    demand_unpublished(&place.out(), &before, &run, "writable by everybody");
+    assert_nothing_published(&workspace.out(), &before, &run, "writable by everybody");
     if rustix::process::geteuid().is_root() {
         return eprintln!("skipped: a read-only output: root writes it all the same");
     }
-    fs::set_permissions(place.out(), fs::Permissions::from_mode(0o555)).unwrap();
-    let run = build(&[&tiny], &place.out(), &[]);
-    fs::set_permissions(place.out(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(workspace.out(), fs::Permissions::from_mode(0o555)).unwrap();
+    let run = build(&[&tiny], &workspace.out(), &[]);
+    fs::set_permissions(workspace.out(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(run.code, 6, "{}", run.stderr);
-    demand_unpublished(&place.out(), &before, &run, "read-only");
+    assert_nothing_published(&workspace.out(), &before, &run, "read-only");
 }
 
 #[test]
 fn clock_zone_locale_umask_and_home_change_no_byte_and_no_mode() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
-    write_files(&place.input(), TINY_DUMP);
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
     let mut snapshots = Vec::new();
     for (umask, settings) in [
         ("000", vec![("TZ", "Pacific/Kiritimati"), ("LC_ALL", "tr_TR.UTF-8"), ("LANG", "tr_TR")]),
         ("077", vec![("TZ", ""), ("HOME", "/nowhere"), ("TMPDIR", "/nowhere")]),
     ] {
-        let out = place.0.path().join(format!("out under {umask}"));
+        let out = workspace.0.path().join(format!("out under {umask}"));
         let output = Command::new("sh")
             .args(["-c", "umask $0; exec \"$@\"", umask])
-            .args([program("pinakes-compiler"), "build".into(), place.input()])
+            .args([program("pinakes-compiler"), "build".into(), workspace.input()])
             .args(["--quiet".as_ref(), "--out".as_ref(), out.as_os_str()])
             .env_clear()
             .envs(settings)
@@ -284,20 +285,20 @@ fn somebody_who_may_do_no_more_than_own_the_output_builds_and_builds_again() {
         return;
     }
     const NOBODY: u32 = 65_534;
-    let place = Place::new();
-    fs::set_permissions(place.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let owned = place.0.path().join("owned");
+    let workspace = Workspace::new();
+    fs::set_permissions(workspace.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let owned = workspace.0.path().join("owned");
     fs::create_dir(&owned).unwrap();
     chown(&owned, Some(NOBODY), Some(NOBODY)).unwrap();
-    let copy = place.0.path().join("pinakes-compiler");
+    let copy = workspace.0.path().join("pinakes-compiler");
     fs::copy(program("pinakes-compiler"), &copy).unwrap();
     for night in 0..3 {
         let funder = TINY_DUMP[5].1.replace("Example Fund", &format!("Fund of night {night}"));
-        write_files(&place.input(), TINY_DUMP);
-        write_files(&place.input(), [("funders.jsonl", funder)]);
+        write_files(&workspace.input(), TINY_DUMP);
+        write_files(&workspace.input(), [("funders.jsonl", funder)]);
         let output = Command::new("setpriv")
             .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-            .args([copy.as_os_str(), "build".as_ref(), place.input().as_os_str()])
+            .args([copy.as_os_str(), "build".as_ref(), workspace.input().as_os_str()])
             .args(["--quiet", "--keep", "1", "--out"])
             .arg(owned.join("out"))
             .output();
@@ -306,7 +307,7 @@ fn somebody_who_may_do_no_more_than_own_the_output_builds_and_builds_again() {
         };
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "night {night}: {errors}");
-        demand_no_remains(&owned.join("out"), "a build by nobody");
+        assert_no_leftovers(&owned.join("out"), "a build by nobody");
         // The snapshot, `current`, the lock, the history and the objects.
         assert_eq!(fs::read_dir(owned.join("out")).unwrap().count(), 5, "night {night}");
     }
@@ -314,25 +315,25 @@ fn somebody_who_may_do_no_more_than_own_the_output_builds_and_builds_again() {
 
 #[test]
 fn a_fifth_fewer_records_than_before_end_the_run_with_4() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let works = |count: u64| {
         let text: String = (1..=count).map(work).collect();
-        write_files(&place.input(), [("works.jsonl", text)]);
+        write_files(&workspace.input(), [("works.jsonl", text)]);
     };
     works(100);
-    published(&build(&[&place.input()], &place.out(), &[]));
+    published_path(&build(&[&workspace.input()], &workspace.out(), &[]));
     works(80);
-    published(&build(&[&place.input()], &place.out(), &[]));
-    let before = state(&place.out());
+    published_path(&build(&[&workspace.input()], &workspace.out(), &[]));
+    let before = state(&workspace.out());
     works(63);
-    let run = build(&[&place.input()], &place.out(), &[]);
+    let run = build(&[&workspace.input()], &workspace.out(), &[]);
     assert_eq!(run.code, 4, "{}", run.stderr);
     let says = "outputs would fall from 80 records to 63, by more than a fifth; if that is right, \
                 allow it with `--allow-shrink`";
     assert!(run.stderr.contains(says), "{}", run.stderr);
-    demand_unpublished(&place.out(), &before, &run, "a fifth fewer");
-    published(&build(&[&place.input()], &place.out(), &["--allow-shrink"]));
-    assert_ne!(fs::read_link(place.out().join("current")).unwrap(), before.0);
+    assert_nothing_published(&workspace.out(), &before, &run, "a fifth fewer");
+    published_path(&build(&[&workspace.input()], &workspace.out(), &["--allow-shrink"]));
+    assert_ne!(fs::read_link(workspace.out().join("current")).unwrap(), before.0);
 }
 
 #[test]
@@ -342,8 +343,8 @@ fn bad_records_within_the_budget_are_published_without_them() {
         vec![("works.jsonl", format!("{good}{}", "no JSON\n".repeat(bad)).into_bytes())]
     };
     check(&[
-        Case { bad: &[("not_json", 5)], ..good("0.05%", dump(5)) },
-        Case { bad: &[("not_json", 10)], ..good("0.1%", dump(10)) },
+        Case { bad: &[("not_json", 5)], ..succeeds("0.05%", dump(5)) },
+        Case { bad: &[("not_json", 10)], ..succeeds("0.1%", dump(10)) },
         Case {
             bad: &[("not_json", 20)],
             ..ends("0.2%", dump(20), 4, "20 of 10000 records are bad")
@@ -358,20 +359,20 @@ fn bad_records_within_the_budget_are_published_without_them() {
 
 #[test]
 fn many_files_take_few_descriptors() {
-    let place = Place::new();
-    let count = size("PINAKES_PARTS", 1_500);
+    let workspace = Workspace::new();
+    let count = size_from_env("PINAKES_PARTS", 1_500);
     let files = (1..=count).map(|id| (format!("works/part_{id}.jsonl"), work(id)));
-    write_files(&place.input(), files);
+    write_files(&workspace.input(), files);
     let output = Command::new("sh")
         .args(["-c", "ulimit -n 64; exec \"$@\"", "sh"])
-        .args([program("pinakes-compiler"), "build".into(), place.input()])
-        .args(["--quiet".as_ref(), "--out".as_ref(), place.out().as_os_str()])
+        .args([program("pinakes-compiler"), "build".into(), workspace.input()])
+        .args(["--quiet".as_ref(), "--out".as_ref(), workspace.out().as_os_str()])
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{errors}");
     assert_eq!(
-        outputs(&fs::canonicalize(place.out().join("current")).unwrap()).len() as u64,
+        outputs(&fs::canonicalize(workspace.out().join("current")).unwrap()).len() as u64,
         count
     );
 }
@@ -389,15 +390,15 @@ fn little_address_space_ends_the_run_well_or_with_1_and_never_half() {
     };
     for mebibytes in [32, 48, 64, 256, 1_024] {
         let what = format!("{mebibytes} MiB");
-        let place = Place::with_tiny_published();
-        write_files(&place.input(), TINY_DUMP);
-        let (snapshot, files) = state(&place.out());
-        let output = tight(mebibytes, &place.out());
+        let workspace = Workspace::with_tiny_snapshot();
+        write_files(&workspace.input(), TINY_DUMP);
+        let (snapshot, files) = state(&workspace.out());
+        let output = tight(mebibytes, &workspace.out());
         let errors = String::from_utf8_lossy(&output.stderr);
-        let current = fs::read_link(place.out().join("current")).unwrap();
+        let current = fs::read_link(workspace.out().join("current")).unwrap();
         if output.status.code() == Some(0) {
             assert!(current != snapshot, "{what}: {errors}");
-            assert!(!outputs(&place.out().join(&current)).is_empty(), "{what}");
+            assert!(!outputs(&workspace.out().join(&current)).is_empty(), "{what}");
             continue;
         }
         assert_eq!(output.status.code(), Some(1), "{what}: {errors}");
@@ -405,9 +406,9 @@ fn little_address_space_ends_the_run_well_or_with_1_and_never_half() {
         assert!(!errors.is_empty(), "{what}: not a word");
         // What is left of a run that could not even clear up is removed by the next.
         assert_eq!(current, snapshot, "{what}");
-        let run = build(&[&place.input()], &place.out(), &[]);
+        let run = build(&[&workspace.input()], &workspace.out(), &[]);
         assert_eq!(run.code, 0, "{what}: {}", run.stderr);
-        assert!(state(&place.out()) == (snapshot, files), "{what}: something was published");
-        demand_no_remains(&place.out(), &what);
+        assert!(state(&workspace.out()) == (snapshot, files), "{what}: something was published");
+        assert_no_leftovers(&workspace.out(), &what);
     }
 }

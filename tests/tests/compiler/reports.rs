@@ -17,10 +17,10 @@ fn course(report: &Value) -> Value {
 
 #[test]
 fn a_report_says_how_a_run_went_whether_it_published_or_not() {
-    let place = Place::new();
-    write_files(&place.input(), TINY_DUMP);
-    let run = build(&[&place.input()], &place.out(), &[]);
-    let id = published(&run).file_name().unwrap().to_str().unwrap().to_owned();
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
+    let run = build(&[&workspace.input()], &workspace.out(), &[]);
+    let id = published_path(&run).file_name().unwrap().to_str().unwrap().to_owned();
     let parts = TINY_DUMP.len();
     let expected = json!({
         "state": "done", "command": "build", "exit_code": 0, "error": null,
@@ -34,10 +34,10 @@ fn a_report_says_how_a_run_went_whether_it_published_or_not() {
     assert!(run.report["started"].as_str() <= run.report["ended"].as_str(), "{}", run.report);
 
     // The part that changed is named, to people and to programs.
-    let funders = place.input().join("funders.jsonl");
+    let funders = workspace.input().join("funders.jsonl");
     fs::write(&funders, TINY_DUMP[5].1.replace("Fund", "Pound")).unwrap();
-    let run = build(&[&place.input()], &place.out(), &["--keep", "1"]);
-    let id = published(&run);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--keep", "1"]);
+    let id = published_path(&run);
     assert_eq!(run.report["parsed"], json!([funders]));
     let bytes = fs::metadata(&funders).unwrap().len();
     let named = format!("parsed 1 of {parts} parts, {bytes} bytes: {}\n", funders.display());
@@ -48,14 +48,14 @@ fn a_report_says_how_a_run_went_whether_it_published_or_not() {
 
     // One that fails says so where the one before said that it did not.
     fs::write(&funders, "no JSON\n").unwrap();
-    let run = build(&[&place.input()], &place.out(), &["--strict"]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
     let error = run.stderr.lines().find_map(|line| line.strip_prefix("error: ")).unwrap();
     let expected = json!({
         "state": "failed", "command": "build", "exit_code": 4, "error": error,
         "parts": parts, "parts_parsed": 1, "snapshot_id": null,
     });
     assert_eq!(course(&run.report), expected);
-    let run = build(&[&place.0.path().join("nowhere")], &place.out(), &[]);
+    let run = build(&[&workspace.0.path().join("nowhere")], &workspace.out(), &[]);
     assert_eq!(run.report["exit_code"], json!(3), "{}", run.report);
 }
 
@@ -65,12 +65,12 @@ fn stage(cost: &Value) -> &str {
 
 #[test]
 fn a_report_is_replaced_in_one_step_and_not_by_a_run_that_another_holds_up() {
-    let place = Place::with_tiny_published();
-    let (tiny, out) = (place.0.path().join("tiny"), place.out());
-    let (report, link) = (place.0.path().join("report.json"), place.0.path().join("link"));
+    let workspace = Workspace::with_tiny_snapshot();
+    let (tiny, out) = (workspace.0.path().join("tiny"), workspace.out());
+    let (report, link) = (workspace.0.path().join("report.json"), workspace.0.path().join("link"));
     fs::write(&report, "of before").unwrap();
     symlink(&report, &link).unwrap();
-    let textfile = place.0.path().join("pinakes.prom");
+    let textfile = workspace.0.path().join("pinakes.prom");
     let run_to = |to: &std::path::Path| {
         Command::new(program("pinakes-compiler"))
             .args(["build".as_ref(), tiny.as_os_str(), "--quiet".as_ref(), "--out".as_ref()])
@@ -97,10 +97,11 @@ fn a_report_is_replaced_in_one_step_and_not_by_a_run_that_another_holds_up() {
     drop(lock);
     assert!(fs::read(&report).unwrap() == before && fs::read_to_string(&textfile).unwrap() == text);
     // A report that cannot be written stops a run before its work, and none that has published.
-    let refused = run_to(&place.0.path().join("nowhere/report.json"));
+    let refused = run_to(&workspace.0.path().join("nowhere/report.json"));
     assert_eq!(refused.status.code(), Some(6));
     let full = run_to("/dev/full".as_ref());
     assert_eq!(full.status.code(), Some(6));
-    let left: Vec<_> = fs::read_dir(place.0.path()).unwrap().map(|entry| entry.unwrap()).collect();
+    let left: Vec<_> =
+        fs::read_dir(workspace.0.path()).unwrap().map(|entry| entry.unwrap()).collect();
     assert_eq!(left.len(), 5, "{left:?}");
 }

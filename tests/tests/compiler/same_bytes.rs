@@ -8,15 +8,15 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_tests::{Seeded, TINY_DUMP, files_below, sample, write_files};
+use pinakes_tests::{SeededRng, TINY_DUMP, files_below, sample, write_files};
 use serde_json::{Value, json};
 
 use pinakes_tests::compiler_run::*;
 
 #[test]
 fn a_snapshot_is_the_same_bytes_for_any_threads_order_and_place() {
-    let place = Place::new();
-    let snapshot = published(&build(&[&sample()], &place.out(), &["--threads", "1"]));
+    let workspace = Workspace::new();
+    let snapshot = published_path(&build(&[&sample()], &workspace.out(), &["--threads", "1"]));
     let expected = files_below(&snapshot);
     let folders: Vec<PathBuf> = Entity::all()
         .map(|entity| sample().join("data/jsonl").join(entity.facts().dump_names[0]))
@@ -35,9 +35,9 @@ fn a_snapshot_is_the_same_bytes_for_any_threads_order_and_place() {
         ("every folder twice", &twice, &[]),
     ];
     for (what, inputs, options) in cases {
-        let elsewhere = Place::new();
+        let elsewhere = Workspace::new();
         let run = build(inputs, &elsewhere.out().join("deeper/still"), options);
-        let found = published(&run);
+        let found = published_path(&run);
         assert_eq!(found.file_name(), snapshot.file_name(), "{what}");
         assert!(files_below(&found) == expected, "{what}: other bytes");
         let current = fs::read_link(elsewhere.out().join("deeper/still/current")).unwrap();
@@ -47,9 +47,9 @@ fn a_snapshot_is_the_same_bytes_for_any_threads_order_and_place() {
 
 #[test]
 fn compile_and_link_publish_what_build_publishes() {
-    let place = Place::new();
-    let expected = files_below(&published(&build(&[&sample()], &place.out(), &[])));
-    let objects = place.0.path().join("objects");
+    let workspace = Workspace::new();
+    let expected = files_below(&published_path(&build(&[&sample()], &workspace.out(), &[])));
+    let objects = workspace.0.path().join("objects");
     for folder in ["merged_ids", "jsonl"] {
         let input = sample().join("data").join(folder);
         let args = ["compile".as_ref(), input.as_os_str(), "--objects".as_ref(), objects.as_ref()];
@@ -58,49 +58,49 @@ fn compile_and_link_publish_what_build_publishes() {
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert_eq!(run.report["snapshot"], Value::Null);
     }
-    let out = place.0.path().join("linked");
+    let out = workspace.0.path().join("linked");
     let args: [&OsStr; 5] =
         ["link".as_ref(), "--objects".as_ref(), objects.as_ref(), "--out".as_ref(), out.as_ref()];
-    let found = published(&run(&args));
+    let found = published_path(&run(&args));
     assert!(files_below(&found) == expected);
 }
 
 #[test]
 fn a_second_build_parses_nothing_and_a_changed_part_is_parsed_alone() {
-    let place = Place::new();
-    write_files(&place.input(), TINY_DUMP);
-    let first = build(&[&place.input()], &place.out(), &[]);
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
+    let first = build(&[&workspace.input()], &workspace.out(), &[]);
     assert_eq!(first.report["parts"], json!(TINY_DUMP.len()));
     assert_eq!(first.report["parts_parsed"], json!(TINY_DUMP.len()));
 
-    let second = build(&[&place.input()], &place.out(), &[]);
+    let second = build(&[&workspace.input()], &workspace.out(), &[]);
     assert!(second.stderr.contains("nothing"), "{}", second.stderr);
     assert_eq!(second.report["parts_parsed"], json!(0));
     assert_eq!(second.report["parsed_bytes"], json!(0));
     assert_eq!(second.report["entities"], first.report["entities"]);
     assert_eq!(second.report["warnings"], first.report["warnings"]);
-    assert_eq!(published(&second), published(&first));
+    assert_eq!(published_path(&second), published_path(&first));
 
-    write_files(&place.input(), [("funders.jsonl", TINY_DUMP[5].1.replace("Fund", "Pound"))]);
-    let third = build(&[&place.input()], &place.out(), &[]);
+    write_files(&workspace.input(), [("funders.jsonl", TINY_DUMP[5].1.replace("Fund", "Pound"))]);
+    let third = build(&[&workspace.input()], &workspace.out(), &[]);
     assert_eq!(third.report["parts_parsed"], json!(1));
-    assert_ne!(published(&third), published(&first));
+    assert_ne!(published_path(&third), published_path(&first));
     assert_eq!(
-        fs::read_link(place.out().join("current")).unwrap().as_os_str(),
-        published(&third).file_name().unwrap()
+        fs::read_link(workspace.out().join("current")).unwrap().as_os_str(),
+        published_path(&third).file_name().unwrap()
     );
 
-    write_files(&place.input(), [TINY_DUMP[5]]);
-    let fourth = build(&[&place.input()], &place.out(), &[]);
+    write_files(&workspace.input(), [TINY_DUMP[5]]);
+    let fourth = build(&[&workspace.input()], &workspace.out(), &[]);
     assert_eq!(fourth.report["parts_parsed"], json!(0));
-    assert_eq!(published(&fourth), published(&first));
+    assert_eq!(published_path(&fourth), published_path(&first));
 }
 
 #[test]
 fn a_damaged_snapshot_is_made_again() {
-    let place = Place::new();
-    write_files(&place.input(), TINY_DUMP);
-    let first = published(&build(&[&place.input()], &place.out(), &[]));
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
+    let first = published_path(&build(&[&workspace.input()], &workspace.out(), &[]));
     let whole = files_below(&first);
     let records = first.join("outputs/records");
     let cut: fn(&mut Vec<u8>) = |bytes| bytes.truncate(10);
@@ -110,41 +110,41 @@ fn a_damaged_snapshot_is_made_again() {
         damage(&mut bytes);
         fs::set_permissions(&records, fs::Permissions::from_mode(0o644)).unwrap();
         fs::write(&records, bytes).unwrap();
-        let again = build(&[&place.input()], &place.out(), &[]);
-        assert_eq!(published(&again), first);
+        let again = build(&[&workspace.input()], &workspace.out(), &[]);
+        assert_eq!(published_path(&again), first);
         assert!(again.stderr.contains("was damaged; it is made anew"), "{}", again.stderr);
         assert!(files_below(&first) == whole, "it is not what it was");
-        demand_no_remains(&place.out(), "made again");
+        assert_no_leftovers(&workspace.out(), "made again");
     }
-    let again = build(&[&place.input()], &place.out(), &[]);
+    let again = build(&[&workspace.input()], &workspace.out(), &[]);
     assert!(!again.stderr.contains("was damaged"), "{}", again.stderr);
 }
 
 #[test]
 fn a_damaged_object_is_made_again() {
-    let place = Place::new();
-    write_files(&place.input(), TINY_DUMP);
-    let first = published(&build(&[&place.input()], &place.out(), &[]));
-    let objects: Vec<PathBuf> = fs::read_dir(place.out().join("objects"))
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), TINY_DUMP);
+    let first = published_path(&build(&[&workspace.input()], &workspace.out(), &[]));
+    let objects: Vec<PathBuf> = fs::read_dir(workspace.out().join("objects"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .collect();
     let objects: Vec<&PathBuf> =
         objects.iter().filter(|path| path.extension() == Some("object".as_ref())).collect();
-    let mut seeded = Seeded(3);
+    let mut rng = SeededRng(3);
     for (number, path) in objects.iter().enumerate() {
         let mut bytes = fs::read(path).unwrap();
         match number % 3 {
-            0 => bytes.truncate(seeded.below(bytes.len())),
+            0 => bytes.truncate(rng.below(bytes.len())),
             1 => bytes.clear(),
             _ => {
-                let at = seeded.below(bytes.len());
+                let at = rng.below(bytes.len());
                 bytes[at] ^= 0x10;
             }
         }
         fs::write(path, bytes).unwrap();
     }
-    let second = build(&[&place.input()], &place.out(), &[]);
-    assert_eq!(published(&second), first);
+    let second = build(&[&workspace.input()], &workspace.out(), &[]);
+    assert_eq!(published_path(&second), first);
     assert_eq!(second.report["parts_parsed"], json!(objects.len()));
 }

@@ -39,18 +39,19 @@ fn a_topic_whose_parent_no_source_names_is_set_aside() {
     let lines: String = orphans.iter().zip(1_001..).map(|(above, id)| topic(id, above)).collect();
     let output = "{\"id\":\"W1\",\"topics\":[{\"id\":\"T2000\",\"display_name\":\"Named in passing\",\
                   \"subfield\":{\"id\":404}}]}\n";
-    let place = Place::new();
+    let workspace = Workspace::new();
     let files =
         [("topics.jsonl", format!("{}{lines}", standing())), ("works.jsonl", output.to_string())];
-    write_files(&place.input(), files);
-    let run = build(&[&place.input()], &place.out(), &["--max-bad", "1%"]);
-    let topics = records(&published(&run), Entity::Topic);
+    write_files(&workspace.input(), files);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--max-bad", "1%"]);
+    let topics = records(&published_path(&run), Entity::Topic);
     assert_eq!(topics.len(), 399, "{:?}", topics.keys());
     assert_eq!(run.report["bad_records"], json!({"no_parent": 3}));
     let tally = &run.report["entities"]["topics"];
     let counts = ["read", "published_from_input", "quarantined", "derived"];
     assert_eq!(counts.map(|name| tally[name].clone()), [402, 399, 3, 0].map(|count| json!(count)));
-    let list = std::fs::read_to_string(place.out().join("quarantine/bad-records.jsonl")).unwrap();
+    let list =
+        std::fs::read_to_string(workspace.out().join("quarantine/bad-records.jsonl")).unwrap();
     let mut listed: Vec<(u64, String)> = list
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
@@ -63,12 +64,12 @@ fn a_topic_whose_parent_no_source_names_is_set_aside() {
 
 #[test]
 fn a_parent_whose_id_is_none_costs_itself_alone() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let bad = ",\"subfield\":{\"id\":11},\"field\":{\"id\":1},\"domain\":{\"id\":\"bad\"}";
     let lines = standing() + &topic(1_000, bad) + &topic(1_001, ",\"subfield\":\"A5\"");
-    write_files(&place.input(), [("topics.jsonl", lines)]);
-    let run = build(&[&place.input()], &place.out(), &[]);
-    let topics = records(&published(&run), Entity::Topic);
+    write_files(&workspace.input(), [("topics.jsonl", lines)]);
+    let run = build(&[&workspace.input()], &workspace.out(), &[]);
+    let topics = records(&published_path(&run), Entity::Topic);
     let above = |id: &str| {
         ["subfield", "field", "domain"]
             .map(|level| topics[id][level]["id"].as_str().map(str::to_owned))
@@ -103,23 +104,27 @@ fn a_row_that_is_none_costs_itself_alone() {
     let options = &["--max-bad", "5%"];
     let unknown = format!("{HEADER}{rows}").replace("\n", ",=cmd()\n");
     check(&[
-        good("semicolons", with(";")),
-        good("tabs", with("\t")),
-        good("a column more that nothing reads", vec![("topics.csv", unknown.into_bytes())]),
-        good("a row over lines", table("42,\"Two\nlines, \"\"quoted\"\"\",,,,,,,,,\n")),
-        Case { options, bad: &[("ragged_row", 1)], ..good("a cell too few", table("42,X,,,\n")) },
+        succeeds("semicolons", with(";")),
+        succeeds("tabs", with("\t")),
+        succeeds("a column more that nothing reads", vec![("topics.csv", unknown.into_bytes())]),
+        succeeds("a row over lines", table("42,\"Two\nlines, \"\"quoted\"\"\",,,,,,,,,\n")),
+        Case {
+            options,
+            bad: &[("ragged_row", 1)],
+            ..succeeds("a cell too few", table("42,X,,,\n"))
+        },
         Case {
             options,
             bad: &[("unclosed_quote", 1)],
-            ..good("an open quote", table("42,\"X,,,,,,,,,\n"))
+            ..succeeds("an open quote", table("42,\"X,,,,,,,,,\n"))
         },
-        Case { options, bad: &[("no_id", 1)], ..good("no id", table(",X,,,,,,,,,\n")) },
-        Case { options, bad: &[("no_name", 1)], ..good("no name", table("42,,,,,,,,,,\n")) },
-        Case { options, bad: &[("bad_id", 1)], ..good("no number", table("T-1,X,,,,,,,,,\n")) },
+        Case { options, bad: &[("no_id", 1)], ..succeeds("no id", table(",X,,,,,,,,,\n")) },
+        Case { options, bad: &[("no_name", 1)], ..succeeds("no name", table("42,,,,,,,,,,\n")) },
+        Case { options, bad: &[("bad_id", 1)], ..succeeds("no number", table("T-1,X,,,,,,,,,\n")) },
         Case {
             options,
             bad: &[("no_parent", 1)],
-            ..good("a parent that is none", table("42,X,x,Sub,,,,,,,\n"))
+            ..succeeds("a parent that is none", table("42,X,x,Sub,,,,,,,\n"))
         },
     ]);
 }
@@ -131,14 +136,14 @@ fn ids_merged_in_chains_and_circles_lead_to_their_end_or_nowhere() {
     let merges = "merge_date,id,merge_into_id\n2026-01-01,W2,W3\n2026-01-01,W3,W4\n\
                   2026-01-01,W5,W6\n2026-01-01,W6,W5\n2026-01-01,W7,W404\n2026-01-01,W8,W1\n\
                   2026-01-01,W9,W1\n2026-01-01,W10,W1\nno,row\n2026-01-01,,W1\n";
-    let place = Place::new();
+    let workspace = Workspace::new();
     let files = [
         ("works.jsonl", format!("{works}{newer}")),
         ("merged_ids/works/2026.csv", merges.to_string()),
     ];
-    write_files(&place.input(), files);
-    let run = build(&[&place.input()], &place.out(), &["--strict"]);
-    let snapshot = published(&run);
+    write_files(&workspace.input(), files);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let snapshot = published_path(&run);
     assert_eq!(outputs(&snapshot).into_keys().collect::<Vec<_>>(), ["HX_W1", "HX_W4", "HX_W9"]);
     let warnings = json!({
         "bad_merge": 2,
@@ -176,7 +181,7 @@ fn counts(snapshot: &Path, entity: Entity, id: &str) -> [u64; 2] {
 
 #[test]
 fn outputs_of_merged_nodes_count_where_the_merge_leads() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     // Of a topic that was merged, one that is no record, and one newer than its merge.
     let works = [("W1", 4, 500), ("W2", 2, 1), ("W3", 1, 501), ("W4", 8, 502)];
     let works = works.map(|(id, cited, topic)| output(id, cited, topic));
@@ -190,9 +195,9 @@ fn outputs_of_merged_nodes_count_where_the_merge_leads() {
         ("merged_ids/topics/2026.csv", merged(topics)),
         ("merged_ids/subfields/2026.csv", merged("2026-03-01,12,11\n")),
     ];
-    write_files(&place.input(), files);
-    let run = build(&[&place.input()], &place.out(), &["--strict"]);
-    let snapshot = published(&run);
+    write_files(&workspace.input(), files);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let snapshot = published_path(&run);
     assert_eq!(run.report["warnings"], json!({"merged_but_newer": 1}));
     let ids: Vec<String> = records(&snapshot, Entity::Topic).into_keys().collect();
     assert_eq!(ids, ["HX_T1", "HX_T502"]);
@@ -204,7 +209,7 @@ fn outputs_of_merged_nodes_count_where_the_merge_leads() {
 
 #[test]
 fn a_topic_that_published_outputs_name_by_a_merged_id_alone_is_there() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let older = "{\"id\":\"W1\",\"updated_date\":\"2026-01-01\",\
                  \"topics\":[{\"id\":\"T600\",\"display_name\":\"Once named\"},\
                  {\"id\":\"T601\",\"display_name\":\"Named no more\"}]}\n";
@@ -212,9 +217,9 @@ fn a_topic_that_published_outputs_name_by_a_merged_id_alone_is_there() {
         ("works.jsonl", [older, &output("W1", 1, 7), &output("W2", 2, 500)].concat()),
         ("merged_ids/topics/2026.csv", merged("2026-03-01,T500,T600\n")),
     ];
-    write_files(&place.input(), files);
-    let run = build(&[&place.input()], &place.out(), &["--strict"]);
-    let snapshot = published(&run);
+    write_files(&workspace.input(), files);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let snapshot = published_path(&run);
     let ids: Vec<String> = records(&snapshot, Entity::Topic).into_keys().collect();
     assert_eq!(ids, ["HX_T600", "HX_T7"]);
     assert_eq!(counts(&snapshot, Entity::Topic, "HX_T600"), [1, 2]);
@@ -222,7 +227,7 @@ fn a_topic_that_published_outputs_name_by_a_merged_id_alone_is_there() {
 
 #[test]
 fn a_subfield_that_outlives_its_merge_holds_its_topics() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     let subfield = "{\"id\":12,\"display_name\":\"Sub\",\"updated_date\":\"2026-04-01\"}\n\
                     {\"id\":13,\"display_name\":\"Circle\"}\n{\"id\":14,\"display_name\":\"Circle\"}\n";
     // Enough that one may be set aside.
@@ -234,9 +239,9 @@ fn a_subfield_that_outlives_its_merge_holds_its_topics() {
         ("topics.jsonl", topics),
         ("merged_ids/subfields/2026.csv", merged(merges)),
     ];
-    write_files(&place.input(), files);
-    let run = build(&[&place.input()], &place.out(), &["--max-bad", "1%"]);
-    let topics = records(&published(&run), Entity::Topic);
+    write_files(&workspace.input(), files);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--max-bad", "1%"]);
+    let topics = records(&published_path(&run), Entity::Topic);
     assert_eq!((topics.len(), topics.contains_key("HX_T500")), (120, false));
     assert_eq!(run.report["bad_records"], json!({"no_parent": 1}));
 }

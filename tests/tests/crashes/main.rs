@@ -19,7 +19,7 @@ use std::{
 };
 
 use pinakes_format::snapshot::Snapshot;
-use pinakes_tests::{Seeded, TINY_DUMP, files_below, program, sample, write_files};
+use pinakes_tests::{SeededRng, TINY_DUMP, files_below, program, sample, write_files};
 
 use crate::steps::*;
 use pinakes_tests::compiler_run::*;
@@ -60,9 +60,9 @@ impl Model {
         write_files(&input, TINY_DUMP);
         write_files(&input, [("funders.jsonl", TINY_DUMP[5].1.replace("Fund", "Pound"))]);
         let id = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-        let new = id(published(&build(&[&input], &directory.path().join("other"), &[])));
+        let new = id(published_path(&build(&[&input], &directory.path().join("other"), &[])));
         let model = directory.path().join("model");
-        let old = published(&build(&[&tiny], &model, &[]));
+        let old = published_path(&build(&[&tiny], &model, &[]));
         let files = files_below(&old);
         Model { old: (id(old), files), new, directory }
     }
@@ -169,8 +169,8 @@ fn whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands() {
         let last = |call: &'static str| steps.iter().rev().filter(move |step| step.call() == call);
         let of_publishing = PUBLISHING.into_iter().flat_map(|call| last(call).take(3));
         let of_publishing = of_publishing.flat_map(|step| FAULTS.map(|fault| (step, fault)));
-        let mut seeded = Seeded(55);
-        let sampled = (0..given.parse().unwrap()).map(|_| &steps[seeded.below(steps.len())]);
+        let mut rng = SeededRng(55);
+        let sampled = (0..given.parse().unwrap()).map(|_| &steps[rng.below(steps.len())]);
         let others = OTHERS.into_iter().flat_map(|call| last(call).take(1)).chain(sampled);
         of_publishing.chain(others.zip(FAULTS.into_iter().cycle())).collect()
     };
@@ -246,7 +246,7 @@ fn a_run_killed_at_any_moment_leaves_the_old_or_the_new_snapshot_and_the_next_go
     let dumps = [sample(), tiny];
     let ids: Vec<PathBuf> = dumps
         .iter()
-        .map(|dump| published(&build(&[dump], &out, &["--allow-shrink"])))
+        .map(|dump| published_path(&build(&[dump], &out, &["--allow-shrink"])))
         .map(|path| path.file_name().unwrap().into())
         .collect();
     let start = |dump: &Path| {
@@ -261,14 +261,14 @@ fn a_run_killed_at_any_moment_leaves_the_old_or_the_new_snapshot_and_the_next_go
     let begun = Instant::now();
     assert!(start(&dumps[0]).wait().unwrap().success());
     let mut longest = begun.elapsed();
-    let mut seeded = Seeded(57);
+    let mut rng = SeededRng(57);
     let (mut killed, mut published_then, mut at) = (0, 0, 0);
     while killed < kills {
         at += 1;
         assert!(at <= kills * 10, "{killed} of {at} killed");
         let mut child = start(&dumps[at % 2]);
         let begun = Instant::now();
-        let moment = longest * u32::try_from(seeded.below(1_000)).unwrap() / 1_000;
+        let moment = longest * u32::try_from(rng.below(1_000)).unwrap() / 1_000;
         while begun.elapsed() < moment && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_micros(200));
         }

@@ -10,7 +10,7 @@ use pinakes_server::parts::{GraphqlRequest, Outcome, Settings, respond};
 
 use crate::schema::Types;
 use pinakes_tests::client::Connection;
-use pinakes_tests::post::{ask, messages, post_body};
+use pinakes_tests::graphql::{ask, messages, post_body};
 use pinakes_tests::server::{Server, Snapshots, command};
 
 fn bounded(snapshots: &Snapshots, more: &[&str]) -> Server {
@@ -21,7 +21,7 @@ fn bounded(snapshots: &Snapshots, more: &[&str]) -> Server {
 
 #[test]
 fn a_question_costs_what_it_may_read_at_most() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let server = bounded(&snapshots, &["--graphql-records", "0"]);
     let mut connection = server.connect();
     for (question, cost) in [
@@ -49,7 +49,7 @@ fn a_question_costs_what_it_may_read_at_most() {
 
 #[test]
 fn records_that_references_come_to_are_counted_as_they_are_read() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let server = bounded(&snapshots, &["--graphql-records", "300"]);
     let mut connection = server.connect();
     let question = "{subfields(per_page:100){results{siblings{subfield{id}}}}}";
@@ -66,8 +66,8 @@ fn records_that_references_come_to_are_counted_as_they_are_read() {
 
 #[test]
 fn an_answer_of_more_bytes_than_it_may_have_is_none() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let whole = Types::ask(&mut connection).whole("Output");
     let lists = |count: usize| {
@@ -96,7 +96,7 @@ fn an_answer_of_more_bytes_than_it_may_have_is_none() {
 
 #[test]
 fn work_that_takes_too_long_ends() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let question =
         "{subfields(per_page:100){results{siblings{subfield{siblings{subfield{id name}}}}}}}";
     let server = bounded(&snapshots, &["--graphql-cpu", "1", "--graphql-records", "100000"]);
@@ -116,7 +116,7 @@ fn work_that_takes_too_long_ends() {
 
 #[test]
 fn work_that_nobody_waits_for_ends() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
     let ways = "siblings{subfield{".repeat(4);
     let query = format!("{{subfields(per_page:100){{results{{{ways}id{}}}}}}}", "}}".repeat(4));
@@ -135,10 +135,10 @@ fn work_that_nobody_waits_for_ends() {
 
 #[test]
 fn a_damaged_record_is_no_answer() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let records = snapshots.path().join("current/outputs/records");
     flip_middle(&records);
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let body =
         r#"{"query":"{outputs(per_page:100){results{id}} authors(per_page:100){results{id}}}"}"#;
     let reply =

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::records::{each_record, type_of};
 use crate::schema::Types;
-use pinakes_tests::post::{ask, data, messages};
+use pinakes_tests::graphql::{ask, data, messages};
 use pinakes_tests::server::{Server, Snapshots};
 
 /// A selection of every reference below a type: its id and name, and the record's own.
@@ -45,9 +45,9 @@ fn check(answer: &Value, counts: &mut [usize; 2], is_record: &dyn Fn(&Value) -> 
 
 #[test]
 fn every_reference_of_every_record_leads_to_its_record_or_none_has_its_id() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let types = Types::ask(&mut connection);
     // A number alone is an id of the taxonomy; those of the sample are all records.
@@ -76,8 +76,8 @@ fn every_reference_of_every_record_leads_to_its_record_or_none_has_its_id() {
 
 #[test]
 fn a_record_reached_by_a_reference_is_the_whole_one() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let types = Types::ask(&mut connection);
     for (root, of, path, way, target) in [
@@ -136,8 +136,8 @@ fn a_record_reached_by_a_reference_is_the_whole_one() {
 
 #[test]
 fn long_texts_of_one_record_are_its_own_among_those_of_others() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let answer = data(
         &mut connection,
@@ -171,8 +171,8 @@ fn long_texts_of_one_record_are_its_own_among_those_of_others() {
 
 #[test]
 fn the_lists_of_a_record_are_rests_filtered_by_it() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let mut matched = 0;
     each_record(&snapshots, |facts, _, id| {
@@ -212,8 +212,8 @@ fn the_lists_of_a_record_are_rests_filtered_by_it() {
 
 #[test]
 fn a_list_of_a_record_takes_as_many_expressions_as_the_list() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let mut check = |count: usize, search: &str, is_taken: bool| {
         let filter = vec!["cited_by_count:>=0"; count].join(",");

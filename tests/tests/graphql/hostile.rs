@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use pinakes_tests::client::Connection;
-use pinakes_tests::post::{messages, post_body};
+use pinakes_tests::graphql::{messages, post_body};
 use pinakes_tests::server::{Server, Snapshots};
 
 /// Bytes of the reply to any question that is refused.
@@ -158,8 +158,8 @@ fn asked(connection: &mut Connection, name: &str, query: &str) -> (Value, usize)
 
 #[test]
 fn every_hostile_question_is_harmless_or_refused_in_few_words() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (name, query, fate) in questions() {
         let (answer, bytes) = asked(&mut connection, name, &query);
@@ -191,8 +191,8 @@ fn every_hostile_question_is_harmless_or_refused_in_few_words() {
 
 #[test]
 fn a_body_that_is_no_question_is_refused_before_it_is_read_as_one() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let deep = format!(
         "{{\"query\":\"{{__typename}}\",\"variables\":{}1{}}}",
@@ -254,8 +254,8 @@ fn a_body_that_is_no_question_is_refused_before_it_is_read_as_one() {
 
 #[test]
 fn a_filter_that_takes_long_to_read_is_not_read_for_each_of_many_lists() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let lists = each(40, |at| format!("b{at}:outputs(filter:$f){{__typename}}"));
     let roots = each(45, |at| format!("a{at}:author(id:\"{ID}\"){{...R}}"));
@@ -274,8 +274,8 @@ fn a_filter_that_takes_long_to_read_is_not_read_for_each_of_many_lists() {
 
 #[test]
 fn variables_of_any_kind_are_taken_or_refused_by_name() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let query = "query a($id:ID!){author(id:$id){id}} query b($n:Int=10){outputs(per_page:$n){meta{per_page}}}";
     let nested = (0..100).fold(json!(1), |inner, _| json!([inner]));

@@ -1,13 +1,13 @@
 //! Lists and candidates: counts and records are REST's, for questions made at random too.
 
 use pinakes_oracle::Lists;
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 use serde_json::{Map, Value, json};
 
 use crate::records::type_of;
 use crate::schema::Types;
-use pinakes_tests::post::{ask, ask_with, messages};
-use pinakes_tests::query_generator::{Asker, Covered};
+use pinakes_tests::graphql::{ask, ask_with, messages};
+use pinakes_tests::query_generator::{Coverage, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots};
 
 /// Questions that are asked at random.
@@ -66,23 +66,23 @@ fn question(list: &str, variables: &Map<String, Value>, members: &str) -> String
 
 #[test]
 fn random_questions_to_lists_are_answered_and_refused_as_rests() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let library = pinakes_tests::library(&[pinakes_tests::sample()]);
-    let lists = Lists::new(library);
-    let askers = Asker::all(library, &lists);
-    let (mut seeded, mut covered) = (Seeded(11), Covered::default());
-    let server = Server::of_snapshots(&snapshots);
+    let lists = Lists::of(library);
+    let generators = QueryGenerator::all(library, &lists);
+    let (mut rng, mut coverage) = (SeededRng(11), Coverage::default());
+    let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let (mut asked, mut matched, mut refused) = (0, 0, 0);
     while asked < QUESTIONS {
-        let asker = &askers[seeded.below(askers.len())];
-        let query = asker.query(&mut seeded, &mut covered, &lists);
+        let generator = &generators[rng.below(generators.len())];
+        let query = generator.query(&mut rng, &mut coverage, &lists);
         let Some(variables) = variables(&query) else { continue };
         asked += 1;
-        let list = asker.route.rsplit('/').next().unwrap().replace('-', "_");
+        let list = generator.route.rsplit('/').next().unwrap().replace('-', "_");
         let text = question(&list, &variables, "{id name updated_date}");
         let answer = ask_with(&mut connection, &text, Value::Object(variables));
-        let expected = rest.get(&format!("/{}?{query}", asker.route));
+        let expected = rest.get(&format!("/{}?{query}", generator.route));
         if expected.status == 400 {
             refused += 1;
             assert_eq!(messages(&answer), [WRONG], "{query}");
@@ -109,8 +109,8 @@ fn random_questions_to_lists_are_answered_and_refused_as_rests() {
 
 #[test]
 fn items_of_lists_have_the_shape_of_single_records() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let types = Types::ask(&mut connection);
     for facts in &pinakes_format::entity::CATALOG {
@@ -139,8 +139,8 @@ fn items_of_lists_have_the_shape_of_single_records() {
 
 #[test]
 fn wrong_arguments_are_told_as_rest_tells_them() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (arguments, parameter, value) in [
         ("per_page:-1", "per_page", "-1"),
@@ -193,8 +193,8 @@ fn wrong_arguments_are_told_as_rest_tells_them() {
 
 #[test]
 fn candidates_are_those_of_autocomplete() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let members = "id name cited_by_count entity_type external_id outputs_count";
     for (text, kind) in [

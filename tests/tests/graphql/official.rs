@@ -26,8 +26,8 @@ fn a_client_of_others_reads_the_schema_and_asks_by_it() {
         );
         return;
     };
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let script = pinakes_tests::root().join("tests/tests/graphql/official.py");
     let output =
         Command::new(python).arg(script).arg(server.address().to_string()).output().unwrap();

@@ -1,7 +1,7 @@
 //! What HTTP has to do with it: methods, media types, bodies, limits.
 
 use pinakes_tests::client::{Connection, Response};
-use pinakes_tests::post::post_body;
+use pinakes_tests::graphql::post_body;
 use pinakes_tests::server::{Server, Snapshots, command};
 
 const QUESTION: &[u8] = br#"{"query":"{__typename}"}"#;
@@ -17,8 +17,8 @@ fn check_error(response: &Response, status: u16, error: &str, message: &str) {
 
 #[test]
 fn questions_are_posted_and_what_lies_beside_is_read() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for path in ["/graphql", "/graphql/"] {
         for method in ["GET", "PUT", "PATCH", "DELETE", "FOO"] {
@@ -38,7 +38,7 @@ fn questions_are_posted_and_what_lies_beside_is_read() {
         check_error(&response, 405, "Method Not Allowed", "Method Not Allowed");
         assert_eq!(response.header("allow"), Some("GET, HEAD, OPTIONS"), "{path}");
         let (get, head) = (connection.get(path), connection.request("HEAD", path, &[]));
-        assert_eq!(head.lasting_headers(), get.lasting_headers(), "{path}");
+        assert_eq!(head.headers_without_date(), get.headers_without_date(), "{path}");
     }
     for path in
         ["/graphql/nope", "/graphql/schema/x", "/GraphQL", "/graphiql/nope", "/graphiql/../x"]
@@ -50,8 +50,8 @@ fn questions_are_posted_and_what_lies_beside_is_read() {
 
 #[test]
 fn a_body_is_json_in_no_other_coding() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     for header in
         [JSON, "Content-Type: application/json; charset=utf-8", "CONTENT-TYPE:Application/Json"]
     {
@@ -89,8 +89,8 @@ fn a_body_is_json_in_no_other_coding() {
 
 #[test]
 fn an_answer_is_of_the_type_a_client_takes() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let own = "application/graphql-response+json";
     let invalid = br#"{"query":"{nope}"}"#;
@@ -139,8 +139,8 @@ fn post_chunked(connection: &mut Connection, sizes: &[usize]) -> Response {
 
 #[test]
 fn a_body_has_64_kib_at_most_however_it_is_sent() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let too_long = "Request body exceeds 65536 bytes";
     let padded = |bytes: usize| {
         let mut body = QUESTION.to_vec();
@@ -170,8 +170,8 @@ fn a_body_has_64_kib_at_most_however_it_is_sent() {
 
 #[test]
 fn a_body_goes_on_where_it_ends_and_no_further() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     // Two questions and a GET in one write are answered in order, on one connection.
     let mut connection = server.connect();
     let length = QUESTION.len();
@@ -208,8 +208,8 @@ fn a_body_goes_on_where_it_ends_and_no_further() {
 
 #[test]
 fn a_body_that_is_not_whole_is_refused_as_any_wrong_request() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let head = format!(
         "POST /graphql HTTP/1.1\r\nHost: a\r\n{JSON}\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
@@ -231,7 +231,7 @@ fn a_body_that_is_not_whole_is_refused_as_any_wrong_request() {
 
 #[test]
 fn questions_count_by_the_minute_and_what_lies_beside_is_free() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let mut command = command(&["--snapshots", snapshots.path().to_str().unwrap()]);
     let server = Server::start(command.env_remove("PINAKES_NO_LIMITS"));
     let mut connection = server.connect();

@@ -1,12 +1,12 @@
 //! Single records: whatever is asked of one is what REST shows of it.
 
 use pinakes_format::entity::{CATALOG, Facts};
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 use serde_json::{Map, Value};
 
 use crate::schema::Types;
 use pinakes_tests::client::Connection;
-use pinakes_tests::post::{ask, ask_with, data, messages};
+use pinakes_tests::graphql::{ask, ask_with, data, messages};
 use pinakes_tests::server::{Server, Snapshots};
 
 /// Every record's path and id, by its kind.
@@ -36,8 +36,8 @@ pub fn type_of<'t>(types: &'t Types, facts: &Facts) -> &'t str {
 
 #[test]
 fn every_record_asked_for_whole_is_the_text_rest_sends() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let types = Types::ask(&mut connection);
     let records = each_record(&snapshots, |facts, path, id| {
@@ -55,7 +55,7 @@ fn every_record_asked_for_whole_is_the_text_rest_sends() {
 }
 
 /// Some members of a type under names of their own, in any order, and what they are of REST's.
-fn some(types: &Types, of: &str, rest: &Value, seeded: &mut Seeded) -> (String, Value) {
+fn some(types: &Types, of: &str, rest: &Value, rng: &mut SeededRng) -> (String, Value) {
     let records = types.records();
     let mut selection = Vec::new();
     let mut expected = Map::new();
@@ -64,8 +64,8 @@ fn some(types: &Types, of: &str, rest: &Value, seeded: &mut Seeded) -> (String, 
         .iter()
         .filter(|field| !field.takes_arguments && !records.contains(&field.of.as_str()))
         .collect();
-    for _ in 0..1 + seeded.below(fields.len().min(8)) {
-        let field = fields[seeded.below(fields.len())];
+    for _ in 0..1 + rng.below(fields.len().min(8)) {
+        let field = fields[rng.below(fields.len())];
         let alias = format!("m{}", expected.len());
         let value = &rest[field.name.trim_start_matches('_')];
         if !types.is_object(&field.of) {
@@ -74,7 +74,7 @@ fn some(types: &Types, of: &str, rest: &Value, seeded: &mut Seeded) -> (String, 
             continue;
         }
         // One selection for all items of a list.
-        let turn = Seeded(seeded.below(usize::MAX) as u64);
+        let turn = SeededRng(rng.below(usize::MAX) as u64);
         let below = |value: &Value| some(types, &field.of, value, &mut turn.clone());
         let (text, shown) = match value {
             Value::Array(items) => {
@@ -92,15 +92,15 @@ fn some(types: &Types, of: &str, rest: &Value, seeded: &mut Seeded) -> (String, 
 
 #[test]
 fn any_members_of_any_record_are_rests() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
     let types = Types::ask(&mut connection);
-    let mut seeded = Seeded(7);
+    let mut rng = SeededRng(7);
     each_record(&snapshots, |facts, path, id| {
         let shown = rest.get(path).json();
         for _ in 0..3 {
-            let (selection, expected) = some(&types, type_of(&types, facts), &shown, &mut seeded);
+            let (selection, expected) = some(&types, type_of(&types, facts), &shown, &mut rng);
             let query = format!("{{r:{}(id:\"{id}\"){selection}}}", facts.singular);
             assert_eq!(data(&mut connection, &query)["r"], expected, "{query}");
         }
@@ -110,8 +110,8 @@ fn any_members_of_any_record_are_rests() {
 
 #[test]
 fn an_identifier_leads_where_rests_does_or_is_null() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let unprefixed = ["Only HX_ prefixed IDs are allowed"];
     let check = |connection: &mut Connection, root: &str, id: &str, found: &str, told: &[&str]| {

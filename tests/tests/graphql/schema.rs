@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use pinakes_tests::client::Connection;
-use pinakes_tests::post::data;
+use pinakes_tests::graphql::data;
 use pinakes_tests::server::{Server, Snapshots};
 
 /// The names of fields, arguments and types of the schema, as introspection tells them.
@@ -85,8 +85,8 @@ impl Field {
 
 #[test]
 fn the_schema_served_is_the_one_that_was_reviewed() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let response = server.get("/graphql/schema");
     assert_eq!(response.status, 200);
     assert_eq!(response.header("content-type"), Some("application/graphql; charset=utf-8"));
@@ -102,8 +102,8 @@ fn the_schema_served_is_the_one_that_was_reviewed() {
 
 #[test]
 fn every_entity_has_its_roots_and_every_reference_its_record() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let types = Types::ask(&mut server.connect());
     for facts in &pinakes_format::entity::CATALOG {
         let plural = facts.plural.replace('-', "_");
@@ -143,8 +143,8 @@ fn every_entity_has_its_roots_and_every_reference_its_record() {
 
 #[test]
 fn tools_ask_the_schema_what_they_ask_and_it_says_what_is_so() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (query, expected) in [
         (

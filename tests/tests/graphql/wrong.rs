@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use pinakes_tests::post::{ask, messages, post_body};
+use pinakes_tests::graphql::{ask, messages, post_body};
 use pinakes_tests::server::{Server, Snapshots, command};
 
 const JSON: &str = "Content-Type: application/json";
@@ -29,8 +29,8 @@ fn wrong_size(path: Value, size: &str) -> Value {
 
 #[test]
 fn a_wrong_argument_is_null_where_it_stands_and_all_else_is_answered() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let mut check = |question: &str, data: Value, told: Vec<Value>| {
         let body = json!({"query": question, "variables": {"n": 7}}).to_string();
@@ -96,8 +96,8 @@ fn a_wrong_argument_is_null_where_it_stands_and_all_else_is_answered() {
 
 #[test]
 fn the_path_of_an_error_leads_through_lists_and_other_names() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let question = "{authors(per_page:10){r:results{name affiliations{institution{id}} \
                     works:outputs(per_page:10){results{topics{topic{o:outputs(page:0)\
@@ -132,8 +132,8 @@ fn the_path_of_an_error_leads_through_lists_and_other_names() {
 
 #[test]
 fn what_is_wrong_in_many_fields_is_not_explained_in_each() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let lists = |count: usize| {
         let list = |at| format!("a{at}:outputs(per_page:{at}){{meta{{count}}}} ");
@@ -157,7 +157,7 @@ fn what_is_wrong_in_many_fields_is_not_explained_in_each() {
 
 #[test]
 fn what_is_too_much_before_it_is_begun_has_no_data_and_what_becomes_so_says_where() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let path = snapshots.path().to_str().unwrap();
     let server = Server::start(&mut command(&["--snapshots", path, "--graphql-records", "60"]));
     let mut connection = server.connect();
@@ -193,7 +193,7 @@ fn what_is_too_much_before_it_is_begun_has_no_data_and_what_becomes_so_says_wher
     let question = "{a:subfields(per_page:10){r:results{siblings{subfield{id}}}}}";
     let message = "comes to more than 60 records, those referred to among them; lower per_page, or \
                    ask in parts";
-    let path = sixty_first(&ask(&mut Server::of_snapshots(&snapshots).connect(), question));
+    let path = sixty_first(&ask(&mut Server::serve(&snapshots).connect(), question));
     check(question, 200, json!({"data": null, "errors": [{"message": message, "path": path}]}));
     server.end(&[]);
 }

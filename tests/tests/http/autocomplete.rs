@@ -162,8 +162,8 @@ pub fn taken(connection: &mut Connection, target: &str) -> String {
 
 #[test]
 fn a_missing_query_is_said_to_be_required() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let expected = format!(r#"{{"statusCode":400,"error":"Bad Request","message":"{REQUIRED}"}}"#);
     for path in paths() {
@@ -179,8 +179,8 @@ fn a_missing_query_is_said_to_be_required() {
 
 #[test]
 fn what_is_wrong_with_a_query_is_said_as_lists_say_it() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (target, parameter, value) in REFUSED {
         check_invalid(&mut connection, target, parameter, *value);
@@ -218,10 +218,10 @@ fn what_is_wrong_with_a_query_is_said_as_lists_say_it() {
 
 #[test]
 fn odd_text_is_text_and_finds_what_its_folded_form_finds() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let library = pinakes_tests::library(&[pinakes_tests::sample()]);
-    let autocomplete = Autocomplete::new(library);
-    let server = Server::of_snapshots(&snapshots);
+    let autocomplete = Autocomplete::of(library);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let marked = format!("a{}", "%CC%81".repeat(64));
     let same = SAME.iter().copied().chain([(marked.as_str(), "a")]);

@@ -11,8 +11,8 @@ const METHODS: &str = "GET, HEAD, OPTIONS";
 
 #[test]
 fn parameters_and_paths_that_mean_nothing_more_change_nothing() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for path in paths() {
         let plain = taken(&mut connection, &format!("{path}?query=uni"));
@@ -35,9 +35,9 @@ fn parameters_and_paths_that_mean_nothing_more_change_nothing() {
 
 #[test]
 fn autocomplete_is_got_asked_about_and_kept_as_lists_are() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let id = snapshots.open().manifest().id.clone();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for target in
         paths().flat_map(|path| ["uni", "zzz", "*"].map(|query| format!("{path}?query={query}")))
@@ -87,8 +87,8 @@ fn autocomplete_is_got_asked_about_and_kept_as_lists_are() {
 
 #[test]
 fn autocomplete_is_read_only() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let targets = paths().flat_map(|path| [format!("{path}?query=a"), path.clone()]);
     for target in targets.chain(["/autocomplete/foo".to_owned()]) {
         let mut connection = server.connect();
@@ -115,8 +115,8 @@ fn autocomplete_is_read_only() {
 /// Members in their order, and no others.
 #[test]
 fn a_candidate_has_six_members() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for path in paths() {
         let body: Value = connection.get(&format!("{path}?query=s")).json();

@@ -1,6 +1,6 @@
 //! Questions as long as they may be, and longer.
 
-use pinakes_tests::expect::{Refused, check_refused, check_taken};
+use pinakes_tests::expect::{RefusedQuery, check_accepted, check_refused};
 use pinakes_tests::server::{Server, Snapshots};
 
 /// Bytes a refusal has at most.
@@ -13,23 +13,23 @@ fn repeated(part: &str, times: usize, between: &str) -> String {
 
 #[test]
 fn fifty_expressions_of_a_hundred_alternatives_are_answered() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let alternatives = format!("year:{}", repeated("1905", 100, "|"));
     let all = format!("/outputs?filter={}", repeated("year:!1", 50, ","));
     let one_year = format!("/outputs?filter={alternatives}");
     let both = format!("/outputs?filter={},{alternatives}", repeated("year:!1", 49, ","));
-    check_taken(&mut connection, (&all, 234, &["HX_W2900000160"]));
-    check_taken(&mut connection, (&one_year, 4, &["HX_W2900000003"]));
-    check_taken(&mut connection, (&both, 4, &["HX_W2900000003"]));
+    check_accepted(&mut connection, (&all, 234, &["HX_W2900000160"]));
+    check_accepted(&mut connection, (&one_year, 4, &["HX_W2900000003"]));
+    check_accepted(&mut connection, (&both, 4, &["HX_W2900000003"]));
     server.end(&[]);
 }
 
 #[test]
 fn one_more_is_refused_and_shown_in_part() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let expressions = repeated("year:!1", 51, ",");
     let alternatives = format!("year:{}", repeated("1905", 101, "|"));
@@ -59,7 +59,7 @@ fn one_more_is_refused_and_shown_in_part() {
     ];
     for (filter, value, reason) in cases {
         let target = format!("/outputs?filter={filter}");
-        let refused: Refused<'_> = (&target, &[("filter", value, reason)]);
+        let refused: RefusedQuery<'_> = (&target, &[("filter", value, reason)]);
         check_refused(&mut connection, refused);
     }
     server.end(&[]);
@@ -67,8 +67,8 @@ fn one_more_is_refused_and_shown_in_part() {
 
 #[test]
 fn a_refusal_is_short_however_much_is_wrong() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let ten = DETAILS_MAX;
     for (query, details) in [

@@ -54,10 +54,10 @@ fn check_unavailable(response: &Response) {
 fn a_damaged_chunk_is_found_when_touched_and_nothing_more_is_answered() {
     // As a record, and as an item of a list, which is rendered elsewhere.
     for is_list in [false, true] {
-        let snapshots = Snapshots::of_sample();
+        let snapshots = Snapshots::from_sample();
         let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
         let (touched, whole) = damage(&path);
-        let server = Server::of_snapshot(&path);
+        let server = Server::serve_one(&path);
         assert_eq!(server.get(&whole).status, 200, "what is whole is answered");
         assert_eq!(server.get("/ready").status, 200);
         let pages: Vec<String> =
@@ -81,7 +81,7 @@ fn a_damaged_chunk_is_found_when_touched_and_nothing_more_is_answered() {
 
 #[test]
 fn what_cannot_be_answered_counts_and_says_so() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let (touched, _) = damage(&snapshots.path().join("current").canonicalize().unwrap());
     let server = limited(&snapshots, &[]);
     let response = server.get(&touched);
@@ -92,13 +92,13 @@ fn what_cannot_be_answered_counts_and_says_so() {
 
 #[test]
 fn a_damaged_snapshot_is_followed_by_another_that_is_whole() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let older = snapshots.open().manifest().id.clone();
     // Without its merged identifiers the sample is another snapshot.
     let newer = snapshots.add(&[pinakes_tests::sample().join("data/jsonl")]);
     let newer = fs::canonicalize(newer).unwrap();
     let (touched, whole) = damage(&newer);
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let before = connection.get(&whole);
     let newer_id = Snapshot::open(&newer).unwrap().manifest().id.clone();
@@ -133,7 +133,7 @@ fn files(at: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_flipped_byte_of_any_file_never_becomes_an_answer() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);
     let lists = CATALOG
@@ -148,7 +148,7 @@ fn a_flipped_byte_of_any_file_never_becomes_an_answer() {
     let singles = ["/outputs/HX_W2900009002", "/outputs/HX_W2900000096", "/authors/HX_A5900000001"];
     let singles = singles.map(str::to_owned);
     let targets: Vec<String> = lists.chain(questions).chain(singles).collect();
-    let server = Server::of_snapshot(&path);
+    let server = Server::serve_one(&path);
     let mut connection = server.connect();
     let good: Vec<(u16, Vec<u8>)> = targets
         .iter()
@@ -195,7 +195,7 @@ fn unavailable(
     place: &str,
 ) -> Option<usize> {
     Snapshot::open(path).ok()?;
-    let server = Server::of_snapshot(path);
+    let server = Server::serve_one(path);
     let mut connection = server.connect();
     let mut replies = 0;
     for (target, (status, body)) in targets.iter().zip(good) {

@@ -26,20 +26,20 @@ fn is_answered(connection: &mut Connection) -> bool {
 
 #[test]
 fn a_client_has_sixty_four_connections_and_others_have_theirs() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connections: Vec<_> = (0..300).map(|_| server.connect()).collect();
     let answered =
         connections.iter_mut().map(is_answered).filter(|is_answered| *is_answered).count();
     assert_eq!(answered, 64);
-    assert!(is_answered(&mut Connection::from("127.0.0.2", server.address())));
+    assert!(is_answered(&mut Connection::open_from("127.0.0.2", server.address())));
     drop(connections);
     drop(server);
 
     let arguments = ["--client-connections", "3", "--connections", "5"];
     let server = Server::start(&mut with(&snapshots, &arguments));
     let from = |hosts: &[&str]| -> Vec<bool> {
-        let open = |host: &&str| Connection::from(host, server.address());
+        let open = |host: &&str| Connection::open_from(host, server.address());
         let mut connections: Vec<_> = hosts.iter().map(open).collect();
         connections.iter_mut().map(is_answered).collect()
     };
@@ -49,7 +49,7 @@ fn a_client_has_sixty_four_connections_and_others_have_theirs() {
 
 #[test]
 fn an_exempt_client_has_as_many_connections_as_there_are() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     for option in ["--exempt", "--trusted-proxy"] {
         let arguments = ["--client-connections", "3", option, "127.0.0.0/8"];
         let server = Server::start(&mut with(&snapshots, &arguments));
@@ -62,7 +62,7 @@ fn an_exempt_client_has_as_many_connections_as_there_are() {
 
 #[test]
 fn a_thousand_requests_sent_at_once_are_answered_in_order_thirty_of_them_well() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let server = limited(&snapshots, &[]);
     let mut connection = server.connect();
     connection.send(request("GET", AUTHOR, &[]).repeat(1_000).as_bytes()).unwrap();
@@ -79,8 +79,8 @@ fn lines(log: &str) -> Vec<&str> {
 
 #[test]
 fn each_request_is_one_line_of_the_log_whatever_it_holds() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     connection.request("GET", "/authors?page=0", &["User-Agent: a \"b\" \u{202e}c"]);
     connection.get("/authors/HX_A1%0d%0aSet-Cookie:x=1");
@@ -120,7 +120,7 @@ fn each_request_is_one_line_of_the_log_whatever_it_holds() {
 
 #[test]
 fn the_log_may_be_json_and_without_requests() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let server = Server::start(&mut with(&snapshots, &["--log-format", "json"]));
     server.connect().request("GET", "/nope", &["User-Agent: a\tb\"\\"]);
     server.await_log(&["\"access\""]);
@@ -141,7 +141,7 @@ fn the_log_may_be_json_and_without_requests() {
 
 #[test]
 fn what_fails_here_is_told_with_its_requests_id() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let mut slow = with(&snapshots, &["--list-timeout", "0.000001"]);
     let server = Server::start(&mut slow);
     let response = server.get("/outputs?filter=is_oa:true,year:>2000");
@@ -154,7 +154,7 @@ fn what_fails_here_is_told_with_its_requests_id() {
 
 #[test]
 fn counts_last_over_a_reload_and_with_a_file_over_a_restart() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let first = snapshots.open().manifest().id.clone();
     let file = snapshots.path().join("limits");
     let arguments = ["--limits-file", file.to_str().unwrap()];
@@ -170,13 +170,13 @@ fn counts_last_over_a_reload_and_with_a_file_over_a_restart() {
     assert_eq!(left(&server), (27, 497));
     let second = snapshots.add(&[pinakes_tests::sample().join("data/jsonl")]);
     let second = Snapshot::open(&fs::canonicalize(second).unwrap()).unwrap().manifest().id.clone();
-    server.hang_up();
+    server.send_hangup();
     server.await_log(&["snapshot opened", &second]);
     let is_served = |id: &str| (0..1_000).any(|_| server.get("/ready").json()["snapshot_id"] == id);
     assert!(is_served(&second));
     assert_eq!(left(&server), (27, 497));
-    server.hang_up();
-    server.await_log(&["`current` still points to the served snapshot"]);
+    server.send_hangup();
+    server.await_log(&["`current` leads where it did"]);
     server.end(&[]);
 
     let server = limited(&snapshots, &arguments);
@@ -195,7 +195,7 @@ fn counts_last_over_a_reload_and_with_a_file_over_a_restart() {
 
 #[test]
 fn options_that_cannot_be_are_refused_at_the_start() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     for (arguments, words) in [
         (&["--tls-cert", "/nowhere/cert.pem"][..], "--tls-key"),
         (

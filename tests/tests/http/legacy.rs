@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::limits::{limited, numbers};
 use pinakes_tests::client::{Connection, error_body};
 use pinakes_tests::expect::check_head;
-use pinakes_tests::expect::{Refused, check_all_refused};
+use pinakes_tests::expect::{RefusedQuery, check_all_refused};
 use pinakes_tests::server::{Server, Snapshots};
 
 /// A record under its address, however that is spelled.
@@ -92,8 +92,8 @@ fn check(connection: &mut Connection, target: &str, status: u16, message: &str) 
 
 #[test]
 fn every_older_path_leads_to_its_record_or_says_why_not() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (target, start) in FOUND {
         let response = connection.get(target);
@@ -125,7 +125,7 @@ const OF_DOMAINS: &str = "is no filter key of /legacy/domains; there are `id`, `
      `updated_date`, `created_date`, `from_updated_date`, `to_updated_date`, `from_created_date`, \
      `to_created_date`, `fields.id`, `fields`, `outputs`, `citations`";
 
-const REFUSED: &[Refused<'_>] = &[
+const REFUSED: &[RefusedQuery<'_>] = &[
     ("/legacy/topics?page=0", &[("page", "0", PAGE)]),
     ("/legacy/topics?page=2147483648", &[("page", "2147483648", PAGE)]),
     ("/legacy/topics?page=%2B1", &[("page", "+1", PAGE)]),
@@ -290,8 +290,8 @@ const TAKEN: &[(&str, usize, Option<&str>)] = &[
 
 #[test]
 fn older_names_and_identifiers_find_what_they_are_of() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (target, total, first) in TAKEN {
         let target = format!("/legacy/{}", target.replace(' ', "%20").replace('|', "%7C"));
@@ -313,8 +313,8 @@ fn older_names_and_identifiers_find_what_they_are_of() {
 
 #[test]
 fn older_members_are_these_in_this_order() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let members = |record: &Value| {
         let members: Vec<&str> = record.as_object().unwrap().keys().map(String::as_str).collect();
         members.join(" ")
@@ -344,7 +344,7 @@ fn older_members_are_these_in_this_order() {
 
 #[test]
 fn older_lists_tell_the_minute_in_few_words_and_count_as_lists() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let server = limited(&snapshots, &["--minute-limit", "5", "--daily-list", "7"]);
     let mut connection = server.connect();
     let mut left = (5, 7);
@@ -377,7 +377,7 @@ fn older_lists_tell_the_minute_in_few_words_and_count_as_lists() {
 
 #[test]
 fn the_day_and_the_pool_refuse_older_lists_as_any() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     for (option, begins) in [
         ("--daily-list", "Your daily quota for List/Filter requests has been exceeded. "),
         ("--pool-list", "The service's daily pool for List/Filter requests has been used up. "),

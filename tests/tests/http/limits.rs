@@ -30,7 +30,7 @@ pub fn numbers(response: &Response) -> [u64; 5] {
 
 #[test]
 fn thirty_a_minute_are_answered_and_the_next_is_told_when_to_come_back() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let server = limited(&snapshots, &[]);
     let mut connection = server.connect();
     for at in 1..=30 {
@@ -73,7 +73,7 @@ fn thirty_a_minute_are_answered_and_the_next_is_told_when_to_come_back() {
 
 #[test]
 fn every_reply_tells_how_the_client_stands() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let server = limited(&snapshots, &["--minute-limit", "100", "--daily-list", "7"]);
     let mut connection = server.connect();
     let mut expected = (100, 7);
@@ -135,7 +135,7 @@ fn every_reply_tells_how_the_client_stands() {
 
 #[test]
 fn a_day_and_a_pool_refuse_lists_and_searches_alone() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let check = |args: &[&str], path: &str, begins: &str| {
         let server = limited(&snapshots, args);
         let mut connection = server.connect();
@@ -168,7 +168,7 @@ fn a_day_and_a_pool_refuse_lists_and_searches_alone() {
 
 #[test]
 fn a_thousand_at_once_let_exactly_thirty_through() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     for _ in 0..3 {
         let server = limited(&snapshots, &[]);
         let answered = AtomicUsize::new(0);
@@ -197,7 +197,7 @@ fn client(connection: &mut Connection, headers: &str) -> String {
 
 #[test]
 fn a_client_is_whom_a_trusted_proxy_names_and_nobody_else() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let forged = "X-Forwarded-For: 1.2.3.4\r\nForwarded: for=1.2.3.4\r\nX-Real-IP: 1.2.3.4\r\n";
     let server = limited(&snapshots, &["--minute-limit", "3"]);
     let mut connection = server.connect();
@@ -236,7 +236,7 @@ fn a_client_is_whom_a_trusted_proxy_names_and_nobody_else() {
 
 #[test]
 fn without_limits_nothing_is_counted() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let server = limited(&snapshots, &["--no-limits"]);
     let mut connection = server.connect();
     for _ in 0..40 {
@@ -250,7 +250,7 @@ fn without_limits_nothing_is_counted() {
 
 #[test]
 fn what_no_limit_can_be_is_refused_at_the_start() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     for args in [
         ["--minute-limit", "-1"],
         ["--minute-limit", "many"],

@@ -150,9 +150,9 @@ fn place(facts: &Facts, item: &Value) -> (Reverse<Option<u64>>, u64) {
 
 #[test]
 fn the_pages_of_a_list_hold_each_record_once_in_the_default_order() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for facts in &CATALOG {
         let count = snapshot.count(facts.entity);
@@ -182,9 +182,9 @@ fn the_pages_of_a_list_hold_each_record_once_in_the_default_order() {
 
 #[test]
 fn a_page_that_may_be_asked_for_is_answered_on_every_list() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for facts in &CATALOG {
         for (query, page, per_page) in TAKEN {
@@ -202,8 +202,8 @@ fn a_page_that_may_be_asked_for_is_answered_on_every_list() {
 
 #[test]
 fn a_wrong_parameter_is_refused_by_name_on_every_list() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let lists = CATALOG.iter().map(|facts| facts.route);
     for (query, expected) in lists.flat_map(|list| REFUSED.iter().map(move |case| (list, case))) {
@@ -230,8 +230,8 @@ fn a_wrong_parameter_is_refused_by_name_on_every_list() {
 
 #[test]
 fn the_details_of_many_or_long_parameters_stay_short() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let thousand: String = (0..1_000).map(|at| format!("p{at:03}=1&")).collect();
     let digits = format!("page=1{}", "0".repeat(400));

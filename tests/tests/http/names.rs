@@ -1,7 +1,7 @@
 //! Names of every spelling: how they are compared, and the one order they stand in.
 
 use pinakes_tests::client::Connection;
-use pinakes_tests::expect::{check_taken, ids};
+use pinakes_tests::expect::{check_accepted, ids};
 use pinakes_tests::server::{Server, Snapshots};
 
 /// Names in the order of their records' ids, from 1.
@@ -69,7 +69,7 @@ fn snapshots(order: impl Iterator<Item = usize>, parts: usize) -> Snapshots {
     let files = lines.chunks(lines.len().div_ceil(parts)).enumerate();
     let files = files.map(|(at, lines)| (format!("works/part_{at:04}.jsonl"), lines.concat()));
     pinakes_tests::write_files(dump.path(), files);
-    Snapshots::of(&[dump.path().to_path_buf()])
+    Snapshots::from_inputs(&[dump.path().to_path_buf()])
 }
 
 fn both_pages(connection: &mut Connection, query: &str) -> Vec<String> {
@@ -81,7 +81,7 @@ fn both_pages(connection: &mut Connection, query: &str) -> Vec<String> {
 fn names_are_ordered_and_compared_alike_in_every_build() {
     let builds = [snapshots(0..NAMES.len(), 1), snapshots((0..NAMES.len()).rev(), 3)];
     for snapshots in &builds {
-        let server = Server::of_snapshots(snapshots);
+        let server = Server::serve(snapshots);
         let mut connection = server.connect();
         for (query, expected) in [
             ("sort=name", ASCENDING),
@@ -95,7 +95,7 @@ fn names_are_ordered_and_compared_alike_in_every_build() {
             assert_eq!(both_pages(&mut connection, query), expected, "{query}");
         }
         for case in FILTERS {
-            check_taken(&mut connection, *case);
+            check_accepted(&mut connection, *case);
         }
         drop(connection);
         server.end(&[]);
@@ -125,8 +125,8 @@ fn a_merged_id_finds_what_refers_to_the_id_it_lives_in() {
             ("merged_ids/authors/2026-01-15.csv", merged.to_owned()),
         ],
     );
-    let snapshots = Snapshots::of(&[dump.path().to_path_buf()]);
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_inputs(&[dump.path().to_path_buf()]);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (target, count, first) in [
         ("/outputs?filter=authors.id:HX_A50", 2, &["HX_W1", "HX_W2"][..]),
@@ -135,7 +135,7 @@ fn a_merged_id_finds_what_refers_to_the_id_it_lives_in() {
         ("/outputs?filter=authors.name:n", 3, &["HX_W1"]),
         ("/outputs?search=work+xxx", 3, &["HX_W1"]),
     ] {
-        check_taken(&mut connection, (target, count, first));
+        check_accepted(&mut connection, (target, count, first));
     }
     // The id itself leads nowhere: neither has a record.
     assert_eq!(server.get("/authors/HX_A50").status, 404);
@@ -160,7 +160,7 @@ fn words_longer_than_what_is_indexed_of_them_are_found_as_others_are() {
     };
     let lines: String = titles.into_iter().map(line).collect();
     pinakes_tests::write_files(dump.path(), [("works.jsonl", lines)]);
-    let server = Server::of_snapshots(&Snapshots::of(&[dump.path().to_path_buf()]));
+    let server = Server::serve(&Snapshots::from_inputs(&[dump.path().to_path_buf()]));
     let mut connection = server.connect();
     let encoded = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
     let all = encoded(&han);
@@ -179,7 +179,7 @@ fn words_longer_than_what_is_indexed_of_them_are_found_as_others_are() {
         (format!("search={within}"), 2, &["HX_W4", "HX_W5"]),
         (format!("search={all}{}", encoded("一")), 1, &["HX_W5"]),
     ] {
-        check_taken(&mut connection, (&format!("/outputs?{asked}"), count, first));
+        check_accepted(&mut connection, (&format!("/outputs?{asked}"), count, first));
     }
     server.end(&[]);
 }

@@ -48,8 +48,8 @@ fn check_part(connection: &mut Connection, path: &str, media_type: &str) -> Stri
 
 #[test]
 fn a_page_loads_from_the_server_alone() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (route, part_count, _, beside, licence) in PAGES {
         let page = check_part(&mut connection, route, "text/html; charset=utf-8");
@@ -80,7 +80,7 @@ fn a_page_loads_from_the_server_alone() {
 
 #[test]
 fn a_page_can_be_left_out() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let at = snapshots.path().to_str().unwrap();
     for (route, _, left_out, beside, _) in PAGES {
         let server = Server::start(&mut command(&["--snapshots", at, left_out]));

@@ -179,8 +179,8 @@ fn check(connection: &mut Connection, target: &str, status: u16, message: &str) 
 
 #[test]
 fn every_path_leads_to_its_record_or_says_why_not() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (target, start) in FOUND {
         let response = connection.get(target);
@@ -202,8 +202,8 @@ fn every_path_leads_to_its_record_or_says_why_not() {
 
 #[test]
 fn an_identifier_is_shown_up_to_64_bytes() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let (whole, long) = (format!("HX_A{}", "1".repeat(60)), format!("HX_A{}", "1".repeat(61)));
     let message = format!("Author with ID {whole} not found");
@@ -222,8 +222,8 @@ fn an_identifier_is_shown_up_to_64_bytes() {
 
 #[test]
 fn a_uri_is_read_up_to_16384_bytes() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let padded = |bytes: usize| format!("/domains/3?{}", "x".repeat(bytes - "/domains/3?".len()));
     assert_eq!(connection.get(&padded(16_384)).status, 200);

@@ -124,7 +124,7 @@ fn flip_first(at: &Path, file: &str) {
 #[test]
 fn a_snapshot_that_cannot_be_served_refuses_the_start_and_says_why() {
     for (name, spoil, words) in REFUSALS {
-        let snapshots = Snapshots::of_sample();
+        let snapshots = Snapshots::from_sample();
         make_writable(snapshots.path());
         spoil(snapshots.path());
         let args = ["--snapshots".as_ref(), snapshots.path().as_os_str()];
@@ -156,7 +156,7 @@ fn a_place_to_serve_from_is_demanded_once() {
 
 #[test]
 fn an_address_in_use_refuses_the_start() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let mut command = Command::new(pinakes_tests::program("pinakes-server"));
@@ -169,9 +169,9 @@ fn an_address_in_use_refuses_the_start() {
 
 #[test]
 fn a_server_ends_at_once_and_well_when_told_to() {
-    let snapshots = Snapshots::of_sample();
-    Server::of_snapshots(&snapshots).end(&[]);
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    Server::serve(&snapshots).end(&[]);
+    let server = Server::serve(&snapshots);
     let mut idle = server.connect();
     assert_eq!(idle.get("/health").status, 200);
     server.end(&[]);
@@ -180,8 +180,8 @@ fn a_server_ends_at_once_and_well_when_told_to() {
 
 #[test]
 fn a_snapshot_removed_while_it_is_served_is_still_answered_from() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let good = server.get("/domains/3").body;
     make_writable(snapshots.path());
     for entry in fs::read_dir(snapshots.path()).unwrap() {
@@ -202,7 +202,7 @@ fn a_snapshot_removed_while_it_is_served_is_still_answered_from() {
 
 #[test]
 fn a_server_with_few_files_closes_what_it_has_no_file_for_and_recovers() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let mut limited = Command::new("sh");
     let script = "ulimit -n 64; exec \"$0\" --snapshots \"$1\" --listen 127.0.0.1:0";
     limited.args(["-c", script]).arg(pinakes_tests::program("pinakes-server"));

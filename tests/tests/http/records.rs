@@ -103,9 +103,9 @@ const STRAYS: &[(&str, &str)] = &[
 
 #[test]
 fn every_record_of_every_kind_is_answered_as_the_snapshot_renders_it() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let mut records = 0;
     for facts in CATALOG.iter().filter(|facts| facts.has_single) {
@@ -128,8 +128,8 @@ fn every_record_of_every_kind_is_answered_as_the_snapshot_renders_it() {
 
 #[test]
 fn the_samples_odd_records_are_answered_as_its_readme_says() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (target, pointer, expected) in ODD {
         let body = connection.get(target).json();
@@ -160,8 +160,8 @@ fn the_samples_odd_records_are_answered_as_its_readme_says() {
 
 #[test]
 fn a_merged_identifier_leads_to_the_end_of_its_chain() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (route, from, into, word) in MERGED {
         for (asked, query) in [

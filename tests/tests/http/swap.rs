@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pinakes_tests::client::PATIENCE;
+use pinakes_tests::client::REPLY_TIMEOUT;
 use pinakes_tests::server::{Server, Snapshots};
 
 /// Times another snapshot is put in place under load; `PINAKES_SWAPS` says how often in place of that,
@@ -27,7 +27,7 @@ fn swaps() -> (usize, bool) {
 
 /// Two snapshots that differ in all they answer with; their ids, the one `current` leads to last.
 fn two() -> (Snapshots, [String; 2]) {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let jsonl = pinakes_tests::sample().join("data/jsonl");
     let whole = snapshots.open().manifest().id.clone();
     snapshots.add(&[jsonl.join("topics"), jsonl.join("domains")]);
@@ -48,7 +48,7 @@ fn point(snapshots: &Path, to: &str) {
 fn await_snapshot(server: &Server, id: &str) {
     let begun = Instant::now();
     while server.get("/ready").header("x-snapshot-id") != Some(id) {
-        assert!(begun.elapsed() < PATIENCE, "{id} is not served:\n{}", server.log());
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "{id} is not served:\n{}", server.log());
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -68,7 +68,7 @@ fn open_count(process: u32) -> usize {
 #[test]
 fn a_snapshot_put_in_place_is_served_without_a_signal() {
     let (snapshots, [whole, part]) = two();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     await_snapshot(&server, &part);
     point(snapshots.path(), &whole);
     await_snapshot(&server, &whole);
@@ -107,7 +107,7 @@ fn ask_until(server: &Server, is_done: &AtomicBool, whole: &str) -> (usize, Dura
 fn no_answer_fails_or_mixes_snapshots_while_they_are_exchanged() {
     let (snapshots, ids) = two();
     let (swaps, is_measured) = swaps();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let is_done = AtomicBool::new(false);
     let (asked, longest) = std::thread::scope(|scope| {
         let ask = || ask_until(&server, &is_done, &ids[0]);
@@ -115,9 +115,13 @@ fn no_answer_fails_or_mixes_snapshots_while_they_are_exchanged() {
         for at in 0..swaps {
             let id = &ids[at % 2];
             point(snapshots.path(), id);
-            server.hang_up();
+            server.send_hangup();
             await_snapshot(&server, id);
-            assert!(open_count(server.process()) <= 2, "{} open", open_count(server.process()));
+            assert!(
+                open_count(server.process_id()) <= 2,
+                "{} open",
+                open_count(server.process_id())
+            );
         }
         is_done.store(true, Relaxed);
         let asked = asking.into_iter().map(|asking| asking.join().unwrap());
@@ -136,17 +140,17 @@ fn no_answer_fails_or_mixes_snapshots_while_they_are_exchanged() {
 #[track_caller]
 fn await_one_open(server: &Server, id: &str, other: &str) {
     let begun = Instant::now();
-    while is_mapped(server.process(), other) || open_count(server.process()) > 1 {
-        assert!(begun.elapsed() < PATIENCE, "the snapshot of before is still mapped");
+    while is_mapped(server.process_id(), other) || open_count(server.process_id()) > 1 {
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "the snapshot of before is still mapped");
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(is_mapped(server.process(), id));
+    assert!(is_mapped(server.process_id(), id));
 }
 
 #[test]
 fn a_storm_of_signals_is_heeded_and_opens_no_more_than_two_snapshots() {
     let (snapshots, ids) = two();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let asking = scope.spawn(|| ask_until(&server, &is_done, &ids[0]));
@@ -154,8 +158,12 @@ fn a_storm_of_signals_is_heeded_and_opens_no_more_than_two_snapshots() {
             if at % 50 == 0 {
                 point(snapshots.path(), &ids[at / 50 % 2]);
             }
-            server.hang_up();
-            assert!(open_count(server.process()) <= 2, "{} open", open_count(server.process()));
+            server.send_hangup();
+            assert!(
+                open_count(server.process_id()) <= 2,
+                "{} open",
+                open_count(server.process_id())
+            );
         }
         let last = &ids[(HANG_UPS - 1) / 50 % 2];
         await_snapshot(&server, last);
@@ -175,7 +183,7 @@ fn a_storm_of_signals_is_heeded_and_opens_no_more_than_two_snapshots() {
 fn a_bad_snapshot_is_refused_each_time_in_one_line_and_changes_nothing() {
     let (snapshots, [whole, part]) = two();
     let swaps = swaps().0;
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let manifest = fs::read_to_string(snapshots.path().join(&whole).join("manifest.json")).unwrap();
     let bad = snapshots.path().join("bad");
     fs::create_dir(&bad).unwrap();
@@ -185,9 +193,9 @@ fn a_bad_snapshot_is_refused_each_time_in_one_line_and_changes_nothing() {
         let begun = Instant::now();
         let refused = || server.log().matches("keeping the served snapshot").count();
         while refused() < at {
-            assert!(begun.elapsed() < PATIENCE, "refused {} of {at} times", refused());
+            assert!(begun.elapsed() < REPLY_TIMEOUT, "refused {} of {at} times", refused());
             assert_eq!(server.get("/ready").header("x-snapshot-id"), Some(&*part));
-            server.hang_up();
+            server.send_hangup();
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -198,8 +206,8 @@ fn a_bad_snapshot_is_refused_each_time_in_one_line_and_changes_nothing() {
 #[test]
 fn a_snapshot_that_is_served_is_not_removed_before_it_is_let_go() {
     let (snapshots, [whole, part]) = two();
-    let served = Server::of_snapshots(&snapshots);
-    let fixed = Server::of_snapshot(&snapshots.path().join(&whole));
+    let served = Server::serve(&snapshots);
+    let fixed = Server::serve_one(&snapshots.path().join(&whole));
     let build = |more: &[&str]| {
         let input = pinakes_tests::sample().join("data/jsonl/topics");
         let options = [&["--quiet", "--allow-shrink", "--keep", "1"], more].concat();
@@ -214,7 +222,7 @@ fn a_snapshot_that_is_served_is_not_removed_before_it_is_let_go() {
     assert_eq!(fixed.get("/outputs?per_page=100").status, 200);
     let begun = Instant::now();
     while is_there(&part) {
-        assert!(begun.elapsed() < PATIENCE, "one that nobody serves any more is still there");
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "one that nobody serves any more is still there");
         build(&[]);
     }
     fixed.end(&[]);

@@ -3,10 +3,10 @@
 
 use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_oracle::{Library, Lists};
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 
-use pinakes_tests::query_generator::{Asker, Covered};
-use pinakes_tests::values::{chance, encoded, one, word};
+use pinakes_tests::query_generator::{Coverage, QueryGenerator};
+use pinakes_tests::values::{chance, percent_encode, pick, pick_word};
 
 /// Questions to each list of several expressions and keys, beside one for each operation of each key.
 const QUESTIONS: usize = 150;
@@ -73,16 +73,18 @@ pub struct Grammar {
 impl Grammar {
     /// Of a library's records.
     pub fn of(library: &Library, tag: String) -> Grammar {
-        let lists = Lists::new(library);
-        let (mut seeded, mut covered) = (Seeded(0), Covered::default());
-        let askers = Asker::all(library, &lists);
+        let lists = Lists::of(library);
+        let (mut rng, mut coverage) = (SeededRng(0), Coverage::default());
+        let generators = QueryGenerator::all(library, &lists);
         let questions = |facts: &Facts| {
-            let Some(asker) = askers.iter().find(|asker| asker.route == facts.plural) else {
+            let Some(generator) =
+                generators.iter().find(|generator| generator.route == facts.plural)
+            else {
                 return vec!["page=1".to_owned(), "per_page=10".to_owned()];
             };
-            let mut questions = asker.each(&mut seeded, &mut covered);
+            let mut questions = generator.every_operation(&mut rng, &mut coverage);
             for _ in 0..QUESTIONS {
-                questions.push(asker.query(&mut seeded, &mut covered, &lists));
+                questions.push(generator.query(&mut rng, &mut coverage, &lists));
             }
             questions.retain(|question| question.len() <= QUESTION_BYTES_MAX);
             questions
@@ -110,17 +112,17 @@ impl Grammar {
     }
 
     /// A request that has an answer, or would have if such a record were there.
-    pub fn request(&self, seeded: &mut Seeded) -> Request {
-        let target = match seeded.below(20) {
+    pub fn request(&self, rng: &mut SeededRng) -> Request {
+        let target = match rng.below(20) {
             0..7 => {
-                let at = seeded.below(CATALOG.len());
-                format!("/{}?{}", CATALOG[at].route, self.question(seeded, at))
+                let at = rng.below(CATALOG.len());
+                format!("/{}?{}", CATALOG[at].route, self.question(rng, at))
             }
-            7..13 => self.record(seeded),
-            13..17 => self.completion(seeded),
-            17 => format!("/{}", one(seeded, &CATALOG).route),
-            _ => word(
-                seeded,
+            7..13 => self.record(rng),
+            13..17 => self.completion(rng),
+            17 => format!("/{}", pick(rng, &CATALOG).route),
+            _ => pick_word(
+                rng,
                 &[
                     "/",
                     "/health",
@@ -134,7 +136,7 @@ impl Grammar {
             .to_owned(),
         };
         let mut request = Request::get(target);
-        match seeded.below(16) {
+        match rng.below(16) {
             0 => request.method = b"HEAD".to_vec(),
             1 => request.method = b"OPTIONS".to_vec(),
             2 => request.header("If-None-Match", self.tag.clone()),
@@ -146,46 +148,46 @@ impl Grammar {
     }
 
     /// What stands after the `?` of a list, by its number in the catalog.
-    pub fn question(&self, seeded: &mut Seeded, list: usize) -> String {
-        let question = one(seeded, &self.questions[list]).clone();
-        if chance(seeded, 80) {
+    pub fn question(&self, rng: &mut SeededRng, list: usize) -> String {
+        let question = pick(rng, &self.questions[list]).clone();
+        if chance(rng, 80) {
             return question;
         }
         // The parameters of two, some of them twice.
-        format!("{question}&{}", one(seeded, &self.questions[list]))
+        format!("{question}&{}", pick(rng, &self.questions[list]))
     }
 
     /// Some question to any list.
-    pub fn any_question(&self, seeded: &mut Seeded) -> String {
-        let list = seeded.below(self.questions.len());
-        self.question(seeded, list)
+    pub fn any_question(&self, rng: &mut SeededRng) -> String {
+        let list = rng.below(self.questions.len());
+        self.question(rng, list)
     }
 
-    fn record(&self, seeded: &mut Seeded) -> String {
-        let at = seeded.below(CATALOG.len());
-        let others = if chance(seeded, 90) { at } else { seeded.below(CATALOG.len()) };
+    fn record(&self, rng: &mut SeededRng) -> String {
+        let at = rng.below(CATALOG.len());
+        let others = if chance(rng, 90) { at } else { rng.below(CATALOG.len()) };
         match self.ids[others].as_slice() {
-            [] => format!("/{}/{}", CATALOG[at].route, seeded.below(12)),
-            ids => format!("/{}/{}", CATALOG[at].route, one(seeded, ids)),
+            [] => format!("/{}/{}", CATALOG[at].route, rng.below(12)),
+            ids => format!("/{}/{}", CATALOG[at].route, pick(rng, ids)),
         }
     }
 
-    fn completion(&self, seeded: &mut Seeded) -> String {
-        let text = match seeded.below(4) {
+    fn completion(&self, rng: &mut SeededRng) -> String {
+        let text = match rng.below(4) {
             0 => {
-                let ids = one(seeded, &self.ids);
-                if ids.is_empty() { "0000-0002".to_owned() } else { one(seeded, ids).clone() }
+                let ids = pick(rng, &self.ids);
+                if ids.is_empty() { "0000-0002".to_owned() } else { pick(rng, ids).clone() }
             }
             _ => {
-                let name = one(seeded, &self.names);
-                let length = 1 + seeded.below(name.chars().count());
+                let name = pick(rng, &self.names);
+                let length = 1 + rng.below(name.chars().count());
                 name.chars().take(length.min(40)).collect()
             }
         };
-        let route = match seeded.below(3) {
+        let route = match rng.below(3) {
             0 => String::new(),
-            _ => format!("/{}", one(seeded, &CATALOG).route),
+            _ => format!("/{}", pick(rng, &CATALOG).route),
         };
-        format!("/autocomplete{route}?query={}", encoded(seeded, &text))
+        format!("/autocomplete{route}?query={}", percent_encode(rng, &text))
     }
 }

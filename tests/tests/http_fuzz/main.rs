@@ -15,7 +15,7 @@ mod mutate;
 mod pieces;
 
 use pinakes_tests::client;
-use pinakes_tests::judge;
+use pinakes_tests::reply_checker;
 use std::{
     collections::BTreeMap,
     net::IpAddr,
@@ -30,14 +30,14 @@ use std::{
 };
 
 use pinakes_server::parts::Limits;
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 use tokio::runtime::Runtime;
 
 use grammar::{Grammar, Request};
-use pinakes_tests::judge::Judge;
+use pinakes_tests::reply_checker::ReplyChecker;
 use pinakes_tests::server::Snapshots;
-use pinakes_tests::serving::{Ending, Serving};
-use pinakes_tests::values::one;
+use pinakes_tests::serving::{Ending, InProcessServer};
+use pinakes_tests::values::pick;
 
 /// Requests where nobody asks for another number.
 const REQUESTS: u64 = 1_000_000;
@@ -72,17 +72,17 @@ static PANICKED: Mutex<Vec<Option<String>>> = Mutex::new(Vec::new());
 
 /// One server and what is held of its replies.
 struct Court {
-    serving: Serving,
-    judge: Judge,
+    serving: InProcessServer,
+    checker: ReplyChecker,
     tally: Tally,
 }
 
 impl Court {
     fn new(snapshot: &Path, limits: Option<Limits>) -> Court {
         let has_limits = limits.is_some();
-        let serving = Serving::of(snapshot, limits);
-        let judge = Judge::new(serving.snapshot_id(), has_limits);
-        Court { serving, judge, tally: Tally::new() }
+        let serving = InProcessServer::new(snapshot, limits);
+        let checker = ReplyChecker::new(serving.snapshot_id(), has_limits);
+        Court { serving, checker, tally: Tally::new() }
     }
 
     /// Sends requests until each has its reply, on as many connections as it takes.
@@ -92,7 +92,7 @@ impl Court {
             requests.iter().for_each(|request| request.write(&mut sent.bytes));
             let received =
                 self.serving.exchange(peer, &sent.bytes, usize::MAX, Ending::Waits).await;
-            let replies = judge::replies(&received, Ending::Waits);
+            let replies = reply_checker::parse_replies(&received, Ending::Waits);
             assert!((1..=requests.len()).contains(&replies.len()), "{} replies", replies.len());
             for (request, reply) in requests.iter().zip(&replies) {
                 let is_bare = self.enter(reply);
@@ -110,13 +110,13 @@ impl Court {
     async fn send_bytes(&mut self, peer: IpAddr, pieces: usize, ending: Ending, sent: &Sent) {
         let piece_bytes = sent.bytes.len().div_ceil(pieces).max(1);
         let received = self.serving.exchange(peer, &sent.bytes, piece_bytes, ending).await;
-        judge::replies(&received, ending).iter().for_each(|reply| {
+        reply_checker::parse_replies(&received, ending).iter().for_each(|reply| {
             self.enter(reply);
         });
     }
 
     fn enter(&mut self, reply: &client::Response) -> bool {
-        let is_bare = self.judge.judge(reply);
+        let is_bare = self.checker.check(reply);
         *self.tally.entry((reply.status, is_bare)).or_default() += 1;
         is_bare
     }
@@ -138,21 +138,21 @@ impl Drop for Sent {
 
 /// Sends the requests of a round.
 fn round(number: u64, courts: &mut [Court; 3], runtime: &Runtime, grammar: &Grammar) {
-    let mut seeded = Seeded(number);
+    let mut rng = SeededRng(number);
     let court = match number % LIMITED_EVERY {
         0 => &mut courts[1],
         1 => &mut courts[2],
         _ => &mut courts[0],
     };
-    let peer = one(&mut seeded, PEERS).parse().unwrap();
-    let mut requests: Vec<Request> = (0..WHOLE).map(|_| grammar.request(&mut seeded)).collect();
-    requests.iter_mut().for_each(|request| mutate::within(request, &mut seeded, grammar));
+    let peer = pick(&mut rng, PEERS).parse().unwrap();
+    let mut requests: Vec<Request> = (0..WHOLE).map(|_| grammar.request(&mut rng)).collect();
+    requests.iter_mut().for_each(|request| mutate::within(request, &mut rng, grammar));
     let mut sent = Sent { round: number, bytes: Vec::new() };
     runtime.block_on(court.send_all(peer, &requests, &mut sent));
     for request in requests.iter_mut().take(BROKEN) {
-        sent.bytes = mutate::broken(request, &mut seeded);
-        let ending = *one(&mut seeded, &[Ending::Waits, Ending::Closes]);
-        let pieces = *one(&mut seeded, &[1, 1, 2, 20]);
+        sent.bytes = mutate::broken(request, &mut rng);
+        let ending = *pick(&mut rng, &[Ending::Waits, Ending::Closes]);
+        let pieces = *pick(&mut rng, &[1, 1, 2, 20]);
         runtime.block_on(court.send_bytes(peer, pieces, ending, &sent));
     }
     let name = thread::current().name().map(str::to_owned);
@@ -164,7 +164,7 @@ fn round(number: u64, courts: &mut [Court; 3], runtime: &Runtime, grammar: &Gram
 fn run(snapshot: &Path, grammar: &Grammar, rounds: Range<u64>) -> Tally {
     let next = AtomicU64::new(rounds.start);
     let worker = || {
-        let runtime = Serving::runtime(thread::current().name().unwrap());
+        let runtime = InProcessServer::runtime(thread::current().name().unwrap());
         let mut courts =
             [None, Some(GENEROUS), Some(LOW)].map(|limits| Court::new(snapshot, limits));
         loop {
@@ -203,7 +203,7 @@ fn whatever_is_sent_the_reply_is_one_there_should_be() {
         PANICKED.lock().unwrap().push(thread::current().name().map(str::to_owned));
         before(panic);
     }));
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.path().join("current");
     let library = pinakes_tests::library(&[pinakes_tests::sample()]);
     let snapshot_id = snapshots.open().manifest().id.clone();

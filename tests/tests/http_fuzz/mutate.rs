@@ -1,28 +1,28 @@
 //! Requests as they should not be: changes on every level, from the method to the bytes.
 
 use pinakes_format::entity::CATALOG;
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 
 use crate::grammar::{Grammar, Request};
 use crate::pieces::{BYTES, FRAMING, HEADER_NAMES, HEADER_VALUES, METHODS, TOKENS};
-use pinakes_tests::values::{chance, encoded, one, word};
+use pinakes_tests::values::{chance, percent_encode, pick, pick_word};
 
 /// Changes a request here and there, so that it is still one request: its end stays where it was.
-pub fn within(request: &mut Request, seeded: &mut Seeded, grammar: &Grammar) {
-    for _ in 0..*one(seeded, &[0, 0, 0, 1, 1, 1, 2, 4]) {
+pub fn within(request: &mut Request, rng: &mut SeededRng, grammar: &Grammar) {
+    for _ in 0..*pick(rng, &[0, 0, 0, 1, 1, 1, 2, 4]) {
         request.is_changed = true;
-        match seeded.below(16) {
-            0 => request.method = one(seeded, METHODS).as_bytes().to_vec(),
+        match rng.below(16) {
+            0 => request.method = pick(rng, METHODS).as_bytes().to_vec(),
             1 => {
                 request.version =
-                    word(seeded, &["HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "HTTP/1.2", "", "x"])
+                    pick_word(rng, &["HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "HTTP/1.2", "", "x"])
             }
-            2..5 => path(&mut request.target, seeded),
-            5..9 => query(&mut request.target, seeded, grammar),
-            9..12 => token(&mut request.target, seeded),
-            12 => byte(&mut request.target, seeded),
-            13 => long(request, seeded),
-            _ => headers(&mut request.headers, seeded, grammar),
+            2..5 => path(&mut request.target, rng),
+            5..9 => query(&mut request.target, rng, grammar),
+            9..12 => token(&mut request.target, rng),
+            12 => byte(&mut request.target, rng),
+            13 => long(request, rng),
+            _ => headers(&mut request.headers, rng, grammar),
         }
     }
     for part in [&mut request.method, &mut request.target] {
@@ -35,9 +35,9 @@ pub fn within(request: &mut Request, seeded: &mut Seeded, grammar: &Grammar) {
 }
 
 /// Bytes of a request, or of two, of which nobody knows where they end.
-pub fn broken(request: &mut Request, seeded: &mut Seeded) -> Vec<u8> {
-    let mut sent = match chance(seeded, 50) {
-        true => framing(request, seeded),
+pub fn broken(request: &mut Request, rng: &mut SeededRng) -> Vec<u8> {
+    let mut sent = match chance(rng, 50) {
+        true => framing(request, rng),
         false => {
             let mut sent = Vec::new();
             request.write(&mut sent);
@@ -45,36 +45,36 @@ pub fn broken(request: &mut Request, seeded: &mut Seeded) -> Vec<u8> {
             sent
         }
     };
-    if chance(seeded, 75) {
-        bytes(&mut sent, seeded);
+    if chance(rng, 75) {
+        bytes(&mut sent, rng);
     }
     sent
 }
 
 /// Changes bytes, whatever they mean.
-fn bytes(bytes: &mut Vec<u8>, seeded: &mut Seeded) {
-    for _ in 0..1 + seeded.below(4) {
+fn bytes(bytes: &mut Vec<u8>, rng: &mut SeededRng) {
+    for _ in 0..1 + rng.below(4) {
         if bytes.is_empty() {
             return;
         }
-        let at = seeded.below(bytes.len());
-        match seeded.below(7) {
-            0 => bytes[at] ^= 1 << seeded.below(8),
-            1 => bytes[at] = *one(seeded, BYTES),
-            2 => bytes.insert(at, *one(seeded, BYTES)),
+        let at = rng.below(bytes.len());
+        match rng.below(7) {
+            0 => bytes[at] ^= 1 << rng.below(8),
+            1 => bytes[at] = *pick(rng, BYTES),
+            2 => bytes.insert(at, *pick(rng, BYTES)),
             3 => {
                 bytes.remove(at);
             }
             4 => bytes.truncate(at),
             5 => {
-                let end = at + seeded.below((bytes.len() - at).min(200) + 1);
+                let end = at + rng.below((bytes.len() - at).min(200) + 1);
                 let piece = bytes[at..end].to_vec();
-                let to = seeded.below(bytes.len());
+                let to = rng.below(bytes.len());
                 bytes.splice(to..to, piece);
             }
             _ => {
                 let line =
-                    *one(seeded, &["\r\n", "\n", "\r", "\r\n\r\n", "\r\n ", ": ", " HTTP/1.1\r\n"]);
+                    *pick(rng, &["\r\n", "\n", "\r", "\r\n\r\n", "\r\n ", ": ", " HTTP/1.1\r\n"]);
                 bytes.splice(at..at, line.bytes());
             }
         }
@@ -82,15 +82,15 @@ fn bytes(bytes: &mut Vec<u8>, seeded: &mut Seeded) {
 }
 
 /// Adds what tells where a request ends, or lies about it, and perhaps a body.
-fn framing(request: &mut Request, seeded: &mut Seeded) -> Vec<u8> {
-    for _ in 0..1 + seeded.below(2) {
-        let (name, value) = *one(seeded, FRAMING);
+fn framing(request: &mut Request, rng: &mut SeededRng) -> Vec<u8> {
+    for _ in 0..1 + rng.below(2) {
+        let (name, value) = *pick(rng, FRAMING);
         request.header(name, value);
     }
     let mut bytes = Vec::new();
     request.write(&mut bytes);
-    let body = *one(
-        seeded,
+    let body = *pick(
+        rng,
         &[
             "",
             "",
@@ -110,108 +110,108 @@ fn question_at(target: &[u8]) -> usize {
     target.iter().position(|byte| *byte == b'?').unwrap_or(target.len())
 }
 
-fn path(target: &mut Vec<u8>, seeded: &mut Seeded) {
+fn path(target: &mut Vec<u8>, rng: &mut SeededRng) {
     let rest = target.split_off(question_at(target));
     let text = String::from_utf8_lossy(target).into_owned();
     let mut segments: Vec<String> = text.split('/').map(str::to_owned).collect();
-    let at = seeded.below(segments.len());
-    match seeded.below(7) {
-        0 => segments.insert(at, (*one(seeded, TOKENS)).to_owned()),
-        1 => segments[at] = (*one(seeded, TOKENS)).to_owned(),
-        2 => segments[at].push_str(word(seeded, TOKENS)),
-        3 => segments[at] = one(seeded, &CATALOG).route.to_owned(),
+    let at = rng.below(segments.len());
+    match rng.below(7) {
+        0 => segments.insert(at, (*pick(rng, TOKENS)).to_owned()),
+        1 => segments[at] = (*pick(rng, TOKENS)).to_owned(),
+        2 => segments[at].push_str(pick_word(rng, TOKENS)),
+        3 => segments[at] = pick(rng, &CATALOG).route.to_owned(),
         4 => {
             segments.remove(at);
         }
         5 => segments.push(String::new()),
-        _ => segments[at] = escaped(&segments[at], seeded),
+        _ => segments[at] = escaped(&segments[at], rng),
     }
     *target = segments.join("/").into_bytes();
     target.extend_from_slice(&rest);
 }
 
 /// A text of which some bytes are escaped that need not be.
-fn escaped(text: &str, seeded: &mut Seeded) -> String {
-    let byte = |byte: u8| match chance(seeded, 30) || !byte.is_ascii() {
+fn escaped(text: &str, rng: &mut SeededRng) -> String {
+    let byte = |byte: u8| match chance(rng, 30) || !byte.is_ascii() {
         true => format!("%{byte:02x}"),
         false => char::from(byte).to_string(),
     };
     text.bytes().map(byte).collect()
 }
 
-fn query(target: &mut Vec<u8>, seeded: &mut Seeded, grammar: &Grammar) {
+fn query(target: &mut Vec<u8>, rng: &mut SeededRng, grammar: &Grammar) {
     let text = String::from_utf8_lossy(&target.split_off(question_at(target))).into_owned();
     let text = text.strip_prefix('?').unwrap_or_default();
     let mut pairs: Vec<String> = text.split('&').map(str::to_owned).collect();
-    let at = seeded.below(pairs.len());
+    let at = rng.below(pairs.len());
     let (name, value) = pairs[at].split_once('=').unwrap_or((&pairs[at], ""));
-    match seeded.below(9) {
-        0 => pairs[at] = format!("{}={value}", one(seeded, TOKENS)),
-        1 => pairs[at] = format!("{name}={}", one(seeded, TOKENS)),
-        2 => pairs[at] = format!("{name}={value}{}", one(seeded, TOKENS)),
-        3 => pairs[at] = format!("{name}={value},{}", expression(seeded, grammar)),
+    match rng.below(9) {
+        0 => pairs[at] = format!("{}={value}", pick(rng, TOKENS)),
+        1 => pairs[at] = format!("{name}={}", pick(rng, TOKENS)),
+        2 => pairs[at] = format!("{name}={value}{}", pick(rng, TOKENS)),
+        3 => pairs[at] = format!("{name}={value},{}", expression(rng, grammar)),
         4 => {
             pairs[at] = format!(
                 "{name}={}",
-                vec![value; 1 + seeded.below(60)].join(word(seeded, &[",", "|"]))
+                vec![value; 1 + rng.below(60)].join(pick_word(rng, &[",", "|"]))
             )
         }
-        5 => pairs[at] = escaped(&pairs[at], seeded),
+        5 => pairs[at] = escaped(&pairs[at], rng),
         6 => {
             pairs.remove(at);
         }
         7 => pairs.insert(at, pairs[at].clone()),
-        _ => pairs.insert(at, grammar.any_question(seeded)),
+        _ => pairs.insert(at, grammar.any_question(rng)),
     }
     target.push(b'?');
     target.extend_from_slice(pairs.join("&").as_bytes());
 }
 
 /// An expression of some list's filter.
-fn expression(seeded: &mut Seeded, grammar: &Grammar) -> String {
-    let question = grammar.any_question(seeded);
+fn expression(rng: &mut SeededRng, grammar: &Grammar) -> String {
+    let question = grammar.any_question(rng);
     let mut pairs = question.split('&').filter_map(|pair| pair.strip_prefix("filter="));
     pairs.next().unwrap_or("is_oa:true").to_owned()
 }
 
 /// As a client would send it, or as it is.
-fn token(target: &mut Vec<u8>, seeded: &mut Seeded) {
-    let at = seeded.below(target.len() + 1);
-    let most = if chance(seeded, 50) { 0 } else { (target.len() - at).min(9) };
-    let end = at + seeded.below(most + 1);
-    let token = word(seeded, TOKENS);
-    let token = if chance(seeded, 60) { encoded(seeded, token) } else { token.to_owned() };
+fn token(target: &mut Vec<u8>, rng: &mut SeededRng) {
+    let at = rng.below(target.len() + 1);
+    let most = if chance(rng, 50) { 0 } else { (target.len() - at).min(9) };
+    let end = at + rng.below(most + 1);
+    let token = pick_word(rng, TOKENS);
+    let token = if chance(rng, 60) { percent_encode(rng, token) } else { token.to_owned() };
     target.splice(at..end, token.bytes());
 }
 
-fn byte(target: &mut Vec<u8>, seeded: &mut Seeded) {
-    let at = seeded.below(target.len() + 1);
-    match chance(seeded, 50) {
-        true => target.insert(at, seeded.below(256) as u8),
+fn byte(target: &mut Vec<u8>, rng: &mut SeededRng) {
+    let at = rng.below(target.len() + 1);
+    match chance(rng, 50) {
+        true => target.insert(at, rng.below(256) as u8),
         false => target.truncate(at),
     }
 }
 
 /// More of something than there should be.
-fn long(request: &mut Request, seeded: &mut Seeded) {
-    let count = *one(seeded, &[60, 70, 110, 1_000, 17_000, 70_000]);
-    match seeded.below(4) {
-        0 => request.target.extend(std::iter::repeat_n(*one(seeded, b"a%/&,|=0"), count)),
+fn long(request: &mut Request, rng: &mut SeededRng) {
+    let count = *pick(rng, &[60, 70, 110, 1_000, 17_000, 70_000]);
+    match rng.below(4) {
+        0 => request.target.extend(std::iter::repeat_n(*pick(rng, b"a%/&,|=0"), count)),
         1 => request.header("X-Long", vec![b'x'; count]),
         2 => (0..count.min(150)).for_each(|_| request.header("X-Many", "1")),
         _ => request.method = vec![b'A'; count.min(1_000)],
     }
 }
 
-fn headers(headers: &mut Vec<(Vec<u8>, Vec<u8>)>, seeded: &mut Seeded, grammar: &Grammar) {
-    match seeded.below(6) {
+fn headers(headers: &mut Vec<(Vec<u8>, Vec<u8>)>, rng: &mut SeededRng, grammar: &Grammar) {
+    match rng.below(6) {
         0 if !headers.is_empty() => {
-            headers.remove(seeded.below(headers.len()));
+            headers.remove(rng.below(headers.len()));
         }
-        1 if !headers.is_empty() => headers.push(one(seeded, headers).clone()),
+        1 if !headers.is_empty() => headers.push(pick(rng, headers).clone()),
         2 => headers.push((b"If-None-Match".to_vec(), grammar.tag.clone().into_bytes())),
         _ => {
-            let (name, value) = (*one(seeded, HEADER_NAMES), *one(seeded, HEADER_VALUES));
+            let (name, value) = (*pick(rng, HEADER_NAMES), *pick(rng, HEADER_VALUES));
             headers.push((name.into(), value.into()));
         }
     }

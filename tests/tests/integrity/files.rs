@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
 use pinakes_format::storage::manifest::MANIFEST;
-use pinakes_tests::{Seeded, TINY_DUMP};
+use pinakes_tests::{SeededRng, TINY_DUMP};
 
 use crate::Copy;
 use crate::THREADS;
@@ -16,8 +16,8 @@ fn cuts(length: usize) -> Vec<usize> {
     if length <= 4 << 10 {
         return (0..length).collect();
     }
-    let mut seeded = Seeded(length as u64);
-    let mut cuts: Vec<usize> = (0..200).map(|_| seeded.below(length)).collect();
+    let mut rng = SeededRng(length as u64);
+    let mut cuts: Vec<usize> = (0..200).map(|_| rng.below(length)).collect();
     cuts.extend([0, 1, 63, 64, length - 8, length - 1]);
     cuts
 }

@@ -7,7 +7,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::Deadline;
 use pinakes_format::snapshot::Snapshot;
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 
 use crate::Copy;
 use crate::Files;
@@ -97,10 +97,10 @@ fn every_single_byte_flip_of_every_file_is_refused_or_never_served() {
 fn flips_all_over_the_sample_are_refused_or_never_served() {
     let files = sample_files();
     let total: usize = files.values().map(Vec::len).sum();
-    let mut seeded = Seeded(20_260_201);
+    let mut rng = SeededRng(20_260_201);
     let flips: Vec<_> = (0..SAMPLE_FLIPS)
         .map(|_| {
-            let mut at = seeded.below(total);
+            let mut at = rng.below(total);
             let (name, _) = files
                 .iter()
                 .find(|(_, bytes)| {
@@ -109,7 +109,7 @@ fn flips_all_over_the_sample_are_refused_or_never_served() {
                     is_here
                 })
                 .unwrap();
-            (name.as_str(), at, 1 + seeded.below(255) as u8)
+            (name.as_str(), at, 1 + rng.below(255) as u8)
         })
         .collect();
     let outcome = check_flips(&files, &flips, true);
@@ -138,8 +138,8 @@ fn damage_after_opening_is_found_at_the_first_touch_and_names_file_and_chunk() {
 
 #[test]
 fn damage_in_the_middle_of_words_is_found_when_they_are_searched() {
-    let mut seeded = Seeded(77);
-    let mut word = || (0..10).map(|_| char::from(b'a' + seeded.below(26) as u8)).collect();
+    let mut rng = SeededRng(77);
+    let mut word = || (0..10).map(|_| char::from(b'a' + rng.below(26) as u8)).collect();
     let words: Vec<String> = (0..40_000).map(|_| word()).collect();
     let names = words.chunks(100).map(|names| format!("\"{}\"", names.join(" ")));
     let names = names.collect::<Vec<_>>().join(",");

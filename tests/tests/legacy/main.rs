@@ -9,16 +9,16 @@ mod links;
 use pinakes_tests::query_generator as asking;
 use std::{collections::BTreeSet, path::PathBuf};
 
-use pinakes_oracle::{LEGACY_ROUTES, Legacy, LegacyAnswer, same};
-use pinakes_tests::Seeded;
+use pinakes_oracle::{OLDER_ROUTES, Older, OlderAnswer, same};
+use pinakes_tests::SeededRng;
 use serde_json::Value;
 
 use edges::edges;
 use links::{Link, others};
 use pinakes_tests::client::{Connection, Response};
-use pinakes_tests::query_generator::{Asker, Covered, FilterKey};
+use pinakes_tests::query_generator::{Coverage, FilterKey, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots};
-use pinakes_tests::values::{chance, encoded, one};
+use pinakes_tests::values::{chance, percent_encode, pick};
 
 const MISMATCHES_SHOWN: usize = 20;
 
@@ -96,59 +96,64 @@ fn compare_answer(expected: &LegacyAnswer, query: &str, response: &Response) -> 
     Ok(())
 }
 
-/// A generator of queries for each route.
-fn askers(legacy: &Legacy<'_>) -> Vec<Asker> {
+/// An asker of each route.
+fn generators(older: &Older<'_>) -> Vec<QueryGenerator> {
     let filter = |route: &'static str, key: pinakes_oracle::Key| {
         FilterKey::new(key, legacy.values(route, &key))
     };
-    let asker = |route: &'static str| {
-        let keys = legacy.keys(route).into_iter();
-        Asker::of(route, keys.map(|key| filter(route, key)).collect())
+    let generator = |route: &'static str| {
+        let keys = older.keys(route).into_iter();
+        QueryGenerator::from_filters(route, keys.map(|key| filter(route, key)).collect())
     };
-    LEGACY_ROUTES.into_iter().map(asker).collect()
+    OLDER_ROUTES.into_iter().map(generator).collect()
 }
 
-/// Converts the ids of a filter into legacy ids, some of them into plain numbers.
-fn with_legacy_ids(seeded: &mut Seeded, filter: &str) -> String {
+/// A filter with its identifiers as the older variant has them, or sometimes as numbers.
+fn with_older_ids(rng: &mut SeededRng, filter: &str) -> String {
     let mut filter = filter.replace("HX_", "OA:").replace("hx_", "oa:");
-    if chance(seeded, 20) {
+    if chance(rng, 20) {
         filter = filter.replace("OA:T", "");
     }
     for key in ["domain.id:", "field.id:", "fields.id:"] {
-        if chance(seeded, 50) {
+        if chance(rng, 50) {
             filter = filter.replace(key, &format!("{key}OA:")).replace("OA:!", "!OA:");
         }
     }
     filter
 }
 
-fn query(seeded: &mut Seeded, covered: &mut Covered, asker: &Asker, legacy: &Legacy<'_>) -> String {
+fn query(
+    rng: &mut SeededRng,
+    coverage: &mut Coverage,
+    generator: &QueryGenerator,
+    older: &Older<'_>,
+) -> String {
     let mut parameters = Vec::new();
-    if chance(seeded, 85) {
-        let filter = asker.expressions(seeded, covered);
-        let filter = with_legacy_ids(seeded, &filter);
-        parameters.push(format!("filter={}", encoded(seeded, &filter)));
+    if chance(rng, 85) {
+        let filter = generator.expressions(rng, coverage);
+        let filter = with_older_ids(rng, &filter);
+        parameters.push(format!("filter={}", percent_encode(rng, &filter)));
     }
-    if chance(seeded, 40) {
-        parameters.push(format!("sort={}", one(seeded, &["1", "1", "-1", "-1", "0"])));
+    if chance(rng, 40) {
+        parameters.push(format!("sort={}", pick(rng, &["1", "1", "-1", "-1", "0"])));
     }
-    if chance(seeded, 25) {
-        parameters.push(format!("group_by={}", one(seeded, legacy.groupings(asker.route))));
+    if chance(rng, 25) {
+        parameters.push(format!("group_by={}", pick(rng, older.groupings(generator.route))));
     }
-    if chance(seeded, 80) {
-        let size = *one(seeded, &["1", "2", "3", "7", "10", "25", "50", "199", "200", "201"]);
-        parameters.push(format!("{}={size}", one(seeded, &["per_page", "per-page"])));
+    if chance(rng, 80) {
+        let size = *pick(rng, &["1", "2", "3", "7", "10", "25", "50", "199", "200", "201"]);
+        parameters.push(format!("{}={size}", pick(rng, &["per_page", "per-page"])));
     }
-    if chance(seeded, 60) {
+    if chance(rng, 60) {
         let total =
-            legacy.answer(asker.route, &parameters.join("&")).map_or(0, |answer| answer.total);
-        let page = *one(seeded, &[1, 2, 3, total, total + 1, 1 + total / 7, 2_147_483_647]);
+            older.answer(generator.route, &parameters.join("&")).map_or(0, |answer| answer.total);
+        let page = *pick(rng, &[1, 2, 3, total, total + 1, 1 + total / 7, 2_147_483_647]);
         parameters.push(format!("page={page}"));
     }
-    if chance(seeded, 5) {
+    if chance(rng, 5) {
         parameters.push("mailto=a%40b".to_owned());
     }
-    let turns = seeded.below(parameters.len() + 1);
+    let turns = rng.below(parameters.len() + 1);
     parameters.rotate_left(turns);
     parameters.join("&")
 }
@@ -194,33 +199,33 @@ fn walk(connection: &mut Connection, first: &str, expected: usize) -> Value {
 /// Compares every record of these inputs, every filter key and grouping, and random queries up to this
 /// number in total.
 fn compare(inputs: &[PathBuf], questions: usize, seed: u64) {
-    let snapshots = Snapshots::of(inputs);
-    let legacy = Legacy::new(pinakes_tests::library(inputs));
-    let askers = askers(&legacy);
-    let (mut seeded, mut covered) = (Seeded(seed), Covered::default());
-    let server = Server::of_snapshots(&snapshots);
-    compare_records(&mut server.connect(), &legacy);
+    let snapshots = Snapshots::from_inputs(inputs);
+    let older = Older::of(pinakes_tests::library(inputs));
+    let generators = generators(&older);
+    let (mut rng, mut coverage) = (SeededRng(seed), Coverage::default());
+    let server = Server::serve(&snapshots);
+    compare_records(&mut server.connect(), &older);
     let (connection, tally) = (server.connect(), Tally::default());
-    let mut comparison = Comparison { legacy: &legacy, connection, tally, mismatches: Vec::new() };
-    for asker in &askers {
-        for query in asker.each(&mut seeded, &mut covered) {
-            comparison.check(asker.route, &query.replace("HX_", "OA:"));
+    let mut comparison = Comparison { older: &older, connection, tally, mismatches: Vec::new() };
+    for generator in &generators {
+        for query in generator.every_operation(&mut rng, &mut coverage) {
+            comparison.ask(generator.route, &query.replace("HX_", "OA:"));
         }
-        for grouping in legacy.groupings(asker.route) {
-            comparison.check(asker.route, &format!("group_by={grouping}"));
+        for grouping in older.groupings(generator.route) {
+            comparison.ask(generator.route, &format!("group_by={grouping}"));
         }
     }
     while comparison.tally.asked < questions {
-        let asker = &askers[usize::from(chance(&mut seeded, 25))];
-        let query = query(&mut seeded, &mut covered, asker, &legacy);
-        comparison.check(asker.route, &query);
+        let generator = &generators[usize::from(chance(&mut rng, 25))];
+        let query = query(&mut rng, &mut coverage, generator, &older);
+        comparison.ask(generator.route, &query);
     }
     assert!(comparison.mismatches.is_empty(), "{}", comparison.mismatches.join("\n"));
-    for asker in &askers {
-        for filter in &asker.filters {
+    for generator in &generators {
+        for filter in &generator.filters {
             for operation in asking::operations(filter.key.kind) {
-                let asked = (asker.route, filter.key.name, operation);
-                assert!(covered.operations.contains(&asked), "no query covers {asked:?}");
+                let asked = (generator.route, filter.key.name, operation);
+                assert!(coverage.operations.contains(&asked), "{asked:?} is not asked");
             }
         }
     }
@@ -247,8 +252,8 @@ fn legacy_replies_about_unusual_references_equal_the_oracle() {
 #[test]
 fn a_merged_legacy_id_redirects_to_its_current_record() {
     let dump = edges();
-    let snapshots = Snapshots::of(&[dump.path().to_owned()]);
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_inputs(&[dump.path().to_owned()]);
+    let server = Server::serve(&snapshots);
     for query in ["", "?x=%zz"] {
         let response = server.get(&format!("/legacy/topics/OA:T300{query}"));
         assert_eq!(response.status, 301);
@@ -276,8 +281,8 @@ fn legacy_replies_about_the_real_taxonomy_equal_the_oracle() {
 }
 
 #[test]
-fn legacy_replies_about_every_vintage_equal_the_oracle() {
-    let test = "legacy_replies_about_every_vintage_equal_the_oracle";
-    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+fn the_older_variant_of_every_vintage_is_as_the_oracle_has_it() {
+    let test = "the_older_variant_of_every_vintage_is_as_the_oracle_has_it";
+    let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     compare(&every, 5_000, 13);
 }

@@ -11,7 +11,7 @@ use std::{
 
 use minisign::{SecretKey, SecretKeyBox};
 use pinakes_format::storage::publication::{PUBLICATION, Publication};
-use pinakes_tests::{Seeded, TINY_DUMP, files_below, program, shared_directory, write_files};
+use pinakes_tests::{SeededRng, TINY_DUMP, files_below, program, shared_directory, write_files};
 
 use crate::host::Host;
 use pinakes_tests::server::make_writable;
@@ -56,9 +56,9 @@ impl Drop for Place {
 /// Works whose titles are long and alike in nothing, so that files have many chunks; one of them, by its
 /// number, is of another version.
 fn works(changed: Option<usize>) -> String {
-    let mut seeded = Seeded(7);
+    let mut rng = SeededRng(7);
     (0..400).fold(String::new(), |lines, number| {
-        let digits = (0..12_000).map(|_| char::from(b'a' + seeded.below(26) as u8));
+        let digits = (0..12_000).map(|_| char::from(b'a' + rng.below(26) as u8));
         let mut title: String = digits.collect();
         let mut day = "2026-01-10";
         if changed == Some(number) {

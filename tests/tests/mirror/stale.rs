@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::place::{Edition, Place};
-use pinakes_tests::client::{Connection, PATIENCE};
+use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, command};
 
 /// What `/health` says of the state, and since when.
@@ -23,7 +23,7 @@ fn the_server_reports_an_expired_publication_until_it_is_renewed() {
     let out = place.out();
     let args = [&args[..], &[out.as_os_str()]].concat();
     let mut server = Server::start(&mut command(&args));
-    let admin = server.admin();
+    let admin = server.read_admin_address();
     let metric = || {
         let response = Connection::open(admin).get("/metrics");
         let told = response.text();
@@ -42,7 +42,7 @@ fn the_server_reports_an_expired_publication_until_it_is_renewed() {
     place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
     let begun = std::time::Instant::now();
     while health(&server) != [json!("ok"), Value::Null] {
-        assert!(begun.elapsed() < PATIENCE, "{}", server.log());
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "{}", server.log());
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert_eq!(metric().as_deref(), Some("0"));

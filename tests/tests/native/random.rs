@@ -7,7 +7,7 @@ use pinakes_format::json::render::Shape;
 use pinakes_format::record::schema::{Member, Object, Schema, Shown};
 use pinakes_format::record::schema_of;
 use pinakes_format::record::value::Table;
-use pinakes_tests::Seeded;
+use pinakes_tests::SeededRng;
 use serde_json::{Map, Value, json};
 
 use crate::build;
@@ -46,21 +46,21 @@ const COUNTRIES: &[(&str, Option<&str>)] =
     &[("DE", Some("Germany")), ("de", Some("Germany")), ("ZZ", None), ("?", None)];
 const LANGUAGES: &[(&str, Option<&str>)] = &[("en", Some("English")), ("xx", None)];
 
-fn one<T: Copy>(seeded: &mut Seeded, values: &[T]) -> T {
-    values[seeded.below(values.len())]
+fn one<T: Copy>(rng: &mut SeededRng, values: &[T]) -> T {
+    values[rng.below(values.len())]
 }
 
-fn text(seeded: &mut Seeded) -> Value {
-    let pieces = 1 + seeded.below(3);
-    Value::from((0..pieces).map(|_| one(seeded, TEXTS)).collect::<String>())
+fn text(rng: &mut SeededRng) -> Value {
+    let pieces = 1 + rng.below(3);
+    Value::from((0..pieces).map(|_| pick(rng, TEXTS)).collect::<String>())
 }
 
 /// An id that no record has, or none.
-fn absent_id(seeded: &mut Seeded, entity: Entity, is_text: bool) -> Value {
-    if seeded.below(5) == 0 {
+fn absent_id(rng: &mut SeededRng, entity: Entity, is_text: bool) -> Value {
+    if rng.below(5) == 0 {
         return Value::Null;
     }
-    let number = ABSENT_FROM + seeded.below(20);
+    let number = ABSENT_FROM + rng.below(20);
     let mut id = Vec::new();
     entity.write_id(number as u64, &mut id);
     match is_text || entity.facts().letter.is_some() {
@@ -69,58 +69,58 @@ fn absent_id(seeded: &mut Seeded, entity: Entity, is_text: bool) -> Value {
     }
 }
 
-fn reference(seeded: &mut Seeded, entity: Entity, is_text: bool) -> Value {
-    let name = if seeded.below(5) == 0 { Value::Null } else { text(seeded) };
-    json!({"id": absent_id(seeded, entity, is_text), "name": name})
+fn reference(rng: &mut SeededRng, entity: Entity, is_text: bool) -> Value {
+    let name = if rng.below(5) == 0 { Value::Null } else { text(rng) };
+    json!({"id": absent_id(rng, entity, is_text), "name": name})
 }
 
 /// A value that can be said of a member.
-fn value(seeded: &mut Seeded, schema: &Schema) -> Value {
+fn value(rng: &mut SeededRng, schema: &Schema) -> Value {
     match schema {
-        Schema::Nullable(_) if seeded.below(4) == 0 => Value::Null,
-        Schema::Nullable(inner) | Schema::ByShape { single: inner, .. } => value(seeded, inner),
-        Schema::List(inner) => (0..seeded.below(4)).map(|_| value(seeded, inner)).collect(),
-        Schema::Integer { bits: 32, .. } => Value::from(1 + seeded.below(9_999)),
+        Schema::Nullable(_) if rng.below(4) == 0 => Value::Null,
+        Schema::Nullable(inner) | Schema::ByShape { single: inner, .. } => value(rng, inner),
+        Schema::List(inner) => (0..rng.below(4)).map(|_| value(rng, inner)).collect(),
+        Schema::Integer { bits: 32, .. } => Value::from(1 + rng.below(9_999)),
         Schema::Integer { signed: true, .. } => {
-            Value::from(one(seeded, &[0, -5, 7, i64::MAX, i64::MIN]))
+            Value::from(pick(rng, &[0, -5, 7, i64::MAX, i64::MIN]))
         }
-        Schema::Integer { .. } => Value::from(one(seeded, &[0u64, 1, 12, (1 << 53) - 1])),
-        Schema::Number => serde_json::from_str(one(seeded, NUMBERS)).unwrap(),
-        Schema::Boolean => Value::from(seeded.below(2) == 0),
-        Schema::Text | Schema::LongText | Schema::Code(_) => text(seeded),
-        Schema::Reference(entity) => reference(seeded, *entity, false),
-        Schema::ParentReference(entity) => reference(seeded, *entity, true),
+        Schema::Integer { .. } => Value::from(pick(rng, &[0u64, 1, 12, (1 << 53) - 1])),
+        Schema::Number => serde_json::from_str(pick(rng, NUMBERS)).unwrap(),
+        Schema::Boolean => Value::from(rng.below(2) == 0),
+        Schema::Text | Schema::LongText | Schema::Code(_) => text(rng),
+        Schema::Reference(entity) => reference(rng, *entity, false),
+        Schema::ParentReference(entity) => reference(rng, *entity, true),
         Schema::AnyReference => {
-            Value::from(one(seeded, &["HX_F1000000000", "HX_I1000000001", "HX_P1000000002"]))
+            Value::from(pick(rng, &["HX_F1000000000", "HX_I1000000001", "HX_P1000000002"]))
         }
         Schema::NamedCode(table) => {
             let known = if *table == Table::Country { COUNTRIES } else { LANGUAGES };
-            let (code, name) = one(seeded, known);
+            let (code, name) = pick(rng, known);
             json!({"code": code, "name": name})
         }
-        Schema::Date => Value::from(one(seeded, &["2024-02-29", "0001-01-01", "9999-12-31"])),
-        Schema::Timestamp => Value::from(one(seeded, MOMENTS)),
+        Schema::Date => Value::from(pick(rng, &["2024-02-29", "0001-01-01", "9999-12-31"])),
+        Schema::Timestamp => Value::from(pick(rng, MOMENTS)),
         Schema::OrcidUrl => Value::from("https://orcid.org/0000-0002-1825-009X"),
-        Schema::Json => match seeded.below(3) {
+        Schema::Json => match rng.below(3) {
             0 => json!({"display_name": null}),
             1 => json!({"display_name": {}}),
-            _ => json!({"display_name": {"zh": text(seeded), "": null, "en": "x"}}),
+            _ => json!({"display_name": {"zh": text(rng), "": null, "en": "x"}}),
         },
         // A cut of what a record says that is not there.
         Schema::Object(object) if object.name == "MetricsCut" => Value::Null,
-        Schema::Object(object) => Value::Object(members(seeded, object)),
+        Schema::Object(object) => Value::Object(members(rng, object)),
         Schema::Id(_) | Schema::UtcTimestamp | Schema::YearMap(_) => {
             unreachable!("{schema:?} is no member of what is made here")
         }
     }
 }
 
-fn members(seeded: &mut Seeded, object: &Object) -> Map<String, Value> {
+fn members(rng: &mut SeededRng, object: &Object) -> Map<String, Value> {
     let mut made = Map::new();
     for Member { name, shown, schema, .. } in &object.members {
         let value = match schema {
             Schema::Id(_) => Value::Null,
-            _ => value(seeded, schema),
+            _ => value(rng, schema),
         };
         match (shown, value) {
             (Shown::Flat, Value::Object(flat)) => made.extend(flat),
@@ -133,16 +133,16 @@ fn members(seeded: &mut Seeded, object: &Object) -> Map<String, Value> {
 }
 
 /// A record with this id. Its relatives are said: where they are not, they are derived.
-fn record(seeded: &mut Seeded, entity: Entity, id: u64) -> Value {
+fn record(rng: &mut SeededRng, entity: Entity, id: u64) -> Value {
     let Schema::Object(object) = schema_of(entity) else { unreachable!("records are objects") };
-    let mut record = members(seeded, &object);
+    let mut record = members(rng, &object);
     let mut id_text = Vec::new();
     entity.write_id(id, &mut id_text);
     let id_text = String::from_utf8(id_text).unwrap();
     record["id"] =
         if entity.facts().letter.is_some() { Value::from(id_text) } else { Value::from(id) };
     if record["name"].is_null() && entity.facts().is_referenced {
-        record["name"] = text(seeded);
+        record["name"] = text(rng);
     }
     // A topic whose parents have no record is set aside.
     for parent in ["subfield", "field", "domain"].into_iter().filter(|_| entity == Entity::Topic) {
@@ -161,13 +161,13 @@ fn record(seeded: &mut Seeded, entity: Entity, id: u64) -> Value {
 #[test]
 fn random_records_survive_export_and_rebuild() {
     let place = tempfile::tempdir().unwrap();
-    let mut seeded = Seeded(11);
+    let mut rng = SeededRng(11);
     let mut said: BTreeMap<Entity, BTreeMap<String, Value>> = BTreeMap::new();
     for entity in Entity::all().filter(|entity| entity.facts().has_single) {
         let of_entity = said.entry(entity).or_default();
         let mut lines = String::new();
         for id in 1..=RECORDS {
-            let record = record(&mut seeded, entity, id);
+            let record = record(&mut rng, entity, id);
             lines.push_str(&format!("{record}\n"));
             of_entity.insert(record["id"].to_string(), record);
         }

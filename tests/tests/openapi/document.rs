@@ -31,8 +31,8 @@ pub fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
 
 #[test]
 fn the_document_served_is_the_one_that_was_reviewed() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let served = document(&mut server.connect());
     let path = pinakes_tests::root().join("tests/tests/openapi/openapi.json");
     let text = serde_json::to_string_pretty(&served).unwrap() + "\n";
@@ -46,9 +46,9 @@ fn the_document_served_is_the_one_that_was_reviewed() {
 }
 
 #[test]
-fn the_document_describes_the_served_snapshot() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+fn it_is_of_the_snapshot_that_is_served() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let first = connection.get("/openapi.json");
     let tag = format!("If-None-Match: {}", first.header("etag").unwrap());
@@ -57,8 +57,8 @@ fn the_document_describes_the_served_snapshot() {
     assert_eq!(head.header("content-length"), first.header("content-length"));
     let dump = tempfile::tempdir().unwrap();
     pinakes_tests::write_files(dump.path(), pinakes_tests::TINY_DUMP);
-    let tiny = Snapshots::of(&[dump.path().to_path_buf()]);
-    let other = Server::of_snapshots(&tiny);
+    let tiny = Snapshots::from_inputs(&[dump.path().to_path_buf()]);
+    let other = Server::serve(&tiny);
     let second = other.get("/openapi.json");
     assert_ne!(second.header("etag"), first.header("etag"));
     let example =
@@ -70,9 +70,9 @@ fn the_document_describes_the_served_snapshot() {
 }
 
 #[test]
-fn every_reference_resolves_and_every_schema_is_used() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+fn every_reference_leads_somewhere_and_every_schema_is_used() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let document = document(&mut server.connect());
     let mut used = Vec::new();
     collect_references(&document, &mut used);
@@ -101,8 +101,8 @@ fn collect_references<'d>(value: &'d Value, used: &mut Vec<&'d str>) {
 
 #[test]
 fn every_list_names_its_keys_with_their_types() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let document = document(&mut server.connect());
     let doc = |path: &str, name: &str| {
         let parameters = document["paths"][path]["parameters"].as_array().unwrap();

@@ -40,9 +40,9 @@ fn targets(path: &str, item: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_example_gets_its_documented_reply() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+fn every_example_is_answered_with_what_is_told() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let document = document(&mut connection);
     let mut asked = 0;
@@ -77,9 +77,9 @@ fn every_example_gets_its_documented_reply() {
 }
 
 #[test]
-fn documented_errors_equal_real_errors() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+fn errors_are_shown_as_they_are() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let document = document(&mut connection);
     let example = |response: &str, name: &str| {

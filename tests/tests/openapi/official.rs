@@ -57,8 +57,8 @@ fn schemathesis_finds_nothing() {
     let Some(schemathesis) = tool("schemathesis", "schemathesis_finds_nothing") else { return };
     let given =
         |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let directory = tempfile::tempdir().unwrap();
     let output = Command::new(schemathesis)
         .current_dir(directory.path())

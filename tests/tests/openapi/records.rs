@@ -79,9 +79,9 @@ fn answer<'d>(document: &'d Value, path: &str) -> &'d Value {
 }
 
 #[test]
-fn every_record_of_the_sample_has_the_members_of_its_schema() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+fn every_record_of_the_sample_has_the_members_that_are_told_of() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let document = document(&mut connection);
     let current =

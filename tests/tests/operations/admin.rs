@@ -10,8 +10,8 @@ use pinakes_tests::client::{Connection, error_body};
 use pinakes_tests::server::{Server, Snapshots, command};
 
 #[test]
-fn the_admin_address_serves_no_route_of_the_interface() {
-    let snapshots = Snapshots::of_sample();
+fn it_answers_for_itself_and_nothing_of_the_interface() {
+    let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &["--data-licence", "ODbL-1.0"]);
     let ask = |method: &str, target: &str| Connection::open(admin).request(method, target, &[]);
     let id = snapshots.open().manifest().id.clone();
@@ -45,8 +45,8 @@ fn the_admin_address_serves_no_route_of_the_interface() {
 }
 
 #[test]
-fn the_admin_address_has_connections_of_its_own() {
-    let snapshots = Snapshots::of_sample();
+fn it_answers_where_every_public_connection_is_taken_and_takes_none_of_them() {
+    let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &["--connections", "2"]);
     // Those who hold on to the admin address take no public place.
     let holding: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(admin).unwrap()).collect();
@@ -65,8 +65,8 @@ fn the_admin_address_has_connections_of_its_own() {
 }
 
 #[test]
-fn idle_admin_connections_block_neither_clients_nor_shutdown() {
-    let snapshots = Snapshots::of_sample();
+fn whoever_asks_nothing_keeps_nobody_out_and_keeps_nobody_from_ending() {
+    let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &[]);
     // As many as there are places for; some have said half of what they ask.
     let begin = |at: usize| {
@@ -97,11 +97,11 @@ fn idle_admin_connections_block_neither_clients_nor_shutdown() {
 const HEAD_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
 #[test]
-fn the_server_logs_who_can_reach_the_admin_address_and_bind_errors() {
-    let snapshots = Snapshots::of_sample();
+fn it_says_whom_it_may_be_reached_by_and_where_it_cannot_listen() {
+    let snapshots = Snapshots::from_sample();
     let path = snapshots.path().to_str().unwrap();
     let mut server = Server::start(&mut command(&["--snapshots", path, "--admin", "0.0.0.0:0"]));
-    let admin = server.admin();
+    let admin = server.read_admin_address();
     let log = server.end(&[]);
     assert!(log.contains("WARN") && log.contains("reach the admin address"), "{log}");
     let taken = std::net::TcpListener::bind(("127.0.0.1", admin.port())).unwrap();

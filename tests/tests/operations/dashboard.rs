@@ -35,14 +35,16 @@ fn names(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn dashboard_and_alerts_use_every_metric_and_no_unknown_one() {
-    let snapshots = Snapshots::of_sample();
+fn every_metric_asked_for_is_told_and_every_one_told_is_shown() {
+    let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &[]);
     assert_eq!(server.get("/outputs").status, 200);
     // Of limits something is told where there are any.
     let mut limited = watched_with_limits(&snapshots);
-    let told: BTreeSet<String> =
-        [text(admin), text(limited.admin())].iter().flat_map(|text| told(text)).collect();
+    let told: BTreeSet<String> = [text(admin), text(limited.read_admin_address())]
+        .iter()
+        .flat_map(|text| told(text))
+        .collect();
     server.end(&[]);
     limited.end(&[]);
     let dashboard: Value = serde_json::from_str(&read("pinakes-server.json")).unwrap();

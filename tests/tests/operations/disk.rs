@@ -169,14 +169,14 @@ impl Filesystem for Failing {
 }
 
 #[test]
-fn a_failing_disk_causes_no_wrong_answer_and_no_crash() {
-    let snapshots = Snapshots::of_sample();
+fn a_disk_that_fails_costs_no_wrong_answer_and_does_not_end_the_server() {
+    let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     let test = "a_failing_disk_causes_no_wrong_answer_and_no_crash";
     let Some(disk) = Disk::of(&path, test) else { return };
     let targets = targets(&snapshots.open());
     let known = answers(&path, &targets);
-    let server = Server::of_snapshot(disk.mounted.path());
+    let server = Server::serve_one(disk.mounted.path());
     let mut connection = server.connect();
     targets.iter().for_each(|target| assert!(judge(&known, target, &connection.get(target))));
     disk.fail();
@@ -195,8 +195,8 @@ fn a_failing_disk_causes_no_wrong_answer_and_no_crash() {
 }
 
 #[test]
-fn a_failing_disk_ends_the_compiler_with_an_error() {
-    let snapshots = Snapshots::of_sample();
+fn a_disk_that_fails_under_the_compiler_is_an_error_of_it_and_no_signal() {
+    let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     let test = "a_failing_disk_ends_the_compiler_with_an_error";
     let Some(disk) = Disk::of(&path, test) else { return };

@@ -12,7 +12,7 @@ use std::{
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::snapshot::{Snapshot, archive_path, archives};
 
-use pinakes_tests::client::{PATIENCE, Response};
+use pinakes_tests::client::{REPLY_TIMEOUT, Response};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
 /// How long it may take until another snapshot is served, several times over: others use the machine.
@@ -46,7 +46,7 @@ fn id_of(response: &Response) -> String {
 
 /// What a snapshot answers while it is whole.
 pub fn answers(path: &Path, targets: &[String]) -> Answers {
-    let server = Server::of_snapshot(path);
+    let server = Server::serve_one(path);
     let mut connection = server.connect();
     let answers = targets.iter().map(|target| {
         let response = connection.get(target);
@@ -73,7 +73,7 @@ fn cut(file: &Path, bytes: u64) {
 
 /// Two snapshots of which the newer is served; their paths, the newer last.
 fn two() -> (Snapshots, [PathBuf; 2]) {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let older = fs::canonicalize(snapshots.path().join("current")).unwrap();
     // Without its merged identifiers the sample is another snapshot.
     let newer = snapshots.add(&[pinakes_tests::sample().join("data/jsonl")]);
@@ -90,7 +90,7 @@ fn name(path: &Path) -> String {
 #[track_caller]
 fn await_snapshot(server: &Server, id: &str, begun: Instant) -> Duration {
     while server.get("/ready").header("x-snapshot-id") != Some(id) {
-        assert!(begun.elapsed() < PATIENCE, "{id} is not served:\n{}", server.log());
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "{id} is not served:\n{}", server.log());
         std::thread::sleep(Duration::from_millis(5));
     }
     begun.elapsed()
@@ -115,7 +115,7 @@ fn truncating_a_file_under_load_causes_no_wrong_answer_and_a_fallback() {
         let targets = targets(&snapshots.open());
         let mut known = answers(&newer, &targets);
         known.extend(answers(&older, &targets));
-        let server = Server::of_snapshots(&snapshots);
+        let server = Server::serve(&snapshots);
         let (is_done, asked, refused) =
             (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
         let fallback = std::thread::scope(|scope| {
@@ -140,7 +140,7 @@ fn truncating_a_file_under_load_causes_no_wrong_answer_and_a_fallback() {
             }
             let begun = Instant::now();
             while asked.load(Relaxed) < ROUNDS_BEFORE * targets.len() {
-                assert!(begun.elapsed() < PATIENCE, "{} asked", asked.load(Relaxed));
+                assert!(begun.elapsed() < REPLY_TIMEOUT, "{} asked", asked.load(Relaxed));
                 std::thread::yield_now();
             }
             let path = newer.join(file);
@@ -164,8 +164,8 @@ fn truncating_a_file_under_load_causes_no_wrong_answer_and_a_fallback() {
 }
 
 #[test]
-fn truncating_any_file_is_reported_and_does_not_end_the_server() {
-    let snapshots = Snapshots::of_sample();
+fn whichever_file_is_cut_the_server_lives_and_says_which() {
+    let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);
     let targets = targets(&snapshots.open());
@@ -176,7 +176,7 @@ fn truncating_any_file_is_reported_and_does_not_end_the_server() {
     }
     let files = kinds.into_values().chain(["hashes".to_owned()]);
     for file in files {
-        let server = Server::of_snapshot(&path);
+        let server = Server::serve_one(&path);
         let mut connection = server.connect();
         targets.iter().for_each(|target| assert!(judge(&known, target, &connection.get(target))));
         let bytes = fs::read(path.join(&file)).unwrap();
@@ -187,7 +187,7 @@ fn truncating_any_file_is_reported_and_does_not_end_the_server() {
         // Nobody has to touch it.
         let begun = Instant::now();
         while server.get("/ready").status != 503 {
-            assert!(begun.elapsed() < PATIENCE, "{file}:\n{}", server.log());
+            assert!(begun.elapsed() < REPLY_TIMEOUT, "{file}:\n{}", server.log());
             std::thread::sleep(Duration::from_millis(10));
         }
         for target in &targets {
@@ -206,18 +206,18 @@ fn truncating_any_file_is_reported_and_does_not_end_the_server() {
 fn await_status(server: &Server, status: u16) {
     let begun = Instant::now();
     while server.get("/ready").status != status {
-        assert!(begun.elapsed() < PATIENCE, "{}", server.log());
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "{}", server.log());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
-fn a_damaged_snapshot_is_served_again_after_rebuild_or_repair() {
-    let snapshots = Snapshots::of_sample();
+fn what_proved_damaged_is_served_again_once_it_is_built_anew_or_mended() {
+    let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     let file = path.join("authors/records");
     let whole = fs::read(&file).unwrap();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     make_writable(&path);
     cut(&file, 10);
     await_status(&server, 503);
@@ -228,23 +228,23 @@ fn a_damaged_snapshot_is_served_again_after_rebuild_or_repair() {
     make_writable(&path);
     cut(&file, 10);
     await_status(&server, 503);
-    server.hang_up();
-    server.await_log(&["ERROR", "keeping the served snapshot", "authors/records"]);
+    server.send_hangup();
+    server.await_log(&["ERROR", "the snapshot served before stays", "authors/records"]);
     fs::write(&file, whole).unwrap();
-    server.hang_up();
+    server.send_hangup();
     await_status(&server, 200);
     end(server, &["snapshot poisoned", "no other snapshot", "keeping the served snapshot"]);
 }
 
 #[test]
-fn a_fallback_never_shows_suppressed_records() {
-    let snapshots = Snapshots::of_sample();
+fn what_was_withheld_of_a_snapshot_is_not_shown_in_its_place() {
+    let snapshots = Snapshots::from_sample();
     let list = snapshots.path().with_extension("takedowns");
     fs::write(&list, "HX_A5900000001\n").unwrap();
     let more = ["--quiet", "--suppress", list.to_str().unwrap()];
     let less = pinakes_tests::build(&[pinakes_tests::sample()], snapshots.path(), &more);
     fs::remove_file(&list).unwrap();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     assert_eq!(server.get("/authors/HX_A5900000001").status, 404);
     make_writable(&less);
     cut(&less.join("authors/records"), 10);
@@ -256,7 +256,7 @@ fn a_fallback_never_shows_suppressed_records() {
 #[test]
 fn overwritten_bytes_are_verified_again() {
     let (snapshots, [older, newer]) = two();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let opened = Snapshot::open(&newer).unwrap();
     let target = format!("/outputs/HX_W{}", opened.row_id(Entity::Output, 0).unwrap());
     let before = server.get(&target);
@@ -273,13 +273,13 @@ fn overwritten_bytes_are_verified_again() {
 }
 
 #[test]
-fn a_touched_file_is_still_served() {
-    let snapshots = Snapshots::of_sample();
+fn what_is_touched_alone_goes_on_being_served() {
+    let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);
     let targets = targets(&snapshots.open());
     let known = answers(&path, &targets);
-    let server = Server::of_snapshot(&path);
+    let server = Server::serve_one(&path);
     let mut connection = server.connect();
     for file in ["outputs/records", "hashes"] {
         targets.iter().for_each(|target| assert!(judge(&known, target, &connection.get(target))));
@@ -293,15 +293,15 @@ fn a_touched_file_is_still_served() {
 }
 
 #[test]
-fn a_snapshot_in_memory_survives_changes_of_its_files() {
-    let snapshots = Snapshots::of_sample();
+fn a_pinned_snapshot_is_served_whatever_becomes_of_its_files() {
+    let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);
     let targets = targets(&snapshots.open());
     let known = answers(&path, &targets);
     let args = ["--pin".as_ref(), "--snapshots".as_ref(), snapshots.path().as_os_str()];
     let server = Server::start(&mut command(&args));
-    let maps = fs::read_to_string(format!("/proc/{}/maps", server.process())).unwrap();
+    let maps = fs::read_to_string(format!("/proc/{}/maps", server.process_id())).unwrap();
     assert!(!maps.contains(&name(&path)), "its files are mapped: {maps}");
     // Some of it is checked before the files are cut, some after.
     let mut connection = server.connect();

@@ -13,7 +13,7 @@ use std::{
 use pinakes_format::entity::CATALOG;
 use pinakes_format::snapshot::Snapshot;
 
-use pinakes_tests::client::{Connection, PATIENCE};
+use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
 /// Samples by their name and labels, as they are written.
@@ -22,7 +22,7 @@ pub type Samples = BTreeMap<String, f64>;
 /// A server that tells of itself, with more arguments, and where it does.
 pub fn watched(snapshots: &Snapshots, args: &[&str]) -> (Server, SocketAddr) {
     let mut server = Server::start(&mut started(snapshots, args));
-    let admin = server.admin();
+    let admin = server.read_admin_address();
     (server, admin)
 }
 
@@ -76,12 +76,12 @@ fn told(samples: &Samples, beginnings: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn metrics_count_every_event() {
-    let snapshots = Snapshots::of_sample();
+fn what_happened_is_what_is_told() {
+    let snapshots = Snapshots::from_sample();
     let mut limited = started(&snapshots, &["--minute-limit", "12", "--daily-search", "1"]);
     limited.env_remove("PINAKES_NO_LIMITS");
     let mut server = Server::start(&mut limited);
-    let admin = server.admin();
+    let admin = server.read_admin_address();
     let mut connection = server.connect();
     let mut bytes = 0;
     let mut ask = |method: &str, target: &str, headers: &[&str], status: u16| {
@@ -175,8 +175,8 @@ fn metrics_count_every_event() {
 }
 
 #[test]
-fn metrics_of_the_snapshot_equal_its_manifest_and_expiry() {
-    let snapshots = Snapshots::of_sample();
+fn the_snapshot_is_told_as_its_manifest_has_it_and_so_is_its_end() {
+    let snapshots = Snapshots::from_sample();
     let path = snapshots.path().join("current").canonicalize().unwrap();
     let opened = Snapshot::open(&path).unwrap();
     let manifest = opened.manifest();
@@ -221,7 +221,7 @@ fn metrics_of_the_snapshot_equal_its_manifest_and_expiry() {
         if after["pinakes_ready"] == 0.0 {
             break after;
         }
-        assert!(begun.elapsed() < PATIENCE);
+        assert!(begun.elapsed() < REPLY_TIMEOUT);
         std::thread::yield_now();
     };
     assert_eq!(
@@ -234,8 +234,8 @@ fn metrics_of_the_snapshot_equal_its_manifest_and_expiry() {
 }
 
 #[test]
-fn prometheus_accepts_the_metrics() {
-    let snapshots = Snapshots::of_sample();
+fn prometheus_finds_nothing_wrong_with_it() {
+    let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &[]);
     for target in ["/", "/outputs", "/outputs/HX_W1", "/nope", "/autocomplete?query=a"] {
         server.get(target);

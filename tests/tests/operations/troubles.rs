@@ -13,7 +13,7 @@ use pinakes_tests::{TINY_DUMP, write_files};
 use serde_json::{Value, json};
 
 use crate::metrics::{samples, text};
-use pinakes_tests::client::{Connection, PATIENCE};
+use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
 /// All that may be told, the gravest first.
@@ -23,7 +23,7 @@ const TROUBLES: [&str; 4] = ["unavailable", "fallback", "takedowns_refused", "st
 fn two() -> (Snapshots, [PathBuf; 2]) {
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), TINY_DUMP);
-    let snapshots = Snapshots::of(&[dump.path().to_path_buf()]);
+    let snapshots = Snapshots::from_inputs(&[dump.path().to_path_buf()]);
     let older = fs::canonicalize(snapshots.path().join("current")).unwrap();
     let dump = tempfile::tempdir().unwrap();
     write_files(
@@ -50,7 +50,7 @@ fn started(snapshots: &Snapshots, args: &[&OsStr]) -> (Server, SocketAddr) {
         "127.0.0.1:0".as_ref(),
     ];
     let mut server = Server::start(&mut command(&[&own[..], args].concat()));
-    let admin = server.admin();
+    let admin = server.read_admin_address();
     (server, admin)
 }
 
@@ -64,7 +64,7 @@ fn check(server: &Server, admin: SocketAddr, expected: &[&str], snapshot: &Path)
     let begun = Instant::now();
     while said(server.get("/health").json()) != right {
         let found = server.get("/health").json();
-        assert!(begun.elapsed() < PATIENCE, "{found}, expected {right:?}:\n{}", server.log());
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "{found}, expected {right:?}:\n{}", server.log());
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     assert_eq!(said(Connection::open(admin).get("/health").json()), right);
@@ -114,7 +114,7 @@ fn a_fallback_snapshot_is_reported_until_the_current_one_is_intact() {
     fs::write(&other, &other_bytes[..10]).unwrap();
     check(&server, admin, &["unavailable"], &older);
     fs::write(&file, &bytes).unwrap();
-    server.hang_up();
+    server.send_hangup();
     check(&server, admin, &[], &newer);
     server.end(&["snapshot poisoned", "no other snapshot", "keeping the served snapshot"]);
 }
@@ -131,7 +131,7 @@ fn a_rejected_suppression_list_is_reported_and_logged_again_on_each_reload() {
         let logged = || server.log().matches("keeping the previous list").count();
         let begun = Instant::now();
         while logged() == told {
-            assert!(begun.elapsed() < PATIENCE, "{why} is not told:\n{}", server.log());
+            assert!(begun.elapsed() < REPLY_TIMEOUT, "{why} is not told:\n{}", server.log());
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         told = logged();
@@ -140,7 +140,7 @@ fn a_rejected_suppression_list_is_reported_and_logged_again_on_each_reload() {
         fs::write(&list, bad).unwrap();
         check(&server, admin, &["takedowns_refused"], &newer);
         await_line(bad);
-        server.hang_up();
+        server.send_hangup();
         await_line("what is demanded");
     }
     fs::write(&list, "HX_A1\nHX_A404\n").unwrap();
@@ -180,8 +180,8 @@ fn starting_with_a_damaged_snapshot_serves_and_reports_the_previous_one() {
         server.await_log(&["ERROR", "refused the snapshot of `current`", words, id(&newer)]);
         server.await_log(&["WARN", "serving another snapshot in its place", id(&older)]);
         // Still damaged, it is refused again; built anew, it is served.
-        server.hang_up();
-        server.await_log(&["ERROR", "keeping the served snapshot", words]);
+        server.send_hangup();
+        server.await_log(&["ERROR", "the snapshot served before stays", words]);
         check(&server, admin, &["fallback"], &older);
         let dump = tempfile::tempdir().unwrap();
         let files = TINY_DUMP.into_iter().filter(|(name, _)| !name.starts_with("funders"));

@@ -2,10 +2,10 @@
 
 use pinakes_tests::client::error_body;
 use pinakes_tests::expect::check_head;
-use pinakes_tests::expect::{Taken, check_all_taken, ids};
+use pinakes_tests::expect::{AcceptedQuery, check_all_accepted, ids};
 use pinakes_tests::server::{Server, Snapshots, command};
 
-const TAKEN: &[Taken<'_>] = &[
+const TAKEN: &[AcceptedQuery<'_>] = &[
     ("/outputs?filter=is_oa:true", 37, &["HX_W2900000160", "HX_W2900000161"]),
     ("/outputs?filter=is_oa:TRUE", 37, &["HX_W2900000160", "HX_W2900000161"]),
     ("/outputs?filter=is_oa:False", 195, &["HX_W2900000132", "HX_W2900000031"]),
@@ -116,14 +116,14 @@ const TAKEN: &[Taken<'_>] = &[
 ];
 
 #[test]
-fn valid_filters_have_their_count_and_first_records() {
-    check_all_taken(TAKEN);
+fn a_filter_that_may_be_asked_for_is_answered() {
+    check_all_accepted(TAKEN);
 }
 
 #[test]
-fn pages_of_a_filtered_list_hold_each_match_once() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+fn the_pages_of_a_filtered_list_hold_each_match_once() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for filter in ["cited_by_count:>-1", "type:!article", "is_oa:true", "id:HX_W2900000160"] {
         for sort in ["", "&sort=name:desc", "&sort=year,fwci:desc"] {
@@ -147,9 +147,9 @@ fn pages_of_a_filtered_list_hold_each_match_once() {
 }
 
 #[test]
-fn a_wrong_filter_takes_precedence_over_a_matching_etag() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+fn a_client_that_has_the_page_is_told_so_and_a_wrong_filter_first() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let good = "/outputs?filter=cited_by_count:>100&sort=year";
     let tag = connection.get(good).header("etag").unwrap().to_owned();
@@ -178,9 +178,9 @@ fn a_wrong_filter_takes_precedence_over_a_matching_etag() {
 }
 
 #[test]
-fn only_harmless_characters_of_a_target_are_repaired() {
-    let snapshots = Snapshots::of_sample();
-    let server = Server::of_snapshots(&snapshots);
+fn only_what_a_target_may_lack_is_mended_in_it() {
+    let snapshots = Snapshots::from_sample();
+    let server = Server::serve(&snapshots);
     let escaped = "/outputs?filter=cited_by_count:%3E=10000,name:!%22a,b%22&sort=year";
     let bare = "/outputs?filter=cited_by_count:>=10000,name:!\"a,b\"&sort=year";
     let expected = server.get(escaped);
@@ -217,8 +217,8 @@ fn only_harmless_characters_of_a_target_are_repaired() {
 }
 
 #[test]
-fn debug_logs_show_the_execution_of_a_list_query() {
-    let snapshots = Snapshots::of_sample();
+fn the_log_tells_on_request_how_a_list_was_answered() {
+    let snapshots = Snapshots::from_sample();
     let target = "/outputs?filter=is_oa:true,year:>2000&sort=name";
     for (level, is_told) in [("info", false), ("pinakes_server=debug", true), ("debug", true)] {
         let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
@@ -242,8 +242,8 @@ fn debug_logs_show_the_execution_of_a_list_query() {
 }
 
 #[test]
-fn a_query_over_its_time_limit_gets_503() {
-    let snapshots = Snapshots::of_sample();
+fn what_takes_longer_than_it_may_is_answered_503() {
+    let snapshots = Snapshots::from_sample();
     let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
     let server = Server::start(command.args(["--list-timeout", "0.000001"]));
     for target in [

@@ -1,6 +1,6 @@
 //! Filters that are refused for their keys or their form, and why.
 
-use pinakes_tests::expect::{Refused, check_all_refused};
+use pinakes_tests::expect::{RefusedQuery, check_all_refused};
 
 const EMPTY: &str = "is empty; leave it out";
 const NO_COLON: &str =
@@ -18,7 +18,7 @@ const OF_DOMAINS: &str = "is no filter key of /domains; there are `id`, `name`, 
      `to_created_date`, `fields.id`, `outputs_count`, `cited_by_count`";
 const FILTER: &str = "is no parameter of this list; did you mean `filter`?";
 
-const REFUSED: &[Refused<'_>] = &[
+const REFUSED: &[RefusedQuery<'_>] = &[
     ("/outputs?filter=", &[("filter", "", EMPTY)]),
     ("/outputs?filter", &[("filter", "", EMPTY)]),
     ("/outputs?filter=%20", &[("filter", " ", NO_COLON)]),

@@ -1,12 +1,12 @@
 //! Filters that are refused for their values, and why.
 
-use pinakes_tests::expect::{Refused, check_all_refused};
+use pinakes_tests::expect::{RefusedQuery, check_all_refused};
 
 const ALONE: &str = "has a comparison beside `|`; a comparison stands alone";
 const ALONE_OR_NOT: &str = "has a comparison beside `!` or `|`; a comparison stands alone";
 const NOTHING: &str = "has a comparison with nothing; a number or a date belongs behind it";
 
-const REFUSED: &[Refused<'_>] = &[
+const REFUSED: &[RefusedQuery<'_>] = &[
     (
         "/outputs?filter=is_oa::true",
         &[("filter", "is_oa::true", "`:true` must be `true`, `false` or `null`")],

@@ -18,11 +18,11 @@ use pinakes_tests::query_generator as asking;
 use std::{collections::BTreeSet, path::PathBuf};
 
 use pinakes_oracle::Lists;
-use pinakes_tests::{Seeded, library};
+use pinakes_tests::{SeededRng, library};
 
 use page::Reply;
 use pinakes_tests::client::Connection;
-use pinakes_tests::query_generator::{Asker, Covered};
+use pinakes_tests::query_generator::{Coverage, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots};
 
 const MISMATCHES_SHOWN: usize = 20;
@@ -87,16 +87,16 @@ fn shown(reply: &Reply) -> String {
 
 /// Asks the server of a snapshot of these inputs this many queries.
 fn compare(inputs: &[PathBuf], queries: usize, seed: u64) {
-    compare_snapshot(&Snapshots::of(inputs), inputs, queries, seed);
+    compare_snapshot(&Snapshots::from_inputs(inputs), inputs, queries, seed);
 }
 
 /// The same of a snapshot that was made of these inputs, by whatever way.
 fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, seed: u64) {
     let library = library(inputs);
-    let lists = Lists::new(library);
-    let askers = Asker::all(library, &lists);
-    let (mut seeded, mut covered) = (Seeded(seed), Covered::default());
-    let server = Server::of_snapshots(snapshots);
+    let lists = Lists::of(library);
+    let generators = QueryGenerator::all(library, &lists);
+    let (mut rng, mut coverage) = (SeededRng(seed), Coverage::default());
+    let server = Server::serve(snapshots);
     let connection = server.connect();
     let mut comparison = Comparison {
         lists: &lists,
@@ -106,21 +106,21 @@ fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, s
         matched: 0,
         mismatches: Vec::new(),
     };
-    for asker in &askers {
-        for query in wrong::queries(asker) {
-            comparison.ask(asker.route, &query);
+    for generator in &generators {
+        for query in wrong::queries(generator) {
+            comparison.ask(generator.route, &query);
         }
-        for query in asker.each(&mut seeded, &mut covered) {
-            comparison.ask(asker.route, &query);
+        for query in generator.every_operation(&mut rng, &mut coverage) {
+            comparison.ask(generator.route, &query);
         }
     }
     while comparison.asked < queries {
-        let asker = asker_of(&askers, &mut seeded);
-        let query = asker.query(&mut seeded, &mut covered, &lists);
-        comparison.ask(asker.route, &query);
+        let generator = asker_of(&generators, &mut rng);
+        let query = generator.query(&mut rng, &mut coverage, &lists);
+        comparison.ask(generator.route, &query);
     }
     assert!(comparison.mismatches.is_empty(), "{}", comparison.report());
-    check_covered(&askers, &covered);
+    check_covered(&generators, &coverage);
     let Comparison { asked, refused, matched, .. } = comparison;
     println!("{asked} queries: {refused} refused, {matched} matched something");
     assert!(matched * 2 > asked, "of {asked} queries only {matched} match anything");
@@ -129,32 +129,32 @@ fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, s
 }
 
 /// A list by how many keys it has.
-fn asker_of<'a>(askers: &'a [Asker], seeded: &mut Seeded) -> &'a Asker {
-    let weight = |asker: &Asker| asker.filters.len() + asker.sorts.len();
-    let mut at = seeded.below(askers.iter().map(weight).sum());
-    askers
+fn asker_of<'a>(generators: &'a [QueryGenerator], rng: &mut SeededRng) -> &'a QueryGenerator {
+    let weight = |generator: &QueryGenerator| generator.filters.len() + generator.sorts.len();
+    let mut at = rng.below(generators.iter().map(weight).sum());
+    generators
         .iter()
-        .find(|asker| {
-            let is_it = at < weight(asker);
-            at = at.saturating_sub(weight(asker));
+        .find(|generator| {
+            let is_it = at < weight(generator);
+            at = at.saturating_sub(weight(generator));
             is_it
         })
         .unwrap()
 }
 
 /// Every operation of every key, and every direction of every sort key.
-fn check_covered(askers: &[Asker], covered: &Covered) {
-    for asker in askers {
-        for filter in &asker.filters {
+fn check_covered(generators: &[QueryGenerator], coverage: &Coverage) {
+    for generator in generators {
+        for filter in &generator.filters {
             for operation in asking::operations(filter.key.kind) {
-                let asked = (asker.route, filter.key.name, operation);
-                assert!(covered.operations.contains(&asked), "{asked:?} is not asked");
+                let asked = (generator.route, filter.key.name, operation);
+                assert!(coverage.operations.contains(&asked), "{asked:?} is not asked");
             }
         }
-        for sort in &asker.sorts {
+        for sort in &generator.sorts {
             for direction in ["", ":asc", ":desc"] {
-                let asked = (asker.route, *sort, direction);
-                assert!(covered.directions.contains(&asked), "{asked:?} is not asked");
+                let asked = (generator.route, *sort, direction);
+                assert!(coverage.directions.contains(&asked), "{asked:?} is not asked");
             }
         }
     }
@@ -173,19 +173,19 @@ fn random_queries_of_the_real_sample_equal_the_oracle() {
 }
 
 #[test]
-fn random_queries_of_every_vintage_equal_the_oracle() {
-    let test = "random_queries_of_every_vintage_equal_the_oracle";
-    let Some(every) = pinakes_tests::every_vintage(test) else { return };
+fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
+    let test = "random_queries_of_every_vintage_are_answered_as_the_oracle_does";
+    let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     compare(&every, 12_000, 3);
 }
 
 #[test]
 fn random_queries_of_a_rebuilt_export_equal_the_oracle() {
     let sample = [pinakes_tests::sample()];
-    compare_snapshot(&Snapshots::of_export(&sample), &sample, 10_000, 4);
-    let test = "random_queries_of_a_rebuilt_export_equal_the_oracle";
-    let Some(every) = pinakes_tests::every_vintage(test) else { return };
-    compare_snapshot(&Snapshots::of_export(&every), &every, 6_000, 5);
+    compare_snapshot(&Snapshots::from_export(&sample), &sample, 10_000, 4);
+    let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
+    let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
+    compare_snapshot(&Snapshots::from_export(&every), &every, 6_000, 5);
 }
 
 /// Filters under which all pages are walked.
@@ -204,9 +204,9 @@ const WALKED: &[(&str, &str)] = &[
 
 #[test]
 fn all_pages_of_a_filtered_and_sorted_list_hold_each_record_once() {
-    let snapshots = Snapshots::of_sample();
-    let lists = Lists::new(library(&[pinakes_tests::sample()]));
-    let server = Server::of_snapshots(&snapshots);
+    let snapshots = Snapshots::from_sample();
+    let lists = Lists::of(library(&[pinakes_tests::sample()]));
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (route, filter) in WALKED {
         let sorts = lists.keys(route).iter().filter(|key| key.is_sort).map(|key| key.name);

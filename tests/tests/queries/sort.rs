@@ -7,10 +7,10 @@ use pinakes_format::schema::keys::{Kind, keys_of};
 use serde_json::Value;
 
 use pinakes_tests::client::Connection;
-use pinakes_tests::expect::{Taken, check_all_taken};
+use pinakes_tests::expect::{AcceptedQuery, check_all_accepted};
 use pinakes_tests::server::{Server, Snapshots};
 
-const TAKEN: &[Taken<'_>] = &[
+const TAKEN: &[AcceptedQuery<'_>] = &[
     (
         "/outputs?sort=cited_by_count:desc",
         234,
@@ -126,10 +126,10 @@ fn items(connection: &mut Connection, route: &str, query: &str, count: u32) -> V
 }
 
 #[test]
-fn every_sort_of_every_list_holds_each_record_once_in_order() {
-    let snapshots = Snapshots::of_sample();
+fn every_order_of_every_list_holds_each_record_once_in_its_place() {
+    let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let mut orders = 0;
     for facts in &CATALOG {
@@ -161,10 +161,10 @@ fn every_sort_of_every_list_holds_each_record_once_in_order() {
 }
 
 #[test]
-fn further_sort_keys_break_ties_of_the_first() {
-    let snapshots = Snapshots::of_sample();
+fn further_keys_part_what_the_first_leaves_together() {
+    let snapshots = Snapshots::from_sample();
     let count = snapshots.open().count(Entity::Output);
-    let server = Server::of_snapshots(&snapshots);
+    let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let query = "sort=type:desc,year,cited_by_count:desc";
     let items = items(&mut connection, "outputs", query, count);
@@ -185,6 +185,6 @@ fn further_sort_keys_break_ties_of_the_first() {
 }
 
 #[test]
-fn valid_sorts_have_their_first_records() {
-    check_all_taken(TAKEN);
+fn a_sort_that_may_be_asked_for_is_answered() {
+    check_all_accepted(TAKEN);
 }

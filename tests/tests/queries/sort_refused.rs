@@ -1,6 +1,6 @@
 //! Sorts that are refused, and why.
 
-use pinakes_tests::expect::{Refused, check_all_refused};
+use pinakes_tests::expect::{RefusedQuery, check_all_refused};
 
 const OF_OUTPUTS: &str = "is no sort key of /outputs; there are `id`, `name`, `updated_date`, \
      `created_date`, `title`, `year`, `date`, `cited_by_count`, `cites`, `venues_count`, `fwci`, \
@@ -14,7 +14,7 @@ const TWICE: &str = "sorts by a key a second time; name it once";
 const TOO_MANY: &str = "sorts by more than 3 keys";
 const ESCAPE: &str = "is no percent-encoded UTF-8; a `%` itself is written `%25`";
 
-const REFUSED: &[Refused<'_>] = &[
+const REFUSED: &[RefusedQuery<'_>] = &[
     ("/outputs?sort=", &[("sort", "", "is empty; leave it out")]),
     ("/outputs?sort", &[("sort", "", "is empty; leave it out")]),
     ("/outputs?sort=:desc", &[("sort", "", NO_KEY)]),

@@ -1,6 +1,6 @@
 //! Queries that are refused, or stand at the edge of it, whatever the list holds.
 
-use pinakes_tests::query_generator::Asker;
+use pinakes_tests::query_generator::QueryGenerator;
 
 /// Raw queries that no list takes, with `{f}` for a filter key and `{s}` for a sort key.
 const WRONG: &[&str] = &[
@@ -50,9 +50,9 @@ const WRONG: &[&str] = &[
 ];
 
 /// The wrong queries of a list, and where it takes filters those beyond the bounds.
-pub fn queries(asker: &Asker) -> Vec<String> {
-    let filter = asker.filters.first().map_or("id", |filter| filter.key.name);
-    let sort = asker.sorts.first().copied().unwrap_or("id");
+pub fn queries(generator: &QueryGenerator) -> Vec<String> {
+    let filter = generator.filters.first().map_or("id", |filter| filter.key.name);
+    let sort = generator.sorts.first().copied().unwrap_or("id");
     let mut queries: Vec<String> =
         WRONG.iter().map(|query| query.replace("{f}", filter).replace("{s}", sort)).collect();
     let name = |count| format!("filter=name:{}", vec!["x"; count].join("%7C"));

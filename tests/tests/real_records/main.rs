@@ -270,7 +270,7 @@ const ODDITIES: &[Oddity] = &[
 
 /// Calls `visit` with each line of the newest copies of a folder's records, until it has enough.
 fn each_line(folder: &str, test: &str, mut visit: impl FnMut(&str, Value) -> bool) -> Option<()> {
-    let place = pinakes_tests::shared("large/openalex", test)?.join(folder);
+    let place = pinakes_tests::real_data("large/openalex", test)?.join(folder);
     let mut files: Vec<PathBuf> =
         fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.is_file());

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_oracle::{LEGACY_ROUTES, Legacy, Lists};
-use pinakes_tests::Seeded;
+use pinakes_oracle::{Lists, OLDER_ROUTES, Older};
+use pinakes_tests::SeededRng;
 
 use crate::ids_of;
 use crate::kinds;
@@ -14,11 +14,11 @@ use crate::listed_id;
 use crate::serve_but;
 use crate::write_list;
 use pinakes_tests::client::{Connection, Response};
-use pinakes_tests::crowd;
-use pinakes_tests::post::post_body;
-use pinakes_tests::query_generator::{Asker, Covered, FilterKey};
+use pinakes_tests::graphql::post_body;
+use pinakes_tests::query_generator::{Coverage, FilterKey, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots, make_writable};
-use pinakes_tests::values::{chance, encoded, one};
+use pinakes_tests::similar_names;
+use pinakes_tests::values::{chance, percent_encode, pick};
 
 const MISMATCHES_SHOWN: usize = 20;
 /// Names whose beginnings are completed, of each kind of record.
@@ -139,12 +139,12 @@ struct Pair {
 
 impl Pair {
     fn start(case: &Case, ids: impl FnOnce(&Snapshots) -> Vec<String>) -> Pair {
-        let (whole, own) = (Snapshots::of(&case.inputs), tempfile::tempdir().unwrap());
+        let (whole, own) = (Snapshots::from_inputs(&case.inputs), tempfile::tempdir().unwrap());
         let list = write_list(own.path(), &ids(&whole));
         let list_text = list.to_str().unwrap().to_owned();
         let options = [&["--quiet", "--suppress", &list_text], case.more].concat();
         let path = pinakes_tests::build(&case.inputs, &own.path().join("out"), &options);
-        let (served, linked) = (serve_but(&whole, &list), Server::of_snapshot(&path));
+        let (served, linked) = (serve_but(&whole, &list), Server::serve_one(&path));
         Pair { whole, own, served, linked }
     }
 
@@ -156,12 +156,12 @@ impl Pair {
 }
 
 /// Ids of some records of each kind, and of some that are referred to and have none.
-fn chosen(case: &Case, snapshot: &Snapshot, seeded: &mut Seeded) -> Vec<String> {
+fn chosen(case: &Case, snapshot: &Snapshot, rng: &mut SeededRng) -> Vec<String> {
     let mut ids = vec!["# takedowns".to_owned(), "HX_A9999999999999".to_owned()];
     for entity in case.withheld.iter().copied() {
         let all = ids_of(snapshot, entity);
         let mut chosen: Vec<u64> =
-            all.iter().copied().filter(|_| seeded.below(case.one_in) == 0).collect();
+            all.iter().copied().filter(|_| rng.below(case.one_in) == 0).collect();
         // The first of a list stands in most answers.
         chosen.extend(all.first());
         chosen.sort_unstable();
@@ -172,7 +172,7 @@ fn chosen(case: &Case, snapshot: &Snapshot, seeded: &mut Seeded) -> Vec<String> 
         ids.extend(chosen.into_iter().map(|id| listed_id(entity, id)));
         for row in snapshot.count(entity)..snapshot.rows(entity) {
             let id = snapshot.row_id(entity, row).unwrap();
-            if id != NO_ID && seeded.below(case.one_in) == 0 {
+            if id != NO_ID && rng.below(case.one_in) == 0 {
                 ids.push(listed_id(entity, id));
             }
         }
@@ -181,16 +181,16 @@ fn chosen(case: &Case, snapshot: &Snapshot, seeded: &mut Seeded) -> Vec<String> 
 }
 
 fn compare(case: &Case, seed: u64) {
-    let mut seeded = Seeded(seed);
-    let pair = Pair::start(case, |whole| chosen(case, &whole.open(), &mut seeded));
+    let mut rng = SeededRng(seed);
+    let pair = Pair::start(case, |whole| chosen(case, &whole.open(), &mut rng));
     let snapshot = pair.whole.open();
     let mut both = Both::new([&pair.served, &pair.linked]);
     index_alike(&mut both);
     records(&mut both, &snapshot);
-    pages(&mut both, &case.inputs, case.queries, &mut seeded);
-    completions(&mut both, &snapshot, &mut seeded);
-    graphs(&mut both, &snapshot, &mut seeded);
-    older(&mut both, &case.inputs, case.queries / 4, &mut seeded);
+    pages(&mut both, &case.inputs, case.queries, &mut rng);
+    completions(&mut both, &snapshot, &mut rng);
+    graphs(&mut both, &snapshot, &mut rng);
+    older(&mut both, &case.inputs, case.queries / 4, &mut rng);
     both.report();
     pair.end();
 }
@@ -225,44 +225,44 @@ fn records(both: &mut Both<'_>, snapshot: &Snapshot) {
 }
 
 /// Every page of every list in its own order, pages in every other, and questions at random.
-fn pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
+fn pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut SeededRng) {
     let library = pinakes_tests::library(inputs);
-    let lists = Lists::new(library);
-    let askers = Asker::all(library, &lists);
-    let mut covered = Covered::default();
+    let lists = Lists::of(library);
+    let generators = QueryGenerator::all(library, &lists);
+    let mut coverage = Coverage::default();
     both.connect();
-    for asker in &askers {
-        let pages = library.entities.get(asker.route).map_or(1, Vec::len).div_ceil(10) + 1;
+    for generator in &generators {
+        let pages = library.entities.get(generator.route).map_or(1, Vec::len).div_ceil(10) + 1;
         for page in 1..=pages {
-            both.get(&format!("/{}?per_page=10&page={page}", asker.route));
+            both.get(&format!("/{}?per_page=10&page={page}", generator.route));
         }
-        for sort in &asker.sorts {
+        for sort in &generator.sorts {
             for direction in ["asc", "desc"] {
-                for page in [1, 1 + seeded.below(pages), pages] {
+                for page in [1, 1 + rng.below(pages), pages] {
                     let query = format!("sort={sort}:{direction},id&per_page=25&page={page}");
-                    both.get(&format!("/{}?{}", asker.route, query.replace("id:asc,id", "id")));
+                    both.get(&format!("/{}?{}", generator.route, query.replace("id:asc,id", "id")));
                     let query = format!("sort={sort}:{direction}&per_page=10&page={page}");
-                    both.get(&format!("/{}?{query}", asker.route));
+                    both.get(&format!("/{}?{query}", generator.route));
                 }
             }
         }
-        for query in asker.each(seeded, &mut covered) {
+        for query in generator.every_operation(rng, &mut coverage) {
             if !is_apart(&query) {
-                both.get(&format!("/{}?{query}", asker.route));
+                both.get(&format!("/{}?{query}", generator.route));
             }
         }
     }
     for _ in 0..queries {
-        let asker = one(seeded, &askers);
-        let query = asker.query(seeded, &mut covered, &lists);
+        let generator = pick(rng, &generators);
+        let query = generator.query(rng, &mut coverage, &lists);
         if !is_apart(&query) {
-            both.get(&format!("/{}?{query}", asker.route));
+            both.get(&format!("/{}?{query}", generator.route));
         }
     }
 }
 
 /// Beginnings of names and of the words in them, and identifiers.
-fn completions(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
+fn completions(both: &mut Both<'_>, snapshot: &Snapshot, rng: &mut SeededRng) {
     for letter in 'a'..='z' {
         both.get(&format!("/autocomplete?query={letter}"));
         both.get(&format!("/autocomplete/authors?query={letter}"));
@@ -272,14 +272,14 @@ fn completions(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
         let of = if entity.facts().letter.is_some() { format!("/{route}") } else { String::new() };
         let count = snapshot.count(entity);
         for _ in 0..NAMES.min(count as usize * 3) {
-            let row = seeded.below(count as usize) as u32;
+            let row = rng.below(count as usize) as u32;
             let Some(name) = snapshot.name(entity, row).unwrap() else { continue };
             let name: String = name.chars().take(60).collect();
             let words: Vec<&str> = name.split_whitespace().collect();
-            let word: Vec<char> = one(seeded, &words).chars().collect();
-            let beginning: String = word[..1 + seeded.below(word.len())].iter().collect();
+            let word: Vec<char> = pick(rng, &words).chars().collect();
+            let beginning: String = word[..1 + rng.below(word.len())].iter().collect();
             for text in [name.as_str(), beginning.as_str()] {
-                let text = encoded(seeded, text);
+                let text = percent_encode(rng, text);
                 both.get(&format!("/autocomplete{of}?query={text}"));
                 both.get(&format!("/autocomplete?query={text}"));
             }
@@ -294,7 +294,7 @@ fn completions(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
 }
 
 /// Records by their ids, the records they refer to, and the lists of what refers to them.
-fn graphs(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
+fn graphs(both: &mut Both<'_>, snapshot: &Snapshot, rng: &mut SeededRng) {
     for entity in kinds() {
         let singular = entity.facts().singular;
         for row in 0..snapshot.count(entity).min(40) {
@@ -323,37 +323,40 @@ fn graphs(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
              publisher {{ id }} }} lineage {{ id name }} }} }} subfields {{ results {{ id name topics {{ \
              id name topic {{ id }} }} field {{ id name field {{ id }} }} }} }} \
              autocomplete(query: \"{}\") {{ meta {{ count }} results {{ id name }} }} }}",
-            one(seeded, &["a", "university", "j", "nature of", "s"])
+            pick(rng, &["a", "university", "j", "nature of", "s"])
         ));
     }
 }
 
 /// The older variant: each record, pages, filters and groups.
-fn older(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
-    let older = Legacy::new(pinakes_tests::library(inputs));
-    let mut covered = Covered::default();
+fn older(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut SeededRng) {
+    let older = Older::of(pinakes_tests::library(inputs));
+    let mut coverage = Coverage::default();
     both.connect();
     for route in LEGACY_ROUTES {
         for (id, ..) in older.records(route) {
             both.get(&format!("/legacy/{route}/{id}"));
         }
         let filter = |key: pinakes_oracle::Key| FilterKey::new(key, older.values(route, &key));
-        let asker = Asker::of(route, older.keys(route).into_iter().map(filter).collect());
-        for query in asker.each(seeded, &mut covered) {
+        let generator = QueryGenerator::from_filters(
+            route,
+            older.keys(route).into_iter().map(filter).collect(),
+        );
+        for query in generator.every_operation(rng, &mut coverage) {
             both.get(&format!("/legacy/{route}?{query}"));
         }
         for grouping in older.groupings(route) {
             both.get(&format!("/legacy/{route}?group_by={grouping}"));
         }
         for _ in 0..queries {
-            let mut query = format!("per_page={}", 1 + seeded.below(30));
-            if chance(seeded, 70) {
-                let expressions = asker.expressions(seeded, &mut covered);
-                query = format!("{query}&filter={}", encoded(seeded, &expressions));
+            let mut query = format!("per_page={}", 1 + rng.below(30));
+            if chance(rng, 70) {
+                let expressions = generator.expressions(rng, &mut coverage);
+                query = format!("{query}&filter={}", percent_encode(rng, &expressions));
             }
-            match seeded.below(3) {
-                0 => query.push_str(&format!("&group_by={}", one(seeded, older.groupings(route)))),
-                1 => query.push_str(&format!("&page={}", 1 + seeded.below(4))),
+            match rng.below(3) {
+                0 => query.push_str(&format!("&group_by={}", pick(rng, older.groupings(route)))),
+                1 => query.push_str(&format!("&page={}", 1 + rng.below(4))),
                 _ => query.push_str("&sort=1"),
             }
             both.get(&format!("/legacy/{route}?{query}"));
@@ -386,8 +389,8 @@ fn a_suppression_list_of_real_records_of_the_server_equals_one_of_the_linker() {
 }
 
 #[test]
-fn names_shared_by_thousands_are_counted_without_suppressed_records() {
-    let dump = crowd::written();
+fn names_that_thousands_share_are_counted_and_completed_without_those_withheld() {
+    let dump = similar_names::write_dump();
     let case = Case {
         inputs: vec![dump.path().to_path_buf()],
         more: &[],
@@ -398,14 +401,14 @@ fn names_shared_by_thousands_are_counted_without_suppressed_records() {
     let letters =
         ["a", "m", "s", "z", "李", "о", "w", "l", "j", "mari", "smith", "anna", "x", "王"];
     let texts = [&letters[..], &["wei zhang", "anna s", "a a", "mx l", "li", "ana ana"]].concat();
-    let mut seeded = Seeded(5);
+    let mut rng = SeededRng(5);
     let pair = Pair::start(&case, |whole| {
-        let mut ids = chosen(&case, &whole.open(), &mut seeded);
+        let mut ids = chosen(&case, &whole.open(), &mut rng);
         // The best of each, which have to be found anew.
-        let server = Server::of_snapshots(whole);
+        let server = Server::serve(whole);
         let mut connection = server.connect();
         for text in &texts {
-            let text = encoded(&mut seeded, text);
+            let text = percent_encode(&mut rng, text);
             let found = connection.get(&format!("/autocomplete?query={text}")).json();
             let best = found["results"].as_array().unwrap().iter();
             ids.extend(best.step_by(2).map(|best| best["id"].as_str().unwrap().to_owned()));
@@ -416,7 +419,7 @@ fn names_shared_by_thousands_are_counted_without_suppressed_records() {
     let mut both = Both::new([&pair.served, &pair.linked]);
     for text in &texts {
         for from in text.char_indices().map(|(at, letter)| &text[..at + letter.len_utf8()]) {
-            let text = encoded(&mut seeded, from);
+            let text = percent_encode(&mut rng, from);
             for of in ["", "/authors", "/outputs"] {
                 both.get(&format!("/autocomplete{of}?query={text}"));
             }

@@ -10,14 +10,14 @@ use pinakes_tests::{TINY_DUMP, write_files};
 
 use crate::serve_but;
 use crate::write_list;
-use pinakes_tests::client::{Connection, PATIENCE};
-use pinakes_tests::post::data;
+use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
+use pinakes_tests::graphql::data;
 use pinakes_tests::server::{Server, Snapshots, command};
 
 fn tiny() -> Snapshots {
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), TINY_DUMP);
-    Snapshots::of(&[dump.path().to_path_buf()])
+    Snapshots::from_inputs(&[dump.path().to_path_buf()])
 }
 
 /// Waits until an address answers with a status.
@@ -25,7 +25,7 @@ fn tiny() -> Snapshots {
 fn await_status(connection: &mut Connection, target: &str, status: u16) {
     let begun = Instant::now();
     while connection.get(target).status != status {
-        assert!(begun.elapsed() < PATIENCE, "{target} does not come to {status}");
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "{target} does not come to {status}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -102,7 +102,7 @@ fn a_changed_suppression_list_applies_at_once_and_changes_every_etag() {
     let (snapshots, own) = (tiny(), tempfile::tempdir().unwrap());
     let list = write_list(own.path(), &[]);
     let server = serve_but(&snapshots, &list);
-    let plain = Server::of_snapshots(&snapshots);
+    let plain = Server::serve(&snapshots);
     let mut connection = server.connect();
     let tag = |connection: &mut Connection, target: &str| {
         connection.get(target).header("etag").unwrap().to_owned()
@@ -127,7 +127,7 @@ fn a_changed_suppression_list_applies_at_once_and_changes_every_etag() {
     assert_eq!(fresh.header("x-snapshot-id"), connection.get("/").header("x-snapshot-id"));
     // Written over, as an editor does.
     fs::write(&list, "HX_W1\n").unwrap();
-    server.hang_up();
+    server.send_hangup();
     await_status(&mut connection, "/outputs/HX_W1", 404);
     assert_eq!(connection.get("/authors/HX_A1").status, 200);
     for bad in ["HX_W1\nAda Example\n", ""] {

@@ -1,4 +1,4 @@
-//! What any reply must be, whatever was asked.
+//! Rules that every HTTP reply must keep, whatever the request.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,7 @@ use crate::{
     serving::Ending,
 };
 
-/// Statuses there are for clients' requests, with their reason phrases. None is the server's own
-/// failure.
+/// Allowed statuses with their reason phrases; no request may cause a 5xx.
 const STATUSES: [(u16, &str); 13] = [
     (200, ""),
     (204, ""),
@@ -26,9 +25,9 @@ const STATUSES: [(u16, &str); 13] = [
     (429, "Too Many Requests"),
     (431, "Request Header Fields Too Large"),
 ];
-/// Statuses that the HTTP layer answers with itself, without a body.
+/// Statuses of replies that the HTTP layer itself sends, without a body.
 const BARE: [u16; 3] = [400, 414, 431];
-const M1: &str = "Bad Request - Invalid query parameters";
+const BAD_QUERY_MESSAGE: &str = "Bad Request - Invalid query parameters";
 const LIMIT_HEADERS: [&str; 5] = [
     "x-ratelimit-ip-limit",
     "x-ratelimit-ip-remaining",
@@ -36,26 +35,26 @@ const LIMIT_HEADERS: [&str; 5] = [
     "x-ratelimit-daily-limit",
     "x-ratelimit-daily-remaining",
 ];
-/// Details in one reply, and bytes of a value shown in one, at most.
+/// Most details in one reply.
 const DETAILS_MAX: usize = 10;
-const SHOWN_BYTES_MAX: usize = 64 + '…'.len_utf8();
+/// Most bytes of a quoted parameter or value in a detail.
+const QUOTED_BYTES_MAX: usize = 64 + '…'.len_utf8();
 
-/// Holds replies to what they must be.
-pub struct Judge {
+/// Checks replies against the rules.
+pub struct ReplyChecker {
     snapshot_id: String,
     has_limits: bool,
-    /// Hashes of bodies of 200 that were looked at; the same bytes are as good the next time.
+    /// Hashes of checked bodies of status 200, so that equal bodies are checked once.
     known: HashSet<[u8; 32]>,
 }
 
-impl Judge {
-    /// Of replies from this snapshot.
-    pub fn new(snapshot_id: String, has_limits: bool) -> Judge {
-        Judge { snapshot_id, has_limits, known: HashSet::new() }
+impl ReplyChecker {
+    pub fn new(snapshot_id: String, has_limits: bool) -> ReplyChecker {
+        ReplyChecker { snapshot_id, has_limits, known: HashSet::new() }
     }
 
-    /// Holds a reply to what it must be; whether the HTTP layer made it.
-    pub fn judge(&mut self, reply: &Response) -> bool {
+    /// Checks a reply; returns whether the HTTP layer sent it without the service.
+    pub fn check(&mut self, reply: &Response) -> bool {
         let known = STATUSES.iter().find(|(status, _)| *status == reply.status);
         let Some((_, phrase)) = known else { panic!("status {}", reply.status) };
         assert!(reply.version == "HTTP/1.1" || reply.version == "HTTP/1.0", "{}", reply.version);
@@ -67,21 +66,21 @@ impl Judge {
             assert_eq!(reply.header("connection"), Some("close"));
             return true;
         }
-        self.judge_headers(reply);
+        self.check_headers(reply);
         if reply.body.is_empty() {
-            // To HEAD; or to what never has one.
+            // A reply to HEAD, or a status that never has a body.
             let has_length = reply.header("content-length").is_some_and(|length| length != "0");
             assert_eq!(has_length, !matches!(reply.status, 204 | 304));
             return false;
         }
         match reply.status {
-            200 => self.judge_answer(reply),
-            _ => judge_error(reply, phrase),
+            200 => self.check_body(reply),
+            _ => check_error(reply, phrase),
         }
         false
     }
 
-    fn judge_headers(&self, reply: &Response) {
+    fn check_headers(&self, reply: &Response) {
         let is = |name: &str, value: &str| {
             assert_eq!(reply.header(name), Some(value), "{name} of {}", reply.status);
         };
@@ -100,44 +99,44 @@ impl Judge {
         assert_eq!(reply.header("retry-after").is_some(), reply.status == 429);
         assert_eq!(reply.header("location").is_some(), reply.status == 301);
         assert!(reply.header("location").is_none_or(|location| location.starts_with('/')));
-        assert!(reply.status != 429 || self.has_limits, "a 429 without limits");
+        assert!(reply.status != 429 || self.has_limits, "429 although limits are off");
         let numbers: Vec<u64> = LIMIT_HEADERS
             .iter()
             .filter_map(|name| reply.header(name))
-            .map(|number| number.parse().expect("limits are told in whole numbers"))
+            .map(|number| number.parse().expect("limit headers are whole numbers"))
             .collect();
         match (self.has_limits, numbers.as_slice()) {
             (false, []) => {}
             (true, [limit, left, reset, day_limit, day_left]) => {
                 assert!(left <= limit && day_left <= day_limit && *reset >= 1, "{numbers:?}");
             }
-            _ => panic!("headers of limits: {numbers:?}"),
+            _ => panic!("limit headers: {numbers:?}"),
         }
     }
 
-    fn judge_answer(&mut self, reply: &Response) {
+    fn check_body(&mut self, reply: &Response) {
         let hash = *blake3::hash(&reply.body).as_bytes();
         if !self.known.contains(&hash) {
             let body = client::decode(reply.header("content-encoding"), &reply.body);
             if reply.header("x-total-count").is_some() {
-                judge_array(&body);
+                check_array(&body);
             } else {
-                judge_json(&object(&body));
+                check_json(&object(&body));
             }
             self.known.insert(hash);
         }
     }
 }
 
-/// A list of the older variant, or its groups.
-fn judge_array(body: &[u8]) {
+/// Checks a list or a grouping of the legacy variant.
+fn check_array(body: &[u8]) {
     let items: Vec<Map<String, Value>> = serde_json::from_slice(body).expect("objects");
     let is_known = |item: &Map<String, Value>| item.contains_key("id") || item.contains_key("key");
     assert!(items.len() <= 200 && items.iter().all(is_known), "{} items", items.len());
 }
 
-/// A record, a list, candidates, or one of the few that are none.
-fn judge_json(answer: &Map<String, Value>) {
+/// Checks a record, a list, autocomplete candidates, or a status page.
+fn check_json(answer: &Map<String, Value>) {
     let Some(meta) = answer.get("meta") else {
         let is_known =
             ["id", "service", "status", "ip"].iter().any(|name| answer.contains_key(*name));
@@ -150,9 +149,12 @@ fn judge_json(answer: &Map<String, Value>) {
     let number = |name: &str| meta[name].as_u64().unwrap_or_else(|| panic!("{name} in {meta}"));
     let count = number("count");
     let results = answer["results"].as_array().expect("`results` is a list");
-    assert!(results.iter().all(|item| !item["id"].is_null()), "an item without id");
+    assert!(results.iter().all(|item| !item["id"].is_null()), "an item has no id");
     let expected = if names == ["count"] {
-        assert!(results.iter().all(|item| item["entity_type"].is_string()), "of no type");
+        assert!(
+            results.iter().all(|item| item["entity_type"].is_string()),
+            "a candidate has no entity type"
+        );
         count.min(10)
     } else {
         assert_eq!(names, ["count", "page", "per_page"]);
@@ -163,61 +165,66 @@ fn judge_json(answer: &Map<String, Value>) {
     assert_eq!(results.len() as u64, expected, "{meta}");
 }
 
-/// An error in the interface's shape.
-fn judge_error(reply: &Response, phrase: &str) {
+/// Checks the members of an error body.
+fn check_error(reply: &Response, phrase: &str) {
     let error = object(&reply.body);
     assert_eq!(error["statusCode"], reply.status);
     assert_eq!(error["error"], phrase);
     let message = error["message"].as_str().expect("`message` is text");
     assert!(!message.is_empty(), "an empty message");
     let mut names = vec!["statusCode", "error", "message"];
-    // Lists of the older variant say no more than this.
+    // The 429 of legacy lists has the three basic members only.
     if reply.status == 429 && !message.starts_with("Rate limit exceeded. Maximum ") {
         names.extend(["reset_in_seconds", "reset_at_utc"]);
         let seconds = error["reset_in_seconds"].as_u64().expect("seconds are a number");
         assert_eq!(reply.header("retry-after"), Some(seconds.to_string().as_str()));
-        let at = error["reset_at_utc"].as_str().expect("a moment is text");
+        let at = error["reset_at_utc"].as_str().expect("a time is text");
         assert!(at.len() == "2026-01-31T00:00:00Z".len() && at.ends_with('Z'), "{at}");
     }
-    if reply.status == 400 && message == M1 {
+    if reply.status == 400 && message == BAD_QUERY_MESSAGE {
         names.push("details");
-        judge_details(&error["details"]);
+        check_details(&error["details"]);
     }
     let found: Vec<&str> = error.keys().map(String::as_str).collect();
     assert_eq!(found, names, "members of {}", reply.status);
 }
 
-fn judge_details(details: &Value) {
+fn check_details(details: &Value) {
     let details = details.as_array().expect("`details` is a list");
     assert!((1..=DETAILS_MAX).contains(&details.len()), "{} details", details.len());
     for detail in details {
         let detail = detail.as_object().expect("a detail is an object");
         let names: Vec<&str> = detail.keys().map(String::as_str).collect();
         assert_eq!(names, ["parameter", "value", "reason"]);
-        let shown = |name: &str| detail[name].as_str().expect("a detail is of texts").len();
-        assert!(shown("parameter") <= SHOWN_BYTES_MAX && shown("value") <= SHOWN_BYTES_MAX);
-        assert!(shown("reason") > 0, "no reason");
+        let quoted_bytes =
+            |name: &str| detail[name].as_str().expect("members of a detail are texts").len();
+        assert!(
+            quoted_bytes("parameter") <= QUOTED_BYTES_MAX
+                && quoted_bytes("value") <= QUOTED_BYTES_MAX
+        );
+        assert!(quoted_bytes("reason") > 0, "an empty reason");
     }
 }
 
 fn object(body: &[u8]) -> Map<String, Value> {
     match serde_json::from_slice(body) {
         Ok(Value::Object(object)) => object,
-        other => panic!("no JSON object: {other:?}"),
+        other => panic!("not a JSON object: {other:?}"),
     }
 }
 
-/// Takes apart what a connection sent. A reply to HEAD announces a body and has none: what follows is
-/// another reply, or nothing, and no body here begins as a reply does.
+/// Splits the bytes received on a connection into replies.
 ///
-/// A client that closes its half is taken for one that left, so that the last reply may be cut short.
-pub fn replies(mut bytes: &[u8], ending: Ending) -> Vec<Response> {
+/// A reply to HEAD announces a length but has no body; the next bytes are then the next reply. No
+/// body in these tests starts like a reply. If the client closed its sending half, the server may
+/// cut the last reply short.
+pub fn parse_replies(mut bytes: &[u8], ending: Ending) -> Vec<Response> {
     let mut replies = Vec::new();
     while !bytes.is_empty() {
         if ending == Ending::Closes && !bytes.windows(4).any(|end| end == b"\r\n\r\n") {
             break;
         }
-        let mut reply = client::read_head(&mut bytes).expect("a head is whole");
+        let mut reply = client::read_head(&mut bytes).expect("a head is complete");
         let length =
             reply.header("content-length").map_or(0, |length| length.parse().expect("a length"));
         let has_body = !matches!(reply.status, 204 | 304)

@@ -1,10 +1,10 @@
-//! Posting questions.
+//! GraphQL requests over HTTP POST.
 
 use serde_json::{Value, json};
 
 use crate::client::{Connection, Response};
 
-/// Posts a body with these headers besides its length.
+/// Posts a body with these headers and its `Content-Length`.
 #[track_caller]
 pub fn post_body(connection: &mut Connection, headers: &[&str], body: &[u8]) -> Response {
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
@@ -18,7 +18,7 @@ pub fn post_body(connection: &mut Connection, headers: &[&str], body: &[u8]) -> 
     connection.receive_to("POST").unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Posts a question with variables; the reply, which must be JSON with status 200.
+/// Posts a query with variables and returns the body, which must be JSON with status 200.
 #[track_caller]
 pub fn ask_with(connection: &mut Connection, query: &str, variables: Value) -> Value {
     let body = json!({ "query": query, "variables": variables }).to_string();
@@ -28,13 +28,13 @@ pub fn ask_with(connection: &mut Connection, query: &str, variables: Value) -> V
     response.json()
 }
 
-/// Posts a question.
+/// Posts a query without variables.
 #[track_caller]
 pub fn ask(connection: &mut Connection, query: &str) -> Value {
     ask_with(connection, query, Value::Null)
 }
 
-/// Posts a question that has an answer without errors; its data.
+/// Posts a query that must succeed and returns its data.
 #[track_caller]
 pub fn data(connection: &mut Connection, query: &str) -> Value {
     let mut answer = ask(connection, query);
@@ -42,7 +42,7 @@ pub fn data(connection: &mut Connection, query: &str) -> Value {
     answer["data"].take()
 }
 
-/// The messages of an answer's errors.
+/// Returns the messages of a body's errors.
 pub fn messages(answer: &Value) -> Vec<&str> {
     let errors = answer["errors"].as_array().map_or(&[][..], Vec::as_slice);
     errors.iter().map(|error| error["message"].as_str().unwrap()).collect()
