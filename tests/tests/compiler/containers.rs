@@ -142,7 +142,7 @@ fn a_cut_part_gives_its_whole_lines_where_that_is_allowed() {
             ..succeeds("gzip allowed", cut_gzip())
         },
         // A frame of zstd comes out block by block, and this is cut within its only one.
-        Case { options, ..ends("zstd allowed", cut_zstd(), 4, "hold no record") },
+        Case { options, ..fails("zstd allowed", cut_zstd(), 4, "hold no record") },
     ]);
     let workspace = Workspace::new();
     write_files(&workspace.input(), cut_gzip());
@@ -187,7 +187,7 @@ fn containers_that_are_not_what_they_seem_are_warned_of_or_refused() {
         Case {
             options: more,
             bad: &[("no_id", 1)],
-            ..ends("the same, allowed", named("works.zst", HUGE_WINDOW), 4, "1 of 1 records")
+            ..fails("the same, allowed", named("works.zst", HUGE_WINDOW), 4, "1 of 1 records")
         },
         fails("a dictionary", named("works.zst", NEEDS_DICTIONARY), 5, "is damaged: "),
     ]);
@@ -223,13 +223,16 @@ fn a_bomb_takes_no_more_memory_than_a_line_may_have() {
     let says = "more uncompressed bytes than `--max-inflated` allows; raise it if";
     let bad: &[(&str, u64)] = &[("line_too_long", 1)];
     check(&[
-        Case { options: bounded, ..ends("gzip of blank lines", gz(&newlines), 5, says) },
-        Case { options: bounded, ..ends("gzip of one line", gz(&line), 5, says) },
-        Case { options: bounded, ..ends("zstd of one line", zstd(&line), 5, says) },
-        Case { bad, ..ends("gzip of one line, unbounded", gz(&line), 4, "1 of 1 records are bad") },
+        Case { options: bounded, ..fails("gzip of blank lines", gz(&newlines), 5, says) },
+        Case { options: bounded, ..fails("gzip of one line", gz(&line), 5, says) },
+        Case { options: bounded, ..fails("zstd of one line", zstd(&line), 5, says) },
         Case {
             bad,
-            ..ends("zstd of one line, unbounded", zstd(&line), 4, "longer than `--max-line`")
+            ..fails("gzip of one line, unbounded", gz(&line), 4, "1 of 1 records are bad")
+        },
+        Case {
+            bad,
+            ..fails("zstd of one line, unbounded", zstd(&line), 4, "longer than `--max-line`")
         },
         fails("blank lines, unbounded", gz(&newlines), 4, "hold no record"),
     ]);

@@ -79,9 +79,9 @@ fn a_manifest_that_lists_too_much_or_twice_ends_the_run_with_5() {
         ),
         Case {
             options: strict,
-            ..ends("absent", listing(&["part_0000.jsonl", "part_1.gz"]), 5, "which is missing")
+            ..fails("absent", listing(&["part_0000.jsonl", "part_1.gz"]), 5, "which is missing")
         },
-        Case { options: strict, ..ends("unlisted", listing(&[]), 5, "which exists") },
+        Case { options: strict, ..fails("unlisted", listing(&[]), 5, "which exists") },
     ]);
     let workspace = Workspace::with_tiny_snapshot();
     let before = state(&workspace.out());

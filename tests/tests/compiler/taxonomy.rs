@@ -84,7 +84,7 @@ fn more_than_a_hundredth_of_topics_without_a_parent_end_the_run_with_4() {
     let lines: String = (1_001..1_006).map(|id| topic(id, ",\"subfield\":{\"id\":404}")).collect();
     check(&[Case {
         bad: &[("no_parent", 5)],
-        ..ends(
+        ..fails(
             "five in four hundred",
             vec![("topics.jsonl", format!("{}{lines}", standing()).into_bytes())],
             4,

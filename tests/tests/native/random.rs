@@ -52,7 +52,7 @@ fn one<T: Copy>(rng: &mut SeededRng, values: &[T]) -> T {
 
 fn text(rng: &mut SeededRng) -> Value {
     let pieces = 1 + rng.below(3);
-    Value::from((0..pieces).map(|_| pick(rng, TEXTS)).collect::<String>())
+    Value::from((0..pieces).map(|_| one(rng, TEXTS)).collect::<String>())
 }
 
 /// An id that no record has, or none.
@@ -82,24 +82,24 @@ fn value(rng: &mut SeededRng, schema: &Schema) -> Value {
         Schema::List(inner) => (0..rng.below(4)).map(|_| value(rng, inner)).collect(),
         Schema::Integer { bits: 32, .. } => Value::from(1 + rng.below(9_999)),
         Schema::Integer { signed: true, .. } => {
-            Value::from(pick(rng, &[0, -5, 7, i64::MAX, i64::MIN]))
+            Value::from(one(rng, &[0, -5, 7, i64::MAX, i64::MIN]))
         }
-        Schema::Integer { .. } => Value::from(pick(rng, &[0u64, 1, 12, (1 << 53) - 1])),
-        Schema::Number => serde_json::from_str(pick(rng, NUMBERS)).unwrap(),
+        Schema::Integer { .. } => Value::from(one(rng, &[0u64, 1, 12, (1 << 53) - 1])),
+        Schema::Number => serde_json::from_str(one(rng, NUMBERS)).unwrap(),
         Schema::Boolean => Value::from(rng.below(2) == 0),
         Schema::Text | Schema::LongText | Schema::Code(_) => text(rng),
         Schema::Reference(entity) => reference(rng, *entity, false),
         Schema::ParentReference(entity) => reference(rng, *entity, true),
         Schema::AnyReference => {
-            Value::from(pick(rng, &["HX_F1000000000", "HX_I1000000001", "HX_P1000000002"]))
+            Value::from(one(rng, &["HX_F1000000000", "HX_I1000000001", "HX_P1000000002"]))
         }
         Schema::NamedCode(table) => {
             let known = if *table == Table::Country { COUNTRIES } else { LANGUAGES };
-            let (code, name) = pick(rng, known);
+            let (code, name) = one(rng, known);
             json!({"code": code, "name": name})
         }
-        Schema::Date => Value::from(pick(rng, &["2024-02-29", "0001-01-01", "9999-12-31"])),
-        Schema::Timestamp => Value::from(pick(rng, MOMENTS)),
+        Schema::Date => Value::from(one(rng, &["2024-02-29", "0001-01-01", "9999-12-31"])),
+        Schema::Timestamp => Value::from(one(rng, MOMENTS)),
         Schema::OrcidUrl => Value::from("https://orcid.org/0000-0002-1825-009X"),
         Schema::Json => match rng.below(3) {
             0 => json!({"display_name": null}),

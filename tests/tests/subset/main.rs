@@ -20,8 +20,8 @@ use pinakes_format::query::{Deadline, Predicate, Query};
 use pinakes_format::snapshot::{Lookup, Snapshot};
 use pinakes_oracle::{Library, Lists};
 use pinakes_tests::{
-    SeededRng, TINY_DUMP, build, compiler, every_vintage, files_below, publish, real_sample,
-    sample, write_files,
+    SeededRng, TINY_DUMP, build, compiler, current_and_2023_dumps, files_below, publish,
+    real_sample, sample, write_files,
 };
 use serde_json::Value;
 
