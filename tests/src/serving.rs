@@ -58,9 +58,9 @@ pub struct InProcessServer {
 struct SteppingClock(AtomicU64);
 
 impl Clock for SteppingClock {
-    fn now(&self) -> Moment {
+    fn now(&self) -> ClockReading {
         let passed = self.0.fetch_add(STEP_MILLIS, Relaxed);
-        Moment { monotonic: passed, utc: START_MILLIS + passed }
+        ClockReading { monotonic: passed, utc: START_MILLIS + passed }
     }
 }
 
@@ -75,8 +75,8 @@ impl InProcessServer {
             header: ForwardingHeader::XForwardedFor,
             exempt: Vec::new(),
         };
-        let counters =
-            limits.map(|limits| Counters::new(limits, Box::new(SteppingClock(AtomicU64::new(0)))));
+        let counters = limits
+            .map(|limits| RateLimiter::new(limits, Box::new(SteppingClock(AtomicU64::new(0)))));
         let gate = Gate::new(clients, counters, None);
         let bounds = ServiceSettings {
             list_timeout: LIST_TIMEOUT,
@@ -87,7 +87,11 @@ impl InProcessServer {
         let service = Arc::new(Service::new(manager, gate, bounds));
         let connections =
             Connections::new(Arc::clone(&service), TIMEOUTS, Preface::None, None).into();
-        InProcessServer { connections, service, places: Arc::new(Places::new(1_024, 512)) }
+        InProcessServer {
+            connections,
+            service,
+            places: Arc::new(ConnectionLimiter::new(1_024, 512)),
+        }
     }
 
     /// Builds a single-threaded runtime with a paused clock.
@@ -114,7 +118,7 @@ impl InProcessServer {
         piece_bytes: usize,
         ending: Ending,
     ) -> Vec<u8> {
-        let place = self.places.take().expect("the connection limit is not reached");
+        let place = self.places.acquire().expect("the connection limit is not reached");
         let (client, server) = tokio::io::duplex(PIPE_BYTES);
         let serving = task::spawn(Arc::clone(&self.connections).serve(server, peer, place));
         let (mut reading, mut writing) = tokio::io::split(client);

@@ -1,6 +1,6 @@
-//! Whole replies to the byte: every entity type, known and unknown members.
+//! Complete replies, byte for byte: every entity type, records with and without optional members.
 
-use crate::Both;
+use crate::ServerAndOracle;
 use crate::dump;
 
 const BODIES: &[(&str, &str)] = &[
@@ -53,24 +53,24 @@ const BODIES: &[(&str, &str)] = &[
         "/autocomplete/topics?query=solutions",
         r#"{"meta":{"count":1},"results":[{"id":"HX_T1","name":"Nature-Based Solutions","cited_by_count":500,"entity_type":"topic","external_id":"https://en.wikipedia.org/wiki/Nature-based_solutions","outputs_count":null}]}"#,
     ),
-    // The levels of the taxonomy have no route of their own; their ids are strings here.
+    // Domains, fields and subfields have no autocomplete route; their ids are strings.
     (
         "/autocomplete?query=feld",
         r#"{"meta":{"count":1},"results":[{"id":"99","name":"Equal Rank","cited_by_count":33,"entity_type":"field","external_id":"https://www.wikidata.org/entity/Q99","outputs_count":99}]}"#,
     ),
 ];
 
-/// What the global form shows of ten records with one name and one count, after the outputs.
+/// Last two of ten candidates with equal name and count, in a query over all entity types.
 const LEVELS: &[&str] = &[
     r#"{"id":"9","name":"Equal Rank","cited_by_count":33,"entity_type":"domain","external_id":"https://www.wikidata.org/entity/Q9","outputs_count":9}"#,
     r#"{"id":"99","name":"Equal Rank","cited_by_count":33,"entity_type":"field","external_id":"https://www.wikidata.org/entity/Q99","outputs_count":99}"#,
 ];
 
 #[test]
-fn a_reply_is_these_bytes() {
-    let dump = dump::written();
-    let both = Both::of(&[dump.path().to_path_buf()]);
-    let mut connection = both.server.connect();
+fn a_reply_has_exactly_these_bytes() {
+    let dump = dump::write();
+    let pair = ServerAndOracle::from_inputs(&[dump.path().to_path_buf()]);
+    let mut connection = pair.server.connect();
     for (target, body) in BODIES {
         let response = connection.get(target);
         assert_eq!((response.status, response.text()), (200, *body), "{target}");
@@ -78,5 +78,5 @@ fn a_reply_is_these_bytes() {
     let response = connection.get("/autocomplete?query=equal");
     assert!(response.text().starts_with(r#"{"meta":{"count":11},"results":[{"id":"HX_I20","#));
     assert!(response.text().ends_with(&format!("{}]}}", LEVELS.join(","))), "{}", response.text());
-    both.server.end(&[]);
+    pair.server.end(&[]);
 }

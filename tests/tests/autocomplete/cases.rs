@@ -1,6 +1,6 @@
-//! What people complained of elsewhere: what they typed, and what must come of it.
+//! Queries as people type them, and the expected candidates.
 //!
-//! The oracle is held to the same table, so that neither is trusted alone.
+//! Server and oracle run the same table, so that neither is trusted alone.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use pinakes_oracle::Autocomplete;
 use pinakes_tests::SeededRng;
 use serde_json::Value;
 
-use crate::Both;
+use crate::ServerAndOracle;
 use crate::dump;
 use crate::target;
 use pinakes_tests::values::percent_encode;
 
-/// An entity type, or none of them for all; what is typed; how many match; the first of them.
+/// An entity type (empty for all), a query, the expected count, and the first expected ids.
 pub type Case<'a> = (&'a str, &'a str, usize, &'a str);
 
 const CASES: &[Case<'_>] = &[
-    // Acronyms are names, but a name that begins so stands before them.
+    // Acronyms are names; a name that starts with the query ranks before an acronym.
     ("institutions", "CERN", 1, "I1"),
     ("institutions", "cern", 1, "I1"),
     ("institutions", "MIT", 2, "I3 I2"),
@@ -33,7 +33,7 @@ const CASES: &[Case<'_>] = &[
     ("", "cern", 2, "F3 I1"),
     ("", "cer", 2, "F3 I1"),
     ("", "sources: cern", 0, ""),
-    // Apostrophes join, hyphens part.
+    // An apostrophe joins two parts to one word; a hyphen separates them.
     ("authors", "obrien", 3, "A4 A3 A5"),
     ("authors", "o'brien", 3, "A4 A3 A5"),
     ("authors", "O’Brien", 3, "A4 A3 A5"),
@@ -55,7 +55,7 @@ const CASES: &[Case<'_>] = &[
     ("outputs", "covid 19", 1, "W9"),
     ("outputs", "covid19", 0, ""),
     ("outputs", "covid 2020 19 in", 1, "W9"),
-    // Letters that are no marked ones, yet are typed as if they were.
+    // Letters without a decomposition fold to the ASCII letters that people type.
     ("institutions", "kobenhavns", 1, "I12"),
     ("institutions", "KØBENHAVNS", 1, "I12"),
     ("institutions", "koebenhavns", 0, ""),
@@ -79,7 +79,7 @@ const CASES: &[Case<'_>] = &[
     ("outputs", "37c", 0, ""),
     ("outputs", "37 c", 1, "W8"),
     ("outputs", "<i>drosophila</i>", 1, "W8"),
-    // Order of words, and endings.
+    // Order of words, and endings of words.
     ("authors", "smith john", 2, "A2 A1"),
     ("authors", "john smith", 2, "A1 A2"),
     ("authors", "smith, j", 2, "A2 A1"),
@@ -91,7 +91,7 @@ const CASES: &[Case<'_>] = &[
     ("outputs", "network neural", 2, "W7 W6"),
     ("outputs", "newtork", 0, ""),
     ("outputs", "eural", 0, ""),
-    // Scripts without spaces are found anywhere, others at the beginnings of words.
+    // Scripts without spaces match anywhere in a word, other scripts at the start of a word.
     ("institutions", "京大", 1, "I5"),
     ("institutions", "東京", 1, "I5"),
     ("institutions", "大学", 2, "I5 I6"),
@@ -114,7 +114,7 @@ const CASES: &[Case<'_>] = &[
     ("institutions", "الأز", 1, "I9"),
     ("institutions", "أزهر", 0, ""),
     ("institutions", "al azhar", 1, "I9"),
-    // The nearest name first, then the most cited; without a count last.
+    // The closest name first, then the most cited; records without a count last.
     ("outputs", "attention", 5, "W2 W1 W3 W4 W5"),
     ("outputs", "ATTENTION!", 5, "W2 W1 W3 W4 W5"),
     ("outputs", "attentio", 5, "W1 W2 W3 W4 W5"),
@@ -125,14 +125,14 @@ const CASES: &[Case<'_>] = &[
     ("", "nature ", 5, "S1 S2 T1 F1 P1"),
     ("", "natur", 5, "S1 S2 T1 F1 P1"),
     ("publishers", "nature", 1, "P1"),
-    // One whose other name begins so goes before those more cited that have the word elsewhere.
+    // A prefix of an alternative name ranks before a more cited record with the word elsewhere.
     ("institutions", "university", 7, "I12 I5 I6 I8 I11 I9 I10"),
     ("institutions", "univ copen", 1, "I12"),
     ("", "equal rank", 11, "I20 A20 W20 W100 S20 P20 F20 T20 9 99"),
     ("", "rank", 11, "I20 A20 W20 W100 S20 P20 F20 T20 9 99"),
     ("", "feld", 1, "99"),
     ("topics", "equal", 1, "T20"),
-    // More than are shown.
+    // More matches than the reply shows.
     ("authors", "zhang", 12, "A112 A111 A110 A109 A108 A107 A106 A105 A104 A102"),
     ("authors", "wei zhang", 12, "A112 A111 A110 A109 A108 A107 A106 A105 A104 A102"),
     ("", "zhang wei", 12, "A112 A111 A110 A109 A108 A107 A106 A105 A104 A102"),
@@ -142,7 +142,7 @@ const CASES: &[Case<'_>] = &[
     ("outputs", "n", 4, "W6 W1 W7 W5"),
     ("authors", "b", 2, "A8 A4"),
     ("institutions", "大", 2, "I5 I6"),
-    // Whole ids, however they are written.
+    // Complete ids in every accepted form.
     ("outputs", "10.48550/arXiv.1706.03762", 1, "W1"),
     ("", "10.48550/ARXIV.1706.03762", 1, "W1"),
     ("", "https://doi.org/10.48550/arxiv.1706.03762", 1, "W1"),
@@ -173,11 +173,11 @@ const CASES: &[Case<'_>] = &[
     ("", "HX_I", 0, ""),
     ("", "I1", 0, ""),
     ("", "HX_I999999", 0, ""),
-    // Merged twice over; and into what is not there.
+    // An id merged twice, and an id merged into a missing record.
     ("", "HX_I90", 1, "I1"),
     ("institutions", "hx_i91", 1, "I1"),
     ("", "HX_I92", 0, ""),
-    // Nothing to look for.
+    // Queries without a letter or digit.
     ("", "?!", 0, ""),
     ("", "*", 0, ""),
     ("", "😀", 0, ""),
@@ -185,14 +185,14 @@ const CASES: &[Case<'_>] = &[
     ("", "\u{301}", 0, ""),
 ];
 
-/// The count and the ids of a body, without their prefixes; an error as it is.
-fn shown(body: &Value) -> String {
+/// Formats the count and the ids of a body; returns an error body unchanged.
+fn summary(body: &Value) -> String {
     let Some(results) = body["results"].as_array() else { return body.to_string() };
-    let ids = results.iter().map(|shown| shown["id"].as_str().unwrap().replace("HX_", ""));
+    let ids = results.iter().map(|item| item["id"].as_str().unwrap().replace("HX_", ""));
     format!("{}: {}", body["meta"]["count"], ids.collect::<Vec<_>>().join(" "))
 }
 
-/// Asks the oracle every case of a dump, or says all that differ at once.
+/// Runs all cases of a dump with the oracle.
 #[track_caller]
 pub fn check_oracle(cases: &[Case<'_>], dump: &Path) {
     let library = pinakes_oracle::read(&[dump.to_path_buf()]).unwrap();
@@ -200,13 +200,13 @@ pub fn check_oracle(cases: &[Case<'_>], dump: &Path) {
     check(cases, |entity_type, raw| autocomplete.answer(entity_type, raw).unwrap().body());
 }
 
-/// Asks the server every case of a dump.
+/// Runs all cases of a dump with the server.
 #[track_caller]
 pub fn check_server(cases: &[Case<'_>], dump: &Path) {
-    let both = Both::of(&[dump.to_path_buf()]);
-    let mut connection = both.server.connect();
+    let pair = ServerAndOracle::from_inputs(&[dump.to_path_buf()]);
+    let mut connection = pair.server.connect();
     check(cases, |entity_type, raw| connection.get(&target(entity_type, raw)).json());
-    both.server.end(&[]);
+    pair.server.end(&[]);
 }
 
 #[track_caller]
@@ -215,7 +215,7 @@ fn check(cases: &[Case<'_>], mut ask: impl FnMut(Option<&str>, &str) -> Value) {
     let mut wrong = Vec::new();
     for (entity_type, query, count, first) in cases {
         let raw = format!("query={}", percent_encode(&mut rng, query));
-        let found = shown(&ask(Some(*entity_type).filter(|of| !of.is_empty()), &raw));
+        let found = summary(&ask(Some(*entity_type).filter(|of| !of.is_empty()), &raw));
         let expected = format!("{count}: {first}");
         if found != expected {
             wrong.push(format!("{entity_type} {query:?}: expected {expected}, found {found}"));
@@ -225,11 +225,11 @@ fn check(cases: &[Case<'_>], mut ask: impl FnMut(Option<&str>, &str) -> Value) {
 }
 
 #[test]
-fn the_oracle_finds_what_people_mean() {
-    check_oracle(CASES, dump::written().path());
+fn the_oracle_finds_the_records_that_people_mean() {
+    check_oracle(CASES, dump::write().path());
 }
 
 #[test]
-fn the_server_finds_what_people_mean() {
-    check_server(CASES, dump::written().path());
+fn the_server_finds_the_records_that_people_mean() {
+    check_server(CASES, dump::write().path());
 }

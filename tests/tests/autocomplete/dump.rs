@@ -1,12 +1,12 @@
-//! A small dump of names as they give trouble: acronyms, apostrophes, many scripts, and many alike.
+//! A small dump with difficult names: acronyms, apostrophes, many scripts and equal names.
 
 use serde_json::{Value, json};
 
-/// Everyone called the same, after those with names of their own.
+/// Authors with the same name.
 const NAMESAKES: u64 = 12;
 
-/// The dump, removed with the value.
-pub fn written() -> tempfile::TempDir {
+/// Writes the dump to a temporary directory.
+pub fn write() -> tempfile::TempDir {
     let dump = tempfile::tempdir().unwrap();
     let merges =
         "merge_date,id,merge_into_id\n2026-01-15,I90,I91\n2026-01-15,I91,I1\n2026-01-15,I92,I93\n";
@@ -30,7 +30,7 @@ pub fn written() -> tempfile::TempDir {
     dump
 }
 
-/// A record without what is null.
+/// Makes a record of the given members.
 fn record(id: &str, name: &str, cited_by_count: Option<u64>, more: Value) -> Value {
     let mut record = json!({
         "id": format!("https://openalex.org/{id}"),
@@ -111,7 +111,7 @@ fn authors() -> Vec<Value> {
         author("A8", "Brien Oates", Some(2), &[]),
         author("A20", "Equal Rank", Some(33), &[]),
     ];
-    // The third has no count, the others 1 to 12.
+    // The third author of the name has no count; the counts of the others are 1 to 12.
     let namesake = |number: u64| {
         let cited = Some(number).filter(|number| *number != 3);
         author(&format!("A{}", 100 + number), "Zhang Wei", cited, &[])
@@ -213,7 +213,7 @@ fn topics() -> Vec<Value> {
     ]
 }
 
-/// The one record of a level of the taxonomy.
+/// Makes the one record of a taxonomy level.
 fn level(id: u64, wikidata: &str, alternatives: &[&str]) -> Vec<Value> {
     let mut record = json!({
         "id": id,

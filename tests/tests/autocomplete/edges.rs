@@ -1,4 +1,4 @@
-//! Names and ids at the edges: long words, long lists, text that looks like an id, ids that several hold.
+//! Edge cases of names and ids: long words, long lists, texts like ids, and shared ids.
 
 use std::path::Path;
 
@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 
 use crate::cases::{Case, check_oracle, check_server};
 
-/// A word of three bytes a letter, longer than a query may be.
+/// Letters of three bytes in a word that is longer than a query may be.
 const HAN_LETTERS: u32 = 150;
 
 fn han(from: u32, to: u32) -> String {
     (from..to).filter_map(|at| char::from_u32(0x4e00 + at)).collect()
 }
 
-/// A word of three bytes a letter that folds to four letters each.
+/// Repeats a three-byte letter that folds to four letters.
 fn apartments(count: usize) -> String {
     "㌀".repeat(count)
 }
 
-/// The dump, removed with the value.
-pub fn written() -> tempfile::TempDir {
+/// Writes the dump to a temporary directory.
+pub fn write() -> tempfile::TempDir {
     let dump = tempfile::tempdir().unwrap();
     let files = [
         ("authors.jsonl", authors()),
@@ -182,7 +182,7 @@ const CASES: &[Case<'_>] = &[
     ("authors", "HX_A10000000000000000000", 0, ""),
     ("authors", "HX_A18446744073709551617", 0, ""),
     ("authors", "HX_A01", 0, ""),
-    // Ids that several hold, in the order of all else; ids before the text that they may be.
+    // Several records share an id: candidates keep the usual order. An id match hides text matches.
     ("authors", "0000-0001-2345-678x", 2, "A11 A10"),
     ("", "https://orcid.org/0000-0001-2345-678X", 2, "A11 A10"),
     ("outputs", "10.5555/title", 1, "W2"),
@@ -206,7 +206,7 @@ const CASES: &[Case<'_>] = &[
     ("institutions", "05ABCDE34", 1, "I2"),
 ];
 
-/// Parts of words that no query could hold as a whole: beginnings, middles and ends.
+/// Searches prefixes, infixes and suffixes of words that are longer than a query.
 fn check_long_words(check: impl Fn(&[Case<'_>], &Path)) {
     let parts =
         [(0, 80), (0, 1), (40, 45), (84, 90), (100, 104), (120, 149), (148, 150), (149, 150)];
@@ -215,26 +215,26 @@ fn check_long_words(check: impl Fn(&[Case<'_>], &Path)) {
     let mut cases: Vec<Case<'_>> =
         parts.iter().map(|part| ("authors", part.as_str(), 1, "A2")).collect();
     cases.push(("authors", &beginning, 1, "A1"));
-    // Longer folded than what is indexed of a word: the third begins alike up to there.
+    // The folded words are longer than the index keeps, and equal up to that length.
     let folded_long = apartments(85);
     cases.push(("authors", &folded_long, 2, "A32 A33"));
     let and_more = format!("{} alt", apartments(80));
     cases.push(("authors", &and_more, 1, "A33"));
-    check(&cases, written().path());
+    check(&cases, write().path());
 }
 
 #[test]
-fn the_oracle_stands_at_the_edges() {
-    check_oracle(CASES, written().path());
+fn the_oracle_finds_names_and_ids_at_the_edges() {
+    check_oracle(CASES, write().path());
     check_long_words(check_oracle);
 }
 
 #[test]
-fn the_server_stands_at_the_edges() {
-    check_server(CASES, written().path());
+fn the_server_finds_names_and_ids_at_the_edges() {
+    check_server(CASES, write().path());
 }
 
 #[test]
-fn a_word_longer_than_a_query_is_found_by_any_part() {
+fn any_part_of_a_word_longer_than_a_query_finds_it() {
     check_long_words(check_server);
 }

@@ -1,17 +1,18 @@
-//! The real server's autocomplete against the oracle's: at random but the same on every run, in whole
-//! bodies, and by what must hold of any answers.
+//! Autocomplete of the server compared with the oracle.
 //!
-//! To hold programs built elsewhere to it, name their directory:
-//! `PINAKES_PROGRAMS=target/release cargo test -p pinakes-tests --test autocomplete`.
+//! The tests send seeded random queries, compare complete bodies and check general rules.
+//!
+//! `PINAKES_PROGRAMS=target/release cargo test -p pinakes-tests --test autocomplete` tests programs
+//! that are already built.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod asking;
 mod bodies;
 mod cases;
 mod dump;
 mod edges;
-mod promises;
+mod invariants;
+mod random_queries;
 
 use pinakes_tests::similar_names;
 use pinakes_tests::values;
@@ -20,37 +21,37 @@ use std::path::PathBuf;
 use pinakes_oracle::{Autocomplete, Library};
 use pinakes_tests::SeededRng;
 
-use crate::asking::{Asker, WRONG};
+use crate::random_queries::{TextGenerator, WRONG};
 use pinakes_tests::client::Connection;
 use pinakes_tests::server::{Server, Snapshots};
 
 const MISMATCHES_SHOWN: usize = 20;
 
-/// A server of a snapshot of some inputs, and the oracle's reading of the same.
-struct Both {
+/// A server, and the oracle with the same inputs.
+struct ServerAndOracle {
     library: &'static Library,
     server: Server,
     _snapshots: Snapshots,
 }
 
-impl Both {
-    fn of(inputs: &[PathBuf]) -> Both {
-        Both::of_snapshots(Snapshots::from_inputs(inputs), inputs)
+impl ServerAndOracle {
+    fn from_inputs(inputs: &[PathBuf]) -> ServerAndOracle {
+        ServerAndOracle::new(Snapshots::from_inputs(inputs), inputs)
     }
 
-    fn of_snapshots(snapshots: Snapshots, inputs: &[PathBuf]) -> Both {
+    fn new(snapshots: Snapshots, inputs: &[PathBuf]) -> ServerAndOracle {
         let server = Server::serve(&snapshots);
-        Both { library: pinakes_tests::library(inputs), server, _snapshots: snapshots }
+        ServerAndOracle { library: pinakes_tests::library(inputs), server, _snapshots: snapshots }
     }
 }
 
-/// The address of a query to one entity type, or to all.
+/// Makes the target of a query for one entity type, or for all.
 fn target(entity_type: Option<&str>, raw: &str) -> String {
     let path = entity_type.map_or("/autocomplete".to_owned(), |of| format!("/autocomplete/{of}"));
     if raw.is_empty() { path } else { format!("{path}?{raw}") }
 }
 
-/// Questions to the server that are counted, each held to the oracle.
+/// Compares replies of the server with the oracle and counts the queries.
 struct Comparison<'l> {
     autocomplete: &'l Autocomplete<'l>,
     connection: Connection,
@@ -78,7 +79,7 @@ impl Comparison<'_> {
         };
         let target = target(entity_type, raw);
         let response = self.connection.get(&target);
-        // Parsed and written again, so that only the order of members and what they say is compared.
+        // Parsing normalises the text, so the comparison covers members, their order and values.
         let found = match (response.status, status) {
             (400, 400) => response.json()["message"].as_str().unwrap_or_default().to_owned(),
             (200, 200) => response.json().to_string(),
@@ -100,45 +101,44 @@ impl Comparison<'_> {
     }
 }
 
-/// Holds the server of a snapshot of these inputs to the oracle, with this many queries, and to what it
-/// promises.
+/// Compares this many replies of a server with the oracle, and checks the invariants.
 fn check(inputs: &[PathBuf], queries: usize, seed: u64) {
-    check_both(Both::of(inputs), queries, seed);
+    check_pair(ServerAndOracle::from_inputs(inputs), queries, seed);
 }
 
-fn check_both(both: Both, queries: usize, seed: u64) {
-    compare(&both, queries, seed);
-    promises::check(&both, seed + 10);
-    both.server.end(&[]);
+fn check_pair(pair: ServerAndOracle, queries: usize, seed: u64) {
+    compare(&pair, queries, seed);
+    invariants::check(&pair, seed + 10);
+    pair.server.end(&[]);
 }
 
-fn compare(both: &Both, queries: usize, seed: u64) {
-    let autocomplete = Autocomplete::new(both.library);
-    let askers = Asker::all(both.library, &autocomplete);
+fn compare(pair: &ServerAndOracle, queries: usize, seed: u64) {
+    let autocomplete = Autocomplete::new(pair.library);
+    let generators = TextGenerator::all(pair.library, &autocomplete);
     let mut rng = SeededRng(seed);
     let mut comparison = Comparison {
         autocomplete: &autocomplete,
-        connection: both.server.connect(),
+        connection: pair.server.connect(),
         asked: 0,
         refused: 0,
         matched: 0,
         by_id: 0,
         mismatches: Vec::new(),
     };
-    for asker in &askers {
-        WRONG.iter().for_each(|raw| comparison.ask(asker.entity_type, raw));
-        for raw in asker.each_id(&mut rng) {
-            comparison.ask(asker.entity_type, &raw);
+    for generator in &generators {
+        WRONG.iter().for_each(|raw| comparison.ask(generator.entity_type, raw));
+        for raw in generator.id_queries(&mut rng) {
+            comparison.ask(generator.entity_type, &raw);
         }
     }
-    for entity_type in asking::UNSUPPORTED {
+    for entity_type in random_queries::UNSUPPORTED {
         comparison.ask(Some(entity_type), "query=a");
         comparison.ask(Some(entity_type), "");
     }
     while comparison.asked < queries {
-        let asker = values::pick(&mut rng, &askers);
-        let query = asker.query(&mut rng);
-        comparison.ask(asker.entity_type, &query);
+        let generator = values::pick(&mut rng, &generators);
+        let query = generator.query(&mut rng);
+        comparison.ask(generator.entity_type, &query);
     }
     assert!(comparison.mismatches.is_empty(), "{}", comparison.report());
     let Comparison { asked, refused, matched, by_id, .. } = comparison;
@@ -149,53 +149,53 @@ fn compare(both: &Both, queries: usize, seed: u64) {
 }
 
 #[test]
-fn random_queries_of_the_projects_own_sample_are_answered_as_the_oracle_does() {
+fn the_server_answers_random_queries_of_the_sample_like_the_oracle() {
     check(&[pinakes_tests::sample()], 6_000, 1);
 }
 
 #[test]
-fn random_queries_of_the_real_sample_are_answered_as_the_oracle_does() {
-    let test = "random_queries_of_the_real_sample_are_answered_as_the_oracle_does";
+fn the_server_answers_random_queries_of_the_real_sample_like_the_oracle() {
+    let test = "the_server_answers_random_queries_of_the_real_sample_like_the_oracle";
     let Some(sample) = pinakes_tests::real_sample(test) else { return };
     check(&sample, 3_000, 2);
 }
 
 #[test]
-fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
-    let test = "random_queries_of_every_vintage_are_answered_as_the_oracle_does";
+fn the_server_answers_random_queries_of_the_current_and_2023_dumps_like_the_oracle() {
+    let test = "the_server_answers_random_queries_of_the_current_and_2023_dumps_like_the_oracle";
     let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     check(&every, 3_000, 3);
 }
 
 #[test]
-fn a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does() {
+fn a_snapshot_of_an_export_answers_like_the_oracle() {
     let check_rebuilt = |inputs: &[PathBuf], queries, seed| {
-        check_both(Both::of_snapshots(Snapshots::from_export(inputs), inputs), queries, seed);
+        check_pair(ServerAndOracle::new(Snapshots::from_export(inputs), inputs), queries, seed);
     };
     check_rebuilt(&[pinakes_tests::sample()], 3_000, 7);
-    check_rebuilt(&[edges::written().path().to_path_buf()], 1_500, 8);
-    check_rebuilt(&[dump::written().path().to_path_buf()], 2_000, 9);
-    let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
+    check_rebuilt(&[edges::write().path().to_path_buf()], 1_500, 8);
+    check_rebuilt(&[dump::write().path().to_path_buf()], 2_000, 9);
+    let test = "a_snapshot_of_an_export_answers_like_the_oracle";
     let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     check_rebuilt(&every, 2_000, 10);
 }
 
 #[test]
-fn random_queries_of_names_at_the_edges_are_answered_as_the_oracle_does() {
-    let dump = edges::written();
+fn the_server_answers_random_queries_of_edge_cases_like_the_oracle() {
+    let dump = edges::write();
     check(&[dump.path().to_path_buf()], 3_000, 5);
 }
 
 #[test]
-fn random_queries_of_a_crowd_are_answered_as_the_oracle_does() {
+fn the_server_answers_random_queries_of_similar_names_like_the_oracle() {
     let dump = similar_names::write_dump();
-    let both = Both::of(&[dump.path().to_path_buf()]);
-    compare(&both, 500, 6);
-    both.server.end(&[]);
+    let pair = ServerAndOracle::from_inputs(&[dump.path().to_path_buf()]);
+    compare(&pair, 500, 6);
+    pair.server.end(&[]);
 }
 
 #[test]
-fn random_queries_of_names_in_many_scripts_are_answered_as_the_oracle_does() {
-    let dump = dump::written();
+fn the_server_answers_random_queries_of_many_scripts_like_the_oracle() {
+    let dump = dump::write();
     check(&[dump.path().to_path_buf()], 4_000, 4);
 }

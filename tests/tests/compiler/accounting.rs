@@ -1,4 +1,4 @@
-//! The accounting.
+//! The counts of records in a run's report.
 
 use pinakes_format::entity::Entity;
 use pinakes_tests::sample;
@@ -20,7 +20,7 @@ fn every_line_of_the_sample_is_accounted_for() {
         assert_eq!(number(tally, "quarantined"), 0, "{entity}");
         assert_eq!(number(tally, "derived"), 0, "{entity}");
     }
-    // data/README.md: read, published, duplicates, superseded, of which conflicts, merged.
+    // From data/README.md: read, published, duplicates, superseded (conflicts included), merged.
     for (entity, expected) in [
         ("outputs", [238, 234, 1, 2, 1, 1]),
         ("authors", [150, 147, 1, 1, 0, 1]),

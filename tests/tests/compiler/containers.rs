@@ -1,4 +1,4 @@
-//! What holds the lines: gzip, zstd, nothing; whole, several, damaged.
+//! Containers of lines: gzip, zstd and plain files; complete, concatenated, truncated and damaged.
 
 use std::{
     fs,
@@ -10,9 +10,9 @@ use serde_json::json;
 
 use pinakes_tests::compiler_run::*;
 
-/// A frame of zstd whose header asks for a window of 2^30 bytes.
+/// A zstd frame whose header asks for a window of 2^30 bytes.
 const HUGE_WINDOW: &[u8] = b"\x28\xb5\x2f\xfd\x00\xa0\x19\x00\x00{}\n";
-/// A frame of zstd that needs dictionary 7.
+/// A zstd frame that needs dictionary 7.
 const NEEDS_DICTIONARY: &[u8] = b"\x28\xb5\x2f\xfd\x01\x00\x07\x19\x00\x00{}\n";
 
 #[test]
@@ -21,7 +21,7 @@ fn a_damaged_container_ends_the_run_with_5() {
     let gz = gzipped();
     let length = gz.len();
     let works = "works/part_0000.gz";
-    // Of the first ten bytes nothing can be uncompressed, and nothing is no end either.
+    // The first ten bytes hold no data; the shortest prefix must count as truncated, not as empty.
     for at in [2, 3, 9, length / 2, length / 10, 20, length - 4, length - 8, length - 1, length - 9]
     {
         let case = refused_run("gzip cut", vec![(works, truncated(&gz, at))], 5, "truncated");
@@ -53,7 +53,7 @@ fn a_damaged_container_ends_the_run_with_5() {
 }
 
 #[test]
-fn lines_are_read_whatever_holds_and_ends_them() {
+fn every_container_and_line_ending_gives_the_same_records() {
     let first = zstd_frame(work(1).as_bytes());
     let plain = format!("{}{}", work(1), work(2));
     let records = {
@@ -88,7 +88,7 @@ fn lines_are_read_whatever_holds_and_ends_them() {
 }
 
 #[test]
-fn every_member_of_a_gzip_file_is_read_whatever_its_name() {
+fn every_member_of_a_gzip_file_is_read_under_any_file_name() {
     let parts = ["2025-11-06", "2026-01-10", "2026-02-01"]
         .map(|day| sample().join(format!("data/jsonl/works/updated_date={day}/part_0000.gz")));
     let workspace = Workspace::new();
@@ -105,7 +105,7 @@ fn every_member_of_a_gzip_file_is_read_whatever_its_name() {
 }
 
 #[test]
-fn what_comes_after_gzip_members_is_zeros_or_damage() {
+fn only_zeros_may_follow_the_last_gzip_member() {
     let whole = gzip(format!("{}{}", work(1), work(2)).as_bytes());
     let then = |more: &[u8]| vec![("works.jsonl.gz", [whole.as_slice(), more].concat())];
     let zeros = vec![0; 300_000];
@@ -126,7 +126,7 @@ fn what_comes_after_gzip_members_is_zeros_or_damage() {
 }
 
 #[test]
-fn a_cut_part_gives_its_whole_lines_where_that_is_allowed() {
+fn allow_truncated_keeps_the_complete_lines_of_a_truncated_part() {
     let text: String = (1..2_000).map(work).collect();
     let whole = gzip(text.as_bytes());
     let frame = zstd::encode_all(text.as_bytes(), 1).unwrap();
@@ -141,7 +141,7 @@ fn a_cut_part_gives_its_whole_lines_where_that_is_allowed() {
             warnings: &[("truncated_part", 1)],
             ..succeeds("gzip allowed", cut_gzip())
         },
-        // A frame of zstd comes out block by block, and this is cut within its only one.
+        // zstd decompresses whole blocks, and the truncated block is the only block of its frame.
         Case { options, ..fails("zstd allowed", cut_zstd(), 4, "hold no record") },
     ]);
     let workspace = Workspace::new();
@@ -149,12 +149,12 @@ fn a_cut_part_gives_its_whole_lines_where_that_is_allowed() {
     let read =
         outputs(&published_path(&build(&[&workspace.input()], &workspace.out(), options))).len();
     assert!((1_000..1_999).contains(&read), "{read}");
-    // What is allowed names the object: without it the part is refused though its object is there.
+    // The option is part of the object's key: without it, the build refuses the part again.
     assert_eq!(build(&[&workspace.input()], &workspace.out(), &[]).code, 5);
 }
 
 #[test]
-fn containers_that_are_not_what_they_seem_are_warned_of_or_refused() {
+fn misleading_container_names_and_headers_cause_a_warning_or_a_refusal() {
     let text = work(1);
     let named = |name, bytes: &[u8]| vec![(name, bytes.to_vec())];
     let plain = text.as_bytes();
@@ -194,7 +194,7 @@ fn containers_that_are_not_what_they_seem_are_warned_of_or_refused() {
 }
 
 #[test]
-fn what_is_not_utf8_by_its_looks_ends_the_run_with_5() {
+fn utf16_input_ends_the_run_with_5() {
     let text: String = (1..100).map(work).collect();
     let marked = [b"\xff\xfe", utf16(&text).as_slice()].concat();
     check(&[
@@ -214,7 +214,7 @@ fn what_is_not_utf8_by_its_looks_ends_the_run_with_5() {
 }
 
 #[test]
-fn a_bomb_takes_no_more_memory_than_a_line_may_have() {
+fn a_decompression_bomb_needs_no_more_memory_than_the_longest_line() {
     let newlines = vec![b'\n'; 96 << 20];
     let line = vec![b'x'; 96 << 20];
     let bounded: &[&str] = &["--max-inflated", "64M"];

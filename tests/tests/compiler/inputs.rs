@@ -1,4 +1,4 @@
-//! Inputs that are missing, unknown or empty.
+//! Missing, unreadable, unknown and empty inputs.
 
 use std::{
     ffi::OsStr,
@@ -14,7 +14,7 @@ use serde_json::json;
 use pinakes_tests::compiler_run::*;
 
 #[test]
-fn inputs_that_are_missing_or_unknown_end_the_run_with_3_and_empty_ones_with_4() {
+fn missing_or_unknown_inputs_end_the_run_with_3_and_empty_inputs_with_4() {
     let workspace = Workspace::with_tiny_snapshot();
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0".to_vec();
     let array = format!("[{}]\n", work(1).trim()).into_bytes();
@@ -41,7 +41,7 @@ fn inputs_that_are_missing_or_unknown_end_the_run_with_3_and_empty_ones_with_4()
 }
 
 #[test]
-fn an_empty_dump_is_published_where_it_is_allowed() {
+fn allow_empty_publishes_an_empty_dump() {
     let workspace = Workspace::new();
     write_files(&workspace.input(), [("works.jsonl", "")]);
     let snapshot =
@@ -50,7 +50,7 @@ fn an_empty_dump_is_published_where_it_is_allowed() {
 }
 
 #[test]
-fn an_entity_whose_inputs_are_all_empty_ends_the_run_with_4() {
+fn an_entity_without_a_record_in_its_inputs_ends_the_run_with_4() {
     let beside = |bytes: &[u8]| {
         vec![("works.jsonl", work(1).into_bytes()), ("authors.jsonl", bytes.to_vec())]
     };
@@ -74,7 +74,7 @@ fn an_entity_whose_inputs_are_all_empty_ends_the_run_with_4() {
 }
 
 #[test]
-fn inputs_that_cannot_be_read_end_the_run_with_3() {
+fn unreadable_inputs_end_the_run_with_3() {
     let workspace = Workspace::with_tiny_snapshot();
     let before = state(&workspace.out());
     let file = |name: &str| workspace.input().join(name);
@@ -97,9 +97,9 @@ fn inputs_that_cannot_be_read_end_the_run_with_3() {
     }
 }
 
-/// Root may read whatever its mode is, so that root has somebody else try.
+/// Runs the compiler as another user if the test runs as root, since root may read every file.
 #[test]
-fn an_input_that_may_not_be_read_ends_the_run_with_3() {
+fn an_input_without_read_permission_ends_the_run_with_3() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     const NOBODY: u32 = 65_534;
     let workspace = Workspace::new();
@@ -124,7 +124,7 @@ fn an_input_that_may_not_be_read_ends_the_run_with_3() {
     if is_root {
         let found = Command::new("setpriv").arg("--version").output();
         if found.is_err() {
-            return eprintln!("skipped: an_input_that_may_not_be_read…: setpriv is not there");
+            return eprintln!("skipped: an_input_without_read_permission…: `setpriv` is missing");
         }
         command.push(program("pinakes-compiler").into_os_string());
     }
@@ -159,10 +159,10 @@ fn an_input_that_may_not_be_read_ends_the_run_with_3() {
 }
 
 #[test]
-fn a_part_that_changes_or_goes_while_it_is_read_ends_the_run_with_5_or_3() {
+fn a_part_that_changes_during_the_run_ends_it_with_5_and_a_removed_part_with_3() {
     let workspace = Workspace::with_tiny_snapshot();
     let before = state(&workspace.out());
-    // Long enough that the change comes while it is read.
+    // Long enough to change the part before the compiler has read all of it.
     let text: String = (1..300_000).map(work).collect();
     type Change = fn(&Path);
     let changes: [(&str, Change, i32); 3] = [
@@ -187,7 +187,10 @@ fn a_part_that_changes_or_goes_while_it_is_read_ends_the_run_with_5_or_3() {
             names.map(|entry| entry.file_name()).any(|name| name.as_bytes().ends_with(b".tmp"))
         };
         while !is_begun() {
-            assert!(child.try_wait().unwrap().is_none(), "{what}: it ended before");
+            assert!(
+                child.try_wait().unwrap().is_none(),
+                "{what}: the build ended before the change"
+            );
             std::thread::yield_now();
         }
         change(&part);
@@ -205,7 +208,7 @@ fn append(part: &Path, text: &str) {
 }
 
 #[test]
-fn names_of_any_bytes_are_read_and_shown_on_one_line() {
+fn file_names_that_are_not_utf8_are_read_and_printed_on_one_line() {
     let workspace = Workspace::new();
     let names: [(&[u8], &str); 4] = [
         (b"works a b.jsonl", "works a b.jsonl"),
@@ -231,7 +234,7 @@ fn names_of_any_bytes_are_read_and_shown_on_one_line() {
         assert!(list.contains(&json!(file).to_string()), "{shown}: {list}");
     }
     assert_eq!(list.lines().count(), 4);
-    // In a folder too.
+    // A folder with such a name.
     let workspace = Workspace::new();
     write_files(&workspace.input(), [(OsStr::from_bytes(b"works/part\xff.jsonl"), work(1))]);
     assert_eq!(

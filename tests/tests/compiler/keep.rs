@@ -1,4 +1,4 @@
-//! Night after night: what `--keep` removes and what it leaves, and going back.
+//! Consecutive builds: `--keep` and `rollback`.
 
 use std::{
     collections::BTreeSet,
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use pinakes_tests::compiler_run::*;
 
-/// Builds the tiny dump with its funder named anew; the snapshot.
+/// Builds the tiny dump with the funder's name changed for each night, and returns the snapshot.
 fn build_night(workspace: &Workspace, night: u32, options: &[&str]) -> (Run, PathBuf) {
     write_files(&workspace.input(), TINY_DUMP);
     let funder = TINY_DUMP[5].1.replace("Example Fund", &format!("Fund of night {night}"));
@@ -22,13 +22,13 @@ fn build_night(workspace: &Workspace, night: u32, options: &[&str]) -> (Run, Pat
     (run, snapshot)
 }
 
-/// The name of a snapshot's directory.
+/// Returns the id of a snapshot, the name of its directory.
 fn id(snapshot: &Path) -> String {
     snapshot.file_name().unwrap().to_str().unwrap().to_owned()
 }
 
-/// The snapshots that are there, by id.
-fn there(workspace: &Workspace) -> BTreeSet<String> {
+/// Lists the ids of the published snapshots.
+fn snapshot_ids(workspace: &Workspace) -> BTreeSet<String> {
     let entries = fs::read_dir(workspace.out()).unwrap().map(|entry| entry.unwrap());
     let names = entries.filter(|entry| entry.path().join("manifest.json").is_file());
     let names = names.filter(|entry| entry.file_type().unwrap().is_dir());
@@ -39,12 +39,12 @@ fn object_count(workspace: &Workspace) -> usize {
     fs::read_dir(workspace.out().join("objects")).unwrap().count()
 }
 
-/// Where `current` leads.
-fn led_to(workspace: &Workspace) -> String {
+/// Returns the id that `current` links to.
+fn current_id(workspace: &Workspace) -> String {
     fs::read_link(workspace.out().join("current")).unwrap().into_os_string().into_string().unwrap()
 }
 
-/// Runs `rollback`; its exit code and what it said.
+/// Runs `rollback` and returns exit code, standard output and standard error.
 fn roll_back(workspace: &Workspace, more: &[&str]) -> (i32, String, String) {
     let out = workspace.out();
     let mut args = vec!["rollback".as_ref(), out.as_os_str()];
@@ -55,7 +55,7 @@ fn roll_back(workspace: &Workspace, more: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn so_many_snapshots_are_kept_with_the_objects_they_are_made_of() {
+fn keep_leaves_this_many_snapshots_and_their_objects() {
     let workspace = Workspace::new();
     let parts = TINY_DUMP.len();
     let (run, first) = build_night(&workspace, 1, &["--keep", "2"]);
@@ -68,24 +68,24 @@ fn so_many_snapshots_are_kept_with_the_objects_they_are_made_of() {
     let (run, third) = build_night(&workspace, 3, &["--keep", "2"]);
     assert_eq!(run.report["pruned"]["snapshots"], json!([id(&first)]));
     assert_eq!(run.report["pruned"]["objects"], json!(1));
-    assert_eq!(there(&workspace), BTreeSet::from([id(&second), id(&third)]));
+    assert_eq!(snapshot_ids(&workspace), BTreeSet::from([id(&second), id(&third)]));
     assert_eq!(object_count(&workspace), parts + 1);
     assert_no_leftovers(&workspace.out(), "keeping two");
 
-    // One that is open is left, with its objects, until it is not.
+    // A snapshot in use is kept with its objects until it is closed.
     let open = Snapshot::open(&second).unwrap();
     let (run, fourth) = build_night(&workspace, 4, &["--keep", "1"]);
     assert_eq!(run.report["pruned"]["snapshots"], json!([id(&third)]));
     assert_eq!(run.report["pruned"]["in_use"], json!([id(&second)]));
-    assert_eq!(there(&workspace), BTreeSet::from([id(&second), id(&fourth)]));
+    assert_eq!(snapshot_ids(&workspace), BTreeSet::from([id(&second), id(&fourth)]));
     assert_eq!(object_count(&workspace), parts + 1);
     open.verify().unwrap();
     drop(open);
-    // Nothing is parsed of what the one kept is made of, nor published anew.
+    // The inputs of the kept snapshot: the build parses and publishes nothing.
     let (run, again) = build_night(&workspace, 4, &["--keep", "1"]);
     assert_eq!((run.report["parts_parsed"].clone(), again), (json!(0), fourth.clone()));
     assert_eq!(run.report["pruned"]["snapshots"], json!([id(&second)]));
-    assert_eq!(there(&workspace), BTreeSet::from([id(&fourth)]));
+    assert_eq!(snapshot_ids(&workspace), BTreeSet::from([id(&fourth)]));
     assert_eq!(object_count(&workspace), parts);
     Snapshot::open(&fourth).unwrap().verify().unwrap();
 }
@@ -99,12 +99,12 @@ fn link_removes_snapshots_but_no_object() {
     let args = ["link".as_ref(), "--objects".as_ref(), objects.as_os_str(), "--out".as_ref()];
     let linked = run(&[&args[..], &[out.as_os_str(), "--keep".as_ref(), "2".as_ref()]].concat());
     let linked = published_path(&linked);
-    assert_eq!(there(&workspace), BTreeSet::from([id(&second), id(&linked)]));
+    assert_eq!(snapshot_ids(&workspace), BTreeSet::from([id(&second), id(&linked)]));
     assert_eq!(object_count(&workspace), TINY_DUMP.len() + 1);
 }
 
 #[test]
-fn rollback_leads_to_the_snapshot_before_and_changes_none() {
+fn rollback_makes_the_previous_snapshot_current_and_changes_none() {
     let workspace = Workspace::new();
     let (_, first) = build_night(&workspace, 1, &[]);
     let (code, stdout, stderr) = roll_back(&workspace, &[]);
@@ -123,33 +123,33 @@ fn rollback_leads_to_the_snapshot_before_and_changes_none() {
         assert!(stderr.contains(&says), "{stderr}");
         let again = format!("leads to {} again unless it is asked for: ", id(from));
         assert!(stderr.contains(&again), "{stderr}");
-        assert_eq!((led_to(&workspace), history()), (id(to), listed.clone()));
+        assert_eq!((current_id(&workspace), history()), (id(to), listed.clone()));
         assert!(state(&workspace.out()).1 == before.1, "a snapshot changed");
     }
     assert_eq!(roll_back(&workspace, &[]).0, 3);
-    // Forward again, by name; a name that is none says which there are.
+    // Forward again by id; an unknown id lists the known ids.
     let (code, _, stderr) = roll_back(&workspace, &["--to", &id(&third)]);
     assert!(code == 0 && stderr.lines().count() == 1, "{code}: {stderr}");
-    assert_eq!(led_to(&workspace), id(&third));
+    assert_eq!(current_id(&workspace), id(&third));
     let (code, _, stderr) = roll_back(&workspace, &["--to", "0123456789abcdef"]);
     let all = [&first, &second, &third].map(|snapshot| id(snapshot)).join(", ");
     assert!(code == 3 && stderr.contains(&all), "{code}: {stderr}");
     assert_no_leftovers(&workspace.out(), "rollback");
-    assert_eq!(led_to(&workspace), id(&third));
+    assert_eq!(current_id(&workspace), id(&third));
 }
 
 #[test]
-fn a_snapshot_rolled_back_to_is_not_removed_and_stands_before_the_next() {
+fn prune_removes_a_rolled_back_snapshot_first_and_a_build_does_not_publish_it_again() {
     let workspace = Workspace::new();
     let (_, first) = build_night(&workspace, 1, &[]);
     let (_, second) = build_night(&workspace, 2, &[]);
     assert_eq!(roll_back(&workspace, &[]).0, 0);
     let (run, third) = build_night(&workspace, 3, &["--keep", "2"]);
     assert_eq!(run.report["pruned"]["snapshots"], json!([id(&second)]));
-    assert_eq!(there(&workspace), BTreeSet::from([id(&first), id(&third)]));
+    assert_eq!(snapshot_ids(&workspace), BTreeSet::from([id(&first), id(&third)]));
     assert_eq!(roll_back(&workspace, &[]).0, 0);
-    assert_eq!(led_to(&workspace), id(&first));
-    // What was rolled back from is not made current again where the inputs still give it.
+    assert_eq!(current_id(&workspace), id(&first));
+    // A build of the same inputs does not make a rolled-back snapshot current again.
     let before = state(&workspace.out());
     let (run, held) = build_night(&workspace, 3, &["--keep", "1"]);
     assert_eq!(held, first);
@@ -168,38 +168,38 @@ fn a_snapshot_rolled_back_to_is_not_removed_and_stands_before_the_next() {
     let (made, used, used_id) = (json!(id(&third)), json!(first), json!(id(&first)));
     assert_eq!(said, [&json!(0), &made, &used, &used_id, &null, &null]);
     assert!(state(&workspace.out()) == before, "something was published");
-    // Until it is asked for.
+    // `rollback --to` makes it current again.
     assert_eq!(roll_back(&workspace, &["--to", &id(&third)]).0, 0);
     let (_, again) = build_night(&workspace, 3, &["--keep", "1"]);
-    assert_eq!((again, led_to(&workspace)), (third.clone(), id(&third)));
-    assert_eq!(there(&workspace), BTreeSet::from([id(&third)]));
+    assert_eq!((again, current_id(&workspace)), (third.clone(), id(&third)));
+    assert_eq!(snapshot_ids(&workspace), BTreeSet::from([id(&third)]));
 }
 
 #[test]
-fn what_was_rolled_back_from_is_not_gone_back_to_and_is_removed_before_what_was_served() {
+fn rollback_skips_rolled_back_snapshots_and_prune_removes_them_first() {
     let workspace = Workspace::new();
     let [first, second, third] = [1, 2, 3].map(|night| id(&build_night(&workspace, night, &[]).1));
     let back = || {
         assert_eq!(roll_back(&workspace, &[]).0, 0);
-        led_to(&workspace)
+        current_id(&workspace)
     };
     assert_eq!(back(), second);
     let fourth = id(&build_night(&workspace, 4, &[]).1);
-    assert_eq!(led_to(&workspace), fourth);
+    assert_eq!(current_id(&workspace), fourth);
     assert_eq!(back(), second);
-    assert_eq!(back(), first, "not to the third, from which it was gone back before");
+    assert_eq!(back(), first, "rollback skips the third snapshot, which was rolled back");
     assert_eq!(roll_back(&workspace, &["--to", &second]).0, 0);
     let (run, again) = build_night(&workspace, 2, &["--keep", "2"]);
     assert_eq!(id(&again), second);
     let pruned = run.report["pruned"]["snapshots"].as_array().unwrap().iter();
     let pruned: BTreeSet<&str> = pruned.map(|id| id.as_str().unwrap()).collect();
     assert_eq!(pruned, BTreeSet::from([third.as_str(), fourth.as_str()]));
-    assert_eq!(there(&workspace), BTreeSet::from([first.clone(), second]));
+    assert_eq!(snapshot_ids(&workspace), BTreeSet::from([first.clone(), second]));
     assert_eq!(back(), first);
 }
 
 #[test]
-fn going_back_to_what_was_taken_down_is_warned_of() {
+fn rollback_warns_about_records_that_were_suppressed_since() {
     let workspace = Workspace::new();
     build_night(&workspace, 1, &[]);
     let list = workspace.input().with_extension("takedowns");
@@ -214,7 +214,7 @@ fn going_back_to_what_was_taken_down_is_warned_of() {
 }
 
 #[test]
-fn rollback_refuses_a_damaged_snapshot_and_a_place_without_any() {
+fn rollback_refuses_a_damaged_snapshot_and_a_directory_without_snapshots() {
     let workspace = Workspace::new();
     let (code, _, stderr) = roll_back(&workspace, &[]);
     assert_eq!(code, 3, "{stderr}");
@@ -229,7 +229,7 @@ fn rollback_refuses_a_damaged_snapshot_and_a_place_without_any() {
     assert_eq!((code, stdout), (8, String::new()), "{stderr}");
     assert!(stderr.contains("root hash"), "{stderr}");
     assert!(state(&workspace.out()) == before);
-    // Without `current` there is none before it, but there are those to name.
+    // Without `current` there is no previous snapshot, but `--to` can name one.
     fs::remove_file(workspace.out().join("current")).unwrap();
     let (code, _, stderr) = roll_back(&workspace, &[]);
     assert!(code == 3 && stderr.contains("name one with `--to`"), "{code}: {stderr}");

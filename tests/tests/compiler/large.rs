@@ -1,4 +1,4 @@
-//! Members that are very large, names that are hardly names, and references that lead in circles.
+//! Very large members, degenerate names, and references in cycles.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use pinakes_tests::compiler_run::*;
 
 #[test]
-fn what_fits_a_line_is_kept_whole_unless_it_is_bounded() {
+fn members_are_kept_whole_unless_an_option_bounds_them() {
     let authors: Vec<Value> =
         (0..40_000).map(|at| json!({"author": {"id": format!("A{}", at % 7 + 1)}})).collect();
     let keywords: Vec<Value> =
@@ -42,12 +42,11 @@ fn what_fits_a_line_is_kept_whole_unless_it_is_bounded() {
         assert_eq!(bounded[member], Value::Null, "{member}");
     }
     assert_eq!(warnings, json!({"array_too_long": 1, "text_too_long": 2}));
-    // What a part was bounded by names its object.
+    // The bounds are part of the object's key.
     assert_eq!(read(&["--strict"]).0, whole);
 }
 
-/// A work of a million authors takes a gigabyte or so while it is read; `--memory` is 2G where none
-/// is given.
+/// Compiling a work with a million authors needs about 1 GB; the default `--memory` is 2 GB.
 #[test]
 fn a_work_of_a_million_authors_is_kept_whole_within_memory() {
     const AUTHORS: usize = 1_000_000;
@@ -80,7 +79,7 @@ fn a_work_of_a_million_authors_is_kept_whole_within_memory() {
 }
 
 #[test]
-fn names_that_are_hardly_names_are_kept_and_found_apart() {
+fn names_that_are_hardly_names_are_kept_and_stay_distinct() {
     let names = [
         "a".repeat(10 << 20),
         "\u{301}".repeat(1_000),
@@ -111,7 +110,7 @@ fn names_that_are_hardly_names_are_kept_and_found_apart() {
 }
 
 #[test]
-fn references_that_dangle_or_lead_in_circles_are_kept() {
+fn dangling_and_cyclic_references_are_kept() {
     let institution = |id: u64, above: u64| {
         let line = json!({
             "id": format!("I{id}"),

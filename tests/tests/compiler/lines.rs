@@ -1,4 +1,4 @@
-//! Bad lines and bad members.
+//! Lines that are no records, and records with invalid members.
 
 use std::{collections::BTreeMap, fs};
 
@@ -32,7 +32,7 @@ fn more_bad_records_than_allowed_end_the_run_with_4() {
     assert_eq!(outputs(&published_path(&run)).len(), 2);
     assert_eq!(run.report["bad_records"], json!({"not_json": 1, "no_id": 1}));
     let at = work(1).len();
-    let told = format!(
+    let expected = format!(
         "bad records, which are set aside\n  {:<24}{:>12}  first at {file}:4:{}\n      no id, or one \
          that is no text; mend the line, or leave it out\n  {:<24}{:>12}  first at {file}:2:{at}\n",
         "no_id",
@@ -42,10 +42,10 @@ fn more_bad_records_than_allowed_end_the_run_with_4() {
         1,
         file = within.input().join("works.jsonl").display(),
     );
-    assert!(run.stderr.contains(&told), "{}", run.stderr);
-    // What was read by the run before is told again.
+    assert!(run.stderr.contains(&expected), "{}", run.stderr);
+    // A build from cached objects repeats the report of bad records.
     let again = build(&[&within.input()], &within.out(), &["--max-bad", "50%"]);
-    assert!(again.stderr.contains(&told), "{}", again.stderr);
+    assert!(again.stderr.contains(&expected), "{}", again.stderr);
     assert_eq!(again.report["parts_parsed"], json!(0));
     for name in ["bad_records", "quarantine"] {
         assert_eq!(again.report[name], run.report[name], "{name}");
@@ -57,7 +57,7 @@ fn more_bad_records_than_allowed_end_the_run_with_4() {
 }
 
 #[test]
-fn every_bad_record_is_listed_with_its_place_and_code_and_costs_no_other() {
+fn every_bad_record_is_listed_with_position_and_code_and_affects_no_other() {
     let digits = format!("{{\"id\":\"https://openalex.org/W{}\"}}", "1".repeat(30));
     let bad: Vec<(&[u8], &str)> = vec![
         (b"{\"title\":\"no id\"}", "no_id"),
@@ -149,7 +149,7 @@ fn every_bad_record_is_listed_with_its_place_and_code_and_costs_no_other() {
 
 #[test]
 fn a_bad_optional_member_becomes_null_and_never_costs_its_record() {
-    // The member's name in the dump, its value there, the member shown and its value, the warning.
+    // Member and value in the dump, member and value in the record, warning.
     let cases = [
         ("cited_by_count", "\"5\"", "cited_by_count", json!(5), None),
         ("cited_by_count", "5.0", "cited_by_count", json!(5), None),
@@ -219,7 +219,7 @@ fn a_bad_optional_member_becomes_null_and_never_costs_its_record() {
     }
     assert_eq!(run.report["warnings"], json!(warnings));
     assert_eq!(run.report["bad_records"], json!({}));
-    // The first of each code, and what a person is told of one.
+    // The first position of each code, and the warning that standard error prints.
     let file = workspace.input().join("works.jsonl").display().to_string();
     let text = fs::read_to_string(&file).unwrap();
     let place_of = |code: &str| {
@@ -230,12 +230,12 @@ fn a_bad_optional_member_becomes_null_and_never_costs_its_record() {
     let first: BTreeMap<&str, String> =
         warnings.keys().map(|code| (*code, place_of(code))).collect();
     assert_eq!(run.report["first_warnings"], json!(first));
-    let told = format!(
+    let expected = format!(
         "warnings, which cost no record\n  {:<24}{:>12}  first at {}\n      a count above 2^53 - 1; \
          the member is null; mend it where it matters\n",
         "count_too_large", 2, first["count_too_large"]
     );
-    assert!(run.stderr.contains(&told), "{}", run.stderr);
+    assert!(run.stderr.contains(&expected), "{}", run.stderr);
 }
 
 #[test]
@@ -252,9 +252,9 @@ fn a_line_of_17_megabytes_is_set_aside_and_the_next_is_read() {
     assert_eq!((&line["line"], &line["byte_offset"]), (&json!(2), &json!(work(1).len())));
 }
 
-/// What a line nested so deeply comes to, in a member that is read and in one that is not.
+/// Nests values too deeply in members that the compiler reads and in a member that it ignores.
 #[test]
-fn a_line_nested_deeply_is_set_aside_whatever_of_it_is_read() {
+fn a_deeply_nested_line_is_set_aside_in_any_member() {
     let nested = |member: &str, depth: usize, open: &str, close: &str| {
         let (open, close) = (open.repeat(depth), close.repeat(depth));
         let line = format!("{{\"id\":\"W7\",\"{member}\":{open}1{close}}}\n{}", work(1));
@@ -278,7 +278,7 @@ fn a_line_nested_deeply_is_set_aside_whatever_of_it_is_read() {
 }
 
 #[test]
-fn lines_that_are_no_records_are_set_aside() {
+fn lines_that_are_not_json_are_set_aside() {
     let one = |line: &str| vec![("works.jsonl", format!("{line}\n{}", work(1)).into_bytes())];
     let options = &["--max-bad", "50%"];
     let bad: [(&str, &'static [(&str, u64)]); 7] = [
@@ -293,7 +293,7 @@ fn lines_that_are_no_records_are_set_aside() {
     let cases: Vec<Case<'_>> =
         bad.iter().map(|(line, bad)| Case { options, bad, ..succeeds(line, one(line)) }).collect();
     check(&cases);
-    // Carriage returns alone end no line, so all of this is one.
+    // A carriage return alone does not end a line, so the file is one line.
     let returns = [work(1), work(2)].concat().replace('\n', "\r");
     let case = fails("carriage returns alone", vec![("works.jsonl", returns.into())], 4, "1 of 1");
     check(&[Case { bad: &[("not_json", 1)], ..case }]);
@@ -312,7 +312,7 @@ fn every_spelling_of_an_id_is_one_record() {
 }
 
 #[test]
-fn a_name_is_demanded_of_every_record_but_an_output() {
+fn every_record_but_an_output_needs_a_name() {
     let entities = [
         ("authors", "A1"),
         ("sources", "S1"),
@@ -352,9 +352,9 @@ fn a_name_is_demanded_of_every_record_but_an_output() {
     );
 }
 
-/// Which of several copies stands, in whatever order they come and over how many files.
+/// Compares both orders of two copies, in one file and in two files.
 #[test]
-fn of_copies_the_newest_stands_and_of_equal_dates_the_greater_hash() {
+fn compile_keeps_the_newest_copy_and_of_equal_dates_the_copy_with_the_greater_hash() {
     let copy = |title: &str, date: &str| {
         let date =
             if date.is_empty() { String::new() } else { format!(",\"updated_date\":\"{date}\"") };
@@ -362,13 +362,13 @@ fn of_copies_the_newest_stands_and_of_equal_dates_the_greater_hash() {
     };
     let by_hash = {
         let (a, b) = (copy("a", "2024-01-01"), copy("b", "2024-01-01"));
-        // It is the fifth, so its line names W5.
+        // Case five has equal dates, so its lines have the id W5.
         let hash = |line: &str| {
             *blake3::hash(line.trim_end().replacen("W1", "W5", 1).as_bytes()).as_bytes()
         };
         if hash(&a) > hash(&b) { "a" } else { "b" }
     };
-    // Two copies, the title that stands, duplicates, superseded, conflicts.
+    // Two copies, the title of the kept copy, and counts of duplicates, superseded and conflicts.
     let cases = [
         (copy("a", "2024-01-01"), copy("a", "2024-01-01"), "a", [1, 0, 0]),
         (copy("a", "2024-01-01"), copy("b", "2024-01-02"), "b", [0, 1, 0]),

@@ -1,4 +1,4 @@
-//! Manifests, and parts that contradict them.
+//! Manifests, and parts that contradict their manifest.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use pinakes_tests::compiler_run::*;
 
 #[test]
-fn a_manifest_its_parts_contradict_ends_the_run_with_5() {
+fn a_part_that_contradicts_its_manifest_ends_the_run_with_5() {
     let workspace = Workspace::with_tiny_snapshot();
     let part = "works/updated_date=2026-02-01/part_0000.jsonl";
     let text = format!("{}{}", work(1), work(2)).into_bytes();
@@ -42,7 +42,7 @@ fn a_manifest_its_parts_contradict_ends_the_run_with_5() {
 }
 
 #[test]
-fn what_a_manifest_lists_and_is_not_there_is_warned_of() {
+fn a_missing_or_unlisted_part_of_a_manifest_causes_a_warning() {
     let workspace = Workspace::new();
     let part = "works/updated_date=2026-02-01/part_0000.jsonl";
     let listed =
@@ -59,7 +59,7 @@ fn what_a_manifest_lists_and_is_not_there_is_warned_of() {
 }
 
 #[test]
-fn a_manifest_that_lists_too_much_or_twice_ends_the_run_with_5() {
+fn a_manifest_with_invalid_or_repeated_entries_ends_the_run_with_5() {
     let part = "works/updated_date=2026-02-01/part_0000.jsonl";
     let url = |name: &str| format!("s3://x/works/updated_date=2026-02-01/{name}");
     let listing = |names: &[&str]| {

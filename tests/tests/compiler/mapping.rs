@@ -1,4 +1,4 @@
-//! What lines say in two places, or where something else is expected.
+//! Members that the compiler derives from two places in a line.
 
 use pinakes_format::entity::Entity;
 use pinakes_tests::write_files;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use pinakes_tests::compiler_run::*;
 
 #[test]
-fn a_publisher_above_has_the_name_that_its_line_gives_the_parent() {
+fn a_parent_publisher_gets_its_name_from_the_line_of_the_child() {
     let workspace = Workspace::new();
     let publishers = [
         r#"{"id":"P1","display_name":"Child","lineage":["P1","P9","P8"],
@@ -37,7 +37,7 @@ fn a_publisher_above_has_the_name_that_its_line_gives_the_parent() {
 }
 
 #[test]
-fn of_the_locations_the_primary_one_is_left_out_by_its_id_or_else_as_the_first() {
+fn additional_venues_omit_the_primary_location_by_id_or_else_the_first_without_id() {
     let workspace = Workspace::new();
     let line = |id: usize, primary: &str, locations: &[&str]| {
         let location = |of: &&str| match *of {
@@ -70,7 +70,7 @@ fn of_the_locations_the_primary_one_is_left_out_by_its_id_or_else_as_the_first()
 }
 
 #[test]
-fn an_id_has_nineteen_digits_at_most() {
+fn an_id_has_at_most_19_digits() {
     let workspace = Workspace::new();
     let lines = "{\"id\":\"W9999999999999999999\"}\n{\"id\":\"W10000000000000000000\"}\n";
     write_files(&workspace.input(), [("works.jsonl", lines.to_owned())]);

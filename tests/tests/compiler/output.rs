@@ -1,4 +1,4 @@
-//! What is written: where it cannot be, where another writes, where a run is cut off.
+//! The output directory: failed writes, concurrent runs and interrupted runs.
 
 use std::{
     ffi::OsStr,
@@ -32,10 +32,10 @@ fn an_output_that_cannot_be_written_ends_the_run_with_6() {
 }
 
 #[test]
-fn no_file_larger_than_allowed_ends_the_run_with_6_and_publishes_nothing() {
+fn a_file_size_limit_ends_the_run_with_6_and_publishes_nothing() {
     let workspace = Workspace::with_tiny_snapshot();
     let before = state(&workspace.out());
-    // In units of 512 or 1,024 bytes, as the shell has it.
+    // Blocks of 512 or 1,024 bytes, depending on the shell.
     for limit in ["0", "1", "8", "64", "128"] {
         let output = Command::new("sh")
             .args(["-c", "ulimit -f $0; exec \"$@\"", limit])
@@ -58,7 +58,7 @@ fn a_full_disk_ends_the_run_with_6_and_publishes_nothing() {
     let workspace = Workspace::with_tiny_snapshot();
     let disk = workspace.0.path().join("disk");
     fs::create_dir(&disk).unwrap();
-    // The mount is seen by this shell alone, and gone with it.
+    // Only this shell sees the mount, which ends with the shell.
     let script = "mount -t tmpfs -o size=$1 none \"$2\" || exit 99
         cp -a \"$3\" \"$2/out\" || exit 98
         old=$(readlink \"$2/out/current\")
@@ -74,14 +74,14 @@ fn a_full_disk_ends_the_run_with_6_and_publishes_nothing() {
             .args([disk.as_path(), &workspace.out(), &program("pinakes-compiler"), &sample()])
             .output();
         let Ok(output) = output else {
-            return eprintln!("skipped: {test}: no `unshare` here");
+            return eprintln!("skipped: {test}: `unshare` is missing");
         };
         let errors = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {
             Some(99) | Some(1) if codes.is_empty() => {
-                return eprintln!("skipped: {test}: no disk of its own can be mounted: {errors}");
+                return eprintln!("skipped: {test}: cannot mount a disk: {errors}");
             }
-            // Too small for what was there before.
+            // The disk is too small for a copy of the published snapshot.
             Some(98) => continue,
             code => assert!(code == Some(6) || code == Some(0), "{kib} KiB: {code:?} {errors}"),
         }
@@ -119,7 +119,7 @@ fn usage_errors_end_the_run_with_2() {
 }
 
 #[test]
-fn an_output_held_by_another_run_ends_the_run_with_7_and_names_its_process() {
+fn an_output_locked_by_another_run_ends_the_run_with_7_and_names_its_process() {
     let workspace = Workspace::with_tiny_snapshot();
     let before = state(&workspace.out());
     let path = workspace.out().join(".lock");
@@ -143,19 +143,19 @@ fn an_output_held_by_another_run_ends_the_run_with_7_and_names_its_process() {
         assert!(refused.stderr.contains(&format!("(pid {pid})")), "{}", refused.stderr);
     }
     assert!(state(&workspace.out()) == before);
-    // What a dead run wrote there holds nobody up.
+    // The process id left in the lock file of an ended run locks nothing.
     drop(lock);
     assert_eq!(build(&[&tiny], &workspace.out(), &[]).code, 0);
 }
 
 #[test]
-fn what_a_killed_run_left_is_removed_by_the_next() {
+fn a_run_removes_the_leftovers_of_a_killed_run() {
     let workspace = Workspace::with_tiny_snapshot();
     let before = state(&workspace.out());
     let left = [(".tmp-1/snapshot/outputs/records", "torn"), (".tmp-1/run", ""), (".tmp-x", "")];
     write_files(&workspace.out(), left);
     std::os::unix::fs::symlink("nowhere", workspace.out().join(".tmp-current-1")).unwrap();
-    // What a run left that died before it could swap `current` leads to what is published.
+    // A run that was killed before it replaced `current` leaves a temporary link.
     std::os::unix::fs::symlink(&before.0, workspace.out().join(".tmp-current-2")).unwrap();
     let tiny = workspace.0.path().join("tiny");
     assert_eq!(build(&[&tiny], &workspace.out(), &[]).code, 0);
@@ -184,7 +184,10 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
             .spawn();
         let mut child = child.unwrap();
         while !objects.exists() {
-            assert!(child.try_wait().unwrap().is_none(), "{what}: it ended before");
+            assert!(
+                child.try_wait().unwrap().is_none(),
+                "{what}: the build ended before the signal"
+            );
             std::thread::yield_now();
         }
         let course = || -> Value {
@@ -203,7 +206,7 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
         assert!(errors.contains("interrupted; nothing was published"), "{what}: {errors}");
         assert_no_leftovers(&workspace.out(), &what);
         assert!(state(&workspace.out()) == before, "{what}: something was published");
-        // What it had finished is whole: the next run takes it up.
+        // Finished objects are complete, and the next run uses them.
         let objects = objects.to_str().unwrap();
         let next = build(&[dump.path()], &Workspace::new().out(), &["--objects", objects]);
         assert_eq!(next.code, 0, "{what}: {}", next.stderr);
@@ -211,7 +214,7 @@ fn an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot() {
 }
 
 #[test]
-fn an_output_that_others_may_lead_elsewhere_ends_the_run_with_2() {
+fn an_output_that_other_users_can_redirect_ends_the_run_with_2() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let workspace = Workspace::with_tiny_snapshot();
     let before = state(&workspace.out());
@@ -228,7 +231,7 @@ fn an_output_that_others_may_lead_elsewhere_ends_the_run_with_2() {
     assert!(run.stderr.contains("may be written by everybody"), "{}", run.stderr);
     assert_nothing_published(&workspace.out(), &before, &run, "writable by everybody");
     if rustix::process::geteuid().is_root() {
-        return eprintln!("skipped: a read-only output: root writes it all the same");
+        return eprintln!("skipped: a read-only output: root may write anyway");
     }
     fs::set_permissions(workspace.out(), fs::Permissions::from_mode(0o555)).unwrap();
     let run = build(&[&tiny], &workspace.out(), &[]);
@@ -277,11 +280,11 @@ fn clock_zone_locale_umask_and_home_change_no_byte_and_no_mode() {
 }
 
 #[test]
-fn somebody_who_may_do_no_more_than_own_the_output_builds_and_builds_again() {
+fn an_unprivileged_owner_of_the_output_builds_twice() {
     use std::os::unix::fs::{PermissionsExt, chown};
-    let test = "somebody_who_may_do_no_more_than_own_the_output_builds_and_builds_again";
+    let test = "an_unprivileged_owner_of_the_output_builds_twice";
     if !rustix::process::geteuid().is_root() {
-        // Then every other test is this one.
+        // Without root, every other test is this test.
         return;
     }
     const NOBODY: u32 = 65_534;
@@ -303,7 +306,7 @@ fn somebody_who_may_do_no_more_than_own_the_output_builds_and_builds_again() {
             .arg(owned.join("out"))
             .output();
         let Ok(output) = output else {
-            return eprintln!("skipped: {test}: no `setpriv` here");
+            return eprintln!("skipped: {test}: `setpriv` is missing");
         };
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "night {night}: {errors}");
@@ -314,7 +317,7 @@ fn somebody_who_may_do_no_more_than_own_the_output_builds_and_builds_again() {
 }
 
 #[test]
-fn a_fifth_fewer_records_than_before_end_the_run_with_4() {
+fn a_loss_of_one_in_five_records_ends_the_run_with_4() {
     let workspace = Workspace::new();
     let works = |count: u64| {
         let text: String = (1..=count).map(work).collect();
@@ -337,7 +340,7 @@ fn a_fifth_fewer_records_than_before_end_the_run_with_4() {
 }
 
 #[test]
-fn bad_records_within_the_budget_are_published_without_them() {
+fn a_run_within_the_budget_of_bad_records_publishes_the_other_records() {
     let dump = |bad: usize| {
         let good: String = (1..=10_000 - bad as u64).map(work).collect();
         vec![("works.jsonl", format!("{good}{}", "no JSON\n".repeat(bad)).into_bytes())]
@@ -378,7 +381,7 @@ fn many_files_take_few_descriptors() {
 }
 
 #[test]
-fn little_address_space_ends_the_run_well_or_with_1_and_never_half() {
+fn little_address_space_ends_the_run_with_0_or_1_and_never_publishes_a_partial_snapshot() {
     let tight = |mebibytes: u64, out: &std::path::Path| {
         Command::new("sh")
             .args(["-c", "ulimit -v $0; exec \"$@\"", &(mebibytes << 10).to_string()])
@@ -402,9 +405,9 @@ fn little_address_space_ends_the_run_well_or_with_1_and_never_half() {
             continue;
         }
         assert_eq!(output.status.code(), Some(1), "{what}: {errors}");
-        assert!(mebibytes < 128, "{what} should do: {errors}");
-        assert!(!errors.is_empty(), "{what}: not a word");
-        // What is left of a run that could not even clear up is removed by the next.
+        assert!(mebibytes < 128, "{what} of address space should be enough: {errors}");
+        assert!(!errors.is_empty(), "{what}: no error message");
+        // The run may fail to clean up; the next run removes the leftovers.
         assert_eq!(current, snapshot, "{what}");
         let run = build(&[&workspace.input()], &workspace.out(), &[]);
         assert_eq!(run.code, 0, "{what}: {}", run.stderr);

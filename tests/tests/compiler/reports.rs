@@ -1,5 +1,5 @@
-//! What a run says of itself to programs: its report, while it runs and at its end, and the text for
-//! Prometheus.
+//! Reports of a run for programs: the JSON report, during the run and at its end, and the
+//! Prometheus textfile.
 
 use std::{fs, os::unix::fs::symlink, process::Command};
 
@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 
 use pinakes_tests::compiler_run::*;
 
-/// What a report says of how its run went, but for what differs from run to run.
-fn course(report: &Value) -> Value {
+/// Selects members of a report that do not depend on time or memory.
+fn outcome(report: &Value) -> Value {
     let of = |name: &str| (name.to_owned(), report[name].clone());
     let names = ["state", "command", "exit_code", "error", "parts", "parts_parsed", "snapshot_id"];
     names.map(of).into_iter().collect()
 }
 
 #[test]
-fn a_report_says_how_a_run_went_whether_it_published_or_not() {
+fn a_report_describes_a_published_and_a_failed_run() {
     let workspace = Workspace::new();
     write_files(&workspace.input(), TINY_DUMP);
     let run = build(&[&workspace.input()], &workspace.out(), &[]);
@@ -26,14 +26,14 @@ fn a_report_says_how_a_run_went_whether_it_published_or_not() {
         "state": "done", "command": "build", "exit_code": 0, "error": null,
         "parts": parts, "parts_parsed": parts, "snapshot_id": id,
     });
-    assert_eq!(course(&run.report), expected);
+    assert_eq!(outcome(&run.report), expected);
     assert_eq!(run.report["newest_updated_date"], json!("2026-01-10T08:15:30.123456"));
     let stages: Vec<&str> = run.report["stages"].as_array().unwrap().iter().map(stage).collect();
     assert_eq!(stages, ["compile", "merge", "resolve", "write", "index"]);
     assert!(run.report["peak_memory_bytes"].as_u64() > Some(1 << 20), "{}", run.report);
     assert!(run.report["started"].as_str() <= run.report["ended"].as_str(), "{}", run.report);
 
-    // The part that changed is named, to people and to programs.
+    // Standard error and the report name the part that changed.
     let funders = workspace.input().join("funders.jsonl");
     fs::write(&funders, TINY_DUMP[5].1.replace("Fund", "Pound")).unwrap();
     let run = build(&[&workspace.input()], &workspace.out(), &["--keep", "1"]);
@@ -46,7 +46,7 @@ fn a_report_says_how_a_run_went_whether_it_published_or_not() {
     assert!(end[0].starts_with("   removed snapshots: "), "{}", run.stderr);
     assert!(end[1].starts_with(&format!(" published {}: ", id.display())), "{}", run.stderr);
 
-    // One that fails says so where the one before said that it did not.
+    // The report of a failed run has the same members.
     fs::write(&funders, "no JSON\n").unwrap();
     let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
     let error = run.stderr.lines().find_map(|line| line.strip_prefix("error: ")).unwrap();
@@ -54,7 +54,7 @@ fn a_report_says_how_a_run_went_whether_it_published_or_not() {
         "state": "failed", "command": "build", "exit_code": 4, "error": error,
         "parts": parts, "parts_parsed": 1, "snapshot_id": null,
     });
-    assert_eq!(course(&run.report), expected);
+    assert_eq!(outcome(&run.report), expected);
     let run = build(&[&workspace.0.path().join("nowhere")], &workspace.out(), &[]);
     assert_eq!(run.report["exit_code"], json!(3), "{}", run.report);
 }
@@ -64,7 +64,7 @@ fn stage(cost: &Value) -> &str {
 }
 
 #[test]
-fn a_report_is_replaced_in_one_step_and_not_by_a_run_that_another_holds_up() {
+fn a_report_is_replaced_atomically_and_not_by_a_run_that_waits_for_the_lock() {
     let workspace = Workspace::with_tiny_snapshot();
     let (tiny, out) = (workspace.0.path().join("tiny"), workspace.out());
     let (report, link) = (workspace.0.path().join("report.json"), workspace.0.path().join("link"));
@@ -96,7 +96,7 @@ fn a_report_is_replaced_in_one_step_and_not_by_a_run_that_another_holds_up() {
     assert_eq!(run_to(&link).status.code(), Some(7));
     drop(lock);
     assert!(fs::read(&report).unwrap() == before && fs::read_to_string(&textfile).unwrap() == text);
-    // A report that cannot be written stops a run before its work, and none that has published.
+    // A report in a missing directory, and a report on a full device.
     let refused = run_to(&workspace.0.path().join("nowhere/report.json"));
     assert_eq!(refused.status.code(), Some(6));
     let full = run_to("/dev/full".as_ref());

@@ -1,4 +1,4 @@
-//! The same bytes, whatever the circumstances.
+//! Deterministic builds: equal inputs give equal bytes.
 
 use std::{
     ffi::OsStr,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use pinakes_tests::compiler_run::*;
 
 #[test]
-fn a_snapshot_is_the_same_bytes_for_any_threads_order_and_place() {
+fn a_snapshot_has_the_same_bytes_for_any_threads_input_order_and_directory() {
     let workspace = Workspace::new();
     let snapshot = published_path(&build(&[&sample()], &workspace.out(), &["--threads", "1"]));
     let expected = files_below(&snapshot);
@@ -39,21 +39,21 @@ fn a_snapshot_is_the_same_bytes_for_any_threads_order_and_place() {
         let run = build(inputs, &elsewhere.out().join("deeper/still"), options);
         let found = published_path(&run);
         assert_eq!(found.file_name(), snapshot.file_name(), "{what}");
-        assert!(files_below(&found) == expected, "{what}: other bytes");
+        assert!(files_below(&found) == expected, "{what}: the bytes differ");
         let current = fs::read_link(elsewhere.out().join("deeper/still/current")).unwrap();
         assert_eq!(Some(current.as_os_str()), snapshot.file_name(), "{what}");
     }
 }
 
 #[test]
-fn compile_and_link_publish_what_build_publishes() {
+fn compile_and_link_publish_the_same_snapshot_as_build() {
     let workspace = Workspace::new();
     let expected = files_below(&published_path(&build(&[&sample()], &workspace.out(), &[])));
     let objects = workspace.0.path().join("objects");
     for folder in ["merged_ids", "jsonl"] {
         let input = sample().join("data").join(folder);
         let args = ["compile".as_ref(), input.as_os_str(), "--objects".as_ref(), objects.as_ref()];
-        // Merged ids alone hold no record, which is said but allowed here.
+        // A unit of merged ids alone holds no record, so it needs `--allow-empty`.
         let run = run(&[args.as_slice(), &["--allow-empty".as_ref()]].concat());
         assert_eq!(run.code, 0, "{}", run.stderr);
         assert_eq!(run.report["snapshot"], Value::Null);
@@ -97,7 +97,7 @@ fn a_second_build_parses_nothing_and_a_changed_part_is_parsed_alone() {
 }
 
 #[test]
-fn a_damaged_snapshot_is_made_again() {
+fn a_damaged_snapshot_is_rebuilt() {
     let workspace = Workspace::new();
     write_files(&workspace.input(), TINY_DUMP);
     let first = published_path(&build(&[&workspace.input()], &workspace.out(), &[]));
@@ -113,7 +113,7 @@ fn a_damaged_snapshot_is_made_again() {
         let again = build(&[&workspace.input()], &workspace.out(), &[]);
         assert_eq!(published_path(&again), first);
         assert!(again.stderr.contains("was damaged; it is made anew"), "{}", again.stderr);
-        assert!(files_below(&first) == whole, "it is not what it was");
+        assert!(files_below(&first) == whole, "the rebuilt snapshot differs");
         assert_no_leftovers(&workspace.out(), "made again");
     }
     let again = build(&[&workspace.input()], &workspace.out(), &[]);
@@ -121,7 +121,7 @@ fn a_damaged_snapshot_is_made_again() {
 }
 
 #[test]
-fn a_damaged_object_is_made_again() {
+fn a_damaged_object_is_rebuilt() {
     let workspace = Workspace::new();
     write_files(&workspace.input(), TINY_DUMP);
     let first = published_path(&build(&[&workspace.input()], &workspace.out(), &[]));

@@ -1,4 +1,4 @@
-//! Topics without a place in the taxonomy, and tables that are not quite tables.
+//! Topics without a parent in the taxonomy, malformed tables, and merged nodes.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use pinakes_tests::compiler_run::*;
 const HEADER: &str = "topic_id,topic_name,subfield_id,subfield_name,field_id,field_name,domain_id,\
                       domain_name,keywords,summary,wikipedia_url\n";
 
-/// A row of the table, with a subfield, a field and a domain of its own.
+/// Makes a row of the table, with a subfield, a field and a domain.
 fn row(id: u64) -> String {
     format!("{id},Topic {id},11,Sub,1,Field,1,Domain,a; b,About,https://example.org\n")
 }
@@ -21,8 +21,8 @@ fn topic(id: u64, above: &str) -> String {
     format!("{{\"id\":\"T{id}\",\"display_name\":\"Topic {id}\"{above}}}\n")
 }
 
-/// Topics that stand, whose parents are named here or nowhere.
-fn standing() -> String {
+/// Makes 399 valid topics; some parents are named, others are not.
+fn valid_topics() -> String {
     let above = ",\"subfield\":{\"id\":\"https://openalex.org/subfields/11\",\"display_name\":\"Sub\"},\
                  \"field\":{\"id\":1,\"display_name\":\"Field\"},\"domain\":1";
     let domain = ",\"domain\":{\"id\":1,\"display_name\":\"Domain\"}";
@@ -30,7 +30,7 @@ fn standing() -> String {
 }
 
 #[test]
-fn a_topic_whose_parent_no_source_names_is_set_aside() {
+fn a_topic_whose_parent_has_no_name_in_any_source_is_set_aside() {
     let orphans = [
         ",\"subfield\":{\"id\":\"https://openalex.org/subfields/404\"}",
         ",\"subfield\":{\"id\":\"https://openalex.org/fields/1\",\"display_name\":\"Field\"}",
@@ -40,8 +40,10 @@ fn a_topic_whose_parent_no_source_names_is_set_aside() {
     let output = "{\"id\":\"W1\",\"topics\":[{\"id\":\"T2000\",\"display_name\":\"Named in passing\",\
                   \"subfield\":{\"id\":404}}]}\n";
     let workspace = Workspace::new();
-    let files =
-        [("topics.jsonl", format!("{}{lines}", standing())), ("works.jsonl", output.to_string())];
+    let files = [
+        ("topics.jsonl", format!("{}{lines}", valid_topics())),
+        ("works.jsonl", output.to_string()),
+    ];
     write_files(&workspace.input(), files);
     let run = build(&[&workspace.input()], &workspace.out(), &["--max-bad", "1%"]);
     let topics = records(&published_path(&run), Entity::Topic);
@@ -63,10 +65,10 @@ fn a_topic_whose_parent_no_source_names_is_set_aside() {
 }
 
 #[test]
-fn a_parent_whose_id_is_none_costs_itself_alone() {
+fn an_invalid_parent_id_drops_the_parent_and_keeps_the_topic() {
     let workspace = Workspace::new();
     let bad = ",\"subfield\":{\"id\":11},\"field\":{\"id\":1},\"domain\":{\"id\":\"bad\"}";
-    let lines = standing() + &topic(1_000, bad) + &topic(1_001, ",\"subfield\":\"A5\"");
+    let lines = valid_topics() + &topic(1_000, bad) + &topic(1_001, ",\"subfield\":\"A5\"");
     write_files(&workspace.input(), [("topics.jsonl", lines)]);
     let run = build(&[&workspace.input()], &workspace.out(), &[]);
     let topics = records(&published_path(&run), Entity::Topic);
@@ -80,13 +82,13 @@ fn a_parent_whose_id_is_none_costs_itself_alone() {
 }
 
 #[test]
-fn more_than_a_hundredth_of_topics_without_a_parent_end_the_run_with_4() {
+fn more_than_1_percent_of_topics_without_a_parent_end_the_run_with_4() {
     let lines: String = (1_001..1_006).map(|id| topic(id, ",\"subfield\":{\"id\":404}")).collect();
     check(&[Case {
         bad: &[("no_parent", 5)],
         ..fails(
             "five in four hundred",
-            vec![("topics.jsonl", format!("{}{lines}", standing()).into_bytes())],
+            vec![("topics.jsonl", format!("{}{lines}", valid_topics()).into_bytes())],
             4,
             "5 of 404 topics name a parent that no source names, more than 1%",
         )
@@ -94,7 +96,7 @@ fn more_than_a_hundredth_of_topics_without_a_parent_end_the_run_with_4() {
 }
 
 #[test]
-fn a_row_that_is_none_costs_itself_alone() {
+fn an_invalid_row_affects_no_other_row() {
     let rows: String = (1..=40).map(row).collect();
     let table = |bad: &str| vec![("topics.csv", format!("{HEADER}{rows}{bad}{}", row(41)).into())];
     let with = |delimiter: &str| {
@@ -130,7 +132,7 @@ fn a_row_that_is_none_costs_itself_alone() {
 }
 
 #[test]
-fn ids_merged_in_chains_and_circles_lead_to_their_end_or_nowhere() {
+fn merged_ids_resolve_chains_and_drop_cycles() {
     let works: String = [1, 4, 8].map(work).concat();
     let newer = "{\"id\":\"W9\",\"title\":\"Newer\",\"updated_date\":\"2026-03-01\"}\n";
     let merges = "merge_date,id,merge_into_id\n2026-01-01,W2,W3\n2026-01-01,W3,W4\n\
@@ -161,7 +163,7 @@ fn ids_merged_in_chains_and_circles_lead_to_their_end_or_nowhere() {
     assert_eq!(ends, [Some(4), Some(4), None, None, Some(1), None, Some(1)]);
 }
 
-/// An output of a topic, dated after every merge here.
+/// Makes an output of a topic; its date is later than every merge in these tests.
 fn output(id: &str, cited: u64, topic: u64) -> String {
     format!(
         "{{\"id\":\"{id}\",\"cited_by_count\":{cited},\"updated_date\":\"2026-05-01\",\
@@ -173,16 +175,17 @@ fn merged(merges: &str) -> String {
     format!("merge_date,id,merge_into_id\n{merges}")
 }
 
-/// Outputs and citations of a node.
+/// Returns the counts of outputs and citations of a node.
 fn counts(snapshot: &Path, entity: Entity, id: &str) -> [u64; 2] {
     let record = &records(snapshot, entity)[id];
     ["outputs_count", "cited_by_count"].map(|member| record[member].as_u64().unwrap())
 }
 
 #[test]
-fn outputs_of_merged_nodes_count_where_the_merge_leads() {
+fn outputs_of_a_merged_node_count_for_the_target_of_the_merge() {
     let workspace = Workspace::new();
-    // Of a topic that was merged, one that is no record, and one newer than its merge.
+    // Outputs of a merged topic, a topic, a merged topic without a record, and a topic newer than
+    // its merge.
     let works = [("W1", 4, 500), ("W2", 2, 1), ("W3", 1, 501), ("W4", 8, 502)];
     let works = works.map(|(id, cited, topic)| output(id, cited, topic));
     let newer = "{\"id\":\"T502\",\"display_name\":\"Newer\",\"updated_date\":\"2026-04-01\",\
@@ -208,7 +211,7 @@ fn outputs_of_merged_nodes_count_where_the_merge_leads() {
 }
 
 #[test]
-fn a_topic_that_published_outputs_name_by_a_merged_id_alone_is_there() {
+fn a_topic_exists_if_published_outputs_name_it_only_by_a_merged_id() {
     let workspace = Workspace::new();
     let older = "{\"id\":\"W1\",\"updated_date\":\"2026-01-01\",\
                  \"topics\":[{\"id\":\"T600\",\"display_name\":\"Once named\"},\
@@ -226,11 +229,11 @@ fn a_topic_that_published_outputs_name_by_a_merged_id_alone_is_there() {
 }
 
 #[test]
-fn a_subfield_that_outlives_its_merge_holds_its_topics() {
+fn a_subfield_newer_than_its_merge_keeps_its_topics() {
     let workspace = Workspace::new();
     let subfield = "{\"id\":12,\"display_name\":\"Sub\",\"updated_date\":\"2026-04-01\"}\n\
                     {\"id\":13,\"display_name\":\"Circle\"}\n{\"id\":14,\"display_name\":\"Circle\"}\n";
-    // Enough that one may be set aside.
+    // Enough topics to stay within the budget with one topic set aside.
     let topics: String = (0..120).map(|id| topic(id, ",\"subfield\":{\"id\":12}")).collect();
     let topics = topics + &topic(500, ",\"subfield\":{\"id\":13}");
     let merges = "2026-03-01,12,11\n2026-03-01,13,14\n2026-03-01,14,13\n";

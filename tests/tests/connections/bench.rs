@@ -1,4 +1,4 @@
-//! A service in process, and clients of it.
+//! An in-process service with clients that connect through pipes.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -18,12 +18,12 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     idle: Duration::from_secs(12),
 };
 
-/// The peer of every client.
+/// Address of an ordinary client.
 pub const PEER: &str = "198.51.100.7";
-/// A peer that is a trusted proxy.
+/// Address of a trusted proxy.
 pub const PROXY: &str = "10.0.0.1";
 
-/// A service of the sample, and what its connections have in common.
+/// A service with the sample, and the parts that its connections share.
 pub struct Bench {
     pub connections: Arc<Connections>,
     pub places: Arc<ConnectionLimiter>,
@@ -36,7 +36,7 @@ impl Bench {
         Bench::with(preface, None)
     }
 
-    /// The same over TLS.
+    /// Starts the service, over TLS if a certificate is given.
     pub fn with(preface: Preface, certificate: Option<Arc<Certificate>>) -> Bench {
         let snapshots = tempfile::tempdir().unwrap();
         pinakes_tests::publish(&[pinakes_tests::sample()], snapshots.path(), &["--quiet"]);
@@ -60,7 +60,7 @@ impl Bench {
         Bench { connections: Arc::new(connections), places, service, _snapshots: snapshots }
     }
 
-    /// A client whose pipes hold so many bytes each way.
+    /// Connects a client through pipes of this many bytes each way.
     pub fn client(&self, peer: &str, pipe_bytes: usize) -> Client {
         let (near, far) = tokio::io::duplex(pipe_bytes);
         let peer: IpAddr = peer.parse().unwrap();
@@ -79,7 +79,7 @@ impl Drop for Bench {
     }
 }
 
-/// The near end of a connection.
+/// The client's end of a connection.
 pub struct Client {
     pub pipe: DuplexStream,
     begun: Instant,
@@ -90,14 +90,14 @@ impl Client {
         self.pipe.write_all(bytes).await.unwrap();
     }
 
-    /// All that comes until the server closes, and the seconds since the connection began.
+    /// Reads until the server closes; also returns the seconds since the connection started.
     pub async fn read_to_end(&mut self) -> (String, f64) {
         let mut bytes = Vec::new();
         let _ = self.pipe.read_to_end(&mut bytes).await;
         (String::from_utf8(bytes).unwrap(), self.seconds())
     }
 
-    /// A reply's head and body, whose length it tells.
+    /// Reads the head and the body of a reply with a `Content-Length`.
     pub async fn reply(&mut self) -> (String, String) {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -115,7 +115,7 @@ impl Client {
     }
 }
 
-/// A request for a path.
+/// Formats a GET request.
 pub fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")
 }

@@ -1,5 +1,6 @@
-//! Connections in process, over pipes of a few bytes and under a clock that stands still unless all
-//! wait: what a client may take its time for, and what becomes of one that takes more.
+//! Connections in the test process: slow clients, TLS and the PROXY protocol.
+//!
+//! Small pipes replace sockets. The clock is simulated and advances only while all tasks wait.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

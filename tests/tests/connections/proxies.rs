@@ -1,4 +1,4 @@
-//! The PROXY protocol: whose word is taken, and for what.
+//! The PROXY protocol: trusted and untrusted peers, valid and invalid headers.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::bench::{Bench, PEER, PROXY, get};
 
-/// Version 2, with a command, a family and what follows.
+/// Makes a version 2 header of a command, an address family and the address bytes.
 fn binary(command: u8, family: u8, rest: &[u8]) -> Vec<u8> {
     let mut header = b"\r\n\r\n\0\r\nQUIT\n".to_vec();
     header.extend([0x20 | command, family]);
@@ -17,11 +17,11 @@ fn binary(command: u8, family: u8, rest: &[u8]) -> Vec<u8> {
     header
 }
 
-fn addresses_of_four() -> Vec<u8> {
+fn ipv4_addresses() -> Vec<u8> {
     vec![192, 0, 2, 1, 192, 0, 2, 2, 0x12, 0x34, 0, 80]
 }
 
-fn addresses_of_sixteen() -> Vec<u8> {
+fn ipv6_addresses() -> Vec<u8> {
     let mut rest = vec![0x20, 0x01, 0x0d, 0xb8];
     rest.extend([0; 11]);
     rest.push(1);
@@ -31,10 +31,10 @@ fn addresses_of_sixteen() -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_trusted_proxy_names_its_client_and_may_speak_for_itself() {
+async fn a_trusted_proxy_names_the_client_or_itself() {
     let bench = Bench::new(Preface::Proxy);
     let line = |text: &str| text.as_bytes().to_vec();
-    let mut with_more = addresses_of_four();
+    let mut with_more = ipv4_addresses();
     with_more.extend([0x04, 0, 3, 1, 2, 3]);
     for (header, client) in [
         (line("PROXY TCP4 192.0.2.1 192.0.2.2 56324 80\r\n"), "192.0.2.1"),
@@ -42,10 +42,10 @@ async fn a_trusted_proxy_names_its_client_and_may_speak_for_itself() {
         (line("PROXY TCP6 ::ffff:192.0.2.1 ::1 56324 80\r\n"), "192.0.2.1"),
         (line("PROXY UNKNOWN\r\n"), PROXY),
         (line("PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n"), PROXY),
-        (binary(1, 0x11, &addresses_of_four()), "192.0.2.1"),
+        (binary(1, 0x11, &ipv4_addresses()), "192.0.2.1"),
         (binary(1, 0x11, &with_more), "192.0.2.1"),
-        (binary(1, 0x21, &addresses_of_sixteen()), "2001:db8::1"),
-        (binary(0, 0x11, &addresses_of_four()), PROXY),
+        (binary(1, 0x21, &ipv6_addresses()), "2001:db8::1"),
+        (binary(0, 0x11, &ipv4_addresses()), PROXY),
         (binary(0, 0, &[]), PROXY),
         (binary(1, 0, &[]), PROXY),
         (binary(1, 0x31, &[0; 216]), PROXY),
@@ -53,7 +53,7 @@ async fn a_trusted_proxy_names_its_client_and_may_speak_for_itself() {
         let what = header.escape_ascii().to_string();
         let mut connection = bench.client(PROXY, 4 << 10);
         connection.send(&header).await;
-        // Whatever a client that the proxy does not name says of itself.
+        // The forwarding header of a request does not count, even if the proxy names no client.
         let forged = get("/rate-limit").replace("\r\n\r\n", "\r\nX-Forwarded-For: 8.8.8.8\r\n\r\n");
         connection.send(forged.as_bytes()).await;
         let (_, body) = connection.reply().await;
@@ -63,7 +63,7 @@ async fn a_trusted_proxy_names_its_client_and_may_speak_for_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_broken_or_untrusted_header_ends_the_connection_without_a_word() {
+async fn a_missing_invalid_or_untrusted_header_closes_the_connection_without_a_reply() {
     let bench = Bench::new(Preface::Proxy);
     let good = b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 80\r\n".to_vec();
     let health = get("/health").into_bytes();
@@ -76,19 +76,19 @@ async fn a_missing_broken_or_untrusted_header_ends_the_connection_without_a_word
         (PROXY, b"PROXY TCP4 1.2.3.4.5 192.0.2.2 1 80\r\n".to_vec()),
         (PROXY, b"proxy tcp4 192.0.2.1 192.0.2.2 1 80\r\n".to_vec()),
         (PROXY, too_long),
-        (PROXY, binary(2, 0x11, &addresses_of_four())),
+        (PROXY, binary(2, 0x11, &ipv4_addresses())),
         (PROXY, binary(1, 0x11, &[1, 2, 3])),
         (PROXY, binary(1, 0x11, &vec![0; 5_000])),
     ] {
         let what = header.escape_ascii().to_string();
         let mut connection = bench.client(peer, 16 << 10);
-        // It may have ended in between.
+        // The server may close between the two writes.
         let _ = connection.pipe.write_all(&header).await;
         let _ = connection.pipe.write_all(&health).await;
         assert_eq!(connection.read_to_end().await, (String::new(), 0.0), "{peer} {what:.80}");
     }
-    // Cut short, it is waited for a while.
-    for header in [&good[..3], &good[..20], &binary(1, 0x11, &addresses_of_four())[..14]] {
+    // The server waits up to 5 seconds for the rest of a header.
+    for header in [&good[..3], &good[..20], &binary(1, 0x11, &ipv4_addresses())[..14]] {
         let mut connection = bench.client(PROXY, 1 << 10);
         connection.send(header).await;
         let (said, seconds) = connection.read_to_end().await;
@@ -100,10 +100,10 @@ async fn a_missing_broken_or_untrusted_header_ends_the_connection_without_a_word
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_it_is_not_spoken_its_header_is_a_broken_request() {
+async fn without_the_proxy_protocol_its_header_is_a_bad_request() {
     let bench = Bench::new(Preface::None);
     let line = b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 80\r\n".to_vec();
-    for header in [line, binary(1, 0x11, &addresses_of_four())] {
+    for header in [line, binary(1, 0x11, &ipv4_addresses())] {
         let mut connection = bench.client(PROXY, 4 << 10);
         connection.send(&header).await;
         connection.send(get("/health").as_bytes()).await;

@@ -1,4 +1,4 @@
-//! Clients that take their time.
+//! Slow clients: limits on the time for heads, bodies, replies and idle connections.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::bench::{Bench, Client, PEER, get};
 
 const LARGE: &str = "/outputs?per_page=100";
 
-/// Demands the body of a server that lives; its other members are the protocol's tests' to look at.
+/// Checks the status in the body of `/health`.
 #[track_caller]
 fn check_alive(body: &str) {
     let alive: serde_json::Value = serde_json::from_str(body).unwrap();
@@ -20,7 +20,7 @@ fn check_alive(body: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
+async fn a_head_sent_byte_by_byte_hits_the_head_timeout() {
     let bench = Bench::new(Preface::None);
     for sent in ["", "GET /health HTTP/1.1\r\nHost: x\r\nX-A: ", "G"] {
         let mut client = bench.client(PEER, 1 << 10);
@@ -34,13 +34,13 @@ async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_without_requests_ends() {
+async fn an_idle_connection_is_closed() {
     let bench = Bench::new(Preface::None);
     let mut client = bench.client(PEER, 1 << 10);
     for _ in 0..3 {
         client.send(get("/health").as_bytes()).await;
         check_alive(&client.reply().await.1);
-        // Each request has its own time.
+        // Each request restarts the idle timeout.
         time::sleep(Duration::from_secs(6)).await;
     }
     let (rest, seconds) = client.read_to_end().await;
@@ -50,7 +50,7 @@ async fn a_connection_without_requests_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_nobody_asked_for_is_not_waited_for() {
+async fn an_unread_body_does_not_keep_the_connection_open() {
     let bench = Bench::new(Preface::None);
     for (method, status) in [("POST", "405"), ("GET", "200")] {
         let mut client = bench.client(PEER, 1 << 10);
@@ -68,7 +68,7 @@ async fn a_body_nobody_asked_for_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_comes_byte_by_byte_is_answered_408() {
+async fn a_body_sent_byte_by_byte_is_answered_408() {
     let bench = Bench::new(Preface::None);
     for framing in ["Content-Length: 60000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n8000\r\n"] {
         let mut client = bench.client(PEER, 1 << 10);
@@ -86,13 +86,13 @@ async fn a_body_that_comes_byte_by_byte_is_answered_408() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_nothing_is_let_go_and_one_that_reads_slowly_is_not() {
+async fn a_client_that_reads_nothing_is_disconnected_and_a_slow_reader_is_not() {
     let bench = Bench::new(Preface::None);
     let mut idle = bench.client(PEER, 1 << 10);
     idle.send(get(LARGE).as_bytes()).await;
     let mut slow = bench.client(PEER, 1 << 10);
     slow.send(get(LARGE).as_bytes()).await;
-    // 16 KiB in ten seconds is the least; this is a little more.
+    // The minimum rate is 16 KiB in ten seconds; this client reads slightly faster.
     let mut bytes = Vec::new();
     let mut read = [0; 400];
     let head = "\r\n\r\n";
@@ -110,7 +110,7 @@ async fn a_client_that_reads_nothing_is_let_go_and_one_that_reads_slowly_is_not(
         }
     };
     assert!(length > 30 << 10 && slow.seconds() > 15.0, "{length} bytes, {}", slow.seconds());
-    // It had what the pipe holds and not a byte more.
+    // The idle client received only the bytes that the pipe holds.
     let (taken, _) = idle.read_to_end().await;
     assert!(taken.len() <= 1 << 10, "{}", taken.len());
     drop((idle, slow));
@@ -118,11 +118,11 @@ async fn a_client_that_reads_nothing_is_let_go_and_one_that_reads_slowly_is_not(
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_many_read_nothing_they_are_let_go_at_once() {
+async fn clients_that_read_nothing_are_disconnected_early_under_memory_pressure() {
     let bench = Bench::new(Preface::None);
     let mut idle = Vec::new();
     while !bench.service.is_congested() {
-        assert!(idle.len() < 900, "so many replies are more than may be held");
+        assert!(idle.len() < 900, "900 unsent replies exceed the budget");
         let peer = format!("192.0.2.{}", idle.len() / 4);
         let mut client = bench.client(&peer, 1 << 10);
         client.send(get(LARGE).as_bytes()).await;
@@ -131,7 +131,7 @@ async fn where_many_read_nothing_they_are_let_go_at_once() {
             time::sleep(Duration::from_millis(1)).await;
         }
     }
-    // Another's large reply waits for a moment, and not for as long as they might take.
+    // A large reply to another client waits until the idle clients are disconnected.
     let mut other = bench.client(PEER, 1 << 10);
     other.send(get(LARGE).as_bytes()).await;
     let (head, _) = other.reply().await;
@@ -145,7 +145,7 @@ async fn where_many_read_nothing_they_are_let_go_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn long_heads_are_read_for_so_many_at_a_time_and_for_a_few_of_each_client() {
+async fn concurrent_long_heads_are_limited_globally_and_per_client() {
     let bench = Bench::new(Preface::None);
     let long = format!("GET / HTTP/1.1\r\nHost: x\r\nX-A: {}", "a".repeat(20 << 10));
     let begin = async |peer: &str| {
@@ -167,12 +167,12 @@ async fn long_heads_are_read_for_so_many_at_a_time_and_for_a_few_of_each_client(
         assert_eq!(clients.len(), of_one + 1);
     }
     refused(begin("192.0.2.1").await).await;
-    // Those of a trusted proxy are of many clients.
+    // The limit per client does not apply to a trusted proxy, which speaks for many clients.
     for _ in 4..128 {
         clients.push(begin("10.0.0.1").await);
     }
     refused(begin("192.0.2.2").await).await;
-    // Those of usual length are not refused, and a long one is answered where there is room for it.
+    // Heads of usual length are not refused. A long head that ends is answered.
     let mut usual = bench.client(PEER, 1 << 10);
     usual.send(get("/health").as_bytes()).await;
     check_alive(&usual.reply().await.1);
@@ -183,7 +183,7 @@ async fn long_heads_are_read_for_so_many_at_a_time_and_for_a_few_of_each_client(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_whose_body_is_not_read_says_that_it_ends() {
+async fn a_reply_before_the_body_is_read_announces_the_close() {
     let bench = Bench::new(Preface::None);
     let body = "Host: x\r\nContent-Length: 50\r\n";
     for (head, status) in [
@@ -220,7 +220,7 @@ async fn a_connection_whose_body_is_not_read_says_that_it_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ends_cuts_no_reply() {
+async fn a_server_shutdown_completes_every_reply() {
     let bench = Bench::new(Preface::None);
     let mut waiting = bench.client(PEER, 1 << 10);
     waiting.send(get("/health").as_bytes()).await;
@@ -231,7 +231,7 @@ async fn a_server_that_ends_cuts_no_reply() {
     asking.send(get("/health").as_bytes()).await;
     asking.reply().await;
     bench.connections.end();
-    // It had asked before it could know.
+    // This client sends its request before it can notice the shutdown.
     time::sleep(Duration::from_millis(100)).await;
     asking.send(get("/health").as_bytes()).await;
     let (head, body) = asking.reply().await;
@@ -247,11 +247,11 @@ async fn a_server_that_ends_cuts_no_reply() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_with_two_lengths_is_refused_and_those_before_it_are_not() {
+async fn a_request_with_two_lengths_is_refused_and_an_earlier_request_is_not() {
     let bench = Bench::new(Preface::None);
     let two = "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\
                \r\n0\r\n\r\nGET /nope HTTP/1.1\r\nHost: x\r\n\r\n";
-    // Whatever follows in the same breath.
+    // Two `Content-Length` headers refuse all requests of the same write.
     let same = "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n";
     for requests in
         [same.repeat(2), format!("{same}{two}"), format!("{same}{}{same}", get("/health"))]
@@ -269,5 +269,5 @@ async fn a_request_with_two_lengths_is_refused_and_those_before_it_are_not() {
     assert!(head.starts_with("HTTP/1.1 400") && head.contains("connection: close"), "{head}");
     assert!(body.contains("Bad Request - Invalid query parameters"), "{body}");
     assert!(body.contains(r#""parameter":"Transfer-Encoding""#), "{body}");
-    assert_eq!(client.read_to_end().await.0, "", "what follows is nobody's request");
+    assert_eq!(client.read_to_end().await.0, "", "bytes after a refused request get no reply");
 }

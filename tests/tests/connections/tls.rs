@@ -1,4 +1,4 @@
-//! TLS: both versions of HTTP behind it, certificates that change, clients that stall.
+//! TLS: HTTP/1.1 and HTTP/2, certificate changes, and slow clients.
 
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::bench::{Bench, PEER, get};
 
-/// A certificate for `localhost` and its key, in files.
+/// A certificate for `localhost` and its key, in temporary files.
 struct Files {
     _directory: tempfile::TempDir,
     certificate: PathBuf,
@@ -37,7 +37,7 @@ impl Files {
         (files, der)
     }
 
-    /// Writes another certificate and its key.
+    /// Writes a new certificate and its key.
     fn renew(&self) -> CertificateDer<'static> {
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         fs::write(&self.certificate, made.cert.pem()).unwrap();
@@ -50,8 +50,8 @@ impl Files {
     }
 }
 
-/// Shakes hands as a client that believes one certificate and speaks these protocols.
-async fn shake(
+/// Does the TLS handshake of a client that trusts one certificate and offers these protocols.
+async fn handshake(
     pipe: DuplexStream,
     believed: &CertificateDer<'static>,
     protocols: &[&str],
@@ -70,8 +70,8 @@ async fn shake(
 
 type Sender = http2::SendRequest<Empty<Bytes>>;
 
-/// Begins HTTP/2 over a connection; `window` is what its client takes unasked of each reply.
-async fn begin(stream: TlsStream<DuplexStream>, window: u32) -> Sender {
+/// Starts HTTP/2 on a connection; `window` is the initial flow-control window of each reply.
+async fn start_http2(stream: TlsStream<DuplexStream>, window: u32) -> Sender {
     let (sender, connection) = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .initial_stream_window_size(window)
@@ -88,18 +88,20 @@ fn ask(method: &str, path: &str) -> http::Request<Empty<Bytes>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn both_versions_of_http_are_spoken() {
+async fn tls_serves_http1_and_http2() {
     let (files, der) = Files::new();
     let bench = Bench::with(Preface::None, Some(files.open()));
     for protocols in [&["http/1.1"][..], &[]] {
-        let mut stream = shake(bench.client(PEER, 64 << 10).pipe, &der, protocols).await.unwrap();
+        let mut stream =
+            handshake(bench.client(PEER, 64 << 10).pipe, &der, protocols).await.unwrap();
         stream.write_all(get("/health").as_bytes()).await.unwrap();
         let mut said = [0; 12];
         stream.read_exact(&mut said).await.unwrap();
         assert_eq!(&said, b"HTTP/1.1 200");
     }
-    let stream = shake(bench.client(PEER, 64 << 10).pipe, &der, &["h2", "http/1.1"]).await.unwrap();
-    let mut sender = begin(stream, 1 << 20).await;
+    let stream =
+        handshake(bench.client(PEER, 64 << 10).pipe, &der, &["h2", "http/1.1"]).await.unwrap();
+    let mut sender = start_http2(stream, 1 << 20).await;
     let long = format!("/authors?a={}", "1".repeat(20_000));
     for (method, path, status) in [
         ("GET", "/health", 200),
@@ -124,7 +126,7 @@ async fn both_versions_of_http_are_spoken() {
     let mut large = ask("GET", "/health");
     large.headers_mut().insert("x", "y".repeat(20 << 10).parse().unwrap());
     assert_eq!(sender.send_request(large).await.unwrap().status(), 431);
-    // What is plain gets no reply.
+    // A plain-text request gets no reply.
     let mut plain = bench.client(PEER, 1 << 10);
     plain.send(get("/health").as_bytes()).await;
     let (said, _) = plain.read_to_end().await;
@@ -132,16 +134,16 @@ async fn both_versions_of_http_are_spoken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_certificate_changes_without_ending_a_connection_and_a_bad_one_changes_nothing() {
+async fn a_certificate_reload_keeps_open_connections_and_a_bad_certificate_is_not_loaded() {
     let (files, old) = Files::new();
     let certificate = files.open();
     let bench = Bench::with(Preface::None, Some(Arc::clone(&certificate)));
-    let mut before = shake(bench.client(PEER, 64 << 10).pipe, &old, &[]).await.unwrap();
+    let mut before = handshake(bench.client(PEER, 64 << 10).pipe, &old, &[]).await.unwrap();
     let new = files.renew();
-    assert!(shake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_err());
+    assert!(handshake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_err());
     certificate.reload().unwrap();
-    assert!(shake(bench.client(PEER, 64 << 10).pipe, &old, &[]).await.is_err());
-    assert!(shake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_ok());
+    assert!(handshake(bench.client(PEER, 64 << 10).pipe, &old, &[]).await.is_err());
+    assert!(handshake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_ok());
     before.write_all(get("/health").as_bytes()).await.unwrap();
     let mut said = [0; 12];
     before.read_exact(&mut said).await.unwrap();
@@ -167,11 +169,11 @@ async fn a_certificate_changes_without_ending_a_connection_and_a_bad_one_changes
     fs::write(&files.key, stranger.serialize_pem()).unwrap();
     let error = certificate.reload().unwrap_err().to_string();
     assert!(error.contains("cert.pem") && error.contains("key.pem"), "{error}");
-    assert!(shake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_ok());
+    assert!(handshake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handshake_that_stalls_is_not_waited_for() {
+async fn a_stalled_handshake_times_out() {
     let (files, _) = Files::new();
     let bench = Bench::with(Preface::None, Some(files.open()));
     for hello in [&b""[..], b"\x16\x03\x01\x00\xa5\x01"] {
@@ -185,11 +187,11 @@ async fn a_handshake_that_stalls_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_http2_connection_without_requests_ends() {
+async fn an_idle_http2_connection_is_closed() {
     let (files, der) = Files::new();
     let bench = Bench::with(Preface::None, Some(files.open()));
-    let stream = shake(bench.client(PEER, 64 << 10).pipe, &der, &["h2"]).await.unwrap();
-    let mut sender = begin(stream, 1 << 20).await;
+    let stream = handshake(bench.client(PEER, 64 << 10).pipe, &der, &["h2"]).await.unwrap();
+    let mut sender = start_http2(stream, 1 << 20).await;
     for _ in 0..3 {
         let response = sender.send_request(ask("GET", "/health")).await.unwrap();
         assert_eq!(response.status(), 200);
@@ -202,17 +204,17 @@ async fn an_http2_connection_without_requests_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_http2_client_that_takes_nothing_is_let_go() {
+async fn an_http2_client_that_reads_nothing_is_disconnected() {
     let (files, der) = Files::new();
     let bench = Bench::with(Preface::None, Some(files.open()));
-    let stream = shake(bench.client(PEER, 64 << 10).pipe, &der, &["h2"]).await.unwrap();
-    let mut sender = begin(stream, 0).await;
+    let stream = handshake(bench.client(PEER, 64 << 10).pipe, &der, &["h2"]).await.unwrap();
+    let mut sender = start_http2(stream, 0).await;
     let mut replies = Vec::new();
     for _ in 0..4 {
         replies.push(sender.send_request(ask("GET", "/outputs?per_page=100")).await.unwrap());
     }
     for reply in replies {
-        // Had it been let go, there would be an end to wait for.
+        // A complete body would mean that the server waited for the client.
         assert!(reply.into_body().collect().await.is_err());
     }
     drop(sender);

@@ -1,8 +1,9 @@
-//! Disks that fail and processes that die, at any step: what is published is the old or the new
-//! snapshot, whole, and the next run leaves nothing behind of the one before.
+//! Failing disks and killed builds: `current` stays the old or becomes the new snapshot.
 //!
-//! A sample of the steps, the same on every run: 12, or `PINAKES_CRASHES`, which may be `all`; and as many
-//! processes that die at any moment as `PINAKES_KILLS` says. `make soak` has all steps and 1,000.
+//! After each fault, the next build succeeds and removes all leftovers.
+//!
+//! The tests inject a seeded sample of faults. `PINAKES_CRASHES` sets the size of the sample (12, or
+//! `all`), and `PINAKES_KILLS` the number of builds killed at random times (20).
 
 #![allow(clippy::unwrap_used, missing_docs, dead_code)]
 
@@ -24,31 +25,30 @@ use pinakes_tests::{SeededRng, TINY_DUMP, files_below, program, sample, write_fi
 use crate::steps::*;
 use pinakes_tests::compiler_run::*;
 
-/// Calls the last of which publish and prune.
+/// System calls whose last three uses publish and prune.
 const PUBLISHING: [&str; 3] = ["fsync", "rename", "symlink"];
-/// Calls of which one is always among those that fail.
+/// System calls whose last use always fails in the sample.
 const OTHERS: [&str; 6] = ["chmod", "mkdir", "openat", "unlink", "unlinkat", "write"];
-/// Steps that fail beside those.
+/// Default number of other faults.
 const SAMPLED: usize = 12;
-/// Processes that die at any moment.
+/// Default number of builds killed at random times.
 const KILLS: usize = 20;
-/// Runs of a step until its call is made.
+/// Runs of a fault until the build makes the call.
 const ATTEMPTS: usize = 5;
 
-/// A directory of the test's own, in memory where there is such: a sync there takes no time.
+/// Makes a temporary directory, in memory if possible, since `fsync` takes no time there.
 fn directory() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let in_memory = memory.is_dir().then(|| tempfile::tempdir_in(memory).ok()).flatten();
     in_memory.unwrap_or_else(|| tempfile::tempdir().unwrap())
 }
 
-/// Where a snapshot is current and its objects are there, to be copied for every step; and a dump that
-/// differs in one part.
+/// An output directory with a published snapshot, copied for each fault, and another dump.
 struct Model {
     directory: tempfile::TempDir,
-    /// Where `current` leads, and every file of that snapshot.
+    /// The id of the published snapshot, and its files.
     old: (String, BTreeMap<String, Vec<u8>>),
-    /// The id of the snapshot of the other dump.
+    /// The id of the other dump's snapshot.
     new: String,
 }
 
@@ -71,7 +71,7 @@ impl Model {
         self.directory.path().join("input")
     }
 
-    /// A fresh copy of the place, one for each worker.
+    /// Copies the output directory for a worker.
     fn copy(&self, worker: usize) -> PathBuf {
         let out = self.directory.path().join(format!("out-{worker}"));
         let script =
@@ -84,8 +84,9 @@ impl Model {
         out
     }
 
-    /// Where `current` leads: to the old or the new snapshot, which verifies; the old one is as it was
-    /// as long as it is there.
+    /// Verifies the current snapshot and returns its id, the old or the new.
+    ///
+    /// If the old snapshot is current, its bytes must be unchanged.
     fn current(&self, out: &Path, what: &str) -> String {
         let led = fs::read_link(out.join("current")).unwrap().into_os_string();
         let led = led.into_string().unwrap();
@@ -100,8 +101,8 @@ impl Model {
         led
     }
 
-    /// The next run, and that it leaves what a run that was never cut off leaves.
-    fn demand_recovery(&self, out: &Path, what: &str) {
+    /// Runs the next build and compares its files with the files of an undisturbed build.
+    fn assert_recovery(&self, out: &Path, what: &str) {
         let run = build(&[&self.input()], out, &["--quiet", "--keep", "1"]);
         assert_eq!(run.code, 0, "{what}, the next run: {}", run.stderr);
         assert_eq!(self.current(out, what), self.new, "{what}, the next run");
@@ -120,7 +121,7 @@ fn names_in(directory: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Has a step of a build go wrong, and demands what must hold then.
+/// Injects a fault into a build and checks the result.
 fn check(model: &Model, worker: usize, step: &Step, fault: Fault) {
     let what = format!("{step:?}, {fault:?}");
     let attempt = || {
@@ -128,7 +129,7 @@ fn check(model: &Model, worker: usize, step: &Step, fault: Fault) {
         let output = step.build(&model.input(), &out, fault);
         (out, output)
     };
-    // Which thread syncs a file depends on how many wait, so that a call may not be made as it was.
+    // The thread that syncs a file varies, so a run may not make the call.
     let missed = |output: &Output| fault == Fault::Kill && output.status.success();
     let (out, output) = std::iter::repeat_with(attempt)
         .take(ATTEMPTS)
@@ -148,14 +149,14 @@ fn check(model: &Model, worker: usize, step: &Step, fault: Fault) {
             assert!(errors.contains("(os error "), "{what}: {errors}");
         }
     }
-    model.demand_recovery(&out, &what);
+    model.assert_recovery(&out, &what);
 }
 
 #[test]
-fn whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands() {
-    let test = "whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands";
+fn after_any_failed_or_last_call_the_old_or_the_new_snapshot_is_current() {
+    let test = "after_any_failed_or_last_call_the_old_or_the_new_snapshot_is_current";
     if !has_strace() {
-        return eprintln!("skipped: {test}: no `strace` that may trace here");
+        return eprintln!("skipped: {test}: `strace` is missing or may not trace");
     }
     let model = Model::new();
     let steps = steps_of_a_build(&model.input(), &model.copy(0));
@@ -186,7 +187,7 @@ fn whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands() {
             }
         }
     };
-    // Most of the time is waited for strace.
+    // strace waits most of the time.
     let workers = 2 * std::thread::available_parallelism().unwrap().get();
     std::thread::scope(|scope| {
         (0..workers).for_each(|worker| drop(scope.spawn(move || work(worker))))
@@ -194,10 +195,10 @@ fn whatever_call_fails_or_is_the_last_the_old_or_the_new_snapshot_stands() {
 }
 
 #[test]
-fn whenever_the_run_dies_a_damaged_snapshot_or_the_whole_one_is_in_its_place() {
-    let test = "whenever_the_run_dies_a_damaged_snapshot_or_the_whole_one_is_in_its_place";
+fn a_killed_repair_leaves_the_damaged_or_the_repaired_snapshot() {
+    let test = "a_killed_repair_leaves_the_damaged_or_the_repaired_snapshot";
     if !has_strace() {
-        return eprintln!("skipped: {test}: no `strace` that may trace here");
+        return eprintln!("skipped: {test}: `strace` is missing or may not trace");
     }
     let model = Model::new();
     let tiny = model.directory.path().join("tiny");
@@ -237,7 +238,7 @@ fn whenever_the_run_dies_a_damaged_snapshot_or_the_whole_one_is_in_its_place() {
 }
 
 #[test]
-fn a_run_killed_at_any_moment_leaves_the_old_or_the_new_snapshot_and_the_next_goes_on() {
+fn a_build_killed_at_any_time_leaves_the_old_or_the_new_snapshot_and_the_next_build_succeeds() {
     let kills = std::env::var("PINAKES_KILLS").map_or(KILLS, |count| count.parse().unwrap());
     let directory = directory();
     let out = directory.path().join("out");
@@ -276,7 +277,7 @@ fn a_run_killed_at_any_moment_leaves_the_old_or_the_new_snapshot_and_the_next_go
         if child.wait().unwrap().signal() == Some(9) {
             killed += 1;
         } else {
-            // It was done before its moment: the next are to come sooner.
+            // The build ended before the kill, so the next kills come earlier.
             longest = longest * 9 / 10;
         }
         let led = fs::read_link(out.join("current")).unwrap();
@@ -286,7 +287,7 @@ fn a_run_killed_at_any_moment_leaves_the_old_or_the_new_snapshot_and_the_next_go
             Snapshot::open(&out.join(&led)).unwrap_or_else(|error| panic!("{at}: {error}"));
         snapshot.verify().unwrap_or_else(|error| panic!("{at}: {error}"));
     }
-    println!("{killed} of {at} killed, after {published_then} the new one stood");
+    println!("{killed} of {at} builds killed; {published_then} had published");
     assert!(start(&dumps[1]).wait().unwrap().success());
     let id = ids[1].to_str().unwrap();
     let expected = [".history", ".lock", "current", "objects", id].map(str::to_owned);

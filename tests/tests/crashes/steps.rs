@@ -1,4 +1,4 @@
-//! The calls of a build that write, each of which can be made to fail or to be the last.
+//! The system calls of a build that write, and runs with a fault at one of these calls.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,34 +9,34 @@ use std::{
 
 use pinakes_tests::program;
 
-/// The calls that write, in the wide sense.
+/// System calls that change files or directories.
 const CALLS: &str = "openat,write,pwrite64,writev,copy_file_range,ftruncate,fsync,fdatasync,rename,\
                      renameat,renameat2,link,linkat,symlink,symlinkat,mkdir,mkdirat,unlink,unlinkat,\
                      chmod,fchmod,fchmodat";
 
-/// What goes wrong at a call.
+/// A fault injected at a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The process dies as it makes it.
+    /// The call kills the process.
     Kill,
-    /// It fails: the disk is full.
+    /// The call fails with `ENOSPC`: the disk is full.
     Full,
-    /// It fails: the disk is broken.
+    /// The call fails with `EIO`: the disk is broken.
     Broken,
 }
 
 pub const FAULTS: [Fault; 3] = [Fault::Kill, Fault::Full, Fault::Broken];
 
-/// One call of a build.
+/// A system call of a build.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// By the thread that does the work: the call, and which of them it is, from 1.
+    /// A call of the main thread, and its number among the calls of that name, from 1.
     Nth(String, usize),
-    /// By a thread of its own: the call and the path below the run's own directory.
+    /// A call of another thread, and its path below the run's temporary directory.
     On(String, String),
 }
 
-/// Whether there is a strace that may trace.
+/// Returns whether `strace` exists and may trace processes.
 pub fn has_strace() -> bool {
     let traced = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
     traced.is_ok_and(|output| output.status.success())
@@ -49,7 +49,7 @@ impl Step {
         }
     }
 
-    /// Builds, and has this call go wrong.
+    /// Runs a build with a fault at this call.
     pub fn build(&self, input: &Path, out: &Path, fault: Fault) -> Output {
         let what = match fault {
             Fault::Kill => "signal=KILL",
@@ -61,7 +61,7 @@ impl Step {
             Step::On(call, path) => (call, 1, path.as_str()),
         };
         let inject = format!("inject={call}:{what}:when={at}");
-        // The process that is traced is the shell's, so that its number is known beforehand.
+        // The shell becomes the traced process, so the script knows the process id beforehand.
         let script = "test -z \"$3\" || set -- \"$1\" \"$2\" \"-P$0/.tmp-$$/$3\" \"$4\" \"$5\"
             test -n \"$3\" || set -- \"$1\" \"$2\" -qq \"$4\" \"$5\"
             exec strace -D -f -qq -o /dev/null \"$3\" -e \"trace=$1\" -e \"$2\" \"$4\" build \"$5\" \
@@ -76,7 +76,7 @@ impl Step {
     }
 }
 
-/// Every call of a build that writes below `out`, in the order they are made.
+/// Traces a build and returns its calls below `out`, in order.
 pub fn steps_of_a_build(input: &Path, out: &Path) -> Vec<Step> {
     let log = out.with_extension("trace");
     let traced = Command::new("strace")
@@ -98,7 +98,7 @@ pub fn steps_of_a_build(input: &Path, out: &Path) -> Vec<Step> {
     let mut steps = Vec::new();
     for line in log.lines() {
         let (thread, rest) = line.split_once(' ').unwrap();
-        // The end of a call that another thread came between; its begin has all that is needed.
+        // strace splits a call that another thread interrupted; the first line has the arguments.
         let Some((call, arguments)) = rest.trim_start().split_once('(') else { continue };
         if rest.trim_start().starts_with("<...") {
             continue;

@@ -68,7 +68,7 @@ fn question(list: &str, variables: &Map<String, Value>, members: &str) -> String
 fn random_questions_to_lists_are_answered_and_refused_as_rests() {
     let snapshots = Snapshots::from_sample();
     let library = pinakes_tests::library(&[pinakes_tests::sample()]);
-    let lists = Lists::of(library);
+    let lists = Lists::new(library);
     let generators = QueryGenerator::all(library, &lists);
     let (mut rng, mut coverage) = (SeededRng(11), Coverage::default());
     let server = Server::serve(&snapshots);

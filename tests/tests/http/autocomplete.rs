@@ -220,7 +220,7 @@ fn what_is_wrong_with_a_query_is_said_as_lists_say_it() {
 fn odd_text_is_text_and_finds_what_its_folded_form_finds() {
     let snapshots = Snapshots::from_sample();
     let library = pinakes_tests::library(&[pinakes_tests::sample()]);
-    let autocomplete = Autocomplete::of(library);
+    let autocomplete = Autocomplete::new(library);
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let marked = format!("a{}", "%CC%81".repeat(64));

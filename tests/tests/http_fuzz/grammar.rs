@@ -1,5 +1,4 @@
-//! Requests as they should be: every route, every key with every operation, ids and names of the
-//! records.
+//! Valid requests: every route, every key with every operation, and the records' ids and names.
 
 use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_oracle::{Library, Lists};
@@ -8,25 +7,24 @@ use pinakes_tests::SeededRng;
 use pinakes_tests::query_generator::{Coverage, QueryGenerator};
 use pinakes_tests::values::{chance, percent_encode, pick, pick_word};
 
-/// Questions to each list of several expressions and keys, beside one for each operation of each key.
-const QUESTIONS: usize = 150;
-/// Most bytes of a question that others are made of.
-const QUESTION_BYTES_MAX: usize = 2_000;
+/// Random queries for each list, besides one query for each operation of each key.
+const RANDOM_QUERIES: usize = 150;
+/// Longest query that mutations start from, in bytes.
+const QUERY_BYTES_MAX: usize = 2_000;
 
-/// A request before it is bytes.
+/// A request before it is serialised.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub method: Vec<u8>,
     pub target: Vec<u8>,
     pub version: &'static str,
-    /// Names and values.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Whether it is no more as it should be.
+    /// Whether a mutation changed the request.
     pub is_changed: bool,
 }
 
 impl Request {
-    /// A GET as clients send it.
+    /// Makes a GET request with a `Host` header.
     pub fn get(target: impl Into<Vec<u8>>) -> Request {
         let mut request = Request {
             method: b"GET".to_vec(),
@@ -39,12 +37,11 @@ impl Request {
         request
     }
 
-    /// Adds a header.
     pub fn header(&mut self, name: &str, value: impl Into<Vec<u8>>) {
         self.headers.push((name.into(), value.into()));
     }
 
-    /// Appends it as it is sent.
+    /// Serialises the request.
     pub fn write(&self, out: &mut Vec<u8>) {
         for part in [&self.method, b" ".as_slice(), &self.target, b" ", self.version.as_bytes()] {
             out.extend_from_slice(part);
@@ -59,42 +56,42 @@ impl Request {
     }
 }
 
-/// What requests are made of.
+/// Generates valid requests.
 pub struct Grammar {
-    /// Of each list: what stands after its `?`.
-    questions: Vec<Vec<String>>,
-    /// Of each list: ids that records have or had.
+    /// Query strings by list.
+    queries: Vec<Vec<String>>,
+    /// Ids by list, merged ids included.
     ids: Vec<Vec<String>>,
     names: Vec<String>,
-    /// The tag of what the server would answer.
+    /// Entity tag of the current snapshot.
     pub tag: String,
 }
 
 impl Grammar {
-    /// Of a library's records.
-    pub fn of(library: &Library, tag: String) -> Grammar {
-        let lists = Lists::of(library);
+    /// Collects queries, ids and names of a library.
+    pub fn new(library: &Library, tag: String) -> Grammar {
+        let lists = Lists::new(library);
         let (mut rng, mut coverage) = (SeededRng(0), Coverage::default());
         let generators = QueryGenerator::all(library, &lists);
-        let questions = |facts: &Facts| {
+        let queries = |facts: &Facts| {
             let Some(generator) =
                 generators.iter().find(|generator| generator.route == facts.plural)
             else {
                 return vec!["page=1".to_owned(), "per_page=10".to_owned()];
             };
-            let mut questions = generator.every_operation(&mut rng, &mut coverage);
-            for _ in 0..QUESTIONS {
-                questions.push(generator.query(&mut rng, &mut coverage, &lists));
+            let mut queries = generator.every_operation(&mut rng, &mut coverage);
+            for _ in 0..RANDOM_QUERIES {
+                queries.push(generator.query(&mut rng, &mut coverage, &lists));
             }
-            questions.retain(|question| question.len() <= QUESTION_BYTES_MAX);
-            questions
+            queries.retain(|query| query.len() <= QUERY_BYTES_MAX);
+            queries
         };
         let ids = |facts: &Facts| {
             let merged = library.redirects.iter().filter(|of| of.entity == facts.plural);
             let merged = merged.map(|of| of.from.clone());
             let entries = library.entities.get(facts.plural).into_iter().flatten();
             let mut ids: Vec<String> = entries.map(|entry| entry.id.clone()).collect();
-            // As likely as all others together.
+            // Repeats merged ids until they are as frequent as the other ids.
             let merged: Vec<String> = merged.collect();
             for _ in 0..ids.len() / merged.len().max(1) {
                 ids.extend_from_slice(&merged);
@@ -104,22 +101,22 @@ impl Grammar {
         let names = library.entities.values().flatten();
         let names = names.filter_map(|entry| Some(entry.single["name"].as_str()?.to_owned()));
         Grammar {
-            questions: CATALOG.iter().map(questions).collect(),
+            queries: CATALOG.iter().map(queries).collect(),
             ids: CATALOG.iter().map(ids).collect(),
             names: names.collect(),
             tag,
         }
     }
 
-    /// A request that has an answer, or would have if such a record were there.
+    /// Generates a request that finds a resource, or would find it if the record existed.
     pub fn request(&self, rng: &mut SeededRng) -> Request {
         let target = match rng.below(20) {
             0..7 => {
                 let at = rng.below(CATALOG.len());
-                format!("/{}?{}", CATALOG[at].route, self.question(rng, at))
+                format!("/{}?{}", CATALOG[at].route, self.query(rng, at))
             }
             7..13 => self.record(rng),
-            13..17 => self.completion(rng),
+            13..17 => self.autocomplete(rng),
             17 => format!("/{}", pick(rng, &CATALOG).route),
             _ => pick_word(
                 rng,
@@ -147,20 +144,20 @@ impl Grammar {
         request
     }
 
-    /// What stands after the `?` of a list, by its number in the catalog.
-    pub fn question(&self, rng: &mut SeededRng, list: usize) -> String {
-        let question = pick(rng, &self.questions[list]).clone();
+    /// Picks a query string of the list with this number in the catalog.
+    pub fn query(&self, rng: &mut SeededRng, list: usize) -> String {
+        let query = pick(rng, &self.queries[list]).clone();
         if chance(rng, 80) {
-            return question;
+            return query;
         }
-        // The parameters of two, some of them twice.
-        format!("{question}&{}", pick(rng, &self.questions[list]))
+        // Joins the parameters of two queries, so some parameters appear twice.
+        format!("{query}&{}", pick(rng, &self.queries[list]))
     }
 
-    /// Some question to any list.
-    pub fn any_question(&self, rng: &mut SeededRng) -> String {
-        let list = rng.below(self.questions.len());
-        self.question(rng, list)
+    /// Picks a query string of any list.
+    pub fn any_query(&self, rng: &mut SeededRng) -> String {
+        let list = rng.below(self.queries.len());
+        self.query(rng, list)
     }
 
     fn record(&self, rng: &mut SeededRng) -> String {
@@ -172,7 +169,7 @@ impl Grammar {
         }
     }
 
-    fn completion(&self, rng: &mut SeededRng) -> String {
+    fn autocomplete(&self, rng: &mut SeededRng) -> String {
         let text = match rng.below(4) {
             0 => {
                 let ids = pick(rng, &self.ids);

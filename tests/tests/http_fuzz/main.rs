@@ -1,12 +1,12 @@
-//! Mutated requests: whatever a client sends, the reply is one there should be.
+//! Fuzzing of the HTTP interface: the reply to any request keeps the rules of `ReplyChecker`.
 //!
-//! Requests are made of the grammar of every route, with keys and values of the project's own sample,
-//! and then changed: methods, paths, queries, headers, the place where a request ends, single bytes.
-//! Rounds of them go through the server's whole HTTP stack in this process. All is the same on every
-//! run; `PINAKES_MUTATED=` asks another number of them.
+//! The generator makes valid requests for every route with keys and values of the sample. Mutations
+//! change methods, paths, queries, headers, framing and single bytes. The HTTP stack of the server
+//! runs in the test process. Every run sends the same requests; `PINAKES_MUTATED=N` sets their
+//! number.
 //!
-//! A failure names its round and prints the bytes that were sent; `PINAKES_MUTATED_ROUND=` repeats
-//! that round alone. What limits say depends on the rounds before it too.
+//! A failure prints its round and the bytes sent. `PINAKES_MUTATED_ROUND=N` repeats one round.
+//! Replies that depend on limits also depend on the rounds before.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -39,15 +39,15 @@ use pinakes_tests::server::Snapshots;
 use pinakes_tests::serving::{Ending, InProcessServer};
 use pinakes_tests::values::pick;
 
-/// Requests where nobody asks for another number.
+/// Default number of requests.
 const REQUESTS: u64 = 1_000_000;
-/// Requests of a round that are sent at once on one connection, and are answered one by one.
-const WHOLE: usize = 16;
-/// Those of which nobody knows where they end, each on a connection of its own.
+/// Requests in a round that keep their framing; all are sent on one connection.
+const FRAMED: usize = 16;
+/// Requests in a round with broken framing, each on a connection of its own.
 const BROKEN: usize = 4;
-/// Rounds that are served under limits: every so many.
+/// One round in this many runs under low limits, and one under limits that are never reached.
 const LIMITED_EVERY: u64 = 8;
-/// Threads for each core: each waits for others about half of its time.
+/// Threads per core, since a thread waits about half of the time.
 const THREADS_PER_CORE: usize = 2;
 
 const LOW: Limits = Limits { minute: 5, daily: [60, 20], pool: [500, 100], clients_max: 16 };
@@ -64,28 +64,28 @@ const PEERS: &[&str] = &[
     "::1",
 ];
 
-/// How many replies there were: by status, and whether the HTTP layer made them.
+/// Replies by status and by whether the HTTP layer sent them without the service.
 type Tally = BTreeMap<(u16, bool), u64>;
 
-/// Names of the threads that panicked. Each of this test's bears its worker's.
+/// Names of the threads that panicked; the test's workers and their runtimes have names.
 static PANICKED: Mutex<Vec<Option<String>>> = Mutex::new(Vec::new());
 
-/// One server and what is held of its replies.
-struct Court {
+/// A server, the checker of its replies, and counts of its replies.
+struct Target {
     serving: InProcessServer,
     checker: ReplyChecker,
     tally: Tally,
 }
 
-impl Court {
-    fn new(snapshot: &Path, limits: Option<Limits>) -> Court {
+impl Target {
+    fn new(snapshot: &Path, limits: Option<Limits>) -> Target {
         let has_limits = limits.is_some();
         let serving = InProcessServer::new(snapshot, limits);
         let checker = ReplyChecker::new(serving.snapshot_id(), has_limits);
-        Court { serving, checker, tally: Tally::new() }
+        Target { serving, checker, tally: Tally::new() }
     }
 
-    /// Sends requests until each has its reply, on as many connections as it takes.
+    /// Sends requests on as many connections as needed until each request has a reply.
     async fn send_all(&mut self, peer: IpAddr, mut requests: &[Request], sent: &mut Sent) {
         while !requests.is_empty() {
             sent.bytes.clear();
@@ -95,34 +95,41 @@ impl Court {
             let replies = reply_checker::parse_replies(&received, Ending::Waits);
             assert!((1..=requests.len()).contains(&replies.len()), "{} replies", replies.len());
             for (request, reply) in requests.iter().zip(&replies) {
-                let is_bare = self.enter(reply);
+                let is_bare = self.count(reply);
                 let has_none = matches!(reply.status, 204 | 304);
                 let is_head = request.method == b"HEAD";
-                assert_eq!(reply.body.is_empty(), is_bare || has_none || is_head, "a body");
+                assert_eq!(
+                    reply.body.is_empty(),
+                    is_bare || has_none || is_head,
+                    "unexpected or missing body"
+                );
                 let is_plain = matches!(reply.status, 200 | 204 | 301 | 304 | 400 | 404 | 429);
-                assert!(request.is_changed || is_plain && !is_bare, "an unchanged request");
+                assert!(
+                    request.is_changed || is_plain && !is_bare,
+                    "an unchanged request was refused"
+                );
             }
             requests = &requests[replies.len()..];
         }
     }
 
-    /// Sends bytes of which nobody knows what they are, in so many pieces.
+    /// Sends bytes with unknown framing in up to this many pieces.
     async fn send_bytes(&mut self, peer: IpAddr, pieces: usize, ending: Ending, sent: &Sent) {
         let piece_bytes = sent.bytes.len().div_ceil(pieces).max(1);
         let received = self.serving.exchange(peer, &sent.bytes, piece_bytes, ending).await;
         reply_checker::parse_replies(&received, ending).iter().for_each(|reply| {
-            self.enter(reply);
+            self.count(reply);
         });
     }
 
-    fn enter(&mut self, reply: &client::Response) -> bool {
+    fn count(&mut self, reply: &client::Response) -> bool {
         let is_bare = self.checker.check(reply);
         *self.tally.entry((reply.status, is_bare)).or_default() += 1;
         is_bare
     }
 }
 
-/// What was sent last, told where a test fails.
+/// The bytes sent last, printed if the test fails.
 struct Sent {
     round: u64,
     bytes: Vec<u8>,
@@ -136,43 +143,43 @@ impl Drop for Sent {
     }
 }
 
-/// Sends the requests of a round.
-fn round(number: u64, courts: &mut [Court; 3], runtime: &Runtime, grammar: &Grammar) {
+/// Sends the requests of one round.
+fn round(number: u64, targets: &mut [Target; 3], runtime: &Runtime, grammar: &Grammar) {
     let mut rng = SeededRng(number);
-    let court = match number % LIMITED_EVERY {
-        0 => &mut courts[1],
-        1 => &mut courts[2],
-        _ => &mut courts[0],
+    let target = match number % LIMITED_EVERY {
+        0 => &mut targets[1],
+        1 => &mut targets[2],
+        _ => &mut targets[0],
     };
     let peer = pick(&mut rng, PEERS).parse().unwrap();
-    let mut requests: Vec<Request> = (0..WHOLE).map(|_| grammar.request(&mut rng)).collect();
-    requests.iter_mut().for_each(|request| mutate::within(request, &mut rng, grammar));
+    let mut requests: Vec<Request> = (0..FRAMED).map(|_| grammar.request(&mut rng)).collect();
+    requests.iter_mut().for_each(|request| mutate::mutate_parts(request, &mut rng, grammar));
     let mut sent = Sent { round: number, bytes: Vec::new() };
-    runtime.block_on(court.send_all(peer, &requests, &mut sent));
+    runtime.block_on(target.send_all(peer, &requests, &mut sent));
     for request in requests.iter_mut().take(BROKEN) {
-        sent.bytes = mutate::broken(request, &mut rng);
+        sent.bytes = mutate::break_framing(request, &mut rng);
         let ending = *pick(&mut rng, &[Ending::Waits, Ending::Closes]);
         let pieces = *pick(&mut rng, &[1, 1, 2, 20]);
-        runtime.block_on(court.send_bytes(peer, pieces, ending, &sent));
+        runtime.block_on(target.send_bytes(peer, pieces, ending, &sent));
     }
     let name = thread::current().name().map(str::to_owned);
-    assert!(!PANICKED.lock().unwrap().contains(&name), "something panicked");
-    assert!(!court.serving.is_poisoned(), "the snapshot is taken for damaged");
+    assert!(!PANICKED.lock().unwrap().contains(&name), "a thread of the server panicked");
+    assert!(!target.serving.is_poisoned(), "the snapshot was marked as damaged");
 }
 
-/// Goes through rounds on all cores.
+/// Runs rounds on all cores and counts the replies.
 fn run(snapshot: &Path, grammar: &Grammar, rounds: Range<u64>) -> Tally {
     let next = AtomicU64::new(rounds.start);
     let worker = || {
         let runtime = InProcessServer::runtime(thread::current().name().unwrap());
-        let mut courts =
-            [None, Some(GENEROUS), Some(LOW)].map(|limits| Court::new(snapshot, limits));
+        let mut targets =
+            [None, Some(GENEROUS), Some(LOW)].map(|limits| Target::new(snapshot, limits));
         loop {
             let number = next.fetch_add(1, Relaxed);
             if number >= rounds.end {
-                return courts.map(|court| court.tally);
+                return targets.map(|target| target.tally);
             }
-            round(number, &mut courts, &runtime, grammar);
+            round(number, &mut targets, &runtime, grammar);
         }
     };
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -192,12 +199,12 @@ fn run(snapshot: &Path, grammar: &Grammar, rounds: Range<u64>) -> Tally {
     total
 }
 
-fn number(name: &str) -> Option<u64> {
+fn number_from_env(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|number| number.parse().unwrap())
 }
 
 #[test]
-fn whatever_is_sent_the_reply_is_one_there_should_be() {
+fn every_reply_to_a_mutated_request_keeps_the_rules() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         PANICKED.lock().unwrap().push(thread::current().name().map(str::to_owned));
@@ -207,10 +214,10 @@ fn whatever_is_sent_the_reply_is_one_there_should_be() {
     let snapshot = snapshots.path().join("current");
     let library = pinakes_tests::library(&[pinakes_tests::sample()]);
     let snapshot_id = snapshots.open().manifest().id.clone();
-    let grammar = Grammar::of(library, format!("\"{snapshot_id}.1\""));
-    let only = number("PINAKES_MUTATED_ROUND");
-    let requests = number("PINAKES_MUTATED").unwrap_or(REQUESTS);
-    let all = 0..requests.div_ceil((WHOLE + BROKEN) as u64);
+    let grammar = Grammar::new(library, format!("\"{snapshot_id}.1\""));
+    let only = number_from_env("PINAKES_MUTATED_ROUND");
+    let requests = number_from_env("PINAKES_MUTATED").unwrap_or(REQUESTS);
+    let all = 0..requests.div_ceil((FRAMED + BROKEN) as u64);
     let tally = run(&snapshot, &grammar, only.map_or(all, |number| number..number + 1));
     let total: u64 = tally.values().sum();
     println!("{total} replies: {tally:?}");
@@ -226,5 +233,5 @@ fn whatever_is_sent_the_reply_is_one_there_should_be() {
         let count = tally.get(&(status, true)).copied().unwrap_or_default();
         assert!(count * 10_000 > total, "only {count} replies of {total} are a bare {status}");
     }
-    assert!(tally[&(200, false)] * 5 > total, "few are answered: {tally:?}");
+    assert!(tally[&(200, false)] * 5 > total, "too few requests succeed: {tally:?}");
 }

@@ -1,4 +1,4 @@
-//! Requests as they should not be: changes on every level, from the method to the bytes.
+//! Mutations of requests on every level, from the method to single bytes.
 
 use pinakes_format::entity::CATALOG;
 use pinakes_tests::SeededRng;
@@ -7,8 +7,8 @@ use crate::grammar::{Grammar, Request};
 use crate::pieces::{BYTES, FRAMING, HEADER_NAMES, HEADER_VALUES, METHODS, TOKENS};
 use pinakes_tests::values::{chance, percent_encode, pick, pick_word};
 
-/// Changes a request here and there, so that it is still one request: its end stays where it was.
-pub fn within(request: &mut Request, rng: &mut SeededRng, grammar: &Grammar) {
+/// Mutates parts of a request; the request still ends where it did.
+pub fn mutate_parts(request: &mut Request, rng: &mut SeededRng, grammar: &Grammar) {
     for _ in 0..*pick(rng, &[0, 0, 0, 1, 1, 1, 2, 4]) {
         request.is_changed = true;
         match rng.below(16) {
@@ -34,8 +34,8 @@ pub fn within(request: &mut Request, rng: &mut SeededRng, grammar: &Grammar) {
     }
 }
 
-/// Bytes of a request, or of two, of which nobody knows where they end.
-pub fn broken(request: &mut Request, rng: &mut SeededRng) -> Vec<u8> {
+/// Serialises one or two requests with mutated framing or mutated bytes.
+pub fn break_framing(request: &mut Request, rng: &mut SeededRng) -> Vec<u8> {
     let mut sent = match chance(rng, 50) {
         true => framing(request, rng),
         false => {
@@ -51,7 +51,7 @@ pub fn broken(request: &mut Request, rng: &mut SeededRng) -> Vec<u8> {
     sent
 }
 
-/// Changes bytes, whatever they mean.
+/// Mutates up to four places in the bytes.
 fn bytes(bytes: &mut Vec<u8>, rng: &mut SeededRng) {
     for _ in 0..1 + rng.below(4) {
         if bytes.is_empty() {
@@ -81,7 +81,7 @@ fn bytes(bytes: &mut Vec<u8>, rng: &mut SeededRng) {
     }
 }
 
-/// Adds what tells where a request ends, or lies about it, and perhaps a body.
+/// Adds headers that give a length or a transfer coding, right or wrong, and perhaps a body.
 fn framing(request: &mut Request, rng: &mut SeededRng) -> Vec<u8> {
     for _ in 0..1 + rng.below(2) {
         let (name, value) = *pick(rng, FRAMING);
@@ -105,13 +105,13 @@ fn framing(request: &mut Request, rng: &mut SeededRng) -> Vec<u8> {
     bytes
 }
 
-/// Where the query begins, or would.
-fn question_at(target: &[u8]) -> usize {
+/// Returns the position of the `?`, or the end of the target.
+fn query_start(target: &[u8]) -> usize {
     target.iter().position(|byte| *byte == b'?').unwrap_or(target.len())
 }
 
 fn path(target: &mut Vec<u8>, rng: &mut SeededRng) {
-    let rest = target.split_off(question_at(target));
+    let rest = target.split_off(query_start(target));
     let text = String::from_utf8_lossy(target).into_owned();
     let mut segments: Vec<String> = text.split('/').map(str::to_owned).collect();
     let at = rng.below(segments.len());
@@ -130,7 +130,7 @@ fn path(target: &mut Vec<u8>, rng: &mut SeededRng) {
     target.extend_from_slice(&rest);
 }
 
-/// A text of which some bytes are escaped that need not be.
+/// Percent-encodes some bytes at random.
 fn escaped(text: &str, rng: &mut SeededRng) -> String {
     let byte = |byte: u8| match chance(rng, 30) || !byte.is_ascii() {
         true => format!("%{byte:02x}"),
@@ -140,7 +140,7 @@ fn escaped(text: &str, rng: &mut SeededRng) -> String {
 }
 
 fn query(target: &mut Vec<u8>, rng: &mut SeededRng, grammar: &Grammar) {
-    let text = String::from_utf8_lossy(&target.split_off(question_at(target))).into_owned();
+    let text = String::from_utf8_lossy(&target.split_off(query_start(target))).into_owned();
     let text = text.strip_prefix('?').unwrap_or_default();
     let mut pairs: Vec<String> = text.split('&').map(str::to_owned).collect();
     let at = rng.below(pairs.len());
@@ -161,20 +161,20 @@ fn query(target: &mut Vec<u8>, rng: &mut SeededRng, grammar: &Grammar) {
             pairs.remove(at);
         }
         7 => pairs.insert(at, pairs[at].clone()),
-        _ => pairs.insert(at, grammar.any_question(rng)),
+        _ => pairs.insert(at, grammar.any_query(rng)),
     }
     target.push(b'?');
     target.extend_from_slice(pairs.join("&").as_bytes());
 }
 
-/// An expression of some list's filter.
+/// Takes a filter expression from a random query.
 fn expression(rng: &mut SeededRng, grammar: &Grammar) -> String {
-    let question = grammar.any_question(rng);
-    let mut pairs = question.split('&').filter_map(|pair| pair.strip_prefix("filter="));
+    let query = grammar.any_query(rng);
+    let mut pairs = query.split('&').filter_map(|pair| pair.strip_prefix("filter="));
     pairs.next().unwrap_or("is_oa:true").to_owned()
 }
 
-/// As a client would send it, or as it is.
+/// Inserts a token, percent-encoded or raw.
 fn token(target: &mut Vec<u8>, rng: &mut SeededRng) {
     let at = rng.below(target.len() + 1);
     let most = if chance(rng, 50) { 0 } else { (target.len() - at).min(9) };
@@ -192,7 +192,7 @@ fn byte(target: &mut Vec<u8>, rng: &mut SeededRng) {
     }
 }
 
-/// More of something than there should be.
+/// Makes the target, the headers or the method too long.
 fn long(request: &mut Request, rng: &mut SeededRng) {
     let count = *pick(rng, &[60, 70, 110, 1_000, 17_000, 70_000]);
     match rng.below(4) {

@@ -1,6 +1,6 @@
-//! What requests are changed with.
+//! Fragments that mutations insert into requests.
 
-/// What has a meaning somewhere, or is at an edge of it.
+/// Texts with a special meaning in some part of the interface.
 pub const TOKENS: &[&str] = &[
     "",
     "%",
@@ -134,12 +134,12 @@ pub const TOKENS: &[&str] = &[
     "İ",
     "👩‍👩‍👧",
 ];
-/// Methods, few of which there are.
+/// Methods, known and unknown.
 pub const METHODS: &[&str] = &[
     "GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "PRI", "get",
     "Get", "FOO", "M-SEARCH", "G\u{7f}T", "GÉT", "", "GET GET", "A\tB",
 ];
-/// Names of headers that somebody looks at, and of none.
+/// Names of headers that the server reads, and of others.
 pub const HEADER_NAMES: &[&str] = &[
     "Host",
     "If-None-Match",
@@ -165,7 +165,7 @@ pub const HEADER_NAMES: &[&str] = &[
     "é",
     ":",
 ];
-/// Values for any of them.
+/// Header values.
 pub const HEADER_VALUES: &[&str] = &[
     "",
     " ",
@@ -201,7 +201,7 @@ pub const HEADER_VALUES: &[&str] = &[
     "\u{0}",
     "\t",
 ];
-/// Headers that tell where a request ends.
+/// Headers that set the framing of a request.
 pub const FRAMING: &[(&str, &str)] = &[
     ("Content-Length", "0"),
     ("Content-Length", "5"),
@@ -219,5 +219,5 @@ pub const FRAMING: &[(&str, &str)] = &[
     ("Content-Length ", "1"),
     ("Trailer", "X"),
 ];
-/// Bytes that mean something to whoever looks at bytes.
+/// Bytes with a special meaning in HTTP or URLs.
 pub const BYTES: &[u8] = b"\0\x01\t\n\r \"%&:/?#<>|\x7f\x80\xc3\xed\xff";

@@ -1,4 +1,4 @@
-//! Files cut, grown, gone, swapped or no regular ones: opening refuses them by name.
+//! Truncated, extended, missing, exchanged and special files: opening names the file in its error.
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
@@ -11,8 +11,8 @@ use crate::files_of;
 use crate::sample_files;
 use crate::tiny_files;
 
-/// Every length to cut a file to, or many of them where it is long.
-fn cuts(length: usize) -> Vec<usize> {
+/// Returns every length of a short file, or about 200 lengths of a long file.
+fn truncated_lengths(length: usize) -> Vec<usize> {
     if length <= 4 << 10 {
         return (0..length).collect();
     }
@@ -23,21 +23,21 @@ fn cuts(length: usize) -> Vec<usize> {
 }
 
 #[test]
-fn a_file_cut_to_any_length_or_grown_is_refused_by_name() {
+fn opening_names_a_truncated_or_extended_file() {
     let files = tiny_files();
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let files = &files;
             scope.spawn(move || {
-                let copy = Copy::of(files);
+                let copy = Copy::new(files);
                 for (name, bytes) in files.iter().skip(thread).step_by(THREADS) {
-                    for length in cuts(bytes.len()) {
+                    for length in truncated_lengths(bytes.len()) {
                         copy.write(name, &bytes[..length]);
-                        copy.demand_refusal(name, &format!("cut to {length} bytes"));
+                        copy.assert_refused(name, &format!("cut to {length} bytes"));
                     }
                     for more in [0u8, b'\n', b' '] {
                         copy.write(name, &[bytes.as_slice(), &[more]].concat());
-                        copy.demand_refusal(name, "grown by a byte");
+                        copy.assert_refused(name, "grown by a byte");
                     }
                     copy.restore(name);
                 }
@@ -48,13 +48,13 @@ fn a_file_cut_to_any_length_or_grown_is_refused_by_name() {
 }
 
 #[test]
-fn a_file_of_the_sample_cut_at_many_lengths_is_refused_by_name() {
+fn opening_names_a_truncated_file_of_the_sample() {
     let files = sample_files();
-    let copy = Copy::of(&files);
+    let copy = Copy::new(&files);
     for name in ["hashes", "outputs/records", "authors/records"] {
-        for length in cuts(files[name].len()) {
+        for length in truncated_lengths(files[name].len()) {
             copy.write(name, &files[name][..length]);
-            copy.demand_refusal(name, &format!("cut to {length} bytes"));
+            copy.assert_refused(name, &format!("cut to {length} bytes"));
         }
         copy.restore(name);
     }
@@ -62,18 +62,18 @@ fn a_file_of_the_sample_cut_at_many_lengths_is_refused_by_name() {
 }
 
 #[test]
-fn a_file_that_is_gone_or_no_regular_one_is_refused_by_name() {
-    let test = "a_file_that_is_gone_or_no_regular_one_is_refused_by_name";
+fn opening_names_a_missing_or_special_file() {
+    let test = "opening_names_a_missing_or_special_file";
     let files = tiny_files();
-    let elsewhere = Copy::of(&files);
-    let copy = Copy::of(&files);
+    let elsewhere = Copy::new(&files);
+    let copy = Copy::new(&files);
     for name in files.keys() {
         let path = copy.path(name);
         fs::remove_file(&path).unwrap();
-        copy.demand_refusal(name, "deleted");
+        copy.assert_refused(name, "deleted");
 
         fs::create_dir(&path).unwrap();
-        copy.demand_refusal(name, "replaced by a directory");
+        copy.assert_refused(name, "replaced by a directory");
         fs::remove_dir(&path).unwrap();
 
         for (what, target) in [
@@ -83,13 +83,13 @@ fn a_file_that_is_gone_or_no_regular_one_is_refused_by_name() {
             ("a link to a device", Path::new("/dev/zero")),
         ] {
             symlink(target, &path).unwrap();
-            copy.demand_refusal(name, &format!("replaced by {what}"));
+            copy.assert_refused(name, &format!("replaced by {what}"));
             fs::remove_file(&path).unwrap();
         }
 
         match Command::new("mkfifo").arg(&path).status() {
             Ok(status) if status.success() => {
-                copy.demand_refusal(name, "replaced by a pipe");
+                copy.assert_refused(name, "replaced by a pipe");
                 fs::remove_file(&path).unwrap();
             }
             _ => eprintln!("skipped: {test}: pipes: no `mkfifo` here"),
@@ -100,9 +100,9 @@ fn a_file_that_is_gone_or_no_regular_one_is_refused_by_name() {
 }
 
 #[test]
-fn files_swapped_between_two_valid_snapshots_are_refused() {
+fn opening_refuses_files_of_another_valid_snapshot() {
     let files = tiny_files();
-    // As many bytes, another content.
+    // Other content of the same length.
     let other: Vec<_> = TINY_DUMP
         .iter()
         .map(|(name, text)| (*name, text.replace("Example", "Elpmaxe").replace("/A1\"", "/A3\"")))
@@ -111,15 +111,15 @@ fn files_swapped_between_two_valid_snapshots_are_refused() {
     let other: Vec<(&str, &str)> =
         other.iter().map(|(name, text)| (*name, text.as_str())).collect();
     let other = files_of(&other);
-    let copy = Copy::of(&files);
+    let copy = Copy::new(&files);
     let mut swapped = 0;
     for (name, bytes) in &other {
         if *bytes == files[name] {
             continue;
         }
         copy.write(name, bytes);
-        let Err(error) = copy.open() else { panic!("`{name}` of another snapshot was taken") };
-        // Another manifest is whole in itself; it is the files that then do not have its hashes.
+        let Err(error) = copy.open() else { panic!("`{name}` of another snapshot was accepted") };
+        // A foreign manifest is valid in itself; the other files then do not match its hashes.
         assert!(error.file == *name || name == MANIFEST, "{name}: {error}");
         copy.restore(name);
         swapped += 1;
@@ -129,7 +129,7 @@ fn files_swapped_between_two_valid_snapshots_are_refused() {
         let (_, others) = other.iter().find(|(other, _)| *other != name).unwrap();
         if others != bytes {
             copy.write(name, others);
-            copy.demand_refusal(name, "replaced by another file of a snapshot");
+            copy.assert_refused(name, "replaced by another file of a snapshot");
             copy.restore(name);
         }
     }
@@ -137,12 +137,12 @@ fn files_swapped_between_two_valid_snapshots_are_refused() {
 }
 
 #[test]
-fn a_wrong_size_is_named_with_what_was_expected_and_what_was_found() {
+fn a_size_error_names_the_expected_and_the_found_size() {
     let files = tiny_files();
-    let copy = Copy::of(&files);
+    let copy = Copy::new(&files);
     let size = files["outputs/records"].len();
     copy.write("outputs/records", &files["outputs/records"][..size - 1]);
-    let message = copy.demand_refusal("outputs/records", "one byte short");
+    let message = copy.assert_refused("outputs/records", "one byte short");
     let expected =
         format!("`outputs/records`: {} bytes, expected {size} by the manifest", size - 1);
     assert!(message.contains(&expected), "{message}");

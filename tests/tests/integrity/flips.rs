@@ -1,4 +1,4 @@
-//! Bytes flipped, before opening and after: refused at opening, or at the first touch of their chunk.
+//! Flipped bytes: opening fails, or the first access to the damaged chunk fails.
 
 use std::{collections::BTreeSet, sync::Mutex};
 
@@ -12,35 +12,35 @@ use pinakes_tests::SeededRng;
 use crate::Copy;
 use crate::Files;
 use crate::THREADS;
+use crate::baseline::Baseline;
 use crate::files_of;
 use crate::sample_files;
 use crate::tiny_files;
-use crate::truth::Truth;
 
 const TINY_BYTES_MAX: usize = 64 << 10;
 const SAMPLE_FLIPS: usize = 2_000;
 
-/// What a set of flips came to.
+/// Counts of flips by their effect.
 #[derive(Debug, Default)]
 struct Outcome {
     refused_at_open: usize,
-    refused_at_touch: usize,
-    untouched: usize,
+    refused_at_read: usize,
+    unnoticed: usize,
 }
 
-/// Flips one byte after another and holds every answer against the truth.
+/// Flips one byte at a time and compares every answer with the baseline.
 fn check_flips(files: &Files, flips: &[(&str, usize, u8)], of_file: bool) -> Outcome {
-    let truth = Truth::of(&Copy::of(files).open().unwrap());
+    let baseline = Baseline::new(&Copy::new(files).open().unwrap());
     let outcome = Mutex::new(Outcome::default());
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
-            let (truth, outcome) = (&truth, &outcome);
+            let (baseline, outcome) = (&baseline, &outcome);
             scope.spawn(move || {
-                let copy = Copy::of(files);
+                let copy = Copy::new(files);
                 for (name, at, mask) in flips.iter().skip(thread).step_by(THREADS) {
                     copy.flip(name, *at, *mask);
                     let what = format!("`{name}` byte {at} xor {mask:#04x}");
-                    check_flip(&copy, name, &what, truth, of_file, outcome);
+                    check_flip(&copy, name, &what, baseline, of_file, outcome);
                     copy.flip(name, *at, 0);
                 }
                 copy.open().unwrap().verify().unwrap();
@@ -54,13 +54,13 @@ fn check_flip(
     copy: &Copy<'_>,
     name: &str,
     what: &str,
-    truth: &Truth,
+    baseline: &Baseline,
     of_file: bool,
     outcome: &Mutex<Outcome>,
 ) {
     let snapshot = match copy.open() {
         Err(error) => {
-            // A damaged level of the tree is found in the file it belongs to.
+            // An error for a damaged node of the hash tree names the file that the node covers.
             assert!(error.file == name || name == "hashes", "{what}: {error}");
             outcome.lock().unwrap().refused_at_open += 1;
             return;
@@ -70,15 +70,15 @@ fn check_flip(
     let own = Entity::all().filter(|entity| name.starts_with(entity.facts().plural));
     let asked: BTreeSet<Entity> = if of_file { own.collect() } else { Entity::all().collect() };
     let asked = if asked.is_empty() { Entity::all().collect() } else { asked };
-    let refused = truth.ask(&snapshot, &asked, what);
+    let refused = baseline.ask(&snapshot, &asked, what);
     let error = snapshot.verify().expect_err(what);
     assert!(error.to_string().contains(&format!("`{name}`")), "{what}: {error}");
     let mut outcome = outcome.lock().unwrap();
-    if refused > 0 { outcome.refused_at_touch += 1 } else { outcome.untouched += 1 }
+    if refused > 0 { outcome.refused_at_read += 1 } else { outcome.unnoticed += 1 }
 }
 
 #[test]
-fn every_single_byte_flip_of_every_file_is_refused_or_never_served() {
+fn a_flip_of_any_byte_is_refused_or_never_served() {
     let files = tiny_files();
     let bytes: usize = files.values().map(Vec::len).sum();
     assert!(bytes <= TINY_BYTES_MAX, "{bytes} bytes");
@@ -89,12 +89,12 @@ fn every_single_byte_flip_of_every_file_is_refused_or_never_served() {
         .collect();
     assert_eq!(flips.len(), bytes);
     let outcome = check_flips(&files, &flips, false);
-    // Each of these files is one chunk, which opening checks.
+    // Each file is one chunk, and opening verifies that chunk.
     assert_eq!(outcome.refused_at_open, bytes, "{outcome:?}");
 }
 
 #[test]
-fn flips_all_over_the_sample_are_refused_or_never_served() {
+fn flips_in_the_sample_are_refused_or_never_served() {
     let files = sample_files();
     let total: usize = files.values().map(Vec::len).sum();
     let mut rng = SeededRng(20_260_201);
@@ -114,19 +114,19 @@ fn flips_all_over_the_sample_are_refused_or_never_served() {
         .collect();
     let outcome = check_flips(&files, &flips, true);
     assert!(outcome.refused_at_open > 100, "{outcome:?}");
-    assert!(outcome.refused_at_touch > 100, "{outcome:?}");
-    assert_eq!(outcome.untouched, 0, "every chunk is touched: {outcome:?}");
+    assert!(outcome.refused_at_read > 100, "{outcome:?}");
+    assert_eq!(outcome.unnoticed, 0, "damage was never read: {outcome:?}");
 }
 
 #[test]
-fn damage_after_opening_is_found_at_the_first_touch_and_names_file_and_chunk() {
+fn the_first_access_after_damage_names_file_and_chunk() {
     let files = sample_files();
-    let copy = Copy::of(&files);
-    let truth = Truth::of(&copy.open().unwrap());
+    let copy = Copy::new(&files);
+    let baseline = Baseline::new(&copy.open().unwrap());
     let snapshot = copy.open().unwrap();
     copy.flip("outputs/records", 70_000, 0xff);
     let asked = BTreeSet::from([Entity::Output]);
-    assert!(truth.ask(&snapshot, &asked, "flipped while open") > 0);
+    assert!(baseline.ask(&snapshot, &asked, "flipped while open") > 0);
     let error = snapshot.verify().unwrap_err().to_string();
     assert!(error.contains("`outputs/records`"), "{error}");
     let mut page = Page::new(&snapshot, Shape::Single);
@@ -137,7 +137,7 @@ fn damage_after_opening_is_found_at_the_first_touch_and_names_file_and_chunk() {
 }
 
 #[test]
-fn damage_in_the_middle_of_words_is_found_when_they_are_searched() {
+fn a_search_finds_damage_in_the_word_index() {
     let mut rng = SeededRng(77);
     let mut word = || (0..10).map(|_| char::from(b'a' + rng.below(26) as u8)).collect();
     let words: Vec<String> = (0..40_000).map(|_| word()).collect();
@@ -149,9 +149,9 @@ fn damage_in_the_middle_of_words_is_found_when_they_are_searched() {
     );
     let files = files_of(&[("sources.jsonl", &source)]);
     let name = "sources/words";
-    // Opening checks the chunk of the header and that of the directory.
+    // Opening verifies the first chunk, with the header, and the last, with the directory.
     assert!(files[name].len() > 3 * 65_536, "{} bytes", files[name].len());
-    let copy = Copy::of(&files);
+    let copy = Copy::new(&files);
     let ask = |snapshot: &Snapshot, word: &str| {
         autocomplete(snapshot, &[Entity::Source], word, Deadline::NEVER)
     };

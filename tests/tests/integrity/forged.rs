@@ -1,4 +1,4 @@
-//! Manifests sealed again over what was forged: all hashes agree, and opening refuses all the same.
+//! Forged snapshots with consistent hashes: opening refuses them or reports an error later.
 
 use pinakes_format::entity::Entity;
 use pinakes_format::storage::header::FORMAT_VERSION;
@@ -8,36 +8,36 @@ use crate::Copy;
 use crate::Files;
 use crate::tiny_files;
 
-/// Changes the manifest and seals it again, as a forger would.
-fn reseal(copy: &Copy<'_>, change: impl FnOnce(&mut Manifest)) {
+/// Changes the manifest and makes it consistent again, as a forger would.
+fn rewrite_manifest(copy: &Copy<'_>, change: impl FnOnce(&mut Manifest)) {
     let mut manifest = Manifest::read(&copy.files[MANIFEST]).unwrap();
     change(&mut manifest);
     manifest.set_root();
     copy.write(MANIFEST, &manifest.text());
 }
 
-/// Replaces a file, and seals the manifest again with its size and hash.
+/// Replaces a file and enters its size and hash into the manifest.
 pub fn forge(copy: &Copy<'_>, name: &str, bytes: &[u8]) {
     copy.write(name, bytes);
-    reseal(copy, |manifest| {
+    rewrite_manifest(copy, |manifest| {
         let entry = manifest.files.iter_mut().find(|entry| entry.path == name).unwrap();
         entry.blake3 = blake3::hash(bytes).to_hex().to_string();
         entry.size_bytes = bytes.len() as u64;
     });
 }
 
-/// The names of the files that begin with a header.
+/// Returns the names of the files with an archive header.
 fn archives(files: &Files) -> impl Iterator<Item = &String> {
     files.keys().filter(|name| !["hashes", MANIFEST, "report.json"].contains(&name.as_str()))
 }
 
 #[test]
-fn another_format_version_is_refused_with_both_versions_named() {
+fn a_version_error_names_the_found_and_the_supported_version() {
     let files = tiny_files();
-    let copy = Copy::of(&files);
+    let copy = Copy::new(&files);
     for version in [0, FORMAT_VERSION - 1, FORMAT_VERSION + 1, u32::MAX] {
-        reseal(&copy, |manifest| manifest.format_version = version);
-        let message = copy.demand_refusal(MANIFEST, "of another version");
+        rewrite_manifest(&copy, |manifest| manifest.format_version = version);
+        let message = copy.assert_refused(MANIFEST, "of another version");
         let expected =
             format!("format version {version}, this program reads {FORMAT_VERSION}; recompile");
         assert!(message.contains(&expected), "{message}");
@@ -47,9 +47,9 @@ fn another_format_version_is_refused_with_both_versions_named() {
 }
 
 #[test]
-fn a_header_of_another_version_layout_schema_or_place_is_refused_though_all_hashes_agree() {
+fn a_header_with_a_wrong_field_is_refused_despite_valid_hashes() {
     let files = tiny_files();
-    let copy = Copy::of(&files);
+    let copy = Copy::new(&files);
     let reads = format!("this program reads {FORMAT_VERSION}; recompile");
     let cases: [(usize, &[u8], &str); 7] = [
         (0, b"SEKANIP", "no Pinakes archive"),
@@ -65,7 +65,7 @@ fn a_header_of_another_version_layout_schema_or_place_is_refused_though_all_hash
             let mut bytes = files[name].clone();
             bytes[at..at + field.len()].copy_from_slice(field);
             forge(&copy, name, &bytes);
-            let message = copy.demand_refusal(name, expected);
+            let message = copy.assert_refused(name, expected);
             assert!(message.contains(expected), "{message}");
         }
         copy.restore(name);
@@ -75,37 +75,37 @@ fn a_header_of_another_version_layout_schema_or_place_is_refused_though_all_hash
 }
 
 #[test]
-fn a_resealed_manifest_may_list_no_other_file_and_miss_none() {
+fn a_consistent_manifest_with_wrong_files_or_counts_is_refused() {
     let files = tiny_files();
-    let copy = Copy::of(&files);
+    let copy = Copy::new(&files);
     for path in ["../../etc/passwd", "/etc/passwd", "outputs/../strings", "strings\0", "", "x"] {
-        reseal(&copy, |manifest| manifest.files[0].path = path.to_string());
+        rewrite_manifest(&copy, |manifest| manifest.files[0].path = path.to_string());
         assert!(copy.open().is_err(), "{path:?}");
     }
-    reseal(&copy, |manifest| manifest.files.swap(0, 1));
+    rewrite_manifest(&copy, |manifest| manifest.files.swap(0, 1));
     assert!(copy.open().is_err(), "out of order");
-    reseal(&copy, |manifest| manifest.files.insert(0, manifest.files[0].clone()));
+    rewrite_manifest(&copy, |manifest| manifest.files.insert(0, manifest.files[0].clone()));
     assert!(copy.open().is_err(), "one twice");
     for at in 0..files.len() - 1 {
-        reseal(&copy, |manifest| drop(manifest.files.remove(at)));
+        rewrite_manifest(&copy, |manifest| drop(manifest.files.remove(at)));
         assert!(copy.open().is_err(), "without entry {at}");
         let own = Manifest::read(&files[MANIFEST]).unwrap().files[at].size_bytes;
         for size_bytes in [0, own + 1, u64::MAX, u64::MAX / 2, 1 << 40] {
             if size_bytes == own {
                 continue;
             }
-            reseal(&copy, |manifest| manifest.files[at].size_bytes = size_bytes);
+            rewrite_manifest(&copy, |manifest| manifest.files[at].size_bytes = size_bytes);
             assert!(copy.open().is_err(), "entry {at} of {size_bytes} bytes");
         }
     }
     for count in [0, 1 << 20, u64::from(u32::MAX), 1 << 33, 1 << 50] {
         for entity in Entity::all().map(|entity| entity.facts().plural) {
-            reseal(&copy, |manifest| {
+            rewrite_manifest(&copy, |manifest| {
                 let counts = manifest.counts.get_mut(entity).unwrap();
                 counts.published = if counts.published == count { count + 1 } else { count };
             });
             assert!(copy.open().is_err(), "{count} published {entity}");
-            reseal(&copy, |manifest| {
+            rewrite_manifest(&copy, |manifest| {
                 let counts = manifest.counts.get_mut(entity).unwrap();
                 counts.rows = if counts.rows == count { count + 1 } else { count };
             });
@@ -117,9 +117,9 @@ fn a_resealed_manifest_may_list_no_other_file_and_miss_none() {
 }
 
 #[test]
-fn forged_counts_in_a_header_are_refused_or_lead_to_errors_but_to_no_panic() {
+fn forged_counts_in_a_header_never_panic() {
     let files = tiny_files();
-    let copy = Copy::of(&files);
+    let copy = Copy::new(&files);
     for name in archives(&files) {
         for (published, rows) in [
             (0, 0),
@@ -136,7 +136,7 @@ fn forged_counts_in_a_header_are_refused_or_lead_to_errors_but_to_no_panic() {
             bytes[40..48].copy_from_slice(&rows.to_le_bytes());
             forge(&copy, name, &bytes);
             if rows > u64::from(u32::MAX) || published > rows {
-                copy.demand_refusal(name, "with impossible counts");
+                copy.assert_refused(name, "with impossible counts");
             } else if let Ok(snapshot) = copy.open() {
                 let _ = snapshot.verify();
             }

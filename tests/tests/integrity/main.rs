@@ -1,12 +1,12 @@
-//! Damaged snapshots: whatever happens to their files, no answer but the true one is ever given.
+//! Damaged snapshots: no damage to the files ever changes an answer.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod baseline;
 mod files;
 mod flips;
 mod forged;
-mod promises;
-mod truth;
+mod invariants;
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ const THREADS: usize = 2;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// The files of a snapshot of the tiny dump.
+/// Builds the tiny dump and reads the snapshot's files.
 fn tiny_files() -> Files {
     files_of(&TINY_DUMP)
 }
@@ -34,20 +34,20 @@ fn files_of(dump: &[(&str, &str)]) -> Files {
     files_below(&build(&[input], &dir.path().join("out"), &["--quiet"]))
 }
 
-/// The files of a snapshot of the sample.
+/// Builds the sample and reads the snapshot's files.
 fn sample_files() -> Files {
     let out = tempfile::tempdir().unwrap();
     files_below(&publish(&[sample()], out.path(), &["--quiet"]))
 }
 
-/// A writable copy of a snapshot, one file of which is damaged at a time.
+/// A writable copy of a snapshot; a test damages one file at a time.
 struct Copy<'f> {
     dir: tempfile::TempDir,
     files: &'f Files,
 }
 
 impl<'f> Copy<'f> {
-    fn of(files: &'f Files) -> Copy<'f> {
+    fn new(files: &'f Files) -> Copy<'f> {
         let dir = tempfile::tempdir().unwrap();
         write_files(dir.path(), files);
         Copy { dir, files }
@@ -74,9 +74,9 @@ impl<'f> Copy<'f> {
         file.write_all_at(&[self.files[name][at] ^ mask], at as u64).unwrap();
     }
 
-    /// Demands that opening refuses, and says which file is at fault.
-    fn demand_refusal(&self, name: &str, what: &str) -> String {
-        let Err(error) = self.open() else { panic!("`{name}` {what}: opened all the same") };
+    /// Asserts that opening fails and that the error names the file.
+    fn assert_refused(&self, name: &str, what: &str) -> String {
+        let Err(error) = self.open() else { panic!("`{name}` {what}: the snapshot opened") };
         assert_eq!(error.file, name, "`{name}` {what}: {error}");
         let message = error.to_string();
         assert!(message.contains(&format!("`{name}`")), "`{name}` {what}: {message}");

@@ -9,7 +9,7 @@ mod links;
 use pinakes_tests::query_generator as asking;
 use std::{collections::BTreeSet, path::PathBuf};
 
-use pinakes_oracle::{OLDER_ROUTES, Older, OlderAnswer, same};
+use pinakes_oracle::{LEGACY_ROUTES, Legacy, LegacyAnswer, same};
 use pinakes_tests::SeededRng;
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ fn compare_answer(expected: &LegacyAnswer, query: &str, response: &Response) -> 
 }
 
 /// An asker of each route.
-fn generators(older: &Older<'_>) -> Vec<QueryGenerator> {
+fn generators(older: &Legacy<'_>) -> Vec<QueryGenerator> {
     let filter = |route: &'static str, key: pinakes_oracle::Key| {
         FilterKey::new(key, legacy.values(route, &key))
     };
@@ -105,7 +105,7 @@ fn generators(older: &Older<'_>) -> Vec<QueryGenerator> {
         let keys = older.keys(route).into_iter();
         QueryGenerator::from_filters(route, keys.map(|key| filter(route, key)).collect())
     };
-    OLDER_ROUTES.into_iter().map(generator).collect()
+    LEGACY_ROUTES.into_iter().map(generator).collect()
 }
 
 /// A filter with its identifiers as the older variant has them, or sometimes as numbers.
@@ -126,7 +126,7 @@ fn query(
     rng: &mut SeededRng,
     coverage: &mut Coverage,
     generator: &QueryGenerator,
-    older: &Older<'_>,
+    older: &Legacy<'_>,
 ) -> String {
     let mut parameters = Vec::new();
     if chance(rng, 85) {
@@ -200,7 +200,7 @@ fn walk(connection: &mut Connection, first: &str, expected: usize) -> Value {
 /// number in total.
 fn compare(inputs: &[PathBuf], questions: usize, seed: u64) {
     let snapshots = Snapshots::from_inputs(inputs);
-    let older = Older::of(pinakes_tests::library(inputs));
+    let older = Legacy::new(pinakes_tests::library(inputs));
     let generators = generators(&older);
     let (mut rng, mut coverage) = (SeededRng(seed), Coverage::default());
     let server = Server::serve(&snapshots);

@@ -93,7 +93,7 @@ fn compare(inputs: &[PathBuf], queries: usize, seed: u64) {
 /// The same of a snapshot that was made of these inputs, by whatever way.
 fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, seed: u64) {
     let library = library(inputs);
-    let lists = Lists::of(library);
+    let lists = Lists::new(library);
     let generators = QueryGenerator::all(library, &lists);
     let (mut rng, mut coverage) = (SeededRng(seed), Coverage::default());
     let server = Server::serve(snapshots);
@@ -205,7 +205,7 @@ const WALKED: &[(&str, &str)] = &[
 #[test]
 fn all_pages_of_a_filtered_and_sorted_list_hold_each_record_once() {
     let snapshots = Snapshots::from_sample();
-    let lists = Lists::of(library(&[pinakes_tests::sample()]));
+    let lists = Lists::new(library(&[pinakes_tests::sample()]));
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (route, filter) in WALKED {

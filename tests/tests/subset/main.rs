@@ -44,7 +44,7 @@ fn query(entity: Entity, filter: &str) -> Query {
 
 /// Filters at random, which one record mostly matches, and each operation of each key.
 fn random_filters(library: &Library, count: usize, seed: u64) -> Vec<(Entity, String)> {
-    let lists = Lists::of(library);
+    let lists = Lists::new(library);
     let generators = QueryGenerator::all(library, &lists);
     let (mut rng, mut coverage) = (SeededRng(seed), Coverage::default());
     let generators: Vec<&QueryGenerator> =

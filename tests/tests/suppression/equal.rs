@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::snapshot::Snapshot;
-use pinakes_oracle::{Lists, OLDER_ROUTES, Older};
+use pinakes_oracle::{LEGACY_ROUTES, Legacy, Lists};
 use pinakes_tests::SeededRng;
 
 use crate::ids_of;
@@ -227,7 +227,7 @@ fn records(both: &mut Both<'_>, snapshot: &Snapshot) {
 /// Every page of every list in its own order, pages in every other, and questions at random.
 fn pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut SeededRng) {
     let library = pinakes_tests::library(inputs);
-    let lists = Lists::of(library);
+    let lists = Lists::new(library);
     let generators = QueryGenerator::all(library, &lists);
     let mut coverage = Coverage::default();
     both.connect();
@@ -330,7 +330,7 @@ fn graphs(both: &mut Both<'_>, snapshot: &Snapshot, rng: &mut SeededRng) {
 
 /// The older variant: each record, pages, filters and groups.
 fn older(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut SeededRng) {
-    let older = Older::of(pinakes_tests::library(inputs));
+    let older = Legacy::new(pinakes_tests::library(inputs));
     let mut coverage = Coverage::default();
     both.connect();
     for route in LEGACY_ROUTES {

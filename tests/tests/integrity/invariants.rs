@@ -1,4 +1,4 @@
-//! Lists, orders and names that have the right hashes and break a promise: verification names it.
+//! Index files with valid hashes that break an invariant: verification names file and invariant.
 
 use std::{fs, path::Path};
 
@@ -15,7 +15,7 @@ use crate::Copy;
 use crate::forged::forge;
 use crate::tiny_files;
 
-/// Replaces a file by another of that hash; what verification says.
+/// Replaces a file, keeps all hashes consistent, and returns the error of the verification.
 fn verify_with(copy: &Copy<'_>, name: &str, bytes: &[u8]) -> String {
     forge(copy, name, bytes);
     let refused = copy.open().and_then(|snapshot| snapshot.verify());
@@ -24,13 +24,13 @@ fn verify_with(copy: &Copy<'_>, name: &str, bytes: &[u8]) -> String {
     refused.unwrap_err().to_string()
 }
 
-/// A file, and where the fields of one of its lists or orders lie in the directory that ends it.
-struct Part<'b> {
+/// A file and the offset of one key's entry in the directory at the file's end.
+struct KeyEntry<'b> {
     bytes: &'b mut [u8],
     directory: usize,
 }
 
-impl Part<'_> {
+impl KeyEntry<'_> {
     fn number(&self, at: usize) -> usize {
         u64::from_le_bytes(self.bytes[at..at + 8].try_into().unwrap()) as usize
     }
@@ -39,42 +39,42 @@ impl Part<'_> {
         self.number(self.directory + number * 8)
     }
 
-    /// Of an order, its rows by rank.
+    /// Rows of an order by rank.
     fn rows(&mut self) -> &mut [u8] {
         let from = self.field(3);
         &mut self.bytes[from..]
     }
 
-    /// Of an order, its codes of a byte each.
+    /// Codes of an order, one byte each.
     fn codes(&mut self) -> &mut [u8] {
         let from = self.field(4);
         &mut self.bytes[from..]
     }
 
-    /// Of lists, the row that ends their presence.
+    /// Last row of the presence list.
     fn last_present(&mut self) -> &mut [u8] {
         let terms = self.field(0);
         &mut self.bytes[terms - 4..terms]
     }
 
-    /// Of lists, their terms of four bytes each.
+    /// Terms, four bytes each.
     fn terms(&mut self) -> &mut [u8] {
         let (from, count) = (self.field(0), self.field(1));
         &mut self.bytes[from..from + count * 4]
     }
 
-    /// Of the same lists, their places.
-    fn places(&mut self) -> &mut [u8] {
+    /// Offsets of the postings.
+    fn offsets(&mut self) -> &mut [u8] {
         let from = self.field(0) + self.field(1) * 4;
         &mut self.bytes[from..]
     }
 }
 
 #[test]
-fn a_promise_broken_is_named_though_all_hashes_agree() {
+fn verification_names_a_broken_invariant_despite_valid_hashes() {
     let files = tiny_files();
-    let copy = Copy::of(&files);
-    let check = |kind, path: &str, change: fn(Part<'_>), expected: &str| {
+    let copy = Copy::new(&files);
+    let check = |kind, path: &str, change: fn(KeyEntry<'_>), expected: &str| {
         let name = archive_path(kind, Some(Entity::Output));
         let keys = keys_of(Entity::Output);
         let behind = if kind == FileKind::TermLists {
@@ -86,12 +86,12 @@ fn a_promise_broken_is_named_though_all_hashes_agree() {
         };
         let mut bytes = files[&name].clone();
         let directory = bytes.len() - behind;
-        change(Part { bytes: &mut bytes, directory });
+        change(KeyEntry { bytes: &mut bytes, directory });
         let message = verify_with(&copy, &name, &bytes);
         assert!(message.contains(&format!("`{name}`: `{path}`: {expected}; ")), "{message}");
     };
 
-    // Two works. The second has no title and no year, and both a count.
+    // Two works, both with a citation count; the second has neither title nor year.
     let order = |path, change, expected| check(FileKind::Orders, path, change, expected);
     order("title", |mut o| o.rows().copy_within(..4, 4), "a row has two ranks, another none");
     order("year", |mut o| o.rows()[..8].rotate_left(4), "the codes do not ascend by one");
@@ -99,24 +99,24 @@ fn a_promise_broken_is_named_though_all_hashes_agree() {
     order("cited_by_count", |mut o| o.codes()[1] = 0, "a value has no row");
     order("title", |o| o.bytes[o.directory + 16] += 1, "rows without a value do not come last");
 
-    // The first has two authors, one of them the second's as well, and a funder.
+    // The first work has two authors and a funder; the second shares one author.
     let lists = |path, change, expected| check(FileKind::TermLists, path, change, expected);
     let beyond = "a list has a row beyond its entity's rows";
     lists("authors.id", |mut l| l.last_present()[0] = 2, beyond);
     lists("funders.id", |mut l| l.last_present()[3] = 0xff, beyond);
     lists("authors.id", |mut l| l.terms()[..8].rotate_left(4), "the terms do not ascend");
     lists("authors.id", |mut l| l.terms()[4..8].fill(0xff), "a term is no row");
-    lists("authors.id", |mut l| l.places().copy_within(..8, 8), "a term has no row");
-    lists("authors.id", |mut l| l.places()[0] += 4, "the postings are not contiguous");
+    lists("authors.id", |mut l| l.offsets().copy_within(..8, 8), "a term has no row");
+    lists("authors.id", |mut l| l.offsets()[0] += 4, "the postings are not contiguous");
     let absent = "a row has a term and is not marked present";
     lists("funders.id", |mut l| l.last_present()[0] = 1, absent);
     copy.open().unwrap().verify().unwrap();
 }
 
 #[test]
-fn names_that_break_a_promise_are_named_though_all_hashes_agree() {
+fn verification_names_broken_word_indexes_despite_valid_hashes() {
     let files = tiny_files();
-    let copy = Copy::of(&files);
+    let copy = Copy::new(&files);
     let published = copy.open().unwrap().count(Entity::Output).into();
     let directory = tempfile::tempdir().unwrap();
     let check = |kind, write: &dyn Fn(&Path, Header), expected: &str| {

@@ -1,4 +1,4 @@
-//! Every answer of an undamaged snapshot, that those of a damaged one are held against.
+//! The answers of an undamaged snapshot, compared with the answers of damaged copies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,29 +14,29 @@ fn render(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Option
 }
 
 /// Every answer of an undamaged snapshot.
-pub struct Truth {
+pub struct Baseline {
     records: BTreeMap<(Entity, u32), [Vec<u8>; 2]>,
     found: BTreeMap<(Entity, u64), Lookup>,
 }
 
-impl Truth {
-    pub fn of(snapshot: &Snapshot) -> Truth {
-        let mut truth = Truth { records: BTreeMap::new(), found: BTreeMap::new() };
+impl Baseline {
+    pub fn new(snapshot: &Snapshot) -> Baseline {
+        let mut baseline = Baseline { records: BTreeMap::new(), found: BTreeMap::new() };
         for entity in Entity::all() {
             for row in 0..snapshot.count(entity) {
                 let shapes = SHAPES.map(|shape| render(snapshot, entity, row, shape).unwrap());
-                truth.records.insert((entity, row), shapes);
+                baseline.records.insert((entity, row), shapes);
                 let id = snapshot.row_id(entity, row).unwrap();
-                truth.found.insert((entity, id), Lookup::Row(row));
+                baseline.found.insert((entity, id), Lookup::Row(row));
             }
             for id in [2, 404, 2_900_009_001, 2_900_009_002, 5_900_009_001] {
-                truth.found.insert((entity, id), snapshot.find(entity, id).unwrap());
+                baseline.found.insert((entity, id), snapshot.find(entity, id).unwrap());
             }
         }
-        truth
+        baseline
     }
 
-    /// Asks everything of the entities; how many answers were refused. None may differ.
+    /// Asks for all records and ids of the entities and counts failures; no answer may differ.
     pub fn ask(&self, snapshot: &Snapshot, asked: &BTreeSet<Entity>, what: &str) -> usize {
         let mut refused = 0;
         for ((entity, row), expected) in &self.records {

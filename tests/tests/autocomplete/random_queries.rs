@@ -1,4 +1,4 @@
-//! Queries as people type them: made at random of the names and ids that records have.
+//! Random autocomplete queries, made of the names and ids of records.
 
 use pinakes_oracle::{Autocomplete, Library};
 use pinakes_tests::SeededRng;
@@ -7,14 +7,14 @@ use pinakes_tests::values::{
     chance, identifier, percent_encode, pick, pick_word, random_case, text,
 };
 
-/// Longest query that is asked on purpose, in bytes; longer ones are refused.
+/// Longest accepted query in bytes.
 pub const QUERY_BYTES_MAX: usize = 256;
 
-/// What routes do not take as an entity type.
+/// Path segments that are not entity types of autocomplete.
 pub const UNSUPPORTED: &[&str] =
     &["foo", "domains", "fields", "subfields", "Authors", "author", "works", "institution-types"];
 
-/// Raw queries that are refused, or stand at the edge of it, whatever the records.
+/// Raw queries that are invalid for every dump, and valid queries that nearly are.
 pub const WRONG: &[&str] = &[
     "",
     "query",
@@ -63,7 +63,7 @@ pub const WRONG: &[&str] = &[
     "query=%2525",
 ];
 
-/// What finds nothing, or hardly anything.
+/// Queries that match few records or none.
 const JUNK: &[&str] = &[
     "zzzzzzzz",
     "?!",
@@ -110,13 +110,13 @@ const JUNK: &[&str] = &[
     "ﬁ",
 ];
 
-/// Names and ids of one entity type, or of all.
-pub struct Asker {
+/// Generates queries for one entity type, or for all.
+pub struct TextGenerator {
     pub entity_type: Option<&'static str>,
-    /// By record, all its names.
+    /// All names of each record.
     names: Vec<Vec<String>>,
     ids: Vec<String>,
-    /// Ids of other entities, too.
+    /// Ids that redirect, of any entity type.
     merged: Vec<String>,
 }
 
@@ -133,35 +133,35 @@ const ALL_ROUTES: [&str; 10] = [
     "subfields",
 ];
 
-impl Asker {
-    /// Askers of all that can be asked.
-    pub fn all(library: &Library, autocomplete: &Autocomplete<'_>) -> Vec<Asker> {
+impl TextGenerator {
+    /// Makes a generator for each entity type and one for all types.
+    pub fn all(library: &Library, autocomplete: &Autocomplete<'_>) -> Vec<TextGenerator> {
         let types = Autocomplete::routes().into_iter().map(Some).chain([None]);
-        let asker = |entity_type: Option<&'static str>| {
+        let generator = |entity_type: Option<&'static str>| {
             let is_asked = |route: &&str| entity_type.is_none_or(|of| of == *route);
             let routes: Vec<&str> = ALL_ROUTES.into_iter().filter(is_asked).collect();
             let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect::<Vec<_>>();
             let names = routes.iter().flat_map(|route| autocomplete.names(route)).map(owned);
             let ids = routes.iter().flat_map(|route| autocomplete.ids(route)).flat_map(owned);
             let merged = library.redirects.iter().map(|redirect| redirect.from.clone());
-            Asker {
+            TextGenerator {
                 entity_type,
                 names: names.filter(|names| !names.is_empty()).collect(),
                 ids: ids.collect(),
                 merged: merged.collect(),
             }
         };
-        types.map(asker).filter(|asker| !asker.names.is_empty()).collect()
+        types.map(generator).filter(|generator| !generator.names.is_empty()).collect()
     }
 
-    /// Of the ids, merged ones and some of the others, each as it is.
-    pub fn each_id(&self, rng: &mut SeededRng) -> Vec<String> {
+    /// Returns queries for up to 20 merged ids and about 40 other ids.
+    pub fn id_queries(&self, rng: &mut SeededRng) -> Vec<String> {
         let some = self.ids.iter().step_by(self.ids.len() / 40 + 1);
         let asked = self.merged.iter().take(20).chain(some);
         asked.map(|id| format!("query={}", percent_encode(rng, id))).collect()
     }
 
-    /// A raw query that is mostly taken.
+    /// Generates a raw query, which the server usually accepts.
     pub fn query(&self, rng: &mut SeededRng) -> String {
         let query = match rng.below(10) {
             0 | 1 => self.id(rng),
@@ -175,7 +175,7 @@ impl Asker {
         }
     }
 
-    /// Words, or beginnings of words, of a name or of several.
+    /// Generates words, or prefixes of words, of one or two records' names.
     pub fn text(&self, rng: &mut SeededRng) -> String {
         let names = pick(rng, &self.names);
         let name = pick(rng, names).as_str();
@@ -183,24 +183,24 @@ impl Asker {
             0..3 => cut(name).to_owned(),
             3..6 => text(rng, Some(cut(name))),
             6 => name.chars().take(1).collect(),
-            7 => part(rng, name),
+            7 => infix(rng, name),
             8..10 => {
                 let others = pick(rng, &self.names);
                 beginnings(rng, &[names.as_slice(), others.as_slice()].concat())
             }
             10 => pick_word(rng, JUNK).to_owned(),
-            11 => begun(rng, name),
+            11 => prefix(rng, name),
             12..15 => shortest(rng, names),
             _ => beginnings(rng, names),
         }
     }
 
-    /// The first name of a record, which mostly is its own and no alternative.
+    /// Picks the first name of a record, usually its display name.
     pub fn name(&self, rng: &mut SeededRng) -> &str {
         pick(rng, &self.names)[0].as_str()
     }
 
-    /// An id in one of its forms, or in nearly one.
+    /// Writes an id in one of its forms, sometimes damaged.
     fn id(&self, rng: &mut SeededRng) -> String {
         let is_merged = !self.merged.is_empty() && chance(rng, 15);
         let own = pick(rng, if is_merged { &self.merged } else { &self.ids });
@@ -232,12 +232,12 @@ impl Asker {
     }
 }
 
-/// As much of a name as a query takes.
+/// Cuts a name to the longest accepted query.
 fn cut(name: &str) -> &str {
     &name[..name.floor_char_boundary(QUERY_BYTES_MAX)]
 }
 
-/// Beginnings of up to four words of these names, in any order.
+/// Joins prefixes of up to four words in random order.
 fn beginnings(rng: &mut SeededRng, names: &[String]) -> String {
     let words: Vec<&str> = names.iter().flat_map(|name| name.split_whitespace()).collect();
     let count = 1 + rng.below(4);
@@ -252,7 +252,7 @@ fn beginnings(rng: &mut SeededRng, names: &[String]) -> String {
     random_case(rng, &words.join(apart))
 }
 
-/// One or two letters of one or two words, which find many.
+/// Joins the first one or two letters of one or two words, which match many names.
 fn shortest(rng: &mut SeededRng, names: &[String]) -> String {
     let words: Vec<&str> = names.iter().flat_map(|name| name.split_whitespace()).collect();
     let count = 1 + rng.below(2);
@@ -263,15 +263,15 @@ fn shortest(rng: &mut SeededRng, names: &[String]) -> String {
     (0..count).map(beginning).collect::<Vec<_>>().join(" ")
 }
 
-/// A name up to some letter.
-fn begun(rng: &mut SeededRng, name: &str) -> String {
+/// Returns a prefix of a name.
+fn prefix(rng: &mut SeededRng, name: &str) -> String {
     let name = cut(name);
     let length = 1 + rng.below(name.chars().count().min(30));
     name.chars().take(length).collect()
 }
 
-/// Up to four letters from anywhere in a name: of scripts without spaces they are found.
-fn part(rng: &mut SeededRng, name: &str) -> String {
+/// Returns up to four letters from inside a name; scripts without spaces match such infixes.
+fn infix(rng: &mut SeededRng, name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let unspaced = |letter: &char| *letter >= '\u{0e00}';
     let from = match letters.iter().position(unspaced) {
