@@ -111,8 +111,8 @@ fn the_real_sample_with_its_taxonomy_survives_export_and_rebuild() {
 }
 
 #[test]
-fn every_vintage_of_real_records_comes_back_as_it_was() {
-    let test = "every_vintage_of_real_records_comes_back_as_it_was";
+fn real_records_of_every_vintage_survive_export_and_rebuild() {
+    let test = "real_records_of_every_vintage_survive_export_and_rebuild";
     let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     check(&every);
 }

@@ -46,7 +46,7 @@ fn the_document_served_is_the_one_that_was_reviewed() {
 }
 
 #[test]
-fn it_is_of_the_snapshot_that_is_served() {
+fn the_document_describes_the_served_snapshot() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -70,7 +70,7 @@ fn it_is_of_the_snapshot_that_is_served() {
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_every_schema_is_used() {
+fn every_reference_resolves_and_every_schema_is_used() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let document = document(&mut server.connect());

@@ -40,7 +40,7 @@ fn targets(path: &str, item: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_example_is_answered_with_what_is_told() {
+fn every_example_gets_its_documented_reply() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -77,7 +77,7 @@ fn every_example_is_answered_with_what_is_told() {
 }
 
 #[test]
-fn errors_are_shown_as_they_are() {
+fn documented_errors_equal_real_errors() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();

@@ -79,7 +79,7 @@ fn answer<'d>(document: &'d Value, path: &str) -> &'d Value {
 }
 
 #[test]
-fn every_record_of_the_sample_has_the_members_that_are_told_of() {
+fn every_record_of_the_sample_has_the_members_of_its_schema() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();

@@ -10,7 +10,7 @@ use pinakes_tests::client::{Connection, error_body};
 use pinakes_tests::server::{Server, Snapshots, command};
 
 #[test]
-fn it_answers_for_itself_and_nothing_of_the_interface() {
+fn the_admin_address_serves_no_route_of_the_interface() {
     let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &["--data-licence", "ODbL-1.0"]);
     let ask = |method: &str, target: &str| Connection::open(admin).request(method, target, &[]);
@@ -45,7 +45,7 @@ fn it_answers_for_itself_and_nothing_of_the_interface() {
 }
 
 #[test]
-fn it_answers_where_every_public_connection_is_taken_and_takes_none_of_them() {
+fn the_admin_address_has_connections_of_its_own() {
     let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &["--connections", "2"]);
     // Those who hold on to the admin address take no public place.
@@ -65,7 +65,7 @@ fn it_answers_where_every_public_connection_is_taken_and_takes_none_of_them() {
 }
 
 #[test]
-fn whoever_asks_nothing_keeps_nobody_out_and_keeps_nobody_from_ending() {
+fn idle_admin_connections_block_neither_clients_nor_shutdown() {
     let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &[]);
     // As many as there are places for; some have said half of what they ask.
@@ -97,7 +97,7 @@ fn whoever_asks_nothing_keeps_nobody_out_and_keeps_nobody_from_ending() {
 const HEAD_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
 #[test]
-fn it_says_whom_it_may_be_reached_by_and_where_it_cannot_listen() {
+fn the_server_logs_who_can_reach_the_admin_address_and_bind_errors() {
     let snapshots = Snapshots::from_sample();
     let path = snapshots.path().to_str().unwrap();
     let mut server = Server::start(&mut command(&["--snapshots", path, "--admin", "0.0.0.0:0"]));

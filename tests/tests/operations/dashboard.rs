@@ -35,7 +35,7 @@ fn names(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_metric_asked_for_is_told_and_every_one_told_is_shown() {
+fn dashboard_and_alerts_use_every_metric_and_no_unknown_one() {
     let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &[]);
     assert_eq!(server.get("/outputs").status, 200);

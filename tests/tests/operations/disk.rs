@@ -169,7 +169,7 @@ impl Filesystem for Failing {
 }
 
 #[test]
-fn a_disk_that_fails_costs_no_wrong_answer_and_does_not_end_the_server() {
+fn a_failing_disk_causes_no_wrong_answer_and_no_crash() {
     let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     let test = "a_failing_disk_causes_no_wrong_answer_and_no_crash";
@@ -195,7 +195,7 @@ fn a_disk_that_fails_costs_no_wrong_answer_and_does_not_end_the_server() {
 }
 
 #[test]
-fn a_disk_that_fails_under_the_compiler_is_an_error_of_it_and_no_signal() {
+fn a_failing_disk_ends_the_compiler_with_an_error() {
     let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     let test = "a_failing_disk_ends_the_compiler_with_an_error";

@@ -164,7 +164,7 @@ fn truncating_a_file_under_load_causes_no_wrong_answer_and_a_fallback() {
 }
 
 #[test]
-fn whichever_file_is_cut_the_server_lives_and_says_which() {
+fn truncating_any_file_is_reported_and_does_not_end_the_server() {
     let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);
@@ -212,7 +212,7 @@ fn await_status(server: &Server, status: u16) {
 }
 
 #[test]
-fn what_proved_damaged_is_served_again_once_it_is_built_anew_or_mended() {
+fn a_damaged_snapshot_is_served_again_after_rebuild_or_repair() {
     let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     let file = path.join("authors/records");
@@ -237,7 +237,7 @@ fn what_proved_damaged_is_served_again_once_it_is_built_anew_or_mended() {
 }
 
 #[test]
-fn what_was_withheld_of_a_snapshot_is_not_shown_in_its_place() {
+fn a_fallback_never_shows_suppressed_records() {
     let snapshots = Snapshots::from_sample();
     let list = snapshots.path().with_extension("takedowns");
     fs::write(&list, "HX_A5900000001\n").unwrap();
@@ -273,7 +273,7 @@ fn overwritten_bytes_are_verified_again() {
 }
 
 #[test]
-fn what_is_touched_alone_goes_on_being_served() {
+fn a_touched_file_is_still_served() {
     let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);
@@ -293,7 +293,7 @@ fn what_is_touched_alone_goes_on_being_served() {
 }
 
 #[test]
-fn a_pinned_snapshot_is_served_whatever_becomes_of_its_files() {
+fn a_snapshot_in_memory_survives_changes_of_its_files() {
     let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);

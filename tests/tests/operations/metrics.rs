@@ -76,7 +76,7 @@ fn told(samples: &Samples, beginnings: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_happened_is_what_is_told() {
+fn metrics_count_every_event() {
     let snapshots = Snapshots::from_sample();
     let mut limited = started(&snapshots, &["--minute-limit", "12", "--daily-search", "1"]);
     limited.env_remove("PINAKES_NO_LIMITS");
@@ -175,7 +175,7 @@ fn what_happened_is_what_is_told() {
 }
 
 #[test]
-fn the_snapshot_is_told_as_its_manifest_has_it_and_so_is_its_end() {
+fn metrics_of_the_snapshot_equal_its_manifest_and_expiry() {
     let snapshots = Snapshots::from_sample();
     let path = snapshots.path().join("current").canonicalize().unwrap();
     let opened = Snapshot::open(&path).unwrap();
@@ -234,7 +234,7 @@ fn the_snapshot_is_told_as_its_manifest_has_it_and_so_is_its_end() {
 }
 
 #[test]
-fn prometheus_finds_nothing_wrong_with_it() {
+fn prometheus_accepts_the_metrics() {
     let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &[]);
     for target in ["/", "/outputs", "/outputs/HX_W1", "/nope", "/autocomplete?query=a"] {

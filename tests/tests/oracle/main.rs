@@ -87,8 +87,8 @@ fn every_record_of_the_real_sample_with_its_taxonomy_equals_the_oracle() {
 }
 
 #[test]
-fn every_vintage_of_real_records_is_read_as_the_oracle_reads_it() {
-    let test = "every_vintage_of_real_records_is_read_as_the_oracle_reads_it";
+fn real_records_of_every_vintage_equal_the_oracle() {
+    let test = "real_records_of_every_vintage_equal_the_oracle";
     let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     compare(&every);
 }

@@ -116,12 +116,12 @@ const TAKEN: &[AcceptedQuery<'_>] = &[
 ];
 
 #[test]
-fn a_filter_that_may_be_asked_for_is_answered() {
+fn valid_filters_have_their_count_and_first_records() {
     check_all_accepted(TAKEN);
 }
 
 #[test]
-fn the_pages_of_a_filtered_list_hold_each_match_once() {
+fn pages_of_a_filtered_list_hold_each_match_once() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -147,7 +147,7 @@ fn the_pages_of_a_filtered_list_hold_each_match_once() {
 }
 
 #[test]
-fn a_client_that_has_the_page_is_told_so_and_a_wrong_filter_first() {
+fn a_wrong_filter_takes_precedence_over_a_matching_etag() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -178,7 +178,7 @@ fn a_client_that_has_the_page_is_told_so_and_a_wrong_filter_first() {
 }
 
 #[test]
-fn only_what_a_target_may_lack_is_mended_in_it() {
+fn only_harmless_characters_of_a_target_are_repaired() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let escaped = "/outputs?filter=cited_by_count:%3E=10000,name:!%22a,b%22&sort=year";
@@ -217,7 +217,7 @@ fn only_what_a_target_may_lack_is_mended_in_it() {
 }
 
 #[test]
-fn the_log_tells_on_request_how_a_list_was_answered() {
+fn debug_logs_show_the_execution_of_a_list_query() {
     let snapshots = Snapshots::from_sample();
     let target = "/outputs?filter=is_oa:true,year:>2000&sort=name";
     for (level, is_told) in [("info", false), ("pinakes_server=debug", true), ("debug", true)] {
@@ -242,7 +242,7 @@ fn the_log_tells_on_request_how_a_list_was_answered() {
 }
 
 #[test]
-fn what_takes_longer_than_it_may_is_answered_503() {
+fn a_query_over_its_time_limit_gets_503() {
     let snapshots = Snapshots::from_sample();
     let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
     let server = Server::start(command.args(["--list-timeout", "0.000001"]));

@@ -173,8 +173,8 @@ fn random_queries_of_the_real_sample_equal_the_oracle() {
 }
 
 #[test]
-fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
-    let test = "random_queries_of_every_vintage_are_answered_as_the_oracle_does";
+fn random_queries_of_every_vintage_equal_the_oracle() {
+    let test = "random_queries_of_every_vintage_equal_the_oracle";
     let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     compare(&every, 12_000, 3);
 }
@@ -183,7 +183,7 @@ fn random_queries_of_every_vintage_are_answered_as_the_oracle_does() {
 fn random_queries_of_a_rebuilt_export_equal_the_oracle() {
     let sample = [pinakes_tests::sample()];
     compare_snapshot(&Snapshots::from_export(&sample), &sample, 10_000, 4);
-    let test = "a_snapshot_made_of_an_export_is_asked_the_same_and_answers_as_the_oracle_does";
+    let test = "random_queries_of_a_rebuilt_export_equal_the_oracle";
     let Some(every) = pinakes_tests::current_and_2023_dumps(test) else { return };
     compare_snapshot(&Snapshots::from_export(&every), &every, 6_000, 5);
 }

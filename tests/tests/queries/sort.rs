@@ -126,7 +126,7 @@ fn items(connection: &mut Connection, route: &str, query: &str, count: u32) -> V
 }
 
 #[test]
-fn every_order_of_every_list_holds_each_record_once_in_its_place() {
+fn every_sort_of_every_list_holds_each_record_once_in_order() {
     let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
     let server = Server::serve(&snapshots);
@@ -161,7 +161,7 @@ fn every_order_of_every_list_holds_each_record_once_in_its_place() {
 }
 
 #[test]
-fn further_keys_part_what_the_first_leaves_together() {
+fn further_sort_keys_break_ties_of_the_first() {
     let snapshots = Snapshots::from_sample();
     let count = snapshots.open().count(Entity::Output);
     let server = Server::serve(&snapshots);
@@ -185,6 +185,6 @@ fn further_keys_part_what_the_first_leaves_together() {
 }
 
 #[test]
-fn a_sort_that_may_be_asked_for_is_answered() {
+fn valid_sorts_have_their_first_records() {
     check_all_accepted(TAKEN);
 }

@@ -165,8 +165,8 @@ fn names_from_ror_are_searchable() {
 
 /// Real records: those that ROR knows of gain a place, and none loses anything.
 #[test]
-fn real_organisations_fill_in_real_institutions() {
-    let test = "real_organisations_fill_in_real_institutions";
+fn real_ror_records_complete_real_institutions() {
+    let test = "real_ror_records_complete_real_institutions";
     let Some(large) = pinakes_tests::real_data("large", test) else { return };
     let institutions = large.join("openalex/institutions");
     let table = large.join("ror/ror-schema-v2.jsonl.gz");

@@ -84,8 +84,8 @@ fn a_record_matches_where_exactly_if_its_list_contains_it() {
 }
 
 #[test]
-fn a_real_record_by_itself_matches_where_its_list_has_it() {
-    let test = "a_real_record_by_itself_matches_where_its_list_has_it";
+fn a_real_record_matches_where_exactly_if_its_list_contains_it() {
+    let test = "a_real_record_matches_where_exactly_if_its_list_contains_it";
     let Some(every) = current_and_2023_dumps(test) else { return };
     check_predicates(&every, 1_500, 12);
 }
@@ -282,8 +282,8 @@ fn a_subset_of_the_real_sample_holds_matching_and_referenced_records_only() {
 }
 
 #[test]
-fn a_part_of_every_vintage_holds_what_matches_and_what_that_refers_to() {
-    let test = "a_part_of_every_vintage_holds_what_matches_and_what_that_refers_to";
+fn a_subset_of_every_vintage_holds_matching_and_referenced_records_only() {
+    let test = "a_subset_of_every_vintage_holds_matching_and_referenced_records_only";
     let Some(every) = current_and_2023_dumps(test) else { return };
     check_parts(&every, 9, 23);
 }

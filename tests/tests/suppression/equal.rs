@@ -389,7 +389,7 @@ fn a_suppression_list_of_real_records_of_the_server_equals_one_of_the_linker() {
 }
 
 #[test]
-fn names_that_thousands_share_are_counted_and_completed_without_those_withheld() {
+fn names_shared_by_thousands_are_counted_without_suppressed_records() {
     let dump = similar_names::write_dump();
     let case = Case {
         inputs: vec![dump.path().to_path_buf()],
