@@ -151,8 +151,8 @@ fn prune_removes_a_rolled_back_snapshot_first_and_a_build_does_not_publish_it_ag
     assert_eq!(current_id(&workspace), id(&first));
     // A build of the same inputs does not make a rolled-back snapshot current again.
     let before = state(&workspace.out());
-    let (run, held) = build_night(&workspace, 3, &["--keep", "1"]);
-    assert_eq!(held, first);
+    let (run, kept) = build_night(&workspace, 3, &["--keep", "1"]);
+    assert_eq!(kept, first);
     let warning = format!(
         "warning: nothing was published: {} was rolled back from, and `current` leads to {} still; to take it \
          again: `pinakes-compiler rollback {} --to {0}`\n",
@@ -161,12 +161,12 @@ fn prune_removes_a_rolled_back_snapshot_first_and_a_build_does_not_publish_it_ag
         workspace.out().display()
     );
     assert!(run.stderr.ends_with(&warning), "{}", run.stderr);
-    let said =
+    let members =
         ["exit_code", "held_back", "snapshot", "snapshot_id", "newest_updated_date", "pruned"];
-    let said = said.map(|name| &run.report[name]);
+    let members = said.map(|name| &run.report[name]);
     let null = json!(null);
     let (made, used, used_id) = (json!(id(&third)), json!(first), json!(id(&first)));
-    assert_eq!(said, [&json!(0), &made, &used, &used_id, &null, &null]);
+    assert_eq!(members, [&json!(0), &made, &used, &used_id, &null, &null]);
     assert!(state(&workspace.out()) == before, "something was published");
     // `rollback --to` makes it current again.
     assert_eq!(roll_back(&workspace, &["--to", &id(&third)]).0, 0);

@@ -91,8 +91,8 @@ async fn a_missing_invalid_or_untrusted_header_closes_the_connection_without_a_r
     for header in [&good[..3], &good[..20], &binary(1, 0x11, &ipv4_addresses())[..14]] {
         let mut connection = bench.client(PROXY, 1 << 10);
         connection.send(header).await;
-        let (said, seconds) = connection.read_to_end().await;
-        assert_eq!(said, "");
+        let (received, seconds) = connection.read_to_end().await;
+        assert_eq!(received, "");
         assert!((3.0..=5.0).contains(&seconds), "{seconds}");
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -107,7 +107,10 @@ async fn without_the_proxy_protocol_its_header_is_a_bad_request() {
         let mut connection = bench.client(PROXY, 4 << 10);
         connection.send(&header).await;
         connection.send(get("/health").as_bytes()).await;
-        let (said, _) = connection.read_to_end().await;
-        assert!(said.starts_with("HTTP/1.1 400") && said.ends_with("\r\n\r\n"), "{said}");
+        let (received, _) = connection.read_to_end().await;
+        assert!(
+            received.starts_with("HTTP/1.1 400") && received.ends_with("\r\n\r\n"),
+            "{received}"
+        );
     }
 }

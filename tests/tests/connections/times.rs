@@ -102,9 +102,9 @@ async fn a_client_that_reads_nothing_is_disconnected_and_a_slow_reader_is_not() 
         bytes.extend_from_slice(&read[..count]);
         time::sleep(Duration::from_millis(200)).await;
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
-        let told = text.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let announced = text.lines().find_map(|line| line.strip_prefix("content-length: "));
         let Some(body) = text.find(head) else { continue };
-        let length: usize = told.unwrap().parse().unwrap();
+        let length: usize = announced.unwrap().parse().unwrap();
         if bytes.len() == body + head.len() + length {
             break length;
         }

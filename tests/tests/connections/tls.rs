@@ -95,9 +95,9 @@ async fn tls_serves_http1_and_http2() {
         let mut stream =
             handshake(bench.client(PEER, 64 << 10).pipe, &der, protocols).await.unwrap();
         stream.write_all(get("/health").as_bytes()).await.unwrap();
-        let mut said = [0; 12];
-        stream.read_exact(&mut said).await.unwrap();
-        assert_eq!(&said, b"HTTP/1.1 200");
+        let mut received = [0; 12];
+        stream.read_exact(&mut received).await.unwrap();
+        assert_eq!(&received, b"HTTP/1.1 200");
     }
     let stream =
         handshake(bench.client(PEER, 64 << 10).pipe, &der, &["h2", "http/1.1"]).await.unwrap();
@@ -117,10 +117,10 @@ async fn tls_serves_http1_and_http2() {
         assert_eq!(response.status(), status, "{method} {path:.40}");
         assert!(response.headers().get("connection").is_none());
         assert!(response.headers().get("x-snapshot-id").is_some());
-        let told = response.headers().get("content-length").cloned();
+        let length = response.headers().get("content-length").cloned();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         if method == "GET" {
-            assert_eq!(told.unwrap(), body.len().to_string().as_str(), "{path:.40}");
+            assert_eq!(length.unwrap(), body.len().to_string().as_str(), "{path:.40}");
         }
     }
     let mut large = ask("GET", "/health");
@@ -129,8 +129,8 @@ async fn tls_serves_http1_and_http2() {
     // A plain-text request gets no reply.
     let mut plain = bench.client(PEER, 1 << 10);
     plain.send(get("/health").as_bytes()).await;
-    let (said, _) = plain.read_to_end().await;
-    assert!(!said.contains("HTTP"), "{said}");
+    let (received, _) = plain.read_to_end().await;
+    assert!(!received.contains("HTTP"), "{received}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -145,9 +145,9 @@ async fn a_certificate_reload_keeps_open_connections_and_a_bad_certificate_is_no
     assert!(handshake(bench.client(PEER, 64 << 10).pipe, &old, &[]).await.is_err());
     assert!(handshake(bench.client(PEER, 64 << 10).pipe, &new, &[]).await.is_ok());
     before.write_all(get("/health").as_bytes()).await.unwrap();
-    let mut said = [0; 12];
-    before.read_exact(&mut said).await.unwrap();
-    assert_eq!(&said, b"HTTP/1.1 200");
+    let mut received = [0; 12];
+    before.read_exact(&mut received).await.unwrap();
+    assert_eq!(&received, b"HTTP/1.1 200");
 
     let pem = fs::read_to_string(&files.certificate).unwrap();
     for (text, words) in [
@@ -179,8 +179,8 @@ async fn a_stalled_handshake_times_out() {
     for hello in [&b""[..], b"\x16\x03\x01\x00\xa5\x01"] {
         let mut client = bench.client(PEER, 1 << 10);
         client.send(hello).await;
-        let (said, seconds) = client.read_to_end().await;
-        assert_eq!(said, "");
+        let (received, seconds) = client.read_to_end().await;
+        assert_eq!(received, "");
         assert!((8.0..=10.0).contains(&seconds), "{seconds}");
     }
     bench.places.all_closed().await;

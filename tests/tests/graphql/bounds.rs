@@ -1,4 +1,4 @@
-//! How much one question may come to: known before anything is read where it can be, and counted.
+//! Limits on one query: estimated before the work where possible, and counted during the work.
 
 use std::{
     path::Path,
@@ -20,7 +20,7 @@ fn bounded(snapshots: &Snapshots, more: &[&str]) -> Server {
 }
 
 #[test]
-fn a_question_costs_what_it_may_read_at_most() {
+fn a_query_costs_the_most_records_it_may_read() {
     let snapshots = Snapshots::from_sample();
     let server = bounded(&snapshots, &["--graphql-records", "0"]);
     let mut connection = server.connect();
@@ -38,25 +38,25 @@ fn a_question_costs_what_it_may_read_at_most() {
         ("{autocomplete(query:\"a\"){results{id}}}", 11),
     ] {
         let answer = ask(&mut connection, question);
-        let told = messages(&answer);
+        let errors = messages(&answer);
         let expected = format!("asks for up to {cost} records at once, of 0 at most");
-        assert!(told.len() == 1 && told[0].starts_with(&expected), "{question}: {told:?}");
+        assert!(errors.len() == 1 && errors[0].starts_with(&expected), "{question}: {errors:?}");
     }
-    // The schema is no record.
+    // The schema costs no records.
     assert!(messages(&ask(&mut connection, "{__typename __schema{types{name}}}")).is_empty());
     server.end(&[]);
 }
 
 #[test]
-fn records_that_references_come_to_are_counted_as_they_are_read() {
+fn records_behind_references_are_counted_when_they_are_read() {
     let snapshots = Snapshots::from_sample();
     let server = bounded(&snapshots, &["--graphql-records", "300"]);
     let mut connection = server.connect();
     let question = "{subfields(per_page:100){results{siblings{subfield{id}}}}}";
     let answer = ask(&mut connection, question);
     assert!(answer["data"].is_null());
-    let told = messages(&answer);
-    assert!(told[0].starts_with("comes to more than 300 records"), "{told:?}");
+    let errors = messages(&answer);
+    assert!(errors[0].starts_with("comes to more than 300 records"), "{errors:?}");
     assert_eq!(connection.get("/health").status, 200);
     server.end(&[]);
     let server = bounded(&snapshots, &[]);
@@ -65,7 +65,7 @@ fn records_that_references_come_to_are_counted_as_they_are_read() {
 }
 
 #[test]
-fn an_answer_of_more_bytes_than_it_may_have_is_none() {
+fn a_reply_over_the_byte_limit_has_no_data() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -95,7 +95,7 @@ fn an_answer_of_more_bytes_than_it_may_have_is_none() {
 }
 
 #[test]
-fn work_that_takes_too_long_ends() {
+fn work_over_the_time_limit_ends() {
     let snapshots = Snapshots::from_sample();
     let question =
         "{subfields(per_page:100){results{siblings{subfield{siblings{subfield{id name}}}}}}}";
@@ -115,13 +115,13 @@ fn work_that_takes_too_long_ends() {
 }
 
 #[test]
-fn work_that_nobody_waits_for_ends() {
+fn work_ends_after_the_client_has_gone() {
     let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
     let ways = "siblings{subfield{".repeat(4);
     let query = format!("{{subfields(per_page:100){{results{{{ways}id{}}}}}}}", "}}".repeat(4));
     let asking = GraphqlRequest { query, variables: Default::default(), operation_name: None };
-    // Five million records: whoever goes on to the end is noticed.
+    // Complete work would read five million records, which takes noticeably long.
     let far = Duration::from_secs(3_600);
     let settings = Settings { has_page: false, records: u64::MAX, bytes: usize::MAX, cpu: far };
     let is_gone = AtomicBool::new(false);
@@ -134,7 +134,7 @@ fn work_that_nobody_waits_for_ends() {
 }
 
 #[test]
-fn a_damaged_record_is_no_answer() {
+fn a_damaged_record_is_answered_503() {
     let snapshots = Snapshots::from_sample();
     let records = snapshots.path().join("current/outputs/records");
     flip_middle(&records);
@@ -147,7 +147,7 @@ fn a_damaged_record_is_no_answer() {
     server.end(&["cannot answer", "snapshot poisoned", "no other snapshot"]);
 }
 
-/// Changes one bit in the middle of a file.
+/// Flips a bit in the middle of a file.
 fn flip_middle(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     let middle = bytes.len() / 2;

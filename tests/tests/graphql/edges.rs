@@ -1,4 +1,4 @@
-//! From record to record: references lead to whole records, and records to what refers to them.
+//! References from record to record: each leads to the whole record, and lists lead back.
 
 use pinakes_format::entity::CATALOG;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::schema::Types;
 use pinakes_tests::graphql::{ask, data, messages};
 use pinakes_tests::server::{Server, Snapshots};
 
-/// A selection of every reference below a type: its id and name, and the record's own.
+/// Selects every reference below a type: its id and name, and the referenced record's id and name.
 fn references(types: &Types, of: &str) -> Option<String> {
     let records = types.records();
     let mut members = Vec::new();
@@ -22,7 +22,7 @@ fn references(types: &Types, of: &str) -> Option<String> {
     (!members.is_empty()).then(|| format!("{{{}}}", members.join(" ")))
 }
 
-/// Checks every reference in an answer; how many lead to a record and how many to none.
+/// Checks every reference in an answer, and counts references with and without a record.
 fn check(answer: &Value, counts: &mut [usize; 2], is_record: &dyn Fn(&Value) -> bool) {
     match answer {
         Value::Array(items) => items.iter().for_each(|item| check(item, counts, is_record)),
@@ -44,13 +44,13 @@ fn check(answer: &Value, counts: &mut [usize; 2], is_record: &dyn Fn(&Value) -> 
 }
 
 #[test]
-fn every_reference_of_every_record_leads_to_its_record_or_none_has_its_id() {
+fn every_reference_leads_to_its_record_or_no_record_has_its_id() {
     let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let types = Types::ask(&mut connection);
-    // A number alone is an id of the taxonomy; those of the sample are all records.
+    // Numeric ids belong to the taxonomy, and the sample has every taxonomy record.
     let is_record = |id: &Value| {
         let id = id.to_string();
         let found = CATALOG.iter().filter(|facts| facts.letter.is_some()).any(|facts| {
@@ -75,7 +75,7 @@ fn every_reference_of_every_record_leads_to_its_record_or_none_has_its_id() {
 }
 
 #[test]
-fn a_record_reached_by_a_reference_is_the_whole_one() {
+fn a_record_reached_by_a_reference_is_the_whole_record() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
@@ -121,7 +121,7 @@ fn a_record_reached_by_a_reference_is_the_whole_one() {
         let id = path.rsplit('/').next().unwrap();
         let whole = types.whole(of);
         let close = "}".repeat(way.matches('{').count());
-        // An abstract of the record around it is read before and after that of the one within.
+        // The outer record's abstract is read before and after the inner record's abstract.
         let query = format!("{{{root}(id:\"{id}\"){{first:id {way}{whole}{close} last:id}}}}");
         let answer = ask(&mut connection, &query);
         let found = answer.pointer(target).unwrap();
@@ -135,7 +135,7 @@ fn a_record_reached_by_a_reference_is_the_whole_one() {
 }
 
 #[test]
-fn long_texts_of_one_record_are_its_own_among_those_of_others() {
+fn long_texts_belong_to_the_right_record_among_others() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
@@ -170,7 +170,7 @@ fn long_texts_of_one_record_are_its_own_among_those_of_others() {
 }
 
 #[test]
-fn the_lists_of_a_record_are_rests_filtered_by_it() {
+fn the_lists_of_a_record_are_the_rest_lists_filtered_by_its_id() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
@@ -211,7 +211,7 @@ fn the_lists_of_a_record_are_rests_filtered_by_it() {
 }
 
 #[test]
-fn a_list_of_a_record_takes_as_many_expressions_as_the_list() {
+fn a_list_of_a_record_takes_as_many_expressions_as_the_top_level_list() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());

@@ -1,4 +1,4 @@
-//! Questions that mean harm: each is refused or harmless, and what is said of it is short.
+//! Hostile queries: each is refused or harmless, and the reply to a refused query is short.
 
 use serde_json::{Value, json};
 
@@ -6,23 +6,23 @@ use pinakes_tests::client::Connection;
 use pinakes_tests::graphql::{messages, post_body};
 use pinakes_tests::server::{Server, Snapshots};
 
-/// Bytes of the reply to any question that is refused.
+/// Most bytes of the reply to a refused query.
 const REFUSAL_BYTES_MAX: usize = 1_024;
-/// Bytes of what is said of a member that is not there.
+/// Most bytes of the reply to a query with an unknown member.
 const UNKNOWN_BYTES_MAX: usize = 256;
 const JSON: &[&str] = &["Content-Type: application/json"];
 const NO_QUERY: &str = "Request body must be a JSON object with a string member \\\"query\\\"";
 const ID: &str = "HX_A5900000001";
 
-/// What becomes of a question.
+/// Expected result of a query.
 enum Fate {
-    /// Its data, and no error.
+    /// This data, without errors.
     Data(&'static str),
-    /// Any data, and no error.
+    /// Any data, without errors.
     Answered,
     /// No data, and an error with these words.
     Refused(&'static str),
-    /// `null` in its one field, and an error with these words.
+    /// `null` in the only field, and an error with these words.
     Wrong(&'static str),
 }
 use Fate::{Answered, Data, Refused, Wrong};
@@ -31,21 +31,21 @@ fn each(count: usize, of: impl Fn(usize) -> String) -> String {
     (0..count).map(of).collect()
 }
 
-/// Fragments that name the next one twice, as deep as `levels`.
+/// Makes fragments that each use the next fragment twice, `levels` deep.
 fn bomb(levels: usize) -> String {
     let fragments =
         each(levels, |at| format!("fragment f{at} on Author{{...f{0} ...f{0}}} ", at + 1));
     format!("{{author(id:\"{ID}\"){{...f0}}}} {fragments}fragment f{levels} on Author{{id}}")
 }
 
-/// From topic to topic, so many fields deep.
+/// Nests fields from topic to topic, `levels` deep.
 fn nested(levels: usize) -> String {
     let ways = ["topic(id:\"HX_T10028\"){", "siblings{", "topic{"];
     let opened = each(levels - 1, |at| ways[if at == 0 { 0 } else { 2 - at % 2 }].to_owned());
     format!("{{{opened}id{}}}", "}".repeat(levels - 1))
 }
 
-/// Questions by their text.
+/// Names and texts of queries, with their expected result.
 fn questions() -> Vec<(&'static str, String, Fate)> {
     let lists = |levels: usize| {
         let opened = "outputs(per_page:100){results{authors{author{".repeat(levels);
@@ -148,7 +148,7 @@ fn questions() -> Vec<(&'static str, String, Fate)> {
     ]
 }
 
-/// Asks; the reply, which is JSON of status 200 however it ends.
+/// Posts a query and returns the JSON of a reply with status 200, and the length of the reply.
 fn asked(connection: &mut Connection, name: &str, query: &str) -> (Value, usize) {
     let body = json!({"query": query}).to_string();
     let response = post_body(connection, JSON, body.as_bytes());
@@ -157,7 +157,7 @@ fn asked(connection: &mut Connection, name: &str, query: &str) -> (Value, usize)
 }
 
 #[test]
-fn every_hostile_question_is_harmless_or_refused_in_few_words() {
+fn every_hostile_query_is_harmless_or_refused_with_a_short_error() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -176,10 +176,10 @@ fn every_hostile_question_is_harmless_or_refused_in_few_words() {
             }
             Refused(words) => {
                 assert!(answer["data"].is_null(), "{name}");
-                let told = messages(&answer);
-                assert!(!told.is_empty() && told.len() <= 3, "{name}: {told:?}");
-                let is_told = told.iter().any(|message| message.contains(words));
-                assert!(is_told, "{name}: {told:?}");
+                let errors = messages(&answer);
+                assert!(!errors.is_empty() && errors.len() <= 3, "{name}: {errors:?}");
+                let has_words = errors.iter().any(|message| message.contains(words));
+                assert!(has_words, "{name}: {errors:?}");
                 assert!(bytes <= REFUSAL_BYTES_MAX, "{name}: {bytes}");
                 let is_unknown = name == "G22";
                 assert!(!is_unknown || bytes <= UNKNOWN_BYTES_MAX, "{name}: {bytes}");
@@ -190,7 +190,7 @@ fn every_hostile_question_is_harmless_or_refused_in_few_words() {
 }
 
 #[test]
-fn a_body_that_is_no_question_is_refused_before_it_is_read_as_one() {
+fn a_body_without_a_query_is_refused_before_graphql() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -245,7 +245,7 @@ fn a_body_that_is_no_question_is_refused_before_it_is_read_as_one() {
         let detail = json!({"parameter": member, "value": value, "reason": reason});
         assert_eq!((response.status, &response.json()["details"]), (400, &json!([detail])));
     }
-    // NUL is a character like others: refused by the grammar, not by JSON.
+    // The GraphQL grammar refuses NUL; JSON allows it.
     let response = post_body(&mut connection, JSON, b"{\"query\":\"{__typename\\u0000}\"}");
     assert_eq!(response.status, 200);
     assert!(!messages(&response.json()).is_empty(), "{}", response.text());
@@ -253,7 +253,7 @@ fn a_body_that_is_no_question_is_refused_before_it_is_read_as_one() {
 }
 
 #[test]
-fn a_filter_that_takes_long_to_read_is_not_read_for_each_of_many_lists() {
+fn a_long_filter_in_many_lists_is_refused_before_it_is_parsed() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -264,16 +264,16 @@ fn a_filter_that_takes_long_to_read_is_not_read_for_each_of_many_lists() {
     let filter = vec![format!("cited_by_count:{values}"); 49].join(",");
     let body = json!({"query": query, "variables": {"f": filter}}).to_string();
     let answer = post_body(&mut connection, JSON, body.as_bytes()).json();
-    let told = messages(&answer);
+    let errors = messages(&answer);
     assert!(
-        told.len() == 1 && told[0].contains("has arguments of more than 65536 bytes"),
-        "{told:?}"
+        errors.len() == 1 && errors[0].contains("has arguments of more than 65536 bytes"),
+        "{errors:?}"
     );
     server.end(&[]);
 }
 
 #[test]
-fn variables_of_any_kind_are_taken_or_refused_by_name() {
+fn variables_are_accepted_or_refused_by_name() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -293,8 +293,8 @@ fn variables_of_any_kind_are_taken_or_refused_by_name() {
         let body = json!({"query": query, "variables": variables, "operationName": name});
         let answer = post_body(&mut connection, JSON, body.to_string().as_bytes()).json();
         assert!(answer.get("data").is_none(), "{body}: {answer}");
-        let told = messages(&answer);
-        assert!(told.len() == 1 && told[0].contains(words), "{body}: {told:?}");
+        let errors = messages(&answer);
+        assert!(errors.len() == 1 && errors[0].contains(words), "{body}: {errors:?}");
     }
     for (name, variables, expected) in [
         (

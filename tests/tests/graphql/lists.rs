@@ -1,4 +1,4 @@
-//! Lists and candidates: counts and records are REST's, for questions made at random too.
+//! Lists and autocomplete: counts and records equal those of REST, for random queries too.
 
 use pinakes_oracle::Lists;
 use pinakes_tests::SeededRng;
@@ -10,11 +10,11 @@ use pinakes_tests::graphql::{ask, ask_with, messages};
 use pinakes_tests::query_generator::{Coverage, QueryGenerator};
 use pinakes_tests::server::{Server, Snapshots};
 
-/// Questions that are asked at random.
+/// Number of random queries.
 const QUESTIONS: usize = 3_000;
 const WRONG: &str = "Bad Request - Invalid query parameters";
 
-/// The parameters of a query as variables; `None` where one stands twice or has no name of GraphQL.
+/// Converts parameters to variables; `None` for repeated parameters and names unknown to GraphQL.
 fn variables(query: &str) -> Option<Map<String, Value>> {
     let mut variables = Map::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -47,7 +47,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The question of a list whose arguments are variables, those it is given.
+/// Makes a list query whose arguments are these variables.
 fn question(list: &str, variables: &Map<String, Value>, members: &str) -> String {
     let of = |name: &String| if name.contains("page") { "Int" } else { "String" };
     let declared: Vec<String> =
@@ -65,7 +65,7 @@ fn question(list: &str, variables: &Map<String, Value>, members: &str) -> String
 }
 
 #[test]
-fn random_questions_to_lists_are_answered_and_refused_as_rests() {
+fn random_list_queries_are_answered_and_refused_as_by_rest() {
     let snapshots = Snapshots::from_sample();
     let library = pinakes_tests::library(&[pinakes_tests::sample()]);
     let lists = Lists::new(library);
@@ -138,7 +138,7 @@ fn items_of_lists_have_the_shape_of_single_records() {
 }
 
 #[test]
-fn wrong_arguments_are_told_as_rest_tells_them() {
+fn wrong_arguments_have_the_errors_of_rest() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -175,11 +175,11 @@ fn wrong_arguments_are_told_as_rest_tells_them() {
     ] {
         let answer = ask(&mut connection, question);
         assert!(answer.get("data").is_none(), "{question}: {answer}");
-        let told = messages(&answer);
-        assert!(!told.is_empty() && told[0].contains(words), "{question}: {told:?}");
+        let errors = messages(&answer);
+        assert!(!errors.is_empty() && errors[0].contains(words), "{question}: {errors:?}");
         assert!(answer["errors"][0]["locations"][0]["line"].is_u64(), "{question}: {answer}");
     }
-    // Null is as if it were left out.
+    // An argument of null counts as absent.
     let answer =
         ask(&mut connection, "{outputs(page:null filter:null){meta{count page per_page}}}");
     assert_eq!(
@@ -192,7 +192,7 @@ fn wrong_arguments_are_told_as_rest_tells_them() {
 }
 
 #[test]
-fn candidates_are_those_of_autocomplete() {
+fn candidates_are_the_candidates_of_rest() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());

@@ -1,4 +1,4 @@
-//! GraphQL over HTTP: what is asked is what REST answers, and nobody is harmed by asking.
+//! GraphQL over HTTP: answers equal those of REST, and no query exceeds its limits.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -1,5 +1,4 @@
-//! A client that others wrote: gql for Python, which reads the schema by introspection and holds every
-//! question against it before it is sent.
+//! An independent client, gql for Python, which reads the schema and validates queries against it.
 //!
 //! `.ci/run` installs it into `target/gql`.
 
@@ -7,7 +6,7 @@ use std::{path::PathBuf, process::Command};
 
 use pinakes_tests::server::{Server, Snapshots};
 
-/// A Python that has gql: the one made for this, or the system's.
+/// Finds a Python with gql: in `target/gql`, or the system's.
 fn python() -> Option<PathBuf> {
     let own = pinakes_tests::root().join("target/gql/bin/python3");
     [own, PathBuf::from("python3")].into_iter().find(|python| {
@@ -18,10 +17,10 @@ fn python() -> Option<PathBuf> {
 }
 
 #[test]
-fn a_client_of_others_reads_the_schema_and_asks_by_it() {
+fn an_independent_client_reads_the_schema_and_validates_its_queries() {
     let Some(python) = python() else {
         eprintln!(
-            "skipped: a_client_of_others_reads_the_schema_and_asks_by_it: no python3 has gql; \
+            "skipped: an_independent_client_reads_the_schema_and_validates_its_queries: no python3 has gql; \
              .ci/run installs it into target/gql"
         );
         return;
@@ -31,8 +30,8 @@ fn a_client_of_others_reads_the_schema_and_asks_by_it() {
     let script = pinakes_tests::root().join("tests/tests/graphql/official.py");
     let output =
         Command::new(python).arg(script).arg(server.address().to_string()).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n", "{told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n", "{errors}");
     server.end(&[]);
 }

@@ -1,4 +1,4 @@
-//! What HTTP has to do with it: methods, media types, bodies, limits.
+//! GraphQL as an HTTP resource: methods, media types, bodies and limits.
 
 use pinakes_tests::client::{Connection, Response};
 use pinakes_tests::graphql::post_body;
@@ -16,7 +16,7 @@ fn check_error(response: &Response, status: u16, error: &str, message: &str) {
 }
 
 #[test]
-fn questions_are_posted_and_what_lies_beside_is_read() {
+fn queries_are_posted_and_the_resources_beside_the_endpoint_are_read() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -49,7 +49,7 @@ fn questions_are_posted_and_what_lies_beside_is_read() {
 }
 
 #[test]
-fn a_body_is_json_in_no_other_coding() {
+fn a_body_is_uncompressed_json() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     for header in
@@ -88,7 +88,7 @@ fn a_body_is_json_in_no_other_coding() {
 }
 
 #[test]
-fn an_answer_is_of_the_type_a_client_takes() {
+fn the_reply_has_the_media_type_that_the_client_accepts() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -112,7 +112,7 @@ fn an_answer_is_of_the_type_a_client_takes() {
     server.end(&[]);
 }
 
-/// A body in chunks of these sizes, of spaces.
+/// Encodes spaces as a chunked body with these chunk sizes.
 fn chunked(sizes: &[usize]) -> Vec<u8> {
     let mut body = Vec::new();
     for size in sizes {
@@ -132,13 +132,13 @@ fn post_chunked(connection: &mut Connection, sizes: &[usize]) -> Response {
     raw.extend_from_slice(b"18\r\n");
     raw.extend_from_slice(QUESTION);
     raw.extend_from_slice(b"\r\n0\r\n\r\n");
-    // What is too long is answered before all of it was sent.
+    // The server answers a body that is too long before it has read all of it.
     let _ = connection.send(&raw);
     connection.receive_to("POST").unwrap()
 }
 
 #[test]
-fn a_body_has_64_kib_at_most_however_it_is_sent() {
+fn a_body_has_at_most_64_kib_in_any_framing() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let too_long = "Request body exceeds 65536 bytes";
@@ -149,7 +149,7 @@ fn a_body_has_64_kib_at_most_however_it_is_sent() {
     };
     let response = post_body(&mut server.connect(), &[JSON], &padded(65_536));
     assert_eq!((response.status, response.text()), (200, ANSWER));
-    // Refused by what is announced; nothing of it is sent.
+    // The announced length alone refuses the request.
     for length in ["65537", "1000000000", "9223372036854775807"] {
         let mut connection = server.connect();
         let head = format!(
@@ -169,10 +169,10 @@ fn a_body_has_64_kib_at_most_however_it_is_sent() {
 }
 
 #[test]
-fn a_body_goes_on_where_it_ends_and_no_further() {
+fn a_body_ends_where_its_framing_says() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
-    // Two questions and a GET in one write are answered in order, on one connection.
+    // Two queries and a GET in one write are answered in order.
     let mut connection = server.connect();
     let length = QUESTION.len();
     let head =
@@ -188,7 +188,7 @@ fn a_body_goes_on_where_it_ends_and_no_further() {
         assert_eq!(connection.receive_to(method).unwrap().text(), ANSWER);
     }
     assert_eq!(connection.receive().unwrap().status, 200);
-    // Announced shorter than it is: the rest is no request.
+    // Bytes beyond the announced length are not a request.
     let mut connection = server.connect();
     let short = head.replace(&format!("Length: {length}"), &format!("Length: {}", length - 1));
     let mut raw = short.into_bytes();
@@ -197,7 +197,7 @@ fn a_body_goes_on_where_it_ends_and_no_further() {
     connection.send(&raw).unwrap();
     assert_eq!(connection.receive_to("POST").unwrap().status, 400);
     assert!(connection.receive().is_ok_and(|reply| reply.status == 400) || connection.is_closed());
-    // A client that expects to be told to go on is told.
+    // A client that expects `100 Continue` receives it.
     let mut connection = server.connect();
     let expecting = head.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
     connection.send(expecting.as_bytes()).unwrap();
@@ -207,7 +207,7 @@ fn a_body_goes_on_where_it_ends_and_no_further() {
 }
 
 #[test]
-fn a_body_that_is_not_whole_is_refused_as_any_wrong_request() {
+fn an_incomplete_body_is_a_bad_request() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let head = format!(
@@ -230,7 +230,7 @@ fn a_body_that_is_not_whole_is_refused_as_any_wrong_request() {
 }
 
 #[test]
-fn questions_count_by_the_minute_and_what_lies_beside_is_free() {
+fn queries_count_against_the_minute_limit_and_resources_beside_do_not() {
     let snapshots = Snapshots::from_sample();
     let mut command = command(&["--snapshots", snapshots.path().to_str().unwrap()]);
     let server = Server::start(command.env_remove("PINAKES_NO_LIMITS"));
@@ -248,7 +248,7 @@ fn questions_count_by_the_minute_and_what_lies_beside_is_free() {
         let response = connection.get(path);
         assert_eq!((response.status, left(&response)), (200, (15, 500)), "{path}");
     }
-    // What is refused counts too, and all share one minute.
+    // Refused requests count too, and all requests of a client share one minute.
     assert_eq!(left(&post_body(&mut connection, &[JSON], b"x")), (14, 500));
     assert_eq!(left(&connection.get("/graphql")), (13, 500));
     assert_eq!(left(&connection.request("OPTIONS", "/graphql", &[])), (13, 500));

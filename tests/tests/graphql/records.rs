@@ -1,4 +1,4 @@
-//! Single records: whatever is asked of one is what REST shows of it.
+//! Single records: any selection of members equals the members that REST sends.
 
 use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_tests::SeededRng;
@@ -9,7 +9,7 @@ use pinakes_tests::client::Connection;
 use pinakes_tests::graphql::{ask, ask_with, data, messages};
 use pinakes_tests::server::{Server, Snapshots};
 
-/// Every record's path and id, by its kind.
+/// Calls `each` with the path and the id of every record.
 pub fn each_record(
     snapshots: &Snapshots,
     mut each: impl FnMut(&'static Facts, &str, &str),
@@ -28,14 +28,14 @@ pub fn each_record(
     records
 }
 
-/// The type of an entity's records.
+/// Returns the GraphQL type of an entity's records.
 pub fn type_of<'t>(types: &'t Types, facts: &Facts) -> &'t str {
     let root = types.fields("Query").iter().find(|root| root.name == facts.singular);
     &root.unwrap().of
 }
 
 #[test]
-fn every_record_asked_for_whole_is_the_text_rest_sends() {
+fn a_record_with_all_members_is_the_text_of_rest() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
@@ -44,9 +44,9 @@ fn every_record_asked_for_whole_is_the_text_rest_sends() {
         let whole = types.whole(type_of(&types, facts));
         let answer =
             data(&mut connection, &format!("{{r:{}(id:\"{id}\"){whole}}}", facts.singular));
-        // No name of GraphQL begins with a digit.
+        // A GraphQL name cannot start with a digit.
         let found = answer["r"].to_string().replace("\"_2yr", "\"2yr");
-        // Read and written again by the same reader, so that numbers are spelled alike.
+        // Parsing normalises numbers.
         let expected = rest.get(path).json().to_string();
         assert_eq!(found, expected, "{path}");
     });
@@ -54,7 +54,7 @@ fn every_record_asked_for_whole_is_the_text_rest_sends() {
     server.end(&[]);
 }
 
-/// Some members of a type under names of their own, in any order, and what they are of REST's.
+/// Selects random members of a type under aliases in random order, with their values in REST.
 fn some(types: &Types, of: &str, rest: &Value, rng: &mut SeededRng) -> (String, Value) {
     let records = types.records();
     let mut selection = Vec::new();
@@ -73,7 +73,7 @@ fn some(types: &Types, of: &str, rest: &Value, rng: &mut SeededRng) -> (String, 
             expected.insert(alias, value.clone());
             continue;
         }
-        // One selection for all items of a list.
+        // All items of a list have the same selection.
         let turn = SeededRng(rng.below(usize::MAX) as u64);
         let below = |value: &Value| some(types, &field.of, value, &mut turn.clone());
         let (text, shown) = match value {
@@ -91,7 +91,7 @@ fn some(types: &Types, of: &str, rest: &Value, rng: &mut SeededRng) -> (String, 
 }
 
 #[test]
-fn any_members_of_any_record_are_rests() {
+fn any_selection_of_any_record_equals_rest() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let (mut connection, mut rest) = (server.connect(), server.connect());
@@ -109,29 +109,30 @@ fn any_members_of_any_record_are_rests() {
 }
 
 #[test]
-fn an_identifier_leads_where_rests_does_or_is_null() {
+fn an_id_finds_the_record_that_rest_finds_or_null() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     let unprefixed = ["Only HX_ prefixed IDs are allowed"];
-    let check = |connection: &mut Connection, root: &str, id: &str, found: &str, told: &[&str]| {
-        let answer = ask(connection, &format!("{{{root}(id:{id}){{id}}}}"));
-        assert_eq!(answer["data"][root].to_string(), found, "{root} {id}");
-        assert_eq!(messages(&answer), told, "{root} {id}");
-        if !told.is_empty() {
-            assert_eq!(answer["errors"][0]["path"], serde_json::json!([root]), "{root} {id}");
-        }
-    };
+    let check =
+        |connection: &mut Connection, root: &str, id: &str, found: &str, errors: &[&str]| {
+            let answer = ask(connection, &format!("{{{root}(id:{id}){{id}}}}"));
+            assert_eq!(answer["data"][root].to_string(), found, "{root} {id}");
+            assert_eq!(messages(&answer), errors, "{root} {id}");
+            if !errors.is_empty() {
+                assert_eq!(answer["errors"][0]["path"], serde_json::json!([root]), "{root} {id}");
+            }
+        };
     let einstein = r#"{"id":"HX_A5900000001"}"#;
     check(&mut connection, "author", r#""HX_A5900000001""#, einstein, &[]);
-    // Merged into the same.
+    // Merged into the same record.
     check(&mut connection, "author", r#""HX_A5900009001""#, einstein, &[]);
     for id in
         ["HX_A9999", "HX_", "HX_A", "HX_A05900000001", "HX_W2900000001", "HX_A1\\u0000", "HX_Aé"]
     {
         check(&mut connection, "author", &format!("\"{id}\""), "null", &[]);
     }
-    // Known from references alone.
+    // Named by references only.
     check(&mut connection, "author", r#""HX_A5999999001""#, "null", &[]);
     for id in [
         r#""A5900000001""#,

@@ -1,4 +1,4 @@
-//! The schema: reviewed as it is served, and what it tells of itself.
+//! The GraphQL schema: compared with the recorded schema, and read by introspection.
 //!
 //! `make bless` records it anew.
 
@@ -10,12 +10,12 @@ use pinakes_tests::client::Connection;
 use pinakes_tests::graphql::data;
 use pinakes_tests::server::{Server, Snapshots};
 
-/// The names of fields, arguments and types of the schema, as introspection tells them.
+/// Fields of the schema's types, read by introspection.
 pub struct Types(BTreeMap<String, Vec<Field>>);
 
 pub struct Field {
     pub name: String,
-    /// Its type without lists and `!`.
+    /// Name of the type without list and `!`.
     pub of: String,
     pub takes_arguments: bool,
 }
@@ -44,14 +44,14 @@ impl Types {
         !self.fields(name).is_empty()
     }
 
-    /// The types of records: what a root finds by its id.
+    /// Lists the types of records, which the root fields with an id return.
     pub fn records(&self) -> Vec<&str> {
         let roots = self.fields("Query").iter();
         let of_records = roots.filter(|root| self.0.contains_key(&format!("{}Page", root.of)));
         of_records.map(|root| root.of.as_str()).collect()
     }
 
-    /// Everything REST shows of a type, as a selection: no records referred to, no lists of them.
+    /// Selects every member that REST sends for a type, without referenced records and lists.
     pub fn whole(&self, of: &str) -> String {
         let records = self.records();
         let shown = self
@@ -70,21 +70,21 @@ impl Types {
 }
 
 impl Field {
-    fn of(told: &Value) -> Field {
-        let mut kind = &told["type"];
+    fn of(field: &Value) -> Field {
+        let mut kind = &field["type"];
         while kind["name"].is_null() {
             kind = &kind["ofType"];
         }
         Field {
-            name: told["name"].as_str().unwrap().to_owned(),
+            name: field["name"].as_str().unwrap().to_owned(),
             of: kind["name"].as_str().unwrap().to_owned(),
-            takes_arguments: !told["args"].as_array().unwrap().is_empty(),
+            takes_arguments: !field["args"].as_array().unwrap().is_empty(),
         }
     }
 }
 
 #[test]
-fn the_schema_served_is_the_one_that_was_reviewed() {
+fn the_schema_served_is_the_recorded_schema() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let response = server.get("/graphql/schema");
@@ -96,12 +96,12 @@ fn the_schema_served_is_the_one_that_was_reviewed() {
         return;
     }
     let recorded = std::fs::read_to_string(&path).unwrap();
-    assert!(response.text() == recorded, "the schema is another; run `make bless` and review it");
+    assert!(response.text() == recorded, "the schema changed; run `make bless` and review it");
     server.end(&[]);
 }
 
 #[test]
-fn every_entity_has_its_roots_and_every_reference_its_record() {
+fn every_entity_has_root_fields_and_every_reference_a_record_field() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let types = Types::ask(&mut server.connect());
@@ -142,7 +142,7 @@ fn every_entity_has_its_roots_and_every_reference_its_record() {
 }
 
 #[test]
-fn tools_ask_the_schema_what_they_ask_and_it_says_what_is_so() {
+fn introspection_describes_the_schema() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -164,7 +164,7 @@ fn tools_ask_the_schema_what_they_ask_and_it_says_what_is_so() {
     ] {
         assert_eq!(data(&mut connection, query).to_string(), expected, "{query}");
     }
-    // Types are walked from one to another.
+    // Nested introspection from type to type.
     let walked = data(
         &mut connection,
         r#"{__type(name:"Author"){fields{name type{name fields{name type{name fields{name}}}}}}}"#,

@@ -1,5 +1,4 @@
-//! What is wrong with parts of a question: those parts are `null`, each with an error that says where
-//! in the answer it is, and the others are answered.
+//! Partial errors: wrong fields are `null` with an error and its path, other fields are answered.
 
 use serde_json::{Value, json};
 
@@ -10,10 +9,10 @@ const JSON: &str = "Content-Type: application/json";
 const OWN: &str = "Accept: application/graphql-response+json";
 const M1: &str = "Bad Request - Invalid query parameters";
 
-/// The errors of an answer without their places in the text.
+/// Returns the errors of an answer without `locations`.
 fn errors(answer: &Value) -> Vec<Value> {
-    let told = answer["errors"].as_array().into_iter().flatten();
-    told.map(|error| {
+    let all = answer["errors"].as_array().into_iter().flatten();
+    all.map(|error| {
         let mut error = error.clone();
         error.as_object_mut().unwrap().remove("locations");
         error
@@ -28,20 +27,20 @@ fn wrong_size(path: Value, size: &str) -> Value {
 }
 
 #[test]
-fn a_wrong_argument_is_null_where_it_stands_and_all_else_is_answered() {
+fn a_wrong_argument_makes_its_field_null_and_other_fields_are_answered() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    let mut check = |question: &str, data: Value, told: Vec<Value>| {
+    let mut check = |question: &str, data: Value, expected: Vec<Value>| {
         let body = json!({"query": question, "variables": {"n": 7}}).to_string();
         let plain = post_body(&mut connection, &[JSON], body.as_bytes());
         let own = post_body(&mut connection, &[JSON, OWN], body.as_bytes());
-        // A document that is valid was answered, whatever it came to.
+        // A valid document has status 200, even if fields fail.
         assert_eq!((plain.status, own.status), (200, 200), "{question}");
         assert_eq!(plain.body, own.body, "{question}");
         let answer = plain.json();
         assert_eq!(answer["data"], data, "{question}");
-        assert_eq!(errors(&answer), told, "{question}");
+        assert_eq!(errors(&answer), expected, "{question}");
     };
     let domain = json!({"name": "Physical Sciences"});
     check(
@@ -61,7 +60,7 @@ fn a_wrong_argument_is_null_where_it_stands_and_all_else_is_answered() {
         json!({"a": {"x": null, "y": {"meta": {"count": 4}}}}),
         vec![wrong_size(json!(["a", "x"]), "7")],
     );
-    // Nobody is asked for what no record is there to be asked.
+    // Arguments are not checked below a missing record.
     check(
         "{authors(search:\"nobody at all\"){results{outputs(per_page:7){meta{count}}}}}",
         json!({"authors": {"results": []}}),
@@ -95,7 +94,7 @@ fn a_wrong_argument_is_null_where_it_stands_and_all_else_is_answered() {
 }
 
 #[test]
-fn the_path_of_an_error_leads_through_lists_and_other_names() {
+fn the_path_of_an_error_leads_through_lists_and_aliases() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -103,7 +102,7 @@ fn the_path_of_an_error_leads_through_lists_and_other_names() {
                     works:outputs(per_page:10){results{topics{topic{o:outputs(page:0)\
                     {meta{count}}}}}}}}}";
     let answer = ask(&mut connection, question);
-    // Every place of the answer that is null for it, in the order of the answer.
+    // Every position of the answer that is null because of the wrong argument, in order.
     let mut places = Vec::new();
     for (author, found) in answer["data"]["authors"]["r"].as_array().unwrap().iter().enumerate() {
         for (work, output) in found["works"]["results"].as_array().unwrap().iter().enumerate() {
@@ -118,12 +117,12 @@ fn the_path_of_an_error_leads_through_lists_and_other_names() {
             }
         }
     }
-    // The first ten are told.
+    // The answer lists the first ten errors.
     assert!(places.len() > 20, "{}", places.len());
-    let told: Vec<Value> = errors(&answer).iter().map(|error| error["path"].clone()).collect();
-    assert_eq!(told, places[..10]);
+    let paths: Vec<Value> = errors(&answer).iter().map(|error| error["path"].clone()).collect();
+    assert_eq!(paths, places[..10]);
     assert_eq!(messages(&answer), [M1; 10]);
-    // All are one place in the text.
+    // All errors share one location in the query.
     assert_eq!(answer["errors"][9]["locations"], answer["errors"][0]["locations"]);
     let column = question.find("o:outputs").unwrap() + "o:".len() + 1;
     assert_eq!(answer["errors"][0]["locations"], json!([{"line": 1, "column": column}]));
@@ -131,7 +130,7 @@ fn the_path_of_an_error_leads_through_lists_and_other_names() {
 }
 
 #[test]
-fn what_is_wrong_in_many_fields_is_not_explained_in_each() {
+fn more_than_ten_wrong_fields_refuse_the_query_with_one_error() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -145,7 +144,7 @@ fn what_is_wrong_in_many_fields_is_not_explained_in_each() {
     assert_eq!(errors(&answer)[..9], expected[..9]);
     let body = json!({"query": lists(12)}).to_string();
     let refused = post_body(&mut connection, &[JSON, OWN], body.as_bytes());
-    // One of twelve is right.
+    // The location is the last of the twelve lists; the list with ten items a page is valid.
     let column = lists(12).find("a11:").unwrap() + "a11:".len() + 1;
     let message = "has wrong arguments in more than 10 fields, this one among them; ask in parts to \
                    be told what would be right";
@@ -156,7 +155,7 @@ fn what_is_wrong_in_many_fields_is_not_explained_in_each() {
 }
 
 #[test]
-fn what_is_too_much_before_it_is_begun_has_no_data_and_what_becomes_so_says_where() {
+fn limits_exceeded_before_the_work_refuse_the_query_and_later_ones_name_a_path() {
     let snapshots = Snapshots::from_sample();
     let path = snapshots.path().to_str().unwrap();
     let server = Server::start(&mut command(&["--snapshots", path, "--graphql-records", "60"]));
@@ -175,7 +174,7 @@ fn what_is_too_much_before_it_is_begun_has_no_data_and_what_becomes_so_says_wher
         400,
         json!({"errors": [{"message": records}]}),
     );
-    // What is refused reads nothing, and so costs nothing.
+    // A refused list reads no records, so it costs none.
     let wrong = json!({"message": M1, "locations": [{"line": 1, "column": 2}], "path": ["outputs"],
         "extensions": {"details": [{"parameter": "page", "value": "0",
             "reason": "must be a whole number from 1 to 2147483647"}]}});
@@ -198,7 +197,7 @@ fn what_is_too_much_before_it_is_begun_has_no_data_and_what_becomes_so_says_wher
     server.end(&[]);
 }
 
-/// Where the sixty-first record of an answer of subfields and their siblings is.
+/// Returns the path of the 61st record in an answer of subfields with siblings.
 fn sixty_first(answer: &Value) -> Value {
     let mut paths = Vec::new();
     for (at, found) in answer["data"]["a"]["r"].as_array().unwrap().iter().enumerate() {

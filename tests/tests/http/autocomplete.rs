@@ -1,4 +1,4 @@
-//! What autocomplete refuses and how it says so, and odd text that it takes.
+//! Autocomplete: refused queries with their errors, and unusual texts that are accepted.
 
 use pinakes_oracle::Autocomplete;
 
@@ -10,7 +10,7 @@ const REQUIRED: &str = "Query parameter 'query' is required";
 const INVALID: &str = "Bad Request - Invalid query parameters";
 const NOTHING: &str = r#"{"meta":{"count":0},"results":[]}"#;
 
-/// Queries that are none, to an entity type or to all.
+/// Query strings without a `query`, sent to each entity type and to all.
 const WITHOUT_QUERY: &[&str] = &[
     "",
     "?",
@@ -24,14 +24,14 @@ const WITHOUT_QUERY: &[&str] = &[
     "?query=%C2%A0%E2%80%83",
     "?query=%09%0A",
     "?mailto=a@b.c",
-    // Whatever else is wrong, this is what is missing.
+    // Other errors give way to the missing `query`.
     "?q=smith",
     "?page=1&per_page=10",
     "?query=&filter=id:HX_A1",
     "?api_key=x&query=",
 ];
 
-/// What is refused, and the first detail: its parameter and its value, where that is known to the letter.
+/// Invalid queries, and the first detail: the parameter and, if exact, the value.
 const REFUSED: &[(&str, &str, Option<&str>)] = &[
     ("/autocomplete?query=%ED%A0%80", "query", Some("%ED%A0%80")),
     ("/autocomplete?query=%F5%80%80%80", "query", Some("%F5%80%80%80")),
@@ -67,7 +67,7 @@ const REFUSED: &[(&str, &str, Option<&str>)] = &[
     ("/autocomplete/institution-types?query=a", "entity_type", Some("institution-types")),
 ];
 
-/// What folds to nothing finds nothing.
+/// Texts that fold to nothing and match nothing.
 const EMPTY: &[&str] = &[
     "*",
     "^",
@@ -84,7 +84,7 @@ const EMPTY: &[&str] = &[
     "%27",
 ];
 
-/// What is typed otherwise and means the same.
+/// Pairs of texts that fold to the same text.
 const SAME: &[(&str, &str)] = &[
     ("%C3%A9", "e"),
     ("e%CC%81", "e"),
@@ -100,19 +100,19 @@ const SAME: &[(&str, &str)] = &[
     ("univ%E2%80%8B", "univ"),
     ("%EF%BC%A1", "a"),
     ("++a++", "a"),
-    // Marks that library catalogues put about articles, and names in dumps therefore hold.
+    // Control characters of library catalogues, which names in dumps contain.
     ("%C2%98a%C2%9C", "a"),
     ("%3Cb%3Ea%3C/b%3E", "a"),
     ("A", "a"),
 ];
 
-/// Everything that can be asked: one path for each entity type, and one for all.
+/// Returns the autocomplete paths of each entity type and of all types.
 pub fn paths() -> impl Iterator<Item = String> {
     let of_types = Autocomplete::routes().into_iter().map(|of| format!("/autocomplete/{of}"));
     of_types.chain(["/autocomplete".to_owned()])
 }
 
-/// A refusal in the shape that lists have; its reasons are the server's own words.
+/// Checks a refusal: the shape of lists' refusals, with the reasons of autocomplete.
 #[track_caller]
 fn check_invalid(connection: &mut Connection, target: &str, parameter: &str, value: Option<&str>) {
     let what = format!("{target:.80}");
@@ -137,21 +137,21 @@ fn check_invalid(connection: &mut Connection, target: &str, parameter: &str, val
     if let Some(value) = value {
         assert_eq!(first["value"], value, "{what}: {body}");
     }
-    check_unkept(connection, target, &response);
+    check_uncacheable(connection, target, &response);
 }
 
-/// What errors have and lack.
+/// Checks the headers of an error, which is not cacheable.
 #[track_caller]
-fn check_unkept(connection: &mut Connection, target: &str, response: &Response) {
+fn check_uncacheable(connection: &mut Connection, target: &str, response: &Response) {
     assert_eq!(response.header("content-type"), Some("application/json"), "{target}");
     assert_eq!(response.header("etag"), None, "{target}");
     assert_eq!(response.header("cache-control"), Some("no-store"), "{target}");
     check_head(connection, target, response);
 }
 
-/// The body of a query that is taken.
+/// Sends an accepted query and returns the body.
 #[track_caller]
-pub fn taken(connection: &mut Connection, target: &str) -> String {
+pub fn accepted(connection: &mut Connection, target: &str) -> String {
     let response = connection.get(target);
     assert_eq!(response.status, 200, "{target:.80}: {}", response.text());
     let body = response.json();
@@ -161,7 +161,7 @@ pub fn taken(connection: &mut Connection, target: &str) -> String {
 }
 
 #[test]
-fn a_missing_query_is_said_to_be_required() {
+fn a_missing_query_is_required() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -171,14 +171,14 @@ fn a_missing_query_is_said_to_be_required() {
             let target = format!("{path}{query}");
             let response = connection.get(&target);
             assert_eq!((response.status, response.text()), (400, expected.as_str()), "{target}");
-            check_unkept(&mut connection, &target, &response);
+            check_uncacheable(&mut connection, &target, &response);
         }
     }
     server.end(&[]);
 }
 
 #[test]
-fn what_is_wrong_with_a_query_is_said_as_lists_say_it() {
+fn an_invalid_query_is_refused_in_the_shape_of_lists() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -186,15 +186,15 @@ fn what_is_wrong_with_a_query_is_said_as_lists_say_it() {
         check_invalid(&mut connection, target, parameter, *value);
     }
     for path in paths() {
-        // Bytes count, once they are decoded.
+        // The length counts decoded bytes.
         for whole in ["a".repeat(256), "%61".repeat(256), format!("{}%C3%A9", "a".repeat(254))] {
-            assert_eq!(taken(&mut connection, &format!("{path}?query={whole}")), NOTHING);
+            assert_eq!(accepted(&mut connection, &format!("{path}?query={whole}")), NOTHING);
         }
         let long = [257, 4_096].map(|bytes| "a".repeat(bytes));
         let long =
             long.into_iter().chain([format!("{}%C3%A9", "a".repeat(255)), "%E4%BA%AC".repeat(86)]);
         for query in long {
-            // A value is shown up to 64 bytes.
+            // A detail quotes up to 64 bytes of a value.
             let shown = format!("{}…", &query[..64]);
             let shown = query.starts_with('a').then_some(shown.as_str());
             check_invalid(&mut connection, &format!("{path}?query={query}"), "query", shown);
@@ -217,7 +217,7 @@ fn what_is_wrong_with_a_query_is_said_as_lists_say_it() {
 }
 
 #[test]
-fn odd_text_is_text_and_finds_what_its_folded_form_finds() {
+fn unusual_text_finds_the_matches_of_its_folded_form() {
     let snapshots = Snapshots::from_sample();
     let library = pinakes_tests::library(&[pinakes_tests::sample()]);
     let autocomplete = Autocomplete::new(library);
@@ -229,17 +229,17 @@ fn odd_text_is_text_and_finds_what_its_folded_form_finds() {
         let route = path.strip_prefix("/autocomplete/");
         for query in EMPTY {
             let target = format!("{path}?query={query}");
-            assert_eq!(taken(&mut connection, &target), NOTHING, "{target}");
+            assert_eq!(accepted(&mut connection, &target), NOTHING, "{target}");
         }
-        // 126 bytes in which no space is written.
+        // 126 bytes of a script without spaces.
         let unspaced = "%E6%9D%B1%E4%BA%AC".repeat(21);
-        assert_eq!(taken(&mut connection, &format!("{path}?query={unspaced}")), NOTHING);
-        for (odd, plain) in same.clone() {
-            let [odd, found] =
-                [odd, plain].map(|query| taken(&mut connection, &format!("{path}?query={query}")));
+        assert_eq!(accepted(&mut connection, &format!("{path}?query={unspaced}")), NOTHING);
+        for (unusual, plain) in same.clone() {
+            let [unusual, found] = [unusual, plain]
+                .map(|query| accepted(&mut connection, &format!("{path}?query={query}")));
             let expected = autocomplete.answer(route, &format!("query={plain}")).unwrap().body();
             assert_eq!(found, expected.to_string(), "{path}: {plain}");
-            assert_eq!(odd, found, "{path}: {odd}");
+            assert_eq!(unusual, found, "{path}: {unusual}");
         }
     }
     let one = connection.get("/autocomplete?query=a").json();

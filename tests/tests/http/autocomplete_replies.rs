@@ -1,8 +1,8 @@
-//! Autocomplete as a resource: its addresses, methods, headers, and the members it shows.
+//! Autocomplete as an HTTP resource: paths, methods, headers and members.
 
 use serde_json::Value;
 
-use crate::autocomplete::{paths, taken};
+use crate::autocomplete::{accepted, paths};
 use pinakes_tests::client::error_body;
 use pinakes_tests::expect::check_head;
 use pinakes_tests::server::{Server, Snapshots};
@@ -10,12 +10,12 @@ use pinakes_tests::server::{Server, Snapshots};
 const METHODS: &str = "GET, HEAD, OPTIONS";
 
 #[test]
-fn parameters_and_paths_that_mean_nothing_more_change_nothing() {
+fn equivalent_targets_have_the_same_reply() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for path in paths() {
-        let plain = taken(&mut connection, &format!("{path}?query=uni"));
+        let plain = accepted(&mut connection, &format!("{path}?query=uni"));
         let encoded = path.replacen('a', "%61", 1);
         for target in [
             format!("{path}/?query=uni"),
@@ -27,14 +27,14 @@ fn parameters_and_paths_that_mean_nothing_more_change_nothing() {
             format!("{path}?query=uni&api_key=x&mailto=a&mailto=b&api_key"),
             format!("http://evil.example{path}?query=uni"),
         ] {
-            assert_eq!(taken(&mut connection, &target), plain, "{target}");
+            assert_eq!(accepted(&mut connection, &target), plain, "{target}");
         }
     }
     server.end(&[]);
 }
 
 #[test]
-fn autocomplete_is_got_asked_about_and_kept_as_lists_are() {
+fn autocomplete_replies_are_cacheable_like_lists() {
     let snapshots = Snapshots::from_sample();
     let id = snapshots.open().manifest().id.clone();
     let server = Server::serve(&snapshots);
@@ -72,7 +72,7 @@ fn autocomplete_is_got_asked_about_and_kept_as_lists_are() {
             }
         }
     }
-    // A tag changes nothing where the answer would not be 200.
+    // `If-None-Match` does not apply to other statuses than 200.
     for target in [
         "/autocomplete",
         "/autocomplete?query=%00",
@@ -112,7 +112,7 @@ fn autocomplete_is_read_only() {
     server.end(&[]);
 }
 
-/// Members in their order, and no others.
+/// Compares the members of each candidate and their order.
 #[test]
 fn a_candidate_has_six_members() {
     let snapshots = Snapshots::from_sample();

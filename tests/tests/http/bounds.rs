@@ -1,9 +1,9 @@
-//! Questions as long as they may be, and longer.
+//! The longest accepted queries, and longer queries.
 
 use pinakes_tests::expect::{RefusedQuery, check_accepted, check_refused};
 use pinakes_tests::server::{Server, Snapshots};
 
-/// Bytes a refusal has at most.
+/// Most bytes of a refusal.
 const REPLY_BYTES_MAX: usize = 8 << 10;
 const DETAILS_MAX: usize = 10;
 
@@ -12,7 +12,7 @@ fn repeated(part: &str, times: usize, between: &str) -> String {
 }
 
 #[test]
-fn fifty_expressions_of_a_hundred_alternatives_are_answered() {
+fn fifty_expressions_and_a_hundred_alternatives_are_accepted() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -27,7 +27,7 @@ fn fifty_expressions_of_a_hundred_alternatives_are_answered() {
 }
 
 #[test]
-fn one_more_is_refused_and_shown_in_part() {
+fn one_expression_or_alternative_more_is_refused_and_quoted_in_part() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -66,7 +66,7 @@ fn one_more_is_refused_and_shown_in_part() {
 }
 
 #[test]
-fn a_refusal_is_short_however_much_is_wrong() {
+fn a_refusal_is_short_however_many_parameters_are_wrong() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -95,7 +95,7 @@ fn a_refusal_is_short_however_much_is_wrong() {
         assert_eq!(found, details, "{target:.80}: {}", response.text());
         assert!(response.body.len() < REPLY_BYTES_MAX, "{target:.80}: {}", response.body.len());
     }
-    // What is bare counts as its escapes.
+    // A raw quote counts as its three-byte escape.
     let target = format!("/outputs?filter=name:{}", "\"".repeat(6_000));
     assert_eq!(connection.get(&target).status, 414);
     server.end(&[]);

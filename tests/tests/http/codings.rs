@@ -1,4 +1,4 @@
-//! Content codings: what is coded, for whom, and under which tag it may be asked for again.
+//! Content codings: negotiation, entity tags of each coding, and replies that are never coded.
 
 use std::{collections::BTreeMap, thread};
 
@@ -9,11 +9,11 @@ use pinakes_tests::server::{Server, Snapshots};
 
 const AUTHOR: &str = "/authors/HX_A5900000001";
 const MERGED: &str = "/authors/HX_A5900009002";
-/// A body that is shorter is sent as it is.
+/// Bodies shorter than this are sent uncoded.
 const CODED_BYTES_MIN: usize = 768;
 const CODINGS: [&str; 3] = ["zstd", "br", "gzip"];
 
-/// `Accept-Encoding`, which may be several lines, and the coding an author comes in.
+/// Lines of `Accept-Encoding`, and the expected coding of an author.
 const NEGOTIATED: &[(&[&str], Option<&str>)] = &[
     (&[], None),
     (&[""], None),
@@ -32,17 +32,17 @@ const NEGOTIATED: &[(&[&str], Option<&str>)] = &[
     (&["identity, gzip;q=0.5"], None),
     (&["identity;q=0.5, gzip;q=0.5"], Some("gzip")),
     (&["identity;q=0, gzip"], Some("gzip")),
-    // Where nothing is left, identity is sent for all that.
+    // If every coding is refused, the server sends identity.
     (&["identity;q=0"], None),
     (&["*;q=0"], None),
     (&["gzip;q=0, br;q=0, zstd;q=0"], None),
-    // What is malformed does not count.
+    // Malformed elements are ignored.
     (&["zstd;q=2, gzip"], Some("gzip")),
     (&["zstd;q=0.0001, br;level=3, gzip"], Some("gzip")),
     (&["zstd;;q=1, \"br\", gz ip, ,;,=, gzip;q=0.001"], Some("gzip")),
 ];
 
-/// `Accept-Encoding`, the coding of the tag in `If-None-Match`, and whether that is enough.
+/// `Accept-Encoding`, the coding of the tag in `If-None-Match`, and whether the reply is 304.
 const CONDITIONAL: &[(&str, Option<&str>, bool)] = &[
     ("", None, true),
     ("", Some("zstd"), false),
@@ -63,7 +63,7 @@ const CONDITIONAL: &[(&str, Option<&str>, bool)] = &[
     ("gzip", Some("deflate"), false),
 ];
 
-/// Sends a request that accepts a coding, with more headers.
+/// Sends a request with an `Accept-Encoding` and further headers.
 fn ask(connection: &mut Connection, method: &str, target: &str, headers: &[String]) -> Response {
     let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
     connection.request(method, target, &headers)
@@ -73,13 +73,13 @@ fn accepting(lines: &[&str]) -> Vec<String> {
     lines.iter().map(|line| format!("Accept-Encoding: {line}")).collect()
 }
 
-/// The tag of the same reply in a coding.
+/// Returns the entity tag of the same reply in a coding.
 fn tag_in(coding: Option<&str>, identity: &str) -> String {
     let bare = identity.strip_suffix('"').unwrap();
     coding.map_or(identity.to_owned(), |coding| format!("{bare}.{coding}\""))
 }
 
-/// Targets whose replies may be kept: all records, pages of all lists, candidates.
+/// Lists targets with cacheable replies: all records, pages of all lists, and candidates.
 fn targets(snapshots: &Snapshots) -> Vec<String> {
     let snapshot = snapshots.open();
     let mut targets = Vec::new();
@@ -103,7 +103,7 @@ fn targets(snapshots: &Snapshots) -> Vec<String> {
 }
 
 #[test]
-fn every_coding_of_every_reply_decodes_to_what_is_sent_without_one() {
+fn every_coding_of_every_reply_decodes_to_the_uncoded_reply() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -126,7 +126,7 @@ fn every_coding_of_every_reply_decodes_to_what_is_sent_without_one() {
             assert!(is_short || got.body.len() < plain.body.len(), "{what}");
             let tag = tag_in(expected, plain.header("etag").unwrap());
             assert_eq!(got.header("etag"), Some(tag.as_str()), "{what}");
-            // All else is the same.
+            // All other headers are equal.
             let rest = |response: &Response| {
                 let mut headers = response.headers_without_date();
                 headers.retain(|(name, _)| {
@@ -144,12 +144,12 @@ fn every_coding_of_every_reply_decodes_to_what_is_sent_without_one() {
 }
 
 #[test]
-fn the_coding_is_the_one_the_request_likes_best() {
+fn the_coding_is_the_most_preferred_by_the_request() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (lines, expected) in NEGOTIATED {
-        // A record and a list are coded in different places.
+        // Records and lists are coded by different code.
         for target in [AUTHOR, "/authors?per_page=100"] {
             let got = ask(&mut connection, "GET", target, &accepting(lines));
             assert_eq!(got.status, 200, "{target} {lines:?}");
@@ -160,7 +160,7 @@ fn the_coding_is_the_one_the_request_likes_best() {
 }
 
 #[test]
-fn endless_and_odd_preferences_are_read_and_a_range_is_not() {
+fn long_and_unusual_preferences_are_read_and_ranges_are_ignored() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -179,7 +179,7 @@ fn endless_and_odd_preferences_are_read_and_a_range_is_not() {
         (vec![format!("Accept-Encoding: {}gzip", " ".repeat(15_000))], Some("gzip")),
         (vec![format!("Accept-Encoding: {}, gzip", ";".repeat(15_000))], Some("gzip")),
         (vec![format!("Accept-Encoding: zstd;q=0.{}, gzip", "0".repeat(15_000))], Some("gzip")),
-        // The first of the sixty refuses, and it counts.
+        // The first weight of a coding counts; zero refuses gzip.
         ((0..60).map(|at| format!("Accept-Encoding: gzip;q=0.{at}, y")).collect(), None),
         (vec!["Accept-Encoding: gzip".into(), "Range: bytes=0-0".into()], Some("gzip")),
         (
@@ -197,7 +197,7 @@ fn endless_and_odd_preferences_are_read_and_a_range_is_not() {
         assert_eq!(got.header("accept-ranges"), None, "{what}");
         assert_eq!(decode(expected, &got.body), plain.body, "{what}");
     }
-    // Bytes that are no text.
+    // Bytes that are not text.
     let head =
         b"HTTP/1.1\r\nHost: x\r\nAccept-Encoding: \xff\xfe, zstd\xff, gzip;q=\xb9, br\r\n\r\n";
     connection.send(&[b"GET ", AUTHOR.as_bytes(), b" ", head].concat()).unwrap();
@@ -206,13 +206,13 @@ fn endless_and_odd_preferences_are_read_and_a_range_is_not() {
 }
 
 #[test]
-fn a_tag_is_enough_where_its_coding_is_accepted() {
+fn a_tag_matches_if_the_request_accepts_its_coding() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for target in [AUTHOR, "/authors?per_page=100", "/autocomplete?query=un"] {
         let plain = connection.get(target);
-        assert!(plain.body.len() >= CODED_BYTES_MIN, "{target} may be coded");
+        assert!(plain.body.len() >= CODED_BYTES_MIN, "{target} is too short to be coded");
         let identity = plain.header("etag").unwrap().to_owned();
         for (accepted, coding, is_enough) in CONDITIONAL {
             let tag = tag_in(*coding, &identity);
@@ -241,7 +241,7 @@ fn a_tag_is_enough_where_its_coding_is_accepted() {
                 }
             }
         }
-        // Of several the one that would be sent; of any, too.
+        // Of several tags, the tag of the preferred coding matches; `*` always matches.
         let all: Vec<String> = [None, Some("gzip"), Some("br"), Some("zstd")]
             .map(|coding| tag_in(coding, &identity))
             .into();
@@ -261,7 +261,7 @@ fn a_tag_is_enough_where_its_coding_is_accepted() {
 }
 
 #[test]
-fn what_is_no_kept_answer_is_never_coded() {
+fn replies_that_are_not_cacheable_are_never_coded() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -290,12 +290,12 @@ fn what_is_no_kept_answer_is_never_coded() {
         }
         long += usize::from(got.body.len() >= CODED_BYTES_MIN);
     }
-    assert!(long > 0, "one of them is long enough to be coded");
+    assert!(long > 0, "no reply is long enough to be coded");
     server.end(&[]);
 }
 
 #[test]
-fn the_same_request_gets_the_same_bytes_whoever_asks_and_whenever() {
+fn the_same_request_gets_the_same_bytes_on_every_server_and_connection() {
     let snapshots = Snapshots::from_sample();
     let mut asked = targets(&snapshots);
     asked.retain(|target| target.len() % 3 == 0 || target.contains('?'));

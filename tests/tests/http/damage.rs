@@ -1,4 +1,4 @@
-//! A snapshot that proves damaged while it is served.
+//! Damage that the server finds while it serves a snapshot.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use crate::limits::{limited, numbers};
 use pinakes_tests::client::{Response, error_body};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
-/// The chunk that is damaged, of 64 KiB each.
+/// Number of the damaged chunk.
 const CHUNK: usize = 2;
 const CHUNK_BYTES: usize = 65_536;
 
@@ -23,7 +23,7 @@ fn flip(path: &Path, at: usize) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Damages a chunk of the outputs; the first output that lies in it and the last that does not.
+/// Damages a chunk of the outputs; returns an output in the chunk and the last output before it.
 fn damage(snapshot: &Path) -> (String, String) {
     make_writable(snapshot);
     let records = snapshot.join("outputs/records");
@@ -35,8 +35,8 @@ fn damage(snapshot: &Path) -> (String, String) {
         opened.render(Entity::Output, row, &mut page).is_ok()
     };
     let path = |row: u32| format!("/outputs/HX_W{}", opened.row_id(Entity::Output, row).unwrap());
-    let touched = rows.clone().find(|row| !is_whole(*row)).expect("a record lies in the chunk");
-    let whole = rows.rev().find(|row| is_whole(*row)).expect("a record lies elsewhere");
+    let touched = rows.clone().find(|row| !is_whole(*row)).expect("the chunk contains a record");
+    let whole = rows.rev().find(|row| is_whole(*row)).expect("another chunk contains a record");
     (path(touched), path(whole))
 }
 
@@ -51,8 +51,8 @@ fn check_unavailable(response: &Response) {
 }
 
 #[test]
-fn a_damaged_chunk_is_found_when_touched_and_nothing_more_is_answered() {
-    // As a record, and as an item of a list, which is rendered elsewhere.
+fn a_damaged_chunk_makes_the_snapshot_unavailable_at_its_first_read() {
+    // Single records and items of lists are rendered by different code.
     for is_list in [false, true] {
         let snapshots = Snapshots::from_sample();
         let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
@@ -64,7 +64,7 @@ fn a_damaged_chunk_is_found_when_touched_and_nothing_more_is_answered() {
             (1..=3).map(|page| format!("/outputs?per_page=100&page={page}")).collect();
         let asked = if is_list { pages } else { vec![touched.clone()] };
         let reply = asked.iter().map(|target| server.get(target)).find(|reply| reply.status != 200);
-        check_unavailable(&reply.expect("the damage is touched"));
+        check_unavailable(&reply.expect("a request reads the damaged chunk"));
         let mut connection = server.connect();
         for target in [&touched, &whole, "/authors", "/domains/3", "/", "/ready", "/authors?page=0"]
         {
@@ -80,7 +80,7 @@ fn a_damaged_chunk_is_found_when_touched_and_nothing_more_is_answered() {
 }
 
 #[test]
-fn what_cannot_be_answered_counts_and_says_so() {
+fn a_reply_503_counts_against_the_limit_and_has_its_headers() {
     let snapshots = Snapshots::from_sample();
     let (touched, _) = damage(&snapshots.path().join("current").canonicalize().unwrap());
     let server = limited(&snapshots, &[]);
@@ -91,10 +91,10 @@ fn what_cannot_be_answered_counts_and_says_so() {
 }
 
 #[test]
-fn a_damaged_snapshot_is_followed_by_another_that_is_whole() {
+fn the_server_falls_back_from_a_damaged_snapshot_to_the_previous_one() {
     let snapshots = Snapshots::from_sample();
     let older = snapshots.open().manifest().id.clone();
-    // Without its merged identifiers the sample is another snapshot.
+    // Without merged ids, the sample is a different snapshot.
     let newer = snapshots.add(&[pinakes_tests::sample().join("data/jsonl")]);
     let newer = fs::canonicalize(newer).unwrap();
     let (touched, whole) = damage(&newer);
@@ -113,14 +113,14 @@ fn a_damaged_snapshot_is_followed_by_another_that_is_whole() {
     }
     assert_ne!(connection.get(&whole).header("etag"), before.header("etag"));
     assert_eq!(connection.get("/ready").json()["snapshot_id"], older.as_str());
-    // What a client kept of the damaged snapshot is not taken for what the other says.
+    // The tag of the damaged snapshot does not match the other snapshot.
     let kept = format!("If-None-Match: {}", before.header("etag").unwrap());
     assert_eq!(connection.request("GET", &whole, &[&kept]).status, 200);
     drop(connection);
     server.end(&["cannot answer", "snapshot poisoned"]);
 }
 
-/// Every file beneath a directory.
+/// Lists the files below a directory.
 fn files(at: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(at)
         .unwrap()
@@ -132,14 +132,14 @@ fn files(at: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_flipped_byte_of_any_file_never_becomes_an_answer() {
+fn a_flipped_byte_in_any_file_never_changes_a_reply() {
     let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     make_writable(&path);
     let lists = CATALOG
         .iter()
         .flat_map(|facts| (1..=3).map(|page| format!("/{}?per_page=100&page={page}", facts.route)));
-    // What filters and sorts reads files of its own.
+    // Filters and sorts read files that records and pages do not.
     let questions = ["sort=name:desc", "sort=updated_date,id:desc", "filter=name:!x&sort=id"]
         .into_iter()
         .chain(["filter=type:!article&page=2", "filter=updated_date:>2026-01,name:!null"])
@@ -157,7 +157,7 @@ fn a_flipped_byte_of_any_file_never_becomes_an_answer() {
         .collect();
     let is_search = |target: &str| target.contains("?search=");
     let searched = targets.iter().zip(&good).filter(|(target, _)| is_search(target));
-    // Of fields, subfields and institution types no list is searched.
+    // Fields, subfields and institution types have no search.
     assert_eq!(searched.filter(|(_, (status, _))| *status == 200).count(), CATALOG.len() - 3);
     drop(connection);
     server.end(&[]);
@@ -181,12 +181,13 @@ fn a_flipped_byte_of_any_file_never_becomes_an_answer() {
             flip(&file, *at);
         }
     }
-    assert!(refused > 0, "some damage is found by opening");
-    assert!(found_later > 0, "some damage is found by answering");
+    assert!(refused > 0, "no damage was found at opening");
+    assert!(found_later > 0, "no damage was found by a request");
 }
 
-/// Without `--verify`: `None` where the start is refused, else how many replies were 503; all others
-/// must be right.
+/// Serves without `--verify` and counts replies with 503; `None` if the server refuses to start.
+///
+/// Every other reply must equal the reply of the undamaged snapshot.
 #[track_caller]
 fn unavailable(
     path: &Path,

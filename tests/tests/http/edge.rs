@@ -1,4 +1,4 @@
-//! The server's edge: how many connections, one line of the log a request, signals, a restart.
+//! Connection limits, the access log, signals and restarts.
 
 use std::{fs, process::Command};
 
@@ -11,21 +11,21 @@ use pinakes_tests::server::{Server, Snapshots, command};
 
 const AUTHOR: &str = "/authors/HX_A5900000001";
 
-/// A command on the snapshots, with these arguments besides.
+/// Prepares a server of the snapshots with further arguments.
 fn with(snapshots: &Snapshots, more: &[&str]) -> Command {
     let mut args = vec!["--snapshots", snapshots.path().to_str().unwrap()];
     args.extend(more);
     command(&args)
 }
 
-/// Whether a connection is answered.
+/// Sends a request and returns whether the server answers it.
 fn is_answered(connection: &mut Connection) -> bool {
     let alive = request("GET", "/health", &[]);
     connection.send(alive.as_bytes()).is_ok() && connection.receive().is_ok()
 }
 
 #[test]
-fn a_client_has_sixty_four_connections_and_others_have_theirs() {
+fn a_client_has_at_most_64_connections_and_other_clients_have_their_own() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connections: Vec<_> = (0..300).map(|_| server.connect()).collect();
@@ -48,7 +48,7 @@ fn a_client_has_sixty_four_connections_and_others_have_theirs() {
 }
 
 #[test]
-fn an_exempt_client_has_as_many_connections_as_there_are() {
+fn an_exempt_client_may_use_every_connection() {
     let snapshots = Snapshots::from_sample();
     for option in ["--exempt", "--trusted-proxy"] {
         let arguments = ["--client-connections", "3", option, "127.0.0.0/8"];
@@ -61,7 +61,7 @@ fn an_exempt_client_has_as_many_connections_as_there_are() {
 }
 
 #[test]
-fn a_thousand_requests_sent_at_once_are_answered_in_order_thirty_of_them_well() {
+fn a_thousand_pipelined_requests_are_answered_in_order_and_thirty_are_accepted() {
     let snapshots = Snapshots::from_sample();
     let server = limited(&snapshots, &[]);
     let mut connection = server.connect();
@@ -72,13 +72,13 @@ fn a_thousand_requests_sent_at_once_are_answered_in_order_thirty_of_them_well() 
     }
 }
 
-/// The lines of the log that tell of requests.
+/// Returns the lines of the access log.
 fn lines(log: &str) -> Vec<&str> {
     log.lines().filter(|line| line.contains(" access: ")).collect()
 }
 
 #[test]
-fn each_request_is_one_line_of_the_log_whatever_it_holds() {
+fn each_request_is_one_line_of_the_access_log_with_any_content() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -119,7 +119,7 @@ fn each_request_is_one_line_of_the_log_whatever_it_holds() {
 }
 
 #[test]
-fn the_log_may_be_json_and_without_requests() {
+fn the_log_can_be_json_and_without_requests() {
     let snapshots = Snapshots::from_sample();
     let server = Server::start(&mut with(&snapshots, &["--log-format", "json"]));
     server.connect().request("GET", "/nope", &["User-Agent: a\tb\"\\"]);
@@ -140,7 +140,7 @@ fn the_log_may_be_json_and_without_requests() {
 }
 
 #[test]
-fn what_fails_here_is_told_with_its_requests_id() {
+fn a_failed_request_is_logged_with_its_request_id() {
     let snapshots = Snapshots::from_sample();
     let mut slow = with(&snapshots, &["--list-timeout", "0.000001"]);
     let server = Server::start(&mut slow);
@@ -153,16 +153,16 @@ fn what_fails_here_is_told_with_its_requests_id() {
 }
 
 #[test]
-fn counts_last_over_a_reload_and_with_a_file_over_a_restart() {
+fn limit_counters_survive_a_reload_and_with_a_file_a_restart() {
     let snapshots = Snapshots::from_sample();
     let first = snapshots.open().manifest().id.clone();
     let file = snapshots.path().join("limits");
     let arguments = ["--limits-file", file.to_str().unwrap()];
     let server = limited(&snapshots, &arguments);
     let left = |server: &Server| {
-        let standing = server.get("/rate-limit").json();
-        let list = &standing["daily_quota"]["list_filter"]["remaining"];
-        (standing["minute_rate_limit"]["remaining"].as_u64().unwrap(), list.as_u64().unwrap())
+        let quotas = server.get("/rate-limit").json();
+        let list = &quotas["daily_quota"]["list_filter"]["remaining"];
+        (quotas["minute_rate_limit"]["remaining"].as_u64().unwrap(), list.as_u64().unwrap())
     };
     for _ in 0..3 {
         assert_eq!(server.get("/authors").header("x-snapshot-id"), Some(first.as_str()));
@@ -194,7 +194,7 @@ fn counts_last_over_a_reload_and_with_a_file_over_a_restart() {
 }
 
 #[test]
-fn options_that_cannot_be_are_refused_at_the_start() {
+fn invalid_options_are_refused_at_the_start() {
     let snapshots = Snapshots::from_sample();
     for (arguments, words) in [
         (&["--tls-cert", "/nowhere/cert.pem"][..], "--tls-key"),

@@ -1,4 +1,4 @@
-//! The older variant: where its paths lead, what its lists refuse, and how its limits are told.
+//! The legacy variant: paths, refusals of lists, and limits.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use pinakes_tests::expect::check_head;
 use pinakes_tests::expect::{RefusedQuery, check_all_refused};
 use pinakes_tests::server::{Server, Snapshots};
 
-/// A record under its address, however that is spelled.
-const FOUND: &[(&str, &str)] = &[
+/// Paths of existing records in various spellings, and the start of the body.
+const EXISTING: &[(&str, &str)] = &[
     ("/legacy/topics/OA:T10320", r#"{"id":"OA:T10320","#),
     ("/legacy/topics/OA:T10320/", r#"{"id":"OA:T10320","#),
     ("/legacy/topics/OA%3AT10320", r#"{"id":"OA:T10320","#),
@@ -18,7 +18,7 @@ const FOUND: &[(&str, &str)] = &[
     ("http://evil.example/legacy/domains/OA:3/", r#"{"id":"OA:3","#),
 ];
 
-/// What does not begin with `OA:` once it is decoded: 400.
+/// Ids without the prefix `OA:` after decoding: 400.
 const WITHOUT_PREFIX: &[&str] = &[
     "/legacy/topics/HX_T10320",
     "/legacy/topics/T10320",
@@ -36,7 +36,7 @@ const WITHOUT_PREFIX: &[&str] = &[
     "/legacy/domains/HX_3",
 ];
 
-/// An identifier that no record has: 404 with the entity's word and the identifier as it is shown.
+/// Ids without a record: 404 with the entity's name and the id as quoted.
 const ABSENT: &[(&str, &str, &str)] = &[
     ("/legacy/topics/OA:T1", "Topic", "OA:T1"),
     ("/legacy/topics/OA:", "Topic", "OA:"),
@@ -60,7 +60,7 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ("/legacy/domains/OA:%D9%A3", "Domain", "OA:٣"),
 ];
 
-/// Paths of no route: 404 that names them as they were sent.
+/// Paths without a route: 404 with the path as sent.
 const NOWHERE: &[&str] = &[
     "/legacy",
     "/legacy/",
@@ -91,11 +91,11 @@ fn check(connection: &mut Connection, target: &str, status: u16, message: &str) 
 }
 
 #[test]
-fn every_older_path_leads_to_its_record_or_says_why_not() {
+fn every_legacy_path_finds_its_record_or_a_specific_error() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    for (target, start) in FOUND {
+    for (target, start) in EXISTING {
         let response = connection.get(target);
         assert_eq!(response.status, 200, "{target}");
         assert!(response.text().starts_with(start), "{target}: {}", response.text());
@@ -253,7 +253,7 @@ const REFUSED: &[RefusedQuery<'_>] = &[
              identifier such as `OA:T1`, or its number",
         )],
     ),
-    // What was newer then is known here still.
+    // The current lists suggest their own names.
     (
         "/topics?filter=outputs:>5",
         &[("filter", "outputs", "is no filter key of /topics; did you mean `outputs_count`?")],
@@ -262,12 +262,12 @@ const REFUSED: &[RefusedQuery<'_>] = &[
 ];
 
 #[test]
-fn older_lists_refuse_by_their_own_names() {
+fn legacy_lists_refuse_with_legacy_names() {
     check_all_refused(REFUSED);
 }
 
-/// Filters, how many they find, and the first of them.
-const TAKEN: &[(&str, usize, Option<&str>)] = &[
+/// Filters, the expected count, and the first id.
+const ACCEPTED: &[(&str, usize, Option<&str>)] = &[
     ("domains?filter=id:OA:3", 1, Some("OA:3")),
     ("domains?filter=id:oa:3|4", 2, Some("OA:3")),
     ("domains?filter=id:!OA:3", 3, None),
@@ -289,11 +289,11 @@ const TAKEN: &[(&str, usize, Option<&str>)] = &[
 ];
 
 #[test]
-fn older_names_and_identifiers_find_what_they_are_of() {
+fn legacy_names_and_ids_filter_legacy_lists() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    for (target, total, first) in TAKEN {
+    for (target, total, first) in ACCEPTED {
         let target = format!("/legacy/{}", target.replace(' ', "%20").replace('|', "%7C"));
         let response = connection.get(&target);
         assert_eq!(response.status, 200, "{target}: {}", response.text());
@@ -312,7 +312,7 @@ fn older_names_and_identifiers_find_what_they_are_of() {
 }
 
 #[test]
-fn older_members_are_these_in_this_order() {
+fn legacy_records_have_these_members_in_this_order() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let members = |record: &Value| {
@@ -343,7 +343,7 @@ fn older_members_are_these_in_this_order() {
 }
 
 #[test]
-fn older_lists_tell_the_minute_in_few_words_and_count_as_lists() {
+fn legacy_lists_have_a_short_429_and_count_as_lists() {
     let snapshots = Snapshots::from_sample();
     let server = limited(&snapshots, &["--minute-limit", "5", "--daily-list", "7"]);
     let mut connection = server.connect();
@@ -376,7 +376,7 @@ fn older_lists_tell_the_minute_in_few_words_and_count_as_lists() {
 }
 
 #[test]
-fn the_day_and_the_pool_refuse_older_lists_as_any() {
+fn daily_and_pool_limits_refuse_legacy_lists_like_current_lists() {
     let snapshots = Snapshots::from_sample();
     for (option, begins) in [
         ("--daily-list", "Your daily quota for List/Filter requests has been exceeded. "),

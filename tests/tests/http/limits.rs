@@ -1,4 +1,4 @@
-//! How much a client may ask: headers, quotas, refusals, and whose they are.
+//! Rate limits: headers, quotas, refusals, and the identification of clients.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,14 +14,14 @@ const HEADERS: [&str; 5] = [
 ];
 const AUTHOR: &str = "/authors/HX_A5900000001";
 
-/// A server with limits, and these arguments besides.
+/// Starts a server with limits and further arguments.
 pub fn limited(snapshots: &Snapshots, more: &[&str]) -> Server {
     let mut args = vec!["--snapshots", snapshots.path().to_str().unwrap()];
     args.extend(more);
     Server::start(command(&args).env_remove("PINAKES_NO_LIMITS"))
 }
 
-/// The numbers in the five headers.
+/// Reads the numbers of the five limit headers.
 #[track_caller]
 pub fn numbers(response: &Response) -> [u64; 5] {
     HEADERS
@@ -29,7 +29,7 @@ pub fn numbers(response: &Response) -> [u64; 5] {
 }
 
 #[test]
-fn thirty_a_minute_are_answered_and_the_next_is_told_when_to_come_back() {
+fn thirty_requests_a_minute_are_answered_and_the_next_has_a_retry_time() {
     let snapshots = Snapshots::from_sample();
     let server = limited(&snapshots, &[]);
     let mut connection = server.connect();
@@ -59,7 +59,7 @@ fn thirty_a_minute_are_answered_and_the_next_is_told_when_to_come_back() {
     assert_eq!(body.as_object().unwrap().len(), 5, "{body}");
     assert_eq!(refused.header("cache-control"), Some("no-store"));
 
-    // What stands beside the interface is answered still, and tells the same.
+    // Resources beside the interface are answered and report the same counters.
     for path in ["/", "/health", "/ready", "/rate-limit", "/openapi.json", "/docs", "/docs/page.js"]
     {
         let response = connection.get(path);
@@ -72,7 +72,7 @@ fn thirty_a_minute_are_answered_and_the_next_is_told_when_to_come_back() {
 }
 
 #[test]
-fn every_reply_tells_how_the_client_stands() {
+fn every_reply_reports_the_counters_of_the_client() {
     let snapshots = Snapshots::from_sample();
     let server = limited(&snapshots, &["--minute-limit", "100", "--daily-list", "7"]);
     let mut connection = server.connect();
@@ -98,15 +98,15 @@ fn every_reply_tells_how_the_client_stands() {
         let [_, minute, _, _, daily] = numbers(&response);
         assert_eq!((response.status, (minute, daily)), (status, expected), "{method} {path}");
     }
-    // Refused before anything is looked up, and counted all the same.
+    // Requests refused before routing, and conditional requests, count too.
     let tag = connection.get(AUTHOR).header("etag").unwrap().to_owned();
     expected.0 -= 1;
     let long = format!("/authors/HX_A{}", "1".repeat(17_000));
     let many: Vec<String> = (0..65).map(|at| format!("X-{at}: a")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let held = format!("If-None-Match: {tag}");
+    let conditional = format!("If-None-Match: {tag}");
     let refusals: [(&str, &str, &[&str], u16); 4] = [
-        ("GET", AUTHOR, &[&held], 304),
+        ("GET", AUTHOR, &[&conditional], 304),
         ("GET", &long, &[], 414),
         ("POST", "/graphql", &[], 415),
         ("GET", AUTHOR, &many, 431),
@@ -134,7 +134,7 @@ fn every_reply_tells_how_the_client_stands() {
 }
 
 #[test]
-fn a_day_and_a_pool_refuse_lists_and_searches_alone() {
+fn daily_and_pool_limits_refuse_lists_and_searches_only() {
     let snapshots = Snapshots::from_sample();
     let check = |args: &[&str], path: &str, begins: &str| {
         let server = limited(&snapshots, args);
@@ -167,7 +167,7 @@ fn a_day_and_a_pool_refuse_lists_and_searches_alone() {
 }
 
 #[test]
-fn a_thousand_at_once_let_exactly_thirty_through() {
+fn concurrent_requests_pass_exactly_thirty_of_a_thousand() {
     let snapshots = Snapshots::from_sample();
     for _ in 0..3 {
         let server = limited(&snapshots, &[]);
@@ -188,7 +188,7 @@ fn a_thousand_at_once_let_exactly_thirty_through() {
     }
 }
 
-/// Who a request is counted for, which names clients in a header.
+/// Returns the client address that the server counts for a request with these headers.
 fn client(connection: &mut Connection, headers: &str) -> String {
     let request = format!("GET /rate-limit HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
     connection.send(request.as_bytes()).unwrap();
@@ -196,7 +196,7 @@ fn client(connection: &mut Connection, headers: &str) -> String {
 }
 
 #[test]
-fn a_client_is_whom_a_trusted_proxy_names_and_nobody_else() {
+fn only_a_trusted_proxy_can_name_another_client() {
     let snapshots = Snapshots::from_sample();
     let forged = "X-Forwarded-For: 1.2.3.4\r\nForwarded: for=1.2.3.4\r\nX-Real-IP: 1.2.3.4\r\n";
     let server = limited(&snapshots, &["--minute-limit", "3"]);
@@ -249,7 +249,7 @@ fn without_limits_nothing_is_counted() {
 }
 
 #[test]
-fn what_no_limit_can_be_is_refused_at_the_start() {
+fn invalid_limits_are_refused_at_the_start() {
     let snapshots = Snapshots::from_sample();
     for args in [
         ["--minute-limit", "-1"],

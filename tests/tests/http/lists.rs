@@ -1,4 +1,4 @@
-//! Pages of lists: what may be asked for, and that together they hold every record once.
+//! Pages of lists: accepted and refused parameters, and complete traversals.
 
 use std::cmp::Reverse;
 
@@ -15,8 +15,8 @@ const REFUSED_START: &str = concat!(
     r#""message":"Bad Request - Invalid query parameters","details":["#
 );
 
-/// Queries and the page and page size they ask for.
-const TAKEN: &[(&str, u32, u32)] = &[
+/// Accepted queries, and the page and page size that they select.
+const ACCEPTED: &[(&str, u32, u32)] = &[
     ("", 1, 25),
     ("?", 1, 25),
     ("?&&&", 1, 25),
@@ -40,7 +40,7 @@ const TAKEN: &[(&str, u32, u32)] = &[
     ("?page=1#page=2", 1, 25),
 ];
 
-/// Queries that are refused, with each wrong parameter, its value, and words of the reason.
+/// Refused queries, with each wrong parameter, its value, and words of the reason.
 type Refused = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
 const REFUSED: &[Refused] = &[
     ("page=0", &[("page", "0", "from 1 to 2147483647")]),
@@ -112,7 +112,7 @@ const REFUSED: &[Refused] = &[
     ),
 ];
 
-/// A page as the snapshot's own rendering makes it.
+/// Renders a page with the snapshot's own renderer.
 fn page_text(snapshot: &Snapshot, facts: &Facts, page: u32, per_page: u32) -> String {
     let count = snapshot.count(facts.entity);
     let from = (u64::from(page - 1) * u64::from(per_page)).min(u64::from(count));
@@ -125,21 +125,21 @@ fn page_text(snapshot: &Snapshot, facts: &Facts, page: u32, per_page: u32) -> St
     )
 }
 
-/// A record as the snapshot's own rendering makes it.
+/// Renders a record with the snapshot's own renderer.
 pub fn record_text(snapshot: &Snapshot, facts: &Facts, row: u32, shape: Shape) -> String {
     let mut page = Page::new(snapshot, shape);
     snapshot.render(facts.entity, row, &mut page).unwrap();
     String::from_utf8(page.out).unwrap()
 }
 
-/// The number in an identifier.
+/// Returns the number in an id.
 fn number(item: &Value) -> u64 {
     let of_text = |id: &str| id.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
     item["id"].as_u64().unwrap_or_else(|| of_text(item["id"].as_str().unwrap()))
 }
 
-/// Where an item stands in its list's default order.
-fn place(facts: &Facts, item: &Value) -> (Reverse<Option<u64>>, u64) {
+/// Returns the key of an item in the default order of its list.
+fn sort_key(facts: &Facts, item: &Value) -> (Reverse<Option<u64>>, u64) {
     let key = match facts.plural {
         "outputs" => item["cited_by_count"].as_u64(),
         "institution-types" => None,
@@ -159,7 +159,7 @@ fn the_pages_of_a_list_hold_each_record_once_in_the_default_order() {
         assert!(count > 0, "the sample has {}", facts.plural);
         for per_page in [10, 25, 50, 100] {
             let pages = count.div_ceil(per_page);
-            let mut places = Vec::new();
+            let mut sort_keys = Vec::new();
             for page in (1..=pages + 1).chain([pages + 1_000, 2_147_483_647]) {
                 let target = format!("/{}?page={page}&per_page={per_page}", facts.route);
                 let response = connection.get(&target);
@@ -170,24 +170,24 @@ fn the_pages_of_a_list_hold_each_record_once_in_the_default_order() {
                 let body = response.json();
                 let items = body["results"].as_array().unwrap();
                 assert_eq!(items.is_empty(), page > pages, "{target}");
-                places.extend(items.iter().map(|item| place(facts, item)));
+                sort_keys.extend(items.iter().map(|item| sort_key(facts, item)));
             }
-            assert_eq!(places.len(), count as usize, "{} by {per_page}", facts.plural);
-            // Strictly ascending: in order, and nothing twice.
-            assert!(places.is_sorted_by(|a, b| a < b), "{} by {per_page}", facts.plural);
+            assert_eq!(sort_keys.len(), count as usize, "{} by {per_page}", facts.plural);
+            // Strictly ascending: in order, and without duplicates.
+            assert!(sort_keys.is_sorted_by(|a, b| a < b), "{} by {per_page}", facts.plural);
         }
     }
     server.end(&[]);
 }
 
 #[test]
-fn a_page_that_may_be_asked_for_is_answered_on_every_list() {
+fn an_accepted_page_is_answered_on_every_list() {
     let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for facts in &CATALOG {
-        for (query, page, per_page) in TAKEN {
+        for (query, page, per_page) in ACCEPTED {
             for slash in ["", "/"] {
                 let target = format!("/{}{slash}{query}", facts.route);
                 let response = connection.get(&target);
@@ -201,7 +201,7 @@ fn a_page_that_may_be_asked_for_is_answered_on_every_list() {
 }
 
 #[test]
-fn a_wrong_parameter_is_refused_by_name_on_every_list() {
+fn a_wrong_parameter_is_named_in_the_refusal_on_every_list() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -229,7 +229,7 @@ fn a_wrong_parameter_is_refused_by_name_on_every_list() {
 }
 
 #[test]
-fn the_details_of_many_or_long_parameters_stay_short() {
+fn refusals_of_many_or_long_parameters_stay_short() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();

@@ -1,7 +1,7 @@
-//! The real server over HTTP, on snapshots of the project's own sample.
+//! The server process over HTTP, with snapshots of the sample.
 //!
-//! Later work brings its own cases: tracing the files a request opens. Clients that take their time, TLS and
-//! the PROXY protocol are in `connections`, under another clock.
+//! The area covers routes, statuses, headers, limits, damage and changes of the snapshot. Slow
+//! clients, TLS and the PROXY protocol are in `connections`, which simulates the clock.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

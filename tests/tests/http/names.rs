@@ -1,10 +1,10 @@
-//! Names of every spelling: how they are compared, and the one order they stand in.
+//! Names in many spellings: comparison, order, and search of long words.
 
 use pinakes_tests::client::Connection;
 use pinakes_tests::expect::{check_accepted, ids};
 use pinakes_tests::server::{Server, Snapshots};
 
-/// Names in the order of their records' ids, from 1.
+/// Names of the works with the ids from 1.
 const NAMES: [Option<&str>; 19] = [
     Some("Éa"),
     Some("E\u{301}a"),
@@ -27,12 +27,12 @@ const NAMES: [Option<&str>; 19] = [
     Some("SS"),
 ];
 
-/// By folded form, of which emoji have none, then by bytes, then by id; those without a name last.
+/// Ids by folded name (empty for emoji), then by bytes, then by id; without a name last.
 const ASCENDING: [u32; 19] = [11, 4, 18, 10, 13, 2, 3, 12, 1, 8, 17, 16, 19, 15, 9, 14, 5, 6, 7];
-/// The other way, but for those of one name and those without.
+/// The reverse, except for equal names and records without a name.
 const DESCENDING: [u32; 19] = [14, 9, 15, 19, 16, 17, 8, 1, 3, 12, 2, 13, 10, 18, 4, 11, 5, 6, 7];
 
-/// Filters on names: how many records match, and the first of them.
+/// Filters of names, the expected count, and the first ids.
 const FILTERS: &[(&str, u64, &[&str])] = &[
     ("/outputs?filter=name:ea", 6, &["HX_W1", "HX_W2", "HX_W3", "HX_W10", "HX_W12", "HX_W13"]),
     ("/outputs?filter=name:%C3%A9A", 6, &["HX_W1"]),
@@ -45,13 +45,13 @@ const FILTERS: &[(&str, u64, &[&str])] = &[
     ("/outputs?filter=name:null", 3, &["HX_W5", "HX_W6", "HX_W7"]),
     ("/outputs?filter=name:!null", 16, &["HX_W1", "HX_W2"]),
     ("/outputs?filter=name:\"null\"", 0, &[]),
-    // What folds to nothing matches nothing, not even itself.
+    // A name that folds to nothing matches nothing, not even itself.
     ("/outputs?filter=name:%F0%9F%98%80", 0, &[]),
     ("/outputs?filter=name:!%F0%9F%98%80", 19, &["HX_W1"]),
     ("/outputs?filter=name:***", 0, &[]),
 ];
 
-/// A snapshot of those names, the lines of their records put in some order.
+/// Publishes the names; the order of the lines and the number of parts vary.
 fn snapshots(order: impl Iterator<Item = usize>, parts: usize) -> Snapshots {
     let lines: Vec<String> = order
         .map(|at| {
@@ -78,7 +78,7 @@ fn both_pages(connection: &mut Connection, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn names_are_ordered_and_compared_alike_in_every_build() {
+fn names_have_the_same_order_and_matches_in_every_build() {
     let builds = [snapshots(0..NAMES.len(), 1), snapshots((0..NAMES.len()).rev(), 3)];
     for snapshots in &builds {
         let server = Server::serve(snapshots);
@@ -102,9 +102,9 @@ fn names_are_ordered_and_compared_alike_in_every_build() {
     }
 }
 
-/// Works by authors without records, one of whom was merged into the other.
+/// The authors have no records, and one author is merged into another.
 #[test]
-fn a_merged_id_finds_what_refers_to_the_id_it_lives_in() {
+fn a_merged_id_matches_references_to_its_target() {
     let dump = tempfile::tempdir().unwrap();
     let work = |id: u32, author: u32| {
         let authorships =
@@ -137,13 +137,13 @@ fn a_merged_id_finds_what_refers_to_the_id_it_lives_in() {
     ] {
         check_accepted(&mut connection, (target, count, first));
     }
-    // The id itself leads nowhere: neither has a record.
+    // The target of the merged id has no record.
     assert_eq!(server.get("/authors/HX_A50").status, 404);
     server.end(&[]);
 }
 
 #[test]
-fn words_longer_than_what_is_indexed_of_them_are_found_as_others_are() {
+fn words_longer_than_the_index_keeps_are_found_exactly() {
     let dump = tempfile::tempdir().unwrap();
     let long = |count| "x".repeat(count);
     let han: String = (0..200).filter_map(|at| char::from_u32(0x4e00 + at)).collect();

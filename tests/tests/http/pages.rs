@@ -1,10 +1,10 @@
-//! Pages for people: whole, from the server alone, and only where they are wanted.
+//! HTML pages: loaded from the server alone, and optional.
 
 use pinakes_tests::client::{Connection, decode};
 use pinakes_tests::server::{Server, Snapshots, command};
 
-/// A page: where it lies, how many parts it loads, what leaves it out, what then is there all the same,
-/// and words of its licences.
+/// A page: its path, the number of its assets, the option that turns the page off, a resource that
+/// remains, and words of its licences.
 type Page = (&'static str, usize, &'static str, &'static str, &'static str);
 
 const PAGES: [Page; 2] = [
@@ -13,20 +13,20 @@ const PAGES: [Page; 2] = [
 ];
 const GZIP: &str = "Accept-Encoding: br, gzip";
 
-/// The paths that a page names.
-fn named(page: &str) -> Vec<&str> {
+/// Returns the paths that a page refers to.
+fn asset_paths(page: &str) -> Vec<&str> {
     let parts = page.split(['"', ' ']).filter(|part| part.starts_with('/'));
     parts.collect()
 }
 
 #[track_caller]
-fn check_part(connection: &mut Connection, path: &str, media_type: &str) -> String {
+fn check_asset(connection: &mut Connection, path: &str, media_type: &str) -> String {
     let plain = connection.get(path);
     assert_eq!((plain.status, plain.header("content-encoding")), (200, None), "{path}");
     assert_eq!(plain.header("content-type"), Some(media_type), "{path}");
     assert_eq!(plain.header("x-content-type-options"), Some("nosniff"), "{path}");
     let policy = plain.header("content-security-policy").unwrap();
-    // Nothing from elsewhere, and nothing written into the page.
+    // No external sources and no inline scripts.
     assert!(policy.starts_with("default-src 'none'; script-src 'self'; "), "{policy}");
     assert!(!policy.contains("http") && !policy.contains('*') && !policy.contains("unsafe"));
     let packed = connection.request("GET", path, &[GZIP]);
@@ -39,20 +39,20 @@ fn check_part(connection: &mut Connection, path: &str, media_type: &str) -> Stri
     }
     for (sent, accepted) in [(&plain, "Accept-Encoding:"), (&packed, GZIP)] {
         assert_eq!(sent.header("vary"), Some("Accept-Encoding"), "{path}");
-        let held = format!("If-None-Match: {}", sent.header("etag").unwrap());
-        let again = connection.request("GET", path, &[accepted, &held]);
+        let conditional = format!("If-None-Match: {}", sent.header("etag").unwrap());
+        let again = connection.request("GET", path, &[accepted, &conditional]);
         assert_eq!((again.status, again.header("etag")), (304, sent.header("etag")), "{path}");
     }
     plain.text().to_owned()
 }
 
 #[test]
-fn a_page_loads_from_the_server_alone() {
+fn a_page_loads_assets_from_the_server_alone() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
     for (route, part_count, _, beside, licence) in PAGES {
-        let page = check_part(&mut connection, route, "text/html; charset=utf-8");
+        let page = check_asset(&mut connection, route, "text/html; charset=utf-8");
         assert!(
             !page.contains("//") && !page.contains("<script>") && !page.contains("style="),
             "{page}"
@@ -60,26 +60,26 @@ fn a_page_loads_from_the_server_alone() {
         assert!(page.contains(&format!("href=\"{beside}\"")), "{page}");
         let below = format!("{route}/");
         let parts: Vec<&str> =
-            named(&page).into_iter().filter(|path| path.starts_with(&below)).collect();
+            asset_paths(&page).into_iter().filter(|path| path.starts_with(&below)).collect();
         assert_eq!(parts.len(), part_count, "{route}");
         for path in parts {
             let is_style = path.ends_with(".css");
             let media_type =
                 if is_style { "text/css; charset=utf-8" } else { "text/javascript; charset=utf-8" };
-            let text = check_part(&mut connection, path, media_type);
+            let text = check_asset(&mut connection, path, media_type);
             assert!(!text.contains("sourceMappingURL"), "{path}");
             let is_fetching = is_style && (text.contains("url(http") || text.contains("@import"));
             assert!(!is_fetching, "{path}");
         }
         let path = format!("{below}licences.txt");
-        let licences = check_part(&mut connection, &path, "text/plain; charset=utf-8");
+        let licences = check_asset(&mut connection, &path, "text/plain; charset=utf-8");
         assert!(licences.contains(licence), "{path}");
     }
     server.end(&[]);
 }
 
 #[test]
-fn a_page_can_be_left_out() {
+fn a_page_can_be_turned_off() {
     let snapshots = Snapshots::from_sample();
     let at = snapshots.path().to_str().unwrap();
     for (route, _, left_out, beside, _) in PAGES {

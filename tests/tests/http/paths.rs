@@ -1,4 +1,4 @@
-//! Which path leads where, and what the reply says where it leads nowhere.
+//! Paths: each finds its resource or a specific error.
 
 use pinakes_tests::client::{Connection, error_body};
 use pinakes_tests::expect::check_head;
@@ -6,8 +6,8 @@ use pinakes_tests::server::{Server, Snapshots};
 
 const NOT_HX: &str = "Only HX_ prefixed IDs are allowed";
 
-/// A record under its address, however that is spelled.
-const FOUND: &[(&str, &str)] = &[
+/// Paths of existing records in various spellings, and the start of the body.
+const EXISTING: &[(&str, &str)] = &[
     ("/authors/HX_A5900000001", r#"{"id":"HX_A5900000001","#),
     ("/authors/HX_A5900000001/", r#"{"id":"HX_A5900000001","#),
     ("/authors/HX%5FA5900000001", r#"{"id":"HX_A5900000001","#),
@@ -27,7 +27,7 @@ const FOUND: &[(&str, &str)] = &[
     ("/topics/HX_T10320", r#"{"id":"HX_T10320","#),
 ];
 
-/// What does not begin with `HX_` once it is decoded: 400.
+/// Ids without the prefix `HX_` after decoding: 400.
 const WITHOUT_PREFIX: &[&str] = &[
     "/authors/A5900000001",
     "/authors/hx_a5900000001",
@@ -61,7 +61,7 @@ const WITHOUT_PREFIX: &[&str] = &[
     "/authors/$%7Bjndi:ldap:%2F%2Fevil%7D",
 ];
 
-/// An identifier that no record has: 404 with the entity's word and the identifier as it is shown.
+/// Ids without a record: 404 with the entity's name and the id as quoted.
 const ABSENT: &[(&str, &str, &str)] = &[
     ("/outputs/HX_W9999", "Output", "HX_W9999"),
     ("/authors/HX_A9999", "Author", "HX_A9999"),
@@ -81,7 +81,7 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ("/outputs/HX_A5900000001", "Output", "HX_A5900000001"),
     ("/authors/HX_A18446744073709551615", "Author", "HX_A18446744073709551615"),
     ("/authors/HX_A18446744073709551616", "Author", "HX_A18446744073709551616"),
-    // 2^64 more than a number there is, and 2^32 more than another.
+    // Existing numbers plus 2^64 and plus 2^32.
     ("/authors/HX_A18446744079609551617", "Author", "HX_A18446744079609551617"),
     ("/domains/4294967299", "Domain", "4294967299"),
     ("/authors/HX_A123456789012345678901234567890", "Author", "HX_A123456789012345678901234567890"),
@@ -108,7 +108,7 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ("/authors/HX_A1%C2%85", "Author", "HX_A1%C2%85"),
     ("/authors/HX_A1%1B[31m", "Author", "HX_A1%1B[31m"),
     ("/authors/HX_A1%22%3E%3Cscript%3E", "Author", "HX_A1\"><script>"),
-    // No URI holds these; as bare as people type them they are taken for their escapes.
+    // Characters that a URI cannot contain count as their escapes.
     ("/authors/HX_A1\"><script>", "Author", "HX_A1\"><script>"),
     ("/authors/HX_A1\\", "Author", "HX_A1\\"),
     ("/authors/HX_A1'%20OR%20'1'='1", "Author", "HX_A1' OR '1'='1"),
@@ -134,7 +134,7 @@ const ABSENT: &[(&str, &str, &str)] = &[
     ("/subfields/HX_2002", "Subfield", "HX_2002"),
 ];
 
-/// Paths of no route: 404 that names them as they were sent.
+/// Paths without a route: 404 with the path as sent.
 const NOWHERE: &[&str] = &[
     "/nope",
     "/favicon.ico",
@@ -178,11 +178,11 @@ fn check(connection: &mut Connection, target: &str, status: u16, message: &str) 
 }
 
 #[test]
-fn every_path_leads_to_its_record_or_says_why_not() {
+fn every_path_finds_its_record_or_a_specific_error() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    for (target, start) in FOUND {
+    for (target, start) in EXISTING {
         let response = connection.get(target);
         assert_eq!(response.status, 200, "{target}");
         assert!(response.text().starts_with(start), "{target}: {}", response.text());
@@ -201,7 +201,7 @@ fn every_path_leads_to_its_record_or_says_why_not() {
 }
 
 #[test]
-fn an_identifier_is_shown_up_to_64_bytes() {
+fn an_error_quotes_up_to_64_bytes_of_an_id() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -210,7 +210,7 @@ fn an_identifier_is_shown_up_to_64_bytes() {
     check(&mut connection, &format!("/authors/{whole}"), 404, &message);
     let message = format!("Author with ID {whole}… not found");
     check(&mut connection, &format!("/authors/{long}"), 404, &message);
-    // Escapes are counted decoded while they fit, and cut as sent where they do not.
+    // The quote counts decoded bytes if the id fits, and cuts the id as sent otherwise.
     let escaped = format!("HX_A{}", "%C3%A9".repeat(30));
     let message = format!("Author with ID HX_A{} not found", "é".repeat(30));
     check(&mut connection, &format!("/authors/{escaped}"), 404, &message);
@@ -221,7 +221,7 @@ fn an_identifier_is_shown_up_to_64_bytes() {
 }
 
 #[test]
-fn a_uri_is_read_up_to_16384_bytes() {
+fn a_uri_has_at_most_16384_bytes() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();

@@ -1,11 +1,11 @@
-//! Starting, being refused a start, running out of files, and ending.
+//! The server process: refused starts, too few file descriptors, and shutdown.
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
 use pinakes_tests::client::request;
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
-/// What is done to a directory of one snapshot, and words of the refusal.
+/// A change of a directory with one snapshot, and words of the refusal.
 type Refusal = (&'static str, fn(&Path), &'static [&'static str]);
 
 const REFUSALS: &[Refusal] = &[
@@ -100,7 +100,7 @@ fn relink(at: &Path, to: Option<&str>) {
     }
 }
 
-/// Puts other bytes behind the first place of a text in the manifest.
+/// Replaces the bytes after the first occurrence of a text in the manifest.
 fn replace(at: &Path, after: &str, with: &str) {
     let path = at.join("current/manifest.json");
     let text = fs::read_to_string(&path).unwrap();
@@ -122,7 +122,7 @@ fn flip_first(at: &Path, file: &str) {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_served_refuses_the_start_and_says_why() {
+fn an_invalid_snapshot_refuses_the_start_with_the_reason() {
     for (name, spoil, words) in REFUSALS {
         let snapshots = Snapshots::from_sample();
         make_writable(snapshots.path());
@@ -146,7 +146,7 @@ fn a_snapshot_that_cannot_be_served_refuses_the_start_and_says_why() {
 }
 
 #[test]
-fn a_place_to_serve_from_is_demanded_once() {
+fn exactly_one_snapshot_option_is_required() {
     for args in [&[][..], &["--snapshots", "a", "--snapshot", "b"]] {
         let output = command(args).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -168,7 +168,7 @@ fn an_address_in_use_refuses_the_start() {
 }
 
 #[test]
-fn a_server_ends_at_once_and_well_when_told_to() {
+fn sigterm_stops_the_server_at_once_with_success() {
     let snapshots = Snapshots::from_sample();
     Server::serve(&snapshots).end(&[]);
     let server = Server::serve(&snapshots);
@@ -179,7 +179,7 @@ fn a_server_ends_at_once_and_well_when_told_to() {
 }
 
 #[test]
-fn a_snapshot_removed_while_it_is_served_is_still_answered_from() {
+fn a_snapshot_deleted_while_served_still_answers() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let good = server.get("/domains/3").body;
@@ -201,7 +201,7 @@ fn a_snapshot_removed_while_it_is_served_is_still_answered_from() {
 }
 
 #[test]
-fn a_server_with_few_files_closes_what_it_has_no_file_for_and_recovers() {
+fn a_server_without_free_file_descriptors_closes_connections_and_recovers() {
     let snapshots = Snapshots::from_sample();
     let mut limited = Command::new("sh");
     let script = "ulimit -n 64; exec \"$0\" --snapshots \"$1\" --listen 127.0.0.1:0";
@@ -212,7 +212,7 @@ fn a_server_with_few_files_closes_what_it_has_no_file_for_and_recovers() {
         .env_remove("PINAKES_LOG")
         .env("PINAKES_NO_LIMITS", "true");
     let server = Server::start(&mut limited);
-    // The system accepts these; the server can take only half as many as it may have files.
+    // The system accepts 100 connections; the server serves half as many as it may open files.
     let mut connections: Vec<_> = (0..100).map(|_| server.connect()).collect();
     let alive = request("GET", "/health", &[]);
     let answered = connections.iter_mut().filter_map(|connection| {
@@ -221,7 +221,7 @@ fn a_server_with_few_files_closes_what_it_has_no_file_for_and_recovers() {
     });
     assert_eq!(answered.filter(|response| response.status == 200).count(), 32);
     drop(connections);
-    // The others have gone once it has noticed that they have.
+    // The server accepts connections again after it has noticed the closed ones.
     let is_back = (0..1_000_000).any(|_| {
         std::thread::yield_now();
         let mut connection = server.connect();

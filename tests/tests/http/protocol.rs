@@ -1,4 +1,4 @@
-//! Methods, headers and framing: what a request may look like on the wire.
+//! HTTP syntax: methods, headers and framing.
 
 use pinakes_format::entity::CATALOG;
 
@@ -10,7 +10,7 @@ const METHODS: &str = "GET, HEAD, OPTIONS";
 const AUTHOR: &str = "/authors/HX_A5900000001";
 const MERGED: &str = "/authors/HX_A5900009002";
 
-/// What becomes of a connection after a reply.
+/// State of a connection after a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     Stays,
@@ -18,7 +18,7 @@ enum After {
 }
 use After::{Closes, Stays};
 
-/// Heads of `GET /health` that are answered as if there were nothing odd about them.
+/// Unusual but valid heads of `GET /health`.
 const ALIVE_HEADS: &[(&str, After)] = &[
     ("GET /health HTTP/1.1\r\nHost: x\r\n\r\n", Stays),
     ("GET /health/ HTTP/1.1\r\nHost: x\r\n\r\n", Stays),
@@ -31,12 +31,12 @@ const ALIVE_HEADS: &[(&str, After)] = &[
     ("GET /health HTTP/1.1\r\nhOsT: x\r\nCONNECTION: CLOSE\r\n\r\n", Closes),
     ("\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\n", Stays),
     ("GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", Stays),
-    // A body is neither wanted nor waited for.
+    // The server ignores a body and does not wait for it.
     ("GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n", Closes),
     ("GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", Closes),
     ("GET /health HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n", Stays),
     ("GET /health HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n", Stays),
-    // Nothing else is spoken here.
+    // Upgrades to other protocols are ignored.
     (
         "GET /health HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\
          HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
@@ -49,7 +49,7 @@ const ALIVE_HEADS: &[(&str, After)] = &[
     ),
 ];
 
-/// What the HTTP layer refuses: a bare 400, and the connection ends.
+/// Requests that the HTTP layer refuses with a bare 400 and a closed connection.
 const BROKEN: &[&[u8]] = &[
     b"GET /authors/HX_A1\0 HTTP/1.1\r\nHost: x\r\n\r\n",
     b"GET /authors/HX_A1\xff HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -71,11 +71,11 @@ const BROKEN: &[&[u8]] = &[
     b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n",
     b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551616\r\n\r\n",
     b"GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n",
-    // The hello of TLS.
+    // A TLS ClientHello.
     b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\x00\x00\x00\x00\x00\x00\x00\x00\r\n\r\n",
 ];
 
-/// Headers that change nothing about the reply to GET of an author.
+/// Headers that do not change the reply to GET of an author.
 const IGNORED: &[&str] = &[
     "Host-Override: evil",
     "X-HTTP-Method-Override: DELETE",
@@ -115,7 +115,7 @@ fn check_after(connection: &mut Connection, after: After, what: &str) {
     }
 }
 
-/// Demands the reply of a server that lives, whole.
+/// Checks the complete reply of `/health`.
 #[track_caller]
 fn check_alive(response: &Response, what: &str) {
     let alive = response.json();
@@ -136,7 +136,7 @@ fn check_error(response: &Response, status: u16, message: &str, what: &str) {
 }
 
 #[test]
-fn a_head_may_be_odd_and_a_broken_one_is_refused_bare() {
+fn unusual_heads_are_accepted_and_broken_heads_get_a_bare_400() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     for (head, after) in ALIVE_HEADS {
@@ -157,17 +157,17 @@ fn a_head_may_be_odd_and_a_broken_one_is_refused_bare() {
         assert_eq!(response.header("connection"), Some("close"), "{what}");
         assert!(connection.is_closed(), "{what}");
     }
-    // A length told twice is refused even where it is the same.
+    // Two `Content-Length` headers are refused even if they are equal.
     let mut connection = server.connect();
     let twice = "GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n";
     connection.send(twice.as_bytes()).unwrap();
     assert_eq!(connection.receive().unwrap().status, 400);
     assert!(connection.is_closed());
-    // HTTP/2 in clear is not spoken, and gets no word.
+    // HTTP/2 without TLS closes the connection without a reply.
     let mut connection = server.connect();
     connection.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
     assert!(connection.is_closed());
-    // A value may be any bytes but those above.
+    // Header values may contain other bytes.
     let mut connection = server.connect();
     connection.send(b"GET /health HTTP/1.1\r\nHost: x\r\nX-A: \xff\xfe\r\n\r\n").unwrap();
     check_alive(&connection.receive().unwrap(), "a request after another");
@@ -175,10 +175,10 @@ fn a_head_may_be_odd_and_a_broken_one_is_refused_bare() {
 }
 
 #[test]
-fn headers_are_read_up_to_64_and_16_kib() {
+fn heads_have_at_most_64_headers_and_16_kib() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
-    // One more is the client's Host.
+    // The client adds `Host`.
     let many = |count: usize| (1..count).map(|at| format!("X-{at}: y")).collect::<Vec<_>>();
     let long = |bytes: usize| vec![format!("X: {}", "y".repeat(bytes))];
     for (headers, status) in [
@@ -200,8 +200,7 @@ fn headers_are_read_up_to_64_and_16_kib() {
             }
         }
     }
-    // Past what is read at all, the HTTP layer answers and closes; its answer may be lost with the
-    // rest of the request.
+    // Beyond its read limit, the HTTP layer answers and closes; the client may lose the reply.
     for head in [
         request("GET", "/health", &[&format!("X: {}", "y".repeat(380_000))]),
         request("GET", "/health", &[&format!("X: {}", "y".repeat(500_000))]),
@@ -220,7 +219,7 @@ fn headers_are_read_up_to_64_and_16_kib() {
 }
 
 #[test]
-fn headers_that_mean_nothing_here_change_nothing() {
+fn irrelevant_headers_do_not_change_the_reply() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -233,7 +232,7 @@ fn headers_that_mean_nothing_here_change_nothing() {
         assert_eq!(response.body, plain.body, "{header}");
         assert_eq!(response.headers_without_date(), plain.headers_without_date(), "{header}");
     }
-    // Whatever a client calls this service, it is not told it back.
+    // No reply contains the `Host` of the request.
     for target in [AUTHOR, MERGED, "/nope", "/authors?page=0", "/"] {
         for host in ["evil.example", "evil.example:99", "[::1]"] {
             let raw = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
@@ -246,15 +245,15 @@ fn headers_that_mean_nothing_here_change_nothing() {
 }
 
 #[test]
-fn what_is_read_may_be_got_and_asked_about_and_nothing_else() {
+fn resources_allow_get_head_and_options_only() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let lists = CATALOG.iter().map(|facts| format!("/{}", facts.route));
-    let older = ["/legacy/topics", "/legacy/domains", "/legacy/domains/OA:3", "/legacy/topics/1"];
+    let legacy = ["/legacy/topics", "/legacy/domains", "/legacy/domains/OA:3", "/legacy/topics/1"];
     let others =
         ["/", "/health", "/ready", AUTHOR, MERGED, "/authors/A1", "/domains/9", "/authors/"];
     let targets: Vec<String> =
-        lists.chain(others.into_iter().chain(older).map(str::to_owned)).collect();
+        lists.chain(others.into_iter().chain(legacy).map(str::to_owned)).collect();
     let refused =
         ["POST", "PUT", "PATCH", "DELETE", "TRACE", "FOO", "get", "Get", "PROPFIND", "PURGE"];
     for target in &targets {
@@ -290,10 +289,10 @@ fn what_is_read_may_be_got_and_asked_about_and_nothing_else() {
     server.end(&[]);
 }
 
-/// A method, a target, headers, the status, and what may be kept of the reply.
+/// A method, a target, headers, the status, and the `Cache-Control` of a cacheable reply.
 type Kind<'a> = (&'a str, &'a str, &'a [&'a str], u16, Option<&'a str>);
 
-/// Every kind of reply.
+/// One request for each kind of reply.
 const KINDS: &[Kind<'_>] = &[
     ("GET", "/authors", &[], 200, Some("public, no-cache")),
     ("GET", "/references/institution-types", &[], 200, Some("public, no-cache")),
@@ -316,7 +315,7 @@ const KINDS: &[Kind<'_>] = &[
 ];
 
 #[test]
-fn every_kind_of_reply_has_the_headers_all_replies_have() {
+fn every_kind_of_reply_has_the_common_headers() {
     let snapshots = Snapshots::from_sample();
     let id = snapshots.open().manifest().id.clone();
     let server = Server::serve(&snapshots);
@@ -353,7 +352,7 @@ fn every_kind_of_reply_has_the_headers_all_replies_have() {
 }
 
 #[test]
-fn what_a_client_already_has_is_not_sent_again() {
+fn a_matching_tag_is_answered_304() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -398,7 +397,7 @@ fn what_a_client_already_has_is_not_sent_again() {
         let lines = ["If-None-Match: \"x\"", &format!("If-None-Match: {tag}")];
         assert_eq!(connection.request("GET", target, &lines).status, 304, "{target}");
     }
-    // A tag changes nothing where the answer would not be 200.
+    // `If-None-Match` does not apply to other statuses than 200.
     for (method, target, status) in [
         ("GET", "/authors/HX_A9", 404),
         ("GET", "/domains/x", 404),
@@ -421,11 +420,11 @@ fn what_a_client_already_has_is_not_sent_again() {
 }
 
 #[test]
-fn requests_sent_all_at_once_are_answered_in_order() {
+fn pipelined_requests_are_answered_in_order() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    // Records and lists are rendered in different places.
+    // Records and lists are rendered by different code.
     let targets: Vec<String> = (0..100)
         .map(|at| match at % 4 {
             0 => format!("/authors?per_page=10&page={}", at + 1),

@@ -1,4 +1,4 @@
-//! Single records: each of the sample, its odd ones, and those that were merged into others.
+//! Single records: every record of the sample, its special records, and merged ids.
 
 use pinakes_format::entity::CATALOG;
 use pinakes_format::json::render::Shape;
@@ -9,8 +9,8 @@ use pinakes_tests::client::error_body;
 use pinakes_tests::expect::check_head;
 use pinakes_tests::server::{Server, Snapshots};
 
-/// Odd records of `data/README.md`: a path, a place in its JSON, and what stands there.
-const ODD: &[(&str, &str, &str)] = &[
+/// Special records of `data/README.md`: a path, a JSON pointer, and the value there.
+const SPECIAL: &[(&str, &str, &str)] = &[
     ("/outputs/HX_W2900000300", "/name", "null"),
     ("/outputs/HX_W2900000300", "/title", "null"),
     ("/outputs/HX_W2900000300", "/year", "null"),
@@ -84,7 +84,7 @@ const ODD: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Merged identifiers: where they are asked for, and where the record lives.
+/// Merged ids: a path, and the path of the target.
 const MERGED: &[(&str, &str, &str, &str)] = &[
     ("/outputs/", "HX_W2900009001", "HX_W2900000096", "Output"),
     ("/outputs/", "HX_W2900009002", "HX_W2900000143", "Output"),
@@ -94,15 +94,15 @@ const MERGED: &[(&str, &str, &str, &str)] = &[
     ("/authors/", "HX_A5900009003", "HX_A5900000090", "Author"),
 ];
 
-/// Identifiers that records name and no record has.
-const STRAYS: &[(&str, &str)] = &[
+/// Ids that records refer to, without a record.
+const UNRESOLVED: &[(&str, &str)] = &[
     ("/authors/HX_A5999999001", "Author with ID HX_A5999999001 not found"),
     ("/authors/HX_A5999999002", "Author with ID HX_A5999999002 not found"),
     ("/institutions/HX_I4299999001", "Institution with ID HX_I4299999001 not found"),
 ];
 
 #[test]
-fn every_record_of_every_kind_is_answered_as_the_snapshot_renders_it() {
+fn every_record_is_answered_as_the_snapshot_renders_it() {
     let snapshots = Snapshots::from_sample();
     let snapshot = snapshots.open();
     let server = Server::serve(&snapshots);
@@ -121,17 +121,17 @@ fn every_record_of_every_kind_is_answered_as_the_snapshot_renders_it() {
             records += 1;
         }
     }
-    // All of the sample's but its nine institution types, which have no address of their own.
+    // All records except the nine institution types, which have no path of their own.
     assert_eq!(records, 601 - 9);
     server.end(&[]);
 }
 
 #[test]
-fn the_samples_odd_records_are_answered_as_its_readme_says() {
+fn special_records_of_the_sample_have_the_values_of_its_readme() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
-    for (target, pointer, expected) in ODD {
+    for (target, pointer, expected) in SPECIAL {
         let body = connection.get(target).json();
         let expected: Value = serde_json::from_str(expected).unwrap();
         assert_eq!(body.pointer(pointer), Some(&expected), "{target} {pointer}");
@@ -142,7 +142,7 @@ fn the_samples_odd_records_are_answered_as_its_readme_says() {
     let item = list["results"].as_array().unwrap().iter().find(|item| item["id"] == source);
     assert!(single["apc_usd_by_year"].is_array());
     assert!(item.unwrap()["apc_usd_by_year"].is_object());
-    for (target, message) in STRAYS {
+    for (target, message) in UNRESOLVED {
         let response = connection.get(target);
         let found = (response.status, response.text().to_owned());
         assert_eq!(found, (404, error_body(404, message)), "{target}");
@@ -159,7 +159,7 @@ fn the_samples_odd_records_are_answered_as_its_readme_says() {
 }
 
 #[test]
-fn a_merged_identifier_leads_to_the_end_of_its_chain() {
+fn a_merged_id_redirects_to_the_end_of_its_chain() {
     let snapshots = Snapshots::from_sample();
     let server = Server::serve(&snapshots);
     let mut connection = server.connect();
@@ -183,7 +183,7 @@ fn a_merged_identifier_leads_to_the_end_of_its_chain() {
             assert!(message.starts_with(&format!("{word} with ID {from} ")), "{message}");
             assert_eq!(body.as_object().unwrap().len(), 3, "{target}");
             check_head(&mut connection, &target, &response);
-            // One step, never two: the end of the chain is a record.
+            // One redirect leads to the end of the chain.
             let there = connection.get(&location);
             assert_eq!((there.status, &there.json()["id"]), (200, &Value::from(*into)));
         }

@@ -1,4 +1,4 @@
-//! Other snapshots put in place while the server answers: followed, refused, and let go.
+//! Snapshot swaps: the server follows `current`, refuses bad snapshots and closes old snapshots.
 
 use std::{
     fs,
@@ -11,21 +11,22 @@ use std::{
 use pinakes_tests::client::REPLY_TIMEOUT;
 use pinakes_tests::server::{Server, Snapshots};
 
-/// Times another snapshot is put in place under load; `PINAKES_SWAPS` says how often in place of that,
-/// and has the slowest answer measured, too.
+/// Default number of snapshot changes under load.
+///
+/// If `PINAKES_SWAPS` sets the number, the test also checks the slowest reply.
 const SWAPS: usize = 20;
-/// The slowest answer there may be meanwhile.
-const ANSWER_MAX: Duration = Duration::from_millis(250);
-/// Signals to look again, as fast as they can be sent.
-const HANG_UPS: usize = 1_000;
+/// Longest time of a reply during changes.
+const REPLY_TIME_MAX: Duration = Duration::from_millis(250);
+/// Number of signals, sent as fast as possible.
+const HANGUPS: usize = 1_000;
 
-/// How often snapshots are exchanged, and whether answers are measured.
+/// Returns the number of changes, and whether replies are timed.
 fn swaps() -> (usize, bool) {
     let given = std::env::var("PINAKES_SWAPS").ok();
     (given.as_ref().map_or(SWAPS, |count| count.parse().unwrap()), given.is_some())
 }
 
-/// Two snapshots that differ in all they answer with; their ids, the one `current` leads to last.
+/// Publishes two snapshots that differ in every reply; `current` links to the second id.
 fn two() -> (Snapshots, [String; 2]) {
     let snapshots = Snapshots::from_sample();
     let jsonl = pinakes_tests::sample().join("data/jsonl");
@@ -36,7 +37,7 @@ fn two() -> (Snapshots, [String; 2]) {
     (snapshots, [whole, part])
 }
 
-/// Has `current` lead elsewhere, as the compiler does: another link in its place.
+/// Replaces the link `current`, as the compiler does.
 fn point(snapshots: &Path, to: &str) {
     let fresh = snapshots.join(".fresh");
     symlink(to, &fresh).unwrap();
@@ -53,12 +54,12 @@ fn await_snapshot(server: &Server, id: &str) {
     }
 }
 
-/// Whether files of a snapshot are mapped by a process.
+/// Returns whether a process maps a file of a snapshot.
 fn is_mapped(process: u32, id: &str) -> bool {
     fs::read_to_string(format!("/proc/{process}/maps")).unwrap().contains(&format!("/{id}/"))
 }
 
-/// How many snapshots a process has open, each by its manifest.
+/// Counts the snapshots that a process has open, by their manifests.
 fn open_count(process: u32) -> usize {
     let files = fs::read_dir(format!("/proc/{process}/fd")).unwrap().flatten();
     let leads = files.filter_map(|file| fs::read_link(file.path()).ok());
@@ -66,13 +67,13 @@ fn open_count(process: u32) -> usize {
 }
 
 #[test]
-fn a_snapshot_put_in_place_is_served_without_a_signal() {
+fn a_new_current_snapshot_is_served_without_a_signal() {
     let (snapshots, [whole, part]) = two();
     let server = Server::serve(&snapshots);
     await_snapshot(&server, &part);
     point(snapshots.path(), &whole);
     await_snapshot(&server, &whole);
-    // Between two links there may be none; what is served stays.
+    // While `current` is missing, the served snapshot stays.
     fs::remove_file(snapshots.path().join("current")).unwrap();
     std::thread::sleep(Duration::from_millis(1_500));
     await_snapshot(&server, &whole);
@@ -81,8 +82,9 @@ fn a_snapshot_put_in_place_is_served_without_a_signal() {
     assert_eq!(server.end(&[]).matches("snapshot opened").count(), 3);
 }
 
-/// Asks one answer after another, none of which may fail or be of two snapshots; how many, and the
-/// longest that one took.
+/// Sends requests until done; every reply must succeed and come from one snapshot.
+///
+/// Returns the number of replies and the longest time of a reply.
 fn ask_until(server: &Server, is_done: &AtomicBool, whole: &str) -> (usize, Duration) {
     let mut connection = server.connect();
     let (mut asked, mut longest) = (0, Duration::ZERO);
@@ -104,7 +106,7 @@ fn ask_until(server: &Server, is_done: &AtomicBool, whole: &str) -> (usize, Dura
 }
 
 #[test]
-fn no_answer_fails_or_mixes_snapshots_while_they_are_exchanged() {
+fn no_reply_fails_or_mixes_snapshots_during_swaps() {
     let (snapshots, ids) = two();
     let (swaps, is_measured) = swaps();
     let server = Server::serve(&snapshots);
@@ -130,31 +132,31 @@ fn no_answer_fails_or_mixes_snapshots_while_they_are_exchanged() {
         })
     });
     println!("{swaps} snapshots exchanged, {asked} answers, the slowest in {longest:?}");
-    assert!(asked > 2 * swaps, "{asked} answers");
-    assert!(!is_measured || longest <= ANSWER_MAX, "{longest:?}, ceiling {ANSWER_MAX:?}");
+    assert!(asked > 2 * swaps, "{asked} replies");
+    assert!(!is_measured || longest <= REPLY_TIME_MAX, "{longest:?}, ceiling {REPLY_TIME_MAX:?}");
     await_one_open(&server, &ids[(swaps - 1) % 2], &ids[swaps % 2]);
     server.end(&[]);
 }
 
-/// Waits until one snapshot is open and mapped, and the other is neither.
+/// Waits until one snapshot is open and mapped, and the other snapshot is neither.
 #[track_caller]
 fn await_one_open(server: &Server, id: &str, other: &str) {
     let begun = Instant::now();
     while is_mapped(server.process_id(), other) || open_count(server.process_id()) > 1 {
-        assert!(begun.elapsed() < REPLY_TIMEOUT, "the snapshot of before is still mapped");
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "the previous snapshot is still mapped");
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(is_mapped(server.process_id(), id));
 }
 
 #[test]
-fn a_storm_of_signals_is_heeded_and_opens_no_more_than_two_snapshots() {
+fn many_hangup_signals_swap_the_snapshot_and_keep_at_most_two_open() {
     let (snapshots, ids) = two();
     let server = Server::serve(&snapshots);
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let asking = scope.spawn(|| ask_until(&server, &is_done, &ids[0]));
-        for at in 0..HANG_UPS {
+        for at in 0..HANGUPS {
             if at % 50 == 0 {
                 point(snapshots.path(), &ids[at / 50 % 2]);
             }
@@ -165,7 +167,7 @@ fn a_storm_of_signals_is_heeded_and_opens_no_more_than_two_snapshots() {
                 open_count(server.process_id())
             );
         }
-        let last = &ids[(HANG_UPS - 1) / 50 % 2];
+        let last = &ids[(HANGUPS - 1) / 50 % 2];
         await_snapshot(&server, last);
         is_done.store(true, Relaxed);
         assert!(asking.join().unwrap().0 > 0);
@@ -173,14 +175,14 @@ fn a_storm_of_signals_is_heeded_and_opens_no_more_than_two_snapshots() {
     await_one_open(&server, &ids[1], &ids[0]);
     let log = server.end(&[]);
     let opened = log.matches("snapshot opened").count();
-    assert!(opened <= HANG_UPS / 50 + 1, "{opened} opened");
-    // But for those of requests, of which there are as many as the machine is quick.
+    assert!(opened <= HANGUPS / 50 + 1, "{opened} opened");
+    // The access log is excluded: its length depends on the speed of the machine.
     let lines = log.lines().filter(|line| !line.contains(" access: ")).count();
-    assert!(lines <= HANG_UPS + 2 * opened + 100, "{lines} lines");
+    assert!(lines <= HANGUPS + 2 * opened + 100, "{lines} lines");
 }
 
 #[test]
-fn a_bad_snapshot_is_refused_each_time_in_one_line_and_changes_nothing() {
+fn a_bad_snapshot_swap_is_refused_with_one_line_each_and_the_served_one_stays() {
     let (snapshots, [whole, part]) = two();
     let swaps = swaps().0;
     let server = Server::serve(&snapshots);
@@ -199,12 +201,15 @@ fn a_bad_snapshot_is_refused_each_time_in_one_line_and_changes_nothing() {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
-    let log = server.end(&["keeping the served snapshot"]);
-    assert!(log.contains("`hashes`: No such file"), "it does not say what is missing:\n{log}");
+    let log = server.end(&["the snapshot served before stays"]);
+    assert!(
+        log.contains("`hashes`: No such file"),
+        "the log does not name the missing file:\n{log}"
+    );
 }
 
 #[test]
-fn a_snapshot_that_is_served_is_not_removed_before_it_is_let_go() {
+fn after_a_swap_a_snapshot_is_pruned_only_when_no_server_uses_it() {
     let (snapshots, [whole, part]) = two();
     let served = Server::serve(&snapshots);
     let fixed = Server::serve_one(&snapshots.path().join(&whole));
@@ -216,13 +221,13 @@ fn a_snapshot_that_is_served_is_not_removed_before_it_is_let_go() {
     let third = build(&[]);
     let third = third.file_name().unwrap().to_str().unwrap();
     let is_there = |id: &str| snapshots.path().join(id).exists();
-    assert!(is_there(&whole), "one that is served for good is gone");
+    assert!(is_there(&whole), "a snapshot in use was removed");
     await_snapshot(&served, third);
     await_snapshot(&fixed, &whole);
     assert_eq!(fixed.get("/outputs?per_page=100").status, 200);
     let begun = Instant::now();
     while is_there(&part) {
-        assert!(begun.elapsed() < REPLY_TIMEOUT, "one that nobody serves any more is still there");
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "an unused snapshot was not removed");
         build(&[]);
     }
     fixed.end(&[]);
