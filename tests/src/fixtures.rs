@@ -24,11 +24,11 @@ use pinakes_oracle::Library;
 pub fn shared_directory(name: &str, sources: &[PathBuf], make: impl FnOnce(&Path)) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let target = test.ancestors().nth(3).expect("tests lie in target/<profile>/deps");
-    let place = target.join("tmp/shared");
-    fs::create_dir_all(&place).expect("the target directory is writable");
+    let folder = target.join("tmp/shared");
+    fs::create_dir_all(&folder).expect("the target directory is writable");
     let name = blake3::hash(name.as_bytes()).to_hex().to_string();
     let [directory, lock, made] = ["", ".lock", ".made"].map(|end| {
-        let mut path = place.join(&name).into_os_string();
+        let mut path = folder.join(&name).into_os_string();
         path.push(end);
         PathBuf::from(path)
     });

@@ -69,7 +69,7 @@ fn is_error(line: &str) -> bool {
     line.split_ascii_whitespace().nth(1) == Some("ERROR")
 }
 
-/// Prepares a server command without `PINAKES_` options from the environment.
+/// Prepares a server command; six options that the environment may set are ignored.
 pub fn command<A: AsRef<OsStr>>(args: &[A]) -> Command {
     let mut command = Command::new(crate::program("pinakes-server"));
     command.args(args).args(["--listen", "127.0.0.1:0"]);
@@ -92,10 +92,12 @@ pub struct Server {
 }
 
 impl Server {
+    /// Starts a server that follows `current` in a directory of snapshots.
     pub fn serve(snapshots: &Snapshots) -> Server {
         Server::start(&mut command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]))
     }
 
+    /// Starts a server of one snapshot, which does not follow `current`.
     pub fn serve_one(path: &Path) -> Server {
         Server::start(&mut command(&["--snapshot".as_ref(), path.as_os_str()]))
     }

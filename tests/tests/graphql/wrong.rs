@@ -7,7 +7,7 @@ use pinakes_tests::server::{Server, Snapshots, command};
 
 const JSON: &str = "Content-Type: application/json";
 const OWN: &str = "Accept: application/graphql-response+json";
-const M1: &str = "Bad Request - Invalid query parameters";
+const BAD_QUERY_MESSAGE: &str = "Bad Request - Invalid query parameters";
 
 /// Returns the errors of an answer without `locations`.
 fn errors(answer: &Value) -> Vec<Value> {
@@ -23,7 +23,7 @@ fn errors(answer: &Value) -> Vec<Value> {
 fn wrong_size(path: Value, size: &str) -> Value {
     let reason = "must be 10, 25, 50 or 100";
     let details = json!([{"parameter": "per_page", "value": size, "reason": reason}]);
-    json!({"message": M1, "path": path, "extensions": {"details": details}})
+    json!({"message": BAD_QUERY_MESSAGE, "path": path, "extensions": {"details": details}})
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_wrong_argument_makes_its_field_null_and_other_fields_are_answered() {
         json!({"a": null, "b": null, "d": domain}),
         vec![
             json!({"message": missing, "path": ["a"]}),
-            json!({"message": M1, "path": ["b"], "extensions": {"details": details}}),
+            json!({"message": BAD_QUERY_MESSAGE, "path": ["b"], "extensions": {"details": details}}),
         ],
     );
     server.end(&[]);
@@ -121,7 +121,7 @@ fn the_path_of_an_error_leads_through_lists_and_aliases() {
     assert!(places.len() > 20, "{}", places.len());
     let paths: Vec<Value> = errors(&answer).iter().map(|error| error["path"].clone()).collect();
     assert_eq!(paths, places[..10]);
-    assert_eq!(messages(&answer), [M1; 10]);
+    assert_eq!(messages(&answer), [BAD_QUERY_MESSAGE; 10]);
     // All errors share one location in the query.
     assert_eq!(answer["errors"][9]["locations"], answer["errors"][0]["locations"]);
     let column = question.find("o:outputs").unwrap() + "o:".len() + 1;
@@ -175,7 +175,7 @@ fn limits_exceeded_before_the_work_refuse_the_query_and_later_ones_name_a_path()
         json!({"errors": [{"message": records}]}),
     );
     // A refused list reads no records, so it costs none.
-    let wrong = json!({"message": M1, "locations": [{"line": 1, "column": 2}], "path": ["outputs"],
+    let wrong = json!({"message": BAD_QUERY_MESSAGE, "locations": [{"line": 1, "column": 2}], "path": ["outputs"],
         "extensions": {"details": [{"parameter": "page", "value": "0",
             "reason": "must be a whole number from 1 to 2147483647"}]}});
     check(
