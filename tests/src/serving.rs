@@ -68,7 +68,7 @@ impl InProcessServer {
     /// Serves the snapshot in a directory, with or without limits.
     pub fn new(snapshot: &Path, limits: Option<Limits>) -> InProcessServer {
         let source = SnapshotSource::Fixed(snapshot.to_owned());
-        let library = Library::open(&source, false).expect("a built snapshot opens");
+        let manager = SnapshotManager::open(&source, false).expect("a built snapshot opens");
         let network = |text: &str| text.parse().expect("a network");
         let clients = ClientResolver {
             trusted: vec![network("10.0.0.0/8"), network("2001:db8:1::/48")],

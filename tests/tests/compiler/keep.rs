@@ -163,7 +163,7 @@ fn prune_removes_a_rolled_back_snapshot_first_and_a_build_does_not_publish_it_ag
     assert!(run.stderr.ends_with(&warning), "{}", run.stderr);
     let members =
         ["exit_code", "held_back", "snapshot", "snapshot_id", "newest_updated_date", "pruned"];
-    let members = said.map(|name| &run.report[name]);
+    let members = members.map(|name| &run.report[name]);
     let null = json!(null);
     let (made, used, used_id) = (json!(id(&third)), json!(first), json!(id(&first)));
     assert_eq!(members, [&json!(0), &made, &used, &used_id, &null, &null]);

@@ -176,7 +176,7 @@ fn limit_counters_survive_a_reload_and_with_a_file_a_restart() {
     assert!(is_served(&second));
     assert_eq!(left(&server), (27, 497));
     server.send_hangup();
-    server.await_log(&["`current` leads where it did"]);
+    server.await_log(&["`current` still points to the served snapshot"]);
     server.end(&[]);
 
     let server = limited(&snapshots, &arguments);

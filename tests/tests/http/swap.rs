@@ -201,7 +201,7 @@ fn a_bad_snapshot_swap_is_refused_with_one_line_each_and_the_served_one_stays() 
             std::thread::sleep(Duration::from_millis(50));
         }
     }
-    let log = server.end(&["the snapshot served before stays"]);
+    let log = server.end(&["keeping the served snapshot"]);
     assert!(
         log.contains("`hashes`: No such file"),
         "the log does not name the missing file:\n{log}"

@@ -229,7 +229,7 @@ fn a_damaged_snapshot_is_served_again_after_rebuild_or_repair() {
     cut(&file, 10);
     await_status(&server, 503);
     server.send_hangup();
-    server.await_log(&["ERROR", "the snapshot served before stays", "authors/records"]);
+    server.await_log(&["ERROR", "keeping the served snapshot", "authors/records"]);
     fs::write(&file, whole).unwrap();
     server.send_hangup();
     await_status(&server, 200);

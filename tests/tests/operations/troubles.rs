@@ -181,7 +181,7 @@ fn starting_with_a_damaged_snapshot_serves_and_reports_the_previous_one() {
         server.await_log(&["WARN", "serving another snapshot in its place", id(&older)]);
         // Still damaged, it is refused again; built anew, it is served.
         server.send_hangup();
-        server.await_log(&["ERROR", "the snapshot served before stays", words]);
+        server.await_log(&["ERROR", "keeping the served snapshot", words]);
         check(&server, admin, &["fallback"], &older);
         let dump = tempfile::tempdir().unwrap();
         let files = TINY_DUMP.into_iter().filter(|(name, _)| !name.starts_with("funders"));
