@@ -19,7 +19,7 @@ pub struct Record {
 /// The source of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A JSON line.
+    /// A JSON line of the dump.
     Object,
     /// A row of the taxonomy CSV.
     Row,

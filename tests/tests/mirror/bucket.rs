@@ -1,4 +1,4 @@
-//! An S3-compatible endpoint: moto, which `.ci/run` installs into `target/moto`.
+//! Pulls from an S3-compatible endpoint: moto, which `.ci/run` installs into `target/moto`.
 
 use std::{
     fs,
@@ -11,9 +11,9 @@ use std::{
 use pinakes_tests::files_below;
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 
-use crate::place::{Edition, Place};
+use crate::setup::{Edition, Setup};
 
-/// moto, empty; ended with the test.
+/// A moto process without buckets that runs until it is dropped.
 struct Moto {
     child: Child,
     endpoint: String,
@@ -27,7 +27,7 @@ impl Drop for Moto {
 }
 
 impl Moto {
-    /// `None`, said by name, where it is not installed.
+    /// Starts moto; prints a skip message and returns `None` if moto is not installed.
     fn start(test: &str) -> Option<Moto> {
         let own = pinakes_tests::root().join("target/moto/bin/moto_server");
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -57,20 +57,20 @@ impl Moto {
     }
 }
 
-/// What `AWS_…` would say to any client of buckets.
+/// The credentials that the test also passes as `AWS_…` variables.
 fn credentials() -> Credentials {
     Credentials::new("reader", "a word that moto takes")
 }
 
 const SIGNED_FOR: Duration = Duration::from_secs(600);
 
-/// Uploads a tree under a prefix, its publication last.
-fn upload(moto: &Moto, place: &Place) {
+/// Uploads a tree under a prefix, the publication last.
+fn upload(moto: &Moto, setup: &Setup) {
     let (bucket, credentials) = (moto.bucket(), credentials());
     let agent = ureq::Agent::new_with_defaults();
     let made = bucket.create_bucket(&credentials).sign(SIGNED_FOR);
     agent.put(made.as_str()).send_empty().unwrap();
-    let (last, first): (Vec<_>, Vec<_>) = files_below(&place.tree())
+    let (last, first): (Vec<_>, Vec<_>) = files_below(&setup.tree())
         .into_iter()
         .partition(|(name, _)| name.starts_with("publication."));
     for (name, bytes) in first.into_iter().chain(last) {
@@ -82,14 +82,14 @@ fn upload(moto: &Moto, place: &Place) {
 
 #[test]
 fn a_bucket_is_pulled_with_signed_urls() {
-    let place = Place::new();
-    place.publish(Edition::Old, &["--objects", Edition::Old.objects().to_str().unwrap()]);
+    let setup = Setup::new();
+    setup.publish(Edition::Old, &["--objects", Edition::Old.objects().to_str().unwrap()]);
     let Some(moto) = Moto::start("a_bucket_is_pulled_with_signed_urls") else { return };
-    upload(&moto, &place);
-    let pubkey = place.pubkey("ours");
-    let objects = place.path().join("fetched");
+    upload(&moto, &setup);
+    let pubkey = setup.pubkey("ours");
+    let objects = setup.path().join("fetched");
     for more in [&[][..], &["--objects", objects.to_str().unwrap()][..]] {
-        let output = place
+        let output = setup
             .pull_command(
                 "s3://mirrors/openalex/full",
                 &[&["--pubkey", pubkey.to_str().unwrap()], more].concat(),
@@ -100,16 +100,16 @@ fn a_bucket_is_pulled_with_signed_urls() {
             .env("AWS_SECRET_ACCESS_KEY", "a word that moto takes")
             .output()
             .unwrap();
-        let pulled = crate::place::Run {
+        let pulled = crate::setup::Run {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
         };
-        place.demand(Edition::Old, &pulled);
-        let text = fs::read_to_string(place.out().join("publications/seen.json")).unwrap();
+        setup.assert_current(Edition::Old, &pulled);
+        let text = fs::read_to_string(setup.out().join("publications/seen.json")).unwrap();
         assert!(text.contains("\"address s3://mirrors/openalex/full\""), "{text}");
         assert!(!pulled.stderr.contains("X-Amz"), "{}", pulled.stderr);
-        pinakes_tests::server::make_writable(&place.out());
-        fs::remove_dir_all(place.out()).unwrap();
+        pinakes_tests::server::make_writable(&setup.out());
+        fs::remove_dir_all(setup.out()).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! A host of static files that does what a test has it do, and counts what it is asked.
+//! A host of static files with a behaviour per request, which counts requests and bytes.
 
 use std::{
     fs,
@@ -13,46 +13,46 @@ use std::{
     time::Duration,
 };
 
-/// One request.
+/// One request to the host.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// Its path, without the first slash.
+pub struct HostRequest {
+    /// The path without the first slash.
     pub path: String,
-    /// The bytes of its range, the last included.
+    /// The first and the last byte of the range.
     pub range: Option<(usize, usize)>,
-    /// How often the path was asked for before.
+    /// Number of earlier requests for the path.
     pub before: usize,
 }
 
-/// What becomes of a request.
+/// The behaviour of the host for one request.
 #[derive(Clone, Debug)]
-pub enum Does {
-    /// What is asked for is sent.
+pub enum Behaviour {
+    /// Sends the file or the requested range.
     Serves,
-    /// All of the file is sent, range or not.
-    ServesWhole,
-    /// The file as it would be with these bytes.
+    /// Sends the complete file and ignores the range.
+    IgnoresRange,
+    /// Sends these bytes instead of the file.
     ServesOther(Vec<u8>),
-    /// So many bytes of the body are sent, and the connection closed.
+    /// Sends this number of bytes of the body and closes the connection.
     Cuts(usize),
-    /// So many bytes of the body are sent, and then nothing for good.
+    /// Sends this number of bytes of the body and keeps the connection open without sending more.
     Stalls(usize),
-    /// The connection is closed without a reply.
-    Leaves,
-    /// A byte, and another after so long, for good.
+    /// Closes the connection without a reply.
+    Disconnects,
+    /// Sends one byte per interval.
     Drips(Duration),
-    /// The body, and zeros for good, in chunks of HTTP's.
+    /// Sends the body and then zeros without end, in HTTP chunks.
     Endless,
-    /// A head and a body, as they are.
-    Says(String, Vec<u8>),
+    /// Sends this head and this body.
+    Replies(String, Vec<u8>),
 }
 
-type Rule = dyn Fn(&Asked) -> Does + Send + Sync;
+type Rule = dyn Fn(&HostRequest) -> Behaviour + Send + Sync;
 
-/// What it is asked, and what it sent.
+/// Requests and sent bytes of a host.
 #[derive(Default)]
 struct Log {
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<HostRequest>>,
     sent_bytes: AtomicU64,
 }
 
@@ -63,13 +63,16 @@ pub struct Host {
 }
 
 impl Host {
-    /// One that serves a tree.
-    pub fn of(tree: PathBuf) -> Host {
-        Host::that(tree, |_| Does::Serves)
+    /// Starts a host that serves a tree.
+    pub fn new(tree: PathBuf) -> Host {
+        Host::with_rule(tree, |_| Behaviour::Serves)
     }
 
-    /// One that does what a rule says.
-    pub fn that(tree: PathBuf, rule: impl Fn(&Asked) -> Does + Send + Sync + 'static) -> Host {
+    /// Starts a host whose behaviour a rule decides per request.
+    pub fn with_rule(
+        tree: PathBuf,
+        rule: impl Fn(&HostRequest) -> Behaviour + Send + Sync + 'static,
+    ) -> Host {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let log = Arc::new(Log::default());
@@ -77,7 +80,7 @@ impl Host {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (tree, rule, log) = (tree.clone(), Arc::clone(&rule), Arc::clone(&kept));
-                // A client that leaves ends its thread.
+                // The thread ends with its connection.
                 thread::spawn(move || while answer(&stream, &tree, &*rule, &log).is_some() {});
             }
         });
@@ -89,11 +92,11 @@ impl Host {
     }
 
     /// Every request so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<HostRequest> {
         self.log.asked.lock().unwrap().clone()
     }
 
-    /// Bytes of bodies so far, and forgets them.
+    /// Returns the number of sent body bytes, and resets the log.
     pub fn take_sent_bytes(&self) -> u64 {
         self.log.asked.lock().unwrap().clear();
         self.log.sent_bytes.swap(0, Ordering::SeqCst)
@@ -104,7 +107,7 @@ impl Host {
     }
 }
 
-/// Answers one request; `None` where the connection is to be closed.
+/// Answers one request; `None` closes the connection.
 fn answer(stream: &TcpStream, tree: &std::path::Path, rule: &Rule, log: &Log) -> Option<()> {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next()?.ok()?;
@@ -123,28 +126,28 @@ fn answer(stream: &TcpStream, tree: &std::path::Path, rule: &Rule, log: &Log) ->
     let asked = {
         let mut asked = log.asked.lock().unwrap();
         let before = asked.iter().filter(|asked| asked.path == path).count();
-        asked.push(Asked { path: path.clone(), range, before });
+        asked.push(HostRequest { path: path.clone(), range, before });
         asked.last().unwrap().clone()
     };
-    let does = rule(&asked);
+    let behaviour = rule(&asked);
     let mut out = Sender { stream, log };
-    if let Does::Says(head, body) = &does {
+    if let Behaviour::Replies(head, body) = &behaviour {
         out.head(head)?;
         return out.body(body);
     }
-    if matches!(does, Does::Leaves) {
+    if matches!(behaviour, Behaviour::Disconnects) {
         let _ = stream.shutdown(std::net::Shutdown::Both);
         return None;
     }
-    let read = match &does {
-        Does::ServesOther(bytes) => Ok(bytes.clone()),
+    let read = match &behaviour {
+        Behaviour::ServesOther(bytes) => Ok(bytes.clone()),
         _ => fs::read(tree.join(&path)),
     };
     let Ok(bytes) = read else {
         return out.head("HTTP/1.1 404 Not Found\r\nContent-Length: 0");
     };
     let size = bytes.len();
-    let is_part = range.is_some() && !matches!(does, Does::ServesWhole);
+    let is_part = range.is_some() && !matches!(behaviour, Behaviour::IgnoresRange);
     let (head, body) = match range.filter(|_| is_part) {
         Some((from, to)) => {
             let body = &bytes[from..=to.min(size - 1)];
@@ -154,7 +157,7 @@ fn answer(stream: &TcpStream, tree: &std::path::Path, rule: &Rule, log: &Log) ->
         }
         None => ("HTTP/1.1 200 OK".to_owned(), &bytes[..]),
     };
-    if matches!(does, Does::Endless) {
+    if matches!(behaviour, Behaviour::Endless) {
         out.head(&format!("{head}\r\nTransfer-Encoding: chunked"))?;
         out.chunk(body)?;
         loop {
@@ -162,19 +165,19 @@ fn answer(stream: &TcpStream, tree: &std::path::Path, rule: &Rule, log: &Log) ->
         }
     }
     out.head(&format!("{head}\r\nContent-Length: {}", body.len()))?;
-    match does {
-        Does::Cuts(count) => {
+    match behaviour {
+        Behaviour::Cuts(count) => {
             out.body(&body[..count.min(body.len())])?;
             let _ = stream.shutdown(std::net::Shutdown::Both);
             None
         }
-        Does::Stalls(count) => {
+        Behaviour::Stalls(count) => {
             out.body(&body[..count.min(body.len())])?;
             loop {
                 thread::park();
             }
         }
-        Does::Drips(pause) => {
+        Behaviour::Drips(pause) => {
             for byte in body {
                 out.body(&[*byte])?;
                 thread::sleep(pause);

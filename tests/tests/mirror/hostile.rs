@@ -1,4 +1,4 @@
-//! Hosts that send too much, too little, too slowly, something else, or nothing.
+//! Pulls from hosts that send too much, too little, too slowly, wrong bytes, or nothing.
 
 use std::{
     fs,
@@ -8,38 +8,35 @@ use std::{
 use pinakes_format::storage::manifest::FileEntry;
 use pinakes_format::storage::publication::PUBLICATION;
 
-use crate::host::{Asked, Does, Host};
-use crate::place::{Edition, Place, Run};
+use crate::host::{Behaviour, Host, HostRequest};
+use crate::setup::{Edition, Run, Setup};
 
-/// What makes a host that does wrong be given up at once.
+/// Options with which `pull` gives up on a faulty host within seconds.
 const HASTY: [&str; 9] =
     ["--quiet", "--timeout", "1", "--min-speed", "1M", "--tries", "2", "--connections", "1"];
 
-/// A host that does something to one path, and serves all else.
-fn with(place: &Place, path: &str, does: Does) -> Host {
+/// Starts a host with a behaviour for one path, which serves all other paths.
+fn with(setup: &Setup, path: &str, behaviour: Behaviour) -> Host {
     let path = path.to_owned();
-    Host::that(
-        place.tree(),
-        move |asked: &Asked| {
-            if asked.path == path { does.clone() } else { Does::Serves }
-        },
-    )
+    Host::with_rule(setup.tree(), move |asked: &HostRequest| {
+        if asked.path == path { behaviour.clone() } else { Behaviour::Serves }
+    })
 }
 
-fn says(head: &str) -> Does {
-    Does::Says(head.to_owned(), Vec::new())
+fn reply(head: &str) -> Behaviour {
+    Behaviour::Replies(head.to_owned(), Vec::new())
 }
 
 #[test]
 fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
-    let place = Place::with(Edition::Old);
+    let setup = Setup::with(Edition::Old);
     let id = Edition::Old.id();
     let records = format!("snapshots/{id}/outputs/records");
     let manifest = format!("snapshots/{id}/manifest.json");
     let hashes = format!("snapshots/{id}/hashes");
-    let bytes = |path: &str| fs::read(place.tree().join(path)).unwrap();
-    // A file of some chunks, which one request asks for whole.
-    let files = crate::manifests::read(&place).files;
+    let bytes = |path: &str| fs::read(setup.tree().join(path)).unwrap();
+    // A file of several chunks that one request fetches.
+    let files = crate::manifests::read(&setup).files;
     let is_some = |entry: &&FileEntry| (70_001..4 << 20).contains(&entry.size_bytes);
     let some = files.iter().filter(|entry| entry.path != "hashes").find(is_some).unwrap();
     let some = format!("snapshots/{id}/{}", some.path);
@@ -55,134 +52,138 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
     let longer = |path: &str| [bytes(path), vec![0]].concat();
     let slow = "slower than 1048576 bytes a second (`--min-speed`), 2 times; run again to go on";
     let silent = "no byte in 1 s (`--timeout`), 2 times; run again to go on";
-    let cases: Vec<(&str, Does, i32, String)> = vec![
+    let cases: Vec<(&str, Behaviour, i32, String)> = vec![
         (
             PUBLICATION,
-            Does::Endless,
+            Behaviour::Endless,
             5,
             "is damaged: goes on after the 65536 bytes that are expected".into(),
         ),
         (
             PUBLICATION,
-            Does::ServesOther(vec![b' '; 65_537]),
+            Behaviour::ServesOther(vec![b' '; 65_537]),
             5,
             "is damaged: 65537 bytes, expected at most 65536".into(),
         ),
         (
             "publication.json.minisig",
-            Does::Endless,
+            Behaviour::Endless,
             5,
             "is damaged: goes on after the 4096 bytes that are expected".into(),
         ),
         (
             &manifest,
-            Does::Endless,
+            Behaviour::Endless,
             5,
             format!("is damaged: goes on after the {manifest_bytes} bytes that are expected"),
         ),
         (
             &manifest,
-            Does::ServesOther(longer(&manifest)),
+            Behaviour::ServesOther(longer(&manifest)),
             5,
             format!("is damaged: {} bytes, expected {manifest_bytes}", manifest_bytes + 1),
         ),
         (
             &hashes,
-            Does::ServesOther(other_hashes.clone()),
+            Behaviour::ServesOther(other_hashes.clone()),
             5,
             format!("is damaged: hash {found}, expected {expected} as it was published"),
         ),
         (
             &hashes,
-            Does::Endless,
+            Behaviour::Endless,
             5,
             format!("is damaged: goes on after the {} bytes that are expected", other_hashes.len()),
         ),
         (
             &some,
-            Does::Endless,
+            Behaviour::Endless,
             5,
             format!("is damaged: goes on after the {size} bytes that are expected"),
         ),
         (
             &some,
-            Does::ServesOther(longer(&some)),
+            Behaviour::ServesOther(longer(&some)),
             5,
             format!("is damaged: {} bytes, expected {size}", size + 1),
         ),
         (
             &some,
-            Does::ServesOther(flipped),
+            Behaviour::ServesOther(flipped),
             5,
             format!(
                 "is damaged: chunk 1 (bytes 65536 to {end}) does not have the hash that was published"
             ),
         ),
-        (&some, Does::Cuts(100), 3, ": io: Peer disconnected, 2 times; run again to go on".into()),
-        (&records, Does::Stalls(100), 3, format!(": {silent}")),
-        (&some, Does::Drips(Duration::from_millis(300)), 3, format!(": {slow}")),
         (
             &some,
-            says("HTTP/1.1 404 Not Found\r\nContent-Length: 0"),
+            Behaviour::Cuts(100),
+            3,
+            ": io: Peer disconnected, 2 times; run again to go on".into(),
+        ),
+        (&records, Behaviour::Stalls(100), 3, format!(": {silent}")),
+        (&some, Behaviour::Drips(Duration::from_millis(300)), 3, format!(": {slow}")),
+        (
+            &some,
+            reply("HTTP/1.1 404 Not Found\r\nContent-Length: 0"),
             3,
             ": is not there; check the address, and run again if something was published meanwhile"
                 .into(),
         ),
-        (&some, says("HTTP/1.1 403 Forbidden\r\nContent-Length: 0"), 3, ": 403 Forbidden".into()),
+        (&some, reply("HTTP/1.1 403 Forbidden\r\nContent-Length: 0"), 3, ": 403 Forbidden".into()),
         (
             &some,
-            says("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0"),
+            reply("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0"),
             3,
             ": 503 Service Unavailable, 2 times; run again to go on".into(),
         ),
         (
             &some,
-            says("HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0"),
+            reply("HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0"),
             3,
             ": is not there; check the address, and run again if something was published meanwhile"
                 .into(),
         ),
         (
             &some,
-            says(&format!("HTTP/1.1 302 Found\r\nLocation: /{some}\r\nContent-Length: 0")),
+            reply(&format!("HTTP/1.1 302 Found\r\nLocation: /{some}\r\nContent-Length: 0")),
             3,
             ": more than 5 redirects".into(),
         ),
         (
             &some,
-            says("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0"),
+            reply("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0"),
             3,
             ": comes coded as `gzip`; have the host send files as they are".into(),
         ),
-        (&some, says("HTTP/1.1 204 No Content"), 3, ": 204 No Content".into()),
-        (PUBLICATION, says("nonsense"), 3, String::new()),
+        (&some, reply("HTTP/1.1 204 No Content"), 3, ": 204 No Content".into()),
+        (PUBLICATION, reply("nonsense"), 3, String::new()),
     ];
-    // Side by side, each with a mirror of its own: what takes time is waiting.
+    // The cases mostly wait, so they run in parallel, each with a mirror of its own.
     std::thread::scope(|scope| {
-        for (path, does, code, reason) in cases {
-            let (tree, pubkey) = (place.tree(), place.pubkey("ours"));
+        for (path, behaviour, code, reason) in cases {
+            let (tree, pubkey) = (setup.tree(), setup.pubkey("ours"));
             scope.spawn(move || {
-                let mirror = Place::new();
+                let mirror = Setup::new();
                 std::os::unix::fs::symlink(tree, mirror.tree()).unwrap();
                 fs::copy(pubkey, mirror.pubkey("ours")).unwrap();
-                demand_given_up(&mirror, path, does, code, &reason);
+                assert_given_up(&mirror, path, behaviour, code, &reason);
             });
         }
     });
 }
 
-/// Demands that a host that does something to one path is given up, soon, for a reason; for any where it is
-/// empty.
-fn demand_given_up(mirror: &Place, path: &str, does: Does, code: i32, reason: &str) {
-    let what = format!("{path} {does:?}").chars().take(100).collect::<String>();
-    let host = with(mirror, path, does);
+/// Asserts that `pull` gives up on a host within 25 seconds for this reason; an empty reason accepts any.
+fn assert_given_up(mirror: &Setup, path: &str, behaviour: Behaviour, code: i32, reason: &str) {
+    let what = format!("{path} {behaviour:?}").chars().take(100).collect::<String>();
+    let host = with(mirror, path, behaviour);
     let begun = Instant::now();
     let pulled = mirror.pull(&host.url(), &HASTY);
     println!("{what}: {:?}: {}", begun.elapsed(), pulled.stderr);
     if !reason.is_empty() {
         let space = if reason.starts_with(':') { "" } else { " " };
         let url = host.url();
-        mirror.demand_refusal(&pulled, code, &format!("`{url}/{path}`{space}{reason}"));
+        mirror.assert_rejected(&pulled, code, &format!("`{url}/{path}`{space}{reason}"));
     }
     assert_eq!(pulled.code, Some(code), "{what}");
     assert!(begun.elapsed() < Duration::from_secs(25), "{what}: {:?}", begun.elapsed());
@@ -190,10 +191,10 @@ fn demand_given_up(mirror: &Place, path: &str, does: Does, code: i32, reason: &s
 
 #[test]
 fn a_wrong_content_range_is_rejected() {
-    let place = Place::with(Edition::Old);
-    let manifest = crate::manifests::read(&place);
+    let setup = Setup::with(Edition::Old);
+    let manifest = crate::manifests::read(&setup);
     let entry = manifest.files.iter().max_by_key(|entry| entry.size_bytes).unwrap();
-    // More than one request asks for, so that parts are asked for.
+    // The file is larger than one request, so `pull` sends range requests.
     assert!(entry.size_bytes > 4 << 20, "{entry:?}");
     let path = format!("snapshots/{}/{}", manifest.id, entry.path);
     let size = entry.size_bytes;
@@ -212,37 +213,37 @@ fn a_wrong_content_range_is_rejected() {
     ];
     for (head, found) in cases {
         let head = format!("HTTP/1.1 206 Partial Content\r\n{head}\r\nContent-Length: 5");
-        let host = with(&place, &path, Does::Says(head, b"12345".to_vec()));
-        let pulled = place.pull(&host.url(), &HASTY);
+        let host = with(&setup, &path, Behaviour::Replies(head, b"12345".to_vec()));
+        let pulled = setup.pull(&host.url(), &HASTY);
         let reason = format!("{found}, expected `bytes 0-{}/{size}`", first - 1);
-        place.demand_refusal(&pulled, 5, &format!("`{}/{path}` is damaged: {reason}", host.url()));
+        setup.assert_rejected(&pulled, 5, &format!("`{}/{path}` is damaged: {reason}", host.url()));
     }
 }
 
 #[test]
 fn temporary_faults_are_retried() {
     let wrongs = [
-        Does::Cuts(100_000),
-        Does::Leaves,
-        says("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0"),
-        says("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\nContent-Length: 0"),
-        // Half a head, after which nothing comes.
-        says(""),
+        Behaviour::Cuts(100_000),
+        Behaviour::Disconnects,
+        reply("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0"),
+        reply("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\nContent-Length: 0"),
+        // An incomplete head.
+        reply(""),
     ];
-    // Side by side: all that takes time is waiting.
+    // The cases mostly wait, so they run in parallel.
     std::thread::scope(|scope| {
         for wrong in wrongs {
             scope.spawn(move || {
-                let place = Place::with(Edition::Old);
+                let setup = Setup::with(Edition::Old);
                 let text = format!("{wrong:?}");
-                let host = Host::that(place.tree(), move |asked| {
-                    // Every file's first request, whatever it asks for.
-                    if asked.before == 0 { wrong.clone() } else { Does::Serves }
+                let host = Host::with_rule(setup.tree(), move |asked| {
+                    // The fault affects the first request for each file.
+                    if asked.before == 0 { wrong.clone() } else { Behaviour::Serves }
                 });
                 let more = ["--connections", "128", "--timeout", "1"];
-                let pulled = place.pull(&host.url(), &more);
+                let pulled = setup.pull(&host.url(), &more);
                 println!("{text}");
-                place.demand(Edition::Old, &pulled);
+                setup.assert_current(Edition::Old, &pulled);
             });
         }
     });
@@ -250,42 +251,42 @@ fn temporary_faults_are_retried() {
 
 #[test]
 fn retry_after_is_honoured_up_to_the_timeout() {
-    let place = Place::with(Edition::Tiny);
-    // What it asks for, what is waited for at most, and how long a pull that succeeds takes at least.
+    let setup = Setup::with(Edition::Tiny);
+    // `Retry-After`, `--timeout`, and the minimum duration of the pull, in seconds.
     for (asked, timeout, least) in [("1", "30", 1), ("99999", "1", 1)] {
         let head = format!("HTTP/1.1 503 Busy\r\nRetry-After: {asked}\r\nContent-Length: 0");
-        let host = Host::that(place.tree(), move |asked| match asked.before {
-            0 if asked.path == PUBLICATION => says(&head),
-            _ => Does::Serves,
+        let host = Host::with_rule(setup.tree(), move |asked| match asked.before {
+            0 if asked.path == PUBLICATION => reply(&head),
+            _ => Behaviour::Serves,
         });
         let begun = Instant::now();
-        place.demand(Edition::Tiny, &place.pull(&host.url(), &["--timeout", timeout]));
+        setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &["--timeout", timeout]));
         let took = begun.elapsed();
         assert!(took >= Duration::from_secs(least), "{asked}: {took:?}");
         assert!(took < Duration::from_secs(25), "{asked}: {took:?}");
-        pinakes_tests::server::make_writable(&place.out());
-        fs::remove_dir_all(place.out()).unwrap();
+        pinakes_tests::server::make_writable(&setup.out());
+        fs::remove_dir_all(setup.out()).unwrap();
     }
 }
 
-/// Demands that a terminal is told nothing but text, on lines of which none is the host's, and little.
+/// Asserts that stderr is one error line below 1,000 bytes without control characters.
 #[track_caller]
-fn demand_text(pulled: &Run, what: &str) {
-    let orders = |character: &char| character.is_control() && *character != '\n';
+fn assert_harmless_text(pulled: &Run, what: &str) {
+    let is_control = |character: &char| character.is_control() && *character != '\n';
     let Run { stderr, .. } = pulled;
-    assert_eq!(stderr.chars().find(orders), None, "{what}: {stderr:?}");
+    assert_eq!(stderr.chars().find(is_control), None, "{what}: {stderr:?}");
     assert!(stderr.len() < 1_000 && stderr.lines().count() == 1, "{what}: {stderr:?}");
     assert!(stderr.starts_with("error: "), "{what}: {stderr:?}");
 }
 
 #[test]
 fn text_of_a_host_is_escaped_and_truncated_in_errors() {
-    let place = Place::with(Edition::Tiny);
+    let setup = Setup::with(Edition::Tiny);
     let id = Edition::Tiny.id();
     let evil =
         format!("\u{1b}]0;pwned\u{7}\u{9b}31m\r\nerror: all is well\u{202e}{}", "A".repeat(9_000));
     let member = serde_json::to_string(&evil).unwrap();
-    let tree = place.tree();
+    let tree = setup.tree();
     let read = |path: &str| fs::read_to_string(tree.join(path)).unwrap();
     let text = read(PUBLICATION);
     let manifest = format!("snapshots/{id}/manifest.json");
@@ -294,7 +295,7 @@ fn text_of_a_host_is_escaped_and_truncated_in_errors() {
         let (_, rest) = text.split_once("\"root\": \"").unwrap();
         rest[..64].to_owned()
     };
-    // In publications that our key signs.
+    // Text in publications signed with the key `ours`.
     for (what, text) in [
         ("a member that none has", other("{", &format!("{{{member}: 1,"))),
         ("a value", other(&format!("\"{}\"", root(&text)), &member)),
@@ -305,89 +306,93 @@ fn text_of_a_host_is_escaped_and_truncated_in_errors() {
         ("a moment", other("\"expires\": \"", &format!("\"licence\": {member},\"expires\": \""))),
         ("no JSON", evil.clone()),
     ] {
-        place.sign(text.as_bytes());
-        let pulled = place.pull(&place.host().url(), &HASTY);
-        demand_text(&pulled, what);
+        setup.sign(text.as_bytes());
+        let pulled = setup.pull(&setup.host().url(), &HASTY);
+        assert_harmless_text(&pulled, what);
         assert_eq!(pulled.code, Some(5), "{what}");
     }
-    place.sign(text.as_bytes());
-    // In what is named by it, or in the head of a reply.
+    setup.sign(text.as_bytes());
+    // Text in files that the publication names, and in heads of replies.
     let manifest_bytes = read(&manifest).len();
     let mut padded = format!("{{{member}: 1").into_bytes();
     padded.resize(manifest_bytes - 1, b' ');
     padded.push(b'}');
     let raw = "\u{1b}[2J\u{9b}31m";
     let long = "A".repeat(9_000);
-    for (path, what, does) in [
-        (&*manifest, "a manifest", Does::ServesOther(padded)),
-        (PUBLICATION, "a reason", says(&format!("HTTP/1.1 403 {raw}{long}\r\nContent-Length: 0"))),
-        (PUBLICATION, "a status", says(&format!("{raw} 200 OK\r\nContent-Length: 0"))),
+    for (path, what, behaviour) in [
+        (&*manifest, "a manifest", Behaviour::ServesOther(padded)),
+        (PUBLICATION, "a reason", reply(&format!("HTTP/1.1 403 {raw}{long}\r\nContent-Length: 0"))),
+        (PUBLICATION, "a status", reply(&format!("{raw} 200 OK\r\nContent-Length: 0"))),
         (
             PUBLICATION,
             "a redirect",
-            says(&format!(
+            reply(&format!(
                 "HTTP/1.1 302 Found\r\nLocation: http://{raw}{long}/\r\nContent-Length: 0"
             )),
         ),
         (
             PUBLICATION,
             "a redirect elsewhere",
-            says(&format!("HTTP/1.1 302 Found\r\nLocation: gopher://{long}/\r\nContent-Length: 0")),
+            reply(&format!(
+                "HTTP/1.1 302 Found\r\nLocation: gopher://{long}/\r\nContent-Length: 0"
+            )),
         ),
         (
             PUBLICATION,
             "a coding",
-            says(&format!("HTTP/1.1 200 OK\r\nContent-Encoding: {raw}{long}\r\nContent-Length: 0")),
+            reply(&format!(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: {raw}{long}\r\nContent-Length: 0"
+            )),
         ),
         (
             PUBLICATION,
             "a visible coding",
-            says(&format!("HTTP/1.1 200 OK\r\nContent-Encoding: {long}\r\nContent-Length: 0")),
+            reply(&format!("HTTP/1.1 200 OK\r\nContent-Encoding: {long}\r\nContent-Length: 0")),
         ),
-        (PUBLICATION, "a length", says(&format!("HTTP/1.1 200 OK\r\nContent-Length: {raw}"))),
+        (PUBLICATION, "a length", reply(&format!("HTTP/1.1 200 OK\r\nContent-Length: {raw}"))),
         (
             "publication.json.minisig",
             "a signature",
-            Does::ServesOther(evil.as_bytes()[..3_000].to_vec()),
+            Behaviour::ServesOther(evil.as_bytes()[..3_000].to_vec()),
         ),
     ] {
-        let pulled = place.pull(&with(&place, path, does).url(), &HASTY);
-        demand_text(&pulled, what);
+        let pulled = setup.pull(&with(&setup, path, behaviour).url(), &HASTY);
+        assert_harmless_text(&pulled, what);
         assert!(!pulled.stdout.contains('/'), "{what} was taken");
     }
 }
 
 #[test]
 fn a_host_without_range_support_can_be_pulled_from() {
-    let place = Place::with(Edition::Old);
-    let host = Host::that(place.tree(), |_| Does::ServesWhole);
-    let pulled = place.pull(&host.url(), &[]);
-    place.demand(Edition::Old, &pulled);
-    // The largest file is read whole once, beside what the requests for parts of it brought.
-    let largest = crate::manifests::read(&place).files.iter().map(|entry| entry.size_bytes).max();
-    let all: u64 = crate::manifests::read(&place).files.iter().map(|entry| entry.size_bytes).sum();
+    let setup = Setup::with(Edition::Old);
+    let host = Host::with_rule(setup.tree(), |_| Behaviour::IgnoresRange);
+    let pulled = setup.pull(&host.url(), &[]);
+    setup.assert_current(Edition::Old, &pulled);
+    // The host ignores ranges, so each of the first range requests brings the complete file.
+    let largest = crate::manifests::read(&setup).files.iter().map(|entry| entry.size_bytes).max();
+    let all: u64 = crate::manifests::read(&setup).files.iter().map(|entry| entry.size_bytes).sum();
     assert!(host.sent_bytes() < all + 10 * largest.unwrap(), "{}", host.sent_bytes());
 }
 
 #[test]
 fn files_of_another_snapshot_are_rejected() {
-    let place = Place::with(Edition::Old);
-    place.publish(Edition::New, &[]);
+    let setup = Setup::with(Edition::Old);
+    setup.publish(Edition::New, &[]);
     let (old, new) = (Edition::Old.id(), Edition::New.id());
-    let tree = place.tree();
-    // Of one byte more or less, or of as many.
+    let tree = setup.tree();
+    // The files of both snapshots have different or equal sizes.
     for file in ["outputs/records", "outputs/ids", "report.json", "hashes", "manifest.json"] {
         let path = format!("snapshots/{new}/{file}");
         let bytes = fs::read(tree.join(format!("snapshots/{old}/{file}"))).unwrap();
         if bytes == fs::read(tree.join(&path)).unwrap() {
             continue;
         }
-        let host = with(&place, &path, Does::ServesOther(bytes));
-        let pulled = place.pull(&host.url(), &HASTY);
+        let host = with(&setup, &path, Behaviour::ServesOther(bytes));
+        let pulled = setup.pull(&host.url(), &HASTY);
         let error = format!("error: `{}/{path}` is damaged: ", host.url());
         assert_eq!(pulled.code, Some(5), "{file}");
         assert!(pulled.stderr.starts_with(&error), "{}", pulled.stderr);
-        assert!(!place.out().join("current").exists());
-        fs::remove_dir_all(place.out()).unwrap();
+        assert!(!setup.out().join("current").exists());
+        fs::remove_dir_all(setup.out()).unwrap();
     }
 }

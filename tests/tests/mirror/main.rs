@@ -1,19 +1,19 @@
-//! Mirrors: what `publish` writes and `pull` fetches, from hosts that are honest and from others.
+//! Tests of mirrors: `publish` writes a tree, and `pull` fetches it from honest, faulty and hostile hosts.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bucket;
 mod chunks;
-mod held;
 mod host;
 mod hostile;
 mod manifests;
 mod minisign;
 mod nginx;
 mod objects;
-mod place;
 mod race;
+mod rollback;
 mod runs;
+mod setup;
 mod stale;
 mod tree;
 mod trust;

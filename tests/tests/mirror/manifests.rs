@@ -1,4 +1,4 @@
-//! Manifests and lists that whoever publishes them made to do harm.
+//! Tests that `pull` rejects manifests and lists of a malicious publisher.
 
 use std::fs;
 
@@ -7,23 +7,23 @@ use pinakes_format::storage::manifest::{FileEntry, MANIFEST, Manifest};
 use pinakes_format::storage::publication::{PUBLICATION, Publication};
 use pinakes_tests::write_files;
 
-use crate::place::{Edition, Place};
+use crate::setup::{Edition, Setup};
 use pinakes_tests::server::make_writable;
 
-/// The manifest that is published.
-pub fn read(place: &Place) -> Manifest {
-    let publication = fs::read(place.tree().join(PUBLICATION)).unwrap();
+/// The manifest of the published snapshot.
+pub fn read(setup: &Setup) -> Manifest {
+    let publication = fs::read(setup.tree().join(PUBLICATION)).unwrap();
     let id = Publication::read(&publication).unwrap().snapshot.id;
-    let text = fs::read(place.tree().join(format!("snapshots/{id}/{MANIFEST}"))).unwrap();
+    let text = fs::read(setup.tree().join(format!("snapshots/{id}/{MANIFEST}"))).unwrap();
     Manifest::read(&text).unwrap()
 }
 
-/// Publishes and signs another manifest, by its own root hash.
-fn publish(place: &Place, manifest: &mut Manifest) {
+/// Publishes and signs another manifest with the root hash of its files.
+fn publish(setup: &Setup, manifest: &mut Manifest) {
     manifest.set_root();
     let text = manifest.text();
-    write_files(&place.tree(), [(format!("snapshots/{}/{MANIFEST}", manifest.id), &text)]);
-    place.edit(|publication| {
+    write_files(&setup.tree(), [(format!("snapshots/{}/{MANIFEST}", manifest.id), &text)]);
+    setup.edit(|publication| {
         publication.snapshot.id = manifest.id.clone();
         publication.snapshot.root = manifest.root.clone();
         publication.snapshot.manifest_bytes = text.len() as u64;
@@ -32,17 +32,17 @@ fn publish(place: &Place, manifest: &mut Manifest) {
 
 #[test]
 fn a_manifest_lists_exactly_the_files_of_a_snapshot() {
-    let place = Place::with(Edition::Tiny);
-    make_writable(&place.tree());
-    let host = place.host();
-    let manifest = read(&place);
+    let setup = Setup::with(Edition::Tiny);
+    make_writable(&setup.tree());
+    let host = setup.host();
+    let manifest = read(&setup);
     let check = |change: &dyn Fn(&mut Vec<FileEntry>), reason: &str| {
         let mut changed = manifest.clone();
         change(&mut changed.files);
-        publish(&place, &mut changed);
-        let pulled = place.pull(&host.url(), &["--quiet"]);
+        publish(&setup, &mut changed);
+        let pulled = setup.pull(&host.url(), &["--quiet"]);
         let url = format!("{}/snapshots/{}/{MANIFEST}", host.url(), changed.id);
-        place.demand_refusal(&pulled, 5, &format!("`{url}` is damaged: {reason}"));
+        setup.assert_rejected(&pulled, 5, &format!("`{url}` is damaged: {reason}"));
     };
     let none = "is listed by the manifest where a snapshot has no such file; rebuild the snapshot";
     for (path, shown) in [
@@ -76,16 +76,16 @@ fn a_manifest_lists_exactly_the_files_of_a_snapshot() {
 
 #[test]
 fn a_pull_larger_than_the_free_space_is_not_begun() {
-    let place = Place::with(Edition::Tiny);
-    make_writable(&place.tree());
-    let host = place.host();
+    let setup = Setup::with(Edition::Tiny);
+    make_writable(&setup.tree());
+    let host = setup.host();
     for size in [u64::MAX, 1 << 62] {
-        let mut manifest = read(&place);
+        let mut manifest = read(&setup);
         for file in &mut manifest.files[3..5] {
             file.size_bytes = size;
         }
-        publish(&place, &mut manifest);
-        let pulled = place.pull(&host.url(), &["--quiet"]);
+        publish(&setup, &mut manifest);
+        let pulled = setup.pull(&host.url(), &["--quiet"]);
         assert_eq!(pulled.code, Some(6), "{}", pulled.stderr);
         assert!(
             pulled.stderr.contains("bytes more are wanted, and there is room for"),
@@ -97,35 +97,35 @@ fn a_pull_larger_than_the_free_space_is_not_begun() {
 
 #[test]
 fn too_large_or_too_deep_json_is_rejected() {
-    let place = Place::with(Edition::Tiny);
-    make_writable(&place.tree());
-    let host = place.host();
-    let mut manifest = read(&place);
+    let setup = Setup::with(Edition::Tiny);
+    make_writable(&setup.tree());
+    let host = setup.host();
+    let mut manifest = read(&setup);
     let entry = manifest.files[3].clone();
     manifest.files.extend(std::iter::repeat_n(entry, 10_000));
-    publish(&place, &mut manifest);
+    publish(&setup, &mut manifest);
     let (bytes, url) =
         (manifest.text().len(), format!("{}/snapshots/{}/{MANIFEST}", host.url(), manifest.id));
-    let pulled = place.pull(&host.url(), &["--quiet"]);
+    let pulled = setup.pull(&host.url(), &["--quiet"]);
     let reason = format!("{bytes} bytes, at most 1048576 are taken (`--max-manifest`)");
-    place.demand_refusal(&pulled, 5, &format!("`{url}` is damaged: {reason}"));
-    // A gigabyte is not asked for.
-    place.edit(|publication| publication.snapshot.manifest_bytes = 1 << 30);
-    let pulled = place.pull(&host.url(), &["--quiet"]);
+    setup.assert_rejected(&pulled, 5, &format!("`{url}` is damaged: {reason}"));
+    // `pull` does not request a manifest of 1 GiB.
+    setup.edit(|publication| publication.snapshot.manifest_bytes = 1 << 30);
+    let pulled = setup.pull(&host.url(), &["--quiet"]);
     let reason = "1073741824 bytes, at most 1048576 are taken (`--max-manifest`)";
-    place.demand_refusal(&pulled, 5, &format!("`{url}` is damaged: {reason}"));
+    setup.assert_rejected(&pulled, 5, &format!("`{url}` is damaged: {reason}"));
     assert!(host.sent_bytes() < 100_000, "{}", host.sent_bytes());
 
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     for text in [deep.clone(), format!("{{\"publication_version\":1,\"snapshot\":{deep}}}")] {
-        place.sign(text.as_bytes());
-        let pulled = place.pull(&host.url(), &["--quiet"]);
+        setup.sign(text.as_bytes());
+        let pulled = setup.pull(&host.url(), &["--quiet"]);
         assert_eq!(pulled.code, Some(5), "{}", pulled.stderr);
         let error = format!("error: `{}/{PUBLICATION}` is damaged: no publication: ", host.url());
         assert!(pulled.stderr.starts_with(&error), "{}", pulled.stderr);
     }
     let text = format!("{{\"format_version\":{FORMAT_VERSION},\"id\":{deep}}}");
-    write_files(&place.tree(), [(format!("snapshots/{}/{MANIFEST}", manifest.id), &text)]);
+    write_files(&setup.tree(), [(format!("snapshots/{}/{MANIFEST}", manifest.id), &text)]);
     let publication = Publication {
         snapshot: pinakes_format::storage::publication::PublishedSnapshot {
             id: manifest.id.clone(),
@@ -139,9 +139,9 @@ fn too_large_or_too_deep_json_is_rejected() {
         licence: None,
         objects: None,
     };
-    place.sign(&publication.text());
-    let _ = fs::remove_dir_all(place.out());
-    let pulled = place.pull(&host.url(), &["--quiet"]);
+    setup.sign(&publication.text());
+    let _ = fs::remove_dir_all(setup.out());
+    let pulled = setup.pull(&host.url(), &["--quiet"]);
     assert_eq!(pulled.code, Some(5), "{}", pulled.stderr);
     assert!(pulled.stderr.contains("is damaged: no manifest: "), "{}", pulled.stderr);
 }

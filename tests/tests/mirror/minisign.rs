@@ -1,4 +1,4 @@
-//! minisign's own program: what it signs is taken, and it takes what is signed here.
+//! Tests that signatures are compatible with the program minisign in both directions.
 
 use std::{
     ffi::OsStr,
@@ -10,9 +10,9 @@ use std::{
 
 use pinakes_format::storage::publication::PUBLICATION;
 
-use crate::place::{Edition, Place, command};
+use crate::setup::{Edition, Setup, command};
 
-/// Runs it; `None`, said by name, where it is not installed.
+/// Runs minisign; prints a skip message and returns `None` if minisign is not installed.
 fn minisign(test: &str, args: &[&Path]) -> Option<Output> {
     let output = Command::new("minisign").args(args).stdin(Stdio::null()).output();
     if output.is_err() {
@@ -21,18 +21,18 @@ fn minisign(test: &str, args: &[&Path]) -> Option<Output> {
     output.ok()
 }
 
-fn demand(output: &Output) {
+fn assert_success(output: &Output) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
 }
 
 #[test]
 fn minisign_verifies_a_published_signature() {
-    let place = Place::with(Edition::Tiny);
-    let (text, pubkey) = (place.tree().join(PUBLICATION), place.pubkey("ours"));
+    let setup = Setup::with(Edition::Tiny);
+    let (text, pubkey) = (setup.tree().join(PUBLICATION), setup.pubkey("ours"));
     let args = ["-V".as_ref(), "-m".as_ref(), &*text, "-p".as_ref(), &*pubkey];
     let Some(verified) = minisign("minisign_verifies_a_published_signature", &args) else { return };
-    demand(&verified);
+    assert_success(&verified);
     let said = String::from_utf8(verified.stdout).unwrap();
     let comment = format!(
         "Trusted comment: pinakes publication\tversion:2026-01-10T08:15:30.123456Z\tsnapshot:{}",
@@ -47,34 +47,33 @@ fn minisign_verifies_a_published_signature() {
 #[test]
 fn a_signature_by_minisign_is_accepted() {
     let test = "a_signature_by_minisign_is_accepted";
-    let place = Place::new();
-    let (key, pubkey) = (place.path().join("their.key"), place.path().join("their.pub"));
+    let setup = Setup::new();
+    let (key, pubkey) = (setup.path().join("their.key"), setup.path().join("their.pub"));
     let args = ["-G".as_ref(), "-W".as_ref(), "-s".as_ref(), &*key, "-p".as_ref(), &*pubkey];
     let Some(made) = minisign(test, &args) else { return };
-    demand(&made);
-    // With its key here, and with ours there.
-    let (tree, snapshot) = (place.tree(), Edition::Tiny.snapshot());
+    assert_success(&made);
+    // `publish` signs with a key of minisign; below, minisign signs with a key of `keygen`.
+    let (tree, snapshot) = (setup.tree(), Edition::Tiny.snapshot());
     let args = ["publish".as_ref(), snapshot.as_os_str(), "--to".as_ref(), tree.as_os_str()];
     let published = command(&args).arg("--key").arg(&key).output().unwrap();
-    demand(&published);
-    let host = place.host();
-    let pull = |pubkey: &Path| {
-        place.pull_from_anybody(&host.url(), &["--pubkey", pubkey.to_str().unwrap()])
-    };
-    place.demand(Edition::Tiny, &pull(&pubkey));
+    assert_success(&published);
+    let host = setup.host();
+    let pull =
+        |pubkey: &Path| setup.pull_with(&host.url(), &["--pubkey", pubkey.to_str().unwrap()]);
+    setup.assert_current(Edition::Tiny, &pull(&pubkey));
 
-    demand(&command(&args).output().unwrap());
-    assert_eq!(pull(&place.pubkey("ours")).code, Some(9));
-    let (text, ours) = (tree.join(PUBLICATION), place.key("ours"));
+    assert_success(&command(&args).output().unwrap());
+    assert_eq!(pull(&setup.pubkey("ours")).code, Some(9));
+    let (text, ours) = (tree.join(PUBLICATION), setup.key("ours"));
     let args = ["-S".as_ref(), "-m".as_ref(), &*text, "-s".as_ref(), &*ours];
-    demand(&minisign(test, &args).unwrap());
-    place.demand(Edition::Tiny, &pull(&place.pubkey("ours")));
+    assert_success(&minisign(test, &args).unwrap());
+    setup.assert_current(Edition::Tiny, &pull(&setup.pubkey("ours")));
 }
 
 #[test]
 fn a_key_with_a_password_signs_only_with_the_password() {
-    let place = Place::new();
-    let (key, pubkey) = (place.path().join("locked.key"), place.path().join("locked.pub"));
+    let setup = Setup::new();
+    let (key, pubkey) = (setup.path().join("locked.key"), setup.path().join("locked.pub"));
     let word = "PINAKES_KEY_PASSWORD";
     let args = [
         "keygen".as_ref(),
@@ -83,21 +82,21 @@ fn a_key_with_a_password_signs_only_with_the_password() {
         "--pubkey".as_ref(),
         pubkey.as_os_str(),
     ];
-    demand(&command(&args).env(word, "a word").output().unwrap());
-    // Nothing is made without the password that was meant.
-    let (unmade, unread) = (place.path().join("unmade.key"), OsStr::from_bytes(b"a\xff"));
+    assert_success(&command(&args).env(word, "a word").output().unwrap());
+    // `keygen` writes no key if the password is not UTF-8.
+    let (unmade, unread) = (setup.path().join("unmade.key"), OsStr::from_bytes(b"a\xff"));
     let made = command(&["keygen"])
         .args([OsStr::new("--key"), unmade.as_os_str(), "--pubkey".as_ref()])
-        .arg(place.path().join("unmade.pub"))
+        .arg(setup.path().join("unmade.pub"))
         .env(word, unread)
         .output()
         .unwrap();
     let error = "error: `PINAKES_KEY_PASSWORD` is not UTF-8; give a password that is\n";
     assert_eq!((made.status.code(), &*String::from_utf8_lossy(&made.stderr)), (Some(2), error));
-    assert!(!unmade.exists(), "a key was made");
+    assert!(!unmade.exists(), "keygen wrote a key");
     let again = command(&args).env(word, "a word").output().unwrap();
-    assert_eq!(again.status.code(), Some(6), "a key was written over");
-    let (tree, snapshot) = (place.tree(), Edition::Tiny.snapshot());
+    assert_eq!(again.status.code(), Some(6), "keygen replaced a key");
+    let (tree, snapshot) = (setup.tree(), Edition::Tiny.snapshot());
     let publish = |password: Option<&str>| {
         let args = ["publish".as_ref(), snapshot.as_os_str(), "--to".as_ref(), tree.as_os_str()];
         let mut command = command(&args);
@@ -111,7 +110,6 @@ fn a_key_with_a_password_signs_only_with_the_password() {
         assert_eq!(published.status.code(), Some(code), "{password:?}: {errors}");
         assert!(!errors.contains("another"), "{errors}");
     }
-    let pulled =
-        place.pull_from_anybody(&place.host().url(), &["--pubkey", pubkey.to_str().unwrap()]);
-    place.demand(Edition::Tiny, &pulled);
+    let pulled = setup.pull_with(&setup.host().url(), &["--pubkey", pubkey.to_str().unwrap()]);
+    setup.assert_current(Edition::Tiny, &pulled);
 }

@@ -1,4 +1,4 @@
-//! A real nginx, over HTTP and HTTPS.
+//! Pulls from a real nginx over HTTP and HTTPS.
 
 use std::{
     fs,
@@ -12,9 +12,9 @@ use std::{
 use pinakes_format::storage::publication::PUBLICATION;
 use serde_json::Value;
 
-use crate::place::{Edition, Place};
+use crate::setup::{Edition, Setup};
 
-/// nginx, serving a tree; ended with the test.
+/// An nginx process that serves a tree until it is dropped.
 struct Nginx {
     child: Child,
     ports: [u16; 2],
@@ -27,12 +27,12 @@ impl Drop for Nginx {
     }
 }
 
-/// A port that nobody listened on a moment ago.
+/// A port that was free a moment ago.
 fn port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// The program; `None`, said by name, where it is not installed.
+/// The path of nginx; prints a skip message and returns `None` if nginx is not installed.
 fn program(test: &str) -> Option<PathBuf> {
     let places = ["nginx", "/usr/sbin/nginx"].map(PathBuf::from);
     let found = places.into_iter().find(|nginx| {
@@ -46,16 +46,16 @@ fn program(test: &str) -> Option<PathBuf> {
 }
 
 impl Nginx {
-    fn start(place: &Place, test: &str) -> Option<Nginx> {
+    fn start(setup: &Setup, test: &str) -> Option<Nginx> {
         let nginx = program(test)?;
-        let at = |name: &str| place.path().join(name);
+        let at = |name: &str| setup.path().join(name);
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         fs::write(at("tls.crt"), made.cert.pem()).unwrap();
         fs::write(at("tls.key"), made.signing_key.serialize_pem()).unwrap();
-        // Its workers are another user's.
-        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        // nginx workers run as another user.
+        fs::set_permissions(setup.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let ports = [port(), port()];
-        let own = place.path().display();
+        let own = setup.path().display();
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|name| format!("{name}_temp_path {own}/{name};"))
             .join("\n");
@@ -85,23 +85,23 @@ impl Nginx {
 
 #[test]
 fn nginx_serves_snapshots_and_objects() {
-    let place = Place::new();
+    let setup = Setup::new();
     let objects = Edition::Old.objects();
-    place.publish(Edition::Old, &["--objects", objects.to_str().unwrap()]);
-    let Some(nginx) = Nginx::start(&place, "nginx_serves_snapshots_and_objects") else { return };
+    setup.publish(Edition::Old, &["--objects", objects.to_str().unwrap()]);
+    let Some(nginx) = Nginx::start(&setup, "nginx_serves_snapshots_and_objects") else { return };
     let url = format!("http://127.0.0.1:{}/", nginx.ports[0]);
-    place.demand(Edition::Old, &place.pull(&url, &[]));
-    place.publish(Edition::New, &["--objects", Edition::New.objects().to_str().unwrap()]);
-    let fetched = place.path().join("fetched");
-    let pulled = place.pull(&url, &["--objects", fetched.to_str().unwrap()]);
-    place.demand(Edition::New, &pulled);
+    setup.assert_current(Edition::Old, &setup.pull(&url, &[]));
+    setup.publish(Edition::New, &["--objects", Edition::New.objects().to_str().unwrap()]);
+    let fetched = setup.path().join("fetched");
+    let pulled = setup.pull(&url, &["--objects", fetched.to_str().unwrap()]);
+    setup.assert_current(Edition::New, &pulled);
     let created = || {
-        let text = fs::read(place.tree().join("publication.json")).unwrap();
+        let text = fs::read(setup.tree().join("publication.json")).unwrap();
         let publication: Value = serde_json::from_slice(&text).unwrap();
         publication["created"].as_str().unwrap().to_owned()
     };
     let before = created();
-    let older = place.try_publish(Edition::Tiny, &[]);
+    let older = setup.try_publish(Edition::Tiny, &[]);
     let warning = format!(
         "warning: version 2026-01-10T08:15:30.123456Z created {} is older than version \
          2026-01-11T00:00:00Z created {before}, which was published before; mirrors refuse it without \
@@ -109,23 +109,23 @@ fn nginx_serves_snapshots_and_objects() {
         created()
     );
     assert_eq!((older.code, older.stderr), (Some(0), warning));
-    let refused = place.pull(&url, &["--quiet"]);
+    let refused = setup.pull(&url, &["--quiet"]);
     assert_eq!(refused.code, Some(9), "{}", refused.stderr);
-    place.demand(Edition::Tiny, &place.pull(&url, &["--allow-rollback"]));
+    setup.assert_current(Edition::Tiny, &setup.pull(&url, &["--allow-rollback"]));
 }
 
 #[test]
 fn https_requires_a_trusted_certificate() {
-    let place = Place::with(Edition::Old);
-    let Some(nginx) = Nginx::start(&place, "https_requires_a_trusted_certificate") else {
+    let setup = Setup::with(Edition::Old);
+    let Some(nginx) = Nginx::start(&setup, "https_requires_a_trusted_certificate") else {
         return;
     };
     let url = format!("https://localhost:{}", nginx.ports[1]);
-    let refused = place.pull(&url, &["--quiet"]);
+    let refused = setup.pull(&url, &["--quiet"]);
     let error = format!("error: `{url}/{PUBLICATION}`: invalid peer certificate: ");
     assert_eq!(refused.code, Some(3));
     assert!(refused.stderr.starts_with(&error), "{}", refused.stderr);
-    let certificate = place.path().join("tls.crt");
-    let pulled = place.pull(&url, &["--tls-ca", certificate.to_str().unwrap()]);
-    place.demand(Edition::Old, &pulled);
+    let certificate = setup.path().join("tls.crt");
+    let pulled = setup.pull(&url, &["--tls-ca", certificate.to_str().unwrap()]);
+    setup.assert_current(Edition::Old, &pulled);
 }

@@ -1,5 +1,4 @@
-//! Directories that are exchanged for others while they are read: what comes of it is one of them, or
-//! nothing.
+//! Exchanges directories while the compiler reads them: the result is one of the two snapshots or an error.
 
 use std::{
     fs,
@@ -13,9 +12,9 @@ use pinakes_format::storage::publication::{PUBLICATION, Publication};
 use pinakes_tests::{files_below, write_files};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::place::{Edition, Place, run};
+use crate::setup::{Edition, Setup, run};
 
-/// Has two names change places, for as long as something is done.
+/// Exchanges two paths repeatedly while `work` runs.
 fn exchanging<T>(one: &Path, other: &Path, work: impl FnOnce() -> T) -> T {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -31,9 +30,9 @@ fn exchanging<T>(one: &Path, other: &Path, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Two snapshots in directories of the same length of name, and a link to the second.
-fn copies(place: &Place) -> [PathBuf; 3] {
-    let [old, new, link] = ["old", "new", "link"].map(|name| place.path().join(name));
+/// Copies two snapshots to paths of equal length, and adds a symlink to the second.
+fn copies(setup: &Setup) -> [PathBuf; 3] {
+    let [old, new, link] = ["old", "new", "link"].map(|name| setup.path().join(name));
     write_files(&old, files_below(&Edition::Old.snapshot()));
     write_files(&new, files_below(&Edition::New.snapshot()));
     symlink(&new, &link).unwrap();
@@ -42,8 +41,8 @@ fn copies(place: &Place) -> [PathBuf; 3] {
 
 #[test]
 fn opening_a_directory_during_an_exchange_gives_one_snapshot_or_an_error() {
-    let place = Place::new();
-    let [old, new, link] = copies(&place);
+    let setup = Setup::new();
+    let [old, new, link] = copies(&setup);
     let roots = [&old, &new].map(|path| Snapshot::open(path).unwrap().manifest().root.clone());
     for other in [&new, &link] {
         let whole = exchanging(&old, other, || {
@@ -51,7 +50,7 @@ fn opening_a_directory_during_an_exchange_gives_one_snapshot_or_an_error() {
             for _ in 0..100 {
                 let Ok(snapshot) = Snapshot::open(&old) else { continue };
                 assert!(roots.contains(&snapshot.manifest().root));
-                // Every byte of it is the manifest's, or it is found out.
+                // `verify` detects every byte that differs from the manifest.
                 whole += usize::from(snapshot.verify().is_ok());
             }
             whole
@@ -62,9 +61,9 @@ fn opening_a_directory_during_an_exchange_gives_one_snapshot_or_an_error() {
 
 #[test]
 fn publishing_a_directory_during_an_exchange_never_mixes_two_snapshots() {
-    let place = Place::new();
-    let [old, new, link] = copies(&place);
-    let (tree, mut published) = (place.tree(), 0);
+    let setup = Setup::new();
+    let [old, new, link] = copies(&setup);
+    let (tree, mut published) = (setup.tree(), 0);
     for other in [&new, &link] {
         for _ in 0..10 {
             let args = ["publish".as_ref(), old.as_os_str(), "--to".as_ref(), tree.as_os_str()];
@@ -73,10 +72,10 @@ fn publishing_a_directory_during_an_exchange_never_mixes_two_snapshots() {
             published += usize::from(ran.code == Some(0));
             let Ok(text) = fs::read(tree.join(PUBLICATION)) else { continue };
             let id = Publication::read(&text).unwrap().snapshot.id;
-            let is_it = |edition: &Edition| edition.id() == id;
-            let edition = [Edition::Old, Edition::New].into_iter().find(is_it).unwrap();
+            let has_id = |edition: &Edition| edition.id() == id;
+            let edition = [Edition::Old, Edition::New].into_iter().find(has_id).unwrap();
             let found = files_below(&tree.join("snapshots").join(&id));
-            assert!(found == files_below(&edition.snapshot()), "{id} is mixed");
+            assert!(found == files_below(&edition.snapshot()), "{id} mixes two snapshots");
         }
     }
     println!("{published} of 20 were published");

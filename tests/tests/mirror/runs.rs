@@ -1,4 +1,4 @@
-//! Runs as whoever starts them sees them: reports, signals, umasks, keys, and what is said of them.
+//! Tests of runs of `publish`, `pull` and `keygen`: reports, signals, umasks, keys and log lines.
 
 use std::{
     fs,
@@ -11,11 +11,11 @@ use pinakes_tests::program;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::host::{Does, Host};
-use crate::place::{Edition, Place, run};
+use crate::host::{Behaviour, Host};
+use crate::setup::{Edition, Setup, run};
 
-/// What a report says of a run, but for what differs from run to run.
-fn said(report: &Value) -> Value {
+/// The members of a report that are equal in every run.
+fn stable_members(report: &Value) -> Value {
     let names = [
         "state",
         "command",
@@ -35,8 +35,8 @@ fn said(report: &Value) -> Value {
 
 #[test]
 fn reports_describe_published_pulled_and_rejected_runs() {
-    let place = Place::new();
-    let at = |name: &str| place.path().join(name).into_os_string().into_string().unwrap();
+    let setup = Setup::new();
+    let at = |name: &str| setup.path().join(name).into_os_string().into_string().unwrap();
     let (report, textfile) = (at("report.json"), at("pinakes.prom"));
     let files = ["--report", &report, "--textfile", &textfile];
     let read = || -> (Value, String) {
@@ -51,23 +51,23 @@ fn reports_describe_published_pulled_and_rejected_runs() {
             "held_back": null, "kept_bytes": 0, "copied_bytes": 0,
         })
     };
-    place.publish(Edition::Tiny, &files);
+    setup.publish(Edition::Tiny, &files);
     let (published, text) = read();
-    let tree = place.tree().join("publication.json");
-    assert_eq!(said(&published), expected("publish", tree.to_str().unwrap(), false));
+    let tree = setup.tree().join("publication.json");
+    assert_eq!(stable_members(&published), expected("publish", tree.to_str().unwrap(), false));
     for line in
         ["pinakes_publish_exit_code 0\n", "pinakes_publish_version_timestamp_seconds 1768032930\n"]
     {
         assert!(text.contains(line), "{text}");
     }
-    let host = place.host();
-    let out = place.out().join(&id);
+    let host = setup.host();
+    let out = setup.out().join(&id);
     for was_here in [false, true] {
         host.take_sent_bytes();
-        let pulled = place.pull(&host.url(), &files);
-        place.demand(Edition::Tiny, &pulled);
+        let pulled = setup.pull(&host.url(), &files);
+        setup.assert_current(Edition::Tiny, &pulled);
         let (report, text) = read();
-        assert_eq!(said(&report), expected("pull", out.to_str().unwrap(), was_here));
+        assert_eq!(stable_members(&report), expected("pull", out.to_str().unwrap(), was_here));
         assert_eq!(report["fetched_bytes"], json!(host.sent_bytes()));
         assert_eq!(report["requests"], json!(host.asked().len()));
         assert_eq!(report["signer"].as_str().map(str::len), Some(16));
@@ -83,8 +83,8 @@ fn reports_describe_published_pulled_and_rejected_runs() {
         let begins = format!("{what} {}: version {version}, expires ", out.display());
         assert!(last.starts_with(&begins), "{}", pulled.stderr);
     }
-    fs::write(place.tree().join("publication.json"), "{").unwrap();
-    let refused = place.pull(&host.url(), &[&files[..], &["--timeout", "1", "--quiet"]].concat());
+    fs::write(setup.tree().join("publication.json"), "{").unwrap();
+    let refused = setup.pull(&host.url(), &[&files[..], &["--timeout", "1", "--quiet"]].concat());
     let (report, text) = read();
     let error = refused.stderr.strip_prefix("error: ").unwrap().trim_end();
     assert_eq!((&report["state"], &report["error"]), (&json!("failed"), &json!(error)));
@@ -94,35 +94,35 @@ fn reports_describe_published_pulled_and_rejected_runs() {
 
 #[test]
 fn pull_logs_the_snapshots_that_keep_removes_or_leaves() {
-    let place = Place::with(Edition::Tiny);
-    let host = place.host();
-    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
+    let setup = Setup::with(Edition::Tiny);
+    let host = setup.host();
+    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &[]));
     let open =
-        pinakes_format::snapshot::Snapshot::open(&place.out().join(Edition::Tiny.id())).unwrap();
-    place.publish(Edition::Old, &[]);
-    let last = |pulled: &crate::place::Run| pulled.stderr.lines().last().unwrap().to_owned();
-    let pulled = place.pull(&host.url(), &["--keep", "1"]);
+        pinakes_format::snapshot::Snapshot::open(&setup.out().join(Edition::Tiny.id())).unwrap();
+    setup.publish(Edition::Old, &[]);
+    let last = |pulled: &crate::setup::Run| pulled.stderr.lines().last().unwrap().to_owned();
+    let pulled = setup.pull(&host.url(), &["--keep", "1"]);
     let left = format!("      left beyond --keep, since it is open: {}", Edition::Tiny.id());
     assert_eq!((pulled.code, last(&pulled)), (Some(0), left));
     drop(open);
-    let pulled = place.pull(&host.url(), &["--keep", "1"]);
+    let pulled = setup.pull(&host.url(), &["--keep", "1"]);
     let removed = format!("   removed snapshots: {}; objects: 0", Edition::Tiny.id());
     assert_eq!((pulled.code, last(&pulled)), (Some(0), removed));
 }
 
 #[test]
 fn a_signal_ends_a_pull_and_fetched_chunks_are_kept() {
-    let place = Place::with(Edition::Old);
+    let setup = Setup::with(Edition::Old);
     let records = format!("snapshots/{}/outputs/records", Edition::Old.id());
-    let pubkey = place.pubkey("ours").into_os_string().into_string().unwrap();
-    let report = place.path().join("report.json");
+    let pubkey = setup.pubkey("ours").into_os_string().into_string().unwrap();
+    let report = setup.path().join("report.json");
     let more = ["--quiet", "--pubkey", &pubkey, "--report", report.to_str().unwrap()];
     for (signal, code) in [(Signal::HUP, 129), (Signal::INT, 130), (Signal::TERM, 143)] {
         let path = records.clone();
-        let host = Host::that(place.tree(), move |asked| {
-            if asked.path == path { Does::Stalls(100_000) } else { Does::Serves }
+        let host = Host::with_rule(setup.tree(), move |asked| {
+            if asked.path == path { Behaviour::Stalls(100_000) } else { Behaviour::Serves }
         });
-        let mut command = place.pull_command(&host.url(), &more);
+        let mut command = setup.pull_command(&host.url(), &more);
         let pulling = command.stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();
         while !host.asked().iter().any(|asked| asked.path == records) {
@@ -139,31 +139,31 @@ fn a_signal_ends_a_pull_and_fetched_chunks_are_kept() {
         );
         let said: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
         assert_eq!((&said["exit_code"], &said["error"]), (&json!(code), &json!("interrupted")));
-        let left: Vec<String> = fs::read_dir(place.out())
+        let left: Vec<String> = fs::read_dir(setup.out())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .filter(|name| name.starts_with(".tmp-") || name == "current")
             .collect();
         assert_eq!(left, [""; 0]);
     }
-    let pulled = place.pull(&place.host().url(), &[]);
-    place.demand(Edition::Old, &pulled);
+    let pulled = setup.pull(&setup.host().url(), &[]);
+    setup.assert_current(Edition::Old, &pulled);
     assert!(!pulled.stderr.contains(" 0 were fetched before"), "{}", pulled.stderr);
 }
 
 #[test]
 fn an_ignored_hangup_does_not_end_a_pull() {
-    let place = Place::with(Edition::Tiny);
-    let silent = Host::that(place.tree(), |asked| match asked.before {
-        0 if asked.path == "publication.json" => Does::Stalls(0),
-        _ => Does::Serves,
+    let setup = Setup::with(Edition::Tiny);
+    let silent = Host::with_rule(setup.tree(), |asked| match asked.before {
+        0 if asked.path == "publication.json" => Behaviour::Stalls(0),
+        _ => Behaviour::Serves,
     });
-    let (url, out) = (silent.url(), place.out());
+    let (url, out) = (silent.url(), setup.out());
     let pulling = Command::new("sh")
         .args(["-c", "trap '' HUP; exec \"$@\"", "sh"])
         .arg(program("pinakes-compiler"))
         .args(["pull", &url, "--quiet", "--timeout", "1", "--out"])
-        .args([out.as_os_str(), "--pubkey".as_ref(), place.pubkey("ours").as_os_str()])
+        .args([out.as_os_str(), "--pubkey".as_ref(), setup.pubkey("ours").as_os_str()])
         .spawn()
         .unwrap();
     let begun = Instant::now();
@@ -177,9 +177,9 @@ fn an_ignored_hangup_does_not_end_a_pull() {
 
 #[test]
 fn published_files_are_readable_by_all_with_any_umask() {
-    let place = Place::new();
+    let setup = Setup::new();
     let (snapshot, tree, objects) =
-        (Edition::Tiny.snapshot(), place.tree(), Edition::Tiny.objects());
+        (Edition::Tiny.snapshot(), setup.tree(), Edition::Tiny.objects());
     for umask in ["077", "000"] {
         let published = Command::new("sh")
             .args(["-c", &format!("umask {umask}; exec \"$@\""), "sh"])
@@ -200,7 +200,7 @@ fn published_files_are_readable_by_all_with_any_umask() {
                         assert_eq!(mode, 0o755, "{}", path.display());
                         directories.push(path);
                     }
-                    // The run's own is nobody else's.
+                    // Only the owner may read the lock file.
                     false if entry.file_name() == ".lock" => assert_eq!(mode, 0o600),
                     false => {
                         assert!([0o444, 0o644].contains(&mode), "{}: {mode:o}", path.display());
@@ -215,8 +215,8 @@ fn published_files_are_readable_by_all_with_any_umask() {
 
 #[test]
 fn keygen_writes_both_keys_or_none() {
-    let place = Place::new();
-    let at = |name: &str| place.path().join(name).into_os_string().into_string().unwrap();
+    let setup = Setup::new();
+    let at = |name: &str| setup.path().join(name).into_os_string().into_string().unwrap();
     fs::write(at("there"), "another's").unwrap();
     let there =
         "it is there already, and a key that is replaced is lost; give another, or move it away";
@@ -231,7 +231,7 @@ fn keygen_writes_both_keys_or_none() {
         let error =
             format!("error: cannot write `{}`: {reason}; nothing was published\n", at(refused));
         assert_eq!((made.code, made.stderr), (Some(6), error));
-        assert!(!place.path().join("new").exists(), "{key} {pubkey}: half a pair was made");
+        assert!(!setup.path().join("new").exists(), "{key} {pubkey}: keygen wrote one key");
         assert_eq!(fs::read_to_string(at("there")).unwrap(), "another's");
     }
 }

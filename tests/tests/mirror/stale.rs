@@ -1,12 +1,12 @@
-//! The server on what was pulled: it says so where that has expired.
+//! Tests that the server reports an expired pulled snapshot.
 
 use serde_json::{Value, json};
 
-use crate::place::{Edition, Place};
-use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
+use crate::setup::{Edition, Setup};
+use pinakes_tests::client::{Connection, PATIENCE};
 use pinakes_tests::server::{Server, command};
 
-/// What `/health` says of the state, and since when.
+/// `status` and `expired` of `/health`.
 fn health(server: &Server) -> [Value; 2] {
     let health = server.get("/health").json();
     ["status", "expired"].map(|name| health.get(name).cloned().unwrap_or_default())
@@ -14,13 +14,13 @@ fn health(server: &Server) -> [Value; 2] {
 
 #[test]
 fn the_server_reports_an_expired_publication_until_it_is_renewed() {
-    let place = Place::with(Edition::Tiny);
-    let host = place.host();
+    let setup = Setup::with(Edition::Tiny);
+    let host = setup.host();
     let expires = "2026-02-01T00:00:00Z";
-    place.edit(|publication| publication.expires = expires.into());
-    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
+    setup.edit(|publication| publication.expires = expires.into());
+    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &[]));
     let args = ["--admin".as_ref(), "127.0.0.1:0".as_ref(), "--snapshots".as_ref()];
-    let out = place.out();
+    let out = setup.out();
     let args = [&args[..], &[out.as_os_str()]].concat();
     let mut server = Server::start(&mut command(&args));
     let admin = server.read_admin_address();
@@ -37,9 +37,9 @@ fn the_server_reports_an_expired_publication_until_it_is_renewed() {
     assert_eq!(server.get("/ready").status, 200);
     server.await_log(&["WARN", "stale", expires]);
 
-    // The same snapshot, for longer.
-    place.publish(Edition::Tiny, &[]);
-    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
+    // The same snapshot is published with a later expiry.
+    setup.publish(Edition::Tiny, &[]);
+    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &[]));
     let begun = std::time::Instant::now();
     while health(&server) != [json!("ok"), Value::Null] {
         assert!(begun.elapsed() < REPLY_TIMEOUT, "{}", server.log());
@@ -49,14 +49,14 @@ fn the_server_reports_an_expired_publication_until_it_is_renewed() {
     let log = server.end(&[]);
     assert_eq!(log.matches("stale").count(), 1, "{log}");
 
-    // By the snapshot itself it is known as well.
-    place.edit(|publication| publication.expires = expires.into());
-    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
-    let path = place.out().join(Edition::Tiny.id());
+    // A server started with `--snapshot` knows the expiry too.
+    setup.edit(|publication| publication.expires = expires.into());
+    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &[]));
+    let path = setup.out().join(Edition::Tiny.id());
     let server = Server::start(&mut command(&["--snapshot".as_ref(), path.as_os_str()]));
     assert_eq!(health(&server), [json!("stale"), json!(expires)]);
     server.end(&[]);
-    // What was built here does not expire.
+    // A locally built snapshot does not expire.
     let server =
         Server::start(&mut command(&["--snapshot".as_ref(), Edition::Tiny.snapshot().as_os_str()]));
     assert_eq!(health(&server), [json!("ok"), Value::Null]);

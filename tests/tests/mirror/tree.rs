@@ -1,4 +1,4 @@
-//! Trees: what they hold, who may write them, and that readers find a whole publication at any time.
+//! Tests of published trees: content, permissions, and consistency for readers during a publish.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,30 +10,30 @@ use std::{
 
 use pinakes_tests::{files_below, write_files};
 
-use crate::place::{Edition, Place, run};
+use crate::setup::{Edition, Setup, run};
 use pinakes_tests::server::make_writable;
 
 #[test]
 fn a_tree_holds_only_the_publications_that_keep_allows() {
-    let place = Place::with(Edition::Old);
+    let setup = Setup::with(Edition::Old);
     let objects = Edition::Old.objects();
-    place.publish(Edition::Old, &["--objects", objects.to_str().unwrap()]);
-    let ids = |place: &Place| -> BTreeSet<String> {
-        let entries = fs::read_dir(place.tree().join("snapshots")).unwrap();
+    setup.publish(Edition::Old, &["--objects", objects.to_str().unwrap()]);
+    let ids = |setup: &Setup| -> BTreeSet<String> {
+        let entries = fs::read_dir(setup.tree().join("snapshots")).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     };
     let set = |editions: &[Edition]| editions.iter().map(|edition| edition.id()).collect();
-    let count = |place: &Place| fs::read_dir(place.tree().join("objects")).unwrap().count();
-    assert_eq!(ids(&place), set(&[Edition::Old]));
-    // The objects, their list and its hashes.
+    let count = |setup: &Setup| fs::read_dir(setup.tree().join("objects")).unwrap().count();
+    assert_eq!(ids(&setup), set(&[Edition::Old]));
+    // The objects, their list and the hashes of the list.
     let all = fs::read_dir(&objects).unwrap().count() + 2;
-    assert_eq!(count(&place), all);
-    place.publish(Edition::New, &[]);
-    assert_eq!((ids(&place), count(&place)), (set(&[Edition::Old, Edition::New]), all));
-    assert_eq!(place.try_publish(Edition::Tiny, &["--keep", "1"]).code, Some(0));
-    assert_eq!((ids(&place), count(&place)), (set(&[Edition::Tiny]), 0));
+    assert_eq!(count(&setup), all);
+    setup.publish(Edition::New, &[]);
+    assert_eq!((ids(&setup), count(&setup)), (set(&[Edition::Old, Edition::New]), all));
+    assert_eq!(setup.try_publish(Edition::Tiny, &["--keep", "1"]).code, Some(0));
+    assert_eq!((ids(&setup), count(&setup)), (set(&[Edition::Tiny]), 0));
 
-    let files = files_below(&place.tree());
+    let files = files_below(&setup.tree());
     let mut expected: BTreeSet<String> = files_below(&Edition::Tiny.snapshot())
         .into_keys()
         .map(|name| format!("snapshots/{}/{name}", Edition::Tiny.id()))
@@ -45,9 +45,9 @@ fn a_tree_holds_only_the_publications_that_keep_allows() {
 
 #[test]
 fn files_of_a_killed_run_are_removed_and_foreign_files_kept() {
-    let place = Place::with(Edition::Tiny);
-    let tree = place.tree();
-    let expected = place.published();
+    let setup = Setup::with(Edition::Tiny);
+    let tree = setup.tree();
+    let expected = setup.published();
     let id = Edition::Tiny.id();
     let kept = fs::read(tree.join(format!("publications/{id}.json"))).unwrap();
     let hash = "0f".repeat(32);
@@ -58,26 +58,26 @@ fn files_of_a_killed_run_are_removed_and_foreign_files_kept() {
         format!("objects/{hash}.object.tmp"),
         format!("objects/{hash}.json.tmp-7"),
         format!("objects/{hash}.object"),
-        // No publication names it.
+        // A snapshot that no publication names.
         "snapshots/0123456789abcdef/strings".into(),
     ];
     write_files(&tree, left.iter().map(|name| (name.clone(), &kept)));
     let others =
         ["objects/thesis.pdf", "objects/0f.object", "publications/notes", "snapshots/mine"];
     write_files(&tree, others.map(|name| (name, "another's")));
-    place.publish(Edition::Tiny, &["--keep", "1"]);
-    let mut found = place.published();
+    setup.publish(Edition::Tiny, &["--keep", "1"]);
+    let mut found = setup.published();
     for name in others {
         assert_eq!(found.remove(name).as_deref(), Some(&b"another's"[..]), "{name}");
     }
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&found), names(&expected));
-    place.demand(Edition::Tiny, &place.pull(&place.host().url(), &[]));
+    setup.assert_current(Edition::Tiny, &setup.pull(&setup.host().url(), &[]));
 }
 
 #[test]
 fn a_tree_cannot_be_in_a_directory_of_snapshots() {
-    let place = Place::new();
+    let setup = Setup::new();
     let snapshot = Edition::Tiny.snapshot();
     let snapshots = snapshot.parent().unwrap();
     for (given, to) in [(snapshots, snapshots), (&*snapshot, snapshots), (&*snapshot, &*snapshot)] {
@@ -90,27 +90,27 @@ fn a_tree_cannot_be_in_a_directory_of_snapshots() {
         );
         assert_eq!((published.code, published.stderr), (Some(2), error));
     }
-    let refused = place.try_publish(Edition::Tiny, &["--licence", "a\nb"]);
+    let refused = setup.try_publish(Edition::Tiny, &["--licence", "a\nb"]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-    assert!(!place.tree().exists(), "something was published");
+    assert!(!setup.tree().exists(), "something was published");
 }
 
 #[test]
 fn a_damaged_tree_is_repaired_by_publishing_again() {
-    let place = Place::new();
+    let setup = Setup::new();
     let objects = Edition::Tiny.objects();
-    place.publish(Edition::Tiny, &["--objects", objects.to_str().unwrap()]);
-    let expected = place.published();
-    let there = place.tree().join("snapshots").join(Edition::Tiny.id()).join("outputs/records");
+    setup.publish(Edition::Tiny, &["--objects", objects.to_str().unwrap()]);
+    let expected = setup.published();
+    let there = setup.tree().join("snapshots").join(Edition::Tiny.id()).join("outputs/records");
     let object = expected.keys().find(|name| name.ends_with(".object")).unwrap();
-    for damaged in [there, place.tree().join(object)] {
-        // The file may be the source's too, by another name.
+    for damaged in [there, setup.tree().join(object)] {
+        // The file may be a hard link to the source.
         fs::remove_file(&damaged).unwrap();
         fs::write(&damaged, "x").unwrap();
     }
-    place.publish(Edition::Tiny, &["--objects", objects.to_str().unwrap()]);
+    setup.publish(Edition::Tiny, &["--objects", objects.to_str().unwrap()]);
     let changes = ["publication.json", "publications/"];
-    for (name, bytes) in place.published() {
+    for (name, bytes) in setup.published() {
         let is_same = changes.iter().any(|of| name.starts_with(of)) || expected[&name] == bytes;
         assert!(is_same, "{name}");
     }
@@ -118,37 +118,37 @@ fn a_damaged_tree_is_repaired_by_publishing_again() {
 
 #[test]
 fn a_mirror_keeps_the_requested_number_of_snapshots() {
-    let place = Place::new();
-    let host = place.host();
+    let setup = Setup::new();
+    let host = setup.host();
     let there = || {
         [Edition::Tiny, Edition::Old, Edition::New]
-            .map(|edition| place.out().join(edition.id()).exists())
+            .map(|edition| setup.out().join(edition.id()).exists())
     };
     for (edition, more, expected) in [
         (Edition::Tiny, &[][..], [true, false, false]),
         (Edition::Old, &[], [true, true, false]),
         (Edition::New, &["--keep", "2"], [false, true, true]),
-        // It is here already.
+        // The snapshot is already in the mirror.
         (Edition::New, &["--keep", "1"], [false, false, true]),
     ] {
-        place.publish(edition, &[]);
-        let pulled = place.pull(&host.url(), more);
-        place.demand(edition, &pulled);
+        setup.publish(edition, &[]);
+        let pulled = setup.pull(&host.url(), more);
+        setup.assert_current(edition, &pulled);
         assert_eq!(there(), expected, "{edition:?} {more:?}");
     }
 }
 
 #[test]
 fn a_damaged_snapshot_is_not_published() {
-    let place = Place::with(Edition::Tiny);
-    let before = place.published();
-    let copy = place.path().join("copy");
+    let setup = Setup::with(Edition::Tiny);
+    let before = setup.published();
+    let copy = setup.path().join("copy");
     write_files(&copy, files_below(&Edition::Old.snapshot()));
     let records = copy.join("outputs/records");
     let mut bytes = fs::read(&records).unwrap();
     bytes[100_000] ^= 1;
     fs::write(&records, &bytes).unwrap();
-    let (tree, key) = (place.tree(), place.key("ours"));
+    let (tree, key) = (setup.tree(), setup.key("ours"));
     let published = run(&[
         "publish".as_ref(),
         copy.as_os_str(),
@@ -160,15 +160,15 @@ fn a_damaged_snapshot_is_not_published() {
     ]);
     assert_eq!((published.code, published.stdout.as_str()), (Some(8), ""));
     assert!(published.stderr.contains("records` has hash "), "{}", published.stderr);
-    assert!(place.published() == before);
+    assert!(setup.published() == before);
 }
 
 #[test]
 fn directories_writable_by_others_are_rejected() {
-    let place = Place::with(Edition::Tiny);
-    let host = place.host();
+    let setup = Setup::with(Edition::Tiny);
+    let host = setup.host();
     let shared = |mode: u32| {
-        let directory = place.path().join(format!("shared-{mode:o}"));
+        let directory = setup.path().join(format!("shared-{mode:o}"));
         fs::create_dir(&directory).unwrap();
         fs::set_permissions(&directory, fs::Permissions::from_mode(mode)).unwrap();
         directory
@@ -188,13 +188,13 @@ fn directories_writable_by_others_are_rejected() {
             }
         }
     }
-    // Where only the owner of a directory may put another in its place, as in /tmp, it may stand.
+    // A sticky directory such as /tmp is accepted: only the owner may replace an entry.
     let out = shared(0o1777).join("below");
     let pulled = run(&["pull", &host.url(), "--out", out.to_str().unwrap(), "--quiet"]);
     assert_eq!(pulled.code, Some(0), "{}", pulled.stderr);
-    // Nor may others write objects, or lead elsewhere what is fetched of them.
+    // The directory of objects must not be writable by others or contain a symlink `.pull`.
     let objects = shared(0o770);
-    let mirror = place.path().join("mirror");
+    let mirror = setup.path().join("mirror");
     let pull = |objects: &Path| {
         let [out, objects] = [&*mirror, objects].map(|path| path.to_str().unwrap());
         run(&["pull", &host.url(), "--out", out, "--objects", objects, "--quiet"])
@@ -203,22 +203,22 @@ fn directories_writable_by_others_are_rejected() {
     let error = format!("error: `{}` {may}\n", objects.display());
     assert_eq!((refused.code, refused.stderr), (Some(2), error));
     fs::set_permissions(&objects, fs::Permissions::from_mode(0o755)).unwrap();
-    symlink(place.path(), objects.join(".pull")).unwrap();
+    symlink(setup.path(), objects.join(".pull")).unwrap();
     let refused = pull(&objects);
     let place_of = objects.join(".pull");
     let error =
         format!("error: `{}` is no directory; remove it and run again\n", place_of.display());
     assert_eq!((refused.code, refused.stderr), (Some(2), error));
-    // By a link to them neither.
+    // A symlink to that directory is rejected as well.
     fs::remove_file(objects.join(".pull")).unwrap();
-    let led_to = place.path().join("led-to");
+    let led_to = setup.path().join("led-to");
     symlink(&objects, &led_to).unwrap();
     fs::set_permissions(&objects, fs::Permissions::from_mode(0o770)).unwrap();
     let refused = pull(&led_to);
     let error = format!("error: `{}` {may}\n", objects.display());
     assert_eq!((refused.code, refused.stderr), (Some(2), error));
-    // What a link leads to is not written.
-    let link = place.path().join("link");
+    // `--out` must not be a symlink.
+    let link = setup.path().join("link");
     symlink(&out, &link).unwrap();
     let pulled = run(&["pull", &host.url(), "--out", link.to_str().unwrap(), "--quiet"]);
     assert_eq!(pulled.code, Some(2), "{}", pulled.stderr);
@@ -226,20 +226,20 @@ fn directories_writable_by_others_are_rejected() {
 
 #[test]
 fn inner_directories_writable_by_others_or_symlinked_are_rejected() {
-    let place = Place::with(Edition::Tiny);
-    let host = place.host();
-    place.demand(Edition::Tiny, &place.pull(&host.url(), &[]));
-    let outside = place.path().join("outside");
+    let setup = Setup::with(Edition::Tiny);
+    let host = setup.host();
+    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &[]));
+    let outside = setup.path().join("outside");
     fs::create_dir(&outside).unwrap();
-    let [tree, out] = [place.tree(), place.out()];
+    let [tree, out] = [setup.tree(), setup.out()];
     for (directory, name) in
         [(&out, "publications"), (&tree, "publications"), (&tree, "snapshots"), (&tree, "objects")]
     {
         let within = directory.join(name);
         let refuse = |reason: &str| {
             let refused = match directory == &out {
-                true => place.pull(&host.url(), &["--quiet"]),
-                false => place.try_publish(Edition::Tiny, &[]),
+                true => setup.pull(&host.url(), &["--quiet"]),
+                false => setup.try_publish(Edition::Tiny, &[]),
             };
             let error = format!("error: `{}` {reason}\n", within.display());
             assert_eq!((refused.code, refused.stderr), (Some(2), error));
@@ -251,7 +251,7 @@ fn inner_directories_writable_by_others_or_symlinked_are_rejected() {
                  another, or make it yours (`chmod go-w`)",
             );
         }
-        let aside = place.path().join("aside");
+        let aside = setup.path().join("aside");
         fs::rename(&within, &aside).unwrap();
         symlink(&outside, &within).unwrap();
         refuse("is no directory; remove it and run again");
@@ -260,43 +260,43 @@ fn inner_directories_writable_by_others_or_symlinked_are_rejected() {
         fs::rename(&aside, &within).unwrap();
         fs::set_permissions(&within, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    place.publish(Edition::Tiny, &[]);
-    place.demand(Edition::Tiny, &place.pull(&host.url(), &["--quiet"]));
+    setup.publish(Edition::Tiny, &[]);
+    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &["--quiet"]));
 }
 
 #[test]
 fn symlinks_at_the_paths_of_fetched_files_are_not_followed() {
-    let place = Place::with(Edition::Tiny);
-    let host = place.host();
-    let outside = place.path().join("outside");
+    let setup = Setup::with(Edition::Tiny);
+    let host = setup.host();
+    let outside = setup.path().join("outside");
     fs::write(&outside, "as it was").unwrap();
-    let root = crate::manifests::read(&place).root;
-    let fetched = place.out().join(format!(".pull-{}", &root[..32]));
+    let root = crate::manifests::read(&setup).root;
+    let fetched = setup.out().join(format!(".pull-{}", &root[..32]));
     fs::create_dir_all(fetched.join("outputs")).unwrap();
     symlink(&outside, fetched.join("outputs/records")).unwrap();
-    let pulled = place.pull(&host.url(), &["--quiet"]);
+    let pulled = setup.pull(&host.url(), &["--quiet"]);
     assert_eq!(pulled.code, Some(6), "{}", pulled.stderr);
     fs::remove_file(fetched.join("outputs/records")).unwrap();
-    // Small files are put in place of whatever stands there.
+    // Small files replace any existing entry.
     for name in ["manifest.json", "hashes"] {
         let _ = fs::remove_file(fetched.join(name));
         symlink(&outside, fetched.join(name)).unwrap();
     }
-    place.demand(Edition::Tiny, &place.pull(&host.url(), &["--quiet"]));
+    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &["--quiet"]));
     assert_eq!(fs::read_to_string(&outside).unwrap(), "as it was");
 }
 
 #[test]
 fn readers_always_find_a_complete_publication() {
-    let place = Place::with(Edition::Tiny);
-    let host = place.host();
+    let setup = Setup::with(Edition::Tiny);
+    let host = setup.host();
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let publishing = scope.spawn(|| {
             let mut published = 0;
             while !is_done.load(Relaxed) {
                 for edition in [Edition::Old, Edition::Tiny] {
-                    let run = place.try_publish(edition, &["--keep", "3"]);
+                    let run = setup.try_publish(edition, &["--keep", "3"]);
                     assert_eq!(run.code, Some(0), "{}", run.stderr);
                     published += 1;
                 }
@@ -304,13 +304,13 @@ fn readers_always_find_a_complete_publication() {
             published
         });
         for at in 0..12 {
-            let pulled = place.pull(&host.url(), &["--quiet", "--allow-rollback"]);
+            let pulled = setup.pull(&host.url(), &["--quiet", "--allow-rollback"]);
             if pulled.code != Some(0) {
                 is_done.store(true, Relaxed);
             }
             assert_eq!(pulled.code, Some(0), "pull {at}: {}", pulled.stderr);
-            make_writable(&place.out());
-            fs::remove_dir_all(place.out()).unwrap();
+            make_writable(&setup.out());
+            fs::remove_dir_all(setup.out()).unwrap();
         }
         is_done.store(true, Relaxed);
         assert!(publishing.join().unwrap() > 4);

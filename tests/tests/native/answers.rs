@@ -1,4 +1,4 @@
-//! A snapshot, what it exports, and the snapshot made of that.
+//! Compares a snapshot with the snapshot built from its export.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use pinakes_tests::{TINY_DUMP, files_below, write_files};
 
 use crate::rendered;
 
-/// Everything two snapshots say of records and merged ids is the same.
-fn demand_same(one: &Snapshot, other: &Snapshot) {
+/// Asserts that two snapshots have equal records and merged ids.
+fn assert_same_records(one: &Snapshot, other: &Snapshot) {
     assert_eq!(
         one.manifest().source.newest_updated_date,
         other.manifest().source.newest_updated_date
@@ -35,8 +35,8 @@ fn demand_same(one: &Snapshot, other: &Snapshot) {
     }
 }
 
-/// What is answered to questions of every key: who has a value, who has none, and the order by it.
-fn demand_same_lists(one: &Snapshot, other: &Snapshot) {
+/// Asserts equal answers for every key: records with a value, records without one, and both sort orders.
+fn assert_same_lists(one: &Snapshot, other: &Snapshot) {
     for entity in Entity::all() {
         let mut queries = Vec::new();
         for key in &keys_of(entity).keys {
@@ -61,15 +61,15 @@ fn demand_same_lists(one: &Snapshot, other: &Snapshot) {
     }
 }
 
-/// Exports a snapshot of inputs, builds one of that, and exports it again.
+/// Builds a snapshot, exports it, builds a second snapshot from the export, and exports that.
 fn check(inputs: &[PathBuf]) {
-    check_part(inputs, &[]);
+    check_subset(inputs, &[]);
 }
 
-/// The same of a part of the inputs.
-fn check_part(inputs: &[PathBuf], wheres: &[&str]) {
-    let place = tempfile::tempdir().unwrap();
-    let beside = |name: &str| place.path().join(name);
+/// [`check`] with a subset of the inputs.
+fn check_subset(inputs: &[PathBuf], wheres: &[&str]) {
+    let directory = tempfile::tempdir().unwrap();
+    let beside = |name: &str| directory.path().join(name);
     let open = |path: &Path| Snapshot::open(path).unwrap();
     let options = [&["--quiet"], wheres].concat();
     let first = pinakes_tests::build(inputs, &beside("first"), &options);
@@ -77,16 +77,15 @@ fn check_part(inputs: &[PathBuf], wheres: &[&str]) {
     let second =
         pinakes_tests::build(&[beside("exported")], &beside("second"), &["--quiet", "--strict"]);
     open(&second).verify().unwrap();
-    demand_same(&open(&first), &open(&second));
-    demand_same_lists(&open(&first), &open(&second));
+    assert_same_records(&open(&first), &open(&second));
+    assert_same_lists(&open(&first), &open(&second));
     pinakes_tests::export(&second, &beside("again"), &[]);
     let (exported, again) = (files_below(&beside("exported")), files_below(&beside("again")));
     assert_eq!(exported.keys().collect::<Vec<_>>(), again.keys().collect::<Vec<_>>());
     for (name, bytes) in &exported {
-        assert!(bytes == &again[name], "{name} is not what it was");
+        assert!(bytes == &again[name], "{name} differs in the second export");
     }
-    // A native dump is read without a word, but for ids merged into what no record has: what is exported
-    // is what is expected.
+    // A native dump causes no warning except for ids merged into ids without a record.
     let report = std::fs::read_to_string(second.join("report.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let mut warnings = report["warnings"].as_object().unwrap().keys();
@@ -100,7 +99,7 @@ fn the_sample_survives_export_and_rebuild() {
 
 #[test]
 fn an_exported_subset_keeps_the_sums_of_the_full_snapshot() {
-    check_part(&[pinakes_tests::sample()], &["--where", "outputs:year:>2000"]);
+    check_subset(&[pinakes_tests::sample()], &["--where", "outputs:year:>2000"]);
 }
 
 #[test]
@@ -125,9 +124,9 @@ fn a_generated_dump_survives_export_and_rebuild() {
     check(&[dump.path().to_path_buf()]);
 }
 
-/// What a record's members do not tell: references without ids or names, ids merged into others that
-/// are not there, in chains and in circles, nodes that only others name, hosts known by id alone.
-const ODD_DUMP: [(&str, &str); 12] = [
+/// A dump with facts that no member of a record shows: references without ids or names, ids merged into
+/// absent ids, chains and cycles of merges, nodes that only references name, and hosts with an id alone.
+const UNUSUAL_DUMP: [(&str, &str); 12] = [
     (
         "works.jsonl",
         concat!(
@@ -201,7 +200,7 @@ const ODD_DUMP: [(&str, &str); 12] = [
 #[test]
 fn values_without_a_member_of_their_own_survive_export_and_rebuild() {
     let dump = tempfile::tempdir().unwrap();
-    write_files(dump.path(), ODD_DUMP);
+    write_files(dump.path(), UNUSUAL_DUMP);
     check(&[dump.path().to_path_buf()]);
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), TINY_DUMP);

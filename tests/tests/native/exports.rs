@@ -1,4 +1,4 @@
-//! `export` as its users run it: what it writes, what it refuses, and how it ends.
+//! Tests of the command `export`: output, rejected arguments, and interruption.
 
 use std::{
     collections::BTreeMap,
@@ -16,24 +16,24 @@ use pinakes_tests::{TINY_DUMP, files_below, program, write_files};
 use crate::rendered;
 use crate::run;
 
-/// A published snapshot, and a place beside it.
-struct Place {
+/// A published snapshot in a temporary directory.
+struct Setup {
     directory: tempfile::TempDir,
     snapshot: PathBuf,
 }
 
-impl Place {
-    fn of(inputs: &[PathBuf]) -> Place {
+impl Setup {
+    fn new(inputs: &[PathBuf]) -> Setup {
         let directory = tempfile::tempdir().unwrap();
         let snapshot =
             pinakes_tests::build(inputs, &directory.path().join("snapshots"), &["--quiet"]);
-        Place { directory, snapshot }
+        Setup { directory, snapshot }
     }
 
-    fn of_tiny() -> Place {
+    fn of_tiny() -> Setup {
         let dump = tempfile::tempdir().unwrap();
         write_files(dump.path(), TINY_DUMP);
-        Place::of(&[dump.path().to_path_buf()])
+        Setup::new(&[dump.path().to_path_buf()])
     }
 
     fn beside(&self, name: &str) -> PathBuf {
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// Files without their compression.
+/// Decompresses files and removes the compression from their names.
 fn inflated(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String> {
     let inflate = |name: &str, bytes: &[u8]| {
         let mut out = Vec::new();
@@ -65,8 +65,8 @@ fn inflated(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String> {
 
 #[test]
 fn an_exported_line_equals_the_single_route_in_any_compression() {
-    let place = Place::of(&[pinakes_tests::sample()]);
-    let snapshot = Snapshot::open(&place.snapshot).unwrap();
+    let setup = Setup::new(&[pinakes_tests::sample()]);
+    let snapshot = Snapshot::open(&setup.snapshot).unwrap();
     let mut expected = BTreeMap::new();
     for entity in Entity::all() {
         let lines = rendered(&snapshot, entity, Shape::Single);
@@ -90,10 +90,10 @@ fn an_exported_line_equals_the_single_route_in_any_compression() {
     }
     assert!(expected.contains_key("merged_ids/authors.csv"), "the sample merges authors");
     for compression in ["zst", "gz", "none"] {
-        let files = place.export(compression, &["--compress", compression]);
+        let files = setup.export(compression, &["--compress", compression]);
         assert!(inflated(&files) == expected, "{compression}");
     }
-    assert_eq!(place.export("default", &[]), place.export("zst again", &["--compress", "zst"]));
+    assert_eq!(setup.export("default", &[]), setup.export("zst again", &["--compress", "zst"]));
 }
 
 #[test]
@@ -101,18 +101,18 @@ fn an_export_has_the_same_bytes_with_any_thread_count() {
     let dump = tempfile::tempdir().unwrap();
     let plan = pinakes_generate::Plan::new(2_000, 4).with_part_records(500);
     pinakes_generate::write_dump(&plan, dump.path(), 2).unwrap();
-    let place = Place::of(&[dump.path().to_path_buf()]);
-    let one = place.export("one", &["--threads", "1"]);
-    assert!(one == place.export("three", &["--threads", "3"]));
+    let setup = Setup::new(&[dump.path().to_path_buf()]);
+    let one = setup.export("one", &["--threads", "1"]);
+    assert!(one == setup.export("three", &["--threads", "3"]));
 }
 
 #[test]
 fn only_the_requested_entities_are_exported() {
-    let place = Place::of_tiny();
+    let setup = Setup::of_tiny();
     let check = |name: &str, entities: &[&str], expected: &[&str]| {
         let mut more = vec!["--compress", "none"];
         entities.iter().for_each(|entity| more.extend(["--entity", entity]));
-        let found: Vec<String> = place.export(name, &more).into_keys().collect();
+        let found: Vec<String> = setup.export(name, &more).into_keys().collect();
         assert_eq!(found, expected, "{entities:?}");
     };
     check("a", &["authors"], &["authors.jsonl", "merged_ids/authors.csv"]);
@@ -120,20 +120,20 @@ fn only_the_requested_entities_are_exported() {
     check("c", &["institution-types"], &["institution-types.jsonl"]);
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), [("funders.jsonl", "{\"id\":\"F1\",\"display_name\":\"x\"}\n")]);
-    let place = Place::of(&[dump.path().to_path_buf()]);
-    let found: Vec<String> = place.export("all", &[]).into_keys().collect();
+    let setup = Setup::new(&[dump.path().to_path_buf()]);
+    let found: Vec<String> = setup.export("all", &[]).into_keys().collect();
     assert_eq!(found, ["funders.jsonl.zst", "institution-types.jsonl.zst"]);
 }
 
 #[test]
 fn a_rejected_export_changes_nothing() {
-    let place = Place::of_tiny();
-    let snapshot = place.snapshot.to_str().unwrap();
-    let missing = place.beside("missing");
-    let full = place.beside("full");
+    let setup = Setup::of_tiny();
+    let snapshot = setup.snapshot.to_str().unwrap();
+    let missing = setup.beside("missing");
+    let full = setup.beside("full");
     write_files(&full, [("here.txt", "already")]);
     let file = full.join("here.txt");
-    let locked = place.beside("locked");
+    let locked = setup.beside("locked");
     fs::create_dir(&locked).unwrap();
     let lock = File::open(&locked).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
@@ -160,16 +160,16 @@ fn a_rejected_export_changes_nothing() {
 #[test]
 fn a_damaged_record_ends_the_export_without_output() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::of(&[pinakes_tests::sample()]);
-    let records = place.snapshot.join("outputs/records");
+    let setup = Setup::new(&[pinakes_tests::sample()]);
+    let records = setup.snapshot.join("outputs/records");
     fs::set_permissions(&records, fs::Permissions::from_mode(0o644)).unwrap();
     let mut bytes = fs::read(&records).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&records, bytes).unwrap();
-    let out = place.beside("out");
+    let out = setup.beside("out");
     fs::create_dir(&out).unwrap();
-    let args = ["export", place.snapshot.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let args = ["export", setup.snapshot.to_str().unwrap(), "--out", out.to_str().unwrap()];
     let run = run(&args);
     assert_eq!(run.code, 8, "{}", run.stderr);
     assert!(run.stderr.contains(" of outputs: "), "{}", run.stderr);
@@ -179,11 +179,11 @@ fn a_damaged_record_ends_the_export_without_output() {
 
 #[test]
 fn export_removes_files_of_a_killed_run() {
-    let place = Place::of_tiny();
-    let out = place.beside("out");
+    let setup = Setup::of_tiny();
+    let out = setup.beside("out");
     write_files(&out, [(".tmp-1/outputs.jsonl.zst", "half")]);
-    let files = place.export("out", &[]);
-    assert!(files == place.export("fresh", &[]));
+    let files = setup.export("out", &[]);
+    assert!(files == setup.export("fresh", &[]));
     assert!(!out.join(".tmp-1").exists());
 }
 
@@ -193,11 +193,11 @@ fn an_interrupted_export_ends_by_its_signal_and_leaves_no_files() {
     let dump = tempfile::tempdir().unwrap();
     let plan = pinakes_generate::Plan::new(3_000, 5).with_part_records(500);
     pinakes_generate::write_dump(&plan, dump.path(), 2).unwrap();
-    let place = Place::of(&[dump.path().to_path_buf()]);
+    let setup = Setup::new(&[dump.path().to_path_buf()]);
     for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
-        let out = place.beside("out");
+        let out = setup.beside("out");
         let child = Command::new(program("pinakes-compiler"))
-            .args(["export".as_ref(), place.snapshot.as_os_str(), "--out".as_ref()])
+            .args(["export".as_ref(), setup.snapshot.as_os_str(), "--out".as_ref()])
             .args([out.as_os_str(), "--threads".as_ref(), "1".as_ref(), "--quiet".as_ref()])
             .stderr(Stdio::piped())
             .stdout(Stdio::piped())
@@ -215,5 +215,5 @@ fn an_interrupted_export_ends_by_its_signal_and_leaves_no_files() {
         assert!(errors.contains("interrupted; nothing was exported"), "{errors}");
         assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
     }
-    assert!(!place.export("out", &[]).is_empty());
+    assert!(!setup.export("out", &[]).is_empty());
 }

@@ -1,4 +1,4 @@
-//! Native lines that somebody edited: what each is read as, what is counted, and what is set aside.
+//! Tests of edited native lines: parsed values, counted warnings and quarantined lines.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::opened;
 use crate::rendered;
 use crate::run;
 
-/// Funders: members beside id and name, and what they make of a record that has these two alone.
+/// Funders: members besides id and name, and the resulting changes of a record with id and name alone.
 const FUNDERS: &[(&str, &str)] = &[
     (r#""description":null,"roles":[]"#, r#"{"roles":[]}"#),
     (
@@ -46,7 +46,7 @@ const FUNDER_WARNINGS: &str = r#"{"bad_reference":1,"count_too_large":1,"impossi
 
 const BARE_FUNDER: &str = r#"{"id":"HX_F1","name":"Fund","alternate_titles":null,"country":null,"description":null,"homepage_url":null,"image_url":null,"image_thumbnail_url":null,"grants_count":null,"awards_count":null,"outputs_count":null,"cited_by_count":null,"summary_stats":null,"roles":null,"ids":{"doi":null,"ror":null,"openalex":null,"crossref":null},"counts_by_year":null,"updated_date":null,"created_date":null}"#;
 
-/// The same of outputs.
+/// The same for outputs.
 const OUTPUTS: &[(&str, &str)] = &[
     (
         r#""primary_venue":{"source":{"id":"nonsense","name":"Somewhere","type":"journal","metrics":{"abdc":1}}}"#,
@@ -70,9 +70,9 @@ const OUTPUT_WARNINGS: &str = r#"{"bad_reference":1,"impossible_date":1,"not_a_b
 
 const BARE_OUTPUT: &str = r#"{"id":"HX_W1","doi":null,"title":null,"name":null,"year":null,"date":null,"ids":{"mag":null},"language":null,"primary_venue":null,"additional_venues":null,"venues_count":null,"type":null,"indexed_in":null,"open_access":null,"authors":null,"fwci":null,"has_fulltext":null,"cited_by_count":null,"cites":null,"citation_normalized_percentile":null,"cited_by_percentile_year":null,"biblio":null,"is_retracted":null,"is_paratext":null,"apc_paid":null,"primary_topic":null,"topics":null,"sustainable_development_goals":null,"funders":null,"counts_by_year":null,"keywords":null,"abstract":null,"updated_date":null,"created_date":null}"#;
 
-/// Holds what lines of an entity are read as, and what is counted, to what is expected.
+/// Builds one line per case and compares the records and warnings with the expected ones.
 fn check(entity: Entity, bare: &str, cases: &[(&str, &str)], warnings: &str) {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let bare: Value = serde_json::from_str(bare).unwrap();
     let bare_id = bare["id"].as_str().unwrap().to_owned();
     let name = &bare["name"];
@@ -89,9 +89,9 @@ fn check(entity: Entity, bare: &str, cases: &[(&str, &str)], warnings: &str) {
         }
         expected.push(record.to_string());
     }
-    let input = place.path().join(format!("{entity}.jsonl"));
+    let input = directory.path().join(format!("{entity}.jsonl"));
     fs::write(&input, lines).unwrap();
-    let run = build(&[input.to_str().unwrap()], &place.path().join("out"));
+    let run = build(&[input.to_str().unwrap()], &directory.path().join("out"));
     let snapshot = opened(&run);
     let mut found = rendered(&snapshot, entity, Shape::Single);
     found.sort_by_key(|record| record.split('"').nth(3).map(str::to_owned));
@@ -107,7 +107,7 @@ fn an_invalid_member_is_null_and_counted_and_keeps_its_record() {
     check(Entity::Output, BARE_OUTPUT, OUTPUTS, OUTPUT_WARNINGS);
 }
 
-/// Lines of authors, and under which code each is set aside; `""` where it is not.
+/// Lines of authors with the code of their quarantine; `""` for an accepted line.
 const LINES: &[(&str, &str)] = &[
     (r#"{"id":"HX_A1","name":"x"}"#, ""),
     (r#"{"name":"x","id":"https://openalex.org/A1"}"#, ""),
@@ -139,12 +139,13 @@ const LINES: &[(&str, &str)] = &[
     (r#"{"id":"HX_A1","name":"x","display_name":"x"}"#, "not_native"),
 ];
 
-/// The codes under which a line is set aside after a good one, as the report counts them.
-fn set_aside(line: &str) -> Value {
-    let place = tempfile::tempdir().unwrap();
-    let input = place.path().join("authors.jsonl");
+/// The codes of quarantined lines in the report for a good line and this line.
+fn quarantine_codes(line: &str) -> Value {
+    let directory = tempfile::tempdir().unwrap();
+    let input = directory.path().join("authors.jsonl");
     fs::write(&input, format!("{{\"id\":\"HX_A9\",\"name\":\"y\"}}\n{line}\n")).unwrap();
-    let (objects, report) = (place.path().join("objects"), place.path().join("report.json"));
+    let (objects, report) =
+        (directory.path().join("objects"), directory.path().join("report.json"));
     let run = run(&[
         "compile",
         &format!("native:{}", input.display()),
@@ -165,7 +166,7 @@ fn set_aside(line: &str) -> Value {
 fn a_line_that_is_not_a_record_is_quarantined_under_its_code() {
     let check = |line: &str, code: &str| {
         let expected = if code.is_empty() { json!({}) } else { json!({ code: 1 }) };
-        assert_eq!(set_aside(line), expected, "{}", &line[..line.len().min(100)]);
+        assert_eq!(quarantine_codes(line), expected, "{}", &line[..line.len().min(100)]);
     };
     LINES.iter().for_each(|(line, code)| check(line, code));
     let deep =

@@ -1,4 +1,4 @@
-//! Native dumps: what one snapshot exports is another's input, and nothing is lost on the way.
+//! Tests of native dumps: `export` writes a snapshot as lines, and a build from them loses nothing.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -20,7 +20,7 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::compiler;
 use serde_json::Value;
 
-/// A run of the compiler and what it left.
+/// A run of the compiler with its output and report.
 struct Run {
     code: i32,
     stdout: String,
@@ -39,7 +39,7 @@ fn run<A: AsRef<OsStr>>(args: &[A]) -> Run {
     }
 }
 
-/// Builds a snapshot of inputs, as they are given on the command line.
+/// Builds a snapshot of inputs given as on the command line.
 fn build(inputs: &[&str], out: &Path) -> Run {
     let reports = tempfile::tempdir().unwrap();
     let report = reports.path().join("report.json");
@@ -58,7 +58,7 @@ fn opened(run: &Run) -> Snapshot {
     Snapshot::open(&PathBuf::from(run.stdout.lines().last().unwrap())).unwrap()
 }
 
-/// Every record of an entity as its JSON text, in the order of its rows.
+/// Every record of an entity as JSON text, in row order.
 fn rendered(snapshot: &Snapshot, entity: Entity, shape: Shape) -> Vec<String> {
     let text_of = |row| {
         let mut page = Page::new(snapshot, shape);

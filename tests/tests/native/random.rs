@@ -1,4 +1,4 @@
-//! Records made at random of the declarations: what can be said of one comes back as it was said.
+//! Generates random records from the declared schemas and compares them after a build.
 
 use std::{collections::BTreeMap, fs};
 
@@ -15,7 +15,7 @@ use crate::opened;
 use crate::rendered;
 
 const RECORDS: u64 = 150;
-/// Ids from here on are those of records that are not there, so that each name stays as it is said.
+/// Ids from this number on have no record, so that the name in a reference stays unchanged.
 const ABSENT_FROM: usize = 1_000_000_000;
 
 const TEXTS: &[&str] = &[
@@ -55,9 +55,9 @@ fn text(rng: &mut SeededRng) -> Value {
     Value::from((0..pieces).map(|_| one(rng, TEXTS)).collect::<String>())
 }
 
-/// An id that no record has, or none.
-fn absent_id(rng: &mut SeededRng, entity: Entity, is_text: bool) -> Value {
-    if rng.below(5) == 0 {
+/// An id without a record, or null.
+fn absent_id(seeded: &mut Seeded, entity: Entity, is_text: bool) -> Value {
+    if seeded.below(5) == 0 {
         return Value::Null;
     }
     let number = ABSENT_FROM + rng.below(20);
@@ -74,8 +74,8 @@ fn reference(rng: &mut SeededRng, entity: Entity, is_text: bool) -> Value {
     json!({"id": absent_id(rng, entity, is_text), "name": name})
 }
 
-/// A value that can be said of a member.
-fn value(rng: &mut SeededRng, schema: &Schema) -> Value {
+/// A random value that a member accepts.
+fn value(seeded: &mut Seeded, schema: &Schema) -> Value {
     match schema {
         Schema::Nullable(_) if rng.below(4) == 0 => Value::Null,
         Schema::Nullable(inner) | Schema::ByShape { single: inner, .. } => value(rng, inner),
@@ -106,11 +106,11 @@ fn value(rng: &mut SeededRng, schema: &Schema) -> Value {
             1 => json!({"display_name": {}}),
             _ => json!({"display_name": {"zh": text(rng), "": null, "en": "x"}}),
         },
-        // A cut of what a record says that is not there.
+        // The metrics come from the record of the source, which is absent.
         Schema::Object(object) if object.name == "MetricsCut" => Value::Null,
         Schema::Object(object) => Value::Object(members(rng, object)),
         Schema::Id(_) | Schema::UtcTimestamp | Schema::YearMap(_) => {
-            unreachable!("{schema:?} is no member of what is made here")
+            unreachable!("{schema:?} is not a member of a generated object")
         }
     }
 }
@@ -132,8 +132,9 @@ fn members(rng: &mut SeededRng, object: &Object) -> Map<String, Value> {
     made
 }
 
-/// A record with this id. Its relatives are said: where they are not, they are derived.
-fn record(rng: &mut SeededRng, entity: Entity, id: u64) -> Value {
+/// A random record with this id. Its siblings and children are never null, since the linker derives null
+/// ones.
+fn record(seeded: &mut Seeded, entity: Entity, id: u64) -> Value {
     let Schema::Object(object) = schema_of(entity) else { unreachable!("records are objects") };
     let mut record = members(rng, &object);
     let mut id_text = Vec::new();
@@ -144,7 +145,7 @@ fn record(rng: &mut SeededRng, entity: Entity, id: u64) -> Value {
     if record["name"].is_null() && entity.facts().is_referenced {
         record["name"] = text(rng);
     }
-    // A topic whose parents have no record is set aside.
+    // A topic with parents without a record is quarantined.
     for parent in ["subfield", "field", "domain"].into_iter().filter(|_| entity == Entity::Topic) {
         record[parent] = Value::Null;
     }
@@ -160,36 +161,36 @@ fn record(rng: &mut SeededRng, entity: Entity, id: u64) -> Value {
 
 #[test]
 fn random_records_survive_export_and_rebuild() {
-    let place = tempfile::tempdir().unwrap();
-    let mut rng = SeededRng(11);
-    let mut said: BTreeMap<Entity, BTreeMap<String, Value>> = BTreeMap::new();
+    let directory = tempfile::tempdir().unwrap();
+    let mut seeded = Seeded(11);
+    let mut written: BTreeMap<Entity, BTreeMap<String, Value>> = BTreeMap::new();
     for entity in Entity::all().filter(|entity| entity.facts().has_single) {
-        let of_entity = said.entry(entity).or_default();
+        let of_entity = written.entry(entity).or_default();
         let mut lines = String::new();
         for id in 1..=RECORDS {
             let record = record(&mut rng, entity, id);
             lines.push_str(&format!("{record}\n"));
             of_entity.insert(record["id"].to_string(), record);
         }
-        fs::write(place.path().join(format!("{entity}.jsonl")), lines).unwrap();
+        fs::write(directory.path().join(format!("{entity}.jsonl")), lines).unwrap();
     }
-    let input = format!("native:{}", place.path().display());
-    let run = build(&[&input], &place.path().join("out"));
+    let input = format!("native:{}", directory.path().display());
+    let run = build(&[&input], &directory.path().join("out"));
     let snapshot = opened(&run);
-    // Some of each entity changed in the year 9999.
-    let warnings = json!({"future_updated_date": said.len()});
+    // Some records of each entity have an update date in the year 9999.
+    let warnings = json!({"future_updated_date": written.len()});
     assert_eq!((&run.report["warnings"], &run.report["bad_records"]), (&warnings, &json!({})));
-    for (entity, mut said) in said {
+    for (entity, mut written) in written {
         for line in rendered(&snapshot, entity, Shape::Single) {
             let found: Value = serde_json::from_str(&line).unwrap();
-            let expected = said.remove(&found["id"].to_string()).unwrap();
+            let expected = written.remove(&found["id"].to_string()).unwrap();
             assert_eq!(found, expected, "{entity}");
-            // Members stand in the order of the declaration.
+            // Members have the order of the declaration.
             let order = |value: &Value| -> Vec<String> {
                 value.as_object().unwrap().keys().cloned().collect()
             };
             assert_eq!(order(&found), order(&expected), "{entity}");
         }
-        assert!(said.is_empty(), "{entity}");
+        assert!(written.is_empty(), "{entity}");
     }
 }

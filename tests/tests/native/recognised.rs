@@ -1,4 +1,4 @@
-//! How native dumps are told from others, and what comes of both together.
+//! Tests of the detection of native dumps, and of native and OpenAlex dumps together.
 
 use std::{collections::BTreeMap, io::Write, path::Path};
 
@@ -14,7 +14,7 @@ use crate::rendered;
 const AUTHOR: &str = r#"{"id":"HX_A1","name":"Native","outputs_count":1}"#;
 const OPENALEX_AUTHOR: &str = r#"{"id":"HX_A2","display_name":"Other","works_count":1}"#;
 const LOWER: &str = r#"{"id":"hx_a1","name":"Lower","outputs_count":1}"#;
-/// A line of OpenAlex, and a native one.
+/// An OpenAlex line and a native line.
 const MIXED: &str = r#"{"id":"hx_a2","display_name":"Other","works_count":1}
 {"id":"hx_a1","name":"Native","outputs_count":1}"#;
 const MIXED_FIELDS: &str = r#"{"id":17,"display_name":"Named"}
@@ -25,8 +25,8 @@ const FIELD: &str = r#"{"id":17,"name":"Computer Science","subfields":[],"output
 const NUMBER: &str = r#"{"id":17,"name":"Computer Science","outputs_count":3}"#;
 const TYPE: &str = r#"{"id":4,"code":"archive","name":"Archives"}"#;
 
-/// Files, what is given of them and as what, and what comes of it: names of the records published by
-/// entity, and the codes of lines set aside.
+/// Files, the input argument (`[KIND:]NAME`), and the outcome: names of published records by entity, and
+/// codes of quarantined lines.
 type Case = (&'static [(&'static str, &'static str)], &'static str, &'static str);
 
 const CASES: &[Case] = &[
@@ -48,21 +48,25 @@ const CASES: &[Case] = &[
     (&[("anything.jsonl", NUMBER)], "anything.jsonl", "exit 3"),
     (&[("anything.jsonl", NUMBER)], "", "exit 3"),
     (&[("authors.jsonl", OPENALEX_AUTHOR)], "", "authors Other"),
-    (&[("authors.jsonl", OPENALEX_AUTHOR)], "native:", "set aside not_native"),
-    (&[("authors.jsonl", OPENALEX_AUTHOR)], "native:authors.jsonl", "set aside not_native"),
-    (&[("authors.jsonl", AUTHOR)], "openalex:", "set aside is_native"),
-    (&[("authors.jsonl", AUTHOR)], "openalex:authors.jsonl", "set aside is_native"),
+    (&[("authors.jsonl", OPENALEX_AUTHOR)], "native:", "quarantined not_native"),
+    (&[("authors.jsonl", OPENALEX_AUTHOR)], "native:authors.jsonl", "quarantined not_native"),
+    (&[("authors.jsonl", AUTHOR)], "openalex:", "quarantined is_native"),
+    (&[("authors.jsonl", AUTHOR)], "openalex:authors.jsonl", "quarantined is_native"),
     (&[("authors.jsonl", LOWER)], "", "authors Lower"),
-    (&[("authors.jsonl", MIXED)], "", "authors Other, set aside is_native"),
-    (&[("fields.jsonl", MIXED_FIELDS)], "", "fields Named, set aside is_native"),
-    (&[("works.jsonl", MIXED_OUTPUTS)], "", "outputs Named, set aside is_native"),
-    (&[("institution-types.jsonl", TYPE)], "openalex:", "set aside is_native"),
+    (&[("authors.jsonl", MIXED)], "", "authors Other, quarantined is_native"),
+    (&[("fields.jsonl", MIXED_FIELDS)], "", "fields Named, quarantined is_native"),
+    (&[("works.jsonl", MIXED_OUTPUTS)], "", "outputs Named, quarantined is_native"),
+    (&[("institution-types.jsonl", TYPE)], "openalex:", "quarantined is_native"),
     (&[("authors.jsonl", AUTHOR)], "native:", "authors Native"),
-    (&[("works.jsonl", AUTHOR)], "", "set aside wrong_type"),
-    (&[("institutions.jsonl", r#"{"id":"https://ror.org/1","name":"x"}"#)], "", "set aside no_id"),
+    (&[("works.jsonl", AUTHOR)], "", "quarantined wrong_type"),
+    (
+        &[("institutions.jsonl", r#"{"id":"https://ror.org/1","name":"x"}"#)],
+        "",
+        "quarantined no_id",
+    ),
 ];
 
-/// What comes of a run, in the words of the cases.
+/// Builds the input and writes the outcome as the cases do.
 fn outcome(directory: &Path, given: &str) -> String {
     let out = tempfile::tempdir().unwrap();
     let (kind, path) = given.split_once(':').unwrap_or(("", given));
@@ -87,15 +91,15 @@ fn outcome(directory: &Path, given: &str) -> String {
     }
     let bad: BTreeMap<String, u64> =
         serde_json::from_value(run.report["bad_records"].clone()).unwrap();
-    words.extend(bad.keys().map(|code| format!("set aside {code}")));
+    words.extend(bad.keys().map(|code| format!("quarantined {code}")));
     words.join(", ")
 }
 
 #[test]
 fn native_lines_are_detected_by_content_unless_the_kind_is_given() {
     for (files, given, expected) in CASES {
-        let place = tempfile::tempdir().unwrap();
-        let input = place.path().join("input");
+        let directory = tempfile::tempdir().unwrap();
+        let input = directory.path().join("input");
         write_files(&input, files.iter().map(|(name, line)| (*name, format!("{line}\n"))));
         assert_eq!(outcome(&input, given), *expected, "{files:?} as `{given}`");
     }
@@ -107,8 +111,8 @@ fn native_lines_are_detected_in_any_compression() {
     gz.write_all(AUTHOR.as_bytes()).unwrap();
     let zst = zstd::encode_all(AUTHOR.as_bytes(), 1).unwrap();
     for (name, bytes) in [("part_0.gz", gz.finish().unwrap()), ("a.jsonl.zst", zst)] {
-        let place = tempfile::tempdir().unwrap();
-        let input = place.path().join("input");
+        let directory = tempfile::tempdir().unwrap();
+        let input = directory.path().join("input");
         write_files(&input, [(format!("authors/{name}"), bytes)]);
         assert_eq!(outcome(&input, ""), "authors Native", "{name}");
     }
@@ -116,7 +120,7 @@ fn native_lines_are_detected_in_any_compression() {
 
 #[test]
 fn the_newest_of_native_and_openalex_copies_wins() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let native = [
         r#"{"id":"HX_A1","name":"Native, newer","updated_date":"2026-01-02T00:00:00"}"#,
         r#"{"id":"HX_A2","name":"Native, older","updated_date":"2026-01-01T00:00:00"}"#,
@@ -130,15 +134,15 @@ fn the_newest_of_native_and_openalex_copies_wins() {
     ];
     let institution = r#"{"id":"https://openalex.org/I1","display_name":"As it is"}"#;
     write_files(
-        place.path(),
+        directory.path(),
         [
             ("native/authors.jsonl", native.join("\n")),
             ("other/authors.jsonl", other.join("\n")),
             ("other/institutions.jsonl", institution.to_owned()),
         ],
     );
-    let input = |name: &str| place.path().join(name).display().to_string();
-    let run = build(&[&input("native"), &input("other")], &place.path().join("out"));
+    let input = |name: &str| directory.path().join(name).display().to_string();
+    let run = build(&[&input("native"), &input("other")], &directory.path().join("out"));
     let snapshot = opened(&run);
     let found = rendered(&snapshot, Entity::Author, Shape::List).into_iter().map(|record| {
         let record: Value = serde_json::from_str(&record).unwrap();
@@ -157,7 +161,7 @@ fn the_newest_of_native_and_openalex_copies_wins() {
 
 #[test]
 fn institution_types_with_different_ids_are_matched_by_code() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let native = [
         r#"{"id":2,"code":"company","name":"Firms","updated_date":"2026-01-02T00:00:00.000Z"}"#,
         r#"{"id":4,"code":"archive","name":"Older","updated_date":"2026-01-01T00:00:00.000Z"}"#,
@@ -168,14 +172,14 @@ fn institution_types_with_different_ids_are_matched_by_code() {
         r#"{"id":"https://openalex.org/institution-types/company","display_name":"Undated"}"#,
     ];
     write_files(
-        place.path(),
+        directory.path(),
         [
             ("native/institution-types.jsonl", native.join("\n")),
             ("other/institution-types.jsonl", other.join("\n")),
         ],
     );
     let out = tempfile::tempdir().unwrap();
-    let run = build(&[&place.path().display().to_string()], out.path());
+    let run = build(&[&directory.path().display().to_string()], out.path());
     let snapshot = opened(&run);
     let found =
         rendered(&snapshot, Entity::InstitutionType, Shape::List).into_iter().map(|record| {

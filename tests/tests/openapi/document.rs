@@ -1,6 +1,4 @@
-//! The document: reviewed as it is served.
-//!
-//! `make bless` records it anew.
+//! Compares the served OpenAPI document with the reviewed one, which `make bless` records.
 
 use pinakes_format::entity::CATALOG;
 use pinakes_format::record::legacy::LEGACY;
@@ -10,7 +8,6 @@ use serde_json::Value;
 use pinakes_tests::client::Connection;
 use pinakes_tests::server::{Server, Snapshots};
 
-/// The document, as it is served.
 #[track_caller]
 pub fn document(connection: &mut Connection) -> Value {
     let response = connection.get("/openapi.json");
@@ -41,7 +38,7 @@ fn the_document_served_is_the_one_that_was_reviewed() {
         return;
     }
     let recorded = std::fs::read_to_string(&path).unwrap();
-    assert!(text == recorded, "the document is another; run `make bless` and review it");
+    assert!(text == recorded, "the served document differs; run `make bless` and review it");
     server.end(&[]);
 }
 
@@ -111,7 +108,7 @@ fn every_list_names_its_keys_with_their_types() {
     };
     let lists = CATALOG.iter().map(|facts| (keys_of(facts.entity), true));
     for (keys, is_sorted_by_key) in
-        lists.chain(LEGACY.iter().map(|older| (keys_of_legacy(older), false)))
+        lists.chain(LEGACY.iter().map(|legacy| (keys_of_legacy(legacy), false)))
     {
         let path = format!("/{}", keys.route);
         let (filter, sort) = (doc(&path, "filter"), doc(&path, "sort"));

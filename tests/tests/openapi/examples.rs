@@ -1,4 +1,4 @@
-//! Examples and media types: what the document shows is what is answered.
+//! Compares the examples and media types of the document with real replies.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::document::{document, resolved};
 use pinakes_tests::client::error_body;
 use pinakes_tests::server::{Server, Snapshots};
 
-/// A value as it stands in a URL.
+/// Percent-encodes a value for a URL.
 fn escaped(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let escape = |byte: u8| match byte {
@@ -18,7 +18,7 @@ fn escaped(value: &Value) -> String {
     text.bytes().map(escape).collect()
 }
 
-/// The paths to ask for, those with examples of parameters once for each example.
+/// The targets of a path: one without parameters, unless one is required, and one per example.
 fn targets(path: &str, item: &Value) -> Vec<String> {
     let parameters = item["parameters"].as_array().map_or(&[][..], Vec::as_slice);
     let of =

@@ -1,4 +1,4 @@
-//! The description of the interface: reviewed as it is served, and true of what is answered.
+//! Tests of `/openapi.json`: the document was reviewed, and the server's replies agree with it.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -1,5 +1,5 @@
-//! Tools that others wrote: openapi-spec-validator holds the document against the meta-schema of OpenAPI
-//! 3.1, and Schemathesis holds the server against the document.
+//! Runs external tools: openapi-spec-validator checks the document against the meta-schema of OpenAPI 3.1,
+//! and Schemathesis checks the server against the document.
 //!
 //! `.ci/run` installs both into `target/openapi`. A longer run of Schemathesis is in `make soak`.
 
@@ -10,12 +10,12 @@ use std::{
 
 use pinakes_tests::server::{Server, Snapshots};
 
-/// How long Schemathesis may take, beside what it asks of every operation.
+/// Time limit of Schemathesis in seconds, besides its fixed requests to every operation.
 const SECONDS: &str = "30";
-/// Requests for each operation and kind of data at most.
+/// Maximum number of requests for each operation and kind of data.
 const EXAMPLES: &str = "5";
 
-/// A tool that was installed for this, or the system's; `None`, said by name, where there is none.
+/// The tool in `target/openapi` or on the path; prints a skip message and returns `None` if it is missing.
 fn tool(name: &str, test: &str) -> Option<PathBuf> {
     let own = pinakes_tests::root().join("target/openapi/bin").join(name);
     let found = [own, PathBuf::from(name)].into_iter().find(|tool| {
@@ -30,9 +30,9 @@ fn tool(name: &str, test: &str) -> Option<PathBuf> {
 
 #[track_caller]
 fn check(output: &Output) {
-    let (told, errors) =
+    let (text, errors) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{told}{errors}");
+    assert!(output.status.success(), "{text}{errors}");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn the_document_is_valid_by_the_openapi_meta_schema() {
         Command::new(&validator).args(["--schema", "3.1"]).arg(path).output().unwrap()
     };
     check(&check_file(&document));
-    // The tool would say so, were it another.
+    // The tool detects a broken document.
     let text = std::fs::read_to_string(&document).unwrap();
     let broken = tempfile::NamedTempFile::with_suffix(".json").unwrap();
     std::fs::write(broken.path(), text.replace("\"type\": \"array\"", "\"type\": \"list\""))
@@ -63,7 +63,7 @@ fn schemathesis_finds_nothing() {
     let output = Command::new(schemathesis)
         .current_dir(directory.path())
         .args(["run", &format!("http://{}/openapi.json", server.address())])
-        // One worker: the parser of Python 3.11 fails now and then where several threads use it.
+        // One worker: the parser of Python 3.11 sometimes fails if several threads use it.
         .args(["--checks", "all", "--no-color", "--continue-on-failure", "--workers", "1"])
         .args(["--seed", &given("PINAKES_SCHEMATHESIS_SEED", "1")])
         .args(["--max-time", &given("PINAKES_SCHEMATHESIS_SECONDS", SECONDS)])

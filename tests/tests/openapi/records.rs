@@ -1,4 +1,4 @@
-//! Every record of the sample has the members its schema tells of, and no others.
+//! Tests that every record of the sample has exactly the members of its schema.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use serde_json::Value;
 use crate::document::{document, resolved};
 use pinakes_tests::server::{Server, Snapshots};
 
-/// Why a value is none of a schema's; `None` where it is.
+/// The first difference between a value and a schema; `None` if the value is valid.
 ///
-/// Stricter than JSON Schema: an object has the members that are told of and no others, unless it is told that
-/// some may be absent.
-fn wrong(document: &Value, schema: &Value, value: &Value, at: &str) -> Option<String> {
+/// Stricter than JSON Schema: an object has all declared members and no others, unless `required` lists
+/// fewer members.
+fn find_violation(document: &Value, schema: &Value, value: &Value, at: &str) -> Option<String> {
     let schema = resolved(document, schema);
     if let Some(choices) = schema["anyOf"].as_array() {
         let reasons: Option<Vec<String>> =
-            choices.iter().map(|choice| wrong(document, choice, value, at)).collect();
+            choices.iter().map(|choice| find_violation(document, choice, value, at)).collect();
         return reasons.map(|reasons| reasons.join(" or "));
     }
     if !is_of_type(&schema["type"], value) {
@@ -26,30 +26,30 @@ fn wrong(document: &Value, schema: &Value, value: &Value, at: &str) -> Option<St
     match value {
         Value::Object(members) => match schema["properties"].as_object() {
             Some(known) => {
-                let (names, told): (BTreeSet<&String>, BTreeSet<&String>) =
+                let (names, declared): (BTreeSet<&String>, BTreeSet<&String>) =
                     (members.keys().collect(), known.keys().collect());
-                let due: BTreeSet<&str> = match schema["required"].as_array() {
+                let required: BTreeSet<&str> = match schema["required"].as_array() {
                     Some(required) => required.iter().filter_map(Value::as_str).collect(),
-                    None => told.iter().map(|name| name.as_str()).collect(),
+                    None => declared.iter().map(|name| name.as_str()).collect(),
                 };
                 let is_absent = |name: &&str| !members.contains_key(*name);
-                if !names.is_subset(&told) || due.iter().any(is_absent) {
+                if !names.is_subset(&declared) || required.iter().any(is_absent) {
                     return Some(format!(
-                        "{at} has {names:?}, expected {told:?}, of which {due:?}"
+                        "{at} has {names:?}, expected {declared:?}, of which {required:?}"
                     ));
                 }
                 members.iter().find_map(|(name, value)| {
-                    wrong(document, &known[name], value, &format!("{at}.{name}"))
+                    find_violation(document, &known[name], value, &format!("{at}.{name}"))
                 })
             }
             None => {
                 let of_all = &schema["additionalProperties"];
                 let mut values = members.values().filter(|_| of_all.is_object());
-                values.find_map(|value| wrong(document, of_all, value, at))
+                values.find_map(|value| find_violation(document, of_all, value, at))
             }
         },
         Value::Array(items) => {
-            items.iter().find_map(|item| wrong(document, &schema["items"], item, at))
+            items.iter().find_map(|item| find_violation(document, &schema["items"], item, at))
         }
         _ => None,
     }
@@ -64,7 +64,7 @@ fn is_of_type(types: &Value, value: &Value) -> bool {
         "boolean" => value.is_boolean(),
         "array" => value.is_array(),
         "object" => value.is_object(),
-        other => panic!("{other} is no type"),
+        other => panic!("{other} is not a type"),
     };
     match types {
         Value::String(name) => is_one(name),
@@ -73,7 +73,7 @@ fn is_of_type(types: &Value, value: &Value) -> bool {
     }
 }
 
-/// The schema of what a path answers.
+/// The schema of the 200 reply of a path.
 fn answer<'d>(document: &'d Value, path: &str) -> &'d Value {
     &document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
 }
@@ -86,13 +86,13 @@ fn every_record_of_the_sample_has_the_members_of_its_schema() {
     let document = document(&mut connection);
     let current =
         CATALOG.iter().map(|facts| (facts.route, facts.has_single.then_some("{id}"), "/results"));
-    let older = LEGACY.iter().map(|older| (older.route, Some("{older_id}"), ""));
+    let legacy = LEGACY.iter().map(|legacy| (legacy.route, Some("{older_id}"), ""));
     let mut records = 0;
-    for (route, single, rows) in current.chain(older) {
+    for (route, single, rows) in current.chain(legacy) {
         let list = format!("/{route}");
         for page in 1.. {
             let body = connection.get(&format!("{list}?per_page=100&page={page}")).json();
-            let reason = wrong(&document, answer(&document, &list), &body, &list);
+            let reason = find_violation(&document, answer(&document, &list), &body, &list);
             assert_eq!(reason, None);
             let rows = body.pointer(rows).unwrap().as_array().unwrap();
             if rows.is_empty() {
@@ -102,7 +102,7 @@ fn every_record_of_the_sample_has_the_members_of_its_schema() {
                 let id = row["id"].as_str().map_or_else(|| row["id"].to_string(), str::to_owned);
                 let record = connection.get(&format!("{list}/{id}")).json();
                 let schema = answer(&document, &format!("{list}/{single}"));
-                assert_eq!(wrong(&document, schema, &record, &id), None);
+                assert_eq!(find_violation(&document, schema, &record, &id), None);
                 records += 1;
             }
         }
@@ -111,7 +111,7 @@ fn every_record_of_the_sample_has_the_members_of_its_schema() {
     for path in ["/", "/health", "/ready", "/rate-limit", "/autocomplete?query=un"] {
         let body = connection.get(path).json();
         let schema = answer(&document, path.split('?').next().unwrap());
-        assert_eq!(wrong(&document, schema, &body, path), None);
+        assert_eq!(find_violation(&document, schema, &body, path), None);
     }
     server.end(&[]);
 }

@@ -1,4 +1,4 @@
-//! The admin address: whom it answers what, and that it is there when the public one is not.
+//! Tests of the admin address: its routes, and its independence of the public address.
 
 use std::{
     io::{Read, Write},
@@ -37,7 +37,7 @@ fn the_admin_address_serves_no_route_of_the_interface() {
     let head = ask("HEAD", "/metrics/");
     assert_eq!((head.status, head.body.len()), (200, 0));
     assert!(head.header("content-length").unwrap().parse::<usize>().unwrap() > 1_000);
-    // No page in a browser may read it, and none of it is at the public address.
+    // Pages in browsers may not read the metrics, and the public address does not serve them.
     assert_eq!(head.header("access-control-allow-origin"), None);
     assert_eq!(head.header("connection"), Some("close"));
     assert_eq!(server.get("/metrics").status, 404);
@@ -48,14 +48,14 @@ fn the_admin_address_serves_no_route_of_the_interface() {
 fn the_admin_address_has_connections_of_its_own() {
     let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &["--connections", "2"]);
-    // Those who hold on to the admin address take no public place.
+    // Open admin connections do not count as public connections.
     let holding: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(admin).unwrap()).collect();
     let mut public = [server.connect(), server.connect()];
     for connection in &mut public {
         assert_eq!(connection.get("/health").status, 200);
     }
     let mut refused = TcpStream::connect(server.address()).unwrap();
-    assert_eq!(refused.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed at once");
+    assert_eq!(refused.read(&mut [0; 1]).unwrap_or(0), 0, "the third connection stays open");
     let found = samples(&text(admin));
     assert_eq!(found["pinakes_connections_open"], 2.0);
     assert_eq!(found["pinakes_connections_max"], 2.0);
@@ -68,7 +68,7 @@ fn the_admin_address_has_connections_of_its_own() {
 fn idle_admin_connections_block_neither_clients_nor_shutdown() {
     let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &[]);
-    // As many as there are places for; some have said half of what they ask.
+    // Use all 32 admin connections; half of them send an incomplete head.
     let begin = |at: usize| {
         let mut stream = TcpStream::connect(admin).unwrap();
         if at < 16 {
@@ -77,13 +77,13 @@ fn idle_admin_connections_block_neither_clients_nor_shutdown() {
         stream
     };
     let mut holding: Vec<TcpStream> = (0..32).map(begin).collect();
-    // Each takes the place of the one that has been there longest.
+    // Each new connection replaces the oldest one.
     for (at, oldest) in holding.iter_mut().take(8).enumerate() {
         let begun = std::time::Instant::now();
         assert_eq!(Connection::open(admin).get("/ready").status, 200);
         assert!(begun.elapsed() < HEAD_TIMEOUT, "{:?}", begun.elapsed());
-        assert_eq!(oldest.read(&mut [0; 1]).unwrap_or(0), 0, "number {at} is closed");
-        // Its place is free again.
+        assert_eq!(oldest.read(&mut [0; 1]).unwrap_or(0), 0, "connection {at} stays open");
+        // Use the freed connection again.
         let mut held = TcpStream::connect(admin).unwrap();
         held.write_all(b"GET /").unwrap();
         *oldest = held;
@@ -93,7 +93,7 @@ fn idle_admin_connections_block_neither_clients_nor_shutdown() {
     assert_eq!(log.matches("closed for newer ones").count(), 1, "{log}");
 }
 
-/// How long the admin address waits for a head.
+/// Timeout of the admin address for a request head.
 const HEAD_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
 #[test]
@@ -107,9 +107,12 @@ fn the_server_logs_who_can_reach_the_admin_address_and_bind_errors() {
     let taken = std::net::TcpListener::bind(("127.0.0.1", admin.port())).unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = command(&["--snapshots", path, "--admin", &address]).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
     let expected = format!("error: cannot listen on {address}: ");
-    let last = said.lines().last().unwrap();
-    assert!(last.starts_with(&expected) && last.ends_with("choose another with --admin"), "{said}");
+    let last = errors.lines().last().unwrap();
+    assert!(
+        last.starts_with(&expected) && last.ends_with("choose another with --admin"),
+        "{output}"
+    );
     assert_eq!(output.status.code(), Some(1));
 }

@@ -1,4 +1,4 @@
-//! The dashboard and the alerts ask for what is told.
+//! Tests that the dashboard and the alerts use exactly the metrics that the server exports.
 
 use std::{collections::BTreeSet, fs};
 
@@ -11,7 +11,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(pinakes_tests::root().join("server/grafana").join(name)).unwrap()
 }
 
-/// Every text of this name beneath a value.
+/// Appends every text member with this name, at any depth.
 fn texts<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v str>) {
     match value {
         Value::Object(members) => {
@@ -27,7 +27,7 @@ fn texts<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v str>) {
     }
 }
 
-/// Names of metrics in a text.
+/// The names of metrics in a text.
 fn names(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let is_name = |word: &&str| word.starts_with("pinakes_") || word.starts_with("process_");
@@ -39,31 +39,30 @@ fn dashboard_and_alerts_use_every_metric_and_no_unknown_one() {
     let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &[]);
     assert_eq!(server.get("/outputs").status, 200);
-    // Of limits something is told where there are any.
+    // Metrics of limits exist only with limits.
     let mut limited = watched_with_limits(&snapshots);
-    let told: BTreeSet<String> = [text(admin), text(limited.read_admin_address())]
-        .iter()
-        .flat_map(|text| told(text))
-        .collect();
+    let exported: BTreeSet<String> =
+        [text(admin), text(limited.admin())].iter().flat_map(|text| exported(text)).collect();
     server.end(&[]);
     limited.end(&[]);
     let dashboard: Value = serde_json::from_str(&read("pinakes-server.json")).unwrap();
-    let mut asked = Vec::new();
-    texts(&dashboard, "expr", &mut asked);
-    texts(&dashboard, "definition", &mut asked);
-    assert!(asked.len() > 30, "{asked:?}");
-    let asked = names(&asked.join(" "));
+    let mut used = Vec::new();
+    texts(&dashboard, "expr", &mut used);
+    texts(&dashboard, "definition", &mut used);
+    assert!(used.len() > 30, "{used:?}");
+    let used = names(&used.join(" "));
     let alerts = names(&read("alerts.yml"));
-    let unknown: Vec<&String> = asked.union(&alerts).filter(|name| !told.contains(*name)).collect();
-    assert!(unknown.is_empty(), "nobody tells {unknown:?}");
-    let unseen: Vec<&String> = told
+    let unknown: Vec<&String> =
+        used.union(&alerts).filter(|name| !exported.contains(*name)).collect();
+    assert!(unknown.is_empty(), "the server does not export {unknown:?}");
+    let unseen: Vec<&String> = exported
         .iter()
-        .filter(|name| !asked.contains(*name) && !NOT_SHOWN.contains(&name.as_str()))
+        .filter(|name| !used.contains(*name) && !NOT_SHOWN.contains(&name.as_str()))
         .collect();
     assert!(unseen.is_empty(), "no panel shows {unseen:?}");
 }
 
-/// What is told and not shown: others say the same in more words.
+/// Exported metrics without a panel, since other metrics are more detailed.
 const NOT_SHOWN: [&str; 6] = [
     "pinakes_connections_max",
     "pinakes_http_request_duration_seconds",
@@ -81,8 +80,8 @@ fn watched_with_limits(snapshots: &Snapshots) -> pinakes_tests::server::Server {
     pinakes_tests::server::Server::start(&mut command)
 }
 
-/// Families and samples of a text.
-fn told(text: &str) -> BTreeSet<String> {
+/// The names of families and samples in a text.
+fn exported(text: &str) -> BTreeSet<String> {
     let families = text.lines().filter_map(|line| line.strip_prefix("# HELP "));
     let samples = text.lines().filter(|line| !line.starts_with('#'));
     let name = |line: &str| line.split([' ', '{']).next().unwrap().to_owned();
@@ -92,9 +91,9 @@ fn told(text: &str) -> BTreeSet<String> {
 #[test]
 fn prometheus_accepts_every_expression() {
     let dashboard: Value = serde_json::from_str(&read("pinakes-server.json")).unwrap();
-    let mut asked = Vec::new();
-    texts(&dashboard, "expr", &mut asked);
-    let rules: Vec<Value> = asked
+    let mut used = Vec::new();
+    texts(&dashboard, "expr", &mut used);
+    let rules: Vec<Value> = used
         .iter()
         .enumerate()
         .map(|(at, expr)| {
@@ -113,7 +112,7 @@ fn prometheus_accepts_every_expression() {
             eprintln!("skipped: prometheus_accepts_every_expression: promtool is not there");
             return;
         };
-        let said = String::from_utf8_lossy(&checked.stdout);
-        assert!(said.contains(&format!("SUCCESS: {count} rules found")), "{what}: {checked:?}");
+        let output = String::from_utf8_lossy(&checked.stdout);
+        assert!(output.contains(&format!("SUCCESS: {count} rules found")), "{what}: {checked:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! A disk whose reads fail from some moment on: a file system of this process, over a snapshot.
+//! Tests with a disk whose reads fail on demand: a FUSE file system of the test over a snapshot.
 
 use std::{
     ffi::OsStr,
@@ -20,23 +20,23 @@ use fuser::{
 use crate::faults::{answers, judge, targets};
 use pinakes_tests::server::{Server, Snapshots};
 
-/// How long what was said of a file holds.
-const LASTING: Duration = Duration::from_secs(3_600);
+/// Time for which the kernel may cache attributes.
+const ATTRIBUTES_TTL: Duration = Duration::from_secs(3_600);
 
-/// What of a directory was looked up, by number from 1, and whether reads of it fail.
+/// The file system: the paths that were looked up, by inode number from 1, and the control of failures.
 struct Failing {
     paths: Arc<Mutex<Vec<PathBuf>>>,
     is_failing: Arc<AtomicBool>,
     reads: Arc<Reads>,
 }
 
-/// How often it was read, and how often it may be before reads of it fail.
+/// The number of reads so far, and the number of reads that succeed.
 struct Reads {
     count: AtomicUsize,
     max: AtomicUsize,
 }
 
-/// A disk, mounted for as long as this lives.
+/// A disk that is mounted until it is dropped.
 struct Disk {
     session: BackgroundSession,
     mounted: tempfile::TempDir,
@@ -46,7 +46,8 @@ struct Disk {
 }
 
 impl Disk {
-    /// A disk that holds a directory; `None`, said by name, where this machine lets nobody mount one.
+    /// Mounts a disk with the content of a directory; prints a skip message and returns `None` if mounting is
+    /// not allowed.
     fn of(directory: &Path, test: &str) -> Option<Disk> {
         let mounted = tempfile::tempdir().unwrap();
         let paths = Arc::new(Mutex::new(vec![directory.to_owned()]));
@@ -67,7 +68,7 @@ impl Disk {
         Some(Disk { session, mounted, paths, is_failing, reads })
     }
 
-    /// From now on it can be read so many times, and then no more; how often it was read until now.
+    /// Lets this number of reads succeed from now on; returns the number of reads so far.
     fn fail_after(&self, reads: usize) -> usize {
         self.reads.max.store(reads, SeqCst);
         self.reads.count.swap(0, SeqCst)
@@ -77,12 +78,12 @@ impl Disk {
         self.session.umount_and_join().unwrap();
     }
 
-    /// From now on nothing of it can be read, and what was is forgotten.
+    /// Makes all reads fail from now on, and drops cached bytes.
     fn fail(&self) {
         self.is_failing.store(true, SeqCst);
         let count = self.paths.lock().unwrap().len() as u64;
         for number in 2..=count {
-            // Of a directory there is nothing to forget.
+            // A directory has no cached bytes, so an error is expected.
             let _ = self.session.notifier().inval_inode(INodeNo(number), 0, 0);
         }
     }
@@ -180,10 +181,10 @@ fn a_failing_disk_causes_no_wrong_answer_and_no_crash() {
     let mut connection = server.connect();
     targets.iter().for_each(|target| assert!(judge(&known, target, &connection.get(target))));
     disk.fail();
-    // What was verified is read again, and cannot be.
+    // Verified bytes are read again, and the reads fail.
     let refused =
         targets.iter().filter(|target| !judge(&known, target, &connection.get(target))).count();
-    assert!(refused > 0, "something has to be read");
+    assert!(refused > 0, "no request reads the disk");
     for target in &targets {
         assert_eq!(connection.get(target).status, 503, "{target}");
     }
@@ -221,13 +222,13 @@ fn a_failing_disk_ends_the_compiler_with_an_error() {
             let what = format!("{command:?}, {max} of {reads} reads: {errors}");
             assert_eq!(failed.status.code(), Some(8), "{what}");
             assert!(failed.stdout.is_empty(), "{what}");
-            // What fails while it is being opened is zeros, which have another hash.
+            // A read that fails while the file is opened gives zeros, which have another hash.
             let causes = ["cannot be read at byte", "Input/output error", "is damaged: chunk "];
-            let is_told = |line: &str| {
-                let names = line.starts_with("error: snapshot `");
-                names && causes.iter().any(|cause| line.contains(cause))
+            let is_expected = |line: &str| {
+                let is_error = line.starts_with("error: snapshot `");
+                is_error && causes.iter().any(|cause| line.contains(cause))
             };
-            assert!(errors.lines().any(is_told), "{what}");
+            assert!(errors.lines().any(is_expected), "{what}");
             assert!(!out.exists() || fs::read_dir(&out).unwrap().next().is_none(), "{what}");
         }
     }

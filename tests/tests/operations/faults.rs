@@ -1,4 +1,4 @@
-//! Files of a snapshot that are cut, written to and touched while they are mapped.
+//! Tests with files of a snapshot that are truncated, overwritten or touched while they are mapped.
 
 use std::{
     collections::BTreeMap,
@@ -15,14 +15,14 @@ use pinakes_format::snapshot::{Snapshot, archive_path, archives};
 use pinakes_tests::client::{REPLY_TIMEOUT, Response};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
-/// How long it may take until another snapshot is served, several times over: others use the machine.
+/// Maximum time until another snapshot is served, with a large margin for a busy machine.
 const FALLBACK_MAX: Duration = Duration::from_secs(5);
-/// Clients that ask at a time.
+/// Number of concurrent clients.
 const CLIENTS: usize = 4;
-/// Rounds of all they ask before a file is cut.
+/// Number of requests per target before a file is truncated.
 const ROUNDS_BEFORE: usize = 2;
 
-/// What reads files of every kind.
+/// Targets whose replies read files of every kind.
 pub fn targets(snapshot: &Snapshot) -> Vec<String> {
     let lists = CATALOG.iter().flat_map(|facts| {
         let queries =
@@ -37,14 +37,14 @@ pub fn targets(snapshot: &Snapshot) -> Vec<String> {
     lists.chain(records).chain(texts).chain(["/".to_owned()]).collect()
 }
 
-/// Answers by the snapshot they are from and what was asked.
+/// Status and body of replies, by snapshot id and target.
 pub type Answers = BTreeMap<(String, String), (u16, Vec<u8>)>;
 
 fn id_of(response: &Response) -> String {
     response.header("x-snapshot-id").unwrap().to_owned()
 }
 
-/// What a snapshot answers while it is whole.
+/// The replies of an intact snapshot.
 pub fn answers(path: &Path, targets: &[String]) -> Answers {
     let server = Server::serve_one(path);
     let mut connection = server.connect();
@@ -58,7 +58,7 @@ pub fn answers(path: &Path, targets: &[String]) -> Answers {
     answers
 }
 
-/// Demands that an answer is right, or none; whether it is right.
+/// Asserts that a reply is correct or 503, and returns whether it is correct.
 #[track_caller]
 pub fn judge(known: &Answers, target: &str, response: &Response) -> bool {
     let expected = &known[&(id_of(response), target.to_owned())];
@@ -71,11 +71,11 @@ fn cut(file: &Path, bytes: u64) {
     OpenOptions::new().write(true).open(file).unwrap().set_len(bytes).unwrap();
 }
 
-/// Two snapshots of which the newer is served; their paths, the newer last.
+/// Builds two snapshots and returns their paths, the older first; `current` leads to the newer.
 fn two() -> (Snapshots, [PathBuf; 2]) {
     let snapshots = Snapshots::from_sample();
     let older = fs::canonicalize(snapshots.path().join("current")).unwrap();
-    // Without its merged identifiers the sample is another snapshot.
+    // The sample without its merged ids is another snapshot.
     let newer = snapshots.add(&[pinakes_tests::sample().join("data/jsonl")]);
     let newer = fs::canonicalize(newer).unwrap();
     make_writable(&newer);
@@ -86,7 +86,7 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap().to_str().unwrap().to_owned()
 }
 
-/// Waits until a snapshot is served; how long that took.
+/// Waits until a snapshot is served, and returns the waiting time.
 #[track_caller]
 fn await_snapshot(server: &Server, id: &str, begun: Instant) -> Duration {
     while server.get("/ready").header("x-snapshot-id") != Some(id) {
@@ -96,8 +96,8 @@ fn await_snapshot(server: &Server, id: &str, begun: Instant) -> Duration {
     begun.elapsed()
 }
 
-/// Ends a server that logged these errors, and that it cannot answer, if a request was there before the
-/// server looked by itself.
+/// Ends a server that logged these errors. It also logged `cannot answer` if a request found the damage before
+/// the server's own check.
 #[track_caller]
 fn end(server: Server, errors: &[&str]) -> String {
     let asked = server.log().contains("cannot answer").then_some("cannot answer");
@@ -107,7 +107,7 @@ fn end(server: Server, errors: &[&str]) -> String {
 
 #[test]
 fn truncating_a_file_under_load_causes_no_wrong_answer_and_a_fallback() {
-    // To nothing, and in the middle of what was read already.
+    // Truncate to zero bytes, or in the middle of bytes that were already read.
     for (file, is_half) in
         [("outputs/records", false), ("outputs/records", true), ("outputs/words", false)]
     {
@@ -184,7 +184,7 @@ fn truncating_any_file_is_reported_and_does_not_end_the_server() {
         targets.iter().for_each(|target| {
             judge(&known, target, &connection.get(target));
         });
-        // Nobody has to touch it.
+        // The server detects the damage without a request.
         let begun = Instant::now();
         while server.get("/ready").status != 503 {
             assert!(begun.elapsed() < REPLY_TIMEOUT, "{file}:\n{}", server.log());
@@ -201,7 +201,7 @@ fn truncating_any_file_is_reported_and_does_not_end_the_server() {
     }
 }
 
-/// Waits until there is a snapshot to answer from, 200, or none, 503.
+/// Waits until `/ready` has this status: 200 with a snapshot, 503 without one.
 #[track_caller]
 fn await_status(server: &Server, status: u16) {
     let begun = Instant::now();
@@ -238,8 +238,8 @@ fn a_damaged_snapshot_is_served_again_after_rebuild_or_repair() {
 
 #[test]
 fn a_fallback_never_shows_suppressed_records() {
-    let snapshots = Snapshots::from_sample();
-    let list = snapshots.path().with_extension("takedowns");
+    let snapshots = Snapshots::of_sample();
+    let list = snapshots.path().with_extension("suppressed");
     fs::write(&list, "HX_A5900000001\n").unwrap();
     let more = ["--quiet", "--suppress", list.to_str().unwrap()];
     let less = pinakes_tests::build(&[pinakes_tests::sample()], snapshots.path(), &more);
@@ -303,7 +303,7 @@ fn a_snapshot_in_memory_survives_changes_of_its_files() {
     let server = Server::start(&mut command(&args));
     let maps = fs::read_to_string(format!("/proc/{}/maps", server.process_id())).unwrap();
     assert!(!maps.contains(&name(&path)), "its files are mapped: {maps}");
-    // Some of it is checked before the files are cut, some after.
+    // Half of the targets are requested before the files are truncated.
     let mut connection = server.connect();
     let (before, _) = targets.split_at(targets.len() / 2);
     before.iter().for_each(|target| assert!(judge(&known, target, &connection.get(target))));

@@ -1,5 +1,4 @@
-//! The server seen from outside: what it tells of itself, and what becomes of it when its files do not
-//! stay what they were.
+//! Tests of the server in operation: metrics, health, the admin address, and damaged or failing files.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -7,5 +6,5 @@ mod admin;
 mod dashboard;
 mod disk;
 mod faults;
+mod health;
 mod metrics;
-mod troubles;

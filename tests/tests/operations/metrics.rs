@@ -1,4 +1,4 @@
-//! Metrics: what happened is what is told, in a form that Prometheus' own tools take.
+//! Tests of the metrics: they count every event, and promtool accepts them.
 
 use std::{
     collections::BTreeMap,
@@ -16,10 +16,10 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
-/// Samples by their name and labels, as they are written.
+/// Samples by name with labels, as written.
 pub type Samples = BTreeMap<String, f64>;
 
-/// A server that tells of itself, with more arguments, and where it does.
+/// Starts a server with an admin address and more arguments; returns also the admin address.
 pub fn watched(snapshots: &Snapshots, args: &[&str]) -> (Server, SocketAddr) {
     let mut server = Server::start(&mut started(snapshots, args));
     let admin = server.read_admin_address();
@@ -31,7 +31,7 @@ fn started(snapshots: &Snapshots, args: &[&str]) -> Command {
     command(&[&["--snapshots", path, "--admin", "127.0.0.1:0"], args].concat())
 }
 
-/// The text told at an address.
+/// The text of `/metrics`.
 pub fn text(admin: SocketAddr) -> String {
     let response = Connection::open(admin).get("/metrics");
     assert_eq!(response.status, 200);
@@ -48,13 +48,13 @@ pub fn samples(text: &str) -> Samples {
     });
     let samples: Samples = parsed.collect();
     let count = text.lines().filter(|line| !line.starts_with('#')).count();
-    assert_eq!(samples.len(), count, "a sample is told twice");
+    assert_eq!(samples.len(), count, "a sample occurs twice");
     samples
 }
 
-/// promtool with arguments and an input; `None` where it is not there.
+/// Runs promtool with arguments and an input; `None` if promtool is not installed.
 pub fn promtool(args: &[&str], input: &str) -> Option<Output> {
-    // Where CI puts it, or where the system has it.
+    // CI unpacks promtool in `target`.
     let own = pinakes_tests::root().join("target/prometheus/usr/bin/promtool");
     let program = if own.exists() { own } else { PathBuf::from("promtool") };
     let spawned = Command::new(program)
@@ -68,11 +68,11 @@ pub fn promtool(args: &[&str], input: &str) -> Option<Output> {
     child.wait_with_output().ok()
 }
 
-/// Those whose value is not zero and that begin in one of these ways, one a line.
-fn told(samples: &Samples, beginnings: &[&str]) -> Vec<String> {
-    let is_told = |name: &str| beginnings.iter().any(|beginning| name.starts_with(beginning));
-    let told = samples.iter().filter(|(name, value)| **value != 0.0 && is_told(name));
-    told.map(|(name, value)| format!("{name} {value}")).collect()
+/// The samples with a non-zero value and one of these prefixes, as lines.
+fn non_zero(samples: &Samples, prefixes: &[&str]) -> Vec<String> {
+    let is_listed = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let listed = samples.iter().filter(|(name, value)| **value != 0.0 && is_listed(name));
+    listed.map(|(name, value)| format!("{name} {value}")).collect()
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn metrics_count_every_event() {
     bytes += refused.body.len();
     let text = text(admin);
     let samples = samples(&text);
-    let beginnings = [
+    let prefixes = [
         "pinakes_http_requests_",
         "pinakes_http_response",
         "pinakes_limit_",
@@ -165,8 +165,8 @@ fn metrics_count_every_event() {
         r#"pinakes_limit_refusals_total{limit="minute"} 1"#,
         "pinakes_ready 1",
     ];
-    assert_eq!(told(&samples, &beginnings), expected);
-    // Every reply was timed, where it was counted.
+    assert_eq!(non_zero(&samples, &prefixes), expected);
+    // The histogram counts every reply.
     let count = r#"pinakes_http_request_duration_seconds_count{route="/authors"}"#;
     let below = r#"pinakes_http_request_duration_seconds_bucket{route="/authors",le="+Inf"}"#;
     assert_eq!((samples[count], samples[below]), (3.0, 3.0));
@@ -211,7 +211,7 @@ fn metrics_of_the_snapshot_equal_its_manifest_and_expiry() {
     assert_eq!(
         records(&read, "pinakes_snapshot_chunks_verified"),
         all,
-        "all is verified by reading all"
+        "reading every record verifies every chunk"
     );
     make_writable(&path);
     OpenOptions::new().write(true).open(path.join("outputs/ids")).unwrap().set_len(0).unwrap();
@@ -225,7 +225,7 @@ fn metrics_of_the_snapshot_equal_its_manifest_and_expiry() {
         std::thread::yield_now();
     };
     assert_eq!(
-        told(&after, &["pinakes_snapshots_poisoned_"]),
+        non_zero(&after, &["pinakes_snapshots_poisoned_"]),
         [r#"pinakes_snapshots_poisoned_total{cause="fault"} 1"#]
     );
     assert_eq!(Connection::open(admin).get("/ready").status, 503);
@@ -246,6 +246,6 @@ fn prometheus_accepts_the_metrics() {
         eprintln!("skipped: prometheus_accepts_the_metrics: promtool is not there");
         return;
     };
-    let said = String::from_utf8_lossy(&checked.stderr);
-    assert!(checked.status.success() && said.trim().is_empty(), "{said}");
+    let output = String::from_utf8_lossy(&checked.stderr);
+    assert!(checked.status.success() && output.trim().is_empty(), "{output}");
 }

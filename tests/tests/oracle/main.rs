@@ -1,4 +1,4 @@
-//! The snapshot against a naive reading of the same dump that shares no code with it.
+//! Compares every record and merged id of a snapshot with the oracle's reading of the same dump.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -58,7 +58,7 @@ fn compare(inputs: &[PathBuf]) {
         let found = snapshot.find(entity, from).unwrap();
         match redirect.to.as_ref().map(|to| entity.parse_id(to).unwrap()) {
             Some(to) => assert_eq!(found, Lookup::Merged(to), "{}", redirect.from),
-            // In circles, or to an id that only references know.
+            // A cycle of merges, or a merge into an id without a record.
             None => {
                 let is_record = |to| matches!(snapshot.find(entity, to).unwrap(), Lookup::Row(_));
                 let leads = matches!(found, Lookup::Merged(to) if is_record(to));

@@ -1,4 +1,4 @@
-//! Filters that are answered: how many records of the sample match, and which come first.
+//! Tests of valid filters: the number of matching records of the sample, and the first ones.
 
 use pinakes_tests::client::error_body;
 use pinakes_tests::expect::check_head;
@@ -191,11 +191,11 @@ fn only_harmless_characters_of_a_target_are_repaired() {
         assert_eq!(response.body, expected.body);
         check_head(&mut connection, bare, &response);
     }
-    // Sent a byte at a time, it is the same.
+    // A target sent byte by byte gets the same reply.
     let raw = format!("GET {bare} HTTP/1.1\r\nHost: x\r\n\r\n");
     raw.bytes().for_each(|byte| connection.send(&[byte]).unwrap());
     assert_eq!(connection.receive().unwrap().body, expected.body);
-    // Headers stay as they are.
+    // Headers are not repaired.
     let response = connection.request("GET", bare, &["If-None-Match: \"<a>\", *"]);
     assert_eq!(response.status, 200);
     let tag = expected.header("etag").unwrap();
@@ -205,7 +205,7 @@ fn only_harmless_characters_of_a_target_are_repaired() {
         (posted.status, posted.text()),
         (405, error_body(405, "Method Not Allowed").as_str())
     );
-    // No other byte that no URI holds is taken.
+    // Other bytes that a URI cannot contain are rejected.
     for target in
         ["/outputs?filter=name:a b", "/outputs?filter=name:a\tb", "/outputs?filter=name:\u{1}"]
     {
@@ -257,7 +257,7 @@ fn a_query_over_its_time_limit_gets_503() {
         assert_eq!(response.header("retry-after"), Some("30"));
         assert_eq!(response.json()["message"], "Service temporarily unavailable");
     }
-    // Nothing has to be found in these.
+    // These requests need no query.
     assert_eq!(server.get("/outputs?page=3&per_page=10").status, 200);
     assert_eq!(server.get("/outputs/HX_W2900000096").status, 200);
     assert_eq!(server.get("/autocomplete?query=uni").status, 200);

@@ -1,4 +1,4 @@
-//! Filters that are refused for their keys or their form, and why.
+//! Tests of filters with wrong keys or wrong syntax, and of their error messages.
 
 use pinakes_tests::expect::{RefusedQuery, check_all_refused};
 

@@ -1,4 +1,4 @@
-//! Filters that are refused for their values, and why.
+//! Tests of filters with wrong values, and of their error messages.
 
 use pinakes_tests::expect::{RefusedQuery, check_all_refused};
 

@@ -1,7 +1,6 @@
-//! The real server's lists against the oracle's answers: filters, sorting and pages, at random but the
-//! same on every run.
+//! Compares the server's lists with the oracle: filters, sorts and pages, by random queries from a fixed seed.
 //!
-//! To hold programs built elsewhere to it, name their directory:
+//! To test programs that are already built, name their directory:
 //! `PINAKES_PROGRAMS=target/release cargo test -p pinakes-tests --test queries`.
 
 #![allow(clippy::unwrap_used, missing_docs)]
@@ -28,7 +27,7 @@ use pinakes_tests::server::{Server, Snapshots};
 const MISMATCHES_SHOWN: usize = 20;
 const IDS_SHOWN: usize = 5;
 
-/// Questions to the server that are counted, each held to the oracle.
+/// Sends queries to the server, counts them, and collects the differences from the oracle.
 struct Comparison<'l> {
     lists: &'l Lists<'l>,
     connection: Connection,
@@ -39,7 +38,7 @@ struct Comparison<'l> {
 }
 
 impl Comparison<'_> {
-    fn ask(&mut self, route: &str, query: &str) {
+    fn check(&mut self, route: &str, query: &str) {
         let expected = match self.lists.answer(route, query) {
             Ok(answer) => Reply::Page { count: answer.count, ids: answer.ids },
             Err(_) => Reply::Refused,
@@ -74,7 +73,7 @@ impl Comparison<'_> {
     }
 }
 
-/// A reply with its first ids.
+/// Describes a reply with its first ids.
 fn shown(reply: &Reply) -> String {
     match reply {
         Reply::Refused => "400".to_owned(),
@@ -85,12 +84,12 @@ fn shown(reply: &Reply) -> String {
     }
 }
 
-/// Asks the server of a snapshot of these inputs this many queries.
+/// Compares this number of queries to a server with a snapshot of these inputs.
 fn compare(inputs: &[PathBuf], queries: usize, seed: u64) {
     compare_snapshot(&Snapshots::from_inputs(inputs), inputs, queries, seed);
 }
 
-/// The same of a snapshot that was made of these inputs, by whatever way.
+/// Compares this number of queries to a server with a snapshot made from these inputs in any way.
 fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, seed: u64) {
     let library = library(inputs);
     let lists = Lists::new(library);
@@ -106,18 +105,18 @@ fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, s
         matched: 0,
         mismatches: Vec::new(),
     };
-    for generator in &generators {
-        for query in wrong::queries(generator) {
-            comparison.ask(generator.route, &query);
+    for asker in &askers {
+        for query in wrong::queries(asker) {
+            comparison.check(asker.route, &query);
         }
-        for query in generator.every_operation(&mut rng, &mut coverage) {
-            comparison.ask(generator.route, &query);
+        for query in asker.each(&mut seeded, &mut covered) {
+            comparison.check(asker.route, &query);
         }
     }
     while comparison.asked < queries {
-        let generator = asker_of(&generators, &mut rng);
-        let query = generator.query(&mut rng, &mut coverage, &lists);
-        comparison.ask(generator.route, &query);
+        let asker = asker_of(&askers, &mut seeded);
+        let query = asker.query(&mut seeded, &mut covered, &lists);
+        comparison.check(asker.route, &query);
     }
     assert!(comparison.mismatches.is_empty(), "{}", comparison.report());
     check_covered(&generators, &coverage);
@@ -128,24 +127,24 @@ fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, s
     server.end(&[]);
 }
 
-/// A list by how many keys it has.
-fn asker_of<'a>(generators: &'a [QueryGenerator], rng: &mut SeededRng) -> &'a QueryGenerator {
-    let weight = |generator: &QueryGenerator| generator.filters.len() + generator.sorts.len();
-    let mut at = rng.below(generators.iter().map(weight).sum());
-    generators
+/// A random list, weighted by its number of keys.
+fn asker_of<'a>(askers: &'a [Asker], seeded: &mut Seeded) -> &'a Asker {
+    let weight = |asker: &Asker| asker.filters.len() + asker.sorts.len();
+    let mut at = seeded.below(askers.iter().map(weight).sum());
+    askers
         .iter()
-        .find(|generator| {
-            let is_it = at < weight(generator);
-            at = at.saturating_sub(weight(generator));
-            is_it
+        .find(|asker| {
+            let is_chosen = at < weight(asker);
+            at = at.saturating_sub(weight(asker));
+            is_chosen
         })
         .unwrap()
 }
 
-/// Every operation of every key, and every direction of every sort key.
-fn check_covered(generators: &[QueryGenerator], coverage: &Coverage) {
-    for generator in generators {
-        for filter in &generator.filters {
+/// Asserts that queries covered every operation of every filter key and every direction of every sort key.
+fn check_covered(askers: &[Asker], covered: &Covered) {
+    for asker in askers {
+        for filter in &asker.filters {
             for operation in asking::operations(filter.key.kind) {
                 let asked = (generator.route, filter.key.name, operation);
                 assert!(coverage.operations.contains(&asked), "{asked:?} is not asked");
@@ -188,7 +187,7 @@ fn random_queries_of_a_rebuilt_export_equal_the_oracle() {
     compare_snapshot(&Snapshots::from_export(&every), &every, 6_000, 5);
 }
 
-/// Filters under which all pages are walked.
+/// Filters of the lists whose pages are all read.
 const WALKED: &[(&str, &str)] = &[
     ("outputs", "year:!null"),
     ("outputs", "is_oa:true|null"),
@@ -222,7 +221,7 @@ fn all_pages_of_a_filtered_and_sorted_list_hold_each_record_once() {
     server.end(&[]);
 }
 
-/// The ids of all pages, the first empty one last.
+/// The ids on all pages up to the first empty page.
 fn walk(connection: &mut Connection, target: &str, expected: usize) -> Vec<String> {
     let mut walked = Vec::new();
     for page in 1..=expected + 1 {

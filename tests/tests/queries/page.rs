@@ -1,8 +1,8 @@
-//! What a reply says, read without parsing its records.
+//! Reads the count and the ids of a reply without parsing its records.
 
 use pinakes_tests::client::Response;
 
-/// A list's reply as far as it is compared.
+/// The compared part of a list's reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     Refused,
@@ -20,7 +20,7 @@ impl Reply {
     }
 }
 
-/// The count of a page and its records' ids, which are their first members.
+/// Reads the count of a page and the ids of its records; the id is the first member of a record.
 #[track_caller]
 fn page(body: &str) -> Reply {
     let rest = body.strip_prefix(r#"{"meta":{"count":"#).expect("a page begins with its count");
@@ -34,7 +34,7 @@ fn page(body: &str) -> Reply {
     Reply::Page { count: count.parse().unwrap(), ids: ids.collect() }
 }
 
-/// The text of each object from its start, up to the end of their list.
+/// The text from the start of each object to the end of the list.
 fn objects(list: &str) -> impl Iterator<Item = &str> {
     let mut starts = Vec::new();
     let (mut depth, mut is_text, mut is_escaped) = (0_u32, false, false);

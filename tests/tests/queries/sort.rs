@@ -1,4 +1,4 @@
-//! Sorting: each record once on the pages of every order, each order as its values demand.
+//! Tests of sorts: the pages of every order hold each record once, ordered by its values.
 
 use std::{cmp::Ordering, collections::BTreeSet};
 
@@ -82,7 +82,7 @@ fn number(item: &Value) -> u64 {
     id.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap()
 }
 
-/// How two values stand where no text decides: numbers by size, dates and moments as written.
+/// Compares two values of a sort key without text: numbers by size, dates and timestamps as written.
 fn compare(a: &Value, b: &Value) -> Ordering {
     match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => a.total_cmp(&b),
@@ -90,12 +90,12 @@ fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Whether two neighbours stand as they must: those without a value last, and ties by id.
+/// Whether two adjacent records are in order: records without a value last, ties by id.
 fn is_ordered(pair: [&Value; 2], key: &str, kind: Kind, is_descending: bool) -> bool {
     let [a, b] = pair.map(|item| value(item, key));
     let by_value = match (a.is_null(), b.is_null()) {
         (false, false) if key == "id" => number(pair[0]).cmp(&number(pair[1])),
-        // The order of texts has tests of its own.
+        // Other tests check the order of texts.
         (false, false) if matches!(kind, Kind::Text | Kind::Code) && a != b => return true,
         (false, false) => compare(a, b),
         (true, true) => return number(pair[0]) < number(pair[1]),
@@ -105,7 +105,7 @@ fn is_ordered(pair: [&Value; 2], key: &str, kind: Kind, is_descending: bool) -> 
     by_value.then_with(|| number(pair[0]).cmp(&number(pair[1]))) == Ordering::Less
 }
 
-/// All items of a list in an order, by pages of ten.
+/// All items of a list in an order, read in pages of ten.
 fn items(connection: &mut Connection, route: &str, query: &str, count: u32) -> Vec<Value> {
     let mut items = Vec::new();
     for page in 1..=count.div_ceil(10) + 1 {
@@ -156,7 +156,7 @@ fn every_sort_of_every_list_holds_each_record_once_in_order() {
         }
     }
     assert_eq!(keys_of(Entity::InstitutionType).sorts().count(), 0);
-    assert_eq!(orders, 190, "each of them was asked for");
+    assert_eq!(orders, 190, "the number of orders changed");
     server.end(&[]);
 }
 

@@ -1,4 +1,4 @@
-//! Sorts that are refused, and why.
+//! Tests of wrong sorts and of their error messages.
 
 use pinakes_tests::expect::{RefusedQuery, check_all_refused};
 

@@ -1,8 +1,8 @@
-//! Queries that are refused, or stand at the edge of it, whatever the list holds.
+//! Queries that every list rejects, and queries just within the limits.
 
 use pinakes_tests::query_generator::QueryGenerator;
 
-/// Raw queries that no list takes, with `{f}` for a filter key and `{s}` for a sort key.
+/// Raw queries that every list rejects, with `{f}` for a filter key and `{s}` for a sort key.
 const WRONG: &[&str] = &[
     "filter=",
     "filter",
@@ -49,10 +49,10 @@ const WRONG: &[&str] = &[
     "select={f}",
 ];
 
-/// The wrong queries of a list, and where it takes filters those beyond the bounds.
-pub fn queries(generator: &QueryGenerator) -> Vec<String> {
-    let filter = generator.filters.first().map_or("id", |filter| filter.key.name);
-    let sort = generator.sorts.first().copied().unwrap_or("id");
+/// The wrong queries of a list, and queries at the limits if the list accepts filters.
+pub fn queries(asker: &Asker) -> Vec<String> {
+    let filter = asker.filters.first().map_or("id", |filter| filter.key.name);
+    let sort = asker.sorts.first().copied().unwrap_or("id");
     let mut queries: Vec<String> =
         WRONG.iter().map(|query| query.replace("{f}", filter).replace("{s}", sort)).collect();
     let name = |count| format!("filter=name:{}", vec!["x"; count].join("%7C"));

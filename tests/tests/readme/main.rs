@@ -1,7 +1,6 @@
-//! The pages a person reads: their links lead somewhere, and the table of keys in server/API.md is the one the
-//! programs go by.
+//! Tests of the Markdown pages: their links resolve, and the table of keys in server/API.md equals the catalog.
 //!
-//! `make bless` records it anew.
+//! `make bless` records the table.
 
 use std::{fmt::Write, fs};
 
@@ -11,7 +10,7 @@ use pinakes_format::schema::keys::keys_of;
 const BEGIN: &str = "<!-- keys -->\n";
 const END: &str = "<!-- end of keys -->\n";
 
-/// A row a list: its keys by kind, those that also sort with an asterisk.
+/// Writes one row per list with its keys by kind; sort keys have an asterisk.
 fn table() -> String {
     let mut table = String::from("| list | keys |\n|------|------|\n");
     for entity in Entity::all() {
@@ -36,7 +35,8 @@ fn table() -> String {
             groups.push(format!("{kind}: {}", names.join(" ")));
         }
         let groups = if groups.is_empty() { "none".to_owned() } else { groups.join(" · ") };
-        writeln!(table, "| `/{}` | {groups} |", entity.facts().route).expect("a string takes all");
+        writeln!(table, "| `/{}` | {groups} |", entity.facts().route)
+            .expect("a string accepts all text");
     }
     table
 }
@@ -54,11 +54,11 @@ fn the_table_of_keys_in_api_md_equals_the_catalog() {
     }
     assert!(
         recorded == table,
-        "the table of keys of server/API.md is not the catalog's; run `make bless`"
+        "the table of keys in server/API.md differs from the catalog; run `make bless`"
     );
 }
 
-/// The pages a person reads.
+/// The Markdown pages of the project.
 const PAGES: [&str; 10] = [
     "README.md",
     "compiler/README.md",
@@ -72,7 +72,7 @@ const PAGES: [&str; 10] = [
     "tests/oracle/README.md",
 ];
 
-/// The anchors of a page's headings, as hosts of code make them.
+/// The anchors that code hosts derive from a page's headings.
 fn anchors(text: &str) -> Vec<String> {
     let mut is_code = false;
     let headings = text.lines().filter(|line| {

@@ -1,6 +1,5 @@
-//! What is odd in real records, each looked for in the real files and answered as it should be.
-//!
-//! A test builds a snapshot of the lines it found, as they stand there, and looks at what became of them.
+//! Searches the real files for unusual records, builds a snapshot of the lines that were found, and checks the
+//! served record for each line.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -16,33 +15,33 @@ use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::snapshot::{Lookup, Snapshot};
 use serde_json::{Value, json};
 
-/// An oddity: whose records have it, how a record is known to, and what must hold of it as it is served.
-struct Oddity {
-    /// What it is.
+/// One way in which real records are unusual, with the check of the served record.
+struct Unusual {
+    /// The behaviour, for failure messages.
     name: &'static str,
-    /// The folder of the records.
+    /// The folder of the entity's files.
     folder: &'static str,
-    /// Whether a line as it stands in the file is odd in this way.
-    is_odd: fn(&Value) -> bool,
-    /// Looks at the line and at what is served in its place.
+    /// Whether a line of the file is unusual in this way.
+    is_unusual: fn(&Value) -> bool,
+    /// Checks the served record against the line.
     check: fn(&Value, &Value),
 }
 
-/// Lines of each oddity that are looked at.
+/// Maximum number of checked lines of each kind.
 const LINES_MAX: usize = 20;
 
 fn items<'v>(record: &'v Value, member: &str) -> &'v [Value] {
     record[member].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The positions of an abstract's words with the words, ascending.
+/// The words of an abstract with their positions, ascending.
 fn words(record: &Value) -> Vec<(u64, &str)> {
     let index = record["abstract_inverted_index"].as_object();
     let mut words: Vec<(u64, &str)> = index
         .into_iter()
         .flatten()
         .flat_map(|(word, places)| {
-            places.as_array().unwrap().iter().map(|place| (place.as_u64().unwrap(), &**word))
+            places.as_array().unwrap().iter().map(|folder| (folder.as_u64().unwrap(), &**word))
         })
         .collect();
     words.sort_unstable();
@@ -58,28 +57,30 @@ fn length_of(record: &Value, member: &str) -> usize {
     record[member].as_array().map_or(0, Vec::len)
 }
 
-const ODDITIES: &[Oddity] = &[
-    Oddity {
+const ODDITIES: &[Unusual] = &[
+    Unusual {
         name: "an abstract with gaps is closed up",
         folder: "works",
-        is_odd: |raw| words(raw).iter().enumerate().any(|(at, (place, _))| *place != at as u64),
+        is_unusual: |raw| {
+            words(raw).iter().enumerate().any(|(at, (folder, _))| *folder != at as u64)
+        },
         check: |raw, served| {
             let text: Vec<&str> = words(raw).into_iter().map(|(_, word)| word).collect();
             assert_eq!(served["abstract"], text.join(" "));
         },
     },
-    Oddity {
+    Unusual {
         name: "an output without a title is kept",
         folder: "works",
-        is_odd: |raw| raw["title"].is_null() && raw["display_name"].is_null(),
+        is_unusual: |raw| raw["title"].is_null() && raw["display_name"].is_null(),
         check: |_, served| {
             assert_eq!((&served["name"], &served["title"]), (&Value::Null, &Value::Null));
         },
     },
-    Oddity {
+    Unusual {
         name: "an author without an id keeps its place and name",
         folder: "works",
-        is_odd: |raw| author_ids(raw).len() < items(raw, "authorships").len(),
+        is_unusual: |raw| author_ids(raw).len() < items(raw, "authorships").len(),
         check: |raw, served| {
             assert_eq!(length_of(raw, "authorships"), length_of(served, "authors"));
             for (raw, served) in items(raw, "authorships").iter().zip(items(served, "authors")) {
@@ -90,10 +91,10 @@ const ODDITIES: &[Oddity] = &[
             }
         },
     },
-    Oddity {
+    Unusual {
         name: "one author twice stands there twice",
         folder: "works",
-        is_odd: |raw| {
+        is_unusual: |raw| {
             let mut ids = author_ids(raw);
             let all = ids.len();
             ids.sort_unstable();
@@ -109,29 +110,29 @@ const ODDITIES: &[Oddity] = &[
             assert_eq!(author_ids(raw), served);
         },
     },
-    Oddity {
+    Unusual {
         name: "an output that cites itself counts that reference",
         folder: "works",
-        is_odd: |raw| items(raw, "referenced_works").contains(&raw["id"]),
+        is_unusual: |raw| items(raw, "referenced_works").contains(&raw["id"]),
         check: |raw, served| {
             let listed = length_of(raw, "referenced_works") as u64;
             let told = raw["referenced_works_count"].as_u64();
             assert_eq!(served["cites"], told.unwrap_or(listed));
         },
     },
-    Oddity {
+    Unusual {
         name: "no primary location is no primary venue",
         folder: "works",
-        is_odd: |raw| raw["primary_location"].is_null() && raw["host_venue"].is_null(),
+        is_unusual: |raw| raw["primary_location"].is_null() && raw["host_venue"].is_null(),
         check: |raw, served| {
             assert_eq!(served["primary_venue"], Value::Null);
             assert_eq!(length_of(raw, "locations"), length_of(served, "additional_venues"));
         },
     },
-    Oddity {
+    Unusual {
         name: "a primary location without a source is a venue without one",
         folder: "works",
-        is_odd: |raw| {
+        is_unusual: |raw| {
             raw["primary_location"].is_object() && raw["primary_location"]["source"].is_null()
         },
         check: |raw, served| {
@@ -142,43 +143,43 @@ const ODDITIES: &[Oddity] = &[
             }
         },
     },
-    Oddity {
+    Unusual {
         name: "not known whether it is retracted",
         folder: "works",
-        is_odd: |raw| raw.get("is_retracted").is_some_and(Value::is_null),
+        is_unusual: |raw| raw.get("is_retracted").is_some_and(Value::is_null),
         check: |_, served| assert_eq!(served["is_retracted"], Value::Null),
     },
-    Oddity {
+    Unusual {
         name: "markup in a title is kept as it is",
         folder: "works",
-        is_odd: |raw| raw["title"].as_str().is_some_and(|title| title.contains("<i>")),
+        is_unusual: |raw| raw["title"].as_str().is_some_and(|title| title.contains("<i>")),
         check: |raw, served| assert_eq!(raw["title"], served["title"]),
     },
-    Oddity {
+    Unusual {
         name: "249 authors are kept whole",
         folder: "works",
-        is_odd: |raw| length_of(raw, "authorships") == 249,
+        is_unusual: |raw| length_of(raw, "authorships") == 249,
         check: |_, served| assert_eq!(length_of(served, "authors"), 249),
     },
-    Oddity {
+    Unusual {
         name: "3,483 references are counted",
         folder: "works",
-        is_odd: |raw| length_of(raw, "referenced_works") == 3_483,
+        is_unusual: |raw| length_of(raw, "referenced_works") == 3_483,
         check: |_, served| assert_eq!(served["cites"], 3_483),
     },
-    Oddity {
+    Unusual {
         name: "61 locations are kept, the first of them as the primary venue",
         folder: "works",
-        is_odd: |raw| length_of(raw, "locations") == 61,
+        is_unusual: |raw| length_of(raw, "locations") == 61,
         check: |_, served| {
             assert_eq!(served["venues_count"], 61);
             assert_eq!(length_of(served, "additional_venues"), 60);
         },
     },
-    Oddity {
+    Unusual {
         name: "several awards in one text are several awards",
         folder: "works",
-        is_odd: |raw| {
+        is_unusual: |raw| {
             items(raw, "grants")
                 .iter()
                 .any(|grant| grant["award_id"].as_str().is_some_and(|id| id.contains(", ")))
@@ -199,10 +200,10 @@ const ODDITIES: &[Oddity] = &[
             assert_eq!(expected, found);
         },
     },
-    Oddity {
+    Unusual {
         name: "the venue of before 2023 is a primary venue without an id",
         folder: "works",
-        is_odd: |raw| raw["host_venue"].is_object() && raw["primary_location"].is_null(),
+        is_unusual: |raw| raw["host_venue"].is_object() && raw["primary_location"].is_null(),
         check: |raw, served| {
             let (raw, venue) = (&raw["host_venue"], &served["primary_venue"]);
             assert_eq!(venue["id"], Value::Null);
@@ -210,30 +211,30 @@ const ODDITIES: &[Oddity] = &[
             assert_eq!(venue["version"], raw["version"]);
         },
     },
-    Oddity {
+    Unusual {
         name: "180 years of counts are kept",
         folder: "sources",
-        is_odd: |raw| length_of(raw, "counts_by_year") == 180,
+        is_unusual: |raw| length_of(raw, "counts_by_year") == 180,
         check: |_, served| assert_eq!(length_of(served, "counts_by_year"), 180),
     },
-    Oddity {
+    Unusual {
         name: "names in 162 languages are as given",
         folder: "institutions",
-        is_odd: |raw| {
+        is_unusual: |raw| {
             raw["international"]["display_name"].as_object().is_some_and(|of| of.len() == 162)
         },
         check: |raw, served| assert_eq!(raw["international"], served["international"]),
     },
-    Oddity {
+    Unusual {
         name: "1,011 associated institutions are kept",
         folder: "institutions",
-        is_odd: |raw| length_of(raw, "associated_institutions") == 1_011,
+        is_unusual: |raw| length_of(raw, "associated_institutions") == 1_011,
         check: |_, served| assert_eq!(length_of(served, "associated_institutions"), 1_011),
     },
-    Oddity {
+    Unusual {
         name: "a predecessor is an associated institution",
         folder: "institutions",
-        is_odd: |raw| {
+        is_unusual: |raw| {
             items(raw, "associated_institutions")
                 .iter()
                 .any(|other| other["relationship"] == "predecessor")
@@ -243,16 +244,16 @@ const ODDITIES: &[Oddity] = &[
             assert!(others.any(|other| other["relationship"] == "predecessor"));
         },
     },
-    Oddity {
+    Unusual {
         name: "a funder is a type of institution",
         folder: "institutions",
-        is_odd: |raw| raw["type"] == "funder",
+        is_unusual: |raw| raw["type"] == "funder",
         check: |_, served| assert_eq!(served["type"], "funder"),
     },
-    Oddity {
+    Unusual {
         name: "251 siblings, named by URLs, are integers",
         folder: "subfields",
-        is_odd: |raw| length_of(raw, "siblings") == 251,
+        is_unusual: |raw| length_of(raw, "siblings") == 251,
         check: |raw, served| {
             let expected: Vec<Value> = items(raw, "siblings")
                 .iter()
@@ -268,11 +269,11 @@ const ODDITIES: &[Oddity] = &[
     },
 ];
 
-/// Calls `visit` with each line of the newest copies of a folder's records, until it has enough.
+/// Calls `visit` with each line of a folder's files until `visit` returns `false`.
 fn each_line(folder: &str, test: &str, mut visit: impl FnMut(&str, Value) -> bool) -> Option<()> {
-    let place = pinakes_tests::real_data("large/openalex", test)?.join(folder);
+    let folder = pinakes_tests::shared("large/openalex", test)?.join(folder);
     let mut files: Vec<PathBuf> =
-        fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.is_file());
     files.sort();
     for path in files {
@@ -286,7 +287,7 @@ fn each_line(folder: &str, test: &str, mut visit: impl FnMut(&str, Value) -> boo
     Some(())
 }
 
-/// The record served in the place of a line.
+/// The served record for a line.
 fn served(snapshot: &Snapshot, entity: Entity, raw: &Value) -> Value {
     let id = raw["id"].as_str().unwrap().rsplit('/').next().unwrap();
     let number = id.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -299,11 +300,11 @@ fn served(snapshot: &Snapshot, entity: Entity, raw: &Value) -> Value {
 }
 
 fn check_folder(folder: &str, test: &str) {
-    let oddities: Vec<&Oddity> = ODDITIES.iter().filter(|oddity| oddity.folder == folder).collect();
-    let mut found: Vec<Vec<(String, Value)>> = oddities.iter().map(|_| Vec::new()).collect();
+    let cases: Vec<&Unusual> = ODDITIES.iter().filter(|unusual| unusual.folder == folder).collect();
+    let mut found: Vec<Vec<(String, Value)>> = cases.iter().map(|_| Vec::new()).collect();
     let read = each_line(folder, test, |line, raw| {
-        for (oddity, found) in oddities.iter().zip(&mut found) {
-            if found.len() < LINES_MAX && (oddity.is_odd)(&raw) {
+        for (unusual, found) in cases.iter().zip(&mut found) {
+            if found.len() < LINES_MAX && (unusual.is_unusual)(&raw) {
                 found.push((line.to_owned(), raw.clone()));
             }
         }
@@ -321,11 +322,11 @@ fn check_folder(folder: &str, test: &str) {
     let out = directory.path().join("snapshots");
     let snapshot = Snapshot::open(&pinakes_tests::build(&[dump], &out, &["--quiet"])).unwrap();
     let entity = Entity::from_dump_name(folder).unwrap();
-    for (oddity, found) in oddities.iter().zip(&found) {
-        assert!(!found.is_empty(), "{}: no record is odd in this way", oddity.name);
+    for (unusual, found) in cases.iter().zip(&found) {
+        assert!(!found.is_empty(), "{}: no record is odd in this way", unusual.name);
         for (_, raw) in found {
-            eprintln!("{}: {}", oddity.name, raw["id"]);
-            (oddity.check)(raw, &served(&snapshot, entity, raw));
+            eprintln!("{}: {}", unusual.name, raw["id"]);
+            (unusual.check)(raw, &served(&snapshot, entity, raw));
         }
     }
 }

@@ -1,11 +1,10 @@
-//! Lists of journals: what each of their columns becomes, and which row stands where several say
-//! something.
+//! Tests of journal lists: the member of each column, and precedence among several rows of a journal.
 
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Shape;
 use serde_json::{Value, json};
 
-use super::{Place, Run};
+use super::{Run, Setup};
 
 const DOAJ: &str = concat!(
     "Journal title,Journal URL,URL in DOAJ,When did the journal start to publish all content using an open license?,",
@@ -20,7 +19,7 @@ const DOAJ: &str = concat!(
     "Elsewhere,https://elsewhere.example,,,9999-9999,,,,,,,,,No,,,,,\n",
 );
 
-/// DOAJ's list as it was before 2020: other headings, the currency in a column of its own.
+/// DOAJ's list before 2020, with other headings and a separate column for the currency.
 const DOAJ_2019: &str = concat!(
     "Journal title,Journal URL,Journal ISSN (print version),Journal EISSN (online version),APC amount,Currency,",
     "First calendar year journal provided online Open Access content,Full text language,",
@@ -62,14 +61,14 @@ const ABDC: &str = concat!(
 );
 
 fn all_lists() -> Run {
-    let place = Place::new();
-    place
+    let setup = Setup::new();
+    setup
         .write("1.csv", DOAJ)
         .write("2.csv", SCIMAGO)
         .write("3.tsv", SCOPUS)
         .write("4.csv", JCR)
         .write("5.csv", ABDC);
-    place.build(&["1.csv", "2.csv", "3.tsv", "4.csv", "5.csv"])
+    setup.build(&["1.csv", "2.csv", "3.tsv", "4.csv", "5.csv"])
 }
 
 fn doaj() -> Value {
@@ -96,7 +95,7 @@ fn doaj() -> Value {
     })
 }
 
-/// What stands in the dump of the first journal, and what the lists add.
+/// The members of the first journal from the dump and from the lists.
 fn first_journal() -> Value {
     let mut journal = json!({
         "id": "HX_S1", "issn_l": "1234-5679", "issn": ["1234-5679", "2049-3630"],
@@ -220,9 +219,9 @@ fn an_output_shows_part_of_the_metrics_of_its_source() {
 
 #[test]
 fn old_column_names_are_accepted_and_newer_rows_win() {
-    let place = Place::new();
-    place.write("old.csv", DOAJ_2019).write("new.csv", DOAJ);
-    let old = place.build(&["old.csv"]).source(1)["doaj"].clone();
+    let setup = Setup::new();
+    setup.write("old.csv", DOAJ_2019).write("new.csv", DOAJ);
+    let old = setup.build(&["old.csv"]).source(1)["doaj"].clone();
     assert_eq!(
         old,
         json!({
@@ -234,17 +233,17 @@ fn old_column_names_are_accepted_and_newer_rows_win() {
         })
     );
     for inputs in [["old.csv", "new.csv"], ["new.csv", "old.csv"]] {
-        let run = place.build(&inputs);
+        let run = setup.build(&inputs);
         assert_eq!(run.source(1)["doaj"], doaj());
         assert_eq!(run.tally("doaj"), [3, 2, 1, 0]);
     }
 }
 
-/// One row of a list in each of its shapes, and what it gives.
+/// One row of a list in each published format, and the resulting members.
 fn check_scopus(table: &str, expected: &Value) {
-    let place = Place::new();
-    place.write("scopus.csv", table);
-    let run = place.build(&["scopus:scopus.csv"]);
+    let setup = Setup::new();
+    setup.write("scopus.csv", table);
+    let run = setup.build(&["scopus:scopus.csv"]);
     let mut all = json!({
         "active": null, "coverage": null, "doc_count": null, "percent": null, "rank": null,
         "citations": null, "snip": null, "sjr": null, "citescore": null, "percent_cited": null,
@@ -264,7 +263,7 @@ fn a_journal_list_is_read_in_every_published_format() {
          1,T,12345679,,Inactive,\"1990-1995, 1999\",Journal\n",
         &json!({"active": false, "coverage": "1990-1995, 1999", "type": "Journal"}),
     );
-    // The CiteScore table: a span of years in a heading, three lines in a cell.
+    // The CiteScore table: a range of years in a heading, three lines in a cell.
     check_scopus(
         "Source title;CiteScore;Highest percentile;2020-23 Citations;2020-23 Documents;% Cited;SNIP;SJR;Print ISSN\n\
          T;12,5;\"99,0%\n1/404\nOncology\";1.234;100;84;1,5;2,5;1234-5679\n",
@@ -273,12 +272,12 @@ fn a_journal_list_is_read_in_every_published_format() {
             "citations": 1234, "doc_count": 100, "percent_cited": 84, "snip": 1.5, "sjr": 2.5
         }),
     );
-    // A header that ends with one delimiter more than its rows.
+    // A header with one more trailing delimiter than its rows.
     check_scopus(
         "ISSN,CiteScore,SNIP,\n1234-5679,2.5,1.5\n",
         &json!({"citescore": 2.5, "snip": 1.5}),
     );
-    // Other years, another order, other cases and spaces; a mark at the start; no last line end.
+    // Other years, order, case and spaces; a byte order mark; no final line end.
     check_scopus(
         "\u{feff}SNIP\tsjr 2022\tSJR 2023\tE-issn\tcitescore\tscopus  SourceID\r\n1.5\t2\t3\t2049-3630\t4\t5",
         &json!({"snip": 1.5, "sjr": 3, "citescore": 4}),
@@ -307,9 +306,9 @@ fn a_cell_is_parsed_by_the_type_of_its_column() {
         ("NR", Value::Null),
         ("N/A", Value::Null),
     ] {
-        let place = Place::new();
-        place.write("abdc.csv", format!("ISSN,rating\n1234-5679,{given}\n"));
-        let run = place.build(&["abdc.csv"]);
+        let setup = Setup::new();
+        setup.write("abdc.csv", format!("ISSN,rating\n1234-5679,{given}\n"));
+        let run = setup.build(&["abdc.csv"]);
         let metrics = run.source(1)["metrics"].clone();
         assert_eq!(metrics.get("abdc").unwrap_or(&Value::Null), &expected, "{given}");
     }
@@ -342,26 +341,26 @@ fn the_best_row_wins_in_any_order_of_rows_and_files() {
         (whole(&[3, 2, 1, 0]), older.to_owned()),
         (older.to_owned(), whole(&[1, 3, 0, 2])),
     ] {
-        let place = Place::new();
-        place.write("a.csv", first).write("b.csv", second);
-        let run = place.build(&["a.csv", "b.csv"]);
+        let setup = Setup::new();
+        setup.write("a.csv", first).write("b.csv", second);
+        let run = setup.build(&["a.csv", "b.csv"]);
         assert_eq!(run.source(1)["metrics"]["web_of_science"], expected);
         assert_eq!(run.tally("jcr"), [5, 5, 0, 0]);
     }
-    // One list in two files, one an edition.
-    let place = Place::new();
-    place.write("a.csv", whole(&[0, 2, 3])).write("b.csv", whole(&[1]));
-    let run = place.build(&["b.csv", "a.csv"]);
+    // One list in two files, one per edition.
+    let setup = Setup::new();
+    setup.write("a.csv", whole(&[0, 2, 3])).write("b.csv", whole(&[1]));
+    let run = setup.build(&["b.csv", "a.csv"]);
     assert_eq!(run.source(1)["metrics"]["web_of_science"], expected);
 }
 
 #[test]
 fn scopus_takes_precedence_over_scimago_per_member() {
-    let place = Place::new();
-    place
+    let setup = Setup::new();
+    setup
         .write("scimago.csv", SCIMAGO)
         .write("scopus.csv", "ISSN,CiteScore,SJR,Active or Inactive\n1234-5679,2.5,99,Active\n");
-    let run = place.build(&["scimago.csv", "scopus.csv"]);
+    let run = setup.build(&["scimago.csv", "scopus.csv"]);
     assert_eq!(
         run.source(1)["metrics"]["scopus"],
         json!({

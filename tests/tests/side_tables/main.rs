@@ -1,5 +1,4 @@
-//! Side tables as a user gives them: beside a dump, in any shape their publishers write, and what
-//! becomes of its records.
+//! Tests of side tables beside a dump: formats of the publishers, and their effect on records.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -20,7 +19,7 @@ use pinakes_format::snapshot::{Lookup, Snapshot};
 use pinakes_tests::{compiler, write_files};
 use serde_json::{Value, json};
 
-/// Two journals, one of them twice as ISSNs go, and one without an ISSN; who wrote in them, where.
+/// Journals (two records share an ISSN, one has none) with their outputs, authors and institutions.
 const DUMP: [(&str, &str); 4] = [
     (
         "dump/works.jsonl",
@@ -84,37 +83,37 @@ fn the_side_tables_of_the_project_join_the_sample() {
     );
 }
 
-/// A directory with the dump, and what was put beside it.
-struct Place(tempfile::TempDir);
+/// A directory with the dump and side tables.
+struct Setup(tempfile::TempDir);
 
-/// A run of `build` and what it left.
+/// A run of `build` with its snapshot and report.
 struct Run {
     code: i32,
     stderr: String,
     report: Value,
-    /// Each bad record, as it is listed.
+    /// Each line of the list of bad records.
     bad: Vec<Value>,
     snapshot: Option<Snapshot>,
     out: tempfile::TempDir,
 }
 
-impl Place {
-    fn new() -> Place {
-        let place = Place(tempfile::tempdir().unwrap());
-        write_files(place.0.path(), DUMP);
-        place
+impl Setup {
+    fn new() -> Setup {
+        let setup = Setup(tempfile::tempdir().unwrap());
+        write_files(setup.0.path(), DUMP);
+        setup
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Place {
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> &Setup {
         write_files(self.0.path(), [(name, bytes)]);
         self
     }
 
-    /// Builds the dump with inputs beside it, each `[KIND:]NAME`.
+    /// Builds the dump with more inputs, each `[KIND:]NAME`.
     fn build(&self, inputs: &[&str]) -> Run {
         self.build_with(inputs, &["--max-bad", "100%"])
     }
@@ -152,7 +151,7 @@ impl Place {
 }
 
 impl Run {
-    /// A record, whole.
+    /// Renders a single record as JSON.
     fn record(&self, entity: Entity, id: u64, shape: Shape) -> Value {
         let snapshot = self.snapshot.as_ref().unwrap_or_else(|| panic!("{}", self.stderr));
         let Lookup::Row(row) = snapshot.find(entity, id).unwrap() else {
@@ -167,7 +166,7 @@ impl Run {
         self.record(Entity::Source, id, Shape::Single)
     }
 
-    /// `[read, joined, unmatched, quarantined]` of a table, which the snapshot says as the run does.
+    /// `[read, joined, unmatched, quarantined]` of a table, equal in the report and in the snapshot.
     fn tally(&self, table: &str) -> [u64; 4] {
         assert_eq!(self.code, 0, "{}", self.stderr);
         let path = self.out.path().join("current/report.json");

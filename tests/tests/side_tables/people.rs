@@ -1,10 +1,10 @@
-//! ORCID's summaries of people.
+//! Tests of ORCID summaries.
 
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Shape;
 use serde_json::{Value, json};
 
-use super::Place;
+use super::Setup;
 
 const RECORD: &str = r#"{"orcid-identifier":{"uri":"https://orcid.org/0000-0002-1825-0097","path":"0000-0002-1825-0097","host":"orcid.org"},"history":{"last-modified-date":{"value":1700000000000}},"person":{"name":{"given-names":{"value":"Ada"},"family-name":{"value":"Example"},"credit-name":null,"visibility":"public"},"biography":{"content":"Tests things.","visibility":"public"},"emails":{"email":[{"email":"ada@tests.example","primary":true}]},"researcher-urls":{"researcher-url":[{"url-name":"Home","url":{"value":"https://ada.example"}}]},"external-identifiers":{"external-identifier":[{"external-id-type":"Scopus Author ID","external-id-value":"123","external-id-url":{"value":"https://scopus.example/123"}}]}},"activities-summary":{"works":{"group":[{"work-summary":[]},{"work-summary":[]}]}}}"#;
 
@@ -22,7 +22,7 @@ fn profile() -> Value {
 
 #[test]
 fn an_orcid_summary_becomes_the_orcid_of_an_author() {
-    let place = Place::new();
+    let setup = Setup::new();
     let person: Value = serde_json::from_str(RECORD).unwrap();
     let mut alone = person["person"].clone();
     alone["path"] = json!("/0000-0002-1825-0097/person");
@@ -41,8 +41,8 @@ fn an_orcid_summary_becomes_the_orcid_of_an_author() {
             }),
         ),
     ] {
-        place.write("people.jsonl", format!("{line}\n"));
-        let run = place.build(&["people.jsonl"]);
+        setup.write("people.jsonl", format!("{line}\n"));
+        let run = setup.build(&["people.jsonl"]);
         assert_eq!(run.tally("orcid"), [1, 1, 0, 0], "{line}");
         assert_eq!(
             run.record(Entity::Author, 1, Shape::Single),
@@ -65,7 +65,7 @@ fn an_orcid_summary_becomes_the_orcid_of_an_author() {
 
 #[test]
 fn the_newest_orcid_summary_wins_and_bad_ones_are_quarantined() {
-    let place = Place::new();
+    let setup = Setup::new();
     let older = RECORD.replace("1700000000000", "1600000000000").replace("Tests", "Tested");
     let lines = [
         &older,
@@ -78,8 +78,8 @@ fn the_newest_orcid_summary_wins_and_bad_ones_are_quarantined() {
         r#"{"orcid":"0000-0002-1825-0097","orcid":"0000-0002-1825-0097"}"#,
         r#"{"orcid":"0000-0009-9999-9999"}"#,
     ];
-    place.write("people.jsonl", lines.join("\n"));
-    let run = place.build(&["orcid:people.jsonl"]);
+    setup.write("people.jsonl", lines.join("\n"));
+    let run = setup.build(&["orcid:people.jsonl"]);
     assert_eq!(run.tally("orcid"), [9, 3, 1, 5]);
     let author = run.record(Entity::Author, 1, Shape::Single);
     assert_eq!(author["orcid"], profile());

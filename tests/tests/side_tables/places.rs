@@ -1,4 +1,4 @@
-//! ROR's organisations.
+//! Tests of the ROR table of organisations.
 
 use std::io::Read;
 
@@ -7,7 +7,7 @@ use pinakes_format::json::render::Shape;
 use pinakes_format::snapshot::Snapshot;
 use serde_json::{Value, json};
 
-use super::Place;
+use super::Setup;
 
 const SILENT: &str = r#"{"id":"https://ror.org/013meh722","names":[{"value":"Silent University","types":["ror_display","label"],"lang":"en"},{"value":"Universität der Stille","types":["label"],"lang":"de"},{"value":"SU","types":["acronym"],"lang":null},{"value":"The Silent","types":["alias"],"lang":null}],"locations":[{"geonames_id":2643743,"geonames_details":{"name":"London","country_code":"GB","country_name":"United Kingdom","country_subdivision_name":"England","lat":51.5,"lng":-0.125}}],"relationships":[{"type":"child","id":"https://ror.org/052gg0110","label":"Told"},{"type":"Parent","id":"https://ror.org/0aaaaaa00","label":"Nowhere"}],"status":"active","types":["education"],"admin":{"last_modified":{"date":"2024-05-06"}}}"#;
 
@@ -16,7 +16,7 @@ const TELLING: &str = r#"{"id":"https://ror.org/052gg0110","names":[{"value":"Ot
 const STRANGER: &str =
     r#"{"id":"https://ror.org/0bbbbbb00","names":[{"value":"Stranger","types":["ror_display"]}]}"#;
 
-/// The institution that the dump says nothing of, as ROR makes it.
+/// An institution whose members all come from ROR.
 fn silent() -> Value {
     let mut institution = json!({
         "id": "HX_I1", "ror": "https://ror.org/013meh722", "name": "Silent University",
@@ -56,12 +56,12 @@ fn silent() -> Value {
 
 #[test]
 fn ror_fills_only_members_that_the_dump_lacks() {
-    let place = Place::new();
+    let setup = Setup::new();
     let lines = [SILENT, TELLING, STRANGER].join("\n");
     let array = format!("[\n  {}\n]\n", [SILENT, TELLING, STRANGER].join(",\n  "));
     for (name, bytes) in [("ror.jsonl", lines), ("ror.json", array)] {
-        place.write(name, bytes);
-        let run = place.build(&[name]);
+        setup.write(name, bytes);
+        let run = setup.build(&[name]);
         assert_eq!(run.tally("ror"), [3, 2, 1, 0]);
         let institution = |id| run.record(Entity::Institution, id, Shape::Single);
         assert_eq!(institution(1), silent(), "{name}");
@@ -87,7 +87,7 @@ fn ror_fills_only_members_that_the_dump_lacks() {
     }
 }
 
-/// What the dump says of a place, what ROR says, and what is served.
+/// A setup in the dump, the setup in ROR, and the served setup.
 #[test]
 fn ror_completes_a_place_only_with_data_of_the_same_place() {
     let ror = |city: &str, country: &str| {
@@ -143,9 +143,9 @@ fn ror_completes_a_place_only_with_data_of_the_same_place() {
         let line = json!({"id": ror, "names": [], "locations": [location]});
         table.push_str(&format!("{line}\n"));
     }
-    let place = Place::new();
-    place.write("dump/institutions.jsonl", lines).write("ror.jsonl", table);
-    let run = place.build(&["ror.jsonl"]);
+    let setup = Setup::new();
+    setup.write("dump/institutions.jsonl", lines).write("ror.jsonl", table);
+    let run = setup.build(&["ror.jsonl"]);
     for ((geo, location, expected), at) in cases.iter().zip(10..) {
         let found = run.record(Entity::Institution, at, Shape::Single);
         assert_eq!(found["geo"], *expected, "{geo} and {location}");
@@ -154,16 +154,16 @@ fn ror_completes_a_place_only_with_data_of_the_same_place() {
 
 #[test]
 fn names_from_ror_are_searchable() {
-    let place = Place::new();
-    place.write("ror.jsonl", SILENT);
-    let run = place.build(&["ror.jsonl"]);
+    let setup = Setup::new();
+    setup.write("ror.jsonl", SILENT);
+    let run = setup.build(&["ror.jsonl"]);
     let snapshot: &Snapshot = run.snapshot.as_ref().unwrap();
     let words = snapshot.words(Entity::Institution).unwrap();
     let found = words.seek(b"stille").unwrap();
     assert_eq!(found.current().map(|(word, _)| word), Some(b"stille".as_slice()));
 }
 
-/// Real records: those that ROR knows of gain a place, and none loses anything.
+/// Real records with a ROR id gain members, and no record loses one.
 #[test]
 fn real_ror_records_complete_real_institutions() {
     let test = "real_ror_records_complete_real_institutions";

@@ -1,4 +1,4 @@
-//! What is wrong with rows and files, and what that costs.
+//! Tests of bad rows, bad cells and bad files.
 
 use std::fs;
 
@@ -6,11 +6,11 @@ use pinakes_format::entity::Entity;
 use pinakes_tests::{compiler, files_below, write_files};
 use serde_json::{Value, json};
 
-use super::{DUMP, Place};
+use super::{DUMP, Setup};
 
 #[test]
 fn a_bad_row_is_quarantined_and_listed_and_the_next_row_is_read() {
-    let place = Place::new();
+    let setup = Setup::new();
     let table = b"Journal Title,ISSN,2022 rating\n\
         Ragged,1234-5679\n\
         Ragged,1234-5679,A,more\n\
@@ -22,15 +22,15 @@ fn a_bad_row_is_quarantined_and_listed_and_the_next_row_is_read() {
         \"Quoted\nnewline\",1234-5679; nonsense,\"A*\",\n\
         =cmd()|' /C calc'!A0,0000-006X,=1+1\n\
         \"Unclosed,1234-5679,A\nnot lost,1234-5679,B\n";
-    place.write("abdc.csv", table);
-    let run = place.build(&["abdc.csv"]);
+    setup.write("abdc.csv", table);
+    let run = setup.build(&["abdc.csv"]);
     assert_eq!(run.tally("abdc"), [9, 3, 1, 5]);
     assert_eq!(run.source(1)["metrics"]["abdc"], json!({"rating": "A*"}));
     assert_eq!(run.source(2)["metrics"]["abdc"], json!({"rating": "=1+1"}));
     assert_eq!(run.warnings(), &json!({"bad_issn": 1}));
-    let file = place.path("abdc.csv").display().to_string();
+    let file = setup.path("abdc.csv").display().to_string();
     let listed = |line: u64, start: &[u8], code: &str, excerpt: &str| {
-        let byte_offset = memchr(table, start);
+        let byte_offset = find(table, start);
         json!({"file": file, "line": line, "byte_offset": byte_offset, "code": code, "excerpt": excerpt})
     };
     assert_eq!(
@@ -51,41 +51,41 @@ fn a_bad_row_is_quarantined_and_listed_and_the_next_row_is_read() {
     let lines = ["Ragged,1234-5679", "Ragged,1234-5679,A,more", "Bad \u{fffd},1234-5679,A"];
     let rest = ["No issn,not one,A", "\"Unclosed,1234-5679,A", ""];
     assert_eq!(String::from_utf8_lossy(&kept), [&lines[..], &rest[..]].concat().join("\n"));
-    // They count among all records read, and so may be too many.
-    let refused = place.build_with(&["abdc.csv"], &[]);
+    // Bad rows count towards `--max-bad`.
+    let refused = setup.build_with(&["abdc.csv"], &[]);
     assert_eq!(refused.code, 4, "{}", refused.stderr);
 }
 
-/// Where a piece begins in bytes.
-fn memchr(bytes: &[u8], piece: &[u8]) -> usize {
+/// The offset of the first occurrence of `piece`.
+fn find(bytes: &[u8], piece: &[u8]) -> usize {
     bytes.windows(piece.len()).position(|window| window == piece).unwrap()
 }
 
 #[test]
 fn an_invalid_cell_is_null_and_counted() {
-    let place = Place::new();
-    place.write(
+    let setup = Setup::new();
+    setup.write(
         "scimago.csv",
         "Issn;SJR;SJR Best Quartile;H index;H index;Total Docs. (2023);Rank\n\
          1234-5679;NaN;Q9;1;2;-1;\n\
          0000-006X;-;-;1;2;;\n",
     );
-    let run = place.build(&["scimago.csv"]);
+    let run = setup.build(&["scimago.csv"]);
     assert_eq!(run.source(1)["metrics"], Value::Null);
     assert_eq!(
         run.warnings(),
         &json!({"negative_count": 1, "not_a_number": 2, "not_a_quartile": 1})
     );
-    place.write("scimago.csv", "Issn;SJR;SJR;H index\n1234-5679;1,5;2,5;1\n");
-    let run = place.build(&["scimago.csv"]);
+    setup.write("scimago.csv", "Issn;SJR;SJR;H index\n1234-5679;1,5;2,5;1\n");
+    let run = setup.build(&["scimago.csv"]);
     assert_eq!(run.source(1)["metrics"]["scopus"]["sjr"], json!(1.5));
     assert_eq!(run.warnings(), &json!({"duplicate_heading": 1}));
 }
 
 #[test]
 fn a_table_is_detected_by_content_or_rejected_with_a_hint() {
-    let place = Place::new();
-    place
+    let setup = Setup::new();
+    setup
         .write("other.csv", "Name,Colour\na,b\n")
         .write("abdc.csv", "ISSN,rating\n1234-5679,A\n")
         .write("lines.jsonl", "{\"id\":\"https://ror.org/013meh722\",\"name\":\"a\"}\n");
@@ -104,29 +104,29 @@ fn a_table_is_detected_by_content_or_rejected_with_a_hint() {
         ("ror:lines.jsonl", "is ROR schema 1, which is not read"),
         ("abdc:missing.csv", "No such file"),
     ] {
-        let run = place.build(&[input]);
+        let run = setup.build(&[input]);
         assert_eq!(run.code, 3, "{input}: {}", run.stderr);
         assert!(run.stderr.contains(expected), "{input}: {}", run.stderr);
     }
-    assert_eq!(place.build(&["abdc:abdc.csv"]).tally("abdc"), [1, 1, 0, 0]);
+    assert_eq!(setup.build(&["abdc:abdc.csv"]).tally("abdc"), [1, 1, 0, 0]);
 }
 
 #[test]
 fn a_directory_yields_its_tables_and_names_skipped_files() {
-    let place = Place::new();
-    place
+    let setup = Setup::new();
+    setup
         .write("lists/ratings.csv", "ISSN,rating\n1234-5679,A\n")
         .write("lists/more.tsv", "Issn\tSJR\tH index\n12345679\t1.5\t1\n")
         .write("lists/ror/v1.json", "[{\"id\":\"https://ror.org/013meh722\",\"name\":\"a\"}]\n")
         .write("lists/ror/v2.json", "[\n{\"id\":\"https://ror.org/013meh722\",\"names\":[]}\n]\n")
         .write("lists/persons.jsonl", "{\"orcid\":\"0000-0002-1825-0097\"}\n")
         .write("lists/README.csv", "see elsewhere\n");
-    let run = place.build(&["lists"]);
+    let run = setup.build(&["lists"]);
     for table in ["abdc", "scimago", "ror", "orcid"] {
         assert_eq!(run.tally(table), [1, 1, 0, 0], "{table}");
     }
     assert_eq!(run.warnings(), &json!({"ror_schema_1_skipped": 1}));
-    let skipped = |name: &str| place.path(name).display().to_string();
+    let skipped = |name: &str| setup.path(name).display().to_string();
     assert_eq!(
         run.report["skipped_files"],
         json!([skipped("lists/README.csv"), skipped("lists/ror/v1.json")])
@@ -141,25 +141,25 @@ fn compressed_tables_are_read_and_a_truncated_one_is_damaged() {
     encoder.write_all(table.as_bytes()).unwrap();
     let gzip = encoder.finish().unwrap();
     let zstd = zstd::encode_all(table.as_bytes(), 1).unwrap();
-    let place = Place::new();
-    place.write("a.csv.gz", &gzip).write("b.csv.zst", zstd).write("c.gz", &gzip[..gzip.len() - 9]);
-    assert_eq!(place.build(&["a.csv.gz"]).tally("abdc"), [9_999, 9_999, 0, 0]);
-    assert_eq!(place.build(&["b.csv.zst"]).tally("abdc"), [9_999, 9_999, 0, 0]);
-    let run = place.build(&["abdc:c.gz"]);
+    let setup = Setup::new();
+    setup.write("a.csv.gz", &gzip).write("b.csv.zst", zstd).write("c.gz", &gzip[..gzip.len() - 9]);
+    assert_eq!(setup.build(&["a.csv.gz"]).tally("abdc"), [9_999, 9_999, 0, 0]);
+    assert_eq!(setup.build(&["b.csv.zst"]).tally("abdc"), [9_999, 9_999, 0, 0]);
+    let run = setup.build(&["abdc:c.gz"]);
     assert_eq!(run.code, 5, "{}", run.stderr);
 }
 
 #[test]
 fn tables_give_the_same_bytes_in_any_order_with_any_thread_count() {
-    let place = tempfile::tempdir().unwrap();
-    write_files(place.path(), DUMP);
+    let setup = tempfile::tempdir().unwrap();
+    write_files(setup.path(), DUMP);
     let people: String = (0..5_000)
         .map(|at| {
             format!("{{\"orcid\":\"0000-0002-{:04}-0097\",\"name\":\"P{at}\"}}\n", at % 10_000)
         })
         .collect();
     write_files(
-        place.path(),
+        setup.path(),
         [
             ("a/1.csv", "ISSN,rating\n1234-5679,A\n2049-3630,C\n"),
             ("a/2.csv", "ISSN,rating\n1234-5679,B\n0000-006X,A\n"),
@@ -172,7 +172,7 @@ fn tables_give_the_same_bytes_in_any_order_with_any_thread_count() {
     );
     let build = |inputs: &[&str], options: &[&str]| {
         let out = tempfile::tempdir().unwrap();
-        let inputs = inputs.iter().map(|input| place.path().join(input).into_os_string());
+        let inputs = inputs.iter().map(|input| setup.path().join(input).into_os_string());
         let mut args: Vec<std::ffi::OsString> = vec!["build".into()];
         args.extend(inputs);
         args.extend(["--out".into(), out.path().into()]);
@@ -189,7 +189,7 @@ fn tables_give_the_same_bytes_in_any_order_with_any_thread_count() {
     ] {
         assert!(build(inputs, options) == expected, "{inputs:?} {options:?}: other bytes");
     }
-    let run = Place(place).build(&["a", "b"]);
+    let run = Setup(setup).build(&["a", "b"]);
     assert_eq!(run.source(1)["metrics"]["abdc"], json!({"rating": "A"}));
     assert_eq!(run.tally("orcid"), [5_000, 1, 4_999, 0]);
     let author = run.record(Entity::Author, 1, pinakes_format::json::render::Shape::Single);

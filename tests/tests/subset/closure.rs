@@ -1,4 +1,4 @@
-//! What records refer to, read off their JSON.
+//! Finds the records that a record refers to by walking through its JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use pinakes_format::record::Source;
 use pinakes_format::snapshot::{Lookup, Snapshot};
 use serde_json::Value;
 
-/// A record: its entity and its number.
-pub type Place = (Entity, u64);
+/// The entity and the number of a record.
+pub type RecordId = (Entity, u64);
 
-/// Every record of a snapshot with the records it refers to, there or not.
-pub struct Places {
-    references: BTreeMap<Place, BTreeSet<Place>>,
-    /// Ids that were merged into others and that references may have had.
-    pub merged: Vec<Place>,
+/// Every record of a snapshot with the ids that it refers to.
+pub struct References {
+    by_record: BTreeMap<RecordId, BTreeSet<RecordId>>,
+    /// Merged ids below 1,000 or adjacent to the ids of records.
+    pub merged: Vec<RecordId>,
 }
 
-impl Places {
-    pub fn of(snapshot: &Snapshot) -> Places {
-        let mut references = BTreeMap::new();
+impl References {
+    pub fn new(snapshot: &Snapshot) -> References {
+        let mut by_record = BTreeMap::new();
         let mut merged = Vec::new();
         for entity in Entity::all() {
             for row in 0..snapshot.count(entity) {
@@ -32,9 +32,9 @@ impl Places {
                 if entity == Entity::Source {
                     found.extend(host(snapshot, row));
                 }
-                references.insert((entity, snapshot.row_id(entity, row).unwrap()), found);
+                by_record.insert((entity, snapshot.row_id(entity, row).unwrap()), found);
             }
-            // The dumps of tests number their records low, or say which they merge.
+            // The test dumps merge ids below 1,000 or adjacent to the ids of records.
             let ids = (0..snapshot.rows(entity)).map(|row| snapshot.row_id(entity, row).unwrap());
             let near = ids.flat_map(|id| [id.wrapping_sub(1), id.wrapping_add(1)]).chain(0..1_000);
             let is_merged =
@@ -42,16 +42,16 @@ impl Places {
             let near: BTreeSet<u64> = near.filter(is_merged).collect();
             merged.extend(near.into_iter().map(|id| (entity, id)));
         }
-        Places { references, merged }
+        References { by_record, merged }
     }
 
-    pub fn ids(&self) -> BTreeSet<Place> {
-        self.references.keys().copied().collect()
+    pub fn ids(&self) -> BTreeSet<RecordId> {
+        self.by_record.keys().copied().collect()
     }
 }
 
-/// The host of a source that has no other name for it than the host's own; its id is not shown.
-fn host(snapshot: &Snapshot, row: u32) -> Option<Place> {
+/// The host of a source whose name comes from the host's record; the JSON does not show the host's id.
+fn host(snapshot: &Snapshot, row: u32) -> Option<RecordId> {
     let source = snapshot.archived::<Source>(row).unwrap().unwrap();
     let host = source.host_organization_name.as_ref()?;
     let publisher = host.publisher.as_ref().map(|host| (Entity::Publisher, host.0));
@@ -60,22 +60,23 @@ fn host(snapshot: &Snapshot, row: u32) -> Option<Place> {
     Some((entity, snapshot.row_id(entity, row.to_native()).unwrap()))
 }
 
-/// These records, institution types, and everything there that they lead to.
-pub fn closure(places: &Places, roots: BTreeSet<Place>) -> BTreeSet<Place> {
-    let types = places.references.keys().filter(|(entity, _)| *entity == Entity::InstitutionType);
-    let mut kept: BTreeSet<Place> = types.copied().collect();
-    let mut waiting: Vec<Place> = roots.into_iter().collect();
-    while let Some(place) = waiting.pop() {
-        if let Some(references) = places.references.get(&place)
-            && kept.insert(place)
+/// The given records, all institution types, and every record reachable from them.
+pub fn closure(references: &References, roots: BTreeSet<RecordId>) -> BTreeSet<RecordId> {
+    let types =
+        references.by_record.keys().filter(|(entity, _)| *entity == Entity::InstitutionType);
+    let mut kept: BTreeSet<RecordId> = types.copied().collect();
+    let mut waiting: Vec<RecordId> = roots.into_iter().collect();
+    while let Some(id) = waiting.pop() {
+        if let Some(found) = references.by_record.get(&id)
+            && kept.insert(id)
         {
-            waiting.extend(references);
+            waiting.extend(found);
         }
     }
     kept
 }
 
-/// The level of the taxonomy that a member of a record stands for.
+/// The taxonomy level of the nodes in a member.
 fn level(entity: Entity, member: &str) -> Option<Entity> {
     match member {
         "siblings" => Some(entity),
@@ -86,9 +87,13 @@ fn level(entity: Entity, member: &str) -> Option<Entity> {
     }
 }
 
-/// Texts that are ids of this service, wherever they stand; of the taxonomy, which has bare
-/// numbers, by the member they stand in.
-fn collect(entity: Entity, value: &Value, level_here: Option<Entity>, found: &mut BTreeSet<Place>) {
+/// Collects all texts that are ids, and the plain numbers of taxonomy levels in members that name a level.
+fn collect(
+    entity: Entity,
+    value: &Value,
+    level_here: Option<Entity>,
+    found: &mut BTreeSet<RecordId>,
+) {
     match value {
         Value::Array(values) => {
             values.iter().for_each(|value| collect(entity, value, level_here, found));

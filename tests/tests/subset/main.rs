@@ -1,6 +1,8 @@
-//! `--where`: a part of a dump against the whole of it. What matches is what the whole's list gives
-//! under the same filter, what is kept beside that is what it refers to, found by a naive reading of
-//! JSON, and every record kept says what it says in the whole.
+//! Compares subsets made with `--where` with the full snapshot of the same dump:
+//!
+//! - the matching records are the records in the full list with the same filter;
+//! - the other kept records are the records they refer to, found by a naive walk through JSON;
+//! - every kept record equals the record in the full snapshot.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -25,10 +27,10 @@ use pinakes_tests::{
 };
 use serde_json::Value;
 
-use closure::{Places, closure};
-use pinakes_tests::query_generator::{Coverage, QueryGenerator};
+use closure::{References, closure};
+use pinakes_tests::query_generator::{Asker, Covered};
 
-/// The rows of a list under filters, all on one page.
+/// The rows of a list that match a query, all on one page.
 fn rows_of(snapshot: &Snapshot, query: &Query) -> BTreeSet<u32> {
     let query = Query { per_page: snapshot.count(query.entity).max(1), ..query.clone() };
     let answer = query.answer(snapshot, Deadline::NEVER).unwrap();
@@ -42,7 +44,7 @@ fn query(entity: Entity, filter: &str) -> Query {
     query
 }
 
-/// Filters at random, which one record mostly matches, and each operation of each key.
+/// Random valid filters, most of them with at least one matching record.
 fn random_filters(library: &Library, count: usize, seed: u64) -> Vec<(Entity, String)> {
     let lists = Lists::new(library);
     let generators = QueryGenerator::all(library, &lists);
@@ -90,16 +92,16 @@ fn a_real_record_matches_where_exactly_if_its_list_contains_it() {
     check_predicates(&every, 1_500, 12);
 }
 
-/// A whole and the objects that parts of it are linked from.
-struct Whole {
-    place: tempfile::TempDir,
+/// A full snapshot with the objects from which subsets are linked.
+struct Full {
+    directory: tempfile::TempDir,
     snapshot: Snapshot,
-    places: Places,
+    references: References,
     report: Value,
 }
 
-/// A part and the report of the run that linked it.
-struct Part {
+/// A subset and the report of its linker run.
+struct Subset {
     path: PathBuf,
     snapshot: Snapshot,
     report: Value,
@@ -109,18 +111,19 @@ fn read_json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-impl Whole {
-    fn of(inputs: &[PathBuf]) -> Whole {
-        let place = tempfile::tempdir().unwrap();
-        let path = publish(inputs, place.path(), &["--quiet"]);
+impl Full {
+    fn new(inputs: &[PathBuf]) -> Full {
+        let directory = tempfile::tempdir().unwrap();
+        let path = publish(inputs, directory.path(), &["--quiet"]);
         let snapshot = Snapshot::open(&path).unwrap();
-        let places = Places::of(&snapshot);
-        Whole { place, snapshot, places, report: read_json(&path.join("report.json")) }
+        let references = References::new(&snapshot);
+        Full { directory, snapshot, references, report: read_json(&path.join("report.json")) }
     }
 
-    /// Links the part that these filters choose; its path.
+    /// Links the subset of these filters and returns its path.
     fn link(&self, wheres: &[String], more: &[&str]) -> PathBuf {
-        let (objects, out) = (self.place.path().join("objects"), self.place.path().join("parts"));
+        let (objects, out) =
+            (self.directory.path().join("objects"), self.directory.path().join("subsets"));
         let mut args: Vec<&OsStr> = vec!["link".as_ref(), "--quiet".as_ref()];
         args.extend(["--objects".as_ref(), objects.as_os_str()]);
         args.extend(["--out".as_ref(), out.as_os_str()]);
@@ -134,18 +137,18 @@ impl Whole {
         PathBuf::from(String::from_utf8_lossy(&output.stdout).lines().last().unwrap())
     }
 
-    fn part(&self, wheres: &[String]) -> Part {
+    fn subset(&self, wheres: &[String]) -> Subset {
         let path = self.link(wheres, &[]);
         let snapshot = Snapshot::open(&path).unwrap();
         snapshot.verify().unwrap();
         let report = read_json(&path.join("report.json"));
-        Part { path, snapshot, report }
+        Subset { path, snapshot, report }
     }
 
-    /// Holds the part that these filters choose to all that is promised of it.
+    /// Checks the subset of these filters: kept ids, queries, records, counts and merged ids.
     fn check(&self, filters: &[(Entity, String)]) {
         let wheres: Vec<String> = filters.iter().map(|(of, text)| format!("{of}:{text}")).collect();
-        let part = self.part(&wheres);
+        let subset = self.subset(&wheres);
         let mut queries: BTreeMap<Entity, Query> = BTreeMap::new();
         for (entity, filter) in filters {
             let query = queries.entry(*entity).or_insert_with(|| Query::new(*entity));
@@ -158,87 +161,90 @@ impl Whole {
                 rows.map(|row| (query.entity, self.snapshot.row_id(query.entity, row).unwrap())),
             );
         }
-        let kept = closure(&self.places, roots.clone());
-        let found = Places::of(&part.snapshot).ids();
+        let kept = closure(&self.references, roots.clone());
+        let found = References::new(&subset.snapshot).ids();
         let lost: Vec<_> = kept.difference(&found).collect();
         let unasked: Vec<_> = found.difference(&kept).collect();
         assert!(lost.is_empty() && unasked.is_empty(), "{wheres:?}: {lost:?}; {unasked:?}");
         for (entity, query) in &queries {
-            let rows = rows_of(&part.snapshot, query).into_iter();
+            let rows = rows_of(&subset.snapshot, query).into_iter();
             let ids: BTreeSet<(Entity, u64)> =
-                rows.map(|row| (*entity, part.snapshot.row_id(*entity, row).unwrap())).collect();
+                rows.map(|row| (*entity, subset.snapshot.row_id(*entity, row).unwrap())).collect();
             let asked = roots.iter().filter(|(of, _)| of == entity).copied();
-            assert_eq!(ids, asked.collect(), "{wheres:?} asked of the part");
+            assert_eq!(ids, asked.collect(), "{wheres:?} as a query of the subset");
         }
-        self.check_records(&part, &wheres);
-        self.check_accounting(&part, &wheres);
-        self.check_redirects(&part, &wheres);
+        self.check_records(&subset, &wheres);
+        self.check_accounting(&subset, &wheres);
+        self.check_redirects(&subset, &wheres);
     }
 
-    /// Every record kept says what it says in the whole, in the same order.
-    fn check_records(&self, part: &Part, wheres: &[String]) {
+    /// Every kept record equals the record in the full snapshot, and the order is the same.
+    fn check_records(&self, subset: &Subset, wheres: &[String]) {
         for entity in Entity::all() {
             let mut last = None;
-            for row in 0..part.snapshot.count(entity) {
-                let id = part.snapshot.row_id(entity, row).unwrap();
-                let Lookup::Row(whole) = self.snapshot.find(entity, id).unwrap() else {
-                    panic!("{wheres:?}: {entity} {id} is not in the whole");
+            for row in 0..subset.snapshot.count(entity) {
+                let id = subset.snapshot.row_id(entity, row).unwrap();
+                let Lookup::Row(full) = self.snapshot.find(entity, id).unwrap() else {
+                    panic!("{wheres:?}: {entity} {id} is not in the full snapshot");
                 };
-                assert!(last.is_none_or(|last| last < whole), "{wheres:?}: {entity} {id} is moved");
-                last = Some(whole);
+                assert!(
+                    last.is_none_or(|last| last < full),
+                    "{wheres:?}: {entity} {id} is out of order"
+                );
+                last = Some(full);
                 for shape in [Shape::Single, Shape::List] {
-                    let expected = rendered(&self.snapshot, entity, whole, shape);
-                    let found = rendered(&part.snapshot, entity, row, shape);
+                    let expected = rendered(&self.snapshot, entity, full, shape);
+                    let found = rendered(&subset.snapshot, entity, row, shape);
                     assert_eq!(found, expected, "{wheres:?}: {entity} {id}");
                 }
             }
         }
     }
 
-    fn check_accounting(&self, part: &Part, wheres: &[String]) {
-        let manifest = part.snapshot.manifest();
+    fn check_accounting(&self, subset: &Subset, wheres: &[String]) {
+        let manifest = subset.snapshot.manifest();
         let selection = manifest.selection.as_ref().unwrap();
         for entity in Entity::all() {
             let name = entity.facts().plural;
             let number =
                 |report: &Value, member: &str| report["entities"][name][member].as_u64().unwrap();
-            let (whole, part) = (&self.report, &part.report);
+            let (full, subset) = (&self.report, &subset.report);
             for member in ["read", "duplicates", "superseded", "conflicts", "merged", "quarantined"]
             {
                 assert_eq!(
-                    number(part, member),
-                    number(whole, member),
+                    number(subset, member),
+                    number(full, member),
                     "{wheres:?} {name} {member}"
                 );
             }
-            let published = number(part, "published_from_input");
-            let excluded = number(part, "excluded");
+            let published = number(subset, "published_from_input");
+            let excluded = number(subset, "excluded");
             assert_eq!(
                 published + excluded,
-                number(whole, "published_from_input"),
+                number(full, "published_from_input"),
                 "{wheres:?} {name}"
             );
             assert_eq!(selection.excluded[name], excluded, "{wheres:?} {name}");
             let count = manifest.counts[name].published;
-            assert_eq!(published + number(part, "derived"), count, "{wheres:?} {name}");
-            assert!(number(part, "dangling") <= number(whole, "dangling"), "{wheres:?} {name}");
+            assert_eq!(published + number(subset, "derived"), count, "{wheres:?} {name}");
+            assert!(number(subset, "dangling") <= number(full, "dangling"), "{wheres:?} {name}");
         }
     }
 
-    /// A merged id leads to what is kept, or nowhere.
-    fn check_redirects(&self, part: &Part, wheres: &[String]) {
-        for (entity, from) in &self.places.merged {
+    /// A merged id leads to a kept record or unresolved reference; otherwise it is absent.
+    fn check_redirects(&self, subset: &Subset, wheres: &[String]) {
+        for (entity, from) in &self.references.merged {
             let Lookup::Merged(to) = self.snapshot.find(*entity, *from).unwrap() else {
-                panic!("{entity} {from} is merged in the whole");
+                panic!("{entity} {from} is not merged in the full snapshot");
             };
-            let is_stray =
+            let is_unresolved =
                 |snapshot: &Snapshot| !snapshot.unresolved_rows(*entity, to).unwrap().is_empty();
-            let is_kept = matches!(part.snapshot.find(*entity, to).unwrap(), Lookup::Row(_));
-            let expected = match is_kept || is_stray(&part.snapshot) {
+            let is_kept = matches!(subset.snapshot.find(*entity, to).unwrap(), Lookup::Row(_));
+            let expected = match is_kept || is_unresolved(&subset.snapshot) {
                 true => Lookup::Merged(to),
                 false => Lookup::Absent,
             };
-            let found = part.snapshot.find(*entity, *from).unwrap();
+            let found = subset.snapshot.find(*entity, *from).unwrap();
             assert_eq!(found, expected, "{wheres:?}: {entity} {from}");
         }
     }
@@ -250,52 +256,52 @@ fn rendered(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Stri
     String::from_utf8(page.out).unwrap()
 }
 
-/// Links as many parts as that, of one filter or of two.
-fn check_parts(inputs: &[PathBuf], count: usize, seed: u64) {
-    let whole = Whole::of(inputs);
+/// Links and checks this number of subsets, each with one or two filters.
+fn check_subsets(inputs: &[PathBuf], count: usize, seed: u64) {
+    let full = Full::new(inputs);
     let library = pinakes_tests::library(inputs);
-    // A part of nothing is refused.
+    // The linker rejects an empty subset, so every filter must match something.
     let matching = random_filters(library, count * 3, seed)
         .into_iter()
-        .filter(|(entity, filter)| !rows_of(&whole.snapshot, &query(*entity, filter)).is_empty());
+        .filter(|(entity, filter)| !rows_of(&full.snapshot, &query(*entity, filter)).is_empty());
     let filters: Vec<(Entity, String)> = matching.take(count).collect();
     assert_eq!(filters.len(), count);
     for (at, filter) in filters.iter().enumerate() {
         let other = &filters[(at + 1) % count];
         match at % 3 {
-            0 if other.0 != filter.0 => whole.check(&[filter.clone(), other.clone()]),
-            _ => whole.check(std::slice::from_ref(filter)),
+            0 if other.0 != filter.0 => full.check(&[filter.clone(), other.clone()]),
+            _ => full.check(std::slice::from_ref(filter)),
         }
     }
 }
 
 #[test]
 fn a_subset_holds_matching_and_referenced_records_only() {
-    check_parts(&[sample()], 30, 21);
+    check_subsets(&[sample()], 30, 21);
 }
 
 #[test]
 fn a_subset_of_the_real_sample_holds_matching_and_referenced_records_only() {
     let test = "a_subset_of_the_real_sample_holds_matching_and_referenced_records_only";
     let Some(sample) = real_sample(test) else { return };
-    check_parts(&sample, 9, 22);
+    check_subsets(&sample, 9, 22);
 }
 
 #[test]
 fn a_subset_of_every_vintage_holds_matching_and_referenced_records_only() {
     let test = "a_subset_of_every_vintage_holds_matching_and_referenced_records_only";
-    let Some(every) = current_and_2023_dumps(test) else { return };
-    check_parts(&every, 9, 23);
+    let Some(every) = every_vintage(test) else { return };
+    check_subsets(&every, 9, 23);
 }
 
 #[test]
 fn a_subset_has_the_same_bytes_with_any_threads_order_and_memory() {
-    let whole = Whole::of(&[sample()]);
+    let full = Full::new(&[sample()]);
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let given = texts(&["outputs:year:>2015,is_oa:true", "authors:name.search:a"]);
-    let expected = files_below(&whole.link(&given, &["--threads", "1"]));
+    let expected = files_below(&full.link(&given, &["--threads", "1"]));
     let other = texts(&["authors:name.search:a", "outputs:is_oa:true", "outputs:year:>2015"]);
-    assert_eq!(files_below(&whole.link(&other, &["--threads", "4", "--memory", "256M"])), expected);
+    assert_eq!(files_below(&full.link(&other, &["--threads", "4", "--memory", "256M"])), expected);
 
     let out = tempfile::tempdir().unwrap();
     let folders = Entity::all()
@@ -305,42 +311,43 @@ fn a_subset_has_the_same_bytes_with_any_threads_order_and_memory() {
     let more = ["--quiet", "--where", &given[0], "--where", &given[1]];
     assert_eq!(files_below(&build(&backward, out.path(), &more)), expected);
 
-    // A line each in one text, as the environment has them.
+    // Several filters in one text, one per line, as in the environment variable.
     let lines = format!("\n{}\n\n {} \n", given[1], given[0]);
-    assert_eq!(files_below(&whole.link(&[lines], &[])), expected);
+    assert_eq!(files_below(&full.link(&[lines], &[])), expected);
 }
 
 #[test]
 fn a_subset_of_a_tiny_dump_has_the_expected_records() {
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), TINY_DUMP);
-    let whole = Whole::of(&[dump.path().to_path_buf()]);
+    let full = Full::new(&[dump.path().to_path_buf()]);
     let check = |wheres: &[&str], expected: &str, excluded: u64, merged: Lookup| {
         let wheres: Vec<String> = wheres.iter().map(|text| (*text).to_owned()).collect();
-        let part = whole.part(&wheres);
+        let subset = full.subset(&wheres);
         let types = Entity::InstitutionType;
-        let ids = Places::of(&part.snapshot).ids().into_iter().filter(|(of, _)| *of != types);
+        let ids =
+            References::new(&subset.snapshot).ids().into_iter().filter(|(of, _)| *of != types);
         let ids = ids.map(|(entity, id)| {
             let mut text = Vec::new();
             entity.write_id(id, &mut text);
             String::from_utf8(text).unwrap()
         });
         assert_eq!(ids.collect::<Vec<_>>().join(" "), expected, "{wheres:?}");
-        assert_eq!(part.report["entities"]["outputs"]["excluded"], excluded, "{wheres:?}");
-        let found = part.snapshot.find(Entity::Author, 2).unwrap();
+        assert_eq!(subset.report["entities"]["outputs"]["excluded"], excluded, "{wheres:?}");
+        let found = subset.snapshot.find(Entity::Author, 2).unwrap();
         assert_eq!(found, merged, "{wheres:?}");
-        assert_eq!(part.snapshot.count(types), 9, "{wheres:?}");
-        assert!(part.path.ends_with(&part.snapshot.manifest().id));
+        assert_eq!(subset.snapshot.count(types), 9, "{wheres:?}");
+        assert!(subset.path.ends_with(&subset.snapshot.manifest().id));
     };
     let absent = Lookup::Absent;
-    // The journal names its publisher in words, and so does not refer to it.
+    // The journal names its publisher as text, which is not a reference.
     let first = "HX_W1 HX_A1 HX_S1 HX_I1 HX_F1 HX_T1 3 17 1712";
     check(&["outputs:id:HX_W1"], first, 1, Lookup::Merged(1));
-    // Its author was merged into one that is there, and is found by both ids.
+    // The author of the output was merged into a kept author, and is found by both ids.
     let second = "HX_W2 HX_A1 HX_I1";
     check(&["outputs:id:HX_W2"], second, 1, Lookup::Merged(1));
     check(&["outputs:authors.id:HX_A2", "outputs:year:null"], second, 1, Lookup::Merged(1));
-    // By the name of the record, not by the one in the work.
+    // The filter compares the name in the author's record, not the name in the work.
     check(&["outputs:authors.name:ada example,year:null"], second, 1, Lookup::Merged(1));
     check(&["authors:name.search:ada"], "HX_A1 HX_I1", 2, Lookup::Merged(1));
     check(&["publishers:id:!null"], "HX_P1", 2, absent);

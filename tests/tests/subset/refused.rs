@@ -1,8 +1,8 @@
-//! What is refused, when, and what is left alone then.
+//! Tests of rejected `--where` filters and empty subsets.
 
 use super::*;
 
-/// A run of `build` with these options; its exit code and what it said.
+/// Runs `build` with these options; returns the exit code and stderr.
 fn run(inputs: &Path, out: &Path, more: &[&str]) -> (i32, String) {
     let mut args: Vec<&OsStr> = vec!["build".as_ref(), inputs.as_os_str()];
     args.extend(["--quiet".as_ref(), "--out".as_ref(), out.as_os_str()]);
@@ -14,12 +14,12 @@ fn run(inputs: &Path, out: &Path, more: &[&str]) -> (i32, String) {
 
 #[test]
 fn an_invalid_where_filter_ends_the_run_at_once() {
-    let place = tempfile::tempdir().unwrap();
-    let out = place.path().join("out");
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
     let check = |wheres: &[&str], expected: &str| {
         let more: Vec<&str> = wheres.iter().flat_map(|text| ["--where", *text]).collect();
-        // Not even the input is looked for.
-        let (code, said) = run(&place.path().join("absent"), &out, &more);
+        // The input path does not exist: the filter is rejected before the input is opened.
+        let (code, said) = run(&directory.path().join("absent"), &out, &more);
         let first = "error: cannot parse what to publish; no input was read\n";
         assert_eq!((code, said), (2, format!("{first}{expected}\n")), "{wheres:?}");
         assert!(!out.exists(), "{wheres:?}");
@@ -50,20 +50,20 @@ fn an_invalid_where_filter_ends_the_run_at_once() {
 
 #[test]
 fn an_empty_subset_is_published_only_if_allowed() {
-    let place = tempfile::tempdir().unwrap();
-    let out = place.path().join("out");
-    let whole = build(&[sample()], &out, &["--quiet"]);
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let full = build(&[sample()], &out, &["--quiet"]);
     let nothing = ["--where", "outputs:year:3000"];
     let (code, said) = run(&sample(), &out, &nothing);
     let expected = "error: no record matches any `--where`; nothing was published. Try the filters on \
                     a snapshot's lists, or allow it with `build --allow-empty`\n";
     assert_eq!((code, said.as_str()), (4, expected));
-    assert_eq!(out.join("current").canonicalize().unwrap(), whole.canonicalize().unwrap());
+    assert_eq!(out.join("current").canonicalize().unwrap(), full.canonicalize().unwrap());
 
     let (code, said) = run(&sample(), &out, &[&nothing[..], &["--allow-empty"]].concat());
     assert_eq!((code, said.as_str()), (0, ""));
-    let part = Snapshot::open(&out.join("current").canonicalize().unwrap()).unwrap();
-    part.verify().unwrap();
-    let counts = Entity::all().map(|entity| part.count(entity)).collect::<Vec<_>>();
+    let subset = Snapshot::open(&out.join("current").canonicalize().unwrap()).unwrap();
+    subset.verify().unwrap();
+    let counts = Entity::all().map(|entity| subset.count(entity)).collect::<Vec<_>>();
     assert_eq!(counts, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 }

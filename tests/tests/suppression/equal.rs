@@ -1,5 +1,4 @@
-//! Two servers, of one snapshot with a list and of one linked with it: asked the same, they answer the
-//! same.
+//! Compares a server that applies a suppression list with a server whose snapshot was linked with the list.
 
 use std::path::PathBuf;
 
@@ -11,7 +10,7 @@ use pinakes_tests::SeededRng;
 use crate::ids_of;
 use crate::kinds;
 use crate::listed_id;
-use crate::serve_but;
+use crate::serve_with_list;
 use crate::write_list;
 use pinakes_tests::client::{Connection, Response};
 use pinakes_tests::graphql::post_body;
@@ -21,12 +20,12 @@ use pinakes_tests::similar_names;
 use pinakes_tests::values::{chance, percent_encode, pick};
 
 const MISMATCHES_SHOWN: usize = 20;
-/// Names whose beginnings are completed, of each kind of record.
+/// Number of names per entity whose prefixes are sent to autocomplete.
 const NAMES: usize = 120;
-/// Bytes of a question and of answers to it that are shown.
+/// Maximum bytes of a query and of each reply in a failure message.
 const SHOWN_BYTES: usize = 300;
 
-/// Both servers, and how they differed.
+/// Connections to both servers, and the differences between their replies.
 struct Both<'s> {
     servers: [&'s Server; 2],
     served: Connection,
@@ -42,7 +41,7 @@ impl<'s> Both<'s> {
         Both { servers, served, linked, asked: 0, found: 0, mismatches: Vec::new() }
     }
 
-    /// Asks on by other connections: those that nothing is sent by for a while are closed.
+    /// Opens new connections, since the servers close idle ones.
     fn connect(&mut self) {
         [self.served, self.linked] = self.servers.map(Server::connect);
     }
@@ -50,19 +49,19 @@ impl<'s> Both<'s> {
     fn compare(&mut self, asked: &str, served: Response, linked: Response) {
         self.asked += 1;
         self.found += usize::from(served.status == 200);
-        let told = |response: &Response| {
+        let compared = |response: &Response| {
             let header = |name| response.header(name).map(str::to_owned);
             let headers = ["location", "link", "x-total-count"].map(header);
             (response.status, headers, response.text().to_owned())
         };
-        let (served, linked) = (told(&served), told(&linked));
+        let (served, linked) = (compared(&served), compared(&linked));
         if served != linked {
             let asked: String = asked.chars().take(SHOWN_BYTES).collect();
-            let [served, linked] = [served, linked].map(|told| format!("{told:?}"));
+            let [served, linked] = [served, linked].map(|reply| format!("{reply:?}"));
             let same = served.bytes().zip(linked.bytes()).take_while(|(a, b)| a == b).count();
             let from = same.saturating_sub(SHOWN_BYTES / 3);
-            let shown = |told: &str| {
-                let bytes = told.as_bytes();
+            let shown = |reply: &str| {
+                let bytes = reply.as_bytes();
                 String::from_utf8_lossy(&bytes[from..bytes.len().min(from + SHOWN_BYTES)])
                     .into_owned()
             };
@@ -77,8 +76,8 @@ impl<'s> Both<'s> {
         let Both { asked, found, mismatches, .. } = self;
         let all = mismatches.join("\n");
         assert!(mismatches.is_empty(), "{} of {asked}:\n{all}", mismatches.len());
-        assert!(found * 4 > asked, "of {asked} answers only {found} are any");
-        println!("{asked} questions are answered alike, {found} of them with 200");
+        assert!(found * 4 > asked, "of {asked} replies only {found} are 200");
+        println!("{asked} replies are equal, {found} of them 200");
     }
 
     fn get(&mut self, target: &str) {
@@ -96,29 +95,30 @@ impl<'s> Both<'s> {
     }
 }
 
-/// What a comparison is made of.
+/// The parameters of a comparison.
 struct Case {
     inputs: Vec<PathBuf>,
-    /// How it is linked further.
+    /// More options of the linker.
     more: &'static [&'static str],
-    /// The kinds of record that are withheld, and of how many records one is.
-    withheld: Vec<Entity>,
+    /// The entities with suppressed records.
+    suppressed: Vec<Entity>,
+    /// One of this number of records is suppressed.
     one_in: usize,
-    /// Random questions to lists.
+    /// Number of random queries to lists.
     queries: usize,
 }
 
-/// Filters by what a referring record takes from the one that is withheld: they tell the two apart, as is
-/// documented.
-const APART: [&str; 4] = [
+/// Filter keys with different results on the two servers, as documented: a referring record takes these
+/// values from the suppressed record.
+const DIFFERING_KEYS: [&str; 4] = [
     "primary_topic.subfield",
     "primary_topic.field",
     "primary_topic.domain",
     "host_organization_name",
 ];
 
-/// Whether a query has such a filter, in whatever way it is encoded.
-fn is_apart(query: &str) -> bool {
+/// Whether a query, decoded, contains one of [`DIFFERING_KEYS`].
+fn may_differ(query: &str) -> bool {
     let mut bytes = query.bytes();
     let mut text = Vec::new();
     while let Some(byte) = bytes.next() {
@@ -126,10 +126,10 @@ fn is_apart(query: &str) -> bool {
         text.push(if byte == b'%' { digit(bytes.next()) << 4 | digit(bytes.next()) } else { byte });
     }
     let text = String::from_utf8(text).unwrap();
-    APART.iter().any(|key| text.contains(key))
+    DIFFERING_KEYS.iter().any(|key| text.contains(key))
 }
 
-/// A server with a list, and one whose snapshot was linked with it.
+/// A server with a suppression list, and a server whose snapshot was linked with the list.
 struct Pair {
     whole: Snapshots,
     own: tempfile::TempDir,
@@ -144,7 +144,7 @@ impl Pair {
         let list_text = list.to_str().unwrap().to_owned();
         let options = [&["--quiet", "--suppress", &list_text], case.more].concat();
         let path = pinakes_tests::build(&case.inputs, &own.path().join("out"), &options);
-        let (served, linked) = (serve_but(&whole, &list), Server::serve_one(&path));
+        let (served, linked) = (serve_with_list(&whole, &list), Server::of_snapshot(&path));
         Pair { whole, own, served, linked }
     }
 
@@ -155,14 +155,14 @@ impl Pair {
     }
 }
 
-/// Ids of some records of each kind, and of some that are referred to and have none.
-fn chosen(case: &Case, snapshot: &Snapshot, rng: &mut SeededRng) -> Vec<String> {
-    let mut ids = vec!["# takedowns".to_owned(), "HX_A9999999999999".to_owned()];
-    for entity in case.withheld.iter().copied() {
+/// Ids of some records of each entity, and of some unresolved references.
+fn chosen(case: &Case, snapshot: &Snapshot, seeded: &mut Seeded) -> Vec<String> {
+    let mut ids = vec!["# suppressed".to_owned(), "HX_A9999999999999".to_owned()];
+    for entity in case.suppressed.iter().copied() {
         let all = ids_of(snapshot, entity);
         let mut chosen: Vec<u64> =
-            all.iter().copied().filter(|_| rng.below(case.one_in) == 0).collect();
-        // The first of a list stands in most answers.
+            all.iter().copied().filter(|_| seeded.below(case.one_in) == 0).collect();
+        // The first record of a list is in most replies.
         chosen.extend(all.first());
         chosen.sort_unstable();
         chosen.dedup();
@@ -185,18 +185,18 @@ fn compare(case: &Case, seed: u64) {
     let pair = Pair::start(case, |whole| chosen(case, &whole.open(), &mut rng));
     let snapshot = pair.whole.open();
     let mut both = Both::new([&pair.served, &pair.linked]);
-    index_alike(&mut both);
-    records(&mut both, &snapshot);
-    pages(&mut both, &case.inputs, case.queries, &mut rng);
-    completions(&mut both, &snapshot, &mut rng);
-    graphs(&mut both, &snapshot, &mut rng);
-    older(&mut both, &case.inputs, case.queries / 4, &mut rng);
+    compare_index(&mut both);
+    compare_records(&mut both, &snapshot);
+    compare_pages(&mut both, &case.inputs, case.queries, &mut seeded);
+    compare_autocomplete(&mut both, &snapshot, &mut seeded);
+    compare_graphql(&mut both, &snapshot, &mut seeded);
+    compare_legacy(&mut both, &case.inputs, case.queries / 4, &mut seeded);
     both.report();
     pair.end();
 }
 
-/// What the service says of itself, but for the snapshot it says it of.
-fn index_alike(both: &mut Both<'_>) {
+/// Compares `/` except the id of the snapshot.
+fn compare_index(both: &mut Both<'_>) {
     let [served, linked] = [&mut both.served, &mut both.linked].map(|connection| {
         let mut index = connection.get("/").json();
         assert!(index["suppressed"].as_u64().unwrap() > 0, "{index}");
@@ -206,8 +206,8 @@ fn index_alike(both: &mut Both<'_>) {
     assert_eq!(served, linked);
 }
 
-/// Each record by its id, withheld or not, and ids that were merged.
-fn records(both: &mut Both<'_>, snapshot: &Snapshot) {
+/// Compares each single record, suppressed or not, and each merged id.
+fn compare_records(both: &mut Both<'_>, snapshot: &Snapshot) {
     for entity in kinds() {
         let route = entity.facts().route;
         let path = |id: u64| {
@@ -224,8 +224,8 @@ fn records(both: &mut Both<'_>, snapshot: &Snapshot) {
     }
 }
 
-/// Every page of every list in its own order, pages in every other, and questions at random.
-fn pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut SeededRng) {
+/// Compares every page of every list in default order, some pages in every other order, and random queries.
+fn compare_pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
     let library = pinakes_tests::library(inputs);
     let lists = Lists::new(library);
     let generators = QueryGenerator::all(library, &lists);
@@ -246,23 +246,23 @@ fn pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut Seed
                 }
             }
         }
-        for query in generator.every_operation(rng, &mut coverage) {
-            if !is_apart(&query) {
-                both.get(&format!("/{}?{query}", generator.route));
+        for query in asker.each(seeded, &mut covered) {
+            if !may_differ(&query) {
+                both.get(&format!("/{}?{query}", asker.route));
             }
         }
     }
     for _ in 0..queries {
-        let generator = pick(rng, &generators);
-        let query = generator.query(rng, &mut coverage, &lists);
-        if !is_apart(&query) {
-            both.get(&format!("/{}?{query}", generator.route));
+        let asker = one(seeded, &askers);
+        let query = asker.query(seeded, &mut covered, &lists);
+        if !may_differ(&query) {
+            both.get(&format!("/{}?{query}", asker.route));
         }
     }
 }
 
-/// Beginnings of names and of the words in them, and identifiers.
-fn completions(both: &mut Both<'_>, snapshot: &Snapshot, rng: &mut SeededRng) {
+/// Compares autocomplete for letters, names, prefixes of words, and ids.
+fn compare_autocomplete(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
     for letter in 'a'..='z' {
         both.get(&format!("/autocomplete?query={letter}"));
         both.get(&format!("/autocomplete/authors?query={letter}"));
@@ -293,8 +293,8 @@ fn completions(both: &mut Both<'_>, snapshot: &Snapshot, rng: &mut SeededRng) {
     }
 }
 
-/// Records by their ids, the records they refer to, and the lists of what refers to them.
-fn graphs(both: &mut Both<'_>, snapshot: &Snapshot, rng: &mut SeededRng) {
+/// Compares GraphQL queries for records, their references, and the lists of referring records.
+fn compare_graphql(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
     for entity in kinds() {
         let singular = entity.facts().singular;
         for row in 0..snapshot.count(entity).min(40) {
@@ -328,24 +328,21 @@ fn graphs(both: &mut Both<'_>, snapshot: &Snapshot, rng: &mut SeededRng) {
     }
 }
 
-/// The older variant: each record, pages, filters and groups.
-fn older(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut SeededRng) {
-    let older = Legacy::new(pinakes_tests::library(inputs));
-    let mut coverage = Coverage::default();
+/// Compares the legacy variant: each record, pages, filters and groups.
+fn compare_legacy(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
+    let legacy = Legacy::new(pinakes_tests::library(inputs));
+    let mut covered = Covered::default();
     both.connect();
     for route in LEGACY_ROUTES {
-        for (id, ..) in older.records(route) {
+        for (id, ..) in legacy.records(route) {
             both.get(&format!("/legacy/{route}/{id}"));
         }
-        let filter = |key: pinakes_oracle::Key| FilterKey::new(key, older.values(route, &key));
-        let generator = QueryGenerator::from_filters(
-            route,
-            older.keys(route).into_iter().map(filter).collect(),
-        );
-        for query in generator.every_operation(rng, &mut coverage) {
+        let filter = |key: pinakes_oracle::Key| FilterKey::new(key, legacy.values(route, &key));
+        let asker = Asker::of(route, legacy.keys(route).into_iter().map(filter).collect());
+        for query in asker.each(seeded, &mut covered) {
             both.get(&format!("/legacy/{route}?{query}"));
         }
-        for grouping in older.groupings(route) {
+        for grouping in legacy.groupings(route) {
             both.get(&format!("/legacy/{route}?group_by={grouping}"));
         }
         for _ in 0..queries {
@@ -354,9 +351,9 @@ fn older(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut Seed
                 let expressions = generator.expressions(rng, &mut coverage);
                 query = format!("{query}&filter={}", percent_encode(rng, &expressions));
             }
-            match rng.below(3) {
-                0 => query.push_str(&format!("&group_by={}", pick(rng, older.groupings(route)))),
-                1 => query.push_str(&format!("&page={}", 1 + rng.below(4))),
+            match seeded.below(3) {
+                0 => query.push_str(&format!("&group_by={}", one(seeded, legacy.groupings(route)))),
+                1 => query.push_str(&format!("&page={}", 1 + seeded.below(4))),
                 _ => query.push_str("&sort=1"),
             }
             both.get(&format!("/legacy/{route}?{query}"));
@@ -371,12 +368,12 @@ fn a_suppression_list_of_the_server_equals_one_of_the_linker() {
     let case = Case {
         inputs: vec![pinakes_tests::sample()],
         more: &["--allow-shrink"],
-        withheld: people.into_iter().chain(others).collect(),
+        suppressed: people.into_iter().chain(others).collect(),
         one_in: 6,
         queries: 6_000,
     };
     compare(&case, 1);
-    compare(&Case { withheld: kinds().collect(), one_in: 12, queries: 3_000, ..case }, 2);
+    compare(&Case { suppressed: kinds().collect(), one_in: 12, queries: 3_000, ..case }, 2);
 }
 
 #[test]
@@ -385,7 +382,7 @@ fn a_suppression_list_of_real_records_of_the_server_equals_one_of_the_linker() {
     let Some(sample) = pinakes_tests::real_sample(test) else { return };
     let inputs = sample.to_vec();
     let more: &[&str] = &["--allow-shrink"];
-    compare(&Case { inputs, more, withheld: kinds().collect(), one_in: 9, queries: 2_500 }, 3);
+    compare(&Case { inputs, more, suppressed: kinds().collect(), one_in: 9, queries: 2_500 }, 3);
 }
 
 #[test]
@@ -394,7 +391,7 @@ fn names_shared_by_thousands_are_counted_without_suppressed_records() {
     let case = Case {
         inputs: vec![dump.path().to_path_buf()],
         more: &[],
-        withheld: vec![Entity::Author, Entity::Output],
+        suppressed: vec![Entity::Author, Entity::Output],
         one_in: 40,
         queries: 0,
     };
@@ -403,9 +400,9 @@ fn names_shared_by_thousands_are_counted_without_suppressed_records() {
     let texts = [&letters[..], &["wei zhang", "anna s", "a a", "mx l", "li", "ana ana"]].concat();
     let mut rng = SeededRng(5);
     let pair = Pair::start(&case, |whole| {
-        let mut ids = chosen(&case, &whole.open(), &mut rng);
-        // The best of each, which have to be found anew.
-        let server = Server::serve(whole);
+        let mut ids = chosen(&case, &whole.open(), &mut seeded);
+        // Suppress every second of the best results, so that others must replace them.
+        let server = Server::of_snapshots(whole);
         let mut connection = server.connect();
         for text in &texts {
             let text = percent_encode(&mut rng, text);

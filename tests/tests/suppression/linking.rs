@@ -1,4 +1,4 @@
-//! Lists given to the linker: what is counted, what is left in the files, and what is refused.
+//! Tests of suppression lists of the linker: counts, content of the files, and invalid lists.
 
 use std::{
     ffi::OsStr,
@@ -15,21 +15,21 @@ use crate::ids_of;
 use crate::write_list;
 use pinakes_tests::server::make_writable;
 
-/// A directory of the test's own, with the tiny dump and room for snapshots.
-struct Room(tempfile::TempDir);
+/// A temporary directory with the tiny dump and snapshots.
+struct Setup(tempfile::TempDir);
 
-impl Room {
-    fn new() -> Room {
-        let room = Room(tempfile::tempdir().unwrap());
-        write_files(&room.dump(), TINY_DUMP);
-        room
+impl Setup {
+    fn new() -> Setup {
+        let setup = Setup(tempfile::tempdir().unwrap());
+        write_files(&setup.dump(), TINY_DUMP);
+        setup
     }
 
     fn dump(&self) -> PathBuf {
         self.0.path().join("dump")
     }
 
-    /// Builds the dump without what a list names, with more options; the snapshot, and its report.
+    /// Builds the dump with a suppression list; returns the snapshot and its report.
     fn build(&self, ids: &[&str], more: &[&str]) -> (PathBuf, Value) {
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
         let list = write_list(self.0.path(), &ids);
@@ -40,13 +40,13 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for Setup {
     fn drop(&mut self) {
         make_writable(self.0.path());
     }
 }
 
-/// Whether any file of a snapshot holds a text.
+/// Whether any file of a snapshot contains a text.
 fn holds(snapshot: &Path, text: &str) -> bool {
     let is_in = |bytes: &Vec<u8>| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     files_below(snapshot).values().any(is_in)
@@ -54,11 +54,11 @@ fn holds(snapshot: &Path, text: &str) -> bool {
 
 #[test]
 fn suppressed_records_are_counted_and_absent_from_the_snapshot() {
-    let room = Room::new();
-    let (whole, report) = room.build(&[], &[]);
+    let setup = Setup::new();
+    let (whole, report) = setup.build(&[], &[]);
     assert!(holds(&whole, "Ada Example") && holds(&whole, "Nemo Missing"));
     assert_eq!(report["entities"]["authors"]["suppressed"], 0);
-    let (part, report) = room.build(&["A1", "HX_F1", "W999", "HX_A12345 # nobody"], &[]);
+    let (part, report) = setup.build(&["A1", "HX_F1", "W999", "HX_A12345 # nobody"], &[]);
     assert!(!holds(&part, "Ada Example") && !holds(&part, "Example Fund"));
     let tally = |entity: &str| {
         let tally = &report["entities"][entity];
@@ -67,7 +67,7 @@ fn suppressed_records_are_counted_and_absent_from_the_snapshot() {
     assert_eq!(tally("authors"), [1, 0, 1, 0]);
     assert_eq!(tally("funders"), [1, 0, 1, 0]);
     assert_eq!(tally("outputs"), [2, 2, 0, 0]);
-    // Ids that nothing has are counted, and no error.
+    // Unknown ids are counted and are not an error.
     assert_eq!(report["warnings"]["suppressed_unknown"], 2);
     let snapshot = Snapshot::open(&part).unwrap();
     snapshot.verify().unwrap();
@@ -86,57 +86,57 @@ fn suppressed_records_are_counted_and_absent_from_the_snapshot() {
     let table = inspect(&[]);
     assert!(table.lines().any(|line| line == "suppressed 1 authors, 1 funders"), "{table}");
     assert_eq!(ids_of(&snapshot, Entity::Author), [0; 0]);
-    assert_eq!(snapshot.rows(Entity::Author), 2, "what outputs refer to");
+    assert_eq!(snapshot.rows(Entity::Author), 2, "outputs refer to two authors");
 }
 
 #[test]
 fn names_from_suppressed_records_alone_disappear() {
-    let room = Room::new();
-    let (part, _) = room.build(&["W1"], &[]);
-    assert!(!holds(&part, "Nemo Missing"), "no record that is left refers to that author");
-    assert!(holds(&part, "Ada Example"), "her record is left");
-    // A reference to what has no record loses its name as any other does.
-    let (part, _) = room.build(&["A404"], &[]);
+    let setup = Setup::new();
+    let (part, _) = setup.build(&["W1"], &[]);
+    assert!(!holds(&part, "Nemo Missing"), "no remaining record refers to that author");
+    assert!(holds(&part, "Ada Example"), "the subset holds her record");
+    // A suppressed unresolved reference loses its name too.
+    let (part, _) = setup.build(&["A404"], &[]);
     assert!(!holds(&part, "Nemo Missing") && holds(&part, "Ada Example"));
 }
 
 #[test]
 fn a_subset_is_chosen_among_records_that_are_not_suppressed() {
-    let room = Room::new();
+    let setup = Setup::new();
     let filter = ["--where", "outputs:authors.id:HX_A1"];
-    let (part, _) = room.build(&[], &filter);
+    let (part, _) = setup.build(&[], &filter);
     assert_eq!(ids_of(&Snapshot::open(&part).unwrap(), Entity::Output), [1, 2]);
-    let (part, report) = room.build(&["W2"], &filter);
+    let (part, report) = setup.build(&["W2"], &filter);
     assert_eq!(ids_of(&Snapshot::open(&part).unwrap(), Entity::Output), [1]);
     let outputs = &report["entities"]["outputs"];
     assert_eq!((&outputs["suppressed"], &outputs["excluded"]), (&1.into(), &0.into()));
-    // A name that is withheld finds nothing.
+    // A filter by a suppressed name matches nothing.
     let by_name = ["--where", "outputs:authors.name:ada example", "--allow-empty"];
-    let (part, _) = room.build(&["A1"], &by_name);
+    let (part, _) = setup.build(&["A1"], &by_name);
     assert_eq!(ids_of(&Snapshot::open(&part).unwrap(), Entity::Output), [0; 0]);
 }
 
 #[test]
 fn a_suppression_list_gives_the_same_bytes_in_any_spelling() {
-    let room = Room::new();
+    let setup = Setup::new();
     let ids = ["HX_A1", "HX_F1", "fields/17"];
-    let (one, _) = room.build(&ids, &["--threads", "1", "--allow-shrink"]);
+    let (one, _) = setup.build(&ids, &["--threads", "1", "--allow-shrink"]);
     let ids = ["# again", "https://openalex.org/fields/17\r", "F1", "", "A2", "A1 # twice"];
-    let (other, _) = room.build(&ids, &["--threads", "3", "--allow-shrink"]);
+    let (other, _) = setup.build(&ids, &["--threads", "3", "--allow-shrink"]);
     assert_eq!(one, other);
-    let (whole, _) = room.build(&[], &["--allow-shrink"]);
+    let (whole, _) = setup.build(&[], &["--allow-shrink"]);
     assert_ne!(one, whole);
-    let plain = room.0.path().join("plain");
+    let plain = setup.0.path().join("plain");
     let name = |path: &Path| path.file_name().unwrap().to_owned();
-    assert_eq!(name(&build(&[room.dump()], &plain, &["--quiet"])), name(&whole));
+    assert_eq!(name(&build(&[setup.dump()], &plain, &["--quiet"])), name(&whole));
 }
 
 #[test]
 fn the_linker_rejects_a_bad_suppression_list_before_reading() {
-    let room = Room::new();
-    let list = write_list(room.0.path(), &["HX_A1".to_owned(), "Ada Example".to_owned()]);
-    let out = room.0.path().join("out");
-    let args = [OsStr::new("build"), room.dump().as_os_str()].map(OsStr::to_owned);
+    let setup = Setup::new();
+    let list = write_list(setup.0.path(), &["HX_A1".to_owned(), "Ada Example".to_owned()]);
+    let out = setup.0.path().join("out");
+    let args = [OsStr::new("build"), setup.dump().as_os_str()].map(OsStr::to_owned);
     let more = [OsStr::new("--out"), out.as_os_str(), OsStr::new("--suppress"), list.as_os_str()];
     let args: Vec<&OsStr> = args.iter().map(|arg| &**arg).chain(more).collect();
     let output = compiler(&args);

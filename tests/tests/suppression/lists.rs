@@ -1,4 +1,4 @@
-//! Lists given to the server: what becomes of what they name, and of lists that change or are none.
+//! Tests of suppression lists of the server: effect on replies, changed lists, and invalid lists.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use pinakes_tests::{TINY_DUMP, write_files};
 
-use crate::serve_but;
+use crate::serve_with_list;
 use crate::write_list;
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::graphql::data;
@@ -20,12 +20,12 @@ fn tiny() -> Snapshots {
     Snapshots::from_inputs(&[dump.path().to_path_buf()])
 }
 
-/// Waits until an address answers with a status.
+/// Waits until a target has a status.
 #[track_caller]
 fn await_status(connection: &mut Connection, target: &str, status: u16) {
     let begun = Instant::now();
     while connection.get(target).status != status {
-        assert!(begun.elapsed() < REPLY_TIMEOUT, "{target} does not come to {status}");
+        assert!(begun.elapsed() < PATIENCE, "{target} does not become {status}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -33,9 +33,9 @@ fn await_status(connection: &mut Connection, target: &str, status: u16) {
 #[test]
 fn a_suppressed_record_is_found_on_no_route_and_named_by_no_record() {
     let (snapshots, own) = (tiny(), tempfile::tempdir().unwrap());
-    // By an id that was merged into it; and what is referred to and has no record.
+    // The list names an id merged into the record, and an unresolved reference.
     let ids = ["A2 # the letter of 2026-02-03", "HX_A404"].map(str::to_owned);
-    let server = serve_but(&snapshots, &write_list(own.path(), &ids));
+    let server = serve_with_list(&snapshots, &write_list(own.path(), &ids));
     let mut connection = server.connect();
     let mut check = |target: &str, status: u16, expected: &str| {
         let found = connection.get(target);
@@ -77,9 +77,9 @@ fn a_suppressed_record_is_found_on_no_route_and_named_by_no_record() {
             .map(|author| [author["id"].to_string(), author["name"].to_string()])
             .collect()
     };
-    let nameless = ["HX_A1", "HX_A404"].map(|id| [format!("\"{id}\""), "null".to_owned()]);
-    assert_eq!(names("/outputs/HX_W1"), nameless);
-    assert_eq!(names("/outputs?filter=authors.id:HX_A2,authors.id:HX_A404"), nameless);
+    let placeholders = ["HX_A1", "HX_A404"].map(|id| [format!("\"{id}\""), "null".to_owned()]);
+    assert_eq!(names("/outputs/HX_W1"), placeholders);
+    assert_eq!(names("/outputs?filter=authors.id:HX_A2,authors.id:HX_A404"), placeholders);
     let question = "{ author(id: \"HX_A1\") { name } outputs(filter: \"id:HX_W1\") { results { \
                     authors { id name author { name } } } } }";
     let expected = serde_json::json!({
@@ -94,20 +94,23 @@ fn a_suppressed_record_is_found_on_no_route_and_named_by_no_record() {
     assert_eq!((&index["counts"]["authors"], &index["suppressed"]), (&0.into(), &1.into()));
     let log = server.end(&[]);
     assert!(log.contains("records=1 unknown_ids=0"), "{log}");
-    assert!(!log.contains("HX_A1 ") && !log.contains("Ada"), "the log tells who it is:\n{log}");
+    assert!(
+        !log.contains("HX_A1 ") && !log.contains("Ada"),
+        "the log names a suppressed record:\n{log}"
+    );
 }
 
 #[test]
 fn a_changed_suppression_list_applies_at_once_and_changes_every_etag() {
     let (snapshots, own) = (tiny(), tempfile::tempdir().unwrap());
     let list = write_list(own.path(), &[]);
-    let server = serve_but(&snapshots, &list);
-    let plain = Server::serve(&snapshots);
+    let server = serve_with_list(&snapshots, &list);
+    let plain = Server::of_snapshots(&snapshots);
     let mut connection = server.connect();
     let tag = |connection: &mut Connection, target: &str| {
         connection.get(target).header("etag").unwrap().to_owned()
     };
-    // A list without ids is none.
+    // An empty list changes no ETag.
     let before = tag(&mut connection, "/outputs");
     assert_eq!(before, tag(&mut plain.connect(), "/outputs"));
     let put = |text: &str| {
@@ -125,7 +128,7 @@ fn a_changed_suppression_list_applies_at_once_and_changes_every_etag() {
     let if_after = format!("If-None-Match: {after}");
     assert_eq!(connection.request("GET", "/outputs", &[&if_after]).status, 304);
     assert_eq!(fresh.header("x-snapshot-id"), connection.get("/").header("x-snapshot-id"));
-    // Written over, as an editor does.
+    // Overwrite the file in place, as an editor does.
     fs::write(&list, "HX_W1\n").unwrap();
     server.send_hangup();
     await_status(&mut connection, "/outputs/HX_W1", 404);
@@ -140,7 +143,7 @@ fn a_changed_suppression_list_applies_at_once_and_changes_every_etag() {
         server.await_log(&["ERROR", told, "keeping the previous list", "ids=1"]);
         assert_eq!(connection.get("/outputs/HX_W1").status, 404);
     }
-    // Of the next snapshot it withholds the same.
+    // The list also applies to the next snapshot.
     let dump = tempfile::tempdir().unwrap();
     let without_topics = TINY_DUMP.into_iter().filter(|(name, _)| !name.starts_with("funders"));
     write_files(dump.path(), without_topics);

@@ -1,5 +1,5 @@
-//! Records withheld by a list of ids: a server with the list answers as one whose snapshot was linked
-//! with it, whatever is asked; and what becomes of lists that change, or are none.
+//! Tests of suppression lists: a server with a list replies like a server whose snapshot was linked with the
+//! list, and changed or invalid lists are handled.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -17,7 +17,7 @@ use pinakes_format::snapshot::Snapshot;
 
 use pinakes_tests::server::{Server, Snapshots, command};
 
-/// An id as the interface writes it; those of the taxonomy's levels with their list.
+/// An id as a suppression list writes it; ids of taxonomy levels with the route.
 fn listed_id(entity: Entity, id: u64) -> String {
     let mut text = Vec::new();
     entity.write_id(id, &mut text);
@@ -28,25 +28,25 @@ fn listed_id(entity: Entity, id: u64) -> String {
     }
 }
 
-/// The ids of every record of an entity, in the order of its list.
+/// The ids of all records of an entity, in default list order.
 fn ids_of(snapshot: &Snapshot, entity: Entity) -> Vec<u64> {
     (0..snapshot.count(entity)).map(|row| snapshot.row_id(entity, row).unwrap()).collect()
 }
 
-/// Writes a list.
+/// Writes a suppression list.
 fn write_list(directory: &Path, ids: &[String]) -> PathBuf {
-    let path = directory.join("takedowns.txt");
+    let path = directory.join("suppressed.txt");
     fs::write(&path, ids.join("\n")).unwrap();
     path
 }
 
-/// A server that withholds what a list names.
-fn serve_but(snapshots: &Snapshots, list: &Path) -> Server {
-    let (option, place) = ("--snapshots".as_ref(), snapshots.path().as_os_str());
-    Server::start(&mut command(&[option, place, "--suppress".as_ref(), list.as_os_str()]))
+/// Starts a server with a suppression list.
+fn serve_with_list(snapshots: &Snapshots, list: &Path) -> Server {
+    let (option, directory) = ("--snapshots".as_ref(), snapshots.path().as_os_str());
+    Server::start(&mut command(&[option, directory, "--suppress".as_ref(), list.as_os_str()]))
 }
 
-/// Every kind of record that an id leads to.
+/// Every entity with single records.
 fn kinds() -> impl Iterator<Item = Entity> {
     CATALOG.iter().filter(|facts| facts.has_single).map(|facts| facts.entity)
 }

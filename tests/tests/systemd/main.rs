@@ -1,11 +1,11 @@
-//! The units of systemd: what a service that was broken into could do is little, as systemd counts it,
-//! and what they set is an option of their program.
+//! Tests of the systemd units: systemd rates their exposure as low, and their programs know every variable
+//! that they set.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::{collections::BTreeSet, fs, process::Command};
 
-/// The most a unit may be exposed, in tenths of systemd's measure from 0 to 10.
+/// Maximum exposure of a unit, in tenths of systemd's scale from 0 to 10.
 const EXPOSURE_TENTHS_MAX: u32 = 15;
 
 const UNITS: [&str; 2] =
@@ -22,10 +22,10 @@ fn systemd_rates_the_units_as_hardened() {
             eprintln!("skipped: systemd_rates_the_units_as_hardened: systemd-analyze is not there");
             return;
         };
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(said.contains("Overall exposure level"), "{unit}: {output:?}");
-        // It fails where the exposure is over the threshold.
-        assert!(output.status.success(), "{unit}: {said}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("Overall exposure level"), "{unit}: {output:?}");
+        // systemd-analyze fails if the exposure exceeds the threshold.
+        assert!(output.status.success(), "{unit}: {text}");
     }
 }
 
@@ -35,7 +35,7 @@ fn programs_read_every_environment_variable_of_their_units() {
         [("pinakes-server", &["--help"]), ("pinakes-compiler", &["build", "--help"])];
     for (unit, (program, help)) in UNITS.into_iter().zip(programs) {
         let output = Command::new(pinakes_tests::program(program)).args(help).output().unwrap();
-        // On one line, wherever it is broken.
+        // Join the lines of the help, since a description may be broken anywhere.
         let help = String::from_utf8(output.stdout).unwrap();
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         let text = fs::read_to_string(pinakes_tests::root().join(unit)).unwrap();
@@ -43,7 +43,7 @@ fn programs_read_every_environment_variable_of_their_units() {
         let names: BTreeSet<&str> = words.filter(|word| word.starts_with("PINAKES_")).collect();
         assert!(!names.is_empty(), "{unit}");
         for name in names {
-            // The inputs are arguments: the unit's own, and passed on by it.
+            // The unit passes the inputs as arguments.
             let is_passed_on = name == "PINAKES_INPUTS" && text.contains("build $PINAKES_INPUTS ");
             let is_read = help.contains(&format!("[env: {name}="));
             assert!(is_read || is_passed_on, "{unit}: {program} does not read {name}");

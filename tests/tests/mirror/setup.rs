@@ -1,4 +1,4 @@
-//! Where tests of mirrors work: a publisher's snapshots, tree and keys, and a mirror's directory.
+//! The directories of a test: a publisher's snapshots, tree and keys, and a mirror's directory.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,7 @@ pub struct Run {
     pub stderr: String,
 }
 
-/// The compiler with arguments, and nothing of the environment's.
+/// The compiler with arguments, without the proxies of the environment.
 pub fn command<A: AsRef<OsStr>>(args: &[A]) -> Command {
     let mut command = Command::new(program("pinakes-compiler"));
     command.args(args).env("RUST_BACKTRACE", "0");
@@ -44,17 +44,17 @@ pub fn run<A: AsRef<OsStr>>(args: &[A]) -> Run {
     }
 }
 
-/// A publisher and a mirror, in a directory that goes with the test.
-pub struct Place(tempfile::TempDir);
+/// A publisher and a mirror in a temporary directory.
+pub struct Setup(tempfile::TempDir);
 
-impl Drop for Place {
+impl Drop for Setup {
     fn drop(&mut self) {
         make_writable(self.0.path());
     }
 }
 
-/// Works whose titles are long and alike in nothing, so that files have many chunks; one of them, by its
-/// number, is of another version.
+/// 400 works with long random titles, so that files have many chunks. The work with the number `changed` has
+/// another title and a newer date.
 fn works(changed: Option<usize>) -> String {
     let mut rng = SeededRng(7);
     (0..400).fold(String::new(), |lines, number| {
@@ -73,7 +73,7 @@ fn works(changed: Option<usize>) -> String {
     })
 }
 
-/// Authors enough for files of some chunks.
+/// 1,500 authors with long names, for files of several chunks.
 fn authors() -> String {
     let author = |id: u32| {
         let name = format!("Author {id} of the {}", "very ".repeat(20));
@@ -82,7 +82,7 @@ fn authors() -> String {
     (10_000..11_500).map(author).collect()
 }
 
-/// The snapshots that tests publish, each with its objects, in a directory that all tests share.
+/// Builds the snapshots of all editions with their objects, in a directory that all tests share.
 fn built() -> PathBuf {
     let made_of = [program("pinakes-compiler"), std::env::current_exe().unwrap()];
     let name = format!("editions of {}", made_of[0].display());
@@ -103,14 +103,14 @@ fn built() -> PathBuf {
     })
 }
 
-/// Which snapshot is published.
+/// A snapshot that tests publish.
 #[derive(Clone, Copy, Debug)]
 pub enum Edition {
-    /// A handful of records: every file is one chunk.
+    /// The records of `TINY_DUMP`: every file is one chunk.
     Tiny,
     /// Files of many chunks.
     Old,
-    /// The same but for one record, which is newer.
+    /// `Old` with one newer record.
     New,
 }
 
@@ -129,12 +129,12 @@ impl Edition {
     }
 }
 
-impl Place {
-    /// With two pairs of keys, and nothing published.
-    pub fn new() -> Place {
-        let place = Place(tempfile::tempdir().unwrap());
+impl Setup {
+    /// Makes two pairs of keys and publishes nothing.
+    pub fn new() -> Setup {
+        let setup = Setup(tempfile::tempdir().unwrap());
         for name in ["ours", "other"] {
-            let (key, pubkey) = (place.key(name), place.pubkey(name));
+            let (key, pubkey) = (setup.key(name), setup.pubkey(name));
             let made = run(&[
                 "keygen".as_ref(),
                 "--key".as_ref(),
@@ -144,14 +144,14 @@ impl Place {
             ]);
             assert_eq!((made.code, made.stderr.as_str()), (Some(0), ""));
         }
-        place
+        setup
     }
 
-    /// With an edition published and signed with our key.
-    pub fn with(edition: Edition) -> Place {
-        let place = Place::new();
-        place.publish(edition, &[]);
-        place
+    /// Publishes an edition, signed with the key `ours`.
+    pub fn with(edition: Edition) -> Setup {
+        let setup = Setup::new();
+        setup.publish(edition, &[]);
+        setup
     }
 
     pub fn path(&self) -> &Path {
@@ -194,16 +194,16 @@ impl Place {
         assert_eq!((published.code, published.stderr.as_str()), (Some(0), ""));
     }
 
-    /// Every file of the tree; who wrote it last is none of what it publishes.
+    /// Every file of the tree except the lock file, which names the last writer.
     pub fn published(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = files_below(&self.tree());
         files.remove(".lock");
         files
     }
 
-    /// An honest host of the tree.
+    /// Starts an honest host of the tree.
     pub fn host(&self) -> Host {
-        Host::of(self.tree())
+        Host::new(self.tree())
     }
 
     pub fn pull_command(&self, url: &str, more: &[&str]) -> Command {
@@ -214,16 +214,16 @@ impl Place {
         command(&args)
     }
 
-    /// Pulls what our key signed.
+    /// Pulls with the public key `ours`.
     pub fn pull(&self, url: &str, more: &[&str]) -> Run {
         let pubkey = self.pubkey("ours");
         let mut args = vec!["--pubkey", pubkey.to_str().unwrap()];
         args.extend(more);
-        self.pull_from_anybody(url, &args)
+        self.pull_with(url, &args)
     }
 
-    /// Pulls whoever signed it.
-    pub fn pull_from_anybody(&self, url: &str, more: &[&str]) -> Run {
+    /// Pulls without the public key `ours`.
+    pub fn pull_with(&self, url: &str, more: &[&str]) -> Run {
         let output = self.pull_command(url, more).output().unwrap();
         Run {
             code: output.status.code(),
@@ -232,7 +232,7 @@ impl Place {
         }
     }
 
-    /// Changes what the tree publishes, and signs it anew with our key.
+    /// Changes the publication of the tree and signs it with the key `ours`.
     pub fn edit(&self, change: impl FnOnce(&mut Publication)) {
         let path = self.tree().join(PUBLICATION);
         let mut publication = Publication::read(&fs::read(&path).unwrap()).unwrap();
@@ -240,7 +240,7 @@ impl Place {
         self.sign(&publication.text());
     }
 
-    /// Publishes a text, signed with our key.
+    /// Publishes a text, signed with the key `ours`.
     pub fn sign(&self, text: &[u8]) {
         let signature = minisign::sign(None, &self.secret("ours"), text, Some("of a test"), None);
         let signature = signature.unwrap().to_string();
@@ -248,11 +248,11 @@ impl Place {
         write_files(&self.tree(), files);
     }
 
-    /// Demands that an edition is what is current in the mirror, byte for byte.
+    /// Asserts that the current snapshot of the mirror equals an edition byte for byte.
     #[track_caller]
-    pub fn demand(&self, edition: Edition, pulled: &Run) {
-        let place = self.out().join(edition.id());
-        let expected = format!("{}\n", place.display());
+    pub fn assert_current(&self, edition: Edition, pulled: &Run) {
+        let setup = self.out().join(edition.id());
+        let expected = format!("{}\n", setup.display());
         assert_eq!(
             (pulled.code, pulled.stdout.as_str()),
             (Some(0), &*expected),
@@ -260,10 +260,10 @@ impl Place {
             pulled.stderr
         );
         assert_eq!(fs::read_link(self.out().join("current")).unwrap(), Path::new(&edition.id()));
-        assert!(files_below(&place) == files_below(&edition.snapshot()), "the bytes differ");
+        assert!(files_below(&setup) == files_below(&edition.snapshot()), "the bytes differ");
         for name in ["", "manifest.json", "outputs", "outputs/records"] {
-            let mode = fs::metadata(place.join(name)).unwrap().permissions().mode() & 0o777;
-            let is_directory = place.join(name).is_dir();
+            let mode = fs::metadata(setup.join(name)).unwrap().permissions().mode() & 0o777;
+            let is_directory = setup.join(name).is_dir();
             assert_eq!(mode, if is_directory { 0o555 } else { 0o444 }, "{name}");
         }
         let left: Vec<String> = fs::read_dir(self.out())
@@ -274,9 +274,9 @@ impl Place {
         assert_eq!(left, [""; 0]);
     }
 
-    /// Demands that a pull was refused, and that nothing was published.
+    /// Asserts that a pull failed with an error and published nothing.
     #[track_caller]
-    pub fn demand_refusal(&self, pulled: &Run, code: i32, error: &str) {
+    pub fn assert_rejected(&self, pulled: &Run, code: i32, error: &str) {
         let last = pulled.stderr.lines().last().unwrap_or_default();
         assert_eq!(
             (pulled.code, last),
@@ -285,6 +285,6 @@ impl Place {
             pulled.stderr
         );
         assert_eq!(pulled.stdout, "");
-        assert!(!self.out().join("current").exists(), "something is current");
+        assert!(!self.out().join("current").exists(), "`current` exists");
     }
 }

@@ -1,4 +1,4 @@
-//! What is not as it should be: `/health` and the metrics tell the same of it, in every state there is.
+//! Tests of health issues: `/health` and the metrics report the same issues in every state.
 
 use std::{
     ffi::OsStr,
@@ -16,10 +16,10 @@ use crate::metrics::{samples, text};
 use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
-/// All that may be told, the gravest first.
-const TROUBLES: [&str; 4] = ["unavailable", "fallback", "takedowns_refused", "stale"];
+/// All health issues, the most severe first.
+const ISSUES: [&str; 4] = ["unavailable", "fallback", "takedowns_refused", "stale"];
 
-/// Two snapshots of which the newer is served; their paths, the newer last.
+/// Builds two snapshots and returns their paths, the older first; `current` leads to the newer.
 fn two() -> (Snapshots, [PathBuf; 2]) {
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), TINY_DUMP);
@@ -41,7 +41,7 @@ fn id(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
-/// A server with more arguments, and where it tells of itself.
+/// Starts a server with more arguments; returns also its admin address.
 fn started(snapshots: &Snapshots, args: &[&OsStr]) -> (Server, SocketAddr) {
     let own: [&OsStr; 4] = [
         "--snapshots".as_ref(),
@@ -54,32 +54,32 @@ fn started(snapshots: &Snapshots, args: &[&OsStr]) -> (Server, SocketAddr) {
     (server, admin)
 }
 
-/// What `/health` comes to say of the state, and from which snapshot; the metrics say the same.
+/// Waits until `/health` reports these issues and this snapshot, and asserts that the metrics agree.
 #[track_caller]
 fn check(server: &Server, admin: SocketAddr, expected: &[&str], snapshot: &Path) {
-    let said =
+    let state =
         |health: Value| ["status", "troubles", "snapshot_id"].map(|name| health[name].clone());
     let status = expected.first().unwrap_or(&"ok");
     let right = [json!(status), json!(expected), json!(id(snapshot))];
     let begun = Instant::now();
-    while said(server.get("/health").json()) != right {
+    while state(server.get("/health").json()) != right {
         let found = server.get("/health").json();
         assert!(begun.elapsed() < REPLY_TIMEOUT, "{found}, expected {right:?}:\n{}", server.log());
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    assert_eq!(said(Connection::open(admin).get("/health").json()), right);
-    let told = samples(&text(admin));
-    for trouble in TROUBLES {
-        let name = format!("pinakes_trouble{{kind=\"{trouble}\"}}");
-        let is_told = f64::from(u8::from(expected.contains(&trouble)));
-        assert_eq!(told[&name], is_told, "{trouble} where {expected:?} is right");
+    assert_eq!(state(Connection::open(admin).get("/health").json()), right);
+    let samples = samples(&text(admin));
+    for issue in ISSUES {
+        let name = format!("pinakes_trouble{{kind=\"{issue}\"}}");
+        let value = f64::from(u8::from(expected.contains(&issue)));
+        assert_eq!(samples[&name], value, "{issue}, expected {expected:?}");
     }
     let is_ready = !expected.contains(&"unavailable");
-    assert_eq!(told["pinakes_ready"], f64::from(u8::from(is_ready)));
+    assert_eq!(samples["pinakes_ready"], f64::from(u8::from(is_ready)));
     assert_eq!(server.get("/ready").status, if is_ready { 200 } else { 503 });
 }
 
-/// Has `current` lead elsewhere, as the compiler does: another link in its place.
+/// Replaces the link `current`, as the compiler does.
 fn point(snapshots: &Snapshots, to: &str) {
     let fresh = snapshots.path().join(".fresh");
     symlink(to, &fresh).unwrap();
@@ -91,12 +91,12 @@ fn a_fallback_snapshot_is_reported_until_the_current_one_is_intact() {
     let (snapshots, [older, newer]) = two();
     let (server, admin) = started(&snapshots, &[]);
     check(&server, admin, &[], &newer);
-    // It was refused, and what was served stays.
+    // The new target is rejected, and the served snapshot stays.
     point(&snapshots, "nowhere");
     check(&server, admin, &["fallback"], &newer);
     point(&snapshots, id(&newer));
     check(&server, admin, &[], &newer);
-    // Nothing is there to be followed, and no signal comes.
+    // The link or its target is missing, and the server notices without a signal.
     for gone in [snapshots.path().join("current"), newer.clone()] {
         let aside = snapshots.path().join(".aside");
         fs::rename(&gone, &aside).unwrap();
@@ -104,7 +104,7 @@ fn a_fallback_snapshot_is_reported_until_the_current_one_is_intact() {
         fs::rename(&aside, &gone).unwrap();
         check(&server, admin, &[], &newer);
     }
-    // It proves damaged.
+    // The current snapshot is damaged, later the fallback too.
     let file = newer.join("outputs/records");
     let bytes = fs::read(&file).unwrap();
     fs::write(&file, &bytes[..10]).unwrap();
@@ -122,37 +122,37 @@ fn a_fallback_snapshot_is_reported_until_the_current_one_is_intact() {
 #[test]
 fn a_rejected_suppression_list_is_reported_and_logged_again_on_each_reload() {
     let (snapshots, [_, newer]) = two();
-    let list = snapshots.path().join(".takedowns");
+    let list = snapshots.path().join(".suppressed");
     fs::write(&list, "HX_A1\n").unwrap();
     let (server, admin) = started(&snapshots, &["--suppress".as_ref(), list.as_os_str()]);
     check(&server, admin, &[], &newer);
-    let mut told = 0;
+    let mut seen = 0;
     let mut await_line = |why: &str| {
         let logged = || server.log().matches("keeping the previous list").count();
         let begun = Instant::now();
-        while logged() == told {
-            assert!(begun.elapsed() < REPLY_TIMEOUT, "{why} is not told:\n{}", server.log());
+        while logged() == seen {
+            assert!(begun.elapsed() < PATIENCE, "{why} is not logged:\n{}", server.log());
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        told = logged();
+        seen = logged();
     };
     for bad in ["Ada Example\n", ""] {
         fs::write(&list, bad).unwrap();
         check(&server, admin, &["takedowns_refused"], &newer);
         await_line(bad);
-        server.send_hangup();
-        await_line("what is demanded");
+        server.hang_up();
+        await_line("a reload");
     }
     fs::write(&list, "HX_A1\nHX_A404\n").unwrap();
     check(&server, admin, &[], &newer);
     server.end(&["keeping the previous list"]);
 }
 
-/// What is done to the newer of two snapshots before the server starts.
-type Spoil = fn(&Path);
+/// Damages a snapshot.
+type Damage = fn(&Path);
 
-/// Damage with which a start is no refusal, and words of the log that say what it is.
-const DAMAGES: &[(&str, Spoil, &str)] = &[
+/// Damage with which the server still starts: name, action, and words in the log.
+const DAMAGES: &[(&str, Damage, &str)] = &[
     ("a file cut short", |at| cut(at, "authors/records"), "`authors/records`"),
     ("a file gone", |at| fs::remove_file(at.join("topics/ids")).unwrap(), "`topics/ids`"),
     ("a small file changed", |at| flip_first(at, "strings"), "`strings`"),
@@ -171,17 +171,17 @@ fn flip_first(at: &Path, file: &str) {
 
 #[test]
 fn starting_with_a_damaged_snapshot_serves_and_reports_the_previous_one() {
-    for (name, spoil, words) in DAMAGES {
+    for (name, damage, words) in DAMAGES {
         let (snapshots, [older, newer]) = two();
-        spoil(&newer);
+        damage(&newer);
         let (server, admin) = started(&snapshots, &[]);
         check(&server, admin, &["fallback"], &older);
         assert_eq!(server.get("/funders/HX_F1").status, 200, "{name}");
         server.await_log(&["ERROR", "refused the snapshot of `current`", words, id(&newer)]);
         server.await_log(&["WARN", "serving another snapshot in its place", id(&older)]);
-        // Still damaged, it is refused again; built anew, it is served.
-        server.send_hangup();
-        server.await_log(&["ERROR", "keeping the served snapshot", words]);
+        // The damaged snapshot is rejected again on reload; a rebuilt one is served.
+        server.hang_up();
+        server.await_log(&["ERROR", "the snapshot served before stays", words]);
         check(&server, admin, &["fallback"], &older);
         let dump = tempfile::tempdir().unwrap();
         let files = TINY_DUMP.into_iter().filter(|(name, _)| !name.starts_with("funders"));
@@ -192,7 +192,7 @@ fn starting_with_a_damaged_snapshot_serves_and_reports_the_previous_one() {
     }
 }
 
-/// A start that is refused, with this error.
+/// Asserts that the server refuses to start, with these words in the error.
 #[track_caller]
 fn check_refused(snapshots: &Snapshots, args: &[&OsStr], words: &[&str]) {
     let own = ["--snapshots".as_ref(), snapshots.path().as_os_str()];
@@ -205,11 +205,11 @@ fn check_refused(snapshots: &Snapshots, args: &[&OsStr], words: &[&str]) {
 
 #[test]
 fn starting_never_falls_back_to_a_less_suppressed_or_rolled_back_snapshot() {
-    // Without its manifest nobody knows what was left out of it.
+    // Without the manifest, the suppressed records of the snapshot are unknown.
     let (snapshots, [_, newer]) = two();
     fs::write(newer.join("manifest.json"), "").unwrap();
     check_refused(&snapshots, &[], &["manifest.json", "no manifest"]);
-    // Records were left out of it that the other shows.
+    // The other snapshot shows records that the current one suppresses.
     let (snapshots, _) = two();
     let (dump, list) = (tempfile::tempdir().unwrap(), tempfile::NamedTempFile::new().unwrap());
     write_files(dump.path(), TINY_DUMP);
@@ -219,14 +219,14 @@ fn starting_never_falls_back_to_a_less_suppressed_or_rolled_back_snapshot() {
     make_writable(&less);
     cut(&less, "authors/records");
     check_refused(&snapshots, &[], &["authors/records", "bytes, expected"]);
-    // `current` was led back from the other.
+    // The other snapshot was rolled back.
     let (snapshots, [older, newer]) = two();
     let led = [OsStr::new("rollback"), snapshots.path().as_os_str()];
     assert!(pinakes_tests::compiler(&led).status.success());
     cut(&older, "authors/records");
     check_refused(&snapshots, &[], &["authors/records", "bytes, expected"]);
     assert!(newer.exists());
-    // All of the other is read as well, where that is demanded.
+    // With `--verify` the other snapshot is verified completely, and it is damaged too.
     let (snapshots, [older, newer]) = two();
     cut(&newer, "authors/records");
     let mut bytes = fs::read(older.join("outputs/records")).unwrap();
