@@ -112,7 +112,7 @@ fn the_server_logs_who_can_reach_the_admin_address_and_bind_errors() {
     let last = errors.lines().last().unwrap();
     assert!(
         last.starts_with(&expected) && last.ends_with("choose another with --admin"),
-        "{output}"
+        "{errors}"
     );
     assert_eq!(output.status.code(), Some(1));
 }

@@ -220,21 +220,21 @@ fn only_harmless_characters_of_a_target_are_repaired() {
 fn debug_logs_show_the_execution_of_a_list_query() {
     let snapshots = Snapshots::from_sample();
     let target = "/outputs?filter=is_oa:true,year:>2000&sort=name";
-    for (level, is_told) in [("info", false), ("pinakes_server=debug", true), ("debug", true)] {
+    for (level, is_logged) in [("info", false), ("pinakes_server=debug", true), ("debug", true)] {
         let mut command = command(&["--snapshots".as_ref(), snapshots.path().as_os_str()]);
         let server = Server::start(command.env("PINAKES_LOG", level));
         assert_eq!(server.get(target).status, 200);
         assert_eq!(server.get("/outputs?filter=type:nothing").status, 200);
         assert_eq!(server.get("/outputs?filter=nothing:1").status, 400);
         let log = server.end(&[]);
-        let told: Vec<&str> = log.lines().filter(|line| line.contains("list answered")).collect();
-        assert_eq!(told.len(), if is_told { 2 } else { 0 }, "{level}: {log}");
+        let logged: Vec<&str> = log.lines().filter(|line| line.contains("list answered")).collect();
+        assert_eq!(logged.len(), if is_logged { 2 } else { 0 }, "{level}: {log}");
         let plans = [
             "plan=\"outputs: `is_oa:true` (list, at most 37 rows) and `year:>2000` (rows, at most 44 \
              rows) over 1 chunks, 17 rows, selected by their keys\"",
             "plan=\"outputs: `type:nothing` (nothing) over 1 chunks, 0 rows, in row order\"",
         ];
-        for (line, plan) in told.iter().zip(plans) {
+        for (line, plan) in logged.iter().zip(plans) {
             assert!(line.contains("DEBUG") && line.contains("micros="), "{line}");
             assert!(line.ends_with(plan), "{line}");
         }

@@ -40,8 +40,8 @@ fn words(record: &Value) -> Vec<(u64, &str)> {
     let mut words: Vec<(u64, &str)> = index
         .into_iter()
         .flatten()
-        .flat_map(|(word, places)| {
-            places.as_array().unwrap().iter().map(|folder| (folder.as_u64().unwrap(), &**word))
+        .flat_map(|(word, positions)| {
+            positions.as_array().unwrap().iter().map(|at| (at.as_u64().unwrap(), &**word))
         })
         .collect();
     words.sort_unstable();
@@ -57,12 +57,12 @@ fn length_of(record: &Value, member: &str) -> usize {
     record[member].as_array().map_or(0, Vec::len)
 }
 
-const ODDITIES: &[Unusual] = &[
+const CASES: &[Unusual] = &[
     Unusual {
         name: "an abstract with gaps is closed up",
         folder: "works",
         is_unusual: |raw| {
-            words(raw).iter().enumerate().any(|(at, (folder, _))| *folder != at as u64)
+            words(raw).iter().enumerate().any(|(at, (position, _))| *position != at as u64)
         },
         check: |raw, served| {
             let text: Vec<&str> = words(raw).into_iter().map(|(_, word)| word).collect();
@@ -92,7 +92,7 @@ const ODDITIES: &[Unusual] = &[
         },
     },
     Unusual {
-        name: "one author twice stands there twice",
+        name: "a repeated author is shown twice",
         folder: "works",
         is_unusual: |raw| {
             let mut ids = author_ids(raw);
@@ -116,12 +116,12 @@ const ODDITIES: &[Unusual] = &[
         is_unusual: |raw| items(raw, "referenced_works").contains(&raw["id"]),
         check: |raw, served| {
             let listed = length_of(raw, "referenced_works") as u64;
-            let told = raw["referenced_works_count"].as_u64();
-            assert_eq!(served["cites"], told.unwrap_or(listed));
+            let given = raw["referenced_works_count"].as_u64();
+            assert_eq!(served["cites"], given.unwrap_or(listed));
         },
     },
     Unusual {
-        name: "no primary location is no primary venue",
+        name: "an output without a primary location has no primary venue",
         folder: "works",
         is_unusual: |raw| raw["primary_location"].is_null() && raw["host_venue"].is_null(),
         check: |raw, served| {
@@ -144,19 +144,19 @@ const ODDITIES: &[Unusual] = &[
         },
     },
     Unusual {
-        name: "not known whether it is retracted",
+        name: "an unknown retraction status is null",
         folder: "works",
         is_unusual: |raw| raw.get("is_retracted").is_some_and(Value::is_null),
         check: |_, served| assert_eq!(served["is_retracted"], Value::Null),
     },
     Unusual {
-        name: "markup in a title is kept as it is",
+        name: "markup in a title is unchanged",
         folder: "works",
         is_unusual: |raw| raw["title"].as_str().is_some_and(|title| title.contains("<i>")),
         check: |raw, served| assert_eq!(raw["title"], served["title"]),
     },
     Unusual {
-        name: "249 authors are kept whole",
+        name: "all 249 authors are kept",
         folder: "works",
         is_unusual: |raw| length_of(raw, "authorships") == 249,
         check: |_, served| assert_eq!(length_of(served, "authors"), 249),
@@ -177,7 +177,7 @@ const ODDITIES: &[Unusual] = &[
         },
     },
     Unusual {
-        name: "several awards in one text are several awards",
+        name: "several awards in one text are split",
         folder: "works",
         is_unusual: |raw| {
             items(raw, "grants")
@@ -201,7 +201,7 @@ const ODDITIES: &[Unusual] = &[
         },
     },
     Unusual {
-        name: "the venue of before 2023 is a primary venue without an id",
+        name: "a `host_venue` of dumps before 2023 is a primary venue without an id",
         folder: "works",
         is_unusual: |raw| raw["host_venue"].is_object() && raw["primary_location"].is_null(),
         check: |raw, served| {
@@ -218,7 +218,7 @@ const ODDITIES: &[Unusual] = &[
         check: |_, served| assert_eq!(length_of(served, "counts_by_year"), 180),
     },
     Unusual {
-        name: "names in 162 languages are as given",
+        name: "names in 162 languages are unchanged",
         folder: "institutions",
         is_unusual: |raw| {
             raw["international"]["display_name"].as_object().is_some_and(|of| of.len() == 162)
@@ -251,7 +251,7 @@ const ODDITIES: &[Unusual] = &[
         check: |_, served| assert_eq!(served["type"], "funder"),
     },
     Unusual {
-        name: "251 siblings, named by URLs, are integers",
+        name: "251 siblings with URLs as ids have integer ids",
         folder: "subfields",
         is_unusual: |raw| length_of(raw, "siblings") == 251,
         check: |raw, served| {
@@ -292,7 +292,7 @@ fn served(snapshot: &Snapshot, entity: Entity, raw: &Value) -> Value {
     let id = raw["id"].as_str().unwrap().rsplit('/').next().unwrap();
     let number = id.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let Lookup::Row(row) = snapshot.find(entity, number.parse().unwrap()).unwrap() else {
-        panic!("{id} is not there");
+        panic!("the snapshot has no record {id}");
     };
     let mut page = Page::new(snapshot, Shape::Single);
     snapshot.render(entity, row, &mut page).unwrap();
@@ -300,7 +300,7 @@ fn served(snapshot: &Snapshot, entity: Entity, raw: &Value) -> Value {
 }
 
 fn check_folder(folder: &str, test: &str) {
-    let cases: Vec<&Unusual> = ODDITIES.iter().filter(|unusual| unusual.folder == folder).collect();
+    let cases: Vec<&Unusual> = CASES.iter().filter(|unusual| unusual.folder == folder).collect();
     let mut found: Vec<Vec<(String, Value)>> = cases.iter().map(|_| Vec::new()).collect();
     let read = each_line(folder, test, |line, raw| {
         for (unusual, found) in cases.iter().zip(&mut found) {
@@ -323,7 +323,7 @@ fn check_folder(folder: &str, test: &str) {
     let snapshot = Snapshot::open(&pinakes_tests::build(&[dump], &out, &["--quiet"])).unwrap();
     let entity = Entity::from_dump_name(folder).unwrap();
     for (unusual, found) in cases.iter().zip(&found) {
-        assert!(!found.is_empty(), "{}: no record is odd in this way", unusual.name);
+        assert!(!found.is_empty(), "{}: no such record is in the files", unusual.name);
         for (_, raw) in found {
             eprintln!("{}: {}", unusual.name, raw["id"]);
             (unusual.check)(raw, &served(&snapshot, entity, raw));

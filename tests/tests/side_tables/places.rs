@@ -87,7 +87,7 @@ fn ror_fills_only_members_that_the_dump_lacks() {
     }
 }
 
-/// A setup in the dump, the setup in ROR, and the served setup.
+/// Tests places in the dump, in ROR, and in the served record.
 #[test]
 fn ror_completes_a_place_only_with_data_of_the_same_place() {
     let ror = |city: &str, country: &str| {

@@ -94,7 +94,7 @@ fn names_from_suppressed_records_alone_disappear() {
     let setup = Setup::new();
     let (part, _) = setup.build(&["W1"], &[]);
     assert!(!holds(&part, "Nemo Missing"), "no remaining record refers to that author");
-    assert!(holds(&part, "Ada Example"), "the subset holds her record");
+    assert!(holds(&part, "Ada Example"), "the snapshot keeps her record");
     // A suppressed unresolved reference loses its name too.
     let (part, _) = setup.build(&["A404"], &[]);
     assert!(!holds(&part, "Nemo Missing") && holds(&part, "Ada Example"));
