@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::setup::{Edition, Setup};
-use pinakes_tests::client::{Connection, PATIENCE};
+use pinakes_tests::client::{Connection, REPLY_TIMEOUT};
 use pinakes_tests::server::{Server, command};
 
 /// `status` and `expired` of `/health`.

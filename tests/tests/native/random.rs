@@ -56,8 +56,8 @@ fn text(rng: &mut SeededRng) -> Value {
 }
 
 /// An id without a record, or null.
-fn absent_id(seeded: &mut Seeded, entity: Entity, is_text: bool) -> Value {
-    if seeded.below(5) == 0 {
+fn absent_id(rng: &mut SeededRng, entity: Entity, is_text: bool) -> Value {
+    if rng.below(5) == 0 {
         return Value::Null;
     }
     let number = ABSENT_FROM + rng.below(20);
@@ -75,7 +75,7 @@ fn reference(rng: &mut SeededRng, entity: Entity, is_text: bool) -> Value {
 }
 
 /// A random value that a member accepts.
-fn value(seeded: &mut Seeded, schema: &Schema) -> Value {
+fn value(rng: &mut SeededRng, schema: &Schema) -> Value {
     match schema {
         Schema::Nullable(_) if rng.below(4) == 0 => Value::Null,
         Schema::Nullable(inner) | Schema::ByShape { single: inner, .. } => value(rng, inner),
@@ -134,7 +134,7 @@ fn members(rng: &mut SeededRng, object: &Object) -> Map<String, Value> {
 
 /// A random record with this id. Its siblings and children are never null, since the linker derives null
 /// ones.
-fn record(seeded: &mut Seeded, entity: Entity, id: u64) -> Value {
+fn record(rng: &mut SeededRng, entity: Entity, id: u64) -> Value {
     let Schema::Object(object) = schema_of(entity) else { unreachable!("records are objects") };
     let mut record = members(rng, &object);
     let mut id_text = Vec::new();
@@ -162,7 +162,7 @@ fn record(seeded: &mut Seeded, entity: Entity, id: u64) -> Value {
 #[test]
 fn random_records_survive_export_and_rebuild() {
     let directory = tempfile::tempdir().unwrap();
-    let mut seeded = Seeded(11);
+    let mut rng = SeededRng(11);
     let mut written: BTreeMap<Entity, BTreeMap<String, Value>> = BTreeMap::new();
     for entity in Entity::all().filter(|entity| entity.facts().has_single) {
         let of_entity = written.entry(entity).or_default();

@@ -41,8 +41,10 @@ fn dashboard_and_alerts_use_every_metric_and_no_unknown_one() {
     assert_eq!(server.get("/outputs").status, 200);
     // Metrics of limits exist only with limits.
     let mut limited = watched_with_limits(&snapshots);
-    let exported: BTreeSet<String> =
-        [text(admin), text(limited.admin())].iter().flat_map(|text| exported(text)).collect();
+    let exported: BTreeSet<String> = [text(admin), text(limited.read_admin_address())]
+        .iter()
+        .flat_map(|text| exported(text))
+        .collect();
     server.end(&[]);
     limited.end(&[]);
     let dashboard: Value = serde_json::from_str(&read("pinakes-server.json")).unwrap();

@@ -132,14 +132,14 @@ impl Filesystem for Failing {
         let path = self.path(parent).map(|parent| parent.join(name)).filter(|path| path.exists());
         let number = path.map(|path| self.number(path));
         match number.and_then(|number| self.attributes(number)) {
-            Some(attributes) => reply.entry(&LASTING, &attributes, Generation(0)),
+            Some(attributes) => reply.entry(&ATTRIBUTES_TTL, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
         }
     }
 
     fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.attributes(number) {
-            Some(attributes) => reply.attr(&LASTING, &attributes),
+            Some(attributes) => reply.attr(&ATTRIBUTES_TTL, &attributes),
             None => reply.error(Errno::ENOENT),
         }
     }

@@ -238,7 +238,7 @@ fn a_damaged_snapshot_is_served_again_after_rebuild_or_repair() {
 
 #[test]
 fn a_fallback_never_shows_suppressed_records() {
-    let snapshots = Snapshots::of_sample();
+    let snapshots = Snapshots::from_sample();
     let list = snapshots.path().with_extension("suppressed");
     fs::write(&list, "HX_A5900000001\n").unwrap();
     let more = ["--quiet", "--suppress", list.to_str().unwrap()];

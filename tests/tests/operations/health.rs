@@ -131,7 +131,7 @@ fn a_rejected_suppression_list_is_reported_and_logged_again_on_each_reload() {
         let logged = || server.log().matches("keeping the previous list").count();
         let begun = Instant::now();
         while logged() == seen {
-            assert!(begun.elapsed() < PATIENCE, "{why} is not logged:\n{}", server.log());
+            assert!(begun.elapsed() < REPLY_TIMEOUT, "{why} is not logged:\n{}", server.log());
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         seen = logged();
@@ -140,7 +140,7 @@ fn a_rejected_suppression_list_is_reported_and_logged_again_on_each_reload() {
         fs::write(&list, bad).unwrap();
         check(&server, admin, &["takedowns_refused"], &newer);
         await_line(bad);
-        server.hang_up();
+        server.send_hangup();
         await_line("a reload");
     }
     fs::write(&list, "HX_A1\nHX_A404\n").unwrap();
@@ -180,8 +180,8 @@ fn starting_with_a_damaged_snapshot_serves_and_reports_the_previous_one() {
         server.await_log(&["ERROR", "refused the snapshot of `current`", words, id(&newer)]);
         server.await_log(&["WARN", "serving another snapshot in its place", id(&older)]);
         // The damaged snapshot is rejected again on reload; a rebuilt one is served.
-        server.hang_up();
-        server.await_log(&["ERROR", "the snapshot served before stays", words]);
+        server.send_hangup();
+        server.await_log(&["ERROR", "keeping the served snapshot", words]);
         check(&server, admin, &["fallback"], &older);
         let dump = tempfile::tempdir().unwrap();
         let files = TINY_DUMP.into_iter().filter(|(name, _)| !name.starts_with("funders"));

@@ -105,18 +105,18 @@ fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, s
         matched: 0,
         mismatches: Vec::new(),
     };
-    for asker in &askers {
-        for query in wrong::queries(asker) {
-            comparison.check(asker.route, &query);
+    for generator in &generators {
+        for query in wrong::queries(generator) {
+            comparison.check(generator.route, &query);
         }
-        for query in asker.each(&mut seeded, &mut covered) {
-            comparison.check(asker.route, &query);
+        for query in generator.every_operation(&mut rng, &mut coverage) {
+            comparison.check(generator.route, &query);
         }
     }
     while comparison.asked < queries {
-        let asker = asker_of(&askers, &mut seeded);
-        let query = asker.query(&mut seeded, &mut covered, &lists);
-        comparison.check(asker.route, &query);
+        let generator = asker_of(&generators, &mut rng);
+        let query = generator.query(&mut rng, &mut coverage, &lists);
+        comparison.check(generator.route, &query);
     }
     assert!(comparison.mismatches.is_empty(), "{}", comparison.report());
     check_covered(&generators, &coverage);
@@ -128,23 +128,23 @@ fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, s
 }
 
 /// A random list, weighted by its number of keys.
-fn asker_of<'a>(askers: &'a [Asker], seeded: &mut Seeded) -> &'a Asker {
-    let weight = |asker: &Asker| asker.filters.len() + asker.sorts.len();
-    let mut at = seeded.below(askers.iter().map(weight).sum());
-    askers
+fn asker_of<'a>(generators: &'a [QueryGenerator], rng: &mut SeededRng) -> &'a QueryGenerator {
+    let weight = |generator: &QueryGenerator| generator.filters.len() + generator.sorts.len();
+    let mut at = rng.below(generators.iter().map(weight).sum());
+    generators
         .iter()
-        .find(|asker| {
-            let is_chosen = at < weight(asker);
-            at = at.saturating_sub(weight(asker));
+        .find(|generator| {
+            let is_chosen = at < weight(generator);
+            at = at.saturating_sub(weight(generator));
             is_chosen
         })
         .unwrap()
 }
 
 /// Asserts that queries covered every operation of every filter key and every direction of every sort key.
-fn check_covered(askers: &[Asker], covered: &Covered) {
-    for asker in askers {
-        for filter in &asker.filters {
+fn check_covered(generators: &[QueryGenerator], coverage: &Coverage) {
+    for generator in generators {
+        for filter in &generator.filters {
             for operation in asking::operations(filter.key.kind) {
                 let asked = (generator.route, filter.key.name, operation);
                 assert!(coverage.operations.contains(&asked), "{asked:?} is not asked");

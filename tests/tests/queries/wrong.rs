@@ -50,9 +50,9 @@ const WRONG: &[&str] = &[
 ];
 
 /// The wrong queries of a list, and queries at the limits if the list accepts filters.
-pub fn queries(asker: &Asker) -> Vec<String> {
-    let filter = asker.filters.first().map_or("id", |filter| filter.key.name);
-    let sort = asker.sorts.first().copied().unwrap_or("id");
+pub fn queries(generator: &QueryGenerator) -> Vec<String> {
+    let filter = generator.filters.first().map_or("id", |filter| filter.key.name);
+    let sort = generator.sorts.first().copied().unwrap_or("id");
     let mut queries: Vec<String> =
         WRONG.iter().map(|query| query.replace("{f}", filter).replace("{s}", sort)).collect();
     let name = |count| format!("filter=name:{}", vec!["x"; count].join("%7C"));

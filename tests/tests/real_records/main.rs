@@ -271,7 +271,7 @@ const CASES: &[Unusual] = &[
 
 /// Calls `visit` with each line of a folder's files until `visit` returns `false`.
 fn each_line(folder: &str, test: &str, mut visit: impl FnMut(&str, Value) -> bool) -> Option<()> {
-    let folder = pinakes_tests::shared("large/openalex", test)?.join(folder);
+    let folder = pinakes_tests::real_data("large/openalex", test)?.join(folder);
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.is_file());

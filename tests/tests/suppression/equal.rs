@@ -144,7 +144,7 @@ impl Pair {
         let list_text = list.to_str().unwrap().to_owned();
         let options = [&["--quiet", "--suppress", &list_text], case.more].concat();
         let path = pinakes_tests::build(&case.inputs, &own.path().join("out"), &options);
-        let (served, linked) = (serve_with_list(&whole, &list), Server::of_snapshot(&path));
+        let (served, linked) = (serve_with_list(&whole, &list), Server::serve_one(&path));
         Pair { whole, own, served, linked }
     }
 
@@ -156,12 +156,12 @@ impl Pair {
 }
 
 /// Ids of some records of each entity, and of some unresolved references.
-fn chosen(case: &Case, snapshot: &Snapshot, seeded: &mut Seeded) -> Vec<String> {
+fn chosen(case: &Case, snapshot: &Snapshot, rng: &mut SeededRng) -> Vec<String> {
     let mut ids = vec!["# suppressed".to_owned(), "HX_A9999999999999".to_owned()];
     for entity in case.suppressed.iter().copied() {
         let all = ids_of(snapshot, entity);
         let mut chosen: Vec<u64> =
-            all.iter().copied().filter(|_| seeded.below(case.one_in) == 0).collect();
+            all.iter().copied().filter(|_| rng.below(case.one_in) == 0).collect();
         // The first record of a list is in most replies.
         chosen.extend(all.first());
         chosen.sort_unstable();
@@ -187,10 +187,10 @@ fn compare(case: &Case, seed: u64) {
     let mut both = Both::new([&pair.served, &pair.linked]);
     compare_index(&mut both);
     compare_records(&mut both, &snapshot);
-    compare_pages(&mut both, &case.inputs, case.queries, &mut seeded);
-    compare_autocomplete(&mut both, &snapshot, &mut seeded);
-    compare_graphql(&mut both, &snapshot, &mut seeded);
-    compare_legacy(&mut both, &case.inputs, case.queries / 4, &mut seeded);
+    compare_pages(&mut both, &case.inputs, case.queries, &mut rng);
+    compare_autocomplete(&mut both, &snapshot, &mut rng);
+    compare_graphql(&mut both, &snapshot, &mut rng);
+    compare_legacy(&mut both, &case.inputs, case.queries / 4, &mut rng);
     both.report();
     pair.end();
 }
@@ -225,7 +225,7 @@ fn compare_records(both: &mut Both<'_>, snapshot: &Snapshot) {
 }
 
 /// Compares every page of every list in default order, some pages in every other order, and random queries.
-fn compare_pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
+fn compare_pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut SeededRng) {
     let library = pinakes_tests::library(inputs);
     let lists = Lists::new(library);
     let generators = QueryGenerator::all(library, &lists);
@@ -246,23 +246,23 @@ fn compare_pages(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded
                 }
             }
         }
-        for query in asker.each(seeded, &mut covered) {
+        for query in generator.every_operation(rng, &mut coverage) {
             if !may_differ(&query) {
-                both.get(&format!("/{}?{query}", asker.route));
+                both.get(&format!("/{}?{query}", generator.route));
             }
         }
     }
     for _ in 0..queries {
-        let asker = one(seeded, &askers);
-        let query = asker.query(seeded, &mut covered, &lists);
+        let generator = pick(rng, &generators);
+        let query = generator.query(rng, &mut coverage, &lists);
         if !may_differ(&query) {
-            both.get(&format!("/{}?{query}", asker.route));
+            both.get(&format!("/{}?{query}", generator.route));
         }
     }
 }
 
 /// Compares autocomplete for letters, names, prefixes of words, and ids.
-fn compare_autocomplete(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
+fn compare_autocomplete(both: &mut Both<'_>, snapshot: &Snapshot, rng: &mut SeededRng) {
     for letter in 'a'..='z' {
         both.get(&format!("/autocomplete?query={letter}"));
         both.get(&format!("/autocomplete/authors?query={letter}"));
@@ -294,7 +294,7 @@ fn compare_autocomplete(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut S
 }
 
 /// Compares GraphQL queries for records, their references, and the lists of referring records.
-fn compare_graphql(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded) {
+fn compare_graphql(both: &mut Both<'_>, snapshot: &Snapshot, rng: &mut SeededRng) {
     for entity in kinds() {
         let singular = entity.facts().singular;
         for row in 0..snapshot.count(entity).min(40) {
@@ -329,17 +329,20 @@ fn compare_graphql(both: &mut Both<'_>, snapshot: &Snapshot, seeded: &mut Seeded
 }
 
 /// Compares the legacy variant: each record, pages, filters and groups.
-fn compare_legacy(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seeded: &mut Seeded) {
+fn compare_legacy(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, rng: &mut SeededRng) {
     let legacy = Legacy::new(pinakes_tests::library(inputs));
-    let mut covered = Covered::default();
+    let mut coverage = Coverage::default();
     both.connect();
     for route in LEGACY_ROUTES {
         for (id, ..) in legacy.records(route) {
             both.get(&format!("/legacy/{route}/{id}"));
         }
         let filter = |key: pinakes_oracle::Key| FilterKey::new(key, legacy.values(route, &key));
-        let asker = Asker::of(route, legacy.keys(route).into_iter().map(filter).collect());
-        for query in asker.each(seeded, &mut covered) {
+        let generator = QueryGenerator::from_filters(
+            route,
+            legacy.keys(route).into_iter().map(filter).collect(),
+        );
+        for query in generator.every_operation(rng, &mut coverage) {
             both.get(&format!("/legacy/{route}?{query}"));
         }
         for grouping in legacy.groupings(route) {
@@ -351,9 +354,9 @@ fn compare_legacy(both: &mut Both<'_>, inputs: &[PathBuf], queries: usize, seede
                 let expressions = generator.expressions(rng, &mut coverage);
                 query = format!("{query}&filter={}", percent_encode(rng, &expressions));
             }
-            match seeded.below(3) {
-                0 => query.push_str(&format!("&group_by={}", one(seeded, legacy.groupings(route)))),
-                1 => query.push_str(&format!("&page={}", 1 + seeded.below(4))),
+            match rng.below(3) {
+                0 => query.push_str(&format!("&group_by={}", pick(rng, legacy.groupings(route)))),
+                1 => query.push_str(&format!("&page={}", 1 + rng.below(4))),
                 _ => query.push_str("&sort=1"),
             }
             both.get(&format!("/legacy/{route}?{query}"));
@@ -400,9 +403,9 @@ fn names_shared_by_thousands_are_counted_without_suppressed_records() {
     let texts = [&letters[..], &["wei zhang", "anna s", "a a", "mx l", "li", "ana ana"]].concat();
     let mut rng = SeededRng(5);
     let pair = Pair::start(&case, |whole| {
-        let mut ids = chosen(&case, &whole.open(), &mut seeded);
+        let mut ids = chosen(&case, &whole.open(), &mut rng);
         // Suppress every second of the best results, so that others must replace them.
-        let server = Server::of_snapshots(whole);
+        let server = Server::serve(whole);
         let mut connection = server.connect();
         for text in &texts {
             let text = percent_encode(&mut rng, text);

@@ -25,7 +25,7 @@ fn tiny() -> Snapshots {
 fn await_status(connection: &mut Connection, target: &str, status: u16) {
     let begun = Instant::now();
     while connection.get(target).status != status {
-        assert!(begun.elapsed() < PATIENCE, "{target} does not become {status}");
+        assert!(begun.elapsed() < REPLY_TIMEOUT, "{target} does not become {status}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -105,7 +105,7 @@ fn a_changed_suppression_list_applies_at_once_and_changes_every_etag() {
     let (snapshots, own) = (tiny(), tempfile::tempdir().unwrap());
     let list = write_list(own.path(), &[]);
     let server = serve_with_list(&snapshots, &list);
-    let plain = Server::of_snapshots(&snapshots);
+    let plain = Server::serve(&snapshots);
     let mut connection = server.connect();
     let tag = |connection: &mut Connection, target: &str| {
         connection.get(target).header("etag").unwrap().to_owned()
