@@ -1,4 +1,4 @@
-# Targets a person needs. `make run` and `make test` are all a newcomer does.
+# Start with `make run` and `make test`; the other targets are for development.
 
 SNAPSHOTS ?= target/sample-snapshots
 LISTEN ?= 127.0.0.1:8080
@@ -7,7 +7,7 @@ LIST_OUTPUTS ?= 10000000
 NAMES ?= 5000000
 REQUESTS ?= 10000000
 SECONDS ?= 60
-# Most tests wait for programs rather than compute.
+# Most tests wait for child processes, so more threads than cores run faster.
 TEST_THREADS ?= $(shell expr 4 \* $$(nproc))
 FUZZ_TARGETS ?= path query filter forwarded head proxy limits_file line table container manifest
 FUZZ := target/fuzz
@@ -22,17 +22,17 @@ run: ## Build both programs, compile the sample and serve it
 	@echo "     http://$(LISTEN)/references/institution-types"
 	@target/release/pinakes-server --snapshots $(SNAPSHOTS) --listen $(LISTEN)
 
-test: ## Every test
+test: ## Build everything and run all tests
 	@cargo build --locked --workspace
 	@tests/scratch cargo test --locked --workspace -- --test-threads $(TEST_THREADS)
 
-lint: ## Formatting and lints, those of the fuzz targets too
+lint: ## Check formatting and lints, also of the fuzz targets
 	@cargo fmt --all --check
 	@cargo fmt --manifest-path tests/fuzz/Cargo.toml --check
 	@cargo clippy --locked --workspace --all-targets -- -D warnings
 	@cargo clippy --locked --manifest-path tests/fuzz/Cargo.toml --target-dir $(FUZZ) -- -D warnings
 
-bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
+bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
 	@target/release/pinakes-bench all --outputs $(OUTPUTS)
 	@target/release/pinakes-bench nightly --outputs $(OUTPUTS)
@@ -40,7 +40,7 @@ bench: ## Figures against their ceilings, OUTPUTS=1000000 LIST_OUTPUTS=10000000 
 	@target/release/pinakes-bench names --names $(NAMES)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 
-soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated requests, REQUESTS=10000000; crashes; Schemathesis; large dumps
+soak: ## Long tests: 3,000 slow clients, mutated requests (REQUESTS=10000000), crashes, Schemathesis, large dumps
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
 	@target/release/pinakes-compiler build data/sample --out $(SNAPSHOTS) --quiet
 	@target/release/pinakes-bench attack $(SNAPSHOTS)
@@ -52,7 +52,7 @@ soak: ## What takes longer than tests may: 3,000 clients that hold on; mutated r
 	@PINAKES_PARTS=100000 PINAKES_SAME_NAMES=1000000 cargo test --release --locked -p pinakes-tests \
 		--test compiler -- many_files_take_few names_that_are_hardly
 
-fuzz: ## Each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler
+fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler
 	@cargo build --locked -p pinakes-compiler
 	@target/debug/pinakes-compiler build data/sample --out $(FUZZ)/snapshots --quiet
 	@cargo fuzz build --fuzz-dir tests/fuzz --sanitizer none --target-dir $(FUZZ)
@@ -65,7 +65,7 @@ fuzz: ## Each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly c
 			-artifact_prefix=$(FUZZ)/artifacts/$$target/ -timeout=10 -verbosity=0 -print_final_stats=1 || exit 1; \
 	done
 
-bless: ## Record the generated blocks of FORMAT.md and other goldens anew
+bless: ## Regenerate the generated blocks of FORMAT.md and the other golden files
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-format --tests
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test readme
 	@cargo build --locked -p pinakes-compiler -p pinakes-server

@@ -1,7 +1,8 @@
-//! A server under clients that hold on to it, and what an honest one notices.
+//! Attacks a server with slow clients, and measures the effect on an honest client.
 //!
-//! All of them at once, from loopback addresses of their own: heads and bodies sent byte by byte, and
-//! pages asked for that are never read. Each is watched until the server lets it go.
+//! All attackers connect at once, at most 60 from each loopback address. They send heads and bodies one
+//! byte a second, or request pages and never read the replies. The benchmark measures how long the
+//! server keeps each slow sender, its open files and its heap.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -16,22 +17,21 @@ use tokio::{
     time,
 };
 
-use crate::{Result, process::bytes_of, serve::Server};
+use crate::{Result, process::status_bytes, serve::Server};
 
-/// How long the attackers are watched, and the honest client asks.
-const WATCHED: Duration = Duration::from_secs(40);
-/// Attackers of one address; the server takes 64 connections of one.
-const PER_ADDRESS: u32 = 60;
-/// Bytes a client that reads nothing has room for.
-const ROOM_BYTES: u32 = 4 << 10;
-/// Files the honest client and the server itself may have open beside those before.
+/// Duration of the attack and of the honest client.
+const ATTACK_TIME: Duration = Duration::from_secs(40);
+/// Attackers that share an address; the server accepts 64 connections from one address.
+const ATTACKERS_PER_ADDRESS: u32 = 60;
+/// Receive buffer of an attacker.
+const RECEIVE_BUFFER_BYTES: u32 = 4 << 10;
+/// Open files that the honest client and the server may add during the attack.
 const FILES_SPARE: usize = 8;
-/// What the bounds are.
+/// Limits on the measured figures.
 const HONEST_MILLIS_MAX: f64 = 100.0;
-const GONE_SECONDS_MAX: f64 = 30.0;
+const DISCONNECT_SECONDS_MAX: f64 = 30.0;
 const HEAP_BYTES_MAX: u64 = 64 << 20;
 
-/// What an attacker does.
 #[derive(Clone, Copy, Debug)]
 enum Attack {
     SlowHead,
@@ -39,102 +39,104 @@ enum Attack {
     NeverReads,
 }
 
-/// How many there are of each.
+/// Number of attackers of each kind.
 const ATTACKERS: [(Attack, u32); 3] =
     [(Attack::SlowHead, 2_000), (Attack::SlowBody, 500), (Attack::NeverReads, 500)];
 
-/// Attacks a server of these snapshots and prints what became of all; an error where a bound broke.
+/// Attacks a server and prints the measurements; fails if a limit is exceeded.
 pub fn run(snapshots: &Path) -> Result<()> {
-    let server = Server::ours(snapshots)?;
+    let server = Server::pinakes(snapshots)?;
     let address: SocketAddr = server.address.parse()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let broken = runtime.block_on(attack(address, server.pid()))?;
-    if broken > 0 { Err(format!("{broken} bounds broken").into()) } else { Ok(()) }
+    let exceeded = runtime.block_on(attack(address, server.pid()))?;
+    if exceeded > 0 { Err(format!("{exceeded} limits exceeded").into()) } else { Ok(()) }
 }
 
 async fn attack(address: SocketAddr, pid: u32) -> Result<u32> {
-    // What a quiet server serves, so that nothing is new to it.
-    let warm = honest(address, Duration::from_secs(3)).await?;
-    let before = bytes_of(pid, "RssAnon:")?;
+    // Measures the server before the attack, and warms its caches.
+    let quiet = run_honest_client(address, Duration::from_secs(3)).await?;
+    let before = status_bytes(pid, "RssAnon:")?;
     let files_before = open_files(pid)?;
     let mut attackers = JoinSet::new();
     let mut number = 0;
     for (attack, count) in ATTACKERS {
         for _ in 0..count {
-            attackers.spawn(async move { (attack, hold(attack, address, number).await) });
+            attackers.spawn(async move { (attack, run_attacker(attack, address, number).await) });
             number += 1;
         }
     }
     let begun = Instant::now();
-    let honest = tokio::spawn(honest(address, WATCHED));
-    let (mut heap, mut files_max, mut quiet_after) = (0, 0, f64::MAX);
-    while begun.elapsed() < WATCHED {
-        heap = heap.max(bytes_of(pid, "RssAnon:")?);
+    let honest = tokio::spawn(run_honest_client(address, ATTACK_TIME));
+    let (mut heap, mut files_max, mut normal_after) = (0, 0, f64::MAX);
+    while begun.elapsed() < ATTACK_TIME {
+        heap = heap.max(status_bytes(pid, "RssAnon:")?);
         let files = open_files(pid)?;
         if files > files_before + FILES_SPARE {
             files_max = files_max.max(files);
-            quiet_after = f64::MAX;
-        } else if quiet_after == f64::MAX {
-            quiet_after = begun.elapsed().as_secs_f64();
+            normal_after = f64::MAX;
+        } else if normal_after == f64::MAX {
+            normal_after = begun.elapsed().as_secs_f64();
         }
         time::sleep(Duration::from_millis(100)).await;
     }
-    let asked = honest.await??;
-    let mut gone: [Vec<f64>; 2] = Default::default();
+    let attacked = honest.await??;
+    let mut durations: [Vec<f64>; 2] = Default::default();
     while let Some(outcome) = attackers.join_next().await {
-        if let (attack @ (Attack::SlowHead | Attack::SlowBody), held) = outcome? {
-            gone[attack as usize].push(held.map_or(f64::MAX, |held| held.as_secs_f64()));
+        if let (attack @ (Attack::SlowHead | Attack::SlowBody), duration) = outcome? {
+            durations[attack as usize]
+                .push(duration.map_or(f64::MAX, |duration| duration.as_secs_f64()));
         }
     }
-    let mut broken = 0;
-    let mut check = |what: String, is_kept: bool| {
-        println!("  {what}{}", if is_kept { "" } else { " OVER" });
-        broken += u32::from(!is_kept);
+    let mut exceeded = 0;
+    let mut check = |what: String, is_within: bool| {
+        println!("  {what}{}", if is_within { "" } else { " OVER" });
+        exceeded += u32::from(!is_within);
     };
-    println!("\n3,000 clients that hold on, watched for {} s", WATCHED.as_secs());
+    println!("\n3,000 slow clients for {} s", ATTACK_TIME.as_secs());
     for (attack, _) in &ATTACKERS[..2] {
-        let held = &mut gone[*attack as usize];
-        held.sort_by(f64::total_cmp);
-        let (first, last) = (percentile(held, 0), percentile(held, 100));
+        let duration = &mut durations[*attack as usize];
+        duration.sort_by(f64::total_cmp);
+        let (first, last) = (percentile(duration, 0), percentile(duration, 100));
         let what = format!(
-            "{attack:?}: {} gone after {first:.1} to {last:.1} s, ceiling {GONE_SECONDS_MAX:.0}",
-            held.len()
+            "{attack:?}: {} disconnected after {first:.1} to {last:.1} s, ceiling {DISCONNECT_SECONDS_MAX:.0}",
+            duration.len()
         );
-        check(what, last <= GONE_SECONDS_MAX);
+        check(what, last <= DISCONNECT_SECONDS_MAX);
     }
     let what = format!(
-        "open files of the server: {files_before} before, {files_max} at most, as before after \
-         {quiet_after:.1} s, ceiling {GONE_SECONDS_MAX:.0}"
+        "open files of the server: {files_before} before, peak {files_max}, back to normal after \
+         {normal_after:.1} s, ceiling {DISCONNECT_SECONDS_MAX:.0}"
     );
-    check(what, files_max > 2_000 && quiet_after <= GONE_SECONDS_MAX);
-    let (quiet, p99) = (percentile(&warm.millis, 99), percentile(&asked.millis, 99));
+    check(what, files_max > 2_000 && normal_after <= DISCONNECT_SECONDS_MAX);
+    let (quiet_p99, p99) = (percentile(&quiet.millis, 99), percentile(&attacked.millis, 99));
     let what = format!(
         "honest client: {} requests, {} failed, p50 {:.1} ms, p99 {p99:.1} ms, worst {:.1} ms, ceiling \
-         {HONEST_MILLIS_MAX:.0}; p99 {quiet:.1} ms before",
-        asked.millis.len(),
-        asked.failed,
-        percentile(&asked.millis, 50),
-        percentile(&asked.millis, 100),
+         {HONEST_MILLIS_MAX:.0}; p99 {quiet_p99:.1} ms before",
+        attacked.millis.len(),
+        attacked.failed,
+        percentile(&attacked.millis, 50),
+        percentile(&attacked.millis, 100),
     );
-    check(what, asked.failed == 0 && p99 <= HONEST_MILLIS_MAX);
+    check(what, attacked.failed == 0 && p99 <= HONEST_MILLIS_MAX);
     let grown = heap.saturating_sub(before);
     let what =
-        format!("heap: {before} bytes before, {grown} more at most, ceiling {HEAP_BYTES_MAX}");
+        format!("heap: {before} bytes before, peak growth {grown}, ceiling {HEAP_BYTES_MAX}");
     check(what, grown <= HEAP_BYTES_MAX);
-    Ok(broken)
+    Ok(exceeded)
 }
 
-/// A connection from an address of the attacker's own.
+/// Connects from the loopback address of an attacker's group.
 async fn connect(address: SocketAddr, number: u32) -> std::io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
-    let own = Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 1, 0, 1)) + number / PER_ADDRESS);
-    socket.bind((own, 0).into())?;
-    socket.set_recv_buffer_size(ROOM_BYTES)?;
+    let source =
+        Ipv4Addr::from(u32::from(Ipv4Addr::new(127, 1, 0, 1)) + number / ATTACKERS_PER_ADDRESS);
+    socket.bind((source, 0).into())?;
+    socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES)?;
     socket.connect(address).await
 }
 
-/// How long the server let an attacker stay; `None` where it still does.
-async fn hold(attack: Attack, address: SocketAddr, number: u32) -> Option<Duration> {
+/// Runs one attacker; the time until the server closed the connection, `None` if it never did.
+async fn run_attacker(attack: Attack, address: SocketAddr, number: u32) -> Option<Duration> {
     let mut stream = connect(address, number).await.ok()?;
     let begun = Instant::now();
     let head = match attack {
@@ -147,11 +149,11 @@ async fn hold(attack: Attack, address: SocketAddr, number: u32) -> Option<Durati
         Attack::NeverReads => "GET /outputs?per_page=100 HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20),
     };
     let _ = stream.write_all(head.as_bytes()).await;
-    while begun.elapsed() < WATCHED {
+    while begun.elapsed() < ATTACK_TIME {
         time::sleep(Duration::from_secs(1)).await;
         let is_open = match attack {
             Attack::SlowHead | Attack::SlowBody => stream.write_all(b"a").await.is_ok(),
-            // Who does not read does not see the end either; the server's files tell.
+            // An attacker that never reads cannot see the close; the server's open files show the close.
             Attack::NeverReads => true,
         };
         if !is_open {
@@ -161,49 +163,52 @@ async fn hold(attack: Attack, address: SocketAddr, number: u32) -> Option<Durati
     None
 }
 
-/// Files a process has open, its connections among them.
+/// Number of open files of a process, including its connections.
 fn open_files(pid: u32) -> Result<usize> {
     Ok(std::fs::read_dir(format!("/proc/{pid}/fd"))?.count())
 }
 
-/// What an honest client saw.
-struct Asked {
-    /// Milliseconds of each request, sorted.
+/// Measurements of the honest client.
+struct HonestStats {
+    /// Duration of each request in milliseconds, sorted.
     millis: Vec<f64>,
     failed: usize,
 }
 
-/// Asks records, lists and names by turns, every ten milliseconds, on a connection kept and on new ones.
-async fn honest(address: SocketAddr, long: Duration) -> Result<Asked> {
+/// Requests records, lists and autocompletion in turn, with pauses of 10 ms. Every second request opens a new
+/// connection.
+async fn run_honest_client(address: SocketAddr, duration: Duration) -> Result<HonestStats> {
     let targets =
         ["/domains/3", "/authors?per_page=10", "/autocomplete?query=a", "/outputs?per_page=10"];
     let begun = Instant::now();
     let (mut millis, mut failed) = (Vec::new(), 0);
-    let mut kept = TcpStream::connect(address).await?;
+    let mut stream = TcpStream::connect(address).await?;
     for at in 0.. {
-        if begun.elapsed() > long {
+        if begun.elapsed() > duration {
             break;
         }
-        let one = Instant::now();
+        let started = Instant::now();
         let outcome = async {
             if at % 2 == 0 {
-                kept = TcpStream::connect(address).await?;
-                kept.set_nodelay(true)?;
+                stream = TcpStream::connect(address).await?;
+                stream.set_nodelay(true)?;
             }
             let target = targets[at / 2 % targets.len()];
-            kept.write_all(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await?;
-            read_reply(&mut kept).await
+            stream
+                .write_all(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+                .await?;
+            read_reply(&mut stream).await
         };
-        let is_good = matches!(outcome.await, Ok(true));
-        failed += usize::from(!is_good);
-        millis.push(one.elapsed().as_secs_f64() * 1e3);
+        let is_ok = matches!(outcome.await, Ok(true));
+        failed += usize::from(!is_ok);
+        millis.push(started.elapsed().as_secs_f64() * 1e3);
         time::sleep(Duration::from_millis(10)).await;
     }
     millis.sort_by(f64::total_cmp);
-    Ok(Asked { millis, failed })
+    Ok(HonestStats { millis, failed })
 }
 
-/// Reads a reply whole; whether it is 200.
+/// Reads a complete reply; whether its status is 200.
 async fn read_reply(stream: &mut TcpStream) -> std::io::Result<bool> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

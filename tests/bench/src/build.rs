@@ -1,4 +1,4 @@
-//! Building a snapshot, against the least that reading its dump costs.
+//! Builds a snapshot, and compares with the ceiling: gunzip and typed parse of the same parts.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,22 +13,22 @@ use rayon::prelude::*;
 use crate::{
     Result,
     lists::sizes,
-    process::{Cost, beside, measure},
+    process::{Cost, measure, sibling_program},
 };
 
 const MB: f64 = 1e6;
 
-/// Generates, builds and prints; the directory of the snapshots.
+/// Generates a dump, builds it twice and prints the measurements; returns the snapshots' directory.
 pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
     let dump = dir.join(format!("dump-{outputs}"));
     generate(&Plan::new(outputs, 1), &dump)?;
     let threads = rayon::current_num_threads();
-    let (json_bytes, ceiling_seconds) = ceiling(&dump)?;
-    let half = dir.join(format!("snapshots-{outputs}"));
-    let _ = Command::new("chmod").args(["-R", "u+w"]).arg(&half).status();
-    let _ = std::fs::remove_dir_all(&half);
-    let (first, report) = compile(&dump, &half, memory, &dir.join("first.json"))?;
-    let (second, again) = compile(&dump, &half, memory, &dir.join("second.json"))?;
+    let (json_bytes, ceiling_seconds) = measure_ceiling(&dump)?;
+    let snapshots = dir.join(format!("snapshots-{outputs}"));
+    let _ = Command::new("chmod").args(["-R", "u+w"]).arg(&snapshots).status();
+    let _ = std::fs::remove_dir_all(&snapshots);
+    let (first, report) = compile(&dump, &snapshots, memory, &dir.join("first.json"))?;
+    let (second, again) = compile(&dump, &snapshots, memory, &dir.join("second.json"))?;
     let snapshot_bytes = report["snapshot_bytes"].as_u64().unwrap_or(0);
     let ceiling_speed = json_bytes as f64 / MB / ceiling_seconds;
     let speed = json_bytes as f64 / MB / first.wall_seconds;
@@ -46,11 +46,11 @@ pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<PathBuf> {
     );
     print_cost("build again, nothing changed", &second);
     println!("  parts parsed: {}", again["parts_parsed"]);
-    sizes::print(&half.join("current"), outputs)?;
-    Ok(half)
+    sizes::print(&snapshots.join("current"), outputs)?;
+    Ok(snapshots)
 }
 
-/// Writes a dump where there is none.
+/// Generates a dump unless it exists.
 pub fn generate(plan: &Plan, dump: &Path) -> Result<()> {
     if !dump.join("data").exists() {
         println!("generating {}", dump.display());
@@ -61,7 +61,7 @@ pub fn generate(plan: &Plan, dump: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs the compiler; what it cost, and its report.
+/// Runs the compiler; returns its cost and its report.
 pub fn compile(
     dump: &Path,
     snapshots: &Path,
@@ -69,7 +69,7 @@ pub fn compile(
     report: &Path,
 ) -> Result<(Cost, serde_json::Value)> {
     let cost = measure(
-        Command::new(beside("pinakes-compiler")?)
+        Command::new(sibling_program("pinakes-compiler")?)
             .args(["build", "--quiet", "--memory", memory, "--out"])
             .args([snapshots, dump])
             .arg("--report")
@@ -78,8 +78,8 @@ pub fn compile(
     Ok((cost, serde_json::from_slice(&std::fs::read(report)?)?))
 }
 
-/// Reads every part and throws it away; bytes of JSON and seconds.
-fn ceiling(dump: &Path) -> Result<(u64, f64)> {
+/// Unzips and parses every part on all cores and drops the records; returns bytes of JSON and seconds.
+fn measure_ceiling(dump: &Path) -> Result<(u64, f64)> {
     let mut parts = find(&[dump], ManifestPolicy::default())?.parts;
     parts.sort_by_key(|part| std::cmp::Reverse(part.size_bytes));
     let begun = Instant::now();
@@ -92,7 +92,7 @@ fn ceiling(dump: &Path) -> Result<(u64, f64)> {
     Ok((bytes, begun.elapsed().as_secs_f64()))
 }
 
-/// Prints what a run cost.
+/// Prints the cost of a run.
 pub fn print_cost(what: &str, cost: &Cost) {
     println!(
         "{what}: {:.1} s, {:.1} CPU-s, peak memory {:.0} MB anonymous, {:.0} MB mapped",

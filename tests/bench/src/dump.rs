@@ -1,4 +1,4 @@
-//! The lines of a dump's records, read one by one.
+//! Reads the records of a dump line by line.
 
 use std::{
     fs::File,
@@ -10,8 +10,8 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::Result;
 
-/// Calls `each` with every line of an entity's folder, newest partition first: of several copies of a record, the one
-/// that counts comes first.
+/// Calls `each` with every line of an entity's folder, newest partition first. The newest copy of a record comes
+/// first, and is the copy that the compiler publishes.
 pub fn each_line(
     dump: &Path,
     folder: &str,
@@ -29,7 +29,7 @@ pub fn each_line(
     Ok(())
 }
 
-/// The number at the end of `https://openalex.org/W1`.
+/// The number at the end of an id such as `https://openalex.org/W1`; -1 without a number.
 pub fn number(id: &str) -> i64 {
     id.trim_start_matches(|char: char| !char.is_ascii_digit()).parse().unwrap_or(-1)
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_numbers() {
+    fn the_number_of_an_id_follows_its_letter() {
         assert_eq!(number("https://openalex.org/W2000000017"), 2_000_000_017);
         assert_eq!(number("https://openalex.org/"), -1);
     }

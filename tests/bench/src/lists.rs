@@ -1,11 +1,11 @@
-//! Pages of lists, asked of a snapshot and of an SQLite file with the same columns, by turns.
+//! Queries pages of lists from a snapshot and from an SQLite file with the same columns, in turn.
 //!
-//! Both answers are the number of matches and the ids of a page, and must be equal. Nothing is rendered, and every
-//! page was touched once before it is timed.
+//! A result is the number of matches and the ids of a page; both engines must return equal results. Each engine
+//! answers a query once before the timed runs, so its pages are warm. No engine renders records.
 
 mod engine;
 mod load;
-mod questions;
+mod queries;
 pub mod sizes;
 mod sqlite;
 mod terms;
@@ -19,25 +19,25 @@ use std::{
 
 use engine::Engine;
 use pinakes_generate::Plan;
-use questions::Question;
-use sqlite::{Database, PATIENCE};
+use queries::ListQuery;
+use sqlite::{Database, TIMEOUT};
 use terms::PER_PAGE;
 
 use crate::{Result, build};
 
-/// A question is asked again until this many seconds are spent on it …
+/// A query is repeated until its runs took this many seconds in total …
 const SECONDS_ENOUGH: f64 = 0.2;
 /// … or this many times.
 const RUNS_MAX: usize = 200;
 
-/// A page of a list.
+/// The result of a query: the number of matches, and the ids of one page.
 #[derive(Debug, PartialEq, Eq)]
-struct Answer {
+struct ListPage {
     count: u64,
     ids: Vec<u64>,
 }
 
-/// Generates, builds, loads, asks and prints.
+/// Generates a dump, builds a snapshot, loads SQLite, runs all queries and prints the measurements.
 pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<()> {
     let (snapshot, database) = prepare(outputs, dir, memory)?;
     let engine = Engine::open(&snapshot)?;
@@ -46,28 +46,28 @@ pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<()> {
     println!("SQLite: {bytes} bytes, {:.1} an output", bytes as f64 / outputs as f64);
     let database = Database::open(&database)?;
     let mut counts = HashMap::new();
-    let mut tally = Tally::default();
+    let mut totals = Totals::default();
     let mut group = None;
-    for question in questions::all(&database)? {
-        if group.replace(question.group) != Some(question.group) {
-            print_head(&question);
+    for query in queries::all(&database)? {
+        if group.replace(query.group) != Some(query.group) {
+            print_heading(&query);
         }
-        let matches = match counts.get(&question.filter.text) {
+        let matches = match counts.get(&query.filter.text) {
             Some(&matches) => matches,
-            None => database.number(&question.filter.count)?,
+            None => database.number(&query.filter.count)?,
         };
-        counts.insert(question.filter.text.clone(), matches);
-        for page in question.places.iter().filter_map(|place| place.page(matches)) {
-            let asked = ask(&engine, &database, &question, page)?;
-            asked.print(&question, page, matches);
-            tally.add(&asked, &question);
+        counts.insert(query.filter.text.clone(), matches);
+        for page in query.positions.iter().filter_map(|position| position.page(matches)) {
+            let timings = time_page(&engine, &database, &query, page)?;
+            timings.print(&query, page, matches);
+            totals.add(&timings, &query);
         }
     }
-    tally.print();
+    totals.print();
     Ok(())
 }
 
-/// The snapshot and the SQLite file of a lean dump, each made anew if it is not there.
+/// Builds the snapshot of a lean dump; generates the dump and loads the SQLite file unless they exist.
 fn prepare(outputs: u64, dir: &Path, memory: &str) -> Result<(PathBuf, PathBuf)> {
     let dump = dir.join(format!("lists-dump-{outputs}"));
     build::generate(&Plan::lean(outputs, 1), &dump)?;
@@ -82,13 +82,13 @@ fn prepare(outputs: u64, dir: &Path, memory: &str) -> Result<(PathBuf, PathBuf)>
     Ok((snapshots.join("current").canonicalize()?, database))
 }
 
-/// Microseconds of a question's runs.
+/// Durations of a query's runs in microseconds.
 #[derive(Default)]
-struct Times {
+struct Runs {
     micros: Vec<f64>,
 }
 
-impl Times {
+impl Runs {
     fn wants_more(&self) -> bool {
         let seconds = self.micros.iter().sum::<f64>() / 1e6;
         self.micros.len() < RUNS_MAX && seconds < SECONDS_ENOUGH
@@ -113,83 +113,88 @@ impl Times {
     }
 }
 
-/// What one page cost both; no times where one gave up or cannot answer.
-struct Asked {
-    ours: Times,
-    sqlite: Times,
+/// Durations of both engines for one page; empty for an engine that reached its timeout.
+struct Timings {
+    pinakes: Runs,
+    sqlite: Runs,
 }
 
-fn ask(engine: &Engine, database: &Database, question: &Question, page: u32) -> Result<Asked> {
-    let (filter, sort) = (&question.filter, &question.sort);
-    let own = || engine.ask(&filter.text, &sort.text, page, PER_PAGE);
+fn time_page(
+    engine: &Engine,
+    database: &Database,
+    query: &ListQuery,
+    page: u32,
+) -> Result<Timings> {
+    let (filter, sort) = (&query.filter, &query.sort);
+    let run_pinakes = || engine.query(&filter.text, &sort.text, page, PER_PAGE);
     let mut prepared = database.prepare(filter, &sort.order)?;
-    let (first, expected) = (own()?, prepared.ask(page)?);
-    if let (Some(answer), Some(expected)) = (&first, &expected)
-        && answer != expected
+    let (first, expected) = (run_pinakes()?, prepared.run(page)?);
+    if let (Some(page_found), Some(expected)) = (&first, &expected)
+        && page_found != expected
     {
         let what = format!("filter `{}`, sort `{}`, page {page}", filter.text, sort.text);
-        return Err(format!("{what}: {answer:?}, where SQLite has {expected:?}").into());
+        return Err(format!("{what}: {page_found:?}, but SQLite returns {expected:?}").into());
     }
-    let (mut ours, mut sqlite) = (Times::default(), Times::default());
+    let (mut pinakes, mut sqlite) = (Runs::default(), Runs::default());
     loop {
-        let asks_own = first.is_some() && ours.wants_more();
-        let asks_sqlite = expected.is_some() && sqlite.wants_more();
-        if asks_own {
-            ours.time(own)?;
+        let times_pinakes = first.is_some() && pinakes.wants_more();
+        let times_sqlite = expected.is_some() && sqlite.wants_more();
+        if times_pinakes {
+            pinakes.time(run_pinakes)?;
         }
-        if asks_sqlite {
-            sqlite.time(|| prepared.ask(page))?;
+        if times_sqlite {
+            sqlite.time(|| prepared.run(page))?;
         }
-        if !asks_own && !asks_sqlite {
-            return Ok(Asked { ours, sqlite });
+        if !times_pinakes && !times_sqlite {
+            return Ok(Timings { pinakes, sqlite });
         }
     }
 }
 
-fn print_head(question: &Question) {
-    let group = question.group;
+fn print_heading(query: &ListQuery) {
+    let group = query.group;
     println!("\n{}", group.title());
     println!(
         "{:<72} {:>8} {:>10} {:>11} {:>11} {:>12} {:>9}  ceiling",
-        "filter | sort", "page", "matches", "ours µs", "worst µs", "SQLite µs", "ratio"
+        "filter | sort", "page", "matches", "Pinakes µs", "worst µs", "SQLite µs", "ratio"
     );
 }
 
-impl Asked {
-    /// What SQLite takes, unless it gave up on the first run or the next.
+impl Timings {
+    /// SQLite's median; `None` if it reached the timeout.
     fn sqlite_median(&self) -> Option<f64> {
-        self.sqlite.median().filter(|&micros| micros < PATIENCE.as_micros() as f64)
+        self.sqlite.median().filter(|&micros| micros < TIMEOUT.as_micros() as f64)
     }
 
-    /// How many times as long SQLite takes, at least.
+    /// SQLite's median divided by ours; a lower bound if SQLite reached its timeout.
     fn ratio(&self) -> Option<f64> {
-        Some(self.sqlite_median().unwrap_or(PATIENCE.as_micros() as f64) / self.ours.median()?)
+        Some(self.sqlite_median().unwrap_or(TIMEOUT.as_micros() as f64) / self.pinakes.median()?)
     }
 
-    fn is_over(&self, question: &Question) -> bool {
-        self.ours.median().is_some_and(|micros| micros > question.group.ceiling_millis() * 1e3)
+    fn is_over(&self, query: &ListQuery) -> bool {
+        self.pinakes.median().is_some_and(|micros| micros > query.group.ceiling_millis() * 1e3)
     }
 
-    fn print(&self, question: &Question, page: u32, matches: u64) {
+    fn print(&self, query: &ListQuery, page: u32, matches: u64) {
         let number =
             |number: Option<f64>| number.map_or("–".into(), |number| format!("{number:.1}"));
-        let patience = format!("> {} s", PATIENCE.as_secs());
-        let sqlite = self.sqlite_median().map_or(patience, |micros| format!("{micros:.1}"));
+        let timeout = format!("> {} s", TIMEOUT.as_secs());
+        let sqlite = self.sqlite_median().map_or(timeout, |micros| format!("{micros:.1}"));
         let mark = if self.sqlite_median().is_none() && self.ratio().is_some() { "> " } else { "" };
         println!(
             "{:<72} {page:>8} {matches:>10} {:>11} {:>11} {sqlite:>12} {:>9}  ≤ {} ms{}",
-            short(&format!("{} | {}", question.filter.text, question.sort.text)),
-            number(self.ours.median()),
-            number(self.ours.worst()),
+            shorten(&format!("{} | {}", query.filter.text, query.sort.text)),
+            number(self.pinakes.median()),
+            number(self.pinakes.worst()),
             format!("{mark}{}", number(self.ratio())),
-            question.group.ceiling_millis(),
-            if self.is_over(question) { " OVER" } else { "" }
+            query.group.ceiling_millis(),
+            if self.is_over(query) { " OVER" } else { "" }
         );
     }
 }
 
-/// A text of at most 72 characters, the middle left out.
-fn short(text: &str) -> String {
+/// Shortens a text to 72 characters by leaving out the middle.
+fn shorten(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     if characters.len() <= 72 {
         return text.into();
@@ -198,27 +203,27 @@ fn short(text: &str) -> String {
     start.iter().chain(&['…']).chain(end).collect()
 }
 
-/// Sums over all questions.
+/// Counts over all pages.
 #[derive(Default)]
-struct Tally {
-    asked: usize,
+struct Totals {
+    pages: usize,
     unanswered: usize,
     over: usize,
     slower: usize,
 }
 
-impl Tally {
-    fn add(&mut self, asked: &Asked, question: &Question) {
-        self.asked += 1;
-        self.unanswered += usize::from(asked.ours.median().is_none());
-        self.over += usize::from(asked.is_over(question));
-        self.slower += usize::from(asked.ratio().is_some_and(|ratio| ratio < 1.0));
+impl Totals {
+    fn add(&mut self, timings: &Timings, query: &ListQuery) {
+        self.pages += 1;
+        self.unanswered += usize::from(timings.ours.median().is_none());
+        self.over += usize::from(timings.is_over(query));
+        self.slower += usize::from(timings.ratio().is_some_and(|ratio| ratio < 1.0));
     }
 
     fn print(&self) {
-        let Tally { asked, unanswered, over, slower } = self;
+        let Totals { pages, unanswered, over, slower } = self;
         println!(
-            "\n{asked} pages: {over} over their ceiling, {slower} slower than SQLite, {unanswered} not answered"
+            "\n{pages} pages: {over} over their ceiling, {slower} slower than SQLite, {unanswered} without a result"
         );
     }
 }

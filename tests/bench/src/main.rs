@@ -1,4 +1,4 @@
-//! `make bench`: what the programs cost, each figure beside its ceiling, both from one run.
+//! `make bench`: measures both programs, and prints each figure with a ceiling measured in the same run.
 
 mod attack;
 mod build;
@@ -16,106 +16,106 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-/// The allocator of both programs, so that what is measured in process is what it costs there.
+/// Both programs use mimalloc, so measurements in this process use it too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// An error of any kind; a benchmark has no use for telling them apart.
+/// The result of a step that may fail with any error; the benchmark prints the error and exits.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Measures both programs against named ceilings, in one run.
 #[derive(Parser)]
 struct Options {
     #[command(subcommand)]
-    what: What,
+    benchmark: Benchmark,
 }
 
 #[derive(Subcommand)]
-enum What {
-    /// Generate a dump, build a snapshot of it, serve a record of it, and count requests.
+enum Benchmark {
+    /// Generate a dump, build a snapshot, serve one record, and measure the request limits.
     All {
         /// Outputs in the generated dump.
         #[arg(long, default_value_t = 1_000_000)]
         outputs: u64,
-        /// Where the dump and the snapshots are kept; a dump that is there is used again.
+        /// Directory of the dump and the snapshots; an existing dump is reused.
         #[arg(long, default_value = "target/bench")]
         dir: PathBuf,
-        /// What the compiler may use, as its own `--memory`.
+        /// Memory limit of the compiler, passed on as its `--memory`.
         #[arg(long, default_value = "2G")]
         memory: String,
     },
-    /// Ask pages of lists of a snapshot, and of an SQLite file with the same columns.
+    /// Query pages of lists from a snapshot, and from an SQLite file with the same columns.
     Lists {
-        /// Outputs in the generated dump, which is a lean one.
+        /// Outputs in the generated lean dump.
         #[arg(long, default_value_t = 10_000_000)]
         outputs: u64,
-        /// Where the dump, the snapshots and the SQLite file are kept; a dump or file that is there is used again.
+        /// Directory of the dump, the snapshots and the SQLite file; an existing dump or file is reused.
         #[arg(long, default_value = "target/bench")]
         dir: PathBuf,
-        /// What the compiler may use, as its own `--memory`.
+        /// Memory limit of the compiler, passed on as its `--memory`.
         #[arg(long, default_value = "2G")]
         memory: String,
     },
-    /// Ask what begins with letters, of a snapshot of authors alone and of SQLite's FTS5, and serve it.
+    /// Autocomplete authors' names from a snapshot, from SQLite's FTS5, and over HTTP.
     Names {
         /// Authors in the generated dump.
         #[arg(long, default_value_t = 5_000_000)]
         names: u64,
-        /// Distinct words that their names are made of.
+        /// Distinct words in the authors' names.
         #[arg(long, default_value_t = pinakes_generate::VOCABULARY)]
         vocabulary: u32,
-        /// Where the dump, the snapshots and the SQLite file are kept; a dump or file that is there is used again.
+        /// Directory of the dump, the snapshots and the SQLite file; an existing dump or file is reused.
         #[arg(long, default_value = "target/bench")]
         dir: PathBuf,
-        /// What the compiler may use, as its own `--memory`.
+        /// Memory limit of the compiler, passed on as its `--memory`.
         #[arg(long, default_value = "2G")]
         memory: String,
     },
-    /// Build a dump, and again after one part in a hundred changed.
+    /// Build a snapshot, change one part in a hundred, and build again.
     Nightly {
         /// Outputs in the generated dump.
         #[arg(long, default_value_t = 1_000_000)]
         outputs: u64,
-        /// Where the dump and the snapshots are kept; a dump that is there is used again.
+        /// Directory of the dump and the snapshots; an existing dump is reused.
         #[arg(long, default_value = "target/bench")]
         dir: PathBuf,
-        /// What the compiler may use, as its own `--memory`.
+        /// Memory limit of the compiler, passed on as its `--memory`.
         #[arg(long, default_value = "2G")]
         memory: String,
     },
-    /// Code replies of a snapshot: microseconds, MB/s and ratio by coding and level, beside rendering.
+    /// Compress replies of a snapshot: microseconds, MB/s and ratio by coding and level, next to rendering.
     ///
-    /// Of a snapshot of real records: generated words do not repeat themselves as real ones do.
+    /// Use a snapshot of real records: generated words repeat less often than real words.
     Codings {
         /// A directory of snapshots, such as `pinakes-compiler build --out` makes.
         snapshots: PathBuf,
     },
-    /// Count requests against limits.
+    /// Measure the cost of the request limits and of the request metrics.
     Limits,
-    /// Hold on to a server by 3,000 connections, and ask it honestly meanwhile; fails where a bound breaks.
+    /// Attack a server with 3,000 slow connections while an honest client sends requests; fails if a limit is exceeded.
     Attack {
         /// A directory of snapshots, such as `pinakes-compiler build --out` makes.
         snapshots: PathBuf,
     },
-    /// Serve the bytes of files from a bare warp handler, as the ceiling of a GET.
+    /// Serve files from a bare warp handler, the ceiling for a GET.
     Bare {
-        /// The files.
+        /// Files to serve; file N is at `/file/N`.
         files: Vec<PathBuf>,
     },
 }
 
 fn main() -> ExitCode {
-    let outcome = match Options::parse().what {
-        What::All { outputs, dir, memory } => all(outputs, &dir, &memory),
-        What::Lists { outputs, dir, memory } => lists::run(outputs, &dir, &memory),
-        What::Names { names, vocabulary, dir, memory } => {
+    let outcome = match Options::parse().benchmark {
+        Benchmark::All { outputs, dir, memory } => all(outputs, &dir, &memory),
+        Benchmark::Lists { outputs, dir, memory } => lists::run(outputs, &dir, &memory),
+        Benchmark::Names { names, vocabulary, dir, memory } => {
             names::run(names, vocabulary, &dir, &memory)
         }
-        What::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
-        What::Codings { snapshots } => codings::run(&snapshots),
-        What::Limits => limits::run(),
-        What::Attack { snapshots } => attack::run(&snapshots),
-        What::Bare { files } => serve::serve_bare(&files),
+        Benchmark::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
+        Benchmark::Codings { snapshots } => codings::run(&snapshots),
+        Benchmark::Limits => limits::run(),
+        Benchmark::Attack { snapshots } => attack::run(&snapshots),
+        Benchmark::Bare { files } => serve::serve_bare(&files),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

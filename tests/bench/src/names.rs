@@ -1,12 +1,12 @@
-//! Candidates for what begins with letters, asked of a snapshot of authors alone and of SQLite's FTS5 by turns.
+//! Autocompletes authors' names from a snapshot and from SQLite's FTS5, in turn.
 //!
-//! In process, on one thread, nothing rendered. Each question is asked once before it is timed; its time is the median
-//! of seven runs.
+//! Both engines run in this process on one thread, and render nothing. Each query runs once before the timed runs;
+//! its time is the median of at most seven runs.
 
 mod authors;
 mod engine;
 mod fts;
-mod questions;
+mod queries;
 mod served;
 mod times;
 
@@ -16,54 +16,55 @@ use authors::Words;
 use engine::Engine;
 use fts::Fts;
 use pinakes_generate::Plan;
-use questions::{Group, sample};
-use times::{alone, by_turns, median, worst};
+use queries::{Group, sample};
+use times::{median, time_alone, time_in_turn, worst};
 
 use crate::{Result, build, lists::sizes};
 
-/// Questions of each group put to the global form and its parts, and to FTS5.
+/// Queries of each group that are compared with FTS5, and that are run on all entities.
 const SAMPLE: usize = 200;
-/// The worst questions of a group that are named.
-const WORST: usize = 5;
+/// Slowest queries of a group that are printed.
+const PRINTED_MAX: usize = 5;
 
-/// Generates, builds, loads, asks, serves and prints.
+/// Generates a dump, builds a snapshot, loads FTS5, measures all groups, and measures them over HTTP.
 pub fn run(names: u64, vocabulary: u32, dir: &Path, memory: &str) -> Result<()> {
-    let made = prepare(names, vocabulary, dir, memory)?;
-    let snapshot = made.snapshots.join("current").canonicalize()?;
-    print_sizes(&snapshot, &made.database, names);
+    let inputs = prepare(names, vocabulary, dir, memory)?;
+    let snapshot = inputs.snapshots.join("current").canonicalize()?;
+    print_sizes(&snapshot, &inputs.database, names);
     let engine = Engine::open(&snapshot)?;
-    let words = Words::of(&made.dump)?;
+    let words = Words::read(&inputs.dump)?;
     println!("{} distinct words", words.all.len());
-    let groups = questions::all(&words, &engine)?;
+    let groups = queries::all(&words, &engine)?;
     let mut over = 0;
     for group in &groups {
-        over += ask(&engine, group)?;
+        over += time_group(&engine, group)?;
     }
-    print_global(&engine, &groups)?;
-    print_beside(&engine, &Fts::open(&made.database)?, &groups)?;
-    println!("\n{over} questions over their ceiling");
-    served::run(&made.snapshots, &groups, dir)
+    print_all_entities(&engine, &groups)?;
+    print_fts5_comparison(&engine, &Fts::open(&inputs.database)?, &groups)?;
+    println!("\n{over} queries over their ceiling");
+    served::run(&inputs.snapshots, &groups, dir)
 }
 
-/// What the bench works on, each made anew if it is not there; the snapshot always is.
-struct Made {
+/// The dump, the snapshots and the FTS5 file of the benchmark.
+struct Inputs {
     dump: PathBuf,
     snapshots: PathBuf,
     database: PathBuf,
 }
 
-fn prepare(names: u64, vocabulary: u32, dir: &Path, memory: &str) -> Result<Made> {
-    let of = |what: &str| dir.join(format!("names-{what}-{names}-{vocabulary}"));
-    let (dump, snapshots) = (of("dump"), of("snapshots"));
+/// Builds the snapshot; generates the dump and loads the FTS5 file unless they exist.
+fn prepare(names: u64, vocabulary: u32, dir: &Path, memory: &str) -> Result<Inputs> {
+    let directory = |what: &str| dir.join(format!("names-{what}-{names}-{vocabulary}"));
+    let (dump, snapshots) = (directory("dump"), directory("snapshots"));
     let database = dir.join(format!("names-{names}-{vocabulary}.sqlite"));
     build::generate(&Plan::names(names, vocabulary, 1), &dump)?;
     let (cost, _) = build::compile(&dump, &snapshots, memory, &dir.join("names.json"))?;
-    println!("\n{names} authors, named with a vocabulary of {vocabulary} words");
+    println!("\n{names} authors, names of {vocabulary} distinct words");
     build::print_cost("build", &cost);
     if !database.exists() {
         fts::load(&dump, &database)?;
     }
-    Ok(Made { dump, snapshots, database })
+    Ok(Inputs { dump, snapshots, database })
 }
 
 fn print_sizes(snapshot: &Path, database: &Path, names: u64) {
@@ -82,91 +83,96 @@ fn print_sizes(snapshot: &Path, database: &Path, names: u64) {
     }
     let fts = sizes::bytes_of(database);
     println!(
-        "together {all} bytes, {:.1} an author; FTS5 {fts} bytes, {:.1} an author",
+        "total {all} bytes, {:.1} an author; FTS5 {fts} bytes, {:.1} an author",
         per_author(all),
         per_author(fts)
     );
 }
 
-/// Asks a group, prints it and counts those over its ceiling.
-fn ask(engine: &Engine, group: &Group) -> Result<usize> {
-    let mut asked = Vec::with_capacity(group.queries.len());
+/// Times the queries of a group and prints them; returns the number of queries over the group's ceiling.
+fn time_group(engine: &Engine, group: &Group) -> Result<usize> {
+    let mut timed = Vec::with_capacity(group.queries.len());
     for query in &group.queries {
         let count = engine.authors(query)?.count;
-        asked.push((alone(|| engine.authors(query))?, query, count));
+        timed.push((time_alone(|| engine.authors(query))?, query, count));
     }
-    let micros: Vec<f64> = asked.iter().map(|(micros, ..)| micros.median).collect();
-    let over = |micros: f64| group.ceiling_micros.is_some_and(|ceiling| micros > ceiling);
-    let all_over = micros.iter().filter(|&&micros| over(micros)).count();
-    let always = asked.iter().filter(|(micros, ..)| over(micros.least)).count();
+    let micros: Vec<f64> = timed.iter().map(|(micros, ..)| micros.median).collect();
+    let is_over = |micros: f64| group.ceiling_micros.is_some_and(|ceiling| micros > ceiling);
+    let over_median = micros.iter().filter(|&&micros| is_over(micros)).count();
+    let over_always = timed.iter().filter(|(micros, ..)| is_over(micros.least)).count();
     let ceiling = group.ceiling_micros.map_or("none".into(), |ceiling| format!("{ceiling} µs"));
     println!(
-        "\n{}: {} questions, worst {:.2} µs, median {:.2} µs; ceiling {ceiling}, {all_over} over, {always} of them in every run",
+        "\n{}: {} queries, worst {:.2} µs, median {:.2} µs; ceiling {ceiling}, {over_median} over, {over_always} over in every run",
         group.title,
-        asked.len(),
+        timed.len(),
         worst(&micros),
         median(&mut micros.clone()),
     );
-    asked.sort_unstable_by(|a, b| b.0.median.total_cmp(&a.0.median));
-    for (micros, query, count) in asked.iter().take(WORST) {
-        let mark = if over(micros.median) { " OVER" } else { "" };
+    timed.sort_unstable_by(|a, b| b.0.median.total_cmp(&a.0.median));
+    for (micros, query, count) in timed.iter().take(PRINTED_MAX) {
+        let mark = if is_over(micros.median) { " OVER" } else { "" };
         println!(
-            "  {query:<40} {count:>10} matches {:>11.2} µs, quickest {:>11.2}{mark}",
+            "  {query:<40} {count:>10} matches {:>11.2} µs, fastest {:>11.2}{mark}",
             micros.median, micros.least
         );
     }
-    Ok(all_over)
+    Ok(over_median)
 }
 
-/// The global form beside the sum of its parts, by turns.
-fn print_global(engine: &Engine, groups: &[Group]) -> Result<()> {
-    println!("\nall ten entities at once, beside one by one: medians and worst in µs");
+/// Compares a query of all ten entities at once with ten queries of one entity, in turn.
+fn print_all_entities(engine: &Engine, groups: &[Group]) -> Result<()> {
+    println!("\nall ten entities at once, and one after another: median and worst in µs");
     for group in groups {
-        let (mut all, mut parts) = (Vec::new(), Vec::new());
+        let (mut at_once, mut separate) = (Vec::new(), Vec::new());
         for query in sample(&group.queries, SAMPLE) {
-            let expected: u64 = engine.each(query)?.iter().map(|part| part.count).sum();
+            let expected: u64 = engine.each(query)?.iter().map(|candidates| candidates.count).sum();
             let found = engine.all(query)?.count;
             if found != expected {
-                return Err(format!("`{query}`: {found} of all, {expected} one by one").into());
+                return Err(format!(
+                    "`{query}`: {found} matches at once, {expected} one after another"
+                )
+                .into());
             }
-            let (one, other) = by_turns(|| engine.all(query), || engine.each(query))?;
-            all.push(one);
-            parts.push(other);
+            let (first, second) = time_in_turn(|| engine.all(query), || engine.each(query))?;
+            at_once.push(first);
+            separate.push(second);
         }
-        print_pair(group, "at once", &mut all, "one by one", &mut parts);
+        print_pair(group, "at once", &mut at_once, "one after another", &mut separate);
     }
     Ok(())
 }
 
-/// A sample of each group beside FTS5, by turns; both count the same.
-fn print_beside(engine: &Engine, fts: &Fts, groups: &[Group]) -> Result<()> {
-    println!("\ncount and ten best, beside FTS5 with prefix = '1 2 3': medians and worst in µs");
+/// Compares a sample of each group with FTS5, in turn; fails if the counts differ.
+fn print_fts5_comparison(engine: &Engine, fts: &Fts, groups: &[Group]) -> Result<()> {
+    println!("\ncount and ten best, and FTS5 with prefix = '1 2 3': median and worst in µs");
     let mut prepared = fts.prepare()?;
     for group in groups {
-        let (mut own, mut peer) = (Vec::new(), Vec::new());
+        let (mut pinakes, mut fts5) = (Vec::new(), Vec::new());
         for query in sample(&group.queries, SAMPLE) {
-            let (count, (expected, _)) = (engine.authors(query)?.count, prepared.ask(query)?);
+            let (count, (expected, _)) = (engine.authors(query)?.count, prepared.run(query)?);
             if count != expected {
-                return Err(format!("`{query}`: {count}, where FTS5 has {expected}").into());
+                return Err(
+                    format!("`{query}`: {count} matches, but FTS5 returns {expected}").into()
+                );
             }
-            let (one, other) = by_turns(|| engine.authors(query), || prepared.ask(query))?;
-            own.push(one);
-            peer.push(other);
+            let (first, second) = time_in_turn(|| engine.authors(query), || prepared.run(query))?;
+            pinakes.push(first);
+            fts5.push(second);
         }
-        print_pair(group, "ours", &mut own, "FTS5", &mut peer);
+        print_pair(group, "Pinakes", &mut pinakes, "FTS5", &mut fts5);
     }
     Ok(())
 }
 
-fn print_pair(group: &Group, one: &str, ones: &mut [f64], other: &str, others: &mut [f64]) {
+fn print_pair(group: &Group, first: &str, firsts: &mut [f64], second: &str, seconds: &mut [f64]) {
     println!(
-        "  {:<24} {:>5} questions: {one} {:>9.2} and {:>9.2}, {other} {:>11.2} and {:>11.2}; ratio of medians {:.2}",
+        "  {:<24} {:>5} queries: {first} {:>9.2} and {:>9.2}, {second} {:>11.2} and {:>11.2}; ratio of medians {:.2}",
         group.title,
-        ones.len(),
-        median(ones),
-        worst(ones),
-        median(others),
-        worst(others),
-        median(others) / median(ones)
+        firsts.len(),
+        median(firsts),
+        worst(firsts),
+        median(seconds),
+        worst(seconds),
+        median(seconds) / median(firsts)
     );
 }

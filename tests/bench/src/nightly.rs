@@ -1,4 +1,4 @@
-//! Building again after a night in which one part in a hundred changed, against a whole build.
+//! Builds again after one part in a hundred changed, and compares with the first, whole build.
 
 use std::{
     fs,
@@ -17,52 +17,52 @@ use crate::{
     build::{compile, generate, print_cost},
 };
 
-/// Of so many parts one changes.
+/// One part in this number changes.
 const PARTS_PER_CHANGED: usize = 100;
-/// The most that building again may cost, of a whole build.
+/// Ceiling of the second build's duration, as a fraction of the whole build.
 const SHARE_MAX: f64 = 0.2;
-/// Records in a part: enough parts that a hundredth of them is some.
+/// Records in a part; small parts make one part in a hundred several parts.
 const PART_RECORDS: u64 = 2_500;
 
-/// A file changed for as long as it is measured.
-struct Changed {
+/// An edited file; dropping this restores the file's former content.
+struct TemporaryEdit {
     path: PathBuf,
-    before: Vec<u8>,
+    original: Vec<u8>,
 }
 
-impl Changed {
-    fn new(path: &Path, now: &[u8]) -> Result<Changed> {
-        let before = fs::read(path)?;
-        fs::write(path, now)?;
-        Ok(Changed { path: path.to_path_buf(), before })
+impl TemporaryEdit {
+    fn new(path: &Path, content: &[u8]) -> Result<TemporaryEdit> {
+        let original = fs::read(path)?;
+        fs::write(path, content)?;
+        Ok(TemporaryEdit { path: path.to_path_buf(), original })
     }
 }
 
-impl Drop for Changed {
+impl Drop for TemporaryEdit {
     fn drop(&mut self) {
-        // Where that fails the dump is still one, with records that were cited once more.
-        let _ = fs::write(&self.path, &self.before);
+        // If the write fails, the dump stays valid, with raised citation counts.
+        let _ = fs::write(&self.path, &self.original);
     }
 }
 
-/// Generates, builds, changes, builds again and prints.
+/// Generates a dump, builds, edits parts, builds again and prints the measurements.
 pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<()> {
     let dump = dir.join(format!("nightly-dump-{outputs}"));
     generate(&Plan::new(outputs, 1).with_part_records(PART_RECORDS), &dump)?;
     let snapshots = dir.join(format!("nightly-snapshots-{outputs}"));
     remove(&snapshots);
     let (whole, first) = compile(&dump, &snapshots, memory, &dir.join("whole.json"))?;
-    let (changed, parts) = change(&dump)?;
+    let (edits, parts) = edit_parts(&dump)?;
     let (again, second) = compile(&dump, &snapshots, memory, &dir.join("again.json"))?;
     let count = second["parts_parsed"].as_u64().unwrap_or_default();
     if count != parts as u64 {
-        return Err(format!("{count} parts were parsed of {parts} that changed").into());
+        return Err(format!("{count} parts were parsed, but {parts} parts changed").into());
     }
-    drop(changed);
+    drop(edits);
     println!("\n{outputs} outputs, {} parts, {parts} of them changed", second["parts"]);
     print_cost("whole build", &whole);
     print_stages(&first);
-    print_cost("build after a night", &again);
+    print_cost("build after the change", &again);
     print_stages(&second);
     let wall = again.wall_seconds / whole.wall_seconds;
     let cpu = again.cpu_seconds / whole.cpu_seconds;
@@ -81,7 +81,7 @@ fn remove(snapshots: &Path) {
     let _ = fs::remove_dir_all(snapshots);
 }
 
-/// Seconds and written bytes of each stage, and the share of linking.
+/// Prints the seconds and written bytes of each stage, and the share of linking.
 fn print_stages(report: &Value) {
     let mut linking = 0.0;
     let mut line = String::new();
@@ -95,12 +95,13 @@ fn print_stages(report: &Value) {
         line.push_str(&format!(" {name} {seconds:.1} s and {megabytes:.0} MB written;"));
     }
     let whole = report["seconds"].as_f64().unwrap_or_default();
-    println!(" {line} linking {:.2} of it", linking / whole);
+    println!(" {line} linking {:.2} of the total", linking / whole);
 }
 
-/// Has one part in so many changed: each of its records is cited once more. Those parts as they were, and
-/// their manifests; how many parts.
-fn change(dump: &Path) -> Result<(Vec<Changed>, usize)> {
+/// Raises the citations of every record in one part of [`PARTS_PER_CHANGED`], and updates the manifests.
+///
+/// Returns the edits, which restore parts and manifests when dropped, and the number of edited parts.
+fn edit_parts(dump: &Path) -> Result<(Vec<TemporaryEdit>, usize)> {
     let parts = find(&[dump], ManifestPolicy::default())?.parts;
     let chosen: Vec<&Path> = parts
         .iter()
@@ -108,15 +109,16 @@ fn change(dump: &Path) -> Result<(Vec<Changed>, usize)> {
         .step_by(PARTS_PER_CHANGED)
         .map(|part| part.path.as_path())
         .collect();
-    let mut changed = Vec::new();
+    let mut edits = Vec::new();
     let mut manifests = vec![dump.join("data/jsonl/manifest.json")];
     let mut sizes = Vec::new();
     for path in &chosen {
-        let bytes = cited_once_more(&fs::read(path)?)?;
+        let bytes = raise_citations(&fs::read(path)?)?;
         sizes.push((path.strip_prefix(dump)?.to_path_buf(), bytes.len()));
-        let entity = path.ancestors().nth(2).ok_or("a part lies in a partition of an entity")?;
+        let entity =
+            path.ancestors().nth(2).ok_or("a part is not in a partition folder of an entity")?;
         manifests.push(entity.join("manifest.json"));
-        changed.push(Changed::new(path, &bytes)?);
+        edits.push(TemporaryEdit::new(path, &bytes)?);
     }
     manifests.sort();
     manifests.dedup();
@@ -129,19 +131,19 @@ fn change(dump: &Path) -> Result<(Vec<Changed>, usize)> {
                 entry["meta"]["content_length"] = (*size).into();
             }
         }
-        changed.push(Changed::new(&path, &serde_json::to_vec(&manifest)?)?);
+        edits.push(TemporaryEdit::new(&path, &serde_json::to_vec(&manifest)?)?);
     }
-    Ok((changed, chosen.len()))
+    Ok((edits, chosen.len()))
 }
 
-/// A part in which every record was cited once more.
-fn cited_once_more(part: &[u8]) -> Result<Vec<u8>> {
+/// Adds 1 to the citation count of every record of a part.
+fn raise_citations(part: &[u8]) -> Result<Vec<u8>> {
     const MEMBER: &str = "\"cited_by_count\":";
     let mut text = String::new();
     MultiGzDecoder::new(part).read_to_string(&mut text)?;
     let mut out = GzEncoder::new(Vec::new(), Compression::fast());
     for line in text.lines() {
-        // The first is the record's own or a year's; either makes another record of it.
+        // The first count belongs to the record or to one of its years; either edit changes the record.
         let Some(at) = line.find(MEMBER) else {
             writeln!(out, "{line} ")?;
             continue;

@@ -1,4 +1,4 @@
-//! A program run to its end, its memory watched: anonymous and mapped pages apart.
+//! Runs a program to its end, and samples its memory: anonymous and mapped pages separately.
 
 use std::{
     path::PathBuf,
@@ -8,21 +8,20 @@ use std::{
 
 use crate::Result;
 
-/// What a run cost.
+/// Time and peak memory of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
-    /// Seconds on the wall.
     pub wall_seconds: f64,
-    /// Seconds of all processors, user and system.
+    /// Processor seconds of all threads, user and system.
     pub cpu_seconds: f64,
-    /// The peak of pages that belong to the process alone.
+    /// Peak of anonymous pages (`RssAnon`).
     pub anonymous_bytes_max: u64,
-    /// The peak of mapped file pages, which the system may take back.
+    /// Peak of mapped file pages (`RssFile`), which the kernel may reclaim.
     pub mapped_bytes_max: u64,
 }
 
-/// A program built beside this one.
-pub fn beside(name: &str) -> Result<PathBuf> {
+/// Path of another program in the directory of this program.
+pub fn sibling_program(name: &str) -> Result<PathBuf> {
     let path = std::env::current_exe()?.with_file_name(name);
     if !path.is_file() {
         return Err(format!("{} is not built; run `make bench`", path.display()).into());
@@ -30,14 +29,14 @@ pub fn beside(name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end; samples its memory and processor time every 10 ms.
 pub fn measure(command: &mut Command) -> Result<Cost> {
     let begun = Instant::now();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     let proc = PathBuf::from(format!("/proc/{}", child.id()));
     let mut cost = Cost::default();
     let status = loop {
-        watch(&proc, &mut cost);
+        sample(&proc, &mut cost);
         if let Some(status) = child.try_wait()? {
             break status;
         }
@@ -54,18 +53,18 @@ pub fn measure(command: &mut Command) -> Result<Cost> {
     Ok(cost)
 }
 
-/// Takes one look at a process that may be gone already.
-fn watch(proc: &std::path::Path, cost: &mut Cost) {
-    /// The kernel's ticks per second, for every platform Linux runs on today.
+/// Samples a process, which may have ended.
+fn sample(proc: &std::path::Path, cost: &mut Cost) {
+    /// Clock ticks per second (`USER_HZ`), the same on every platform of Linux.
     const TICKS_PER_SECOND: f64 = 100.0;
     if let Ok(status) = std::fs::read_to_string(proc.join("status")) {
-        let bytes = |name| bytes_in(&status, name).unwrap_or(0);
+        let bytes = |name| parse_status_bytes(&status, name).unwrap_or(0);
         cost.anonymous_bytes_max = cost.anonymous_bytes_max.max(bytes("RssAnon:"));
         cost.mapped_bytes_max = cost.mapped_bytes_max.max(bytes("RssFile:"));
     }
     if let Ok(stat) = std::fs::read_to_string(proc.join("stat")) {
-        // The fields after the name in brackets, which may hold spaces: utime and stime are the
-        // twelfth and thirteenth of them.
+        // The program's name stands in parentheses and may contain spaces. After the name, utime and
+        // stime are the twelfth and thirteenth fields.
         let after = stat.rsplit(')').next().unwrap_or_default();
         let mut ticks =
             after.split_whitespace().skip(11).map_while(|field| field.parse::<f64>().ok());
@@ -75,20 +74,21 @@ fn watch(proc: &std::path::Path, cost: &mut Cost) {
     }
 }
 
-/// The bytes a line of a process's status tells.
-fn bytes_in(status: &str, name: &str) -> Option<u64> {
+/// Parses a line of `/proc/PID/status`, such as `RssAnon: 12 kB`, into bytes.
+fn parse_status_bytes(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find(|line| line.starts_with(name))?;
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1_024)
 }
 
-/// Bytes a line of another process's status tells.
-pub fn bytes_of(pid: u32, name: &str) -> Result<u64> {
+/// Bytes in a line of another process's `/proc/PID/status`.
+pub fn status_bytes(pid: u32, name: &str) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    Ok(bytes_in(&status, name).ok_or_else(|| format!("no {name} of process {pid}"))?)
+    Ok(parse_status_bytes(&status, name)
+        .ok_or_else(|| format!("no {name} in /proc/{pid}/status"))?)
 }
 
-/// Bytes of this process that belong to it alone.
+/// Bytes of this process's anonymous pages.
 pub fn anonymous_bytes() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    Ok(bytes_in(&status, "RssAnon:").ok_or("no RssAnon in /proc/self/status")?)
+    Ok(parse_status_bytes(&status, "RssAnon:").ok_or("no RssAnon in /proc/self/status")?)
 }

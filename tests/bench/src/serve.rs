@@ -1,4 +1,4 @@
-//! Servers started to be measured, a bare warp handler as their ceiling, and a client that does no more than it must.
+//! Starts servers to measure and a bare warp handler as their ceiling, and has a minimal HTTP client.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -9,12 +9,12 @@ use std::{
 
 use warp::Filter;
 
-use crate::{Result, process::beside};
+use crate::{Result, process::sibling_program};
 
-/// A server that is stopped when it is no longer needed.
+/// A server process; dropping this kills the process.
 pub struct Server {
     child: Child,
-    /// Address and port.
+    /// Address and port, such as `127.0.0.1:8080`.
     pub address: String,
 }
 
@@ -26,27 +26,26 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// The process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// `pinakes-server` on a directory of snapshots, without limits.
-    pub fn ours(snapshots: &Path) -> Result<Server> {
-        Server::ours_with(snapshots, &["--no-limits"])
+    /// Starts `pinakes-server` without request limits.
+    pub fn pinakes(snapshots: &Path) -> Result<Server> {
+        Server::pinakes_with(snapshots, &["--no-limits"])
     }
 
-    /// `pinakes-server` with these arguments besides.
-    pub fn ours_with(snapshots: &Path, more: &[&str]) -> Result<Server> {
+    /// Starts `pinakes-server` with additional arguments.
+    pub fn pinakes_with(snapshots: &Path, arguments: &[&str]) -> Result<Server> {
         Server::start(
-            Command::new(beside("pinakes-server")?)
+            Command::new(sibling_program("pinakes-server")?)
                 .args(["--listen", "127.0.0.1:0", "--snapshots"])
                 .arg(snapshots)
-                .args(more),
+                .args(arguments),
         )
     }
 
-    /// [`serve_bare`] in a process of its own.
+    /// Starts [`serve_bare`] in another process.
     pub fn bare(files: &[PathBuf]) -> Result<Server> {
         Server::start(Command::new(std::env::current_exe()?).arg("bare").args(files))
     }
@@ -61,12 +60,12 @@ impl Server {
     }
 }
 
-/// Where a bare server has the bytes of a file.
+/// Path of the file with this number on a bare server.
 pub fn bare_path(file: usize) -> String {
     format!("/file/{file}")
 }
 
-/// Serves the bytes of files until killed.
+/// Serves files from memory until the process is killed.
 pub fn serve_bare(files: &[PathBuf]) -> Result<()> {
     let read = |file: &PathBuf| Ok(bytes::Bytes::from(std::fs::read(file)?));
     let bodies = files.iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -84,21 +83,20 @@ pub fn serve_bare(files: &[PathBuf]) -> Result<()> {
     })
 }
 
-/// A client of one connection.
+/// An HTTP client with one keep-alive connection.
 pub struct Client {
     stream: BufReader<TcpStream>,
     body: Vec<u8>,
 }
 
 impl Client {
-    /// Connects.
     pub fn connect(address: &str) -> Result<Client> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         Ok(Client { stream: BufReader::with_capacity(1 << 16, stream), body: Vec::new() })
     }
 
-    /// The body of an answer, which has to be a 200.
+    /// Sends a GET and returns the body; fails unless the status is 200.
     pub fn get(&mut self, path: &str) -> Result<&[u8]> {
         let request = format!("GET {path} HTTP/1.1\r\nHost: bench\r\n\r\n");
         self.stream.get_mut().write_all(request.as_bytes())?;
@@ -106,7 +104,7 @@ impl Client {
         let mut line = String::new();
         self.stream.read_line(&mut line)?;
         if !line.starts_with("HTTP/1.1 200 ") {
-            return Err(format!("GET {path} was answered `{}`", line.trim_end()).into());
+            return Err(format!("GET {path}: the status line is `{}`", line.trim_end()).into());
         }
         loop {
             line.clear();

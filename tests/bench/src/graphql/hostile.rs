@@ -1,7 +1,7 @@
-//! Questions that are made to be dear, up to the 64 KiB a body may have.
+//! GraphQL queries made to be expensive, of at most 64 KiB, the limit of a request body.
 
-/// Each with a name.
-pub fn questions() -> Vec<(&'static str, String)> {
+/// All hostile queries, each with a name.
+pub fn queries() -> Vec<(&'static str, String)> {
     let each = |count: usize, of: fn(usize) -> String| (0..count).map(of).collect::<String>();
     let bomb = each(24, |at| format!("fragment f{at} on Author{{...f{0} ...f{0}}} ", at + 1));
     let lists = "outputs(per_page:100){results{authors{author{".repeat(3);

@@ -1,4 +1,4 @@
-//! The one place that calls the list engine.
+//! Calls the list engine of `pinakes_format`; no other file of this benchmark does.
 
 use std::{num::NonZeroU32, path::Path};
 
@@ -6,30 +6,29 @@ use pinakes_format::entity::Entity;
 use pinakes_format::query::{Deadline, Query};
 use pinakes_format::snapshot::Snapshot;
 
-use super::Answer;
+use super::ListPage;
 use crate::Result;
 
-/// A snapshot that lists are asked of, in this process.
+/// A snapshot, queried in this process.
 pub struct Engine {
     snapshot: Snapshot,
 }
 
 impl Engine {
-    /// Opens a snapshot.
     pub fn open(snapshot: &Path) -> Result<Engine> {
         Ok(Engine { snapshot: Snapshot::open(snapshot)? })
     }
 
-    /// A page of the outputs: parsed, counted and cut as for a request, but not rendered.
+    /// Parses a query of outputs, counts its matches and finds a page, as for a request; renders nothing.
     ///
-    /// `None` where it took longer than a request may.
-    pub fn ask(
+    /// The query has no deadline, so the result is never `None`.
+    pub fn query(
         &self,
         filter: &str,
         sort: &str,
         page: u32,
         per_page: u32,
-    ) -> Result<Option<Answer>> {
+    ) -> Result<Option<ListPage>> {
         let mut query = Query::new(Entity::Output);
         let refused = |refusals| format!("{filter} {sort}: {refusals:?}");
         if !filter.is_empty() {
@@ -43,6 +42,6 @@ impl Engine {
         let answer = query.answer(&self.snapshot, Deadline::NEVER)?;
         let id = |row: &u32| Ok(self.snapshot.row_id(Entity::Output, *row)?);
         let ids = answer.rows.iter().map(id).collect::<Result<Vec<u64>>>()?;
-        Ok(Some(Answer { count: answer.count, ids }))
+        Ok(Some(ListPage { count: answer.count, ids }))
     }
 }

@@ -1,4 +1,4 @@
-//! The outputs of a dump as an SQLite file.
+//! Loads the outputs of a dump into an SQLite file.
 
 use std::{collections::HashSet, path::Path, time::Instant};
 
@@ -17,9 +17,11 @@ CREATE TABLE output_authors (author INTEGER, output INTEGER, PRIMARY KEY (author
 CREATE TABLE output_topics (topic INTEGER, output INTEGER, PRIMARY KEY (topic, output)) WITHOUT ROWID, STRICT;
 ";
 
-/// An entry of an index ends with the id, ascending, so the columns of each are those before it. Every sort has both
-/// directions, since ties ascend in both; filters that are asked together have an index together. Of the sorts by
-/// several keys one has an index: there are too many for all.
+/// Columns of each index; SQLite appends the ascending id.
+///
+/// - Each sort key has two indexes, one for each direction, because ids ascend among ties in both directions.
+/// - Filters that a query combines share one composite index.
+/// - One sort by several keys has an index; the number of possible combinations is too large for all.
 const INDEXES: [&str; 25] = [
     "cited_by_count",
     "cited_by_count DESC",
@@ -48,7 +50,7 @@ const INDEXES: [&str; 25] = [
     "primary_topic_id, cited_by_count DESC",
 ];
 
-/// Loads the works of a dump; the file appears when it is whole.
+/// Loads the works of a dump; the finished file is renamed into place.
 pub fn load(dump: &Path, file: &Path) -> Result<()> {
     let begun = Instant::now();
     let unfinished = file.with_extension("unfinished");

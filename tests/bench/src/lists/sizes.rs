@@ -1,4 +1,4 @@
-//! What the indexes of lists cost on disk, beside the records they index.
+//! Prints the size of the list indexes next to the size of the records.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use pinakes_format::storage::header::FileKind;
 
 use crate::Result;
 
-/// Paths whose indexes grow with every text there is: what is left is told beside all.
+/// Keys whose indexes hold texts; a second figure leaves out these keys.
 const TEXTS: [&str; 4] = ["doi", "name", "title", "words of names"];
 
-/// The bytes of a file, or of all files below a directory; 0 where there is neither.
+/// The bytes of a file, or of all files below a directory; 0 if the path does not exist.
 pub fn bytes_of(path: &Path) -> u64 {
     let below = |path: &Path| {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
@@ -25,7 +25,7 @@ pub fn bytes_of(path: &Path) -> u64 {
     }
 }
 
-/// Prints a line for the indexes of a snapshot's outputs.
+/// Prints the sizes of the outputs' indexes.
 pub fn print(snapshot: &Path, outputs: u64) -> Result<()> {
     let opened = Snapshot::open(snapshot)?;
     let keys = keys_of(Entity::Output);
@@ -41,11 +41,11 @@ pub fn print(snapshot: &Path, outputs: u64) -> Result<()> {
     for (number, spec) in keys.orders.iter().enumerate() {
         add(&spec.path, orders.bytes(number)?);
     }
-    let of = |kind: FileKind| bytes_of(&snapshot.join("outputs").join(kind.file_name()));
-    let (records, words) = (of(FileKind::Records), of(FileKind::Words));
+    let file_bytes = |kind: FileKind| bytes_of(&snapshot.join("outputs").join(kind.file_name()));
+    let (records, words) = (file_bytes(FileKind::Records), file_bytes(FileKind::Words));
     println!(
-        "indexes of outputs: {all} bytes and {words} of words; without doi, title, name and words \
-         {without_texts}, {:.1} an output, {:.3} of the records ({records} bytes)",
+        "indexes of outputs: {all} bytes, word index {words} bytes; without doi, title, name and words \
+         {without_texts} bytes, {:.1} per output, {:.3} of the records ({records} bytes)",
         without_texts as f64 / outputs as f64,
         without_texts as f64 / records as f64
     );

@@ -1,21 +1,20 @@
-//! Filters, sorts and places of pages, each in the words of either.
+//! Filters and sorts in the syntax of both engines, and positions of pages.
 
-/// Rows of a page.
+/// Rows in a page.
 pub const PER_PAGE: u32 = 25;
 
-/// A filter.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// As our parameter has it; empty for none.
+    /// Value of the `filter` parameter; empty for no filter.
     pub text: String,
-    /// What follows `WHERE`, if there is one.
+    /// SQL condition after `WHERE`, if any.
     pub condition: Option<String>,
-    /// The statement that counts its matches.
+    /// SQL statement that counts the matches.
     pub count: String,
 }
 
 impl Filter {
-    /// All outputs.
+    /// No filter: all outputs match.
     pub fn none() -> Filter {
         Filter {
             text: String::new(),
@@ -24,7 +23,7 @@ impl Filter {
         }
     }
 
-    /// On columns of the outputs.
+    /// Filters by columns of the outputs.
     pub fn on_columns(text: &str, condition: &str) -> Filter {
         Filter {
             text: text.into(),
@@ -33,7 +32,7 @@ impl Filter {
         }
     }
 
-    /// On a list, which is a table of its own: any of some ids.
+    /// Filters by a table `output_{column}s` of ids that outputs refer to; any of the ids matches.
     pub fn on_list(key: &str, column: &str, letter: char, ids: &[u64]) -> Filter {
         let (numbers, text) = alternatives(letter, ids);
         let matches = format!("FROM output_{column}s WHERE {column} IN ({numbers})");
@@ -46,7 +45,7 @@ impl Filter {
     }
 }
 
-/// Ids as a statement and as a filter list them.
+/// Ids as an SQL list (`1,2`) and as a filter value (`HX_A1|HX_A2`).
 pub fn alternatives(letter: char, ids: &[u64]) -> (String, String) {
     let join = |texts: Vec<String>, mark: &str| texts.join(mark);
     (
@@ -55,26 +54,25 @@ pub fn alternatives(letter: char, ids: &[u64]) -> (String, String) {
     )
 }
 
-/// A sort.
 #[derive(Clone, Debug)]
 pub struct Sort {
-    /// As our parameter has it; empty for the default order.
+    /// Value of the `sort` parameter; empty for the default order.
     pub text: String,
-    /// What follows `ORDER BY`.
+    /// SQL terms after `ORDER BY`.
     pub order: String,
 }
 
 impl Sort {
-    /// What no sort means.
+    /// The order without a `sort` parameter: most cited first.
     pub fn default_order() -> Sort {
         Sort { text: String::new(), order: "cited_by_count DESC, id".into() }
     }
 
-    /// By a text such as `year:desc,fwci:asc`.
+    /// Translates a `sort` parameter such as `year:desc,fwci:asc`.
     pub fn by(text: &str) -> Sort {
         let mut terms = Vec::new();
         for term in text.split(',') {
-            // Nulls are the least of all, so descending they are last without being told.
+            // SQLite sorts nulls below all values, so descending order needs no NULLS LAST.
             terms.push(match term.split_once(':') {
                 Some((key, "desc")) => format!("{key} DESC"),
                 Some(("id", _)) => "id".into(),
@@ -87,22 +85,22 @@ impl Sort {
     }
 }
 
-/// Where in a list a page stands.
+/// The position of a page in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PagePosition {
     First,
     Middle,
     Last,
 }
 
-impl Place {
-    /// The page of a list of so many matches; `None` where an earlier place is the same page.
+impl PagePosition {
+    /// Number of the page at this position; `None` if an earlier position is the same page.
     pub fn page(self, matches: u64) -> Option<u32> {
         let last = matches.div_ceil(u64::from(PER_PAGE)).max(1) as u32;
         match self {
-            Place::First => Some(1),
-            Place::Middle => Some(last.div_ceil(2)).filter(|&page| page > 1 && page < last),
-            Place::Last => Some(last).filter(|&page| page > 1),
+            PagePosition::First => Some(1),
+            PagePosition::Middle => Some(last.div_ceil(2)).filter(|&page| page > 1 && page < last),
+            PagePosition::Last => Some(last).filter(|&page| page > 1),
         }
     }
 }
@@ -112,9 +110,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_different_pages() {
-        let pages =
-            |matches| [Place::First, Place::Middle, Place::Last].map(|place| place.page(matches));
+    fn positions_are_distinct_pages() {
+        let pages = |matches| {
+            [PagePosition::First, PagePosition::Middle, PagePosition::Last]
+                .map(|position| position.page(matches))
+        };
         assert_eq!(pages(0), [Some(1), None, None]);
         assert_eq!(pages(25), [Some(1), None, None]);
         assert_eq!(pages(26), [Some(1), None, Some(2)]);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn sorts_end_with_the_id() {
+    fn a_sort_ends_with_the_id() {
         assert_eq!(Sort::by("year:desc,fwci:asc").order, "year DESC, fwci NULLS LAST, id");
     }
 }

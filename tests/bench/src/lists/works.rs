@@ -1,4 +1,4 @@
-//! The works of a dump, read as lines of JSON: what the columns of a table need of them.
+//! Reads the works of a dump from JSON lines: the members that the SQLite columns need.
 
 use std::{borrow::Cow, path::Path};
 
@@ -9,7 +9,7 @@ use crate::{
     dump::{each_line, number},
 };
 
-/// A work as its line has it.
+/// A work, borrowed from its JSON line.
 #[derive(Deserialize)]
 pub struct Work<'a> {
     #[serde(borrow)]
@@ -43,7 +43,6 @@ pub struct Work<'a> {
     created_date: &'a str,
 }
 
-/// Whether it is open.
 #[derive(Deserialize)]
 pub struct OpenAccess<'a> {
     pub is_oa: bool,
@@ -76,62 +75,58 @@ impl Reference<'_> {
 }
 
 impl Work<'_> {
-    /// The number of its id.
     pub fn id(&self) -> i64 {
         number(self.id)
     }
 
-    /// `20260131`.
+    /// The publication date as digits, such as `20260131`.
     pub fn date(&self) -> Option<i64> {
         self.publication_date.map(|date| digits(date, 0))
     }
 
-    /// A number that grows with the time.
+    /// The update time as a number, see [`time_number`].
     pub fn updated(&self) -> i64 {
-        moment(self.updated_date)
+        time_number(self.updated_date)
     }
 
-    /// A number that grows with the time.
+    /// The creation time as a number, see [`time_number`].
     pub fn created(&self) -> i64 {
-        moment(self.created_date)
+        time_number(self.created_date)
     }
 
-    /// The source of its primary location.
+    /// The source id of the primary location.
     pub fn source(&self) -> Option<i64> {
         Some(self.primary_location.as_ref()?.source.as_ref()?.number())
     }
 
-    /// Its primary topic.
     pub fn primary_topic(&self) -> Option<i64> {
         self.primary_topic.as_ref().map(Reference::number)
     }
 
-    /// Its topics.
     pub fn topics(&self) -> impl Iterator<Item = i64> {
         self.topics.iter().map(Reference::number)
     }
 
-    /// Its authors.
     pub fn authors(&self) -> impl Iterator<Item = i64> {
         self.authorships.iter().map(|authorship| authorship.author.number())
     }
 }
 
-/// All digits of a text as one number, after those of `before`.
+/// Appends all digits of a text to the decimal number `before`.
 fn digits(text: &str, before: i64) -> i64 {
     let digits = text.bytes().filter(u8::is_ascii_digit);
     digits.fold(before, |number, digit| number * 10 + i64::from(digit - b'0'))
 }
 
-/// A time of the years 1970 to 2069 as a number, to the microsecond.
-fn moment(text: &str) -> i64 {
+/// A time of the years 1970 to 2069 as a number that orders times, to the microsecond.
+fn time_number(text: &str) -> i64 {
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
     let seconds = digits(seconds, 0) - 19_700_000_000_000;
     digits(&format!("{fraction:0<6.6}"), seconds)
 }
 
-/// Calls `each` with every work of a dump, newest partition first: of several copies of a work, the one that counts
-/// comes first.
+/// Calls `each` with every work of a dump, newest partition first. The newest copy of a work comes first, and is the
+/// copy that the compiler publishes.
 pub fn each_work(dump: &Path, mut each: impl FnMut(&Work<'_>) -> Result<()>) -> Result<()> {
     each_line(dump, "works", |line| each(&serde_json::from_slice(line)?))
 }
@@ -141,8 +136,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_grow_with_time() {
-        let moments = [
+    fn later_times_have_greater_numbers() {
+        let times = [
             "1970-01-01T00:00:00",
             "2025-10-10T00:00:00",
             "2025-10-10T00:00:00.000001",
@@ -151,6 +146,6 @@ mod tests {
             "2026-01-01T00:00:00.999999",
             "2069-12-31T23:59:59.999999",
         ];
-        assert!(moments.windows(2).all(|pair| moment(pair[0]) < moment(pair[1])));
+        assert!(times.windows(2).all(|pair| time_number(pair[0]) < time_number(pair[1])));
     }
 }

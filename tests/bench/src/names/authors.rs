@@ -1,4 +1,4 @@
-//! The authors of a dump of names, read as lines of JSON: their words, and how many authors each has.
+//! Reads the authors of a dump from JSON lines, and counts the authors of each word.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -14,27 +14,25 @@ use crate::{
     dump::{each_line, number},
 };
 
-/// Names kept to ask for them whole.
+/// Sampled names, whose words become queries.
 const SAMPLE: usize = 4_000;
 
-/// An author as its line has it.
+/// An author's JSON line.
 #[derive(Deserialize)]
 pub struct Author {
     id: String,
     display_name: String,
     #[serde(default)]
     display_name_alternatives: Vec<String>,
-    /// How often it was cited.
     pub cited_by_count: i64,
 }
 
 impl Author {
-    /// The number of its id.
     pub fn id(&self) -> i64 {
         number(&self.id)
     }
 
-    /// The words of its name and alternative names, folded, with a space between two.
+    /// The folded words of the name and of the alternative names, separated by spaces.
     pub fn words(&self) -> String {
         let mut text = fold(&self.display_name);
         for alternative in &self.display_name_alternatives {
@@ -50,44 +48,45 @@ pub fn each_author(dump: &Path, mut each: impl FnMut(&Author) -> Result<()>) -> 
     each_line(dump, "authors", |line| each(&serde_json::from_slice(line)?))
 }
 
-/// The words of all authors.
+/// The words of all authors' names.
 pub struct Words {
-    /// In order, each with the number of its authors.
+    /// Sorted words, each with the number of its authors.
     pub all: Vec<(String, u64)>,
-    /// Some names, folded, drawn evenly from all.
+    /// A uniform sample of the names, folded.
     pub names: Vec<String>,
 }
 
 impl Words {
-    /// Reads a dump.
-    pub fn of(dump: &Path) -> Result<Words> {
-        let mut authors: HashMap<String, u64> = HashMap::new();
-        let (mut names, mut seen) = (Vec::with_capacity(SAMPLE), 0);
+    /// Reads all authors of a dump.
+    pub fn read(dump: &Path) -> Result<Words> {
+        let mut author_counts: HashMap<String, u64> = HashMap::new();
+        let (mut names, mut author_count) = (Vec::with_capacity(SAMPLE), 0);
         let mut random = Random::new(1);
         each_author(dump, |author| {
             let text = author.words();
             for word in text.split(' ').collect::<BTreeSet<_>>() {
-                match authors.get_mut(word) {
+                match author_counts.get_mut(word) {
                     Some(count) => *count += 1,
-                    None => drop(authors.insert(word.to_owned(), 1)),
+                    None => drop(author_counts.insert(word.to_owned(), 1)),
                 }
             }
-            seen += 1;
-            let place = random.below(seen) as usize;
+            author_count += 1;
+            // Reservoir sampling: the n-th name replaces a sampled name with probability SAMPLE / n.
+            let position = random.below(author_count) as usize;
             if names.len() < SAMPLE {
                 names.push(fold(&author.display_name));
-            } else if let Some(name) = names.get_mut(place) {
+            } else if let Some(name) = names.get_mut(position) {
                 *name = fold(&author.display_name);
             }
             Ok(())
         })?;
-        let mut all: Vec<(String, u64)> = authors.into_iter().collect();
+        let mut all: Vec<(String, u64)> = author_counts.into_iter().collect();
         all.sort_unstable();
         Ok(Words { all, names })
     }
 
-    /// Every prefix of so many letters, with about the number of authors that match it: an author with two words of a
-    /// prefix counts twice.
+    /// Every prefix of this length, with an upper bound of its matching authors: an author with two matching words
+    /// counts twice.
     pub fn prefixes(&self, letters: usize) -> BTreeMap<&str, u64> {
         let mut prefixes = BTreeMap::new();
         for (word, authors) in &self.all {
@@ -98,14 +97,14 @@ impl Words {
         prefixes
     }
 
-    /// The commonest words of at least so many letters, commonest first.
-    pub fn commonest(&self, letters: usize, count: usize) -> Vec<&str> {
+    /// The `count` most frequent words of at least `letters` letters, most frequent first.
+    pub fn most_frequent(&self, letters: usize, count: usize) -> Vec<&str> {
         let long = self.all.iter().filter(|(word, _)| word.len() >= letters);
         top(long.map(|(word, authors)| (word.as_str(), *authors)), count)
     }
 }
 
-/// The texts with the greatest numbers, greatest first.
+/// The `count` texts with the greatest numbers, greatest first.
 pub fn top<'a>(counted: impl IntoIterator<Item = (&'a str, u64)>, count: usize) -> Vec<&'a str> {
     let mut counted: Vec<_> = counted.into_iter().collect();
     counted.sort_unstable_by_key(|&(text, number)| (std::cmp::Reverse(number), text));
@@ -122,6 +121,6 @@ mod tests {
         let all = all.map(|(word, authors)| (word.to_owned(), authors)).to_vec();
         let words = Words { all, names: Vec::new() };
         assert_eq!(words.prefixes(2), BTreeMap::from([("ab", 8), ("bc", 2)]));
-        assert_eq!(words.commonest(2, 2), ["abc", "ab"]);
+        assert_eq!(words.most_frequent(2, 2), ["abc", "ab"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The one place that knows autocomplete: how it is called, and which files of a snapshot are its own.
+//! Calls autocompletion of `pinakes_format`, and names its files; no other file of this benchmark does.
 
 use std::path::Path;
 
@@ -9,39 +9,38 @@ use pinakes_format::snapshot::Snapshot;
 
 use crate::Result;
 
-/// The files of an entity's directory that autocomplete reads and lists do not, and the words that both do.
+/// Files of an entity's directory that autocompletion reads. Of these files, list queries read `words` only.
 pub const FILES: [&str; 3] = ["words", "alternatives", "prefix_stats"];
 
-/// The route that is served, before its query.
+/// The route of the server, followed by the query.
 pub const ROUTE: &str = "/autocomplete/authors?query=";
 
-/// A snapshot that candidates are asked of, in this process.
+/// A snapshot, queried in this process.
 pub struct Engine {
     snapshot: Snapshot,
 }
 
 impl Engine {
-    /// Opens a snapshot.
     pub fn open(snapshot: &Path) -> Result<Engine> {
         Ok(Engine { snapshot: Snapshot::open(snapshot)? })
     }
 
-    /// Candidates among the authors.
+    /// Finds candidates among the authors.
     pub fn authors(&self, query: &str) -> Result<Candidates> {
-        self.of(&[Entity::Author], query)
+        self.find(&[Entity::Author], query)
     }
 
-    /// Candidates among all entities.
+    /// Finds candidates among all entities, in one query.
     pub fn all(&self, query: &str) -> Result<Candidates> {
-        self.of(&ENTITIES, query)
+        self.find(&ENTITIES, query)
     }
 
-    /// Candidates of each entity by itself.
+    /// Finds candidates of each entity, in one query for each entity.
     pub fn each(&self, query: &str) -> Result<Vec<Candidates>> {
-        ENTITIES.iter().map(|entity| self.of(&[*entity], query)).collect()
+        ENTITIES.iter().map(|entity| self.find(&[*entity], query)).collect()
     }
 
-    fn of(&self, entities: &[Entity], query: &str) -> Result<Candidates> {
+    fn find(&self, entities: &[Entity], query: &str) -> Result<Candidates> {
         Ok(autocomplete(&self.snapshot, entities, query, Deadline::NEVER)?)
     }
 }

@@ -1,7 +1,8 @@
-//! The names of a dump in an FTS5 table of SQLite, with indexes of prefixes, and questions put to it.
+//! Loads the names of a dump into an FTS5 table of SQLite with prefix indexes, and queries the table.
 //!
-//! Rows are numbered by citations, most first, and by id, so that the ten best are the first ten: the table is given
-//! its best case. It knows nothing of names that equal the query or start with it.
+//! Row ids follow the number of citations, most cited first, then the id. The ten most cited matches are therefore
+//! the first ten, which is the best case for FTS5. FTS5 does not rank names that equal or start with the query
+//! first, as autocompletion does.
 
 use std::{path::Path, time::Instant};
 
@@ -10,8 +11,8 @@ use rusqlite::{Connection, OpenFlags, Statement, params};
 use super::authors::each_author;
 use crate::Result;
 
-/// Candidates of an answer.
-const BEST: usize = 10;
+/// Candidates of a reply.
+const CANDIDATES_MAX: usize = 10;
 
 const TABLES: &str = "
 CREATE TEMP TABLE authors (id INTEGER, cited_by_count INTEGER, words TEXT) STRICT;
@@ -29,7 +30,7 @@ INSERT INTO names (names) VALUES ('optimize');
 DROP TABLE authors;
 ";
 
-/// Loads the authors of a dump; the file appears when it is whole.
+/// Loads the authors of a dump; the finished file is renamed into place.
 pub fn load(dump: &Path, file: &Path) -> Result<()> {
     let begun = Instant::now();
     let unfinished = file.with_extension("unfinished");
@@ -56,27 +57,28 @@ pub fn load(dump: &Path, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The file, opened to be read.
+/// The FTS5 file, opened read-only.
 pub struct Fts(Connection);
 
-/// The two statements of a question: the number of matches, and the best.
+/// Prepared statements of a query: the number of matches, and the row ids of the best.
 pub struct Prepared<'a> {
     count: Statement<'a>,
     best: Statement<'a>,
 }
 
 impl Fts {
-    /// Opens the file with room for all of it in memory.
+    /// Opens the file with a cache and a memory map for the whole file.
     pub fn open(file: &Path) -> Result<Fts> {
         let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         connection.execute_batch("PRAGMA cache_size = -4000000; PRAGMA mmap_size = 2147418112;")?;
         Ok(Fts(connection))
     }
 
-    /// Makes ready for any question.
+    /// Prepares the statements, which take any query.
     pub fn prepare(&self) -> Result<Prepared<'_>> {
-        let best =
-            format!("SELECT rowid FROM names WHERE names MATCH ?1 ORDER BY rowid LIMIT {BEST}");
+        let best = format!(
+            "SELECT rowid FROM names WHERE names MATCH ?1 ORDER BY rowid LIMIT {CANDIDATES_MAX}"
+        );
         Ok(Prepared {
             count: self.0.prepare("SELECT count(*) FROM names WHERE names MATCH ?1")?,
             best: self.0.prepare(&best)?,
@@ -85,8 +87,8 @@ impl Fts {
 }
 
 impl Prepared<'_> {
-    /// The number of matches and the places of the best.
-    pub fn ask(&mut self, query: &str) -> Result<(u64, Vec<i64>)> {
+    /// Returns the number of matches and the row ids of the best.
+    pub fn run(&mut self, query: &str) -> Result<(u64, Vec<i64>)> {
         let expression = expression(query);
         let count = self.count.query_row([&expression], |row| row.get::<_, i64>(0))?;
         let best = self.best.query_map([&expression], |row| row.get(0))?;
@@ -94,7 +96,7 @@ impl Prepared<'_> {
     }
 }
 
-/// All words as prefixes, each of some word.
+/// Translates `an j` to `"an" * AND "j" *`: every word of the query is a prefix of a word of the name.
 fn expression(query: &str) -> String {
     let words = query.split(' ').map(|word| format!("\"{word}\" *"));
     words.collect::<Vec<_>>().join(" AND ")
@@ -105,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_asked_as_prefixes() {
+    fn the_words_of_a_query_become_prefixes() {
         assert_eq!(expression("jo"), "\"jo\" *");
         assert_eq!(expression("an j"), "\"an\" * AND \"j\" *");
     }

@@ -1,15 +1,15 @@
-//! What a question costs: the median of a few runs, after one that is not timed.
+//! Times queries: the median of at most seven runs, after one run that is not timed.
 
 use std::time::Instant;
 
 use crate::Result;
 
-/// Runs of a question …
+/// Maximum of timed runs …
 const RUNS: usize = 7;
-/// … or fewer, once they took this many microseconds together.
+/// … and of their total microseconds: no further run starts beyond this time.
 const MICROS_ENOUGH: f64 = 500_000.0;
 
-/// Microseconds of one run.
+/// Runs once; the microseconds.
 pub fn micros_of<T>(run: impl FnOnce() -> Result<T>) -> Result<f64> {
     let begun = Instant::now();
     let outcome = std::hint::black_box(run()?);
@@ -18,33 +18,33 @@ pub fn micros_of<T>(run: impl FnOnce() -> Result<T>) -> Result<f64> {
     Ok(micros)
 }
 
-/// The medians of two ways to answer, run by turns; both were run before.
-pub fn by_turns<A, B>(
-    mut one: impl FnMut() -> Result<A>,
-    mut other: impl FnMut() -> Result<B>,
+/// The medians of two engines, run in turn; the caller has run both once.
+pub fn time_in_turn<A, B>(
+    mut first: impl FnMut() -> Result<A>,
+    mut second: impl FnMut() -> Result<B>,
 ) -> Result<(f64, f64)> {
-    let (mut ones, mut others) = (Vec::new(), Vec::new());
-    while wants_more(&ones) || wants_more(&others) {
-        if wants_more(&ones) {
-            ones.push(micros_of(&mut one)?);
+    let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
+    while wants_more(&firsts) || wants_more(&seconds) {
+        if wants_more(&firsts) {
+            firsts.push(micros_of(&mut first)?);
         }
-        if wants_more(&others) {
-            others.push(micros_of(&mut other)?);
+        if wants_more(&seconds) {
+            seconds.push(micros_of(&mut second)?);
         }
     }
-    Ok((median(&mut ones), median(&mut others)))
+    Ok((median(&mut firsts), median(&mut seconds)))
 }
 
-/// What a way to answer costs, in microseconds.
+/// Durations of a query in microseconds.
 #[derive(Clone, Copy)]
 pub struct Micros {
     pub median: f64,
-    /// The quickest run, which other work on the machine disturbed least.
+    /// The fastest run, which other work on the machine disturbed least.
     pub least: f64,
 }
 
-/// One way to answer, which was run before.
-pub fn alone<T>(mut run: impl FnMut() -> Result<T>) -> Result<Micros> {
+/// Times one engine; the caller has run the query once.
+pub fn time_alone<T>(mut run: impl FnMut() -> Result<T>) -> Result<Micros> {
     let mut micros = Vec::new();
     while wants_more(&micros) {
         micros.push(micros_of(&mut run)?);
@@ -57,13 +57,13 @@ fn wants_more(micros: &[f64]) -> bool {
     micros.len() < RUNS && micros.iter().sum::<f64>() < MICROS_ENOUGH
 }
 
-/// The median, the greater of two in the middle; 0 of none.
+/// The median, or the upper of two medians; 0 without numbers.
 pub fn median(numbers: &mut [f64]) -> f64 {
     numbers.sort_unstable_by(f64::total_cmp);
     numbers.get(numbers.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// The greatest; 0 of none.
+/// The greatest number; 0 without numbers.
 pub fn worst(numbers: &[f64]) -> f64 {
     numbers.iter().copied().fold(0.0, f64::max)
 }

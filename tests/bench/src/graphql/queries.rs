@@ -1,4 +1,4 @@
-//! Questions made at random of the schema: any members, any arguments, records that are there.
+//! Generates random GraphQL queries from the schema: any fields, any arguments, ids of existing records.
 
 use pinakes_format::entity::Entity;
 use pinakes_format::schema::keys::{Key, keys_of};
@@ -7,40 +7,39 @@ use pinakes_format::storage::error::ReadError;
 use pinakes_generate::Random;
 use pinakes_server::parts::{Field, FieldSource, Object};
 
-/// Levels of members below a root at most; deeper ones are refused anyway.
+/// Maximum depth of fields below a root field; the server refuses deeper queries.
 const DEPTH_MAX: u64 = 9;
-/// Words that names in generated dumps begin with.
+/// Prefixes of words in the names of generated dumps.
 const WORDS: [&str; 8] = ["a", "e", "st", "co", "th", "in", "university", "study"];
 
-/// What questions are made of.
-pub struct Questions<'s> {
+/// Generates queries of a snapshot.
+pub struct QueryGenerator<'s> {
     snapshot: &'s Snapshot,
     roots: &'static [Field],
 }
 
-/// A question with these roots.
+/// Joins root fields to a query; each gets an alias: `{r0:author(…){id} r1:…}`.
 pub fn text(roots: &[String]) -> String {
-    let named = roots.iter().enumerate().map(|(at, root)| format!("r{at}:{root}"));
-    format!("{{{}}}", named.collect::<Vec<_>>().join(" "))
+    let aliased = roots.iter().enumerate().map(|(at, root)| format!("r{at}:{root}"));
+    format!("{{{}}}", aliased.collect::<Vec<_>>().join(" "))
 }
 
-impl<'s> Questions<'s> {
-    /// Questions to a snapshot.
-    pub fn new(snapshot: &'s Snapshot) -> Questions<'s> {
-        Questions { snapshot, roots: object("Query").map_or(&[], |query| &query.fields) }
+impl<'s> QueryGenerator<'s> {
+    pub fn new(snapshot: &'s Snapshot) -> QueryGenerator<'s> {
+        QueryGenerator { snapshot, roots: object("Query").map_or(&[], |query| &query.fields) }
     }
 
-    /// One to four roots.
-    pub fn some(&self, random: &mut Random) -> Result<Vec<String>, ReadError> {
-        (0..=random.below(4)).map(|_| self.root(random)).collect()
+    /// Draws choose to four root fields.
+    pub fn random_roots(&self, random: &mut Random) -> Result<Vec<String>, ReadError> {
+        (0..=random.below(4)).map(|_| self.random_root(random)).collect()
     }
 
-    /// A root with its arguments and members.
-    pub fn root(&self, random: &mut Random) -> Result<String, ReadError> {
+    /// Draws a root field with its arguments and fields.
+    pub fn random_root(&self, random: &mut Random) -> Result<String, ReadError> {
         if random.below(20) == 0 {
             return Ok(introspection(random));
         }
-        let field = one(random, self.roots);
+        let field = choose(random, self.roots);
         self.field(random, field, 1 + random.clone().below(DEPTH_MAX), true)
     }
 
@@ -66,13 +65,13 @@ impl<'s> Questions<'s> {
         depth: u64,
     ) -> Result<String, ReadError> {
         let is_leaf = |field: &Field| self::object(field.type_name()).is_none();
-        // All of them, or a few; pages always whole.
-        let per_cent = *one(random, &[8, 30, 100]);
+        // 8, 30 or 100 percent of the fields; all fields of a page.
+        let per_cent = *choose(random, &[8, 30, 100]);
         let is_page = object.name.ends_with("Page");
         let mut chosen = Vec::new();
         for field in &object.fields {
-            let is_taken = is_page || random.below(100) < per_cent;
-            if is_taken && (is_leaf(field) || depth > 1) {
+            let is_chosen = is_page || random.below(100) < per_cent;
+            if is_chosen && (is_leaf(field) || depth > 1) {
                 chosen.push(self.field(random, field, depth.saturating_sub(1), false)?);
             }
         }
@@ -91,7 +90,7 @@ impl<'s> Questions<'s> {
         Ok(match field.source {
             FieldSource::ById(entity) => {
                 let row = random.below(self.snapshot.count(entity).into()) as u32;
-                // The first rows are the most cited, and mostly the largest.
+                // The first rows are the most cited, and usually the largest records.
                 let row = if random.below(2) == 0 { row.min(20) } else { row };
                 let mut id = Vec::new();
                 entity.write_id(self.snapshot.row_id(entity, row)?, &mut id);
@@ -109,15 +108,15 @@ fn object(name: &str) -> Option<&'static Object> {
 }
 
 fn list_arguments(random: &mut Random, entity: Entity, is_root: bool) -> String {
-    let size = if is_root { *one(random, &[10, 25, 50, 100]) } else { 10 };
+    let size = if is_root { *choose(random, &[10, 25, 50, 100]) } else { 10 };
     let mut arguments = vec![format!("per_page:{size}")];
     let keys = keys_of(entity);
     let filters: Vec<&Key> = keys.keys.iter().filter(|key| key.filter.is_some()).collect();
     if !filters.is_empty() && random.below(2) == 0 {
-        let count = *one(random, &[1, 1, 2, 3, 6, 50]);
+        let count = *choose(random, &[1, 1, 2, 3, 6, 50]);
         let expressions: Vec<String> = (0..count)
             .map(|_| {
-                let key = *one(random, &filters);
+                let key = *choose(random, &filters);
                 expression(random, key)
             })
             .collect();
@@ -126,15 +125,15 @@ fn list_arguments(random: &mut Random, entity: Entity, is_root: bool) -> String 
     let sorts: Vec<&Key> = keys.keys.iter().filter(|key| key.sort.is_some()).collect();
     if !sorts.is_empty() && random.below(2) == 0 {
         let mut by: Vec<&str> =
-            (0..1 + random.below(3)).map(|_| one(random, &sorts).name).collect();
+            (0..1 + random.below(3)).map(|_| choose(random, &sorts).name).collect();
         by.sort_unstable();
         by.dedup();
         let by: Vec<String> =
-            by.iter().map(|key| format!("{key}:{}", one(random, &["asc", "desc"]))).collect();
+            by.iter().map(|key| format!("{key}:{}", choose(random, &["asc", "desc"]))).collect();
         arguments.push(format!("sort:\"{}\"", by.join(",")));
     }
     if random.below(3) == 0 {
-        arguments.push(format!("page:{}", one(random, &[1, 7, 999, 2_147_483_647])));
+        arguments.push(format!("page:{}", choose(random, &[1, 7, 999, 2_147_483_647])));
     }
     if !filters.is_empty() && random.below(8) == 0 {
         arguments.push(format!("search:\"{}\"", words(random)));
@@ -142,27 +141,27 @@ fn list_arguments(random: &mut Random, entity: Entity, is_root: bool) -> String 
     format!("({})", arguments.join(" "))
 }
 
-/// An expression of a filter that many records meet.
+/// A filter expression that many records match.
 fn expression(random: &mut Random, key: &Key) -> String {
     let year = random.between(1950, 2025);
     let value = match key.kind.name() {
         "words" => words(random),
-        "int" => one(random, &[">0", "<1000", "0-100", "!3", "!null"]).to_string(),
-        "num" => one(random, &[">0.5", "<2", "!null"]).to_string(),
-        "bool" => one(random, &["true", "false", "null"]).to_string(),
+        "int" => choose(random, &[">0", "<1000", "0-100", "!3", "!null"]).to_string(),
+        "num" => choose(random, &[">0.5", "<2", "!null"]).to_string(),
+        "bool" => choose(random, &["true", "false", "null"]).to_string(),
         "date" if key.name.contains("from_") || key.name.contains("to_") => year.to_string(),
         "date" => format!(">{year}"),
-        _ => one(random, &["!null", "!x", "!a|b|c"]).to_string(),
+        _ => choose(random, &["!null", "!x", "!a|b|c"]).to_string(),
     };
     format!("{}:{value}", key.name)
 }
 
 fn words(random: &mut Random) -> String {
-    let words: Vec<&str> = (0..1 + random.below(3)).map(|_| *one(random, &WORDS)).collect();
+    let words: Vec<&str> = (0..1 + random.below(3)).map(|_| *choose(random, &WORDS)).collect();
     words.join(" ")
 }
 
-/// A question to the schema, nested as deep as may be.
+/// An introspection query whose types are nested up to three times.
 fn introspection(random: &mut Random) -> String {
     let inner = "name description kind ";
     let mut members = inner.to_owned();
@@ -172,6 +171,6 @@ fn introspection(random: &mut Random) -> String {
     format!("__schema{{types{{{members}}}}}")
 }
 
-fn one<'t, T>(random: &mut Random, from: &'t [T]) -> &'t T {
+fn choose<'t, T>(random: &mut Random, from: &'t [T]) -> &'t T {
     &from[random.below(from.len() as u64) as usize]
 }

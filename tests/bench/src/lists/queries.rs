@@ -1,12 +1,12 @@
-//! What is asked of both.
+//! The list queries for both engines.
 
 use super::{
     sqlite::Database,
-    terms::{Filter, Place, Sort, alternatives},
+    terms::{Filter, PagePosition, Sort, alternatives},
 };
 use crate::Result;
 
-/// Keys of sorts, which are columns too.
+/// Sort keys; SQLite's columns have the same names.
 const KEYS: [&str; 9] = [
     "cited_by_count",
     "cites",
@@ -19,7 +19,7 @@ const KEYS: [&str; 9] = [
     "year",
 ];
 
-/// A kind of question.
+/// A kind of query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     TwoFilters,
@@ -32,7 +32,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// What its table is headed.
+    /// Heading of the group's table.
     pub fn title(self) -> &'static str {
         match self {
             Group::TwoFilters => "two filters, default order",
@@ -45,7 +45,7 @@ impl Group {
         }
     }
 
-    /// How long an answer may take at 10,000,000 outputs, in milliseconds.
+    /// Ceiling of a query's median at 10,000,000 outputs, in milliseconds.
     pub fn ceiling_millis(self) -> f64 {
         match self {
             Group::OneKey => 0.05,
@@ -57,23 +57,24 @@ impl Group {
     }
 }
 
-/// A list, and the places at which a page of it is asked for.
+/// A filter, a sort, and the positions of the requested pages.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct ListQuery {
     pub group: Group,
     pub filter: Filter,
     pub sort: Sort,
-    pub places: &'static [Place],
+    pub positions: &'static [PagePosition],
 }
 
-const ENDS: &[Place] = &[Place::First, Place::Last];
-const EVERYWHERE: &[Place] = &[Place::First, Place::Middle, Place::Last];
+const FIRST_AND_LAST: &[PagePosition] = &[PagePosition::First, PagePosition::Last];
+const ALL_POSITIONS: &[PagePosition] =
+    &[PagePosition::First, PagePosition::Middle, PagePosition::Last];
 
-/// All questions; the database says which ids are frequent and which are rare.
-pub fn all(database: &Database) -> Result<Vec<Question>> {
-    let mut questions = fixed();
-    let mut ask = |group, filter: &Filter, sort, places| {
-        questions.push(Question { group, filter: filter.clone(), sort, places });
+/// All queries; the database finds the most and the least frequent ids.
+pub fn all(database: &Database) -> Result<Vec<ListQuery>> {
+    let mut queries = queries_without_ids();
+    let mut add = |group, filter: &Filter, sort, positions| {
+        queries.push(ListQuery { group, filter: filter.clone(), sort, positions });
     };
     let by_frequency = |column: &str, table: &str, direction: &str, limit: u32| {
         database.numbers(&format!(
@@ -92,39 +93,40 @@ pub fn all(database: &Database) -> Result<Vec<Question>> {
             Filter::on_list("topics.id", "topic", 'T', &topic),
             Filter::on_columns(&source_key, &format!("source_id = {number}")),
         ] {
-            ask(Group::References, &filter, Sort::default_order(), ENDS);
+            add(Group::References, &filter, Sort::default_order(), FIRST_AND_LAST);
         }
     }
     let topics = by_frequency("topic", "output_topics", "DESC", 20)?;
     let frequent = Filter::on_list("topics.id", "topic", 'T', &topics[..1]);
     let any = Filter::on_list("topics.id", "topic", 'T', &topics);
-    ask(Group::Complements, &any, Sort::default_order(), ENDS);
+    add(Group::Complements, &any, Sort::default_order(), FIRST_AND_LAST);
     let sources = by_frequency("source_id", "outputs", "DESC", 20)?;
     let (numbers, text) = alternatives('S', &sources);
     let any = Filter::on_columns(
         &format!("primary_venue.source.id:{text}"),
         &format!("source_id IN ({numbers})"),
     );
-    ask(Group::Complements, &any, Sort::default_order(), ENDS);
-    for (filter, places) in
-        [(Filter::on_columns("type:article", "type = 'article'"), EVERYWHERE), (frequent, ENDS)]
-    {
+    add(Group::Complements, &any, Sort::default_order(), FIRST_AND_LAST);
+    for (filter, positions) in [
+        (Filter::on_columns("type:article", "type = 'article'"), ALL_POSITIONS),
+        (frequent, FIRST_AND_LAST),
+    ] {
         for key in KEYS {
             for direction in ["asc", "desc"] {
                 let sort = Sort::by(&format!("{key}:{direction}"));
-                ask(Group::FilterAndKey, &filter, sort, places);
+                add(Group::FilterAndKey, &filter, sort, positions);
             }
         }
     }
-    questions.sort_by_key(|question| question.group as u8);
-    Ok(questions)
+    queries.sort_by_key(|query| query.group as u8);
+    Ok(queries)
 }
 
-/// The questions that need no id.
-fn fixed() -> Vec<Question> {
-    let mut questions = Vec::new();
-    let mut ask = |group, filter: &Filter, sort, places| {
-        questions.push(Question { group, filter: filter.clone(), sort, places });
+/// The queries without ids.
+fn queries_without_ids() -> Vec<ListQuery> {
+    let mut queries = Vec::new();
+    let mut add = |group, filter: &Filter, sort, positions| {
+        queries.push(ListQuery { group, filter: filter.clone(), sort, positions });
     };
     for (group, text, condition) in [
         (Group::TwoFilters, "is_oa:true,type:article", "is_oa = 1 AND type = 'article'"),
@@ -160,12 +162,12 @@ fn fixed() -> Vec<Question> {
             "type NOT IN ('article', 'review') AND is_oa = 1",
         ),
     ] {
-        ask(group, &Filter::on_columns(text, condition), Sort::default_order(), ENDS);
+        add(group, &Filter::on_columns(text, condition), Sort::default_order(), FIRST_AND_LAST);
     }
     for key in KEYS {
         for direction in ["asc", "desc"] {
             let sort = Sort::by(&format!("{key}:{direction}"));
-            ask(Group::OneKey, &Filter::none(), sort, EVERYWHERE);
+            add(Group::OneKey, &Filter::none(), sort, ALL_POSITIONS);
         }
     }
     for sort in [
@@ -177,8 +179,8 @@ fn fixed() -> Vec<Question> {
     ] {
         let open = Filter::on_columns("is_oa:true", "is_oa = 1");
         for filter in [Filter::none(), open] {
-            ask(Group::SeveralKeys, &filter, Sort::by(sort), EVERYWHERE);
+            add(Group::SeveralKeys, &filter, Sort::by(sort), ALL_POSITIONS);
         }
     }
-    questions
+    queries
 }
