@@ -34,20 +34,20 @@ reasons! {
     Overload {
         /// No work permit within 5 s.
         Concurrency = "turn",
-        /// No reservation in the unsent-reply budget within 5 s.
+        /// No reservation in the unsent-reply budget within 5 s, or too many replies wait for one.
         UnsentReplies = "room",
-        /// Too many long heads.
+        /// The limiter of long heads is full.
         LongHeads = "head",
         /// The query exceeded its timeout.
         Deadline = "deadline",
     }
-    /// What a client did not do in time.
+    /// The action that a client did not finish in time.
     SlowClient {
-        /// To send a head, or to finish a handshake.
+        /// Sending a head, or finishing a handshake.
         Head = "head",
-        /// To read a reply.
+        /// Reading a reply.
         Reply = "reply",
-        /// To send another request over HTTP/2.
+        /// Sending another request over HTTP/2.
         Idle = "idle",
     }
     /// Outcome of a GraphQL request.

@@ -27,15 +27,15 @@ use crate::ops::log::DroppedLines;
 use crate::ops::metrics::Metrics;
 use crate::service::{Service, worker_count};
 
-/// How long open requests may take after a signal to end.
+/// Timeout of open requests after SIGINT or SIGTERM.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long abandoned work may take after that.
+/// Timeout of abandoned work after [`DRAIN_TIMEOUT`].
 const ABANDON_TIMEOUT: Duration = Duration::from_secs(1);
 /// Pause before the next accept when files or memory are short.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 /// Interval of [`Housekeeping`].
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);
-/// Send buffer of a connection; the system allocates twice this size.
+/// Send buffer of a connection; Linux allocates twice this size.
 const SEND_BUFFER_BYTES: usize = 384 << 10;
 /// How often the server checks `current` for another snapshot, and the served snapshot's files for changes.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
@@ -44,11 +44,11 @@ const FILES_RESERVED: u64 = 64;
 
 /// Addresses, limits and TLS of the server.
 pub struct ListenOptions {
-    /// Address of the interface.
+    /// Address of the HTTP interface.
     pub address: SocketAddr,
-    /// Most open connections.
+    /// Maximum of open connections.
     pub connections: u32,
-    /// Most open connections of one client.
+    /// Maximum of open connections of one client.
     pub client_connections: u32,
     pub timeouts: Timeouts,
     pub preface: Preface,
@@ -65,7 +65,7 @@ const FILES_ADVICE: &str = "raise the limit of open files (`ulimit -n`, or Limit
 ///
 /// # Errors
 ///
-/// An address cannot be bound; the message names the address and its option.
+/// The server cannot bind an address; the message names the address and its option.
 pub fn run(
     service: Service,
     listen_options: ListenOptions,

@@ -1,4 +1,4 @@
-//! One line of the log for each request: who asked what, what it got, and how long that took.
+//! The access log: one line for each request, with client, target, status and duration.
 
 use std::{
     borrow::Cow,
@@ -16,19 +16,19 @@ use http::{header, request::Parts};
 
 use crate::http::path::truncate;
 
-/// The target of these events, by which they are chosen or left out.
+/// The `tracing` target of access-log lines; log filters select or drop the lines by this name.
 pub const TARGET: &str = "access";
-/// Bytes of a request's target that are shown.
+/// Bytes of the request target that a line shows.
 const TARGET_BYTES_MAX: usize = 512;
-/// Bytes of a client's own name that are shown.
+/// Bytes of the method, and of the `User-Agent` header, that a line shows.
 const AGENT_BYTES_MAX: usize = 128;
-/// The status shown where the client left before there was one; no reply has it.
+/// The status shown when the client disconnects before the reply; no reply has this status.
 const STATUS_LEFT: u16 = 499;
 
-/// What tells one request from all others, also those before the server was last started.
+/// An id that is unique across requests and restarts of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestId {
-    /// Seconds since 1970 when the server started.
+    /// Start of the server, in seconds since 1970.
     started: u64,
     number: u64,
 }
@@ -39,7 +39,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Gives out the ids.
+/// Generates request ids.
 #[derive(Debug)]
 pub struct RequestIds {
     started: u64,
@@ -47,13 +47,13 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    /// From 1 on.
+    /// Starts with number 1.
     pub fn new() -> RequestIds {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         RequestIds { started: since_1970.as_secs(), next: AtomicU64::new(1) }
     }
 
-    /// Another one.
+    /// Generates the next id.
     pub fn next(&self) -> RequestId {
         RequestId { started: self.started, number: self.next.fetch_add(1, Ordering::Relaxed) }
     }
@@ -65,8 +65,8 @@ impl Default for RequestIds {
     }
 }
 
-/// A request's line, written once there is a response, or the client has left.
-pub struct Line {
+/// The log line of a request; written with the response, or when dropped because the client disconnected.
+pub struct AccessLine {
     head: Arc<Parts>,
     client: IpAddr,
     id: RequestId,
@@ -74,19 +74,19 @@ pub struct Line {
     is_written: bool,
 }
 
-impl Line {
-    /// The request comes in.
-    pub fn begin(head: Arc<Parts>, client: IpAddr, id: RequestId) -> Line {
-        Line { head, client, id, begun: Instant::now(), is_written: false }
+impl AccessLine {
+    /// Starts the clock of a request.
+    pub fn begin(head: Arc<Parts>, client: IpAddr, id: RequestId) -> AccessLine {
+        AccessLine { head, client, id, begun: Instant::now(), is_written: false }
     }
 
-    /// The response goes out.
+    /// Writes the line with the response's status.
     pub fn end(mut self, response: &http::Response<Bytes>) {
         self.is_written = true;
         self.write(response.status().as_u16(), response.body().len());
     }
 
-    /// Whatever a client may have chosen is written as a text, so that it is quoted and escaped.
+    /// Writes the line; texts from the client are string fields, which the log quotes and escapes.
     fn write(&self, status: u16, body_bytes: usize) {
         if !tracing::enabled!(target: TARGET, tracing::Level::INFO) {
             return;
@@ -98,18 +98,18 @@ impl Line {
             target: TARGET,
             request = %self.id,
             client = %self.client,
-            method = shown(self.head.method.as_str(), AGENT_BYTES_MAX).as_ref(),
-            target = shown(target, TARGET_BYTES_MAX).as_ref(),
+            method = shorten(self.head.method.as_str(), AGENT_BYTES_MAX).as_ref(),
+            target = shorten(target, TARGET_BYTES_MAX).as_ref(),
             protocol = ?self.head.version,
             status,
             body_bytes,
             micros = self.begun.elapsed().as_micros() as u64,
-            agent = agent.as_deref().map(|agent| shown(agent, AGENT_BYTES_MAX)).as_deref(),
+            agent = agent.as_deref().map(|agent| shorten(agent, AGENT_BYTES_MAX)).as_deref(),
         );
     }
 }
 
-impl Drop for Line {
+impl Drop for AccessLine {
     fn drop(&mut self) {
         if !self.is_written {
             self.write(STATUS_LEFT, 0);
@@ -117,7 +117,7 @@ impl Drop for Line {
     }
 }
 
-fn shown(text: &str, bytes_max: usize) -> Cow<'_, str> {
+fn shorten(text: &str, bytes_max: usize) -> Cow<'_, str> {
     if text.len() <= bytes_max {
         Cow::Borrowed(text)
     } else {

@@ -18,30 +18,30 @@ use crate::http::reply::Reply;
 use crate::snapshots::manager::ServedSnapshot;
 use crate::{graphql, openapi};
 
-/// How far answers may go.
+/// Options and limits of the service.
 #[derive(Clone, Debug)]
 pub struct ServiceSettings {
-    /// How long finding a page of a list, candidates, or an answer to GraphQL may take.
+    /// Timeout for finding a page of a list, candidates of autocompletion, or a GraphQL response.
     pub list_timeout: Duration,
-    /// What a question of GraphQL may come to.
+    /// Limits of a GraphQL operation.
     pub graphql: Settings,
-    /// Whether there is a page of documentation.
+    /// Whether the documentation page exists.
     pub has_docs: bool,
-    /// What the data may be used under, as `/` and `/health` tell it; `None` for what the snapshot says.
+    /// Licence of the data, shown by `/` and `/health`; `None` shows the licence that the snapshot records.
     pub data_licence: Option<Arc<str>>,
 }
 
-/// What a request leads to, or the reply that says why to nothing.
+/// Checks the length of the URI and the method, and returns the route.
 ///
 /// # Errors
 ///
-/// The reply to a request that no handler answers.
+/// The reply to a request that no handler answers: 404, 405, 414, or the reply to `OPTIONS`.
 pub fn resolve(request: &Request<'_>, route: Option<Route>) -> Result<Route, Reply> {
     if request.uri_bytes > URI_BYTES_MAX {
         let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
         return Err(Reply::error(StatusCode::URI_TOO_LONG, message));
     }
-    let route = route.ok_or_else(|| nowhere(request))?;
+    let route = route.ok_or_else(|| not_found(request))?;
     let allow = route.methods();
     match *request.method {
         Method::OPTIONS => Err(Reply::Options { allow }),
@@ -50,7 +50,7 @@ pub fn resolve(request: &Request<'_>, route: Option<Route>) -> Result<Route, Rep
     }
 }
 
-/// The reply to a request that a limit refused. Lists of the older variant say so in few words.
+/// The 429 reply to a request that a limit refused. The legacy lists have a shorter message.
 pub fn refused(route: Option<Route>, verdict: Verdict) -> Reply {
     match (verdict.refusal, route) {
         (Some(Refusal::Minute), Some(Route::LegacyList(_))) => {
@@ -67,7 +67,7 @@ pub fn refused(route: Option<Route>, verdict: Verdict) -> Reply {
 }
 
 /// The reply to an unknown path.
-fn nowhere(request: &Request<'_>) -> Reply {
+fn not_found(request: &Request<'_>) -> Reply {
     let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
     Reply::error(StatusCode::NOT_FOUND, message)
 }
@@ -92,8 +92,8 @@ pub enum Cost {
 /// | `POST /graphql` | blocking, unless its headers refuse the body |
 /// | any, without a usable snapshot | inline: the reply is 503 |
 ///
-/// Neither the bytes of a reply nor the chunks that must be verified are known beforehand. An inline reply
-/// that proves large waits for its reservation; a cold chunk is read on the thread of the request.
+/// The function cannot know the size of the reply or the chunks to verify. An inline reply that proves
+/// large waits for its reservation. The request's own thread reads and verifies cold chunks.
 pub fn cost(route: Route, request: &Request<'_>, served: &ServedSnapshot) -> Cost {
     let is_inline = match route {
         _ if served.is_poisoned() => true,
@@ -132,9 +132,9 @@ pub fn run(
         }
         Route::Openapi => openapi::reply(&served.snapshot, request.headers)?,
         Route::Docs(name) if settings.has_docs => {
-            docs::PAGE.reply(name.map(text), request.headers).unwrap_or_else(|| nowhere(request))
+            docs::PAGE.reply(name.map(text), request.headers).unwrap_or_else(|| not_found(request))
         }
-        Route::Docs(_) => nowhere(request),
+        Route::Docs(_) => not_found(request),
         Route::Graphql(route) => run_graphql(route, request, served, settings)?,
         Route::List(facts) => handlers::list(facts, request, served, settings.list_timeout)?,
         Route::Record(facts, id) => {
@@ -160,13 +160,13 @@ fn run_graphql(
             let page = Some(&graphiql::PAGE).filter(|_| settings.graphql.has_page);
             let name = name.map(|name| name.text_in(request.path));
             let reply = page.and_then(|page| page.reply(name, request.headers));
-            Ok(reply.unwrap_or_else(|| nowhere(request)))
+            Ok(reply.unwrap_or_else(|| not_found(request)))
         }
         GraphqlRoute::Questions => {
             if let Some(refusal) = refuse_headers(request.headers) {
                 return Ok(refusal);
             }
-            // Every POST to this route has a body, if only an empty one.
+            // Every POST to this route has a body, possibly empty.
             let Some(posted) = request.posted else { return Ok(Reply::internal()) };
             let posted = PostedRequest {
                 body: posted.text(),

@@ -1,5 +1,7 @@
 //! Answers a request from its head to its response: admission, routing, the choice of a thread, failures.
 //!
+//! The folder may import every folder of the server except `ops`.
+//!
 //! [`dispatch::cost`] decides once per request where the work is done. A record is rendered on the thread
 //! that read the request. On two shared cores with 32 connections, in one run, a record took 26 µs of
 //! processor time there, 45 µs with `spawn_blocking` and 50 µs with `block_in_place`. The server has more
@@ -43,7 +45,7 @@ use crate::snapshots::manager::SnapshotManager;
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Threads that read requests and render records, for each core.
 const WORKERS_PER_CORE: usize = 8;
-/// Most of these threads on any machine.
+/// Maximum of these threads on any machine.
 const WORKERS_MAX: usize = 256;
 /// Lists and autocompletes of several words computed concurrently, for each core.
 const LISTS_PER_CORE: usize = 4;
@@ -61,7 +63,7 @@ pub fn worker_count() -> usize {
     (cores() * WORKERS_PER_CORE).min(WORKERS_MAX).max(cores())
 }
 
-/// Answers requests from the snapshot that the library serves.
+/// Answers requests from the served snapshot.
 pub struct Service {
     snapshots: SnapshotManager,
     gate: Gate,
@@ -82,22 +84,22 @@ impl Service {
         Service { snapshots, gate, settings, concurrency, waiting, requests, traffic }
     }
 
-    /// The library of snapshots.
+    /// The owner of the served snapshot, which opens and follows snapshots.
     pub fn snapshots(&self) -> &SnapshotManager {
         &self.snapshots
     }
 
-    /// The gate that applies the rate limits.
+    /// The gate that applies the request limits before routing.
     pub fn gate(&self) -> &Gate {
         &self.gate
     }
 
-    /// The settings of the service.
+    /// Options and limits that handlers apply.
     pub fn settings(&self) -> &ServiceSettings {
         &self.settings
     }
 
-    /// The request counters.
+    /// Counters of requests, for the metrics.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
     }
@@ -294,7 +296,7 @@ impl Handler for Service {
         let id = self.requests.next();
         let route = route::find(head.uri.path());
         let admission = self.gate.admit(&head, route::charge(&head.method, route));
-        let line = access_log::Line::begin(Arc::clone(&head), admission.client, id);
+        let line = access_log::AccessLine::begin(Arc::clone(&head), admission.client, id);
         let underway = self.traffic.begin(Template::of(route));
         if let Some(refusal) = admission.refusal.and_then(|verdict| verdict.refusal) {
             self.traffic.refuse(refusal);
@@ -315,10 +317,10 @@ impl Handler for Service {
     }
 }
 
-/// Does a request's work; a panic in it is the request's, and the reply says no more of it.
+/// Runs the work of a request; turns a panic into a 500 reply.
 fn guard<T>(id: RequestId, work: impl FnOnce() -> T) -> Result<T, Reply> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
-        // What panicked and where is in the log already, by the hook.
+        // The panic hook has logged the message and the source line.
         tracing::error!(request = %id, "a handler panicked; answering 500");
         Reply::internal()
     })
@@ -330,7 +332,7 @@ fn large(response: &http::Response<Bytes>) -> Option<usize> {
     (bytes > SMALL_BYTES).then(|| pooled_capacity(bytes))
 }
 
-/// What HTTP demands of a request comes before where it leads.
+/// Checks the head against the rules of HTTP, then resolves the route.
 fn resolve(head: &Parts, request: &Request<'_>, route: Option<Route>) -> Result<Route, Reply> {
     match head::refuse(head) {
         None => dispatch::resolve(request, route),
@@ -344,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_an_internal_error_and_the_next_request_is_none() {
+    fn a_panic_gives_500_and_the_next_request_succeeds() {
         let ids = RequestIds::new();
         let reply = guard(ids.next(), || -> u32 { panic!("out of bounds") }).unwrap_err();
         let response =

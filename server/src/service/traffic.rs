@@ -1,7 +1,7 @@
-//! What is counted of each request: where it went, what it got, how long that took and how much it was.
+//! Request metrics: counts by route and status, durations, bytes, codings and refusals by limits.
 //!
-//! Each number is found once, when the first request comes that it counts, and from then on is an
-//! atomic at a place in a table.
+//! Looking up a labelled counter in `prometheus` takes a lock. A table keeps each counter after its first
+//! request, so that later requests only add to an atomic.
 
 use std::{
     sync::OnceLock,
@@ -19,27 +19,27 @@ use crate::admission::limits::{QuotaClass, Refusal};
 use crate::api::route_template::Template;
 use crate::http::coding::Coding;
 
-/// The statuses that replies have, and 499 of a client that left before; whatever else is `other`.
+/// Statuses with their own label, including [`STATUS_LEFT`]; other statuses share the label `other`.
 const STATUSES: [u16; 16] =
     [200, 304, 404, 400, 429, 503, 301, 204, 405, 408, 413, 414, 415, 431, 499, 500];
-/// The status of a client that left before there was a reply.
+/// The status counted when the client disconnects before the reply.
 const STATUS_LEFT: u16 = 499;
-/// Upper bounds of what is told apart of how long a reply took, in seconds.
+/// Upper bounds of the buckets of the duration histogram, in seconds.
 const SECONDS: [f64; 18] = [
     10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3,
     250e-3, 500e-3, 1.0, 2.5, 5.0,
 ];
-/// How limits are called, by [`limit_number`].
+/// Labels of the limits, indexed by [`limit_number`].
 const LIMITS: [&str; 5] = ["minute", "day_list", "day_search", "pool_list", "pool_search"];
 
-/// What is counted of requests.
+/// Counters of all requests.
 pub struct Traffic {
     registry: Registry,
     requests: IntCounterVec,
-    /// By route and status.
+    /// Cached counters by route and status; the last is `other`.
     by_status: Vec<[OnceLock<IntCounter>; STATUSES.len() + 1]>,
     seconds: HistogramVec,
-    /// By route.
+    /// Cached histograms by route.
     by_route: Vec<OnceLock<Histogram>>,
     in_flight: IntGauge,
     body_bytes: IntCounter,
@@ -47,8 +47,8 @@ pub struct Traffic {
     limited: [IntCounter; LIMITS.len()],
 }
 
-/// A request under way.
-pub struct Underway<'t> {
+/// A request without a reply yet; dropping this before [`RequestInProgress::end`] counts a disconnected client.
+pub struct RequestInProgress<'t> {
     traffic: &'t Traffic,
     route: Template,
     begun: Instant,
@@ -62,9 +62,9 @@ impl Default for Traffic {
 }
 
 impl Traffic {
-    /// Nothing counted yet.
+    /// Registers all metrics, with zero counts.
     pub fn new() -> Traffic {
-        const NAMED: &str = "names and labels are constants, each used once";
+        const UNIQUE: &str = "names and labels are constants, each used once";
         let registry = Registry::new();
         let requests = IntCounterVec::new(
             Opts::new("pinakes_http_requests_total", "Requests, by route and status."),
@@ -73,33 +73,33 @@ impl Traffic {
         let seconds = HistogramVec::new(
             HistogramOpts::new(
                 "pinakes_http_request_duration_seconds",
-                "Seconds from a request's head to its reply, by route; without clients that left.",
+                "Seconds from a request's head to its reply, by route; without clients that disconnected.",
             )
             .buckets(SECONDS.to_vec()),
             &["route"],
         );
-        let in_flight = IntGauge::new("pinakes_http_requests_in_flight", "Requests under way.");
+        let in_flight = IntGauge::new("pinakes_http_requests_in_flight", "Requests in progress.");
         let body_bytes = IntCounter::new(
             "pinakes_http_response_body_bytes_total",
-            "Bytes of replies' bodies, as sent.",
+            "Bytes of reply bodies, as sent.",
         );
         let codings = IntCounterVec::new(
             Opts::new("pinakes_http_responses_coded_total", "Replies with status 200, by coding."),
             &["coding"],
         );
         let limited = IntCounterVec::new(
-            Opts::new("pinakes_limit_refusals_total", "Requests answered 429, by the limit."),
+            Opts::new("pinakes_limit_refusals_total", "Requests answered 429, by limit."),
             &["limit"],
         );
-        let (requests, seconds) = (requests.expect(NAMED), seconds.expect(NAMED));
-        let (in_flight, body_bytes) = (in_flight.expect(NAMED), body_bytes.expect(NAMED));
-        let (codings, limited) = (codings.expect(NAMED), limited.expect(NAMED));
-        registry.register(Box::new(requests.clone())).expect(NAMED);
-        registry.register(Box::new(seconds.clone())).expect(NAMED);
-        registry.register(Box::new(in_flight.clone())).expect(NAMED);
-        registry.register(Box::new(body_bytes.clone())).expect(NAMED);
-        registry.register(Box::new(codings.clone())).expect(NAMED);
-        registry.register(Box::new(limited.clone())).expect(NAMED);
+        let (requests, seconds) = (requests.expect(UNIQUE), seconds.expect(UNIQUE));
+        let (in_flight, body_bytes) = (in_flight.expect(UNIQUE), body_bytes.expect(UNIQUE));
+        let (codings, limited) = (codings.expect(UNIQUE), limited.expect(UNIQUE));
+        registry.register(Box::new(requests.clone())).expect(UNIQUE);
+        registry.register(Box::new(seconds.clone())).expect(UNIQUE);
+        registry.register(Box::new(in_flight.clone())).expect(UNIQUE);
+        registry.register(Box::new(body_bytes.clone())).expect(UNIQUE);
+        registry.register(Box::new(codings.clone())).expect(UNIQUE);
+        registry.register(Box::new(limited.clone())).expect(UNIQUE);
         let routes = Template::COUNT;
         Traffic {
             registry,
@@ -114,18 +114,18 @@ impl Traffic {
         }
     }
 
-    /// A request comes in.
-    pub fn begin(&self, route: Template) -> Underway<'_> {
+    /// Counts a request in progress, and starts its clock.
+    pub fn begin(&self, route: Template) -> RequestInProgress<'_> {
         self.in_flight.inc();
-        Underway { traffic: self, route, begun: Instant::now(), is_ended: false }
+        RequestInProgress { traffic: self, route, begun: Instant::now(), is_ended: false }
     }
 
-    /// A limit refused a request.
+    /// Counts a request that a limit refused.
     pub fn refuse(&self, refusal: Refusal) {
         self.limited[limit_number(refusal)].inc();
     }
 
-    /// The families, with what was counted so far.
+    /// The metric families with their current values.
     pub fn gather(&self) -> Vec<MetricFamily> {
         self.registry.gather()
     }
@@ -146,8 +146,8 @@ impl Traffic {
     }
 }
 
-impl Underway<'_> {
-    /// Its reply goes out.
+impl RequestInProgress<'_> {
+    /// Counts the reply.
     pub fn end(mut self, response: &http::Response<Bytes>) {
         self.is_ended = true;
         let traffic = self.traffic;
@@ -164,7 +164,7 @@ impl Underway<'_> {
     }
 }
 
-impl Drop for Underway<'_> {
+impl Drop for RequestInProgress<'_> {
     fn drop(&mut self) {
         self.traffic.in_flight.dec();
         if !self.is_ended {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_counted_once_where_it_went() {
+    fn each_request_is_counted_once_under_its_route_and_status() {
         let traffic = Traffic::new();
         let begin = |path: &str| traffic.begin(Template::of(find(path)));
         begin("/authors/HX_A1").end(&response(200, Some("br"), "12"));
@@ -215,7 +215,7 @@ mod tests {
         let open = begin("/");
         traffic.refuse(Refusal::Pool(QuotaClass::Search));
         let text = TextEncoder::new().encode_to_string(&traffic.gather()).unwrap();
-        let told: Vec<&str> = text
+        let lines: Vec<&str> = text
             .lines()
             .filter(|line| !line.starts_with('#') && !line.ends_with(" 0"))
             .filter(|line| !line.contains("_bucket") && !line.contains("_sum"))
@@ -234,7 +234,7 @@ mod tests {
             r#"pinakes_http_responses_coded_total{coding="br"} 1"#,
             r#"pinakes_limit_refusals_total{limit="pool_search"} 1"#,
         ];
-        assert_eq!(told, expected);
+        assert_eq!(lines, expected);
         drop(open);
     }
 }

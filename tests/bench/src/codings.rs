@@ -1,4 +1,4 @@
-//! What coding a body costs and saves, beside what rendering it costs, by coding and level.
+//! Measures the cost and the ratio of compressing replies by coding and level, next to the cost of rendering.
 
 use std::{
     hint::black_box,
@@ -21,30 +21,30 @@ use pinakes_server::parts::{
 
 use crate::Result;
 
-/// Records of an entity, evenly spaced.
+/// Records of each entity, evenly spaced.
 const RECORDS: u32 = 100;
-/// Rows of a page.
+/// Rows in a page.
 const PAGE_ROWS: u32 = 100;
-/// Pages of an entity, evenly spaced.
+/// Pages of each entity, evenly spaced.
 const PAGES: u32 = 8;
-/// How long each is measured.
-const TIME: Duration = Duration::from_millis(400);
-/// How often headers are read for a figure, and how many figures a median is of.
+/// Minimum duration of a measurement.
+const MEASURE_TIME: Duration = Duration::from_millis(400);
+/// Repetitions in a measurement of header parsing, and number of measurements.
 const REPEATS: u32 = 200;
-/// What reading them may cost, in microseconds.
+/// Ceiling of parsing both headers, in microseconds.
 const CEILING_MICROS: f64 = 1_000.0;
-/// What is typed.
-const BEGINNINGS: [&str; 12] =
+/// Autocompletion queries.
+const PREFIXES: [&str; 12] =
     ["a", "ma", "un", "learning", "ins", "che", "data", "s", "bio", "jo", "res", "can"];
-/// The levels that are tried.
+/// The measured levels of each coding.
 const LEVELS: [(Coding, &[u8]); 3] = [
     (Coding::Zstd, &[1, 2, 3, 4]),
     (Coding::Brotli, &[0, 1, 2, 3, 4]),
     (Coding::Gzip, &[1, 2, 3, 4, 6]),
 ];
 
-/// A body, and what renders it anew.
-struct Reply<'s> {
+/// A rendered body, and the closure that renders it.
+struct Sample<'s> {
     body: Vec<u8>,
     render: Box<dyn Fn() -> Result<Vec<u8>> + 's>,
 }
@@ -55,24 +55,24 @@ pub fn run(snapshots: &Path) -> Result<()> {
     let (mut records, mut pages) = (Vec::new(), Vec::new());
     for facts in CATALOG.iter().filter(|facts| facts.has_single) {
         let count = snapshot.count(facts.entity);
-        for row in spaced(count, RECORDS) {
+        for row in evenly_spaced(count, RECORDS) {
             records.push(rows(&snapshot, facts, row..row + 1, Shape::Single)?);
         }
-        for row in spaced(count.saturating_sub(PAGE_ROWS), PAGES) {
+        for row in evenly_spaced(count.saturating_sub(PAGE_ROWS), PAGES) {
             pages.push(rows(&snapshot, facts, row..row + PAGE_ROWS, Shape::List)?);
         }
     }
-    let completed = BEGINNINGS.map(|text| candidates(&snapshot, text));
+    let autocompletions = PREFIXES.map(|text| candidates(&snapshot, text));
     measure("records", records)?;
-    measure("autocomplete", completed.into_iter().collect::<Result<Vec<_>>>()?)?;
+    measure("autocomplete", autocompletions.into_iter().collect::<Result<Vec<_>>>()?)?;
     measure(&format!("pages of {PAGE_ROWS} rows"), pages)?;
-    negotiate()
+    measure_headers()
 }
 
-/// Prints what reading the two headers costs.
-fn negotiate() -> Result<()> {
+/// Prints the cost of parsing `Accept-Encoding` and `If-None-Match`.
+fn measure_headers() -> Result<()> {
     let items = |item: &str, count: usize| vec![item; count].join(",");
-    println!("\nreading headers, ceiling {CEILING_MICROS:.0} µs");
+    println!("\nparsing headers, ceiling {CEILING_MICROS:.0} µs");
     for (what, accepted, tags) in [
         ("neither", None, None),
         ("a browser's Accept-Encoding", Some("gzip, deflate, br, zstd".to_owned()), None),
@@ -85,14 +85,14 @@ fn negotiate() -> Result<()> {
                 headers.insert(name, value.parse()?);
             }
         }
-        let stamp = SnapshotHeaders::new("0123456789abcdef");
+        let snapshot_headers = SnapshotHeaders::new("0123456789abcdef");
         let mut times: Vec<f64> = (0..REPEATS)
             .map(|_| {
                 let begun = Instant::now();
                 for _ in 0..REPEATS {
                     black_box((
                         AcceptedCodings::from_headers(black_box(&headers)),
-                        stamp.matching_coding(&headers),
+                        snapshot_headers.matching_coding(&headers),
                     ));
                 }
                 begun.elapsed().as_secs_f64() / f64::from(REPEATS) * 1e6
@@ -106,8 +106,8 @@ fn negotiate() -> Result<()> {
     Ok(())
 }
 
-/// So many of the numbers below `count`, or all there are.
-fn spaced(count: u32, most: u32) -> impl Iterator<Item = u32> {
+/// At most `most` of the numbers below `count`, evenly spaced.
+fn evenly_spaced(count: u32, most: u32) -> impl Iterator<Item = u32> {
     (0..count).step_by((count / most).max(1) as usize).take(most as usize)
 }
 
@@ -116,8 +116,8 @@ fn rows<'s>(
     facts: &'static Facts,
     rows: std::ops::Range<u32>,
     shape: Shape,
-) -> Result<Reply<'s>> {
-    reply(move || {
+) -> Result<Sample<'s>> {
+    sample(move || {
         let mut page = Page::new(snapshot, shape);
         for row in rows.clone() {
             snapshot.render(facts.entity, row, &mut page)?;
@@ -126,8 +126,8 @@ fn rows<'s>(
     })
 }
 
-fn candidates<'s>(snapshot: &'s Snapshot, text: &'static str) -> Result<Reply<'s>> {
-    reply(move || {
+fn candidates<'s>(snapshot: &'s Snapshot, text: &'static str) -> Result<Sample<'s>> {
+    sample(move || {
         let mut body = Vec::new();
         let deadline = Deadline::at(Instant::now() + Duration::from_secs(5));
         for candidate in &autocomplete(snapshot, &ENTITIES, text, deadline)?.best {
@@ -137,17 +137,17 @@ fn candidates<'s>(snapshot: &'s Snapshot, text: &'static str) -> Result<Reply<'s
     })
 }
 
-fn reply<'s>(render: impl Fn() -> Result<Vec<u8>> + 's) -> Result<Reply<'s>> {
-    Ok(Reply { body: render()?, render: Box::new(render) })
+fn sample<'s>(render: impl Fn() -> Result<Vec<u8>> + 's) -> Result<Sample<'s>> {
+    Ok(Sample { body: render()?, render: Box::new(render) })
 }
 
-/// Prints what replies of one kind cost, each figure the mean of those long enough to be coded.
-fn measure(what: &str, mut replies: Vec<Reply<'_>>) -> Result<()> {
+/// Prints the mean cost of the replies of one kind that are long enough to be compressed.
+fn measure(what: &str, mut replies: Vec<Sample<'_>>) -> Result<()> {
     let all = replies.len();
     replies.retain(|reply| reply.body.len() >= CODED_BYTES_MIN);
     let bytes: usize = replies.iter().map(|reply| reply.body.len()).sum();
     if replies.is_empty() {
-        println!("\n{what}: none is long enough to be coded");
+        println!("\n{what}: no reply is long enough to be compressed");
         return Ok(());
     }
     println!(
@@ -163,33 +163,33 @@ fn measure(what: &str, mut replies: Vec<Reply<'_>>) -> Result<()> {
             coded_bytes as f64 / bytes as f64
         );
     };
-    print("rendering", pass(&replies, |reply| (reply.render)())?);
+    print("rendering", time_pass(&replies, |reply| (reply.render)())?);
     for (coding, levels) in LEVELS {
         for tried in levels {
             let chosen =
                 replies.iter().filter(|reply| level(coding, reply.body.len()) == *tried).count();
             let mark = if chosen * 2 > replies.len() { " *" } else { "" };
             let name = format!("{} {tried}{mark}", coding.name());
-            print(&name, pass(&replies, |reply| Ok(encode_at(coding, *tried, &reply.body)?))?);
+            print(&name, time_pass(&replies, |reply| Ok(encode_at(coding, *tried, &reply.body)?))?);
         }
     }
     Ok(())
 }
 
-/// The median of the seconds that a pass over all replies takes, and the bytes one makes.
-fn pass(
-    replies: &[Reply<'_>],
-    work: impl Fn(&Reply<'_>) -> Result<Vec<u8>>,
+/// Times passes over all replies; the median seconds of a pass, and the bytes that one pass makes.
+fn time_pass(
+    replies: &[Sample<'_>],
+    work: impl Fn(&Sample<'_>) -> Result<Vec<u8>>,
 ) -> Result<(f64, usize)> {
     let (mut passes, mut bytes) = (Vec::new(), 0);
     let begun = Instant::now();
-    while passes.len() < 3 || begun.elapsed() < TIME {
-        let one = Instant::now();
+    while passes.len() < 3 || begun.elapsed() < MEASURE_TIME {
+        let started = Instant::now();
         bytes = 0;
         for reply in replies {
             bytes += work(reply)?.len();
         }
-        passes.push(one.elapsed().as_secs_f64());
+        passes.push(started.elapsed().as_secs_f64());
     }
     passes.sort_by(f64::total_cmp);
     Ok((passes[passes.len() / 2], bytes))

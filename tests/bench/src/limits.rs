@@ -1,5 +1,6 @@
-//! What the gate costs a request, in this process: counting alone, and all that stands before the routes;
-//! and what is counted of it for whoever watches the server.
+//! Measures the cost of a request's limits and metrics in this process.
+//!
+//! Three measurements: the rate limiter alone, the whole gate before the routes, and the request metrics.
 
 use std::{net::IpAddr, time::Instant};
 
@@ -12,50 +13,50 @@ use pinakes_server::parts::{
 
 use crate::{Result, process::anonymous_bytes};
 
-/// Clients that are counted exactly.
+/// Clients that the rate limiter counts exactly.
 const CLIENTS_MAX: u32 = 1_000_000;
-/// Requests of a round.
+/// Requests in a round.
 const REQUESTS: u64 = 10_000_000;
-/// The ceiling of the gate, in nanoseconds a request.
-const CEILING_NANOS: f64 = 1_000.0;
-/// The ceiling of what is counted for whoever watches.
-const WATCHING_CEILING_NANOS: f64 = 200.0;
+/// Ceiling of the gate, in nanoseconds a request.
+const GATE_CEILING_NANOS: f64 = 1_000.0;
+/// Ceiling of the request metrics, in nanoseconds a request.
+const METRICS_CEILING_NANOS: f64 = 200.0;
 
-/// Counts requests of one client, of as many as fit, and of ten times as many.
+/// Measures the rate limiter with 1, 1,000,000 and 10,000,000 clients, then the gate and the metrics.
 pub fn run() -> Result<()> {
     let before = anonymous_bytes()?;
     let counters = counters();
-    let held = anonymous_bytes()?;
-    println!("\nlimits: {} bytes for {CLIENTS_MAX} clients", held.saturating_sub(before));
+    let after = anonymous_bytes()?;
+    println!("\nlimits: {} bytes for {CLIENTS_MAX} clients", after.saturating_sub(before));
     for clients in [1, u64::from(CLIENTS_MAX), 10 * u64::from(CLIENTS_MAX)] {
         let begun = Instant::now();
         let mut slowest = 0.0f64;
         for request in 0..REQUESTS {
-            // Spread over the keys, as addresses are.
+            // Spreads the keys as a hash of addresses would.
             let client = (request % clients).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             if request % 64 == 0 {
-                let one = Instant::now();
+                let started = Instant::now();
                 counters.count(client, None);
-                slowest = slowest.max(one.elapsed().as_secs_f64());
+                slowest = slowest.max(started.elapsed().as_secs_f64());
             } else {
                 counters.count(client, None);
             }
         }
         let nanos = begun.elapsed().as_nanos() as f64 / REQUESTS as f64;
-        let mark = if nanos > CEILING_NANOS { " OVER" } else { "" };
+        let mark = if nanos > GATE_CEILING_NANOS { " OVER" } else { "" };
         println!(
-            "  {clients:>10} clients: {nanos:.0} ns a request, ceiling {CEILING_NANOS:.0}{mark}; slowest of \
-             every 64th {:.0} µs; memory {} bytes more than at first",
+            "  {clients:>10} clients: {nanos:.0} ns a request, ceiling {GATE_CEILING_NANOS:.0}{mark}; slowest of \
+             every 64th {:.0} µs; memory growth {} bytes",
             slowest * 1e6,
-            anonymous_bytes()?.saturating_sub(held)
+            anonymous_bytes()?.saturating_sub(after)
         );
     }
-    gate()?;
-    watching()
+    measure_gate()?;
+    measure_metrics()
 }
 
-/// What is counted of each request for whoever watches: by one thread, and by two at the same places.
-fn watching() -> Result<()> {
+/// Measures the request metrics with one thread, and with two threads that update the same counters.
+fn measure_metrics() -> Result<()> {
     let traffic = Traffic::new();
     let route = Template::of(find("/outputs/HX_W2741809807"));
     let mut response = http::Response::new(Bytes::from_static(b"{}"));
@@ -76,10 +77,10 @@ fn watching() -> Result<()> {
             }
         });
         let nanos = begun.elapsed().as_nanos() as f64 / (REQUESTS / 10) as f64;
-        let mark = if nanos > WATCHING_CEILING_NANOS { " OVER" } else { "" };
+        let mark = if nanos > METRICS_CEILING_NANOS { " OVER" } else { "" };
         println!(
-            "  metrics, {threads} threads: {nanos:.0} ns a request of each, ceiling \
-             {WATCHING_CEILING_NANOS:.0}{mark}"
+            "  metrics, {threads} threads: {nanos:.0} ns a request on each thread, ceiling \
+             {METRICS_CEILING_NANOS:.0}{mark}"
         );
     }
     Ok(())
@@ -91,8 +92,8 @@ fn counters() -> RateLimiter {
     RateLimiter::new(limits, Box::new(SystemClock::new()))
 }
 
-/// Who asks, what it counts as, counting it and telling it: of clients that a proxy names.
-fn gate() -> Result<()> {
+/// Measures the gate: client address from a proxy's header, cost class, counting and the reply's headers.
+fn measure_gate() -> Result<()> {
     let proxy: IpAddr = "10.0.0.1".parse()?;
     let trusted = vec!["10.0.0.0/8".parse()?];
     let clients =
@@ -101,14 +102,14 @@ fn gate() -> Result<()> {
     for target in ["/outputs/HX_W2741809807", "/outputs?filter=is_oa:true&per_page=100"] {
         let heads: Vec<Parts> = (0..1_000u32)
             .map(|client| {
-                let named = format!("192.0.2.1, 198.51.{}.{}", client / 256, client % 256);
-                let request = http::Request::get(target).header("x-forwarded-for", named);
+                let forwarded = format!("192.0.2.1, 198.51.{}.{}", client / 256, client % 256);
+                let request = http::Request::get(target).header("x-forwarded-for", forwarded);
                 let (mut head, ()) = request.body(())?.into_parts();
                 head.extensions.insert(Peer::Known(proxy));
                 Ok(head)
             })
             .collect::<Result<_>>()?;
-        // What a response has before its limits are told.
+        // A reply has a content type before the gate adds its headers.
         let mut headers = HeaderMap::with_capacity(16);
         headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let begun = Instant::now();
@@ -118,8 +119,10 @@ fn gate() -> Result<()> {
             admission.write(&mut headers);
         }
         let nanos = begun.elapsed().as_nanos() as f64 / (REQUESTS / 10) as f64;
-        let mark = if nanos > CEILING_NANOS { " OVER" } else { "" };
-        println!("  the gate, {target}: {nanos:.0} ns a request, ceiling {CEILING_NANOS:.0}{mark}");
+        let mark = if nanos > GATE_CEILING_NANOS { " OVER" } else { "" };
+        println!(
+            "  the gate, {target}: {nanos:.0} ns a request, ceiling {GATE_CEILING_NANOS:.0}{mark}"
+        );
     }
     Ok(())
 }

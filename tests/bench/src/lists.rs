@@ -215,7 +215,7 @@ struct Totals {
 impl Totals {
     fn add(&mut self, timings: &Timings, query: &ListQuery) {
         self.pages += 1;
-        self.unanswered += usize::from(timings.ours.median().is_none());
+        self.unanswered += usize::from(timings.pinakes.median().is_none());
         self.over += usize::from(timings.is_over(query));
         self.slower += usize::from(timings.ratio().is_some_and(|ratio| ratio < 1.0));
     }

@@ -1,13 +1,12 @@
 //! Searches for the most expensive GraphQL queries at random, and compares their costs with ceilings.
 //!
 //! The measured costs are processor time, bytes of the reply and heap of accepted queries, and processor
-//! time of refused queries. The search keeps the 16 most expensive queries of each kind and mutates them:
+//! time of refused queries.
 //!
-//! ```text
-//! query  half are random, half are a kept accepted query with a root field added, removed or replaced
-//! run    once to verify the touched chunks, then once measured
-//! keep   the 16 most expensive queries by time, reply and heap, and by time of refused queries
-//! ```
+//! 1. Half of the queries are random. The other half are a kept accepted query with a root field added,
+//!    removed or replaced.
+//! 2. Each query runs once to verify the touched chunks, and once measured.
+//! 3. The search keeps the 16 most expensive queries by each kind of cost.
 //!
 //! The program counts allocations with its own allocator, so it is separate from `pinakes-bench`. The
 //! same seed gives the same queries on every run.

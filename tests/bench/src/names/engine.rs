@@ -9,7 +9,7 @@ use pinakes_format::snapshot::Snapshot;
 
 use crate::Result;
 
-/// Files of an entity's directory that autocompletion reads. Of these files, list queries read `words` only.
+/// Files of an entity's directory that autocompletion reads; list queries read `words` too.
 pub const FILES: [&str; 3] = ["words", "alternatives", "prefix_stats"];
 
 /// The route of the server, followed by the query.
