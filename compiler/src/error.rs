@@ -1,137 +1,137 @@
-//! What can stop a run, and the exit code each cause has.
+//! The errors that stop a run, with their messages and exit codes.
 
 use std::{io, path::PathBuf};
 
-use crate::terminal::escape::shown;
+use crate::terminal::escape::escape_path;
 
-/// Why a run ended without publishing.
+/// An error that stops a run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An input that is not there, cannot be read, or is nothing the compiler knows.
-    #[error("input `{}`: {reason}", shown(path))]
+    /// An input that is missing, unreadable or of an unknown kind.
+    #[error("input `{}`: {reason}", escape_path(path))]
     Input {
-        /// The input.
+        /// Path of the input.
         path: PathBuf,
-        /// What is wrong with it, and what was expected.
+        /// The fault, and the expected content.
         reason: String,
     },
-    /// More bad records than the budget allows.
+    /// More bad records than `--max-bad` allows.
     #[error(
         "{quarantined} of {read} records are bad, more than `--max-bad` allows ({allowed}); see \
-         `{}`, mend the dump or raise the budget",
-        shown(report)
+         `{}`, then fix the dump or raise `--max-bad`",
+        escape_path(report)
     )]
     TooManyBad {
-        /// Records set aside.
+        /// Number of bad records.
         quarantined: u64,
-        /// Records read.
+        /// Number of records read.
         read: u64,
-        /// The budget, in words.
+        /// The limit as text, such as `0.1%`.
         allowed: String,
-        /// Where each is listed.
+        /// The file that lists the bad records.
         report: PathBuf,
     },
-    /// No record at all in the inputs, or in all of those of an entity.
-    #[error("the inputs hold no record{of}; check the paths, or allow it with `--allow-empty`")]
+    /// The inputs of at least one entity, or all inputs, hold no record.
+    #[error("the inputs hold no record{of}; check the paths, or pass `--allow-empty`")]
     Empty {
-        /// ` of` and the entities, where others have records.
+        /// ` of` and the empty entities; an empty text when no entity has records.
         of: String,
     },
-    /// Far fewer records than in the snapshot before.
+    /// An entity would lose more than a fifth of its records.
     #[error(
-        "{entity} would fall from {before} records to {after}, by more than a fifth; if that is \
-         right, allow it with `--allow-shrink`"
+        "{entity} would fall from {before} records to {after}, by more than a fifth; if this is \
+         intended, pass `--allow-shrink`"
     )]
     Shrunk {
-        /// The entity.
+        /// Plural name of the entity.
         entity: &'static str,
-        /// Records published in the snapshot that `current` leads to.
+        /// Records in the snapshot that `current` points at.
         before: u64,
-        /// Records there would be.
+        /// Records in the new snapshot.
         after: u64,
     },
-    /// More topics than 1% without a place in the taxonomy.
+    /// More than 1% of the topics have no parent in the taxonomy.
     #[error(
-        "{refused} of {read} topics name a parent that no source names, more than 1%; see \
-         `{}`, and whether subfields, fields and domains are among the inputs",
-        shown(report)
+        "{refused} of {read} topics name a parent that no input contains, more than 1%; see \
+         `{}`, and check that the inputs include subfields, fields and domains",
+        escape_path(report)
     )]
     Orphans {
-        /// Topics set aside.
+        /// Number of topics without a parent.
         refused: u64,
-        /// Topics read.
+        /// Number of topics read.
         read: u64,
-        /// Where each is listed.
+        /// The file that lists these topics.
         report: PathBuf,
     },
-    /// No record that was asked for.
+    /// No record matches the `--where` filters.
     #[error(
-        "no record matches any `--where`; nothing was published. Try the filters on a snapshot's lists, \
-         or allow it with `build --allow-empty`"
+        "no record matches any `--where`; nothing was published. Try the filters on a server's \
+         lists, or pass `build --allow-empty`"
     )]
     NoneMatch,
-    /// A compressed file or a manifest that does not add up.
-    #[error("`{}` is damaged: {reason}", shown(path))]
+    /// A file whose content is corrupt or cut short.
+    #[error("`{}` is damaged: {reason}", escape_path(path))]
     Damaged {
-        /// The file.
+        /// Path or address of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why the file is damaged.
         reason: String,
     },
-    /// A host did not give what was asked of it.
+    /// A request to a host failed.
     #[error("`{url}`: {reason}")]
     Fetch {
-        /// What was asked for.
+        /// Address of the request, without a signature.
         url: String,
-        /// What came of it.
+        /// The cause, and the next step.
         reason: String,
     },
-    /// What a host publishes is not signed as it must be, or not as new.
+    /// A publication whose signature or age is refused.
     #[error("`{url}` is not trusted: {reason}; nothing was published")]
     Untrusted {
-        /// What was fetched.
+        /// Address of the publication.
         url: String,
-        /// What is wrong with it.
+        /// Why the publication is refused.
         reason: String,
     },
-    /// Writing failed.
-    #[error("cannot write `{}`: {source}; nothing was published", shown(path))]
+    /// A failed write.
+    #[error("cannot write `{}`: {source}; nothing was published", escape_path(path))]
     Output {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Another linker holds the lock.
-    #[error("`{}` is locked by another run (pid {pid}); wait for it to end", shown(path))]
+    /// Another run holds the lock.
+    #[error("`{}` is locked by another run (pid {pid}); wait for it to end", escape_path(path))]
     Locked {
-        /// The lock file.
+        /// The lock file, or the locked directory.
         path: PathBuf,
-        /// The process that holds it, as it wrote itself.
+        /// Process id from the lock file, or `unknown`.
         pid: String,
     },
-    /// The finished snapshot did not pass its own reader.
+    /// The finished snapshot failed the checks of its own reader.
     #[error("the finished snapshot failed its self-check: {0}; nothing was published")]
     SelfCheck(String),
-    /// A snapshot given to be read was refused.
+    /// A snapshot that cannot be opened, read or published.
     #[error("{0}")]
     Refused(String),
-    /// Options that contradict one another or make no sense.
+    /// Options that are invalid or contradict each other.
     #[error("{0}")]
     Usage(String),
-    /// The system has no more memory, or address space, to give.
+    /// The operating system refuses more memory or address space.
     #[error(
-        "out of memory at {0}; nothing was published. See `ulimit -v` and the memory of the \
-         machine; `--memory` and `--threads` bound what a run takes"
+        "out of memory at {0}; nothing was published. Check `ulimit -v` and the machine's \
+         memory; lower `--memory` or `--threads`"
     )]
     OutOfMemory(String),
-    /// A promise this program makes to itself does not hold.
+    /// A broken invariant of this program.
     #[error("internal error: {0}; please report it")]
     Internal(String),
 }
 
 impl Error {
-    /// The process's exit code.
+    /// Returns the process's exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Internal(_) | Error::OutOfMemory(_) => 1,
@@ -150,33 +150,35 @@ impl Error {
         }
     }
 
-    /// What it says, without what that means for a run: where it came too late to stop one.
-    pub fn without_consequence(&self) -> String {
+    /// Returns the message without "nothing was published", for an error after publishing.
+    pub fn message_after_publishing(&self) -> String {
         match self {
-            Error::Output { path, source } => format!("cannot write `{}`: {source}", shown(path)),
+            Error::Output { path, source } => {
+                format!("cannot write `{}`: {source}", escape_path(path))
+            }
             other => other.to_string(),
         }
     }
 
-    /// An [`Error::Output`] at `path`.
+    /// Makes an [`Error::Output`] for `path`, or an [`Error::OutOfMemory`].
     pub fn output(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |source| match source.kind() {
-            io::ErrorKind::OutOfMemory => Error::OutOfMemory(shown(&path)),
+            io::ErrorKind::OutOfMemory => Error::OutOfMemory(escape_path(&path)),
             _ => Error::Output { path, source },
         }
     }
 
-    /// An [`Error::Input`] at `path` with what the system said.
+    /// Makes an [`Error::Input`] for `path`, or an [`Error::OutOfMemory`].
     pub fn input(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |source| match source.kind() {
-            io::ErrorKind::OutOfMemory => Error::OutOfMemory(shown(&path)),
+            io::ErrorKind::OutOfMemory => Error::OutOfMemory(escape_path(&path)),
             _ => Error::Input { path, reason: source.to_string() },
         }
     }
 
-    /// An [`Error::SelfCheck`] with what a reader said of what was just written.
+    /// Makes an [`Error::SelfCheck`] from a reader's error, or an [`Error::OutOfMemory`].
     pub fn self_check(refused: impl std::error::Error + 'static) -> Error {
         match is_for_memory(&refused) {
             true => Error::OutOfMemory(refused.to_string()),
@@ -185,7 +187,7 @@ impl Error {
     }
 }
 
-/// Whether `error`, or what caused it, is that the system has no memory to give.
+/// Whether `error` or one of its sources is an out-of-memory error.
 fn is_for_memory(error: &(dyn std::error::Error + 'static)) -> bool {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes
@@ -193,5 +195,5 @@ fn is_for_memory(error: &(dyn std::error::Error + 'static)) -> bool {
         .any(|cause| cause.kind() == io::ErrorKind::OutOfMemory)
 }
 
-/// The result of a step of a run.
+/// A result with this module's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;

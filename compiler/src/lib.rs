@@ -24,8 +24,8 @@ pub(crate) mod terminal;
 
 pub use cli::{Cli, run};
 pub use error::Error;
-pub use store::interrupt::{give_way, handle_signals};
-pub use terminal::escape::shown_message;
+pub use store::interrupt::{handle_signals, wait_for_signal_exit};
+pub use terminal::escape::escape_message;
 
 /// Single stages of a build, for fuzz targets and benchmarks.
 pub mod stages {
@@ -34,6 +34,6 @@ pub mod stages {
     pub use crate::link::{link, publish};
     pub use crate::read::limits::ReadLimits;
     pub use crate::store::directory::remove_tree;
-    pub use crate::store::lock::check_out;
+    pub use crate::store::lock::lock_output;
     pub use crate::terminal::progress::Progress;
 }

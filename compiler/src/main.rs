@@ -1,11 +1,11 @@
-//! `pinakes-compiler`: see `--help`.
+//! The program `pinakes-compiler`; `--help` lists its commands.
 
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use pinakes_compiler::{Cli, Error, give_way, handle_signals, run, shown_message};
+use pinakes_compiler::{Cli, Error, escape_message, handle_signals, run, wait_for_signal_exit};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -13,16 +13,16 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match handle_signals() {
-        // What panics has said so itself; the exit code is that of any internal error.
+        // A panic prints its own message; the exit code is that of an internal error.
         Ok(()) => std::panic::catch_unwind(|| run(cli))
-            .unwrap_or_else(|_| Err(Error::Internal("a part of the compiler panicked".into()))),
-        Err(error) => Err(Error::Internal(format!("signals: {error}"))),
+            .unwrap_or_else(|_| Err(Error::Internal("the compiler panicked".into()))),
+        Err(error) => Err(Error::Internal(format!("cannot install signal handlers: {error}"))),
     };
-    give_way();
+    wait_for_signal_exit();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", shown_message(&error.to_string()));
+            eprintln!("error: {}", escape_message(&error.to_string()));
             ExitCode::from(error.exit_code())
         }
     }

@@ -1,4 +1,4 @@
-//! The commands that compile and link.
+//! The commands `build`, `compile` and `link`.
 
 use std::{
     collections::BTreeSet,
@@ -25,10 +25,10 @@ use crate::report::file::ReportFiles;
 use crate::report::quarantine::BadRecord;
 use crate::report::{RunReport, quarantine};
 use crate::store::interrupt;
-use crate::store::lock::{OutputLock, check_out};
-use crate::store::prune::{Objects, prune};
-use crate::store::rolled_back::{HeldBack, held_back};
-use crate::terminal::escape::shown;
+use crate::store::lock::{OutputLock, lock_output};
+use crate::store::prune::{ObjectDirectory, prune};
+use crate::store::rolled_back::{BlockedSnapshot, find_blocked};
+use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
 pub(crate) fn build(args: BuildArgs) -> Result<()> {
@@ -51,31 +51,31 @@ pub(crate) fn link_only(args: LinkArgs) -> Result<()> {
     run.end(outcome)
 }
 
-/// Parts that are named where not all are parsed; the report names all.
+/// Most parsed parts that the progress line names; the report names all.
 const PARSED_SHOWN_MAX: usize = 10;
 
-/// A run under way.
+/// A run of `build`, `compile` or `link`.
 struct Run {
     begun: Instant,
     begun_at: SystemTime,
     work: WorkArgs,
-    /// What of the inputs is published; all of it where there is none.
+    /// The `--where` filters; `None` publishes a full snapshot.
     selection: Option<Selection>,
     progress: Progress,
     report: RunReport,
     files: ReportFiles,
-    /// What was made and is not published, since it was rolled back from.
-    held: Option<HeldBack>,
+    /// The new snapshot, if it was not published because of an earlier rollback.
+    blocked: Option<BlockedSnapshot>,
 }
 
-/// An object, and the part it was compiled from as it is shown.
-struct ShownObject {
+/// An object, and the escaped path of its part.
+struct NamedObject {
     file: String,
     object: Object,
 }
 
-/// Works with so many threads; 0 for as many as there are processors. One is this one, so that a run
-/// of one thread does the same things in the same order every time.
+/// Sets the number of threads; 0 means one per processor. With 1, all work runs on the calling thread,
+/// so that it happens in the same order every time.
 pub(crate) fn use_threads(threads: usize) -> Result<()> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     let pool = if threads == 1 { pool.use_current_thread() } else { pool };
@@ -86,22 +86,21 @@ impl Run {
     fn begin(command: &'static str, work: WorkArgs, selection: Option<Selection>) -> Result<Run> {
         use_threads(work.threads)?;
         let progress = Progress::detect(work.quiet);
-        let report = RunReport::begin(command);
+        let report = RunReport::new(command);
         let files = ReportFiles { report: work.report.clone(), textfile: work.textfile.clone() };
         let begun_at = SystemTime::now();
-        let held = None;
         let begun = Instant::now();
-        Ok(Run { begun, begun_at, work, selection, progress, report, files, held })
+        Ok(Run { begun, begun_at, work, selection, progress, report, files, blocked: None })
     }
 
-    /// Says that the run is under way, once no other can be in its way; a signal says that it ended.
-    fn say_begun(&self) -> Result<()> {
-        self.files.say_begun(&self.report)?;
+    /// Writes the report of a run that holds its lock, and has a signal write the final report.
+    fn write_begin(&self) -> Result<()> {
+        self.files.write_begin(&self.report)?;
         let (files, mut report) = (self.files.clone(), self.report.clone());
-        interrupt::tell(move |code| {
-            report.course.end(code, Some("interrupted".into()));
-            // The process ends; there is nobody left to tell.
-            let _ = files.say_ended(&report);
+        interrupt::on_signal(move |code| {
+            report.run_info.end(code, Some("interrupted".into()));
+            // The process exits; an error could no longer be reported.
+            let _ = files.write_end(&report);
         });
         Ok(())
     }
@@ -112,73 +111,73 @@ impl Run {
         publish: &PublishArgs,
         objects: Option<PathBuf>,
     ) -> Result<Option<PathBuf>> {
-        let inputs = input::find(&input.inputs, input.demands())?;
-        let lock = check_out(&publish.out)?;
-        interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
-        self.say_begun()?;
+        let inputs = input::find(&input.inputs, input.manifest_policy())?;
+        let lock = lock_output(&publish.out)?;
+        interrupt::remove_on_signal(lock.scratch(), interrupt::NOTHING_PUBLISHED);
+        self.write_begin()?;
         let objects = objects.unwrap_or_else(|| publish.out.join("objects"));
         let quarantine = publish.out.join("quarantine");
         let mut compiled = self.compile_inputs(inputs, input, &objects, quarantine.clone())?;
-        let objects = Objects { directory: &objects, begun: self.begun_at };
+        let objects = ObjectDirectory { directory: &objects, begun: self.begun_at };
         self.publish(&mut compiled, publish, lock, quarantine, Some(objects))
     }
 
     fn compile(&mut self, input: &InputArgs, objects: &Path) -> Result<()> {
-        let inputs = input::find(&input.inputs, input.demands())?;
-        self.say_begun()?;
+        let inputs = input::find(&input.inputs, input.manifest_policy())?;
+        self.write_begin()?;
         self.compile_inputs(inputs, input, objects, objects.join("quarantine"))?;
         Ok(())
     }
 
     fn link(&mut self, objects: &Path, publish: &PublishArgs) -> Result<Option<PathBuf>> {
         let mut objects = open_all(&object_paths(objects)?)?;
-        let lock = check_out(&publish.out)?;
-        interrupt::begin(lock.scratch(), interrupt::NOTHING_PUBLISHED);
-        self.say_begun()?;
+        let lock = lock_output(&publish.out)?;
+        interrupt::remove_on_signal(lock.scratch(), interrupt::NOTHING_PUBLISHED);
+        self.write_begin()?;
         self.report.parts = objects.len() as u64;
         let mut warnings = Warnings::default();
-        for ShownObject { file, object } in &objects {
+        for NamedObject { file, object } in &objects {
             warnings.take_positions(file, object.report());
         }
         self.report.first_warnings = warnings.first;
-        // The objects are inputs, and not this command's to remove.
+        // `link` does not prune objects, because they are its inputs.
         self.publish(&mut objects, publish, lock, publish.out.join("quarantine"), None)
     }
 
-    /// The first stage, and whether what it read will do.
+    /// Runs the compile stage and checks the number of records and of bad records.
     fn compile_inputs(
         &mut self,
         inputs: Inputs,
         args: &InputArgs,
         objects: &Path,
         quarantine: PathBuf,
-    ) -> Result<Vec<ShownObject>> {
-        let stage = compile(inputs.parts.clone(), objects, &args.reading(), self.progress)?;
-        self.say_parsed(&stage);
-        self.report.take_compiled(&inputs, &stage);
-        let emptied = emptied(&stage);
-        let objects: Vec<ShownObject> = stage
+    ) -> Result<Vec<NamedObject>> {
+        let stage = compile(inputs.parts.clone(), objects, &args.read_limits(), self.progress)?;
+        self.print_parsed(&stage);
+        self.report.add_compiled(&inputs, &stage);
+        let empty = empty_entities(&stage);
+        let objects: Vec<NamedObject> = stage
             .parts
             .into_iter()
-            .map(|part| ShownObject { file: shown(&part.part.path), object: part.object })
+            .map(|part| NamedObject { file: escape_path(&part.part.path), object: part.object })
             .collect();
         self.list_bad(&objects, &BTreeSet::new(), quarantine)?;
-        self.hold_budget(&objects, args.bad_share())?;
-        match emptied {
+        self.check_bad_share(&objects, args.bad_share())?;
+        match empty {
             Some(of) if !args.allow_empty => Err(Error::Empty { of }),
             _ => Ok(objects),
         }
     }
 
-    /// Lists the records set aside by the first stage, and the topics by the second.
+    /// Lists the bad records of the compile stage, and the topics that the link stage refused.
     fn list_bad(
         &mut self,
-        objects: &[ShownObject],
+        objects: &[NamedObject],
         orphans: &BTreeSet<[u8; 16]>,
         directory: PathBuf,
     ) -> Result<()> {
         let directory = self.work.quarantine.clone().unwrap_or(directory);
-        let records = objects.iter().flat_map(|ShownObject { file, object }| {
+        let records = objects.iter().flat_map(|NamedObject { file, object }| {
             let report = object.report();
             let bad = report.bad_lines.iter().map(move |line| BadRecord {
                 file,
@@ -202,8 +201,8 @@ impl Run {
         Ok(())
     }
 
-    fn hold_budget(&self, objects: &[ShownObject], share: Share) -> Result<()> {
-        let reports = || objects.iter().map(|shown| shown.object.report());
+    fn check_bad_share(&self, objects: &[NamedObject], share: Share) -> Result<()> {
+        let reports = || objects.iter().map(|named| named.object.report());
         let read: u64 = reports().flat_map(|report| report.read.values()).sum();
         let quarantined: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
         if quarantined as f64 <= (read as f64 * share.0).floor() {
@@ -217,22 +216,22 @@ impl Run {
         })
     }
 
-    /// The second stage, and whether what it made will do in place of what was published before.
+    /// Runs the link stage, compares the new snapshot with the current one, and publishes it.
     fn publish(
         &mut self,
-        objects: &mut [ShownObject],
+        objects: &mut [NamedObject],
         args: &PublishArgs,
         lock: OutputLock,
         quarantine: PathBuf,
-        kept_objects: Option<Objects<'_>>,
+        kept_objects: Option<ObjectDirectory<'_>>,
     ) -> Result<Option<PathBuf>> {
-        gather(objects.iter_mut().map(|shown| &mut shown.object), lock.scratch())?;
+        gather(objects.iter_mut().map(|named| &mut named.object), lock.scratch())?;
         let objects = &*objects;
         let memory_bytes = usize::try_from(self.work.memory).unwrap_or(usize::MAX);
-        let linked: Vec<&Object> = objects.iter().map(|shown| &shown.object).collect();
+        let linked: Vec<&Object> = objects.iter().map(|named| &named.object).collect();
         let selection = self.selection.as_ref();
         let mut finished = link::link(&linked, &lock, selection, memory_bytes, self.progress)?;
-        self.take_finished(&finished);
+        self.add_finished(&finished);
         let count = finished.orphans.read;
         if count > 0 {
             self.list_bad(objects, &finished.orphans.line_hashes, quarantine)?;
@@ -246,27 +245,27 @@ impl Run {
                 });
             }
         }
-        if let Some(held) = held_back(&args.out, &finished.manifest.id)? {
-            self.report.take_held(&held);
+        if let Some(blocked) = find_blocked(&args.out, &finished.manifest.id)? {
+            self.report.set_blocked(&blocked);
             drop(lock);
-            interrupt::end();
-            let path = held.path.clone();
-            self.held = Some(held);
+            interrupt::keep_on_signal();
+            let path = blocked.path.clone();
+            self.blocked = Some(blocked);
             return Ok(Some(path));
         }
         if !args.allow_shrink {
             link::refuse_shrinking(&args.out, &finished.manifest)?;
         }
         link::publish(&mut finished, &lock)?;
-        self.report.snapshot = Some(shown(&finished.path));
+        self.report.snapshot = Some(escape_path(&finished.path));
         self.report.snapshot_id = Some(finished.manifest.id.clone());
         self.report.pruned = args.keep.map(|keep| prune(&lock, keep, kept_objects));
         drop(lock);
-        interrupt::end();
+        interrupt::keep_on_signal();
         Ok(Some(finished.path))
     }
 
-    fn take_finished(&mut self, finished: &Published) {
+    fn add_finished(&mut self, finished: &Published) {
         let report = &mut self.report;
         report.snapshot_bytes = finished.manifest.files.iter().map(|file| file.size_bytes).sum();
         report.newest_updated_date = finished.manifest.source.newest_updated_date.clone();
@@ -277,19 +276,22 @@ impl Run {
         }
     }
 
-    fn say_parsed(&self, stage: &CompileStage) {
+    fn print_parsed(&self, stage: &CompileStage) {
         if self.progress == Progress::Quiet {
             return;
         }
         let parsed = stage.parts.iter().filter(|part| !part.was_cached).count();
         let all = stage.parts.len();
         if parsed == 0 {
-            return eprintln!("{:>10} nothing: the objects of all {all} parts are there", "parsed");
+            return eprintln!(
+                "{:>10} nothing: all {all} parts have objects from earlier runs",
+                "parsed"
+            );
         }
         let mut names = String::new();
         if parsed < all {
             let changed = stage.parts.iter().filter(|part| !part.was_cached);
-            let first = changed.take(PARSED_SHOWN_MAX).map(|part| shown(&part.part.path));
+            let first = changed.take(PARSED_SHOWN_MAX).map(|part| escape_path(&part.part.path));
             names = format!(": {}", first.collect::<Vec<_>>().join(", "));
             if let Some(more) = parsed.checked_sub(PARSED_SHOWN_MAX).filter(|more| *more > 0) {
                 names.push_str(&format!(" and {more} more"));
@@ -298,47 +300,49 @@ impl Run {
         eprintln!("{:>10} {parsed} of {all} parts, {} bytes{names}", "parsed", stage.parsed_bytes);
     }
 
-    /// Says what came of the run; of one that failed too, once it had read its inputs.
+    /// Ends the run: prints the table if inputs were read, writes the report, prints the result, and returns
+    /// the outcome's error.
     fn end(mut self, outcome: Result<Option<PathBuf>>) -> Result<()> {
         self.report.seconds = self.begun.elapsed().as_secs_f64();
         let failed = outcome.as_ref().err();
         let code = failed.map_or(0, Error::exit_code);
-        self.report.course.end(code, failed.map(Error::to_string));
+        self.report.run_info.end(code, failed.map(Error::to_string));
         if self.progress != Progress::Quiet && self.report.parts > 0 {
             eprint!("{}{}", self.report.table(), self.report.outcome());
         }
-        if let Some(held) = &self.held {
-            eprintln!("warning: {}", held.text());
+        if let Some(blocked) = &self.blocked {
+            eprintln!("warning: {}", blocked.warning());
         }
         for failed in self.report.pruned.iter().flat_map(|pruned| &pruned.failed) {
-            eprintln!("published, but not all that is beyond --keep was removed: {failed}");
+            eprintln!("warning: published, but `--keep` could not remove everything: {failed}");
         }
-        // What another run is doing there is that run's to report.
+        // The run that holds the lock writes these files.
         let is_locked = matches!(failed, Some(Error::Locked { .. }));
-        let written = if is_locked { Ok(()) } else { self.files.say_ended(&self.report) };
+        let written = if is_locked { Ok(()) } else { self.files.write_end(&self.report) };
         let Some(path) = outcome? else { return written };
         let line = [path.as_os_str().as_bytes(), b"\n"].concat();
-        let said = std::io::stdout().write_all(&line).map_err(Error::output("standard output"));
-        // It is published; any exit code but 0 would say that it is not.
-        for error in [written, said].into_iter().filter_map(Result::err) {
-            eprintln!("published all the same: {}", error.without_consequence());
+        let printed = std::io::stdout().write_all(&line).map_err(Error::output("standard output"));
+        // The snapshot is published, so that the exit code must be 0.
+        for error in [written, printed].into_iter().filter_map(Result::err) {
+            eprintln!("warning: published, but {}", error.message_after_publishing());
         }
         Ok(())
     }
 }
 
 impl Drop for Run {
-    /// A run that panics has an end, too.
+    /// Writes the final report of a run that panics.
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.report.course.end(1, Some("a part of the compiler panicked".into()));
-            let _ = self.files.say_ended(&self.report);
+            self.report.run_info.end(1, Some("the compiler panicked".into()));
+            let _ = self.files.write_end(&self.report);
         }
     }
 }
 
-/// The entities all of whose parts hold no record, as the end of a sentence; all where none has any.
-fn emptied(stage: &CompileStage) -> Option<String> {
+/// Names the entities whose parts contain no record, as ` of authors, works` for [`Error::Empty`].
+/// Returns an empty text if no part contains a good record, and `None` if every entity has records.
+fn empty_entities(stage: &CompileStage) -> Option<String> {
     let mut read: std::collections::BTreeMap<&str, u64> = Default::default();
     for part in &stage.parts {
         if let PartKind::Records(entity) | PartKind::Native(entity) = part.part.kind {
@@ -358,7 +362,7 @@ fn emptied(stage: &CompileStage) -> Option<String> {
     (!names.is_empty()).then(|| format!(" of {}", names.join(", ")))
 }
 
-fn open_all(paths: &[PathBuf]) -> Result<Vec<ShownObject>> {
+fn open_all(paths: &[PathBuf]) -> Result<Vec<NamedObject>> {
     use rayon::prelude::*;
     paths
         .par_iter()
@@ -366,9 +370,9 @@ fn open_all(paths: &[PathBuf]) -> Result<Vec<ShownObject>> {
             let object = Object::open(path).map_err(Error::input(path))?;
             let object = object.ok_or_else(|| Error::Damaged {
                 path: path.clone(),
-                reason: "it does not have its own hash; compile its part again".into(),
+                reason: "its content does not match its hash; compile its part again".into(),
             })?;
-            Ok(ShownObject { file: format!("part {}", object.part()), object })
+            Ok(NamedObject { file: format!("part {}", object.part()), object })
         })
         .collect()
 }
@@ -386,7 +390,7 @@ fn object_paths(directory: &Path) -> Result<Vec<PathBuf>> {
     if paths.is_empty() {
         return Err(Error::Input {
             path: directory.to_path_buf(),
-            reason: "holds no object; compile into it first".into(),
+            reason: "contains no object; run `compile --objects` with this directory first".into(),
         });
     }
     Ok(paths)

@@ -1,4 +1,4 @@
-//! What is inside a snapshot, as a table or as JSON.
+//! `inspect`: formats the contents of a snapshot as a table or as JSON.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -9,7 +9,7 @@ use pinakes_format::storage::header::FileKind;
 use pinakes_format::storage::manifest::Selection;
 use serde_json::{Value, json};
 
-/// The snapshot's contents as JSON.
+/// Formats the snapshot's contents as JSON.
 pub fn as_json(snapshot: &Snapshot) -> Value {
     let manifest = snapshot.manifest();
     let entities: serde_json::Map<String, Value> = Entity::all()
@@ -28,7 +28,7 @@ pub fn as_json(snapshot: &Snapshot) -> Value {
                 "strays": counts.rows - counts.published,
                 "redirects": counts.redirects,
                 "files_bytes": files,
-                "indexes": indexes(snapshot, entity),
+                "indexes": index_sizes(snapshot, entity),
             });
             Some((name.to_string(), value))
         })
@@ -47,21 +47,21 @@ pub fn as_json(snapshot: &Snapshot) -> Value {
     })
 }
 
-/// One index of an entity.
+/// The size of one index of an entity.
 #[derive(Debug, serde::Serialize)]
 struct IndexSize {
-    /// The path of the member it is made from.
+    /// Path of the indexed member.
     path: String,
-    /// The file it is a part of.
+    /// Name of the file that contains the index.
     file: &'static str,
-    /// Distinct terms; none where it is an order.
+    /// Number of distinct terms; `None` for an order.
     terms: Option<usize>,
-    /// Bytes it takes.
+    /// Size in bytes.
     bytes: u64,
 }
 
-/// What each index of an entity costs, the largest first.
-fn indexes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
+/// Lists the sizes of an entity's indexes, the largest first.
+fn index_sizes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
     let keys = keys_of(entity);
     let mut sizes = Vec::new();
     if let Ok(file) = snapshot.term_lists(entity) {
@@ -105,25 +105,25 @@ fn indexes(snapshot: &Snapshot, entity: Entity) -> Vec<IndexSize> {
     sizes
 }
 
-/// What was chosen, an entity a line, and what was not.
+/// Formats the filters of a subset, one entity a line, and the number of excluded records.
 fn selection_lines(selection: &Selection) -> String {
     let mut text = String::new();
     for (entity, expressions) in &selection.filters {
         let _ = writeln!(text, "where {entity}:{}", expressions.join(","));
     }
-    let excluded = counted(&selection.excluded);
+    let excluded = format_counts(&selection.excluded);
     let excluded = if excluded.is_empty() { "nothing".to_owned() } else { excluded };
     let _ = writeln!(text, "excluded {excluded}");
     text
 }
 
-/// How many of which entities, of those that there are any of.
-fn counted(counts: &BTreeMap<String, u64>) -> String {
+/// Formats the counts above zero, as `3 authors, 5 outputs`.
+fn format_counts(counts: &BTreeMap<String, u64>) -> String {
     let counts = counts.iter().filter(|(_, count)| **count > 0);
     counts.map(|(entity, count)| format!("{count} {entity}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The snapshot's contents as a table.
+/// Formats the snapshot's contents as a table.
 pub fn as_table(snapshot: &Snapshot) -> String {
     let manifest = snapshot.manifest();
     let mut text = String::new();
@@ -134,7 +134,7 @@ pub fn as_table(snapshot: &Snapshot) -> String {
         text.push_str(&selection_lines(selection));
     }
     if !manifest.suppressed.is_empty() {
-        let _ = writeln!(text, "suppressed {}", counted(&manifest.suppressed));
+        let _ = writeln!(text, "suppressed {}", format_counts(&manifest.suppressed));
     }
     let _ = writeln!(
         text,
@@ -162,7 +162,7 @@ pub fn as_table(snapshot: &Snapshot) -> String {
     }
     for entity in Entity::all() {
         let records = u64::from(snapshot.count(entity));
-        let sizes = indexes(snapshot, entity);
+        let sizes = index_sizes(snapshot, entity);
         if sizes.is_empty() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The commands that publish snapshots to others and pull theirs.
+//! The commands `publish`, `pull` and `keygen`.
 
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
@@ -7,40 +7,40 @@ use clap::Args;
 use crate::cli::build::use_threads;
 use crate::cli::options::{flag, parse_bytes, parse_memory};
 use crate::error::Result;
-use crate::mirror::host::Patience;
-use crate::mirror::publish::Publish;
-use crate::mirror::pull::Pull;
+use crate::mirror::host::RetryPolicy;
+use crate::mirror::options::PublishOptions;
+use crate::mirror::pull::PullOptions;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::{publish, pull, signature};
 use crate::report::file::ReportFiles;
 use crate::terminal::progress::Progress;
 
-/// Options of both.
+/// Options of both `publish` and `pull`.
 #[derive(Args, Debug)]
 struct MirrorArgs {
-    /// The largest manifest, or list of objects, that a mirror takes.
+    /// The largest manifest or list of objects that a mirror accepts.
     #[arg(long, value_name = "BYTES", default_value = "1M", env = "PINAKES_MAX_MANIFEST",
           value_parser = parse_bytes)]
     max_manifest: u64,
 
-    /// Memory to link objects in, as `512M` or `2G`. At least 256M.
+    /// Memory for linking objects, as `512M` or `2G`. At least 256M.
     #[arg(long, default_value = "2G", value_parser = parse_memory, env = "PINAKES_MEMORY")]
     memory: u64,
 
-    /// Threads; 0 for as many as there are processors.
+    /// Number of threads; 0 means one per processor.
     #[arg(long, default_value_t = 0, env = "PINAKES_THREADS")]
     threads: usize,
 
-    /// Show nothing but errors, warnings and the result.
+    /// Print only errors, warnings and the result.
     #[arg(long, env = "PINAKES_QUIET", value_parser = flag())]
     quiet: bool,
 
-    /// Write the run's report to this file, as JSON: as it begins, and what came of it as it ends.
+    /// Write the run's report to this file as JSON, when the run begins and when it ends.
     #[arg(long, value_name = "FILE", env = "PINAKES_REPORT")]
     report: Option<PathBuf>,
 
-    /// Write what came of the run to this file, as the textfile collector of Prometheus' node_exporter
-    /// reads it.
+    /// Write the run's metrics to this file when the run ends, for the textfile collector of Prometheus'
+    /// node_exporter.
     #[arg(long, value_name = "FILE", env = "PINAKES_TEXTFILE")]
     textfile: Option<PathBuf>,
 }
@@ -52,30 +52,30 @@ impl MirrorArgs {
 
     fn begin(&self, command: &'static str) -> MirrorRun {
         let files = ReportFiles { report: self.report.clone(), textfile: self.textfile.clone() };
-        MirrorRun::begin(command, files, Progress::detect(self.quiet))
+        MirrorRun::new(command, files, Progress::detect(self.quiet))
     }
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct PublishTreeArgs {
-    /// The directory of snapshots whose current one is published, or a snapshot.
+    /// A directory of snapshots, whose current one is published, or one snapshot.
     snapshots: PathBuf,
 
-    /// The tree that a host serves as static files.
+    /// The directory of the tree, which a web server serves as static files.
     #[arg(long, value_name = "DIR", env = "PINAKES_TO")]
     to: PathBuf,
 
-    /// Sign with this secret key of minisign, or of `keygen`. A password is read from
-    /// `PINAKES_KEY_PASSWORD`, or asked for.
+    /// Sign with this secret key of minisign or `keygen`. The password comes from
+    /// `PINAKES_KEY_PASSWORD`, or from the terminal.
     #[arg(long, value_name = "FILE", env = "PINAKES_KEY")]
     key: Option<PathBuf>,
 
-    /// Publish the objects too that the snapshot was linked from, out of this directory. They are linked
-    /// once more, and must give the same root hash.
+    /// Also publish the objects that the snapshot was linked from, out of this directory. They are first
+    /// linked again, and must give the same root hash.
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     objects: Option<PathBuf>,
 
-    /// Days until what is published expires: from then on mirrors call it stale.
+    /// Days until the publication expires; afterwards mirrors call it stale.
     #[arg(long, value_name = "DAYS", default_value_t = 60, env = "PINAKES_VALID_DAYS",
           value_parser = clap::value_parser!(u32).range(1..=36_500))]
     valid_days: u32,
@@ -84,8 +84,8 @@ pub(crate) struct PublishTreeArgs {
     #[arg(long, value_name = "TEXT", env = "PINAKES_LICENCE")]
     licence: Option<String>,
 
-    /// Publications the tree keeps, this one included; whoever reads an older one while it is removed has
-    /// to begin anew.
+    /// Number of publications that the tree keeps, including this one. A mirror that is fetching a removed
+    /// publication must start again.
     #[arg(long, value_name = "N", default_value_t = 2, env = "PINAKES_KEEP_PUBLISHED",
           value_parser = clap::value_parser!(u32).range(1..))]
     keep: u32,
@@ -96,24 +96,24 @@ pub(crate) struct PublishTreeArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct PullArgs {
-    /// The address of what `publish` wrote: `http://…`, `https://…`, or `s3://BUCKET/PREFIX` with what
-    /// `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY` say of it.
+    /// Address of a tree that `publish` wrote: `http://…`, `https://…` or `s3://BUCKET/PREFIX`. A bucket uses
+    /// `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.
     url: String,
 
-    /// Where snapshots are published here; `current` there leads to the newest.
+    /// The local directory of snapshots; `current` there points at the newest.
     #[arg(long, value_name = "SNAPSHOTS", env = "PINAKES_OUT")]
     out: PathBuf,
 
-    /// Take only what the owner of this public key of minisign signed. May be given again: one of them is
-    /// enough, while one takes another's place.
+    /// Accept only publications signed with this minisign public key. Repeat the option to accept several
+    /// keys, for example while one key replaces another.
     #[arg(long = "pubkey", value_name = "FILE", env = "PINAKES_PUBKEY")]
     pubkeys: Vec<PathBuf>,
 
-    /// Fetch the objects that are not in this directory, and link the snapshot from them.
+    /// Fetch objects missing from this directory, and link the snapshot from the directory.
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     objects: Option<PathBuf>,
 
-    /// Take a publication that is older than one that was seen.
+    /// Accept a publication that is older than one accepted before.
     #[arg(long, env = "PINAKES_ALLOW_ROLLBACK", value_parser = flag())]
     allow_rollback: bool,
 
@@ -121,33 +121,33 @@ pub(crate) struct PullArgs {
     #[arg(long, env = "PINAKES_REQUIRE_FRESH", value_parser = flag())]
     require_fresh: bool,
 
-    /// Keep so many snapshots, the new one among them, and remove older ones that nobody has open.
+    /// Keep this many snapshots, including the new one, and remove older ones that no process has open.
     /// [default: remove nothing]
     #[arg(long, value_name = "N", env = "PINAKES_KEEP")]
     keep: Option<NonZeroUsize>,
 
-    /// Requests at a time.
+    /// Most concurrent requests.
     #[arg(long, value_name = "N", default_value_t = 8, env = "PINAKES_CONNECTIONS",
           value_parser = clap::value_parser!(u32).range(1..=128))]
     connections: u32,
 
-    /// Seconds to wait for a connection, a reply, or its next byte; for a publication and a signature that
-    /// belong together; and at most, each time, where the host says `Retry-After`.
+    /// Longest wait in seconds for a connection, a reply, the next byte, and a signature that matches its
+    /// publication. Also the longest pause that `Retry-After` causes.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, env = "PINAKES_TIMEOUT",
           value_parser = clap::value_parser!(u64).range(1..=3_600))]
     timeout: u64,
 
-    /// Bytes a second below which a host is given up, after that time.
+    /// Lowest average speed of a reply in bytes per second, after the timeout.
     #[arg(long, value_name = "BYTES", default_value = "32K", env = "PINAKES_MIN_SPEED",
           value_parser = parse_bytes)]
     min_speed: u64,
 
-    /// How often the same is asked for before the host is given up.
+    /// Number of attempts for each request.
     #[arg(long, value_name = "N", default_value_t = 5, env = "PINAKES_TRIES",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     tries: u32,
 
-    /// Trust the host by the certificates in this file, PEM, in place of the web's.
+    /// Trust the root certificates in this PEM file instead of the usual ones.
     #[arg(long, value_name = "FILE", env = "PINAKES_TLS_CA")]
     tls_ca: Option<PathBuf>,
 
@@ -157,12 +157,12 @@ pub(crate) struct PullArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct KeygenArgs {
-    /// Where the secret key is written, for `publish --key`. It gets the password in
+    /// File for the secret key, for `publish --key`. The key gets the password in
     /// `PINAKES_KEY_PASSWORD`, or none.
     #[arg(long, value_name = "FILE", env = "PINAKES_KEY")]
     key: PathBuf,
 
-    /// Where the public key is written, for `pull --pubkey`.
+    /// File for the public key, for `pull --pubkey`.
     #[arg(long, value_name = "FILE", env = "PINAKES_PUBKEY")]
     pubkey: PathBuf,
 }
@@ -170,7 +170,7 @@ pub(crate) struct KeygenArgs {
 pub(crate) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
     use_threads(args.mirror.threads)?;
     let mut run = args.mirror.begin("publish");
-    let asked = Publish {
+    let options = PublishOptions {
         memory_bytes: args.mirror.memory_bytes(),
         progress: Progress::detect(args.mirror.quiet),
         manifest_bytes_max: args.mirror.max_manifest,
@@ -182,21 +182,21 @@ pub(crate) fn publish_tree(args: PublishTreeArgs) -> Result<()> {
         licence: args.licence,
         keep: args.keep as usize,
     };
-    let outcome = publish::publish(&asked, &mut run);
+    let outcome = publish::publish(&options, &mut run);
     run.end(outcome)
 }
 
 pub(crate) fn pull(args: PullArgs) -> Result<()> {
     use_threads(args.mirror.threads)?;
     let mut run = args.mirror.begin("pull");
-    let asked = Pull {
+    let options = PullOptions {
         memory_bytes: args.mirror.memory_bytes(),
         progress: Progress::detect(args.mirror.quiet),
         manifest_bytes_max: args.mirror.max_manifest,
-        patience: Patience {
+        retry_policy: RetryPolicy {
             timeout: Duration::from_secs(args.timeout),
             speed_bytes_min: args.min_speed,
-            tries: args.tries,
+            attempts_max: args.tries,
         },
         connections: args.connections as usize,
         url: args.url,
@@ -208,7 +208,7 @@ pub(crate) fn pull(args: PullArgs) -> Result<()> {
         keep: args.keep,
         tls_ca: args.tls_ca,
     };
-    let outcome = pull::pull(&asked, &mut run);
+    let outcome = pull::pull(&options, &mut run);
     run.end(outcome)
 }
 

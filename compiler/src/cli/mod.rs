@@ -1,4 +1,6 @@
-//! The command line: what is asked, and doing it.
+//! The command line: its commands and options, and one function for each command.
+//!
+//! The top folder of the compiler: it imports every other folder, and none imports it.
 
 pub(crate) mod build;
 pub(crate) mod inspect;
@@ -18,7 +20,7 @@ use crate::error::Result;
 use crate::export;
 use crate::export::ExportArgs;
 
-/// Turns dumps of scholarly metadata into a snapshot that `pinakes-server` answers from.
+/// Builds a snapshot for `pinakes-server` from dumps of scholarly metadata.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, after_help = EXIT_CODES)]
 pub struct Cli {
@@ -26,57 +28,57 @@ pub struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 internal error; 2 usage; 3 input missing or \
-unreadable; 4 too many bad records, none at all, or far fewer than before; 5 damaged input; 6 output cannot be written; \
-7 another run holds the output; 8 the finished snapshot failed its self-check; 9 what a mirror publishes is not \
+const EXIT_CODES: &str = "Exit codes: 0 success; 1 internal error; 2 usage; 3 input missing or \
+unreadable; 4 too many bad records, no records, or far fewer than before; 5 damaged input; 6 output cannot be written; \
+7 another run holds the lock; 8 the finished snapshot failed its self-check; 9 a publication is not \
 trusted; 129, 130, 143 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Compile inputs and publish a snapshot of them: `compile` and `link` in one.
+    /// Compile inputs and publish a snapshot of them: `compile` and `link` in one run.
     Build(BuildArgs),
-    /// Compile each part of the inputs into an object, unless its object is there already.
+    /// Compile each part of the inputs into an object, unless an earlier run did.
     Compile(CompileArgs),
-    /// Link every object in a directory into a snapshot and publish it.
+    /// Link all objects in a directory into a snapshot and publish it.
     Link(LinkArgs),
-    /// Read every byte and every record of a snapshot against every promise made of them.
+    /// Check every byte and every record of a snapshot.
     Verify {
         /// The snapshot's directory, or `SNAPSHOTS/current`.
         snapshot: PathBuf,
     },
-    /// Show what is inside a snapshot.
+    /// Show the entities, indexes and sizes of a snapshot.
     Inspect {
         /// The snapshot's directory, or `SNAPSHOTS/current`.
         snapshot: PathBuf,
-        /// Print JSON in place of a table.
+        /// Print JSON instead of a table.
         #[arg(long)]
         json: bool,
     },
-    /// Have `current` lead to the snapshot published before the one it leads to; servers follow, and no run
-    /// makes current again what was rolled back from.
+    /// Point `current` at the snapshot published before the current one. Servers follow; no run makes the
+    /// newer snapshots current again.
     Rollback {
-        /// Where snapshots are published.
+        /// The directory of snapshots.
         #[arg(value_name = "SNAPSHOTS")]
         snapshots: PathBuf,
-        /// The snapshot to lead to, in place of the one before.
+        /// Point at this snapshot instead.
         #[arg(long, value_name = "ID")]
         to: Option<String>,
     },
-    /// Write a snapshot's records as JSON lines, from which `build` makes the same answers again.
+    /// Write a snapshot's records as JSON lines, from which `build` makes an equivalent snapshot.
     Export(ExportArgs),
-    /// Write a snapshot as a tree of static files, signed, for others to pull.
+    /// Write a snapshot as a signed tree of static files, for mirrors to pull.
     Publish(PublishTreeArgs),
-    /// Fetch what is new of a published snapshot, verify every byte of it and publish it here.
+    /// Fetch the new parts of a published snapshot, verify every byte and make it current here.
     Pull(PullArgs),
-    /// Make a pair of keys to sign publications with; those of `minisign -G` do as well.
+    /// Make a key pair to sign publications; keys of `minisign -G` also work.
     Keygen(KeygenArgs),
 }
 
-/// Does what the command line asks.
+/// Runs the command.
 ///
 /// # Errors
 ///
-/// Whatever stopped it; see [`Error::exit_code`].
+/// The error that stopped the command; see [`Error::exit_code`].
 pub fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Build(args) => build(args),

@@ -1,4 +1,4 @@
-//! The options of the commands, and the values they take.
+//! The options of `build`, `compile` and `link`, and the parsers of option values.
 
 use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
@@ -12,31 +12,31 @@ use crate::read::limits::ReadLimits;
 /// Options of every command that reads inputs.
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
-    /// What to compile, as `[KIND:]PATH`: an OpenAlex dump (a directory or file, JSON lines, plain,
-    /// .gz or .zst), what `export` wrote, merged ids, a taxonomy CSV, or a side table: DOAJ, SCImago,
-    /// Scopus, JCR or ABDC as CSV, ROR schema 2 or ORCID as JSON. KIND is openalex, native (as
-    /// exported), taxonomy, doaj, scimago, scopus, jcr, abdc, ror or orcid; without it, the input is
-    /// recognised or refused.
+    /// Input, as `[KIND:]PATH`: an OpenAlex dump (a directory or a file of JSON lines, plain, .gz or
+    /// .zst), a file of `export`, merged ids, a taxonomy CSV, or a side table: DOAJ, SCImago, Scopus, JCR or
+    /// ABDC as CSV, ROR schema 2 or ORCID as JSON. KIND is openalex, native (written by `export`), taxonomy,
+    /// doaj, scimago, scopus, jcr, abdc, ror or orcid. Without KIND, the compiler detects the kind and
+    /// rejects unknown files.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<OsString>,
 
-    /// Share of records that may be bad and set aside, as `0.1%` or `0.001`.
+    /// Largest share of bad records, which are left out, as `0.1%` or `0.001`.
     #[arg(long, default_value = "0.1%", value_parser = parse_share, env = "PINAKES_MAX_BAD")]
     pub(crate) max_bad: Share,
 
-    /// Allow no bad record at all.
+    /// Allow no bad records.
     #[arg(long, conflicts_with = "max_bad", env = "PINAKES_STRICT", value_parser = flag())]
     pub(crate) strict: bool,
 
-    /// Publish a snapshot even where the inputs of an entity, or all, hold no record.
+    /// Publish a snapshot even if the inputs of an entity, or all inputs, contain no record.
     #[arg(long, env = "PINAKES_ALLOW_EMPTY", value_parser = flag())]
     pub(crate) allow_empty: bool,
 
-    /// Refuse a dump whose manifest lists a part that is not there, or not one that is.
+    /// Refuse a dump if its manifest lists a missing file, or does not list an existing one.
     #[arg(long, env = "PINAKES_STRICT_MANIFEST", value_parser = flag())]
     pub(crate) strict_manifest: bool,
 
-    /// Take the whole lines of a compressed part that is cut short, in place of refusing it.
+    /// Read the complete lines of a truncated compressed part instead of refusing it.
     #[arg(long, env = "PINAKES_ALLOW_TRUNCATED", value_parser = flag())]
     pub(crate) allow_truncated: bool,
 
@@ -44,36 +44,36 @@ pub(crate) struct InputArgs {
     pub(crate) bounds: BoundArgs,
 }
 
-/// How much of one part is taken, so that no input takes more memory or disk than there is.
+/// Limits on one part, so that no input exhausts memory or disk.
 #[derive(Args, Debug)]
 pub(crate) struct BoundArgs {
-    /// The longest line or row; a longer one is set aside as a bad record. 64K to 1G.
+    /// Longest line or row; a longer one is a bad record. 64K to 1G.
     #[arg(long, value_name = "BYTES", default_value = "16M", env = "PINAKES_MAX_LINE",
           value_parser = parse_line_bytes)]
     pub(crate) max_line: u64,
 
-    /// The most bytes a part may have uncompressed; a larger one is refused as damaged.
+    /// Largest uncompressed part; a larger one is refused as damaged.
     #[arg(long, value_name = "BYTES", default_value = "256G", env = "PINAKES_MAX_INFLATED",
           value_parser = parse_bytes)]
     pub(crate) max_inflated: u64,
 
-    /// The largest window a zstd part may ask for, as the power of two of its bytes.
+    /// Largest window of a zstd part, as the base-2 logarithm of its bytes.
     #[arg(long, value_name = "LOG", default_value_t = 27, env = "PINAKES_ZSTD_WINDOW_MAX",
           value_parser = clap::value_parser!(u32).range(10..=31))]
     pub(crate) zstd_window_max: u32,
 
-    /// The most elements an array may have; a longer one becomes null and is counted. [default: any]
+    /// Most elements of an array; a longer array becomes null, with a warning. [default: no limit]
     #[arg(long, value_name = "N", env = "PINAKES_MAX_ARRAY")]
     pub(crate) max_array: Option<u64>,
 
-    /// The longest text of a member; a longer one becomes null and is counted. [default: any]
+    /// Longest text of a member; a longer text becomes null, with a warning. [default: no limit]
     #[arg(long, value_name = "BYTES", env = "PINAKES_MAX_TEXT", value_parser = parse_bytes)]
     pub(crate) max_text: Option<u64>,
 }
 
 impl InputArgs {
-    /// How parts are read.
-    pub(crate) fn reading(&self) -> ReadLimits {
+    /// Returns the limits on one part.
+    pub(crate) fn read_limits(&self) -> ReadLimits {
         let bounds = &self.bounds;
         ReadLimits {
             line_bytes_max: usize::try_from(bounds.max_line).unwrap_or(usize::MAX),
@@ -87,13 +87,13 @@ impl InputArgs {
         }
     }
 
-    /// What is demanded of dumps.
-    pub(crate) fn demands(&self) -> ManifestPolicy {
+    /// Returns how strictly to check dumps against their manifests.
+    pub(crate) fn manifest_policy(&self) -> ManifestPolicy {
         let InputArgs { strict_manifest, allow_truncated, .. } = *self;
         ManifestPolicy { strict_manifest, allow_truncated }
     }
 
-    /// The share of records that may be bad.
+    /// Returns the largest allowed share of bad records.
     pub(crate) fn bad_share(&self) -> Share {
         if self.strict { Share(0.0) } else { self.max_bad }
     }
@@ -102,54 +102,54 @@ impl InputArgs {
 /// Options of every command that publishes.
 #[derive(Args, Debug)]
 pub(crate) struct PublishArgs {
-    /// Where snapshots are published; `current` there leads to the newest.
+    /// The directory of snapshots; `current` there points at the newest.
     #[arg(long, value_name = "SNAPSHOTS", env = "PINAKES_OUT")]
     pub(crate) out: PathBuf,
 
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
 
-    /// Publish even where an entity has less than four fifths of the records it had before.
+    /// Publish even if an entity has less than four fifths of its previous records.
     #[arg(long, env = "PINAKES_ALLOW_SHRINK", value_parser = flag())]
     pub(crate) allow_shrink: bool,
 
-    /// Keep so many snapshots, the new one among them, and remove older ones that nobody has open; of
-    /// `build`'s objects those that a snapshot still there is made of. [default: remove nothing]
+    /// Keep this many snapshots, including the new one, and remove older ones that no process has open. With
+    /// `build`, also remove objects that no remaining snapshot was built from. [default: remove nothing]
     #[arg(long, value_name = "N", env = "PINAKES_KEEP")]
     pub(crate) keep: Option<NonZeroUsize>,
 }
 
-/// The values a flag takes from the environment.
+/// Parses a flag's value in the environment, such as `1`, `true` or `no`.
 pub(crate) fn flag() -> BoolishValueParser {
     BoolishValueParser::new()
 }
 
-/// Options of every command that works.
+/// Options of `build`, `compile` and `link`.
 #[derive(Args, Debug)]
 pub(crate) struct WorkArgs {
-    /// Memory to work in, as `512M` or `2G`; what does not fit waits on disk. At least 256M.
+    /// Memory limit, as `512M` or `2G`; larger data goes to temporary files. At least 256M.
     #[arg(long, default_value = "2G", value_parser = parse_memory, env = "PINAKES_MEMORY")]
     pub(crate) memory: u64,
 
-    /// Threads; 0 for as many as there are processors.
+    /// Number of threads; 0 means one per processor.
     #[arg(long, default_value_t = 0, env = "PINAKES_THREADS")]
     pub(crate) threads: usize,
 
-    /// Show nothing but errors and the result.
+    /// Print only errors, warnings and the result.
     #[arg(long, env = "PINAKES_QUIET", value_parser = flag())]
     pub(crate) quiet: bool,
 
-    /// Write the run's report to this file, as JSON: as it begins, and what came of it as it ends.
+    /// Write the run's report to this file as JSON, when the run begins and when it ends.
     #[arg(long, value_name = "FILE", env = "PINAKES_REPORT")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Write what came of the run to this file, as the textfile collector of Prometheus' node_exporter
-    /// reads it.
+    /// Write the run's metrics to this file when the run ends, for the textfile collector of Prometheus'
+    /// node_exporter.
     #[arg(long, value_name = "FILE", env = "PINAKES_TEXTFILE")]
     pub(crate) textfile: Option<PathBuf>,
 
-    /// Where bad records are listed and their lines kept. [default: `quarantine` in SNAPSHOTS, or in
-    /// the objects' DIR where nothing is published]
+    /// Directory for the list of bad records and their lines. [default: `quarantine` in SNAPSHOTS, or in the
+    /// objects' DIR for `compile`]
     #[arg(long, value_name = "DIR", env = "PINAKES_QUARANTINE")]
     pub(crate) quarantine: Option<PathBuf>,
 }
@@ -160,7 +160,7 @@ pub(crate) struct BuildArgs {
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) publish: PublishArgs,
-    /// Where objects are kept from run to run. [default: SNAPSHOTS/objects]
+    /// Directory that keeps objects between runs. [default: SNAPSHOTS/objects]
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     pub(crate) objects: Option<PathBuf>,
     #[command(flatten)]
@@ -171,7 +171,7 @@ pub(crate) struct BuildArgs {
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Where objects are kept.
+    /// Directory that keeps objects between runs.
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     pub(crate) objects: PathBuf,
     #[command(flatten)]
@@ -180,7 +180,7 @@ pub(crate) struct CompileArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct LinkArgs {
-    /// The objects to link, all of them.
+    /// Directory whose objects are all linked.
     #[arg(long, value_name = "DIR", env = "PINAKES_OBJECTS")]
     pub(crate) objects: PathBuf,
     #[command(flatten)]
@@ -189,7 +189,7 @@ pub(crate) struct LinkArgs {
     pub(crate) work: WorkArgs,
 }
 
-/// A share of records.
+/// A share of records, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share(pub(crate) f64);
 

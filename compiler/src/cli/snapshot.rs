@@ -1,4 +1,4 @@
-//! The commands that read a published snapshot, or go back to one.
+//! The commands `verify`, `inspect` and `rollback`.
 
 use std::{io::Write, os::unix::ffi::OsStrExt, path::Path};
 
@@ -8,12 +8,13 @@ use pinakes_format::storage::mmap::survive_faults;
 use crate::cli::inspect;
 use crate::error::{Error, Result};
 use crate::store::rollback::roll_back;
-use crate::terminal::escape::shown;
+use crate::terminal::escape::escape_path;
 
-/// Opens a snapshot to be read and no more: a file of it that is cut or fails under this process does not
-/// end it, and whoever has read asks whether one was ([`Snapshot::check_readable`]).
+/// Opens a snapshot for reading. A mapped file that fails while it is read does not end the process; the
+/// caller must check [`Snapshot::check_readable`] after reading.
 pub(crate) fn open(path: &Path) -> Result<Snapshot> {
-    survive_faults().map_err(|error| Error::Internal(format!("signals: {error}")))?;
+    survive_faults()
+        .map_err(|error| Error::Internal(format!("cannot install signal handlers: {error}")))?;
     let place = std::fs::canonicalize(path).map_err(Error::input(path))?;
     Snapshot::open(&place).map_err(|error| Error::Refused(error.to_string()))
 }
@@ -40,28 +41,28 @@ pub(crate) fn show(path: &Path, json: bool) -> Result<()> {
 }
 
 pub(crate) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
-    let back = roll_back(snapshots, id)?;
-    let name = back.path.file_name().unwrap_or_default().to_string_lossy();
-    let newest = back.newest_updated_date.as_deref().unwrap_or("none");
-    let led = match &back.from {
-        Some(from) if *from == name => "as it did".to_owned(),
-        Some(from) => format!("it led to {from}"),
-        None => "it led nowhere".to_owned(),
+    let rollback = roll_back(snapshots, id)?;
+    let name = rollback.path.file_name().unwrap_or_default().to_string_lossy();
+    let newest = rollback.newest_updated_date.as_deref().unwrap_or("none");
+    let before = match &rollback.from {
+        Some(from) if *from == name => "unchanged".to_owned(),
+        Some(from) => format!("before: {from}"),
+        None => "before: none".to_owned(),
     };
-    eprintln!("`current` leads to {name} ({led}); its newest updated_date is {newest}");
-    if back.shown_again > 0 {
+    eprintln!("`current` points at {name} ({before}); its newest updated_date is {newest}");
+    if rollback.unsuppressed > 0 {
         eprintln!(
-            "warning: it shows {} records more that `--suppress` left out of the one before; withhold them by \
-             `pinakes-server --suppress`, or build again",
-            back.shown_again
+            "warning: it contains {} records that `--suppress` left out of the previous one; suppress them \
+             with `pinakes-server --suppress`, or build again",
+            rollback.unsuppressed
         );
     }
-    if let Some(from) = back.from.filter(|_| back.is_held_back) {
-        let place = shown(snapshots);
+    if let Some(from) = rollback.from.filter(|_| rollback.is_blocked) {
+        let place = escape_path(snapshots);
         eprintln!(
-            "no build or pull leads to {from} again unless it is asked for: `rollback {place} --to {from}`"
+            "no build or pull makes {from} current again; to do so, run `rollback {place} --to {from}`"
         );
     }
-    let line = [back.path.as_os_str().as_bytes(), b"\n"].concat();
+    let line = [rollback.path.as_os_str().as_bytes(), b"\n"].concat();
     std::io::stdout().write_all(&line).map_err(Error::output("standard output"))
 }

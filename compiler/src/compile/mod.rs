@@ -24,7 +24,7 @@ use crate::object::warnings::Warnings;
 use crate::object::{Object, ObjectWriter};
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
-use crate::terminal::escape::shown;
+use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
 /// A part and its object.
@@ -68,11 +68,12 @@ pub fn compile(
     let mut warnings = Warnings::default();
     named.dedup_by(|same, kept| {
         let is_same = same.name == kept.name;
-        warnings.add("same_parts", is_same.into(), || shown(&same.part.path));
+        warnings.add("same_parts", is_same.into(), || escape_path(&same.part.path));
         is_same
     });
     for named in &named {
-        warnings.add("misnamed_container", named.is_misnamed.into(), || shown(&named.part.path));
+        warnings
+            .add("misnamed_container", named.is_misnamed.into(), || escape_path(&named.part.path));
     }
 
     let parsed_bytes = AtomicU64::new(0);

@@ -1,4 +1,4 @@
-//! Where an export goes: a directory that has all of its files or none.
+//! The output directory of an export, which gets all files or none.
 
 use std::{
     fs::{self, File},
@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::store::directory::remove_tree;
 use crate::store::interrupt;
 
-/// What names of unfinished exports begin with.
+/// Prefix of the scratch directory of an unfinished export.
 const UNFINISHED: &str = ".tmp-";
 
-/// A directory held against other runs, and one inside it where files lie until all are whole.
+/// A locked output directory, with a scratch directory for files until all are complete.
 pub(crate) struct ExportDirectory {
     lock: File,
     path: PathBuf,
@@ -23,12 +23,12 @@ pub(crate) struct ExportDirectory {
 }
 
 impl ExportDirectory {
-    /// Takes a directory, made if it is not there. What a run that died left in it is removed.
+    /// Creates and locks the directory, and removes what a killed run left in it.
     ///
     /// # Errors
     ///
-    /// Where it is not empty, cannot be written, or another run holds it.
-    pub(crate) fn begin(path: &Path, said_if_interrupted: &'static str) -> Result<ExportDirectory> {
+    /// The directory is not empty, cannot be written, or another run holds it.
+    pub(crate) fn begin(path: &Path, interrupt_message: &'static str) -> Result<ExportDirectory> {
         let is_new = !path.exists();
         fs::create_dir_all(path).map_err(Error::output(path))?;
         let lock = File::open(path).map_err(Error::output(path))?;
@@ -43,28 +43,28 @@ impl ExportDirectory {
             names.into_iter().partition(|name| name.starts_with(UNFINISHED));
         if let Some(other) = others.first() {
             return Err(Error::Usage(format!(
-                "`{}` is not empty (it holds `{other}`); export into a new or an empty directory",
+                "`{}` is not empty (it contains `{other}`); export into a new or empty directory",
                 path.display()
             )));
         }
         unfinished.iter().for_each(|name| remove_tree(&path.join(name)));
         let scratch = path.join(format!("{UNFINISHED}{}", std::process::id()));
-        interrupt::begin(&scratch, said_if_interrupted);
+        interrupt::remove_on_signal(&scratch, interrupt_message);
         fs::create_dir(&scratch).map_err(Error::output(&scratch))?;
         let path = path.to_path_buf();
         Ok(ExportDirectory { lock, path, scratch, is_new, is_finished: false })
     }
 
-    /// Where a file lies until all are whole.
+    /// Returns the path of a file in the scratch directory.
     pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         self.scratch.join(name)
     }
 
-    /// Creates a file, and the folder it is in.
+    /// Creates a file, and its folder, in the scratch directory.
     pub(crate) fn create(&self, name: &str) -> Result<File> {
         let path = self.path_of(name);
         let folder = path.parent().unwrap_or(&self.scratch);
-        // Not with what is above it: a signal may just have removed that, and is not to find it again.
+        // Not `create_dir_all`: it would create the scratch directory again after a signal removed it.
         match fs::create_dir(folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 return Err(Error::output(folder)(error));
@@ -74,23 +74,25 @@ impl ExportDirectory {
         File::create_new(&path).map_err(Error::output(&path))
     }
 
-    /// Gives every file its name, now that each is whole and on the disk.
+    /// Moves the complete and synced files to their final names.
     pub(crate) fn finish<'n>(mut self, names: impl Iterator<Item = &'n str>) -> Result<()> {
-        // A folder takes its files along.
+        // Renaming a folder moves its files.
         let mut tops: Vec<&str> = names.filter_map(|name| name.split('/').next()).collect();
         tops.dedup();
-        interrupt::publishing(|| {
+        interrupt::publish_uninterrupted(|| {
             for top in tops {
                 let path = self.path_of(top);
                 if path.is_dir() {
-                    File::open(&path).and_then(|it| it.sync_all()).map_err(Error::output(&path))?;
+                    File::open(&path)
+                        .and_then(|folder| folder.sync_all())
+                        .map_err(Error::output(&path))?;
                 }
                 fs::rename(&path, self.path.join(top)).map_err(Error::output(&path))?;
             }
             fs::remove_dir(&self.scratch).map_err(Error::output(&self.scratch))?;
             self.lock.sync_all().map_err(Error::output(&self.path))
         })?;
-        interrupt::end();
+        interrupt::keep_on_signal();
         self.is_finished = true;
         Ok(())
     }
@@ -103,7 +105,7 @@ impl Drop for ExportDirectory {
         }
         remove_tree(&self.scratch);
         if self.is_new {
-            // Where something was put into it meanwhile, it stays.
+            // Fails, and keeps the directory, if somebody else put a file into it.
             let _ = fs::remove_dir(&self.path);
         }
     }

@@ -1,4 +1,4 @@
-//! An entity's records as lines, rendered and compressed by all threads and written in row order.
+//! Writes an entity's records as lines, rendered and compressed by all threads, in row order.
 
 use std::{
     fs::File,
@@ -18,33 +18,33 @@ use crate::export::{Compression, damaged};
 use crate::read::limits::LINE_BYTES_MAX;
 use crate::terminal::progress::Bar;
 
-/// Rows rendered by one thread at a time. Fixed, since each such batch is compressed on its own, and
-/// an export is a function of the records alone.
+/// Rows in a batch. Fixed, because each batch is compressed separately, and the bytes of an export must
+/// depend on the records alone.
 const BATCH_ROWS: u32 = 512;
-/// Bytes of text that a batch holds before they are compressed.
+/// Bytes of text that a batch buffers before it compresses them.
 const TEXT_BYTES: usize = 1 << 20;
-/// zstd's level.
+/// Compression level of zstd.
 const ZSTD_LEVEL: i32 = 3;
 
-/// What was written of an entity.
+/// The size of an entity's file.
 pub(crate) struct Written {
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// Lines longer than the compiler reads.
+    /// Number of lines longer than the default of `--max-line`.
     pub long_lines: u64,
 }
 
 /// Why an entity's lines could not be written.
 pub(crate) enum LinesError {
-    /// The file was refused.
+    /// The file cannot be written.
     Output(io::Error),
-    /// The record in a row was.
+    /// The record of a row cannot be read.
     Record(Entity, u32, ReadError),
 }
 
 impl LinesError {
-    /// The error, where the file is at `path`.
-    pub(crate) fn at(self, path: PathBuf) -> Error {
+    /// Converts the error, given the path of the file.
+    pub(crate) fn into_error(self, path: PathBuf) -> Error {
         match self {
             LinesError::Output(source) => Error::Output { path, source },
             LinesError::Record(entity, row, error) => damaged(entity, row as usize, &error),
@@ -58,7 +58,7 @@ impl From<io::Error> for LinesError {
     }
 }
 
-/// Consecutive rows as bytes of the file.
+/// Consecutive rows, compressed.
 #[derive(Default)]
 struct Batch {
     bytes: Vec<u8>,
@@ -66,7 +66,7 @@ struct Batch {
     long_lines: u64,
 }
 
-/// Writes every record of an entity to a file, and makes it durable.
+/// Writes every record of an entity to a file, and syncs the file.
 pub(crate) fn write(
     snapshot: &Snapshot,
     entity: Entity,
@@ -88,11 +88,13 @@ pub(crate) fn write(
     let starts: Vec<u32> = (0..snapshot.count(entity)).step_by(BATCH_ROWS as usize).collect();
     let mut done: Vec<Batch> = Vec::new();
     for wave in starts.chunks(rayon::current_num_threads() * 2) {
-        // While one wave is written, the next is rendered.
+        // Writes one wave of batches while the next is rendered.
         let (outcome, next) = rayon::join(
             || write_all(&done),
             || -> Result<Vec<Batch>, LinesError> {
-                wave.par_iter().map(|from| batch(snapshot, entity, *from, compression)).collect()
+                wave.par_iter()
+                    .map(|from| render_batch(snapshot, entity, *from, compression))
+                    .collect()
             },
         );
         outcome?;
@@ -103,7 +105,7 @@ pub(crate) fn write(
     Ok(written)
 }
 
-fn batch(
+fn render_batch(
     snapshot: &Snapshot,
     entity: Entity,
     from: u32,
@@ -128,7 +130,7 @@ fn batch(
     Ok(Batch { bytes: encoder.finish()?, rows: to - from, long_lines })
 }
 
-/// Whatever compresses a batch.
+/// The compressor of a batch.
 enum Encoder {
     Zst(zstd::Encoder<'static, Vec<u8>>),
     Gz(GzEncoder<Vec<u8>>),

@@ -1,8 +1,9 @@
-//! A snapshot's records as native JSON lines: what one server answers from, another can be built of.
+//! `export`: writes a snapshot's records as native JSON lines, from which `build` makes an equivalent
+//! snapshot.
 //!
-//! A line is the record as its single route serves it. That is all there is: what lists, filters and
-//! autocomplete know beside it, they know from these members, and a reference to what is not there
-//! bears its own name. Only ids that were merged into others have lists of their own.
+//! A line is the record as its single route serves it. Lists, filters and autocomplete derive from these
+//! members. A reference without a record contains its own name. Merged ids get separate lists, because
+//! no record contains them. The folder imports `terminal` to `store`; only `cli` imports it.
 
 pub(crate) mod directory;
 pub(crate) mod lines;
@@ -22,52 +23,52 @@ use crate::export::directory::ExportDirectory;
 use crate::read::limits::LINE_BYTES_MAX;
 use crate::terminal::progress::{Bar, Progress};
 
-/// What is said where a signal ends an export.
+/// The outcome that a signal prints.
 const NOTHING_EXPORTED: &str = "nothing was exported";
-/// Where lists of merged ids lie, as in dumps.
+/// Directory of the lists of merged ids, as in OpenAlex dumps.
 const MERGED_IDS: &str = "merged_ids";
 
-/// What is exported, and how.
+/// The options of `export`.
 #[derive(Args, Debug)]
 pub struct ExportArgs {
     /// The snapshot's directory, or `SNAPSHOTS/current`.
     pub snapshot: PathBuf,
 
-    /// Where to: `DIR/<entity>.jsonl.zst`, and `DIR/merged_ids/<entity>.csv` for ids merged into
-    /// others. Made if it is not there; it must be empty. Entities without records get no file.
+    /// New or empty directory for `DIR/<entity>.jsonl.zst`, and `DIR/merged_ids/<entity>.csv` with merged
+    /// ids. Entities without records get no file.
     #[arg(long, value_name = "DIR", env = "PINAKES_EXPORT")]
     out: PathBuf,
 
-    /// Export this entity alone, as `outputs`; may be given several times. [default: all]
+    /// Export only this entity, as `outputs`. Repeat the option for several entities. [default: all]
     #[arg(long = "entity", value_name = "ENTITY", value_parser = parse_entity)]
     entities: Vec<Entity>,
 
-    /// How to compress the lines.
+    /// Compression of the lines.
     #[arg(long, value_enum, default_value_t = Compression::Zst, env = "PINAKES_COMPRESS")]
     compress: Compression,
 
-    /// Threads; 0 for as many as there are processors.
+    /// Number of threads; 0 means one per processor.
     #[arg(long, default_value_t = 0, env = "PINAKES_THREADS")]
     pub threads: usize,
 
-    /// Show nothing but errors and the result.
+    /// Print only errors, warnings and the result.
     #[arg(long)]
     quiet: bool,
 }
 
-/// How lines are compressed.
+/// Compression of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Compression {
-    /// Zstandard, with checksums; a frame for every few hundred lines.
+    /// Zstandard with checksums, one frame for every 512 lines.
     Zst,
-    /// Gzip; a member for every few hundred lines.
+    /// Gzip, one member for every 512 lines.
     Gz,
-    /// Not at all.
+    /// No compression.
     None,
 }
 
 impl Compression {
-    /// What a file's name ends with.
+    /// Returns the ending of a compressed file's name.
     fn extension(self) -> &'static str {
         match self {
             Compression::Zst => ".zst",
@@ -82,19 +83,14 @@ fn parse_entity(text: &str) -> std::result::Result<Entity, String> {
     Entity::from_dump_name(text).ok_or_else(|| format!("expected one of {}", names().join(", ")))
 }
 
-/// One file of an export, for the table at its end.
+/// An exported file, for the table at the end.
 struct Exported {
     name: String,
     records: u64,
     bytes: u64,
 }
 
-/// Exports a snapshot.
-///
-/// # Errors
-///
-/// Where the directory is not empty or in use, something cannot be written, or the snapshot is
-/// damaged; nothing has its name then.
+/// Exports a snapshot. After a failure, the directory has no exported file.
 pub fn run(args: &ExportArgs, snapshot: &Snapshot) -> Result<()> {
     let progress = Progress::detect(args.quiet);
     let directory = ExportDirectory::begin(&args.out, NOTHING_EXPORTED)?;
@@ -103,7 +99,7 @@ pub fn run(args: &ExportArgs, snapshot: &Snapshot) -> Result<()> {
     let total = entities.iter().map(|entity| u64::from(snapshot.count(*entity))).sum();
     let bar = progress.begin("export", "records", total, total);
     let written = write_entities(&entities, args.compress, snapshot, &directory, &bar);
-    // Looked at first: what could not be read is why the rest made no sense.
+    // Checked before `written`: a failed read of the snapshot explains any other error.
     snapshot
         .check_readable()
         .map_err(|error| Error::Refused(format!("{error}; {NOTHING_EXPORTED}")))?;
@@ -117,7 +113,7 @@ pub fn run(args: &ExportArgs, snapshot: &Snapshot) -> Result<()> {
     }
     if long_lines > 0 {
         eprintln!(
-            "warning: {long_lines} lines are longer than the {} MiB that `build` reads of a line",
+            "warning: {long_lines} lines are longer than {} MiB, which `build` reads only with `--max-line`",
             LINE_BYTES_MAX >> 20
         );
     }
@@ -125,8 +121,8 @@ pub fn run(args: &ExportArgs, snapshot: &Snapshot) -> Result<()> {
     Ok(())
 }
 
-/// Writes the records of some entities and the ids that were merged into them; the files, and how many
-/// lines are longer than a build reads.
+/// Writes the records and merged ids of some entities. Returns the files, and the number of lines that
+/// are longer than the default of `--max-line`.
 fn write_entities(
     entities: &[Entity],
     compression: Compression,
@@ -141,7 +137,7 @@ fn write_entities(
             let name = format!("{entity}.jsonl{}", compression.extension());
             let file = directory.create(&name)?;
             let written = lines::write(snapshot, *entity, compression, file, bar);
-            let written = written.map_err(|error| error.at(directory.path_of(&name)))?;
+            let written = written.map_err(|error| error.into_error(directory.path_of(&name)))?;
             long_lines += written.long_lines;
             let records = u64::from(snapshot.count(*entity));
             exported.push(Exported { name, records, bytes: written.bytes });
@@ -155,10 +151,10 @@ fn write_entities(
     Ok((exported, long_lines))
 }
 
-/// Writes which ids of an entity were merged into which.
+/// Writes the merged ids of an entity, with the ids they were merged into.
 ///
-/// When, a snapshot does not know: that it was not after its newest record, it does. So a record of
-/// the id that is newer than all the snapshot knew stands against the merge, and no other.
+/// Snapshots do not store merge dates. Each row gets the newest `updated_date` of the snapshot, so that
+/// only a record newer than the whole snapshot overrides a merge.
 fn write_merges(
     snapshot: &Snapshot,
     entity: Entity,

@@ -14,9 +14,9 @@ use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use crate::error::{Error, Result};
 use crate::link::merge::orphans::Orphans;
 use crate::link::tally::{SideTally, Tally};
-use crate::store::interrupt::publishing;
+use crate::store::interrupt::publish_uninterrupted;
 use crate::store::lock::OutputLock;
-use crate::store::publish::{lead_to, put_in_place};
+use crate::store::publish::{move_into_place, switch_current};
 
 /// Records of each entity that the self-check renders, about.
 const CHECKED_ROWS: u32 = 1_000;
@@ -40,7 +40,8 @@ pub struct Published {
 /// `current` is unchanged.
 pub fn publish(finished: &mut Published, lock: &OutputLock) -> Result<()> {
     let id = &finished.manifest.id;
-    finished.path = publishing(|| put_in_place(&finished.path, lock.directory(), id))?;
+    finished.path =
+        publish_uninterrupted(|| move_into_place(&finished.path, lock.directory(), id))?;
     Ok(())
 }
 
@@ -48,13 +49,13 @@ pub fn publish(finished: &mut Published, lock: &OutputLock) -> Result<()> {
 /// returns its path. After an error `current` is unchanged.
 pub fn publish_directory(directory: &Path, lock: &OutputLock, id: &str) -> Result<PathBuf> {
     self_check(directory)?;
-    publishing(|| put_in_place(directory, lock.directory(), id))
+    publish_uninterrupted(|| move_into_place(directory, lock.directory(), id))
 }
 
 /// Makes a complete snapshot of the output directory the current one and returns its path. After an
 /// error `current` is unchanged.
 pub fn make_current(lock: &OutputLock, id: &str) -> Result<PathBuf> {
-    publishing(|| lead_to(lock.directory(), id))
+    publish_uninterrupted(|| switch_current(lock.directory(), id))
 }
 
 /// Refuses a snapshot in which an entity has less than four fifths of the current snapshot's records,

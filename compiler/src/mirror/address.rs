@@ -1,4 +1,4 @@
-//! The address of a published tree: below an address of the web, or below a prefix in a bucket.
+//! The address of a published tree: an HTTP address, or a prefix in an S3 bucket.
 
 use std::{path::Path, time::Duration};
 
@@ -7,18 +7,18 @@ use ureq::tls::{PemItem, RootCerts, parse_pem};
 
 use crate::error::{Error, Result};
 
-/// How long a signed address of a bucket is good for.
+/// Lifetime of a signed bucket URL.
 const SIGNED_FOR: Duration = Duration::from_secs(3_600);
 
-/// Where a tree is.
+/// The address of a tree.
 pub enum Address {
-    /// Below an address.
-    Below(String),
-    /// Below a prefix in a bucket, which ends in `/` where it is not empty.
+    /// An HTTP address without a trailing `/`.
+    Http(String),
+    /// A prefix in a bucket.
     Bucket {
-        /// The bucket, at its endpoint.
+        /// The bucket, with its endpoint.
         bucket: Box<Bucket>,
-        /// What requests are signed by; `None` where the environment has none.
+        /// Credentials from the environment; `None` sends unsigned requests.
         credentials: Option<Credentials>,
         /// Empty, or ends in `/`.
         prefix: String,
@@ -26,15 +26,15 @@ pub enum Address {
 }
 
 impl Address {
-    /// What a text names: `http://…`, `https://…` or `s3://BUCKET/PREFIX`.
+    /// Parses `http://…`, `https://…` or `s3://BUCKET/PREFIX`.
     ///
     /// # Errors
     ///
-    /// A usage error, where it names none.
-    pub fn of(url: &str) -> Result<Address> {
+    /// A usage error for any other text.
+    pub fn parse(url: &str) -> Result<Address> {
         let refused = |reason: &str| Error::Usage(format!("the address `{url}` {reason}"));
         if url.contains(|c: char| c.is_whitespace() || c.is_control() || "?#\\".contains(c)) {
-            return Err(refused("holds what the address of a directory has none of"));
+            return Err(refused("contains white space, a control character, `?`, `#` or `\\`"));
         }
         let url = url.trim_end_matches('/');
         if let Some(rest) = url.strip_prefix("s3://") {
@@ -44,15 +44,15 @@ impl Address {
         let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
         let authority = rest.and_then(|rest| rest.split('/').next()).unwrap_or_default();
         match authority {
-            "" => Err(refused("is none of a mirror; expected `http://…`, `https://…` or `s3://…`")),
+            "" => Err(refused("is not a mirror's; expected `http://…`, `https://…` or `s3://…`")),
             _ if authority.contains('@') => {
-                Err(refused("holds a user name, which would stand in logs; ask without one"))
+                Err(refused("contains a user name, which would appear in logs; remove it"))
             }
-            _ => Ok(Address::Below(url.to_owned())),
+            _ => Ok(Address::Http(url.to_owned())),
         }
     }
 
-    /// A bucket, by the environment variables that other clients of buckets go by.
+    /// Makes a bucket's address, with the standard `AWS_…` environment variables.
     fn bucket(name: &str, prefix: &str) -> std::result::Result<Address, String> {
         let given = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         let region = given("AWS_REGION").or_else(|| given("AWS_DEFAULT_REGION"));
@@ -60,17 +60,19 @@ impl Address {
         let endpoint = given("AWS_ENDPOINT_URL_S3").or_else(|| given("AWS_ENDPOINT_URL"));
         let (endpoint, style) = match endpoint {
             Some(endpoint) => (endpoint, UrlStyle::Path),
-            // A dot in its name fits no certificate of a host named by it.
+            // A wildcard certificate does not cover a host name with a further dot.
             None if name.contains('.') => {
                 (format!("https://s3.{region}.amazonaws.com"), UrlStyle::Path)
             }
             None => (format!("https://s3.{region}.amazonaws.com"), UrlStyle::VirtualHost),
         };
-        let url = endpoint.parse().map_err(|error| format!("asks `{endpoint}`: {error}"))?;
+        let url = endpoint
+            .parse()
+            .map_err(|error| format!("has the invalid endpoint `{endpoint}`: {error}"))?;
         let bucket = Bucket::new(url, style, name.to_owned(), region)
-            .map_err(|error| format!("is none of a bucket: {error}"))?;
+            .map_err(|error| format!("is not a bucket's: {error}"))?;
         if prefix.split('/').any(|part| matches!(part, "." | "..")) {
-            return Err("leads out of itself".into());
+            return Err("contains `.` or `..`".into());
         }
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
         Ok(Address::Bucket {
@@ -80,20 +82,20 @@ impl Address {
         })
     }
 
-    /// A path below it as it is shown: never with what signs it.
-    pub fn shown(&self, path: &str) -> String {
+    /// Returns the address of a path for messages, without the signature.
+    pub fn display(&self, path: &str) -> String {
         match self {
-            Address::Below(base) => format!("{base}/{path}"),
+            Address::Http(base) => format!("{base}/{path}"),
             Address::Bucket { bucket, prefix, .. } => {
                 format!("s3://{}/{prefix}{path}", bucket.name())
             }
         }
     }
 
-    /// What is asked for a path below it; signed, of a bucket, so that it is never shown.
-    pub fn to_ask(&self, path: &str) -> String {
+    /// Returns the URL to request for a path. A bucket's URL contains a signature: never print it.
+    pub fn request_url(&self, path: &str) -> String {
         match self {
-            Address::Below(base) => format!("{base}/{path}"),
+            Address::Http(base) => format!("{base}/{path}"),
             Address::Bucket { bucket, credentials, prefix } => {
                 let key = format!("{prefix}{path}");
                 bucket.get_object(credentials.as_ref(), &key).sign(SIGNED_FOR).into()
@@ -102,11 +104,7 @@ impl Address {
     }
 }
 
-/// The certificates in a file, to trust a host by.
-///
-/// # Errors
-///
-/// Where it cannot be read, or holds none.
+/// Reads the certificates of a PEM file, which replace the usual root certificates.
 pub fn read_roots(path: &Path) -> Result<RootCerts> {
     let text = std::fs::read(path).map_err(Error::input(path))?;
     let mut roots = Vec::new();
@@ -120,7 +118,7 @@ pub fn read_roots(path: &Path) -> Result<RootCerts> {
         }
     }
     if roots.is_empty() {
-        let reason = "holds no certificate; expected PEM".into();
+        let reason = "contains no certificate; expected PEM".into();
         return Err(Error::Input { path: path.into(), reason });
     }
     Ok(RootCerts::new_with_certs(&roots))
@@ -132,19 +130,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_that_are_none_of_a_mirror_are_refused() {
+    fn addresses_that_no_mirror_has_are_refused() {
         let check = |url: &str, expected: &str| {
-            let error = Address::of(url).err().unwrap();
+            let error = Address::parse(url).err().unwrap();
             assert_eq!(error.exit_code(), 2, "{url}");
             assert_eq!(error.to_string(), format!("the address `{url}` {expected}"));
         };
-        let none = "is none of a mirror; expected `http://…`, `https://…` or `s3://…`";
+        let none = "is not a mirror's; expected `http://…`, `https://…` or `s3://…`";
         for url in
             ["", "mirror", "ftp://a/b", "/srv/mirror", "file:///srv", "http://", "https:///a"]
         {
             check(url, none);
         }
-        let more = "holds what the address of a directory has none of";
+        let more = "contains white space, a control character, `?`, `#` or `\\`";
         for url in
             ["http://a/b?c=d", "http://a/#b", "http://a /b", "http://a\r\nX: y", "http://a\\b"]
         {
@@ -152,14 +150,14 @@ mod tests {
         }
         check(
             "https://user:word@a/b",
-            "holds a user name, which would stand in logs; ask without one",
+            "contains a user name, which would appear in logs; remove it",
         );
-        check("s3://bucket/../other", "leads out of itself");
+        check("s3://bucket/../other", "contains `.` or `..`");
     }
 
     #[test]
-    fn paths_are_asked_for_below_the_address() {
-        let address = |url: &str| Address::of(url).unwrap().to_ask("publication.json");
+    fn paths_are_requested_below_the_address() {
+        let address = |url: &str| Address::parse(url).unwrap().request_url("publication.json");
         assert_eq!(address("http://a/b//"), "http://a/b/publication.json");
         assert_eq!(address("https://a:8443"), "https://a:8443/publication.json");
     }

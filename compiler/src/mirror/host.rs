@@ -1,5 +1,4 @@
-//! The host of a published tree: asking it for bytes, no more than are expected and for no longer than
-//! it is worth waiting for.
+//! The HTTP client for the host of a published tree: size limits, timeouts and retries.
 
 use std::{
     io::{self, Read},
@@ -12,99 +11,99 @@ use std::{
 
 use chrono::{DateTime, Utc};
 use ureq::{
-    Agent, BodyReader, Error as Refusal,
+    Agent, BodyReader, Error as TransportError,
     http::{HeaderMap, Response, StatusCode, header},
     tls::TlsConfig,
 };
 
 use crate::error::{Error, Result};
 use crate::mirror::address::{Address, read_roots};
-use crate::terminal::escape::shown_text;
+use crate::terminal::escape::escape_text;
 
-/// Redirects that are followed.
+/// Most redirects that a request follows.
 const REDIRECTS_MAX: u32 = 5;
-/// Bytes of a reply's head that are read.
+/// Largest head of a reply, in bytes.
 const HEAD_BYTES_MAX: usize = 16 << 10;
-/// How long the first pause between two tries is; each is twice the one before.
+/// First pause between two attempts; each later pause doubles.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
-/// The longest pause.
+/// Longest pause between two attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(8);
 
-/// How long a host is waited for.
+/// How long to wait for a host, and how often to try.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// To connect, for the head of a reply, and for each next byte.
+pub struct RetryPolicy {
+    /// Longest wait for a connection, for the head of a reply, and for each next byte.
     pub timeout: Duration,
-    /// Bytes a second below which a body is given up, once the timeout is over.
+    /// Lowest average speed of a body in bytes per second, after the timeout.
     pub speed_bytes_min: u64,
-    /// How often the same is asked for before the host is given up.
-    pub tries: u32,
+    /// Number of attempts.
+    pub attempts_max: u32,
 }
 
-/// A host, and what was taken from it so far.
+/// A client for one host, which counts requests and bytes.
 pub struct Host {
     agent: Agent,
     address: Address,
-    patience: Patience,
+    retry_policy: RetryPolicy,
     ignores_ranges: AtomicBool,
     fetched_bytes: AtomicU64,
     requests: AtomicU64,
 }
 
-/// What is asked for.
+/// The bytes to request of a file.
 #[derive(Clone, Debug)]
-pub enum Part {
-    /// A file of so many bytes.
+pub enum Extent {
+    /// The whole file, which has exactly this many bytes.
     Whole(u64),
-    /// A file of at most so many bytes.
+    /// The whole file, which has at most this many bytes.
     UpTo(u64),
-    /// Bytes of a file that has so many.
+    /// A byte range, and the size of the file.
     Range(Range<u64>, u64),
 }
 
-/// Why a try failed.
+/// Why an attempt failed.
 #[derive(Debug)]
-pub enum Fault {
-    /// Another may not.
-    Again(String),
-    /// Another may not, after so long as the host asks for.
-    Later(String, Duration),
+pub enum Failure {
+    /// Another attempt may succeed.
+    Temporary(String),
+    /// Another attempt may succeed after the pause in `Retry-After`.
+    RetryAfter(String, Duration),
     /// The host has no such file.
-    Absent,
-    /// Others will too.
-    Refused(String),
-    /// What came is not what was published.
-    Wrong(String),
-    /// What came could not be kept.
-    Kept(Error),
+    NotFound,
+    /// Every attempt will fail.
+    Permanent(String),
+    /// The received bytes are not the published ones.
+    Mismatch(String),
+    /// The received bytes could not be written.
+    Local(Error),
 }
 
-/// A reply, before its body is read.
-pub struct Answer {
-    /// Whether it is the part that was asked for; else it is the whole file.
-    pub is_part: bool,
+/// A reply whose body is being read.
+pub struct Reply {
+    /// Whether the body is the requested range; otherwise it is the whole file.
+    pub is_range: bool,
     body: BodyReader<'static>,
     read_bytes: u64,
 }
 
 impl Host {
-    /// The host of an address: `http://…`, `https://…` or `s3://BUCKET/PREFIX`, trusted by the web's
-    /// certificates or by those in a file.
+    /// Makes a client for `http://…`, `https://…` or `s3://BUCKET/PREFIX`. The PEM file `tls_ca` replaces
+    /// the usual root certificates.
     ///
     /// # Errors
     ///
-    /// Where the address is none, or the certificates cannot be read.
-    pub fn new(url: &str, patience: Patience, tls_ca: Option<&Path>) -> Result<Host> {
-        let address = Address::of(url)?;
+    /// The address is invalid, or the certificates cannot be read.
+    pub fn new(url: &str, retry_policy: RetryPolicy, tls_ca: Option<&Path>) -> Result<Host> {
+        let address = Address::parse(url)?;
         let mut tls = TlsConfig::builder();
         if let Some(path) = tls_ca {
             tls = tls.root_certs(read_roots(path)?);
         }
-        let wait = Some(patience.timeout);
+        let wait = Some(retry_policy.timeout);
         let agent = Agent::config_builder()
             .tls_config(tls.build())
-            // An address that says `https` is not led to one that does not.
-            .https_only(address.to_ask("").starts_with("https:"))
+            // Refuses a redirect from `https` to `http`.
+            .https_only(address.request_url("").starts_with("https:"))
             .http_status_as_error(false)
             .max_redirects(REDIRECTS_MAX)
             .max_response_header_size(HEAD_BYTES_MAX)
@@ -122,95 +121,92 @@ impl Host {
         Ok(Host {
             agent,
             address,
-            patience,
+            retry_policy,
             ignores_ranges: AtomicBool::new(false),
             fetched_bytes: AtomicU64::new(0),
             requests: AtomicU64::new(0),
         })
     }
 
-    /// The address of a path as it is shown: never with what signs it.
-    pub fn shown(&self, path: &str) -> String {
-        self.address.shown(path)
+    /// Returns the address of a path for messages, without the signature.
+    pub fn display(&self, path: &str) -> String {
+        self.address.display(path)
     }
 
-    /// Bytes of bodies that came, and how many requests there were.
+    /// Returns the number of received body bytes and of requests.
     pub fn fetched(&self) -> (u64, u64) {
         (self.fetched_bytes.load(Ordering::Relaxed), self.requests.load(Ordering::Relaxed))
     }
 
-    /// How long it is waited for.
+    /// The timeout of [`RetryPolicy`].
     pub fn timeout(&self) -> Duration {
-        self.patience.timeout
+        self.retry_policy.timeout
     }
 
-    /// Whether it once sent a whole file where a part was asked for.
+    /// Whether the host once answered a range request with the whole file.
     pub fn ignores_ranges(&self) -> bool {
         self.ignores_ranges.load(Ordering::Relaxed)
     }
 
-    /// Asks once.
-    ///
-    /// # Errors
-    ///
-    /// Where there is no reply, or none with the bytes that are expected.
-    pub fn ask(&self, path: &str, part: &Part) -> std::result::Result<Answer, Fault> {
-        let (Part::Whole(bytes) | Part::UpTo(bytes)) = *part else {
-            return self.ask_part(path, part);
+    /// Sends one request and checks the status and declared length of the reply.
+    pub fn request(&self, path: &str, extent: &Extent) -> std::result::Result<Reply, Failure> {
+        let (Extent::Whole(bytes) | Extent::UpTo(bytes)) = *extent else {
+            return self.request_range(path, extent);
         };
-        let answer = self.send(path, None, bytes)?;
-        if answer.status() != StatusCode::OK {
-            return Err(Fault::Refused(format!("{}, expected 200", answer.status())));
+        let reply = self.send(path, None, bytes)?;
+        if reply.status() != StatusCode::OK {
+            return Err(Failure::Permanent(format!("{}, expected 200", reply.status())));
         }
-        let declared = length(answer.headers());
-        let is_right = match part {
-            Part::UpTo(_) => declared.is_none_or(|declared| declared <= bytes),
+        let declared = content_length(reply.headers());
+        let is_right = match extent {
+            Extent::UpTo(_) => declared.is_none_or(|declared| declared <= bytes),
             _ => declared.is_none_or(|declared| declared == bytes),
         };
         if !is_right {
-            let bound = if matches!(part, Part::UpTo(_)) { "at most " } else { "" };
+            let bound = if matches!(extent, Extent::UpTo(_)) { "at most " } else { "" };
             let declared = declared.unwrap_or_default();
-            return Err(Fault::Wrong(format!("{declared} bytes, expected {bound}{bytes}")));
+            return Err(Failure::Mismatch(format!("{declared} bytes, expected {bound}{bytes}")));
         }
-        Ok(Answer::of(answer, false))
+        Ok(Reply::new(reply, false))
     }
 
-    fn ask_part(&self, path: &str, part: &Part) -> std::result::Result<Answer, Fault> {
-        let Part::Range(range, size) = part else {
-            return Err(Fault::Refused("is asked for whole".into()));
+    fn request_range(&self, path: &str, extent: &Extent) -> std::result::Result<Reply, Failure> {
+        let Extent::Range(range, size) = extent else {
+            return Err(Failure::Permanent("the whole file was requested as a range".into()));
         };
         let bytes = range.end - range.start;
-        let answer = self.send(path, Some(range), bytes)?;
-        if answer.status() == StatusCode::OK {
+        let reply = self.send(path, Some(range), bytes)?;
+        if reply.status() == StatusCode::OK {
             self.ignores_ranges.store(true, Ordering::Relaxed);
-            return Ok(Answer::of(answer, false));
+            return Ok(Reply::new(reply, false));
         }
         let expected = format!("bytes {}-{}/{size}", range.start, range.end - 1);
-        let found = answer.headers().get(header::CONTENT_RANGE);
+        let found = reply.headers().get(header::CONTENT_RANGE);
         let found = found.and_then(|value| value.to_str().ok()).unwrap_or_default();
         if found != expected {
-            let found = shown_text(found);
-            return Err(Fault::Wrong(format!("sends `{found}`, expected `{expected}`")));
+            let found = escape_text(found);
+            return Err(Failure::Mismatch(format!("sends `{found}`, expected `{expected}`")));
         }
-        if let Some(declared) = length(answer.headers()).filter(|declared| *declared != bytes) {
-            return Err(Fault::Wrong(format!("sends {declared} bytes, expected {bytes}")));
+        let declared = content_length(reply.headers()).filter(|declared| *declared != bytes);
+        if let Some(declared) = declared {
+            return Err(Failure::Mismatch(format!("sends {declared} bytes, expected {bytes}")));
         }
-        Ok(Answer::of(answer, true))
+        Ok(Reply::new(reply, true))
     }
 
-    /// Sends a request; the reply to it where it is 200 or 206.
+    /// Sends a GET request and returns a reply with status 200 or 206.
     fn send(
         &self,
         path: &str,
         range: Option<&Range<u64>>,
         bytes: u64,
-    ) -> std::result::Result<Response<ureq::Body>, Fault> {
+    ) -> std::result::Result<Response<ureq::Body>, Failure> {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let Patience { timeout, speed_bytes_min, .. } = self.patience;
+        let RetryPolicy { timeout, speed_bytes_min, .. } = self.retry_policy;
         let body_time = timeout + Duration::from_secs(bytes / speed_bytes_min.max(1));
         let request = self
             .agent
-            .get(self.address.to_ask(path))
+            .get(self.address.request_url(path))
             .config()
             .timeout_recv_body(Some(body_time))
             .build()
@@ -221,76 +217,78 @@ impl Host {
             }
             None => request,
         };
-        let answer = request.call().map_err(|error| self.fault(error))?;
-        let status = answer.status();
+        let reply = request.call().map_err(|error| self.transport_failure(error))?;
+        let status = reply.status();
         match status {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
-            StatusCode::NOT_FOUND | StatusCode::GONE => return Err(Fault::Absent),
+            StatusCode::NOT_FOUND | StatusCode::GONE => return Err(Failure::NotFound),
             _ if status.is_server_error()
                 || status == StatusCode::REQUEST_TIMEOUT
                 || status == StatusCode::TOO_MANY_REQUESTS =>
             {
                 let reason = status.to_string();
-                return Err(match retry_after(answer.headers(), Utc::now()) {
-                    Some(pause) => Fault::Later(reason, pause),
-                    None => Fault::Again(reason),
+                return Err(match retry_after(reply.headers(), Utc::now()) {
+                    Some(pause) => Failure::RetryAfter(reason, pause),
+                    None => Failure::Temporary(reason),
                 });
             }
-            _ => return Err(Fault::Refused(status.to_string())),
+            _ => return Err(Failure::Permanent(status.to_string())),
         }
-        if let Some(coding) = answer.headers().get(header::CONTENT_ENCODING)
+        if let Some(coding) = reply.headers().get(header::CONTENT_ENCODING)
             && coding != "identity"
         {
-            let coding = shown_text(coding.to_str().unwrap_or("?"));
-            let reason = format!("comes coded as `{coding}`; have the host send files as they are");
-            return Err(Fault::Refused(reason));
+            let coding = escape_text(coding.to_str().unwrap_or("?"));
+            let reason = format!(
+                "sends content coding `{coding}`; configure the host to send files as stored"
+            );
+            return Err(Failure::Permanent(reason));
         }
-        Ok(answer)
+        Ok(reply)
     }
 
-    /// What an error of the transport means.
-    fn fault(&self, error: Refusal) -> Fault {
-        let Patience { timeout, speed_bytes_min, .. } = self.patience;
+    /// Classifies a transport error.
+    fn transport_failure(&self, error: TransportError) -> Failure {
+        let RetryPolicy { timeout, speed_bytes_min, .. } = self.retry_policy;
         match error {
-            Refusal::Timeout(ureq::Timeout::RecvBody) => Fault::Again(format!(
+            TransportError::Timeout(ureq::Timeout::RecvBody) => Failure::Temporary(format!(
                 "slower than {speed_bytes_min} bytes a second (`--min-speed`)"
             )),
-            Refusal::Timeout(_) => {
-                Fault::Again(format!("no byte in {} s (`--timeout`)", timeout.as_secs()))
+            TransportError::Timeout(_) => {
+                Failure::Temporary(format!("no byte in {} s (`--timeout`)", timeout.as_secs()))
             }
-            Refusal::TooManyRedirects => {
-                Fault::Refused(format!("more than {REDIRECTS_MAX} redirects"))
+            TransportError::TooManyRedirects => {
+                Failure::Permanent(format!("more than {REDIRECTS_MAX} redirects"))
             }
-            // Certificates that are not trusted are not trusted the next time either.
-            Refusal::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Fault::Refused(shown_text(&error.to_string()))
+            // An untrusted certificate stays untrusted.
+            TransportError::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Failure::Permanent(escape_text(&error.to_string()))
             }
-            Refusal::Io(_)
-            | Refusal::HostNotFound
-            | Refusal::ConnectionFailed
-            | Refusal::Protocol(_) => Fault::Again(shown_text(&error.to_string())),
-            _ => Fault::Refused(shown_text(&error.to_string())),
+            TransportError::Io(_)
+            | TransportError::HostNotFound
+            | TransportError::ConnectionFailed
+            | TransportError::Protocol(_) => Failure::Temporary(escape_text(&error.to_string())),
+            _ => Failure::Permanent(escape_text(&error.to_string())),
         }
     }
 
-    /// Tries until it works, or it is clear that it will not.
+    /// Repeats `attempt` after a temporary failure, with doubling pauses, at most `attempts_max` times.
     ///
     /// # Errors
     ///
-    /// The last try's.
-    pub fn patiently<T>(
+    /// The failure of the last attempt.
+    pub fn retry<T>(
         &self,
-        mut attempt: impl FnMut() -> std::result::Result<T, Fault>,
-    ) -> std::result::Result<T, Fault> {
+        mut attempt: impl FnMut() -> std::result::Result<T, Failure>,
+    ) -> std::result::Result<T, Failure> {
         let mut pause = PAUSE_FIRST;
-        for _ in 1..self.patience.tries {
+        for _ in 1..self.retry_policy.attempts_max {
             match attempt() {
-                Err(fault @ (Fault::Again(_) | Fault::Later(..))) => {
-                    let asked = match fault {
-                        Fault::Later(_, asked) => asked.min(self.patience.timeout),
+                Err(failure @ (Failure::Temporary(_) | Failure::RetryAfter(..))) => {
+                    let requested = match failure {
+                        Failure::RetryAfter(_, pause) => pause.min(self.retry_policy.timeout),
                         _ => Duration::ZERO,
                     };
-                    thread::sleep(pause.max(asked));
+                    thread::sleep(pause.max(requested));
                     pause = (pause * 2).min(PAUSE_MAX);
                 }
                 outcome => return outcome,
@@ -299,25 +297,23 @@ impl Host {
         attempt()
     }
 
-    /// The whole of a file that is there: at most so many bytes.
-    ///
-    /// # Errors
-    ///
-    /// As [`Host::ask`].
-    pub fn whole(&self, path: &str, part: &Part) -> std::result::Result<Vec<u8>, Fault> {
-        self.patiently(|| {
-            let mut answer = self.ask(path, part)?;
+    /// Reads a whole file into memory, with retries. `extent` bounds its size.
+    pub fn read_file(&self, path: &str, extent: &Extent) -> std::result::Result<Vec<u8>, Failure> {
+        self.retry(|| {
+            let mut reply = self.request(path, extent)?;
             let mut text = Vec::new();
-            match *part {
-                Part::UpTo(bytes) => self.read_up_to(&mut answer, bytes, &mut text)?,
-                Part::Whole(bytes) => {
-                    // Memory only for what has come.
-                    self.read_up_to(&mut answer, bytes, &mut text)?;
+            match *extent {
+                Extent::UpTo(bytes) => self.read_up_to(&mut reply, bytes, &mut text)?,
+                Extent::Whole(bytes) => {
+                    // Allocates memory only for received bytes.
+                    self.read_up_to(&mut reply, bytes, &mut text)?;
                     if (text.len() as u64) < bytes {
-                        return Err(Fault::Again(cut(text.len() as u64)));
+                        return Err(Failure::Temporary(cut_short(text.len() as u64)));
                     }
                 }
-                Part::Range(..) => return Err(Fault::Refused("is asked for whole".into())),
+                Extent::Range(..) => {
+                    return Err(Failure::Permanent("a whole file was requested as a range".into()));
+                }
             }
             Ok(text)
         })
@@ -325,78 +321,71 @@ impl Host {
 
     fn read_up_to(
         &self,
-        answer: &mut Answer,
+        reply: &mut Reply,
         bytes: u64,
         text: &mut Vec<u8>,
-    ) -> std::result::Result<(), Fault> {
-        let read = answer.body.by_ref().take(bytes + 1).read_to_end(text);
+    ) -> std::result::Result<(), Failure> {
+        let read = reply.body.by_ref().take(bytes + 1).read_to_end(text);
         self.fetched_bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
-        read.map_err(|error| self.fault(error.into()))?;
-        if text.len() as u64 > bytes { Err(Fault::Wrong(goes_on(bytes))) } else { Ok(()) }
+        read.map_err(|error| self.transport_failure(error.into()))?;
+        if text.len() as u64 > bytes { Err(Failure::Mismatch(too_long(bytes))) } else { Ok(()) }
     }
 
-    /// Reads the next bytes of a reply, all that there is room for.
-    ///
-    /// # Errors
-    ///
-    /// Where fewer come.
-    pub fn read(&self, answer: &mut Answer, room: &mut [u8]) -> std::result::Result<(), Fault> {
+    /// Fills `buffer` with the next bytes of a reply.
+    pub fn read(&self, reply: &mut Reply, buffer: &mut [u8]) -> std::result::Result<(), Failure> {
         let mut filled = 0;
-        while filled < room.len() {
-            match answer.body.read(&mut room[filled..]) {
-                Ok(0) => return Err(Fault::Again(cut(answer.read_bytes))),
+        while filled < buffer.len() {
+            match reply.body.read(&mut buffer[filled..]) {
+                Ok(0) => return Err(Failure::Temporary(cut_short(reply.read_bytes))),
                 Ok(count) => {
                     filled += count;
-                    answer.read_bytes += count as u64;
+                    reply.read_bytes += count as u64;
                     self.fetched_bytes.fetch_add(count as u64, Ordering::Relaxed);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.fault(error.into())),
+                Err(error) => return Err(self.transport_failure(error.into())),
             }
         }
         Ok(())
     }
 
-    /// Demands that a reply is at its end; its connection may then be used again.
-    ///
-    /// # Errors
-    ///
-    /// Where it goes on.
-    pub fn end(&self, mut answer: Answer) -> std::result::Result<(), Fault> {
-        match answer.body.read(&mut [0]) {
+    /// Checks that the body of a reply is at its end. The connection can then be reused.
+    pub fn expect_end(&self, mut reply: Reply) -> std::result::Result<(), Failure> {
+        match reply.body.read(&mut [0]) {
             Ok(0) => Ok(()),
-            Ok(_) => Err(Fault::Wrong(goes_on(answer.read_bytes))),
-            Err(error) => Err(self.fault(error.into())),
+            Ok(_) => Err(Failure::Mismatch(too_long(reply.read_bytes))),
+            Err(error) => Err(self.transport_failure(error.into())),
         }
     }
 
-    /// What failed for good, as what stopped the run.
-    pub fn error(&self, path: &str, fault: Fault) -> Error {
-        let url = self.shown(path);
-        match fault {
-            Fault::Again(reason) | Fault::Later(reason, _) => {
-                let tries = self.patience.tries;
-                Error::Fetch { url, reason: format!("{reason}, {tries} times; run again to go on") }
+    /// Converts the failure of the last attempt into the error that stops the run.
+    pub fn error(&self, path: &str, failure: Failure) -> Error {
+        let url = self.display(path);
+        match failure {
+            Failure::Temporary(reason) | Failure::RetryAfter(reason, _) => {
+                let attempts = self.retry_policy.attempts_max;
+                let reason = format!("{reason}, in {attempts} attempts; run again to continue");
+                Error::Fetch { url, reason }
             }
-            Fault::Absent => {
-                let reason = "is not there; check the address, and run again if something was \
-                              published meanwhile";
+            Failure::NotFound => {
+                let reason =
+                    "not found; check the address, and run again if the host is publishing";
                 Error::Fetch { url, reason: reason.into() }
             }
-            Fault::Refused(reason) => Error::Fetch { url, reason },
-            Fault::Wrong(reason) => Error::Damaged { path: PathBuf::from(url), reason },
-            Fault::Kept(error) => error,
+            Failure::Permanent(reason) => Error::Fetch { url, reason },
+            Failure::Mismatch(reason) => Error::Damaged { path: PathBuf::from(url), reason },
+            Failure::Local(error) => error,
         }
     }
 }
 
-impl Answer {
-    fn of(answer: Response<ureq::Body>, is_part: bool) -> Answer {
-        Answer { is_part, body: answer.into_body().into_reader(), read_bytes: 0 }
+impl Reply {
+    fn new(reply: Response<ureq::Body>, is_range: bool) -> Reply {
+        Reply { is_range, body: reply.into_body().into_reader(), read_bytes: 0 }
     }
 }
 
-/// How long a host asks to be left alone: seconds, or until a moment.
+/// Parses the `Retry-After` header, which holds seconds or a date.
 fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
@@ -406,15 +395,15 @@ fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     Some(moment.signed_duration_since(now).to_std().unwrap_or_default())
 }
 
-fn cut(bytes: u64) -> String {
+fn cut_short(bytes: u64) -> String {
     format!("the reply ends after {bytes} bytes")
 }
 
-fn goes_on(bytes: u64) -> String {
-    format!("goes on after the {bytes} bytes that are expected")
+fn too_long(bytes: u64) -> String {
+    format!("the reply continues after the expected {bytes} bytes")
 }
 
-fn length(headers: &HeaderMap) -> Option<u64> {
+fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
@@ -424,7 +413,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_asks_to_be_left_alone_in_seconds_or_until_a_moment() {
+    fn retry_after_is_a_number_of_seconds_or_a_date() {
         let now = DateTime::parse_from_rfc3339("2026-02-03T10:00:00Z").unwrap().to_utc();
         for (text, expected) in [
             ("7", Some(7)),

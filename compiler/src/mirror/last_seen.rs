@@ -1,7 +1,7 @@
-//! What was seen of publications before, so that an older one is known for what it is.
+//! The newest publication accepted so far, so that `pull` detects an older one.
 //!
-//! `publications/seen.json` beside the snapshots: by address, and by the key that signed, the newest
-//! publication that was accepted.
+//! The file `publications/seen.json` beside the snapshots holds the newest accepted publication by
+//! address and by signing key.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -10,47 +10,52 @@ use pinakes_format::storage::publication::{PUBLICATIONS, Publication, moment};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::store::files::{make_directory, put};
+use crate::store::files::{make_directory, write_atomically};
 
-/// The file's name, in [`PUBLICATIONS`].
+/// Name of the file, in [`PUBLICATIONS`].
 const SEEN: &str = "seen.json";
 
-/// The publications seen.
+/// The newest accepted version by address and by key.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Seen(BTreeMap<String, Last>);
+pub struct SeenVersions(BTreeMap<String, PublicationTime>);
 
-/// One publication.
+/// Version and publication time of an accepted publication.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Last {
+struct PublicationTime {
     version: String,
     created: String,
 }
 
-impl Last {
-    fn of(publication: &Publication) -> Last {
-        Last { version: publication.version.clone(), created: publication.created.clone() }
+impl PublicationTime {
+    fn new(publication: &Publication) -> PublicationTime {
+        PublicationTime {
+            version: publication.version.clone(),
+            created: publication.created.clone(),
+        }
     }
 
-    /// What is newer is greater: by what it holds, then by when it was published.
+    /// Sort key, the newest greatest: first the version, then the publication time.
     fn age(&self) -> (DateTime<Utc>, DateTime<Utc>) {
         let at = |text: &str| moment(text).unwrap_or(DateTime::UNIX_EPOCH);
         (at(&self.version), at(&self.created))
     }
 }
 
-impl Seen {
-    /// What was seen by those who wrote into a directory of snapshots.
+impl SeenVersions {
+    /// Reads the file in a directory of snapshots; no file means that nothing was accepted yet.
     ///
     /// # Errors
     ///
-    /// Where it is not what was written there: forgetting it must be somebody's decision.
-    pub fn read(snapshots: &Path) -> Result<Seen> {
+    /// The file is corrupt. Only the operator may decide to forget the accepted versions.
+    pub fn read(snapshots: &Path) -> Result<SeenVersions> {
         let path = snapshots.join(PUBLICATIONS).join(SEEN);
         let text = match fs::read(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Seen::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(SeenVersions::default());
+            }
             Err(error) => return Err(Error::input(path)(error)),
         };
         serde_json::from_slice(&text).map_err(|error| Error::Input {
@@ -59,26 +64,21 @@ impl Seen {
         })
     }
 
-    /// Why a publication is older than what was seen from its address or by its key; `None` where it is
-    /// not.
-    pub fn is_newer_than(&self, names: &[String], publication: &Publication) -> Option<String> {
-        let offered = Last::of(publication);
+    /// Explains why a publication is older than one accepted from its address or key; `None` otherwise.
+    pub fn rollback_reason(&self, names: &[String], publication: &Publication) -> Option<String> {
+        let offered = PublicationTime::new(publication);
         let newest =
             names.iter().filter_map(|name| self.0.get(name)).max_by_key(|last| last.age())?;
         (newest.age() > offered.age()).then(|| {
             format!(
-                "version {} published {} is older than version {} published {}, which was seen \
-                 before; if that is right, allow it with `--allow-rollback`",
+                "version {} published {} is older than version {} published {}, which was accepted \
+                 before; if this is intended, pass `--allow-rollback`",
                 offered.version, offered.created, newest.version, newest.created
             )
         })
     }
 
-    /// Remembers a publication that was accepted.
-    ///
-    /// # Errors
-    ///
-    /// Where it cannot be written.
+    /// Records an accepted publication under its address and key, and writes the file.
     pub fn remember(
         mut self,
         snapshots: &Path,
@@ -86,13 +86,13 @@ impl Seen {
         publication: &Publication,
     ) -> Result<()> {
         for name in names {
-            self.0.insert(name.clone(), Last::of(publication));
+            self.0.insert(name.clone(), PublicationTime::new(publication));
         }
         let directory = snapshots.join(PUBLICATIONS);
         make_directory(&directory)?;
         let mut text =
             serde_json::to_vec_pretty(&self).map_err(|error| Error::Internal(error.to_string()))?;
         text.push(b'\n');
-        put(&directory.join(SEEN), &text)
+        write_atomically(&directory.join(SEEN), &text)
     }
 }

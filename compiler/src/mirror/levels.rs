@@ -1,4 +1,4 @@
-//! The levels of hash trees, fetched whole: all other files are verified by them, and they by one hash.
+//! Fetches the file of hash-tree levels. One hash verifies the file; the levels verify all other files.
 
 use std::{
     fs::{self, File},
@@ -9,33 +9,33 @@ use std::{
 use pinakes_format::storage::mmap::Map;
 
 use crate::error::{Error, Result};
-use crate::mirror::host::{Fault, Host, Part};
+use crate::mirror::host::{Extent, Failure, Host};
 use crate::store::files::open_regular;
 
-/// Bytes read at a time.
+/// Size of the read buffer in bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Fetches the file of all levels into its place, unless it is there.
+/// Fetches the file of all levels, unless `place` already holds it, and maps it.
 ///
 /// # Errors
 ///
-/// Where it cannot be had, or does not have its hash.
+/// The host does not send the file, or the file does not have the hash `blake3`.
 pub fn fetch(host: &Host, path: &str, place: &Path, size_bytes: u64, blake3: &str) -> Result<Map> {
     if let Ok(file) = open_regular(place)
         && hash_of(&file).is_some_and(|found| found == blake3)
     {
         return Map::open(&file).map_err(Error::input(place));
     }
-    let mut levels = Levels::create(place)?;
+    let mut levels = Download::create(place)?;
     if size_bytes > 0 {
-        host.patiently(|| levels.fetch_rest(host, path, size_bytes))
-            .map_err(|fault| host.error(path, fault))?;
+        host.retry(|| levels.fetch_rest(host, path, size_bytes))
+            .map_err(|failure| host.error(path, failure))?;
     }
     let found = levels.hasher.finalize().to_hex().to_string();
     if found != blake3 {
         let _ = fs::remove_file(place);
-        let reason = format!("hash {found}, expected {blake3} as it was published");
-        return Err(Error::Damaged { path: host.shown(path).into(), reason });
+        let reason = format!("hash {found}, expected the published {blake3}");
+        return Err(Error::Damaged { path: host.display(path).into(), reason });
     }
     levels.file.sync_all().map_err(Error::output(place))?;
     let file = open_regular(place).map_err(Error::input(place))?;
@@ -48,42 +48,47 @@ fn hash_of(file: &File) -> Option<String> {
     Some(hasher.finalize().to_hex().to_string())
 }
 
-/// The file as far as it came.
-struct Levels<'p> {
+/// The file, as far as it was received.
+struct Download<'p> {
     place: &'p Path,
     file: File,
     hasher: blake3::Hasher,
     done_bytes: u64,
 }
 
-impl<'p> Levels<'p> {
-    fn create(place: &'p Path) -> Result<Levels<'p>> {
-        // What stands there is not it, or a link.
+impl<'p> Download<'p> {
+    fn create(place: &'p Path) -> Result<Download<'p>> {
+        // An existing file has the wrong hash, or is a link.
         let _ = fs::remove_file(place);
         let file = File::create_new(place).map_err(Error::output(place))?;
-        Ok(Levels { place, file, hasher: blake3::Hasher::new(), done_bytes: 0 })
+        Ok(Download { place, file, hasher: blake3::Hasher::new(), done_bytes: 0 })
     }
 
-    fn fetch_rest(&mut self, host: &Host, path: &str, size: u64) -> std::result::Result<(), Fault> {
-        let is_begun = self.done_bytes > 0 && !host.ignores_ranges();
-        let mut answer = match is_begun {
-            true => host.ask(path, &Part::Range(self.done_bytes..size, size))?,
-            false => host.ask(path, &Part::Whole(size))?,
+    fn fetch_rest(
+        &mut self,
+        host: &Host,
+        path: &str,
+        size: u64,
+    ) -> std::result::Result<(), Failure> {
+        let can_continue = self.done_bytes > 0 && !host.ignores_ranges();
+        let mut reply = match can_continue {
+            true => host.request(path, &Extent::Range(self.done_bytes..size, size))?,
+            false => host.request(path, &Extent::Whole(size))?,
         };
-        if !answer.is_part && self.done_bytes > 0 {
-            *self = Levels::create(self.place).map_err(Fault::Kept)?;
+        if !reply.is_range && self.done_bytes > 0 {
+            *self = Download::create(self.place).map_err(Failure::Local)?;
         }
-        let mut room = vec![0; PIECE_BYTES];
+        let mut buffer = vec![0; PIECE_BYTES];
         while self.done_bytes < size {
-            // A piece is shorter than the address space.
-            let room = &mut room[..(size - self.done_bytes).min(PIECE_BYTES as u64) as usize];
-            host.read(&mut answer, room)?;
+            // At most `PIECE_BYTES`, so that the cast is exact.
+            let buffer = &mut buffer[..(size - self.done_bytes).min(PIECE_BYTES as u64) as usize];
+            host.read(&mut reply, buffer)?;
             self.file
-                .write_all(room)
-                .map_err(|error| Fault::Kept(Error::output(self.place)(error)))?;
-            self.hasher.update(room);
-            self.done_bytes += room.len() as u64;
+                .write_all(buffer)
+                .map_err(|error| Failure::Local(Error::output(self.place)(error)))?;
+            self.hasher.update(buffer);
+            self.done_bytes += buffer.len() as u64;
         }
-        host.end(answer)
+        host.expect_end(reply)
     }
 }

@@ -1,16 +1,17 @@
-//! Mirrors: a snapshot as a tree of static files that any host serves, and fetching it from there.
+//! Mirrors: `publish` writes a snapshot as a tree of static files, and `pull` fetches it from any host.
 //!
 //! ```text
-//! publication.json                     what is published; all below hangs on it by hashes
+//! publication.json                     the current publication; its hashes cover every file below
 //! publication.json.minisig             its signature
-//! publications/<id>.json               those that are kept, for pruning
+//! publications/<id>.json               the kept publications, which pruning reads
 //! snapshots/<id>/…                     the snapshot, file by file
-//! objects/<blake3>.json                the list of objects it is linked from
-//! objects/<blake3>.hashes, .object     the levels of their hash trees; they themselves
+//! objects/<blake3>.json                the list of objects that the snapshot is linked from
+//! objects/<blake3>.hashes, .object     the levels of the objects' hash trees; the objects
 //! ```
 //!
-//! Everything but the first two has the hash of what it holds in its name and never changes, so that
-//! whoever has read `publication.json` finds one publication, whole, whatever is published meanwhile.
+//! Every file but the first two has a hash of its content in its name and never changes. So a client that
+//! has read `publication.json` finds one complete publication, whatever is published meanwhile.
+//! The folder imports `terminal` to `report`; only `cli` imports it.
 
 pub(crate) mod address;
 pub(crate) mod fetch;
@@ -19,6 +20,7 @@ pub(crate) mod last_seen;
 pub(crate) mod levels;
 pub(crate) mod list;
 pub(crate) mod objects;
+pub(crate) mod options;
 pub(crate) mod publish;
 pub(crate) mod pull;
 pub(crate) mod run;
@@ -27,19 +29,19 @@ pub(crate) mod snapshot;
 pub(crate) mod tree;
 pub(crate) mod trust;
 
-/// The signature's file name at the root of a tree.
+/// Name of the signature file at the root of a tree.
 pub const SIGNATURE: &str = "publication.json.minisig";
-/// The directory of snapshots.
+/// Directory of snapshots in a tree.
 const SNAPSHOTS: &str = "snapshots";
-/// The directory of objects.
+/// Directory of objects in a tree.
 const OBJECTS: &str = "objects";
 
-/// Where a file of a snapshot stands in a tree.
+/// Returns the path of a snapshot's file in a tree.
 fn snapshot_path(id: &str, file: &str) -> String {
     format!("{SNAPSHOTS}/{id}/{file}")
 }
 
-/// Where what belongs to objects stands in a tree, by its hash: `json`, `hashes` or `object`.
+/// Returns the path of an object file in a tree. `kind` is `json`, `hashes` or `object`.
 fn object_path(blake3: &str, kind: &str) -> String {
     format!("{OBJECTS}/{blake3}.{kind}")
 }

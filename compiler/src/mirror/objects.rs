@@ -1,4 +1,4 @@
-//! Fetching the objects that a snapshot is linked from, and linking them.
+//! Fetches the objects that a published snapshot is linked from, and links them.
 
 use std::{
     fs::{self, File},
@@ -16,47 +16,44 @@ use crate::error::{Error, Result};
 use crate::link;
 use crate::link::Published;
 use crate::link::selection::Selection;
-use crate::mirror::fetch::{Fetch, Gains, Wanted};
-use crate::mirror::host::{Host, Part};
+use crate::mirror::fetch::{Fetch, TargetFile, TransferStats};
+use crate::mirror::host::{Extent, Host};
 use crate::mirror::list::{ListedObject, ObjectList};
 use crate::mirror::{levels, object_path};
 use crate::object::Object;
 use crate::store::files::{
-    demand_room, make_directory, open_regular, refuse_open, refuse_open_inside,
+    check_free_space, make_directory, open_regular, refuse_unsafe_subdirectories,
+    refuse_writable_by_others,
 };
 use crate::store::lock::OutputLock;
-use crate::terminal::escape::shown_text;
+use crate::terminal::escape::escape_text;
 use crate::terminal::progress::Progress;
 
-/// Where objects are fetched, in their directory; it outlasts the run.
+/// Subdirectory for unfinished downloads. It survives a failed run, so that the next run continues.
 const FETCHED: &str = ".pull";
 
-/// The objects of a publication in their places.
-pub struct Objects {
-    /// Where they are.
-    pub places: Vec<PathBuf>,
-    /// What did not have to be fetched of those that were not there.
-    pub gains: Gains,
-    /// How many were not there.
+/// The objects of a publication in a local directory.
+pub struct FetchedObjects {
+    /// Paths of the objects.
+    pub paths: Vec<PathBuf>,
+    /// Bytes of the fetched objects that did not have to be fetched.
+    pub stats: TransferStats,
+    /// Number of objects that were not in the directory before.
     pub fetched: usize,
 }
 
-/// Refuses a directory of objects that others may write, and one where something else stands where
-/// objects are fetched: a link there would lead what is fetched, and removed, elsewhere.
-///
-/// # Errors
-///
-/// A usage error naming what is refused.
-pub fn refuse_place(directory: &Path) -> Result<()> {
-    refuse_open(directory)?;
-    refuse_open_inside(directory, &[FETCHED])
+/// Refuses a directory of objects that other users may write. Also refuses one in which the subdirectory
+/// for downloads is a link, which would redirect writing and removing files.
+pub fn refuse_unsafe_directory(directory: &Path) -> Result<()> {
+    refuse_writable_by_others(directory)?;
+    refuse_unsafe_subdirectories(directory, &[FETCHED])
 }
 
-/// Fetches the objects of a publication that are not in a directory.
+/// Fetches those objects of a publication that `directory` does not hold.
 ///
 /// # Errors
 ///
-/// Where one cannot be had or kept. What was verified until then stays for the next run.
+/// The first failure. The chunks verified until then stay for the next run.
 pub fn fetch(
     host: &Host,
     published: &PublishedObjects,
@@ -64,24 +61,24 @@ pub fn fetch(
     bytes_max: u64,
     connections: usize,
     progress: Progress,
-) -> Result<Objects> {
+) -> Result<FetchedObjects> {
     let list = fetch_list(host, published, bytes_max)?;
-    // Whatever the umask: a directory that others may write is refused by the next run.
+    // Independent of the umask: the next run refuses a directory that other users may write.
     let mut made = fs::DirBuilder::new();
     made.recursive(true).mode(0o755).create(directory).map_err(Error::output(directory))?;
     let scratch = directory.join(FETCHED);
     make_directory(&scratch)?;
-    let _alone = lock(&scratch)?;
-    let place_of = |object: &ListedObject| directory.join(format!("{}.object", object.name));
+    let _lock = lock(&scratch)?;
+    let path_of = |object: &ListedObject| directory.join(format!("{}.object", object.name));
     let is_there =
-        |object: &ListedObject| hash_at(&place_of(object)).as_deref() == Some(&object.blake3);
+        |object: &ListedObject| hash_at(&path_of(object)).as_deref() == Some(&object.blake3);
     let is_missing: Vec<bool> = list.objects.par_iter().map(|object| !is_there(object)).collect();
 
     let total = list.objects.iter().zip(&is_missing).filter(|(_, missing)| **missing);
     let bytes: u64 = total.map(|(object, _)| object.size_bytes).sum();
     let begun: Vec<PathBuf> =
         list.objects.iter().map(|object| scratch.join(&object.name)).collect();
-    demand_room(&scratch, bytes, &begun.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+    check_free_space(&scratch, bytes, &begun.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
 
     let hashes_path = object_path(&list.hashes_blake3, "hashes");
     let hashes_bytes = list.hashes_bytes().unwrap_or_default();
@@ -94,48 +91,52 @@ pub fn fetch(
             let root = Hash::from_hex(&object.blake3)
                 .map_err(|error| Error::Internal(format!("a hash that was checked: {error}")))?;
             let size_bytes = object.size_bytes;
-            files.push(Wanted {
-                path: object_path(&object.blake3, "object"),
-                place: scratch.join(&object.name),
+            files.push(TargetFile {
+                host_path: object_path(&object.blake3, "object"),
+                local_path: scratch.join(&object.name),
                 size_bytes,
                 verifier: Verifier::new(object.name.clone(), size_bytes, root, from),
-                twins: Vec::new(),
+                donors: Vec::new(),
             });
         }
-        // The hashes are mapped, so that their size fits.
+        // The mapped hashes contain these levels, so that the cast is exact.
         from += levels_bytes(object.size_bytes) as usize;
     }
     let fetched = files.len();
-    let fetch = Fetch::begin(host, &hashes, files)?;
+    let fetch = Fetch::new(host, &hashes, files)?;
     fetch.run(connections, progress)?;
     for (object, _) in list.objects.iter().zip(&is_missing).filter(|(_, missing)| **missing) {
-        let place = place_of(object);
+        let place = path_of(object);
         fs::rename(scratch.join(&object.name), &place).map_err(Error::output(&place))?;
     }
     fs::remove_dir_all(&scratch).map_err(Error::output(&scratch))?;
-    Ok(Objects { places: list.objects.iter().map(place_of).collect(), gains: fetch.gains, fetched })
+    Ok(FetchedObjects {
+        paths: list.objects.iter().map(path_of).collect(),
+        stats: fetch.stats,
+        fetched,
+    })
 }
 
 fn fetch_list(host: &Host, published: &PublishedObjects, bytes_max: u64) -> Result<ObjectList> {
     let path = object_path(&published.list_blake3, "json");
-    let damaged = |reason: String| Error::Damaged { path: host.shown(&path).into(), reason };
+    let damaged = |reason: String| Error::Damaged { path: host.display(&path).into(), reason };
     if published.list_bytes > bytes_max {
         let bytes = published.list_bytes;
-        let reason = format!("{bytes} bytes, at most {bytes_max} are taken (`--max-manifest`)");
+        let reason = format!("{bytes} bytes, more than `--max-manifest` allows ({bytes_max})");
         return Err(damaged(reason));
     }
     let text = host
-        .whole(&path, &Part::Whole(published.list_bytes))
-        .map_err(|fault| host.error(&path, fault))?;
+        .read_file(&path, &Extent::Whole(published.list_bytes))
+        .map_err(|failure| host.error(&path, failure))?;
     let found = blake3::hash(&text).to_hex().to_string();
     if found != published.list_blake3 {
         let expected = &published.list_blake3;
-        return Err(damaged(format!("hash {found}, expected {expected} as it was published")));
+        return Err(damaged(format!("hash {found}, expected the published {expected}")));
     }
-    ObjectList::read(&text).map_err(damaged)
+    ObjectList::parse(&text).map_err(damaged)
 }
 
-/// Holds the directory against other runs, for as long as the file is open.
+/// Locks the directory against other runs while the returned file is open.
 fn lock(directory: &Path) -> Result<File> {
     let file = File::open(directory).map_err(Error::output(directory))?;
     rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
@@ -143,34 +144,26 @@ fn lock(directory: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// The hash of a file, in hex; `None` where there is none that can be read.
+/// Computes the hash of a file in hex; `None` if the file cannot be read.
 fn hash_at(path: &Path) -> Option<String> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(open_regular(path).ok()?).ok()?;
     Some(hasher.finalize().to_hex().to_string())
 }
 
-/// Opens objects, each of which must be whole.
-///
-/// # Errors
-///
-/// The first that is not.
+/// Opens objects in parallel; fails if one is damaged or of another version.
 pub fn open_all(places: &[PathBuf]) -> Result<Vec<Object>> {
     let open = |place: &PathBuf| {
         let object = Object::open(place).map_err(Error::input(place))?;
         object.ok_or_else(|| Error::Damaged {
             path: place.clone(),
-            reason: "it is no object of this program's; compile its part again".into(),
+            reason: "it is not an object of this version; compile its part again".into(),
         })
     };
     places.par_iter().map(open).collect()
 }
 
-/// Links objects into the snapshot that a manifest is of, which must come out with the same root hash.
-///
-/// # Errors
-///
-/// Where another comes out, or none.
+/// Links objects into a snapshot, which must have the root hash of `manifest`.
 pub fn link(
     objects: &[Object],
     manifest: &Manifest,
@@ -179,9 +172,9 @@ pub fn link(
     progress: Progress,
 ) -> Result<Published> {
     let selection = match &manifest.selection {
-        // Whose filters these are, a mirror's terminal is not theirs.
+        // The error quotes the host's filters, so that it is escaped.
         Some(selection) => Some(Selection::from_filters(&selection.filters).map_err(|error| {
-            let reason = format!("`selection`: {}", shown_text(error.to_string().trim()));
+            let reason = format!("`selection`: {}", escape_text(error.to_string().trim()));
             Error::Damaged { path: MANIFEST.into(), reason }
         })?),
         None => None,

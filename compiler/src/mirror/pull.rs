@@ -1,4 +1,4 @@
-//! `pull`: a published snapshot, fetched or linked from fetched objects, published here.
+//! `pull`: fetches a published snapshot, or links it from fetched objects, and makes it current here.
 
 use std::{
     fs,
@@ -15,87 +15,91 @@ use pinakes_format::storage::publication::{PUBLICATION, PUBLICATIONS, Publicatio
 
 use crate::error::{Error, Result};
 use crate::link;
-use crate::mirror::fetch::Gains;
-use crate::mirror::host::{Host, Patience};
-use crate::mirror::last_seen::Seen;
+use crate::mirror::fetch::TransferStats;
+use crate::mirror::host::{Host, RetryPolicy};
+use crate::mirror::last_seen::SeenVersions;
 use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_public;
-use crate::mirror::trust::{Fetched, check_age};
+use crate::mirror::trust::{FetchedPublication, check_age};
 use crate::mirror::{objects, snapshot, trust};
-use crate::store::files::{is_unfinished, make_directory, put, refuse_open, refuse_open_inside};
+use crate::store::files::{
+    is_temporary_name, make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,
+    write_atomically,
+};
 use crate::store::interrupt;
-use crate::store::lock::{OutputLock, check_out};
+use crate::store::lock::{OutputLock, lock_output};
 use crate::store::prune::prune;
-use crate::store::publish::is_whole;
-use crate::store::rolled_back::held_back;
-use crate::terminal::escape::shown;
+use crate::store::publish::is_intact;
+use crate::store::rolled_back::find_blocked;
+use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
-/// What a signal says that comes while something is fetched.
-const FETCHED_IS_KEPT: &str = "nothing was published; what was fetched is kept, run again to go on";
+/// The outcome that a signal prints while files are fetched.
+const FETCHED_IS_KEPT: &str =
+    "nothing was published; fetched files are kept, run again to continue";
 
-/// What is asked of a pull.
+/// The options of `pull`.
 #[derive(Debug)]
-pub struct Pull {
-    /// The address of the published tree.
+pub struct PullOptions {
+    /// Address of the published tree.
     pub url: String,
-    /// Where snapshots are published here.
+    /// Local directory of snapshots.
     pub out: PathBuf,
-    /// The keys of which one must have signed; none for anybody.
+    /// Public keys, one of which must have signed; empty accepts an unsigned publication.
     pub pubkeys: Vec<PathBuf>,
-    /// Where objects are kept, from which the snapshot is to be linked.
+    /// Directory of objects, if the snapshot is to be linked from objects.
     pub objects: Option<PathBuf>,
-    /// Whether an older publication than was seen is taken.
+    /// Whether to accept a publication older than the newest accepted one.
     pub allow_rollback: bool,
-    /// Whether one that has expired is refused.
+    /// Whether to refuse an expired publication.
     pub require_fresh: bool,
-    /// Requests at a time.
+    /// Most concurrent requests.
     pub connections: usize,
-    /// How long the host is waited for.
-    pub patience: Patience,
-    /// How many snapshots are kept here; all where nobody says.
+    /// Timeouts and attempts.
+    pub retry_policy: RetryPolicy,
+    /// How many local snapshots to keep; `None` keeps all.
     pub keep: Option<NonZeroUsize>,
-    /// The largest manifest or list of objects, in bytes.
+    /// Largest accepted manifest or list of objects, in bytes.
     pub manifest_bytes_max: u64,
-    /// Certificates to trust the host by.
+    /// PEM file with root certificates for the host.
     pub tls_ca: Option<PathBuf>,
-    /// Memory to link in.
+    /// Memory for linking, in bytes.
     pub memory_bytes: usize,
     /// How progress is shown.
     pub progress: Progress,
 }
 
-/// Pulls what a host publishes; the snapshot that is current then.
+/// Pulls the snapshot that a host publishes and returns the path of the current snapshot.
 ///
 /// # Errors
 ///
-/// Whatever stopped it: nothing is published then, and `current` is what it was.
-pub fn pull(asked: &Pull, run: &mut MirrorRun) -> Result<PathBuf> {
+/// The first failure; `current` is unchanged.
+pub fn pull(options: &PullOptions, run: &mut MirrorRun) -> Result<PathBuf> {
     let keys: Vec<PublicKey> =
-        asked.pubkeys.iter().map(|path| read_public(path)).collect::<Result<_>>()?;
-    let host = Host::new(&asked.url, asked.patience, asked.tls_ca.as_deref())?;
-    refuse_open(&asked.out)?;
-    refuse_open_inside(&asked.out, &[PUBLICATIONS])?;
-    if let Some(objects) = &asked.objects {
-        objects::refuse_place(objects)?;
+        options.pubkeys.iter().map(|path| read_public(path)).collect::<Result<_>>()?;
+    let host = Host::new(&options.url, options.retry_policy, options.tls_ca.as_deref())?;
+    refuse_writable_by_others(&options.out)?;
+    refuse_unsafe_subdirectories(&options.out, &[PUBLICATIONS])?;
+    if let Some(objects) = &options.objects {
+        objects::refuse_unsafe_directory(objects)?;
     }
-    let lock = check_out(&asked.out)?;
-    interrupt::begin(lock.scratch(), FETCHED_IS_KEPT);
-    run.say_begun()?;
-    let outcome = asked.take(&host, &keys, &lock, run);
+    let lock = lock_output(&options.out)?;
+    interrupt::remove_on_signal(lock.scratch(), FETCHED_IS_KEPT);
+    run.write_begin()?;
+    let outcome = options.pull_publication(&host, &keys, &lock, run);
     (run.report.fetched_bytes, run.report.requests) = host.fetched();
     let path = outcome?;
-    if let Some(keep) = asked.keep.filter(|_| run.report.held_back.is_none()) {
+    if let Some(keep) = options.keep.filter(|_| run.report.held_back.is_none()) {
         run.report.pruned = Some(prune(&lock, keep, None));
     }
     drop(lock);
-    interrupt::end();
+    interrupt::keep_on_signal();
     Ok(path)
 }
 
-impl Pull {
-    /// Takes what the host publishes, unless it is held back; the snapshot that is current then.
-    fn take(
+impl PullOptions {
+    /// Pulls the publication, unless it is blocked by a rollback, and returns the current snapshot's path.
+    fn pull_publication(
         &self,
         host: &Host,
         keys: &[PublicKey],
@@ -104,46 +108,47 @@ impl Pull {
     ) -> Result<PathBuf> {
         let fetched = trust::fetch(host, keys)?;
         let publication = &fetched.publication;
-        run.report.take_publication(publication);
+        run.report.set_publication(publication);
         run.report.signer = fetched.signer.clone();
         run.report.is_stale = accept(self, host, &fetched, run)?;
         let id = &publication.snapshot.id;
-        if let Some(path) = self.held_back(id, run)? {
+        if let Some(path) = self.check_blocked(id, run)? {
             return Ok(path);
         }
         let place = self.out.join(id);
         let is_here = fs::symlink_metadata(&place).is_ok();
-        let path = if is_here && is_whole_there(&place, publication, self.progress)? {
+        let path = if is_here && is_complete(&place, publication, self.progress)? {
             run.report.was_here = true;
-            keep(self, &fetched)?;
+            store_publication(self, &fetched)?;
             link::make_current(lock, id)?
         } else {
             let manifest = snapshot::fetch_manifest(host, publication, self.manifest_bytes_max)?;
-            // What was begun of others would only take the room of this one.
-            snapshot::remove_remains(&self.out, Some(&manifest));
+            // Unfinished downloads of other snapshots only take space from this one.
+            snapshot::remove_downloads(&self.out, Some(&manifest));
             let finished = self.fetch(host, publication, &manifest, lock, run)?;
-            // Fetching takes long enough for somebody to go back meanwhile.
-            if let Some(path) = self.held_back(id, run)? {
+            // The operator may have rolled back during the download.
+            if let Some(path) = self.check_blocked(id, run)? {
                 return Ok(path);
             }
-            keep(self, &fetched)?;
+            store_publication(self, &fetched)?;
             link::publish_directory(&finished, lock, id)?
         };
-        snapshot::remove_remains(&self.out, None);
-        forget(&self.out);
+        snapshot::remove_downloads(&self.out, None);
+        remove_stale_publications(&self.out);
         Ok(path)
     }
 
-    /// Where a snapshot is held back, says so; the one that is current then.
-    fn held_back(&self, id: &str, run: &mut MirrorRun) -> Result<Option<PathBuf>> {
-        let Some(held) = held_back(&self.out, id)? else { return Ok(None) };
-        eprintln!("warning: {}", held.text());
-        run.report.snapshot_id = held.path.file_name().map(|id| id.to_string_lossy().into_owned());
-        run.report.held_back = Some(held.id);
-        Ok(Some(held.path))
+    /// If a rollback blocks the snapshot, prints a warning and returns the current snapshot's path.
+    fn check_blocked(&self, id: &str, run: &mut MirrorRun) -> Result<Option<PathBuf>> {
+        let Some(blocked) = find_blocked(&self.out, id)? else { return Ok(None) };
+        eprintln!("warning: {}", blocked.warning());
+        run.report.snapshot_id =
+            blocked.path.file_name().map(|id| id.to_string_lossy().into_owned());
+        run.report.held_back = Some(blocked.id);
+        Ok(Some(blocked.path))
     }
 
-    /// Brings a snapshot into a directory under the one of snapshots, whole.
+    /// Fetches or links a complete snapshot and returns its temporary directory.
     fn fetch(
         &self,
         host: &Host,
@@ -155,109 +160,114 @@ impl Pull {
         let (connections, progress) = (self.connections, self.progress);
         let Some(directory) = &self.objects else {
             let fetched = snapshot::fetch(host, manifest, &self.out, connections, progress)?;
-            take_gains(host, &fetched.1, run);
+            report_transfer(host, &fetched.1, run);
             return Ok(fetched.0);
         };
         let Some(published) = &publication.objects else {
             return Err(Error::Fetch {
-                url: host.shown(PUBLICATION),
-                reason: "publishes no objects; pull the snapshot itself, without `--objects`"
-                    .into(),
+                url: host.display(PUBLICATION),
+                reason:
+                    "the publication has no objects; pull the snapshot itself, without `--objects`"
+                        .into(),
             });
         };
         let bytes_max = self.manifest_bytes_max;
         let fetched = objects::fetch(host, published, directory, bytes_max, connections, progress)?;
-        let (all, new) = (fetched.places.len(), fetched.fetched);
-        run.say("objects", &format!("{new} of {all} were not here"));
-        take_gains(host, &fetched.gains, run);
-        let opened = objects::open_all(&fetched.places)?;
+        let (all, new) = (fetched.paths.len(), fetched.fetched);
+        run.print_progress("objects", &format!("{new} of {all} were missing"));
+        report_transfer(host, &fetched.stats, run);
+        let opened = objects::open_all(&fetched.paths)?;
         Ok(objects::link(&opened, manifest, lock, self.memory_bytes, progress)?.path)
     }
 }
 
-/// Says what came from the host, and what did not have to.
-fn take_gains(host: &Host, gains: &Gains, run: &mut MirrorRun) {
+/// Reports how many bytes were fetched, kept and copied.
+fn report_transfer(host: &Host, stats: &TransferStats, run: &mut MirrorRun) {
     let (bytes, requests) = host.fetched();
-    let kept = gains.kept_bytes.load(Ordering::Relaxed);
-    let copied = gains.copied_bytes.load(Ordering::Relaxed);
+    let kept = stats.kept_bytes.load(Ordering::Relaxed);
+    let copied = stats.copied_bytes.load(Ordering::Relaxed);
     (run.report.kept_bytes, run.report.copied_bytes) = (kept, copied);
     let line = format!(
-        "{bytes} bytes in {requests} requests; {kept} were fetched before, {copied} copied from snapshots \
-         here"
+        "{bytes} bytes in {requests} requests; {kept} bytes fetched before, {copied} copied from local \
+         snapshots"
     );
-    run.say("fetched", &line);
+    run.print_progress("fetched", &line);
 }
 
-/// Decides whether a publication is taken, and remembers it if so; whether it has expired.
-fn accept(asked: &Pull, host: &Host, fetched: &Fetched, run: &MirrorRun) -> Result<bool> {
-    let Fetched { publication, signer, .. } = fetched;
-    let url = host.shown(PUBLICATION);
-    let is_stale = check_age(publication, &url, Utc::now(), asked.require_fresh)?;
-    let address = host.shown("");
+/// Checks the age of a publication, records it as accepted, and returns whether it has expired.
+fn accept(
+    options: &PullOptions,
+    host: &Host,
+    fetched: &FetchedPublication,
+    run: &MirrorRun,
+) -> Result<bool> {
+    let FetchedPublication { publication, signer, .. } = fetched;
+    let url = host.display(PUBLICATION);
+    let is_stale = check_age(publication, &url, Utc::now(), options.require_fresh)?;
+    let address = host.display("");
     let mut names = vec![format!("address {}", address.trim_end_matches('/'))];
     names.extend(signer.as_ref().map(|signer| format!("key {signer}")));
-    let seen = Seen::read(&asked.out)?;
-    if let Some(reason) = seen.is_newer_than(&names, publication)
-        && !asked.allow_rollback
+    let seen = SeenVersions::read(&options.out)?;
+    if let Some(reason) = seen.rollback_reason(&names, publication)
+        && !options.allow_rollback
     {
         return Err(Error::Untrusted { url, reason });
     }
-    seen.remember(&asked.out, &names, publication)?;
+    seen.remember(&options.out, &names, publication)?;
     match signer {
-        Some(signer) => run.say("signed", &format!("by key {signer}")),
-        // Not an answer of a quiet run, but what it does not promise.
+        Some(signer) => run.print_progress("signed", &format!("by key {signer}")),
+        // Printed with `--quiet` too, because it limits what the result guarantees.
         None => eprintln!(
-            "warning: without `--pubkey` nothing says who published this: what is fetched has the hashes \
-             that `{url}` names, and no more is known of it"
+            "warning: without `--pubkey` the publisher is unknown: the fetched files match the hashes \
+             that `{url}` lists, and nothing proves who wrote that list"
         ),
     }
     if is_stale {
         eprintln!(
-            "warning: stale: it expired {}; a newer one may be kept from us",
+            "warning: stale: the publication expired {}; the host may be hiding a newer one",
             publication.expires
         );
     }
     Ok(is_stale)
 }
 
-/// Whether the snapshot that is here already is the one that was published, byte for byte. Cost: reads all
-/// of it, as a build that comes to the same snapshot does.
+/// Whether the local snapshot is the published one, byte for byte. Reads all its files.
 ///
 /// # Errors
 ///
-/// Where another stands in its place.
-fn is_whole_there(place: &Path, publication: &Publication, progress: Progress) -> Result<bool> {
+/// The local snapshot has another root hash.
+fn is_complete(place: &Path, publication: &Publication, progress: Progress) -> Result<bool> {
     let manifest = fs::read(place.join(MANIFEST)).ok();
     let Some(manifest) = manifest.and_then(|text| Manifest::read(&text).ok()) else {
         return Ok(false);
     };
     let (found, expected) = (&manifest.root, &publication.snapshot.root);
     if found != expected {
-        let place = shown(place);
+        let place = escape_path(place);
         return Err(Error::Refused(format!(
             "`{place}` has root hash {found}, expected {expected}; remove `{place}` and pull again"
         )));
     }
     let total_bytes = manifest.files.iter().map(|entry| entry.size_bytes).sum();
     let bar = progress.begin("verify", "files", manifest.files.len() as u64, total_bytes);
-    let is_whole = is_whole(place, &manifest, |bytes| bar.advance(bytes));
+    let is_intact = is_intact(place, &manifest, |bytes| bar.advance(bytes));
     bar.end();
-    Ok(is_whole && Snapshot::open(place).is_ok())
+    Ok(is_intact && Snapshot::open(place).is_ok())
 }
 
-/// Keeps the publication beside the snapshots, for those that serve them, before they see the snapshot.
-fn keep(asked: &Pull, fetched: &Fetched) -> Result<()> {
-    make_directory(&asked.out.join(PUBLICATIONS))?;
-    put(&kept_path(&asked.out, &fetched.publication.snapshot.id), &fetched.text)
+/// Stores the publication for servers, before they see the snapshot.
+fn store_publication(options: &PullOptions, fetched: &FetchedPublication) -> Result<()> {
+    make_directory(&options.out.join(PUBLICATIONS))?;
+    write_atomically(&kept_path(&options.out, &fetched.publication.snapshot.id), &fetched.text)
 }
 
-/// Removes the publications of snapshots that are gone, and what runs that died left of others.
-fn forget(snapshots: &Path) {
+/// Removes publications of removed snapshots, and temporary files of killed runs.
+fn remove_stale_publications(snapshots: &Path) {
     let entries = fs::read_dir(snapshots.join(PUBLICATIONS)).into_iter().flatten().flatten();
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
         let id = name.strip_suffix(".json").filter(|id| id.len() == 16);
-        if is_unfinished(&name) || id.is_some_and(|id| !snapshots.join(id).is_dir()) {
+        if is_temporary_name(&name) || id.is_some_and(|id| !snapshots.join(id).is_dir()) {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -1,4 +1,4 @@
-//! Whether a publication is to be believed: who signed it, how old it is, and what was seen before.
+//! Trust in a publication: its signature and its age.
 
 use std::{thread, time::Duration};
 
@@ -8,66 +8,64 @@ use pinakes_format::storage::publication::{PUBLICATION, PUBLICATION_BYTES_MAX, P
 
 use crate::error::{Error, Result};
 use crate::mirror::SIGNATURE;
-use crate::mirror::host::{Fault, Host, Part};
-use crate::mirror::signature::{SIGNATURE_BYTES_MAX, Unsigned, verify};
-use crate::terminal::escape::shown_text;
+use crate::mirror::host::{Extent, Failure, Host};
+use crate::mirror::signature::{SIGNATURE_BYTES_MAX, SignatureError, verify};
+use crate::terminal::escape::escape_text;
 
-/// The first pause between two tries; each is twice the one before.
+/// First pause between two attempts; each later pause doubles.
 const PAUSE_FIRST: Duration = Duration::from_millis(500);
-/// The longest pause.
+/// Longest pause between two attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(8);
-/// How far in the future a publication may be, in days: clocks differ.
+/// How many days in the future a publication may be, because clocks differ.
 const AHEAD_DAYS_MAX: i64 = 1;
 
-/// A publication as it was fetched.
-pub struct Fetched {
-    /// Its text.
+/// A fetched publication whose signature was verified, if keys were given.
+pub struct FetchedPublication {
+    /// The bytes as received, which the signature covers.
     pub text: Vec<u8>,
-    /// The publication.
+    /// The publication parsed from `text`.
     pub publication: Publication,
-    /// The id of the key that signed it; `None` where no key was asked for.
+    /// Id of the key that signed it; `None` without keys.
     pub signer: Option<String>,
 }
 
-/// Fetches the publication of a host. With keys it must be signed by one of them. A publication and a
-/// signature that do not belong together are asked for again until the host's patience is over: one of them
-/// may be uploaded, and the other not yet.
+/// Fetches the publication of a host. With keys, one of them must have signed it.
 ///
-/// # Errors
-///
-/// Where it cannot be fetched, is none, or is not signed.
-pub fn fetch(host: &Host, keys: &[PublicKey]) -> Result<Fetched> {
-    let untrusted = |reason: String| Error::Untrusted { url: host.shown(PUBLICATION), reason };
-    let whole = |path, bytes_max| host.whole(path, &Part::UpTo(bytes_max));
-    let patience = host.timeout();
+/// Fetches a publication and a signature that do not match again until the timeout: the host may be
+/// replacing both.
+pub fn fetch(host: &Host, keys: &[PublicKey]) -> Result<FetchedPublication> {
+    let untrusted = |reason: String| Error::Untrusted { url: host.display(PUBLICATION), reason };
+    let read_file = |path, bytes_max| host.read_file(path, &Extent::UpTo(bytes_max));
+    let timeout = host.timeout();
     let (mut pause, mut waited) = (PAUSE_FIRST, Duration::ZERO);
     loop {
-        let text = whole(PUBLICATION, PUBLICATION_BYTES_MAX)
-            .map_err(|fault| host.error(PUBLICATION, fault))?;
+        let text = read_file(PUBLICATION, PUBLICATION_BYTES_MAX)
+            .map_err(|failure| host.error(PUBLICATION, failure))?;
         if keys.is_empty() {
-            return Ok(Fetched { publication: read(host, &text)?, text, signer: None });
+            return Ok(FetchedPublication { publication: read(host, &text)?, text, signer: None });
         }
-        let signature = match whole(SIGNATURE, SIGNATURE_BYTES_MAX) {
+        let signature = match read_file(SIGNATURE, SIGNATURE_BYTES_MAX) {
             Ok(signature) => signature,
-            Err(Fault::Absent) => {
-                return Err(untrusted(format!("it is not signed: there is no `{SIGNATURE}`")));
+            Err(Failure::NotFound) => {
+                return Err(untrusted(format!("it is not signed: the host has no `{SIGNATURE}`")));
             }
-            Err(fault) => return Err(host.error(SIGNATURE, fault)),
+            Err(failure) => return Err(host.error(SIGNATURE, failure)),
         };
         match verify(keys, &text, &signature) {
             Ok(signer) => {
-                return Ok(Fetched { publication: read(host, &text)?, text, signer: Some(signer) });
+                let publication = read(host, &text)?;
+                return Ok(FetchedPublication { publication, text, signer: Some(signer) });
             }
-            Err(Unsigned::ByAnother(reason)) => return Err(untrusted(reason)),
-            Err(Unsigned::Apart(reason)) if waited >= patience => {
-                let seconds = patience.as_secs();
+            Err(SignatureError::UnknownKey(reason)) => return Err(untrusted(reason)),
+            Err(SignatureError::Mismatch(reason)) if waited >= timeout => {
+                let seconds = timeout.as_secs();
                 return Err(untrusted(format!(
-                    "{reason}, asked for {seconds} s; or an upload is under way: run again when it is done"
+                    "{reason} (tried for {seconds} s); if the host is publishing, run again later"
                 )));
             }
-            Err(Unsigned::Apart(_)) => {}
+            Err(SignatureError::Mismatch(_)) => {}
         }
-        let next = pause.min(patience - waited);
+        let next = pause.min(timeout - waited);
         thread::sleep(next);
         waited += next;
         pause = (pause * 2).min(PAUSE_MAX);
@@ -76,16 +74,16 @@ pub fn fetch(host: &Host, keys: &[PublicKey]) -> Result<Fetched> {
 
 fn read(host: &Host, text: &[u8]) -> Result<Publication> {
     Publication::read(text).map_err(|error| Error::Damaged {
-        path: host.shown(PUBLICATION).into(),
-        reason: shown_text(&error.to_string()),
+        path: host.display(PUBLICATION).into(),
+        reason: escape_text(&error.to_string()),
     })
 }
 
-/// Whether a publication has expired, as far as it may have.
+/// Returns whether a publication has expired.
 ///
 /// # Errors
 ///
-/// Where it is of the future, or has expired and must not have.
+/// The publication is from the future, or has expired although `require_fresh` is set.
 pub fn check_age(
     publication: &Publication,
     url: &str,
@@ -100,15 +98,16 @@ pub fn check_age(
     ] {
         if at > latest {
             return Err(untrusted(format!(
-                "its `{what}` {text} is more than a day from now; if the clock here is right, nothing \
-                 newer could ever follow it"
+                "its `{what}` {text} is more than a day in the future; check this machine's clock. A \
+                 publication with this date would block all later ones"
             )));
         }
     }
     let is_stale = publication.expires_at() <= now;
     if is_stale && require_fresh {
         return Err(untrusted(format!(
-            "it expired {}, and `--require-fresh` takes none that has; a newer one may be kept from us",
+            "it expired {}, and `--require-fresh` refuses expired publications; the host may be hiding a \
+             newer one",
             publication.expires
         )));
     }

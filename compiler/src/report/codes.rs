@@ -1,12 +1,11 @@
-//! The codes of the report: under which records are set aside, and under which what cost no record
-//! is counted, each with what it means and what to do.
+//! The codes of bad records and warnings, each with its meaning and its remedy.
 
-/// What a person is told of a code.
+/// A code with its explanation.
 pub struct Code {
     name: &'static str,
-    /// What it means.
+    /// The cause, as a sentence.
     pub meaning: &'static str,
-    /// What to do.
+    /// The next step for the operator.
     pub remedy: &'static str,
 }
 
@@ -14,138 +13,206 @@ const fn code(name: &'static str, meaning: &'static str, remedy: &'static str) -
     Code { name, meaning, remedy }
 }
 
-/// What is said of a code of bad records.
+/// Explains a code of bad records.
 pub fn bad_record(name: &str) -> &'static Code {
     find(BAD_RECORDS, name)
 }
 
-/// What is said of a code of warnings.
+/// Explains a code of warnings.
 pub fn warning(name: &str) -> &'static Code {
     find(WARNINGS, name)
 }
 
 fn find(codes: &'static [Code], name: &str) -> &'static Code {
-    // An object made by another version may know codes that this one does not.
-    static UNKNOWN: Code = code("", "a code this version does not know", "look at the place");
+    // An object of another compiler version may contain codes that this version does not know.
+    static UNKNOWN: Code = code(
+        "",
+        "this version does not know the code",
+        "see the line, or the version that wrote it",
+    );
     codes.iter().find(|code| code.name == name).unwrap_or(&UNKNOWN)
 }
 
-const MEND: &str = "mend the line, or leave it out";
-const NULL: &str = "the member is null; mend it where it matters";
-const FETCH: &str = "fetch the file again";
+const FIX_LINE: &str = "fix or remove the line";
+const BECAME_NULL: &str = "the member became null; fix the value if you need it";
 
 const BAD_RECORDS: &[Code] = &[
     code(
         "bad_id",
-        "an id that is none: spaces, leading zeros, or more than 19 digits",
-        "mend the id",
+        "the id is invalid: it has spaces, leading zeros, or more than 19 digits",
+        "fix the id",
     ),
-    code("bad_issn", "the only ISSN of a row is none", "mend it, or leave it blank"),
-    code("duplicate_key", "a key stands twice in one JSON object", "leave one of them out"),
+    code("bad_issn", "the row's only ISSN is invalid", "fix the ISSN, or leave the cell empty"),
+    code("duplicate_key", "a JSON object has the same key twice", "remove one of the two"),
     code(
         "is_native",
-        "a line that `export` wrote, among lines of OpenAlex",
-        "give it a file of its own",
+        "a file of OpenAlex lines contains a line written by `export`",
+        "move the line to a file of its own",
     ),
-    code("line_too_long", "longer than `--max-line`", "raise `--max-line`"),
-    code("no_id", "no id, or one that is no text", MEND),
-    code("no_name", "no name, which all but outputs must have", "give it one"),
+    code("line_too_long", "the line is longer than `--max-line`", "raise `--max-line`"),
+    code("no_id", "the record has no id, or its id is not a string", FIX_LINE),
+    code("no_name", "the record has no name, and its entity requires one", "add a name"),
     code(
         "no_parent",
-        "a topic whose parent no source names, or of another level",
+        "no input contains the topic's parent, or the parent has another level",
         "add the taxonomy CSV, or the dump's subfields, fields and domains",
     ),
-    code("not_a_record", "JSON, but no object", MEND),
-    code("not_json", "no JSON, half a surrogate pair, or a number beyond any double", MEND),
-    code("not_native", "a line of OpenAlex in a native part", "give it a file of its own"),
-    code("not_utf8", "bytes that are not UTF-8", "convert the file (`iconv -t UTF-8`)"),
-    code("ragged_row", "more cells than the header has, or fewer", "mend the row"),
-    code("too_deep", "arrays and objects nested deeper than 127", MEND),
-    code("too_large", "a record too large to keep", "bound it with `--max-array`, `--max-text`"),
-    code("unclosed_quote", "a quoted cell that does not end", "close the quote"),
-    code("wrong_type", "the id of another entity than the file's", "move it to that entity's file"),
+    code("not_a_record", "the line is JSON, but not an object", FIX_LINE),
+    code(
+        "not_json",
+        "the line is not valid JSON, has half a surrogate pair, or has a number beyond the range of \
+         a double",
+        FIX_LINE,
+    ),
+    code(
+        "not_native",
+        "a native file contains an OpenAlex line",
+        "move the line to a file of its own",
+    ),
+    code("not_utf8", "the line is not valid UTF-8", "convert the file (`iconv -t UTF-8`)"),
+    code("ragged_row", "the row has more or fewer cells than the header", "fix the row"),
+    code("too_deep", "arrays and objects are nested deeper than 127 levels", FIX_LINE),
+    code(
+        "too_large",
+        "the record is larger than the snapshot format allows",
+        "shorten it with `--max-array` or `--max-text`",
+    ),
+    code("unclosed_quote", "a quoted cell has no closing quote", "close the quote"),
+    code(
+        "wrong_type",
+        "the id belongs to another entity than the file",
+        "move the record to that entity's file",
+    ),
 ];
 
 const WARNINGS: &[Code] = &[
     code(
         "array_too_long",
-        "more elements than `--max-array`",
-        "the array is null; raise the option to keep it",
+        "the array has more elements than `--max-array`",
+        "the array became null; raise the option to keep it",
     ),
-    code("bad_issn", "a cell of several ISSNs holds something else too", "nothing: it is left out"),
+    code(
+        "bad_issn",
+        "a cell with several ISSNs also contains an invalid one",
+        "nothing to do: the invalid ISSN was left out",
+    ),
     code(
         "bad_merge",
-        "a row of merged ids that names no two ids",
-        "it is left out; mend the row to redirect it",
+        "a row of merged ids does not contain two valid ids",
+        "the row was left out; fix it to redirect the id",
     ),
-    code("bad_reference", "what refers to a record is no id of its entity", NULL),
-    code("count_too_large", "a count above 2^53 - 1", NULL),
+    code(
+        "bad_reference",
+        "a reference is not a valid id of the entity that it refers to",
+        BECAME_NULL,
+    ),
+    code("count_too_large", "a count is above 2^53 - 1", BECAME_NULL),
     code(
         "duplicate_column",
-        "two columns of one name in a table",
-        "the first is read; leave one of them out",
+        "a table has two columns with the same name",
+        "the first column was read; remove one of the two",
     ),
     code(
         "duplicate_heading",
-        "two columns of one name in a list of journals",
-        "the first is read; leave one of them out",
+        "a list of journals has two columns with the same name",
+        "the first column was read; remove one of the two",
     ),
-    code("empty_part", "a file without a record", "see whether it should have any"),
-    code("future_updated_date", "a record that changed later than tomorrow", "see who wrote it"),
-    code("gzip_zero_padding", "zeros after the last gzip member", "nothing: all was read"),
-    code("impossible_date", "a date or time that is none", NULL),
-    code("impossible_year", "a year that is none from 1 to 9999", NULL),
+    code("empty_part", "a file contains no record", "check that the file should be empty"),
+    code(
+        "future_updated_date",
+        "a record's `updated_date` is more than a day in the future",
+        "correct the date in the source of the data",
+    ),
+    code(
+        "gzip_zero_padding",
+        "zero bytes follow the last gzip member",
+        "nothing to do: all data was read",
+    ),
+    code("impossible_date", "a date or time is invalid", BECAME_NULL),
+    code("impossible_year", "a year is not between 1 and 9999", BECAME_NULL),
     code(
         "manifest_part_absent",
-        "a file that a manifest lists is not there",
-        "fetch it; `--strict-manifest` demands it",
+        "a manifest lists a file that is missing",
+        "fetch the file; with `--strict-manifest` the run fails instead",
     ),
     code(
         "manifest_part_unlisted",
-        "a file that its manifest does not list",
-        "it was read; see whether it is left from an older dump",
+        "the manifest of a folder does not list one of its files",
+        "the file was read; remove it if it is left over from an earlier dump",
     ),
-    code("merge_cycle", "ids merged into one another in a circle", "nothing: they are not found"),
+    code(
+        "merge_cycle",
+        "ids are merged into each other in a circle",
+        "nothing to do: these ids are not found",
+    ),
     code(
         "merge_target_missing",
-        "an id merged into one that has no record",
-        "nothing: it is not found; add what holds the record",
+        "an id was merged into an id without a record",
+        "the id is not found; add the input that contains the record",
     ),
     code(
         "merged_but_newer",
-        "a merged id whose record is newer than the merge",
-        "nothing: the record stands",
+        "a merged id has a record that is newer than the merge",
+        "nothing to do: the record was kept",
     ),
-    code("misnamed_container", "a file that is not what its ending says", "nothing: it was read"),
-    code("negative_count", "a count below zero", NULL),
-    code("not_a_boolean", "neither true nor false", NULL),
-    code("not_a_number", "no number", NULL),
-    code("not_a_percentage", "no percentage from 0 to 100", NULL),
-    code("not_a_quartile", "none of Q1 to Q4", NULL),
-    code("not_a_text", "no text", NULL),
-    code("not_an_abstract", "no inverted index", NULL),
-    code("not_an_array", "no array", NULL),
-    code("not_an_integer", "a number with a fraction, or beyond any integer", NULL),
-    code("not_an_object", "no object", NULL),
-    code("not_positions", "an inverted index with an object for a word's places", NULL),
-    code("nul_removed", "a text with NUL in it", "nothing: the rest of it is kept"),
+    code(
+        "misnamed_container",
+        "a file's compression does not match its name",
+        "nothing to do: the file was read",
+    ),
+    code("negative_count", "a count is below zero", BECAME_NULL),
+    code("not_a_boolean", "a value is neither true nor false", BECAME_NULL),
+    code("not_a_number", "a value is not a number", BECAME_NULL),
+    code("not_a_percentage", "a value is not a percentage between 0 and 100", BECAME_NULL),
+    code("not_a_quartile", "a value is not a quartile from Q1 to Q4", BECAME_NULL),
+    code("not_a_text", "a value is not a string", BECAME_NULL),
+    code("not_an_abstract", "an abstract is not an inverted index", BECAME_NULL),
+    code("not_an_array", "a value is not an array", BECAME_NULL),
+    code(
+        "not_an_integer",
+        "a number has a fraction, or is beyond the range of an integer",
+        BECAME_NULL,
+    ),
+    code("not_an_object", "a value is not an object", BECAME_NULL),
+    code(
+        "not_positions",
+        "an inverted index has an object in place of a word's positions",
+        BECAME_NULL,
+    ),
+    code(
+        "nul_removed",
+        "a text contained a NUL character",
+        "nothing to do: the rest of the text was kept",
+    ),
     code(
         "ror_schema_1_skipped",
-        "ROR records of schema 1, which are not read",
+        "a file has ROR records of schema 1, which the compiler does not read",
         "fetch the same release in schema 2",
     ),
-    code("same_parts", "files of the same bytes", "nothing: one of them was read"),
+    code(
+        "same_parts",
+        "several files have identical bytes",
+        "nothing to do: one of the files was read",
+    ),
     code(
         "text_too_long",
-        "more bytes than `--max-text`",
-        "the text is null; raise the option to keep it",
+        "a text has more bytes than `--max-text`",
+        "the text became null; raise the option to keep it",
     ),
-    code("truncated_part", "a file cut short, whose whole lines were taken", FETCH),
-    code("unknown_member", "a native line with a member no record has", "nothing: it is left out"),
+    code(
+        "truncated_part",
+        "a file is cut short; its complete lines were read",
+        "fetch the file again",
+    ),
+    code(
+        "unknown_member",
+        "a native line has a member that no record has",
+        "nothing to do: the member was left out",
+    ),
     code(
         "zstd_without_checksum",
-        "a zstd file without a checksum, in which damage can go unseen",
-        "make it with `zstd --check`, or hold it against a hash",
+        "a zstd file has no checksum, so that damage can go unnoticed",
+        "compress it with `zstd --check`, or compare it with a known hash",
     ),
 ];
 
@@ -156,7 +223,7 @@ mod tests {
 
     use super::*;
 
-    /// Each text literal that follows one of `calls` on the same line or the next.
+    /// Returns each string literal that follows one of `calls` on the same line or the next.
     fn literals<'t>(text: &'t str, calls: &[&str]) -> BTreeSet<&'t str> {
         let after = |call: &&str| -> Vec<&'t str> {
             text.match_indices(*call)
@@ -180,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_that_is_reported_is_explained_and_no_other() {
+    fn exactly_the_reported_codes_are_explained() {
         let mut text = String::new();
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut text);
         let calls = ["warn(", "drain!(", "drain!(map", "warnings.add("];

@@ -1,4 +1,4 @@
-//! Where programs read what a run did: a report in JSON, and a text for Prometheus' node_exporter.
+//! The report files for programs: JSON, and metrics for Prometheus' node_exporter.
 
 use std::{
     fmt::{Display, Write as _},
@@ -13,28 +13,25 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::report::RunReport;
 
-/// What a run says of itself to programs.
+/// A report that is written as JSON and as metrics.
 pub trait Report: Serialize {
-    /// What it says as Prometheus reads it.
+    /// Formats the metrics in Prometheus' text format.
     fn textfile(&self) -> String;
 }
 
-/// The files that a run was told to write.
+/// The report files requested by `--report` and `--textfile`.
 #[derive(Clone, Debug, Default)]
 pub struct ReportFiles {
-    /// As JSON: once as the run begins, and once as it ends.
+    /// The JSON file, written when the run begins and when it ends.
     pub report: Option<PathBuf>,
-    /// As Prometheus reads it: once as the run ends.
+    /// The metrics file, written when the run ends.
     pub textfile: Option<PathBuf>,
 }
 
 impl ReportFiles {
-    /// Says that a run is under way; where that cannot be said it is better known now than at the end.
-    ///
-    /// # Errors
-    ///
-    /// Where a file cannot be written.
-    pub fn say_begun(&self, report: &impl Report) -> Result<()> {
+    /// Writes the JSON report of a run that begins. Also checks that the folder of the metrics file exists,
+    /// so that a wrong path fails before the work and not after it.
+    pub fn write_begin(&self, report: &impl Report) -> Result<()> {
         if let Some(path) = &self.textfile {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             fs::metadata(folder.unwrap_or(Path::new("."))).map_err(Error::output(path))?;
@@ -50,12 +47,8 @@ impl ReportFiles {
         replace(path, &text)
     }
 
-    /// Says what came of it.
-    ///
-    /// # Errors
-    ///
-    /// Where a file cannot be written.
-    pub fn say_ended(&self, report: &impl Report) -> Result<()> {
+    /// Writes both files of a run that ends.
+    pub fn write_end(&self, report: &impl Report) -> Result<()> {
         self.write_report(report)?;
         match &self.textfile {
             Some(path) => replace(path, report.textfile().as_bytes()),
@@ -64,9 +57,9 @@ impl ReportFiles {
     }
 }
 
-/// Puts a text in the place of a file, in one step: who reads it finds the old or the new one.
+/// Replaces a file in one step: a reader finds the old or the new text.
 fn replace(path: &Path, text: &[u8]) -> Result<()> {
-    // What a link leads to is replaced, not the link.
+    // Replaces the target of a link, not the link.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let is_special = fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file());
     let mut beside = place.clone().into_os_string();
@@ -74,11 +67,11 @@ fn replace(path: &Path, text: &[u8]) -> Result<()> {
     let beside = PathBuf::from(beside);
     let write = || -> io::Result<()> {
         if is_special {
-            // A pipe or a device is written as it is.
+            // A pipe or a device is written directly.
             return fs::File::options().append(true).open(&place)?.write_all(text);
         }
         fs::write(&beside, text)?;
-        // Whoever runs the monitor is to read it, whatever the umask.
+        // Readable by the monitoring user, whatever the umask.
         fs::set_permissions(&beside, fs::Permissions::from_mode(0o644))?;
         fs::rename(&beside, &place)
     };
@@ -92,12 +85,12 @@ fn replace(path: &Path, text: &[u8]) -> Result<()> {
 
 impl Report for RunReport {
     fn textfile(&self) -> String {
-        text(self)
+        metrics(self)
     }
 }
 
-/// One family of samples; none where there is no sample.
-pub(crate) fn family<V: Display>(
+/// Writes one metric with its help and samples; nothing without samples.
+pub(crate) fn write_metric<V: Display>(
     text: &mut String,
     name: &str,
     help: &str,
@@ -112,44 +105,48 @@ pub(crate) fn family<V: Display>(
     }
 }
 
-/// The report as Prometheus reads it.
-fn text(report: &RunReport) -> String {
-    let course = &report.course;
+/// Formats the metrics of a build report.
+fn metrics(report: &RunReport) -> String {
+    let run_info = &report.run_info;
     let mut text = String::new();
     let mut one = |name: &str, help: &str, value: f64| {
-        family(&mut text, &format!("pinakes_build_{name}"), help, [(String::new(), value)]);
+        write_metric(&mut text, &format!("pinakes_build_{name}"), help, [(String::new(), value)]);
     };
-    one("exit_code", "What the last run ended with.", f64::from(course.exit_code.unwrap_or(1)));
-    one("started_timestamp_seconds", "When it began.", course.started.timestamp() as f64);
-    if let Some(ended) = course.ended {
-        one("ended_timestamp_seconds", "When it ended.", ended.timestamp() as f64);
+    one("exit_code", "Exit code of the last run.", f64::from(run_info.exit_code.unwrap_or(1)));
+    one("started_timestamp_seconds", "Start of the last run.", run_info.started.timestamp() as f64);
+    if let Some(ended) = run_info.ended {
+        one("ended_timestamp_seconds", "End of the last run.", ended.timestamp() as f64);
     }
-    one("parts", "Parts of its inputs.", report.parts as f64);
-    one("parts_parsed", "Of those, parsed.", report.parts_parsed as f64);
-    if let Some(bytes) = course.peak_memory_bytes {
-        one("peak_memory_bytes", "The most memory in use.", bytes as f64);
+    one("parts", "Parts in the inputs.", report.parts as f64);
+    one("parts_parsed", "Parts parsed by the last run.", report.parts_parsed as f64);
+    if let Some(bytes) = run_info.peak_memory_bytes {
+        one("peak_memory_bytes", "Peak resident memory of the last run.", bytes as f64);
     }
-    let is_held = report.held_back.is_some();
+    let is_blocked = report.held_back.is_some();
     one(
         "held_back",
-        "1 where what it made was rolled back from, so that nothing was published.",
-        f64::from(u8::from(is_held)),
+        "1 if the last run published nothing, because its snapshot was rolled back earlier.",
+        f64::from(u8::from(is_blocked)),
     );
-    if report.snapshot.is_some() && !is_held {
-        one("snapshot_bytes", "Bytes of what it published.", report.snapshot_bytes as f64);
+    if report.snapshot.is_some() && !is_blocked {
+        one("snapshot_bytes", "Bytes of the published snapshot.", report.snapshot_bytes as f64);
     }
     if let Some(moment) = report.newest_moment() {
-        one("newest_updated_timestamp_seconds", "Its newest updated_date.", moment as f64);
+        one(
+            "newest_updated_timestamp_seconds",
+            "Newest updated_date among the published records.",
+            moment as f64,
+        );
     }
     let label = |name: &str, of: &str| format!("{{{name}=\"{of}\"}}");
     let bad = report.bad_records.iter().map(|(code, count)| (label("code", code), count));
-    family(&mut text, "pinakes_build_bad_records", "Records set aside.", bad);
+    write_metric(&mut text, "pinakes_build_bad_records", "Bad records by code.", bad);
     let warnings = report.warnings.iter().map(|(code, count)| (label("code", code), count));
-    family(&mut text, "pinakes_build_warnings", "What was odd but stopped nothing.", warnings);
+    write_metric(&mut text, "pinakes_build_warnings", "Warnings by code.", warnings);
     let records = report.entities.iter();
     let records = records.map(|(entity, tally)| (label("entity", entity), tally.published()));
-    family(&mut text, "pinakes_build_records", "Records published.", records);
-    let stages = course.stages.iter().map(|stage| (label("stage", stage.stage), stage.seconds));
-    family(&mut text, "pinakes_build_stage_seconds", "What each stage took.", stages);
+    write_metric(&mut text, "pinakes_build_records", "Published records by entity.", records);
+    let stages = run_info.stages.iter().map(|stage| (label("stage", stage.stage), stage.seconds));
+    write_metric(&mut text, "pinakes_build_stage_seconds", "Seconds by stage.", stages);
     text
 }

@@ -1,56 +1,55 @@
-//! What a pull or a publication did: a line or a few for people, the members of a build's report that it
-//! has, and its own.
+//! The report of `pull` and `publish`: lines for people, JSON and metrics for programs.
 
 use pinakes_format::storage::publication::{Publication, moment};
 use serde::Serialize;
 
-use crate::report::file::{Report, family};
-use crate::report::run_info::Course;
-use crate::store::prune::Pruned;
+use crate::report::file::{Report, write_metric};
+use crate::report::run_info::RunInfo;
+use crate::store::prune::PruneReport;
 
-/// A report of `pull` or `publish`, as `--report` writes it.
+/// The report of `pull` or `publish`, as `--report` writes it.
 #[derive(Clone, Debug, Serialize)]
 pub struct MirrorReport {
-    /// How it went.
+    /// State, times, stages and memory of the run.
     #[serde(flatten)]
-    pub course: Course,
-    /// The snapshot that is current now, or the publication that was written; `null` where there is none.
+    pub run_info: RunInfo,
+    /// Path of the current snapshot (`pull`) or of the written publication (`publish`); `null` after a failure.
     pub snapshot: Option<String>,
-    /// The snapshot's id.
+    /// Id of the snapshot.
     pub snapshot_id: Option<String>,
-    /// Its newest `updated_date`, as the publication says it.
+    /// Newest `updated_date` of the snapshot, from the publication.
     pub version: Option<String>,
-    /// When it was published.
+    /// Time of the publication.
     pub created: Option<String>,
-    /// When it is no longer to be taken for the newest.
+    /// Expiry time of the publication.
     pub expires: Option<String>,
-    /// Whether it had expired.
+    /// Whether the publication had expired.
     pub is_stale: bool,
-    /// The id of the key that signed it; `null` where no key was asked for.
+    /// Id of the key that signed the publication; `null` without `--pubkey`.
     pub signer: Option<String>,
-    /// Whether the snapshot was there, whole, and nothing of it was fetched.
+    /// Whether the snapshot was complete before the run, so that nothing was fetched.
     pub was_here: bool,
-    /// The id of a snapshot that was not taken, since it was rolled back from; `null` of others.
+    /// Id of the published snapshot if it was held back because of an earlier rollback; otherwise `null`.
     pub held_back: Option<String>,
-    /// Bytes that came from the host.
+    /// Body bytes received from the host.
     pub fetched_bytes: u64,
-    /// In how many requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes that an earlier run had fetched.
+    /// Bytes that an earlier run had fetched and kept.
     pub kept_bytes: u64,
-    /// Bytes that were copied from snapshots here.
+    /// Bytes copied from local snapshots.
     pub copied_bytes: u64,
-    /// What `--keep` removed; `null` without it.
-    pub pruned: Option<Pruned>,
-    /// Seconds that it took.
+    /// Snapshots that `--keep` removed; `null` without `--keep`.
+    pub pruned: Option<PruneReport>,
+    /// Wall-clock seconds of the run.
     pub seconds: f64,
 }
 
 impl MirrorReport {
-    /// What is known of a run that begins.
-    pub fn begin(command: &'static str) -> MirrorReport {
+    /// Makes the report of a run that begins now.
+    pub fn new(command: &'static str) -> MirrorReport {
         MirrorReport {
-            course: Course::begin(command),
+            run_info: RunInfo::new(command),
             snapshot: None,
             snapshot_id: None,
             version: None,
@@ -69,8 +68,8 @@ impl MirrorReport {
         }
     }
 
-    /// Takes what a publication says of itself.
-    pub fn take_publication(&mut self, publication: &Publication) {
+    /// Copies the members of a publication into the report.
+    pub fn set_publication(&mut self, publication: &Publication) {
         let Publication { version, created, expires, snapshot, .. } = publication;
         self.snapshot_id = Some(snapshot.id.clone());
         self.version = Some(version.clone());
@@ -78,61 +77,69 @@ impl MirrorReport {
         self.expires = Some(expires.clone());
     }
 
-    /// What came of a run that ended well, in a line or a few: what the mail of a cron ends with.
+    /// Formats the last lines of a successful run: its result and what `--keep` removed.
     pub fn outcome(&self) -> String {
         let (Some(snapshot), None) = (&self.snapshot, &self.held_back) else {
             return String::new();
         };
-        let what = if self.was_here { "is here" } else { "published" };
+        let what = if self.was_here { "unchanged" } else { "published" };
         let version = self.version.as_deref().unwrap_or("none");
         let expires = self.expires.as_deref().unwrap_or("never");
         let mut text = format!(
             "{what:>10} {snapshot}: version {version}, expires {expires}; {:.1} s\n",
             self.seconds
         );
-        text.extend(self.pruned.as_ref().map(Pruned::outcome));
+        text.extend(self.pruned.as_ref().map(PruneReport::outcome));
         text
     }
 }
 
 impl Report for MirrorReport {
     fn textfile(&self) -> String {
-        let course = &self.course;
+        let run_info = &self.run_info;
         let mut text = String::new();
         let mut one = |name: &str, help: &str, value: f64| {
-            let name = format!("pinakes_{}_{name}", course.command);
-            family(&mut text, &name, help, [(String::new(), value)]);
+            let name = format!("pinakes_{}_{name}", run_info.command);
+            write_metric(&mut text, &name, help, [(String::new(), value)]);
         };
         let seconds = |text: &Option<String>| {
             text.as_deref().and_then(moment).map(|moment| moment.timestamp() as f64)
         };
-        one("exit_code", "What the last run ended with.", f64::from(course.exit_code.unwrap_or(1)));
-        one("started_timestamp_seconds", "When it began.", course.started.timestamp() as f64);
-        if let Some(ended) = course.ended {
-            one("ended_timestamp_seconds", "When it ended.", ended.timestamp() as f64);
+        one("exit_code", "Exit code of the last run.", f64::from(run_info.exit_code.unwrap_or(1)));
+        one(
+            "started_timestamp_seconds",
+            "Start of the last run.",
+            run_info.started.timestamp() as f64,
+        );
+        if let Some(ended) = run_info.ended {
+            one("ended_timestamp_seconds", "End of the last run.", ended.timestamp() as f64);
         }
-        if let Some(bytes) = course.peak_memory_bytes {
-            one("peak_memory_bytes", "The most memory in use.", bytes as f64);
+        if let Some(bytes) = run_info.peak_memory_bytes {
+            one("peak_memory_bytes", "Peak resident memory of the last run.", bytes as f64);
         }
         if let Some(version) = seconds(&self.version) {
             one(
                 "version_timestamp_seconds",
-                "The newest updated_date of what is published.",
+                "Newest updated_date of the published snapshot.",
                 version,
             );
         }
         if let Some(expires) = seconds(&self.expires) {
-            one("expires_timestamp_seconds", "When it is no longer the newest.", expires);
+            one("expires_timestamp_seconds", "Expiry of the publication.", expires);
         }
-        if course.command == "pull" {
-            one("fetched_bytes", "Bytes that came from the host.", self.fetched_bytes as f64);
-            let is_held = f64::from(u8::from(self.held_back.is_some()));
-            one("held_back", "1 where what is published was rolled back from here.", is_held);
+        if run_info.command == "pull" {
+            one("fetched_bytes", "Body bytes received from the host.", self.fetched_bytes as f64);
+            let is_blocked = f64::from(u8::from(self.held_back.is_some()));
+            one(
+                "held_back",
+                "1 if the published snapshot was rolled back here earlier.",
+                is_blocked,
+            );
         }
-        let stages = course.stages.iter();
+        let stages = run_info.stages.iter();
         let stages = stages.map(|stage| (format!("{{stage=\"{}\"}}", stage.stage), stage.seconds));
-        let name = format!("pinakes_{}_stage_seconds", course.command);
-        family(&mut text, &name, "What each stage took.", stages);
+        let name = format!("pinakes_{}_stage_seconds", run_info.command);
+        write_metric(&mut text, &name, "Seconds by stage.", stages);
         text
     }
 }

@@ -1,4 +1,12 @@
-//! What a run did: a table for people, JSON for programs, a line for each bad record.
+//! The report of a run: a table for people, JSON and metrics for programs, and a list of bad records.
+//!
+//! - `codes` explains the codes of warnings and bad records.
+//! - `file` writes the report files.
+//! - `mirror` is the report of `pull` and `publish`.
+//! - `quarantine` writes the list of bad records.
+//! - `run_info` holds the members that all reports share.
+//!
+//! The folder imports `terminal` to `link`; `export`, `mirror` and `cli` import it.
 
 pub(crate) mod codes;
 pub(crate) mod file;
@@ -15,63 +23,63 @@ use crate::compile::input::Inputs;
 use crate::link::{SideTally, Tally};
 use crate::report::codes::Code;
 use crate::report::quarantine::Quarantine;
-use crate::report::run_info::Course;
-use crate::store::prune::Pruned;
-use crate::store::rolled_back::HeldBack;
-use crate::terminal::escape::shown;
+use crate::report::run_info::RunInfo;
+use crate::store::prune::PruneReport;
+use crate::store::rolled_back::BlockedSnapshot;
+use crate::terminal::escape::escape_path;
 
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// A run's report, as `--report` writes it.
+/// The report of `build`, `compile` or `link`, as `--report` writes it.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
-    /// How it went.
+    /// State, times, stages and memory of the run.
     #[serde(flatten)]
-    pub course: Course,
-    /// The published snapshot, or the one in use still where what was made is held back; `null` where there
-    /// is none.
+    pub run_info: RunInfo,
+    /// Path of the current snapshot at the end: the new one, or the old one if the new one was held back;
+    /// `null` if the run published none.
     pub snapshot: Option<String>,
-    /// Its id.
+    /// Id of that snapshot.
     pub snapshot_id: Option<String>,
-    /// The newest `updated_date` of what was published.
+    /// Newest `updated_date` among the published records.
     pub newest_updated_date: Option<String>,
-    /// Parts of the inputs.
+    /// Number of parts in the inputs.
     pub parts: u64,
-    /// Of those, parsed in this run; the others' objects were there.
+    /// Number of parts parsed in this run; the other parts had objects from earlier runs.
     pub parts_parsed: u64,
-    /// Which those are, by path.
+    /// Paths of the parts parsed in this run.
     pub parsed: Vec<String>,
-    /// Uncompressed bytes parsed.
+    /// Uncompressed bytes of the parts parsed in this run.
     pub parsed_bytes: u64,
-    /// Bytes of the snapshot.
+    /// Bytes of the new snapshot.
     pub snapshot_bytes: u64,
-    /// Files in the inputs that are nothing the compiler knows.
+    /// Input files of an unknown kind.
     pub skipped_files: Vec<String>,
-    /// The accounting by entity.
+    /// Record counts by entity.
     pub entities: BTreeMap<String, Tally>,
-    /// The accounting by side table, of those there were.
+    /// Row counts by side table.
     pub side_tables: BTreeMap<String, SideTally>,
-    /// Warnings by code, all of them.
+    /// Number of warnings by code.
     pub warnings: BTreeMap<String, u64>,
-    /// Where the first of each code stands, as `file:line:byte_offset`, or its file.
+    /// Place of the first warning of each code, as `file:line:byte_offset` or as a file.
     pub first_warnings: BTreeMap<String, String>,
-    /// Bad records by code, all of them.
+    /// Number of bad records by code.
     pub bad_records: BTreeMap<String, u64>,
-    /// Where bad records are listed.
+    /// The files that list the bad records.
     pub quarantine: Quarantine,
-    /// The id of the snapshot that was made but not published, since it was rolled back from; `null` of others.
+    /// Id of the new snapshot if it was held back because of an earlier rollback; otherwise `null`.
     pub held_back: Option<String>,
-    /// What `--keep` removed; `null` without it.
-    pub pruned: Option<Pruned>,
-    /// Seconds of the two stages together.
+    /// Snapshots and objects that `--keep` removed; `null` without `--keep`.
+    pub pruned: Option<PruneReport>,
+    /// Wall-clock seconds of the run.
     pub seconds: f64,
 }
 
 impl RunReport {
-    /// What is known of a run that begins.
-    pub fn begin(command: &'static str) -> RunReport {
+    /// Makes the report of a run that begins now.
+    pub fn new(command: &'static str) -> RunReport {
         RunReport {
-            course: Course::begin(command),
+            run_info: RunInfo::new(command),
             snapshot: None,
             snapshot_id: None,
             newest_updated_date: None,
@@ -93,15 +101,15 @@ impl RunReport {
         }
     }
 
-    /// Takes what is known after the first stage.
-    pub fn take_compiled(&mut self, inputs: &Inputs, stage: &CompileStage) {
+    /// Adds the results of the compile stage.
+    pub fn add_compiled(&mut self, inputs: &Inputs, stage: &CompileStage) {
         let report = self;
         let parsed = stage.parts.iter().filter(|part| !part.was_cached);
-        report.parsed = parsed.map(|part| shown(&part.part.path)).collect();
+        report.parsed = parsed.map(|part| escape_path(&part.part.path)).collect();
         report.parts = stage.parts.len() as u64;
         report.parts_parsed = report.parsed.len() as u64;
         report.parsed_bytes = stage.parsed_bytes;
-        report.skipped_files = inputs.skipped.iter().map(|path| shown(path)).collect();
+        report.skipped_files = inputs.skipped.iter().map(|path| escape_path(path)).collect();
         let mut warnings = inputs.warnings.clone();
         for (code, count) in &stage.warnings.counts {
             let first = || stage.warnings.first.get(code).cloned().unwrap_or_default();
@@ -113,32 +121,32 @@ impl RunReport {
             for (code, count) in &of_part.bad_by_code {
                 *report.bad_records.entry(code.clone()).or_default() += count;
             }
-            let file = shown(&part.part.path);
+            let file = escape_path(&part.part.path);
             warnings.take_positions(&file, of_part);
-            // A warning of this run alone: what an object says does not depend on a clock.
+            // Not stored in the object, because an object must not depend on the clock.
             let is_future = of_part.newest_updated_micros.is_some_and(|newest| newest > tomorrow);
             warnings.add("future_updated_date", is_future.into(), || file);
         }
         (report.warnings, report.first_warnings) = (warnings.counts, warnings.first);
     }
 
-    /// Takes that what was made is not published: nothing that tells how new or large what is published is
-    /// may speak of it.
-    pub fn take_held(&mut self, held: &HeldBack) {
-        self.held_back = Some(held.id.clone());
-        self.snapshot = Some(shown(&held.path));
-        self.snapshot_id = held.path.file_name().map(|id| id.to_string_lossy().into_owned());
+    /// Marks the new snapshot as held back, and clears its date and size: readers of the report would
+    /// take them for those of the current snapshot.
+    pub fn set_blocked(&mut self, blocked: &BlockedSnapshot) {
+        self.held_back = Some(blocked.id.clone());
+        self.snapshot = Some(escape_path(&blocked.path));
+        self.snapshot_id = blocked.path.file_name().map(|id| id.to_string_lossy().into_owned());
         self.newest_updated_date = None;
         self.snapshot_bytes = 0;
     }
 
-    /// The newest `updated_date`, in seconds since 1970.
+    /// Returns the newest `updated_date` in seconds since 1970.
     pub fn newest_moment(&self) -> Option<i64> {
         let text = self.newest_updated_date.as_deref()?;
         Some(text.parse::<chrono::NaiveDateTime>().ok()?.and_utc().timestamp())
     }
 
-    /// What came of a run that published, in a line or a few: what the mail of a cron ends with.
+    /// Formats the last lines of a run that published: its result and what `--keep` removed.
     pub fn outcome(&self) -> String {
         let mut text = String::new();
         let Some(snapshot) = &self.snapshot else { return text };
@@ -151,11 +159,11 @@ impl RunReport {
              {} of {} parts parsed, {:.1} s",
             "published", self.parts_parsed, self.parts, self.seconds
         );
-        text.extend(self.pruned.as_ref().map(Pruned::outcome));
+        text.extend(self.pruned.as_ref().map(PruneReport::outcome));
         text
     }
 
-    /// The table shown at a run's end.
+    /// Formats the table of record counts, warnings and bad records.
     pub fn table(&self) -> String {
         let mut text = String::new();
         let _ = writeln!(
@@ -204,7 +212,7 @@ impl RunReport {
             );
         }
         if !self.skipped_files.is_empty() {
-            let _ = writeln!(text, "skipped, being nothing the compiler knows:");
+            let _ = writeln!(text, "skipped, because the kind of file is unknown:");
             for path in self.skipped_files.iter().take(10) {
                 let _ = writeln!(text, "  {path}");
             }
@@ -212,32 +220,32 @@ impl RunReport {
                 let _ = writeln!(text, "  and {more} more");
             }
         }
-        self.say_warnings(&mut text);
-        self.say_bad_records(&mut text);
+        self.write_warnings(&mut text);
+        self.write_bad_records(&mut text);
         text
     }
 
-    /// Warnings by code.
-    fn say_warnings(&self, text: &mut String) {
+    /// Writes the warnings by code.
+    fn write_warnings(&self, text: &mut String) {
         if self.warnings.is_empty() {
             return;
         }
-        let _ = writeln!(text, "warnings, which cost no record");
+        let _ = writeln!(text, "warnings (every record was kept)");
         for (code, count) in &self.warnings {
             let first = self.first_warnings.get(code).map_or("", String::as_str);
-            say_code(text, code, *count, first, codes::warning(code));
+            write_code(text, code, *count, first, codes::warning(code));
         }
     }
 
-    /// Bad records by code, and where each is listed.
-    fn say_bad_records(&self, text: &mut String) {
+    /// Writes the bad records by code, and the names of the files that list them.
+    fn write_bad_records(&self, text: &mut String) {
         if self.bad_records.is_empty() {
             return;
         }
-        let _ = writeln!(text, "bad records, which are set aside");
+        let _ = writeln!(text, "bad records (left out of the snapshot)");
         for (code, count) in &self.bad_records {
             let first = self.quarantine.first.get(code).map_or("", String::as_str);
-            say_code(text, code, *count, first, codes::bad_record(code));
+            write_code(text, code, *count, first, codes::bad_record(code));
         }
         let Quarantine { list: Some(list), lines: Some(lines), listed, .. } = &self.quarantine
         else {
@@ -245,20 +253,22 @@ impl RunReport {
         };
         let _ = writeln!(
             text,
-            "each is listed in `{}`, its line is in `{}`",
-            shown(list),
-            shown(lines)
+            "`{}` lists the bad records, `{}` holds their lines",
+            escape_path(list),
+            escape_path(lines)
         );
         let counted: u64 = self.bad_records.values().sum();
         if counted > *listed {
-            let _ =
-                writeln!(text, "listed are {listed} of {counted}: of each part the first 10,000");
+            let _ = writeln!(
+                text,
+                "only {listed} of {counted} are listed: the first 10,000 of each part"
+            );
         }
     }
 }
 
-/// How many of a code there are and where the first is; below it what that means, and what to do.
-fn say_code(text: &mut String, name: &str, count: u64, first: &str, code: &Code) {
+/// Writes a code's count and first place, and below them its meaning and remedy.
+fn write_code(text: &mut String, name: &str, count: u64, first: &str, code: &Code) {
     let at = if first.is_empty() { "" } else { "  first at " };
     let _ = writeln!(text, "  {name:<24}{count:>12}{at}{first}");
     let _ = writeln!(text, "      {}; {}", code.meaning, code.remedy);

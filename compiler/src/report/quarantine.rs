@@ -1,4 +1,4 @@
-//! The records set aside, where a person finds them: a list of their places, and their lines.
+//! The quarantine: a list of the bad records, and a file with their lines.
 
 use std::{
     collections::BTreeMap,
@@ -12,31 +12,31 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::object::part_report::EXCERPT_BYTES_MAX;
 
-/// The list: one JSON object a line.
+/// Name of the list, which has one JSON object a line.
 const LIST: &str = "bad-records.jsonl";
-/// Their lines as they were read, in the order of the list.
+/// Name of the file with the original lines, in the order of the list.
 const LINES: &str = "bad-lines";
 
-/// One record set aside.
+/// A bad record.
 #[derive(Clone, Debug)]
 pub struct BadRecord<'a> {
-    /// The part it is in, as it is shown.
+    /// Escaped path of the part.
     pub file: &'a str,
-    /// The number of its line, from 1.
+    /// Number of the line, from 1.
     pub line: u64,
-    /// Where that begins in the uncompressed part.
+    /// Offset of the line in the uncompressed part.
     pub byte_offset: u64,
-    /// Why.
+    /// Why the record is bad.
     pub code: &'a str,
-    /// The id it gives itself, where that much could be read.
+    /// The record's id, if it could be read.
     pub id: Option<&'a str>,
-    /// The beginning of its line.
+    /// The first bytes of the line.
     pub raw: Vec<u8>,
 }
 
-/// A record as it is listed.
+/// One line of the list.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListLine<'a> {
     file: &'a str,
     line: u64,
     byte_offset: u64,
@@ -46,25 +46,21 @@ struct Listed<'a> {
     excerpt: &'a str,
 }
 
-/// What was listed, and where.
+/// The written list, for the report.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Quarantine {
-    /// The list: file, line, byte offset, code, id and excerpt of each; `null` where there is none.
+    /// Path of the list: file, line, byte offset, code, id and excerpt of each record; `null` without one.
     pub list: Option<PathBuf>,
-    /// Their lines, in the order of the list, the first 64 KiB of each.
+    /// Path of the file with the first 64 KiB of each line, in the order of the list.
     pub lines: Option<PathBuf>,
-    /// How many are listed: of each part the first 10,000.
+    /// Number of listed records: at most the first 10,000 of each part.
     pub listed: u64,
-    /// The first of each code, as `file:line:byte_offset`.
+    /// Place of the first record of each code, as `file:line:byte_offset`.
     pub first: BTreeMap<String, String>,
 }
 
-/// Writes the list and the lines into `directory`, each in one step; removes those of the run
-/// before where there is nothing to list.
-///
-/// # Errors
-///
-/// Where they cannot be written.
+/// Writes the list and the lines into `directory`, each in one step. Without bad records, removes the
+/// files of the previous run.
 pub fn write<'a>(
     directory: &Path,
     records: impl Iterator<Item = BadRecord<'a>>,
@@ -81,14 +77,14 @@ pub fn write<'a>(
         return Ok(Quarantine::default());
     }
     fs::create_dir_all(directory).map_err(Error::output(directory))?;
-    let mut listing = Fresh::create(&list)?;
-    let mut quarantined = Fresh::create(&lines)?;
+    let mut listing = TemporaryFile::create(&list)?;
+    let mut quarantined = TemporaryFile::create(&lines)?;
     let mut quarantine = Quarantine::default();
     for record in records {
         let BadRecord { file, line, byte_offset, code, id, raw } = record;
         let (id, excerpt) = (id.map(excerpt_of), String::from_utf8_lossy(&raw));
         let excerpt = excerpt_of(&excerpt);
-        let text = serde_json::to_vec(&Listed { file, line, byte_offset, code, id, excerpt })
+        let text = serde_json::to_vec(&ListLine { file, line, byte_offset, code, id, excerpt })
             .map_err(|error| Error::Internal(error.to_string()))?;
         listing.write_line(&text)?;
         quarantined.write_line(&raw)?;
@@ -107,22 +103,22 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The first bytes of a text that are whole characters.
+/// Cuts a text to at most [`EXCERPT_BYTES_MAX`] bytes, at a character boundary.
 fn excerpt_of(text: &str) -> &str {
     &text[..text.floor_char_boundary(EXCERPT_BYTES_MAX)]
 }
 
-/// A file being written beside its place; removed if it never gets there.
-struct Fresh {
+/// A file written under a temporary name; removed unless it is finished.
+struct TemporaryFile {
     path: PathBuf,
     out: BufWriter<File>,
 }
 
-impl Fresh {
-    fn create(place: &Path) -> Result<Fresh> {
+impl TemporaryFile {
+    fn create(place: &Path) -> Result<TemporaryFile> {
         let path = place.with_extension(format!("{}.tmp", std::process::id()));
         let file = File::create(&path).map_err(Error::output(&path))?;
-        Ok(Fresh { path, out: BufWriter::new(file) })
+        Ok(TemporaryFile { path, out: BufWriter::new(file) })
     }
 
     fn write_line(&mut self, line: &[u8]) -> Result<()> {
@@ -136,9 +132,9 @@ impl Fresh {
     }
 }
 
-impl Drop for Fresh {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        // After finish there is none.
+        // `finish` renamed the file, so that this removes nothing then.
         let _ = fs::remove_file(&self.path);
     }
 }

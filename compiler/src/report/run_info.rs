@@ -1,4 +1,4 @@
-//! How a run went: when it began and ended, with what, and what each stage took.
+//! State, times, stages and memory of a run: the members that all reports share.
 
 use std::fs;
 
@@ -7,49 +7,49 @@ use serde::Serialize;
 
 use crate::terminal::progress::{StageCost, stages};
 
-/// What a run is at, or came to.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It is under way, or was ended by force.
+    /// Under way, or killed.
     Running,
-    /// It ended well.
+    /// Ended with exit code 0.
     Done,
-    /// It ended otherwise; what was published before is as it was.
+    /// Ended with another exit code; the snapshot published before is unchanged.
     Failed,
 }
 
-/// How a run went.
+/// The members that the reports of all commands share.
 #[derive(Clone, Debug, Serialize)]
-pub struct Course {
-    /// What it is at, or came to.
+pub struct RunInfo {
+    /// State of the run.
     pub state: State,
-    /// The command.
+    /// Name of the command.
     pub command: &'static str,
-    /// The program's version.
+    /// Version of the program.
     pub version: &'static str,
-    /// Its process.
+    /// Process id.
     pub pid: u32,
-    /// When it began, in UTC.
+    /// Start, in UTC.
     #[serde(serialize_with = "seconds")]
     pub started: DateTime<Utc>,
-    /// When it ended; `null` while it runs.
+    /// End, in UTC; `null` while the run is under way.
     #[serde(serialize_with = "seconds_if_any")]
     pub ended: Option<DateTime<Utc>>,
-    /// The exit code; `null` while it runs.
+    /// Exit code; `null` while the run is under way.
     pub exit_code: Option<u8>,
-    /// What it ended with where it did not end well, as standard error says it.
+    /// The error message, as printed on standard error; `null` unless the run failed.
     pub error: Option<String>,
-    /// Every stage that ended, in order.
+    /// The finished stages, in order.
     pub stages: Vec<StageCost>,
-    /// The most memory that was in use, with pages of mapped files, which the system may take back.
+    /// Peak resident memory, including reclaimable pages of mapped files.
     pub peak_memory_bytes: Option<u64>,
 }
 
-impl Course {
-    /// A run that begins now.
-    pub fn begin(command: &'static str) -> Course {
-        Course {
+impl RunInfo {
+    /// Describes a run that begins now.
+    pub fn new(command: &'static str) -> RunInfo {
+        RunInfo {
             state: State::Running,
             command,
             version: env!("CARGO_PKG_VERSION"),
@@ -63,7 +63,7 @@ impl Course {
         }
     }
 
-    /// Ends it now.
+    /// Ends the run now.
     pub fn end(&mut self, exit_code: u8, error: Option<String>) {
         self.state = if exit_code == 0 { State::Done } else { State::Failed };
         self.ended = Some(Utc::now());
@@ -88,7 +88,7 @@ fn seconds_if_any<S: serde::Serializer>(
     }
 }
 
-/// What the system says was the peak; `None` where it does not.
+/// Reads the peak resident memory from `/proc/self/status`.
 fn peak_memory_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

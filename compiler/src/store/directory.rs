@@ -1,6 +1,6 @@
-//! Names in the directory of snapshots, and removing what lies there.
+//! Names in the directory of snapshots, and removal of directories.
 //!
-//! The other files of this folder share these helpers. They know no lock and publish nothing.
+//! The other files of this folder share these helpers. The helpers take no lock and publish nothing.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -11,34 +11,35 @@ use std::{
 
 use pinakes_format::storage::manifest::ID_DIGITS;
 
-/// The link to the snapshot in use.
+/// Name of the link to the current snapshot.
 pub(crate) const CURRENT: &str = "current";
-/// What names of what is not finished begin with; of links to what was just put in its place, too.
+/// Prefix of the names of unfinished files and directories. The next run removes them.
 pub(crate) const UNFINISHED: &str = ".tmp-";
+/// Prefix of a link to a snapshot that has its final name but is not current yet.
 pub(crate) const JUST_PLACED: &str = ".tmp-placed-";
 
-/// Whether a name is one a snapshot may have.
+/// Whether a name has the form of a snapshot id: 16 lower-case hex digits.
 pub(crate) fn is_id(name: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     name.len() == ID_DIGITS && name.bytes().all(is_digit)
 }
 
-/// The id that `current` leads to; `None` where it leads nowhere beside itself.
+/// Returns the id that `current` points at; `None` unless it points at a sibling snapshot.
 pub(crate) fn current(directory: &Path) -> Option<String> {
     let target = fs::read_link(directory.join(CURRENT)).ok()?;
     target.to_str().filter(|id| is_id(id)).map(str::to_owned)
 }
 
-/// A name beside the snapshots that the next run takes for a remain.
-pub(crate) fn unfinished(directory: &Path, what: impl AsRef<OsStr>) -> PathBuf {
+/// Returns a temporary path in the directory of snapshots. The next run removes it.
+pub(crate) fn temporary_path(directory: &Path, what: impl AsRef<OsStr>) -> PathBuf {
     let mut name = OsString::from(UNFINISHED);
     name.push(what);
     name.push(format!("-{}", std::process::id()));
     directory.join(name)
 }
 
-/// Removes a directory even where its folders are read-only already. Of a link, the link alone: what
-/// a run that died left may lead to a published snapshot.
+/// Removes a directory tree, also if its folders are read-only. Removes a link without following it:
+/// a link that a killed run left behind may point at a published snapshot.
 pub fn remove_tree(path: &Path) {
     let is_directory = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
     if let Some(entries) = is_directory.then(|| fs::read_dir(path).ok()).flatten() {

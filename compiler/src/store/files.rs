@@ -1,4 +1,4 @@
-//! Directories that mirrors write into: whose they must be, and files put there whole.
+//! Safe writing: checks who may write a directory, and writes files atomically.
 
 use std::{
     fs::{self, File},
@@ -8,54 +8,45 @@ use std::{
 };
 
 use crate::error::{Error, Result};
-use crate::terminal::escape::shown;
+use crate::terminal::escape::escape_path;
 
-/// What stands between the name of a file and the number of the process that writes it.
+/// Separates the final name of a temporary file from the writing process's id.
 const UNFINISHED: &str = ".tmp-";
-/// The bit by which only its owner may rename and remove what is in a directory.
+/// Mode bit of a directory in which only a file's owner may rename or remove the file.
 const STICKY: u32 = 0o1000;
 
-/// Refuses a directory that others than its owner may write, or that stands in one where others may
-/// put another in its place: what is verified could be exchanged before it counts. Of a link both what it
-/// leads to and where it stands are looked at.
-///
-/// # Errors
-///
-/// A usage error naming the directory; one that cannot be read.
-pub fn refuse_open(directory: &Path) -> Result<()> {
+/// Refuses a directory that other users may write or replace through its parent: they could exchange
+/// verified data before it is used. Checks both a link and its target.
+pub fn refuse_writable_by_others(directory: &Path) -> Result<()> {
     let absolute = std::path::absolute(directory).map_err(Error::output(directory))?;
-    // Without a slash at its end, which would have a link followed.
+    // `components` drops a trailing slash, which would make the system follow a link.
     let absolute: PathBuf = absolute.components().collect();
-    let led_to = fs::canonicalize(&absolute).ok();
-    for place in led_to.iter().chain([&absolute]) {
-        refuse_written(place, false)?;
-        // Of what is yet to be made the first that is there may let others in.
+    let target = fs::canonicalize(&absolute).ok();
+    for place in target.iter().chain([&absolute]) {
+        refuse_if_writable(place, false)?;
+        // For a path that does not exist yet, checks its first existing ancestor.
         if let Some(parent) = place.ancestors().skip(1).find(|parent| parent.exists()) {
-            refuse_written(parent, true)?;
+            refuse_if_writable(parent, true)?;
         }
     }
     Ok(())
 }
 
-/// Refuses what stands in a directory in place of directories of its own, and those that others may write.
-///
-/// # Errors
-///
-/// As [`refuse_open`].
-pub fn refuse_open_inside(directory: &Path, names: &[&str]) -> Result<()> {
+/// Refuses the named entries of a directory that are no directories or that other users may write.
+pub fn refuse_unsafe_subdirectories(directory: &Path, names: &[&str]) -> Result<()> {
     for place in names.iter().map(|name| directory.join(name)) {
         if fs::symlink_metadata(&place).is_ok_and(|metadata| !metadata.is_dir()) {
-            let place = shown(&place);
+            let place = escape_path(&place);
             return Err(Error::Usage(format!(
-                "`{place}` is no directory; remove it and run again"
+                "`{place}` is not a directory; remove it and run again"
             )));
         }
-        refuse_written(&place, false)?;
+        refuse_if_writable(&place, false)?;
     }
     Ok(())
 }
 
-fn refuse_written(place: &Path, is_parent: bool) -> Result<()> {
+fn refuse_if_writable(place: &Path, is_parent: bool) -> Result<()> {
     let Ok(metadata) = fs::symlink_metadata(place) else { return Ok(()) };
     let mode = metadata.mode();
     let is_open = metadata.is_dir() && mode & 0o022 != 0;
@@ -63,23 +54,19 @@ fn refuse_written(place: &Path, is_parent: bool) -> Result<()> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "`{}` may be written by others than its owner, who could exchange what was verified; give another, \
-         or make it yours (`chmod go-w`)",
-        shown(place)
+        "`{}` may be written by other users, who could exchange verified files; give another directory, or \
+         protect it (`chmod go-w`)",
+        escape_path(place)
     )))
 }
 
-/// Refuses what a directory's disk has no room for. Of the files that are to be filled, what they take
-/// already is not asked for again.
-///
-/// # Errors
-///
-/// Where there is less room than bytes to come.
-pub fn demand_room(directory: &Path, bytes: u64, filled: &[&Path]) -> Result<()> {
+/// Checks that the directory's disk has `bytes` free, less the space that the files in `filled` already
+/// occupy.
+pub fn check_free_space(directory: &Path, bytes: u64, filled: &[&Path]) -> Result<()> {
     let taken: u64 = filled
         .iter()
         .filter_map(|path| fs::symlink_metadata(path).ok())
-        // Blocks are of 512 bytes, whatever the file system's are.
+        // `st_blocks` counts units of 512 bytes on every file system.
         .map(|metadata| metadata.blocks().saturating_mul(512))
         .fold(0, u64::saturating_add);
     let free = rustix::fs::statvfs(directory)
@@ -89,15 +76,11 @@ pub fn demand_room(directory: &Path, bytes: u64, filled: &[&Path]) -> Result<()>
     if wanted <= free {
         return Ok(());
     }
-    let reason = format!("{wanted} bytes more are wanted, and there is room for {free}");
+    let reason = format!("{wanted} more bytes are needed, {free} are free");
     Err(Error::output(directory)(io::Error::new(io::ErrorKind::StorageFull, reason)))
 }
 
-/// Makes a directory that everybody may read, whatever the umask; one that is there stays as it is.
-///
-/// # Errors
-///
-/// Where the system refuses.
+/// Creates a directory that everybody may read, whatever the umask. Keeps an existing one unchanged.
 pub fn make_directory(path: &Path) -> Result<()> {
     match fs::create_dir(path) {
         Ok(()) => fs::set_permissions(path, fs::Permissions::from_mode(0o755)),
@@ -107,17 +90,13 @@ pub fn make_directory(path: &Path) -> Result<()> {
     .map_err(Error::output(path))
 }
 
-/// Puts a small file in its place: a reader finds the one before or this one, whole.
-///
-/// # Errors
-///
-/// Where the system refuses; what stood there stands.
-pub fn put(path: &Path, text: &[u8]) -> Result<()> {
+/// Writes a small file atomically: a reader finds the old or the new file, complete.
+pub fn write_atomically(path: &Path, text: &[u8]) -> Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!("{UNFINISHED}{}", std::process::id()));
     let fresh = Path::new(&name);
     let write = || -> io::Result<()> {
-        // What a run that died left under this name; a link there is removed, not followed.
+        // A killed run may have left a file of this name. Removing it does not follow a link.
         let _ = fs::remove_file(fresh);
         let mut file = File::options().write(true).create_new(true).mode(0o644).open(fresh)?;
         file.set_permissions(fs::Permissions::from_mode(0o644))?;
@@ -133,29 +112,21 @@ pub fn put(path: &Path, text: &[u8]) -> Result<()> {
     written.map_err(Error::output(path))
 }
 
-/// Whether a name is one that [`put`] gives a file until it is whole.
-pub fn is_unfinished(name: &str) -> bool {
+/// Whether a name is a temporary name of [`write_atomically`].
+pub fn is_temporary_name(name: &str) -> bool {
     let process = name.rsplit_once(UNFINISHED).map_or("", |(_, process)| process);
     !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Makes what was renamed within a directory durable.
-///
-/// # Errors
-///
-/// Where the system refuses.
+/// Makes renames within a directory durable.
 pub fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Opens a regular file for reading, and nothing that a link leads to.
-///
-/// # Errors
-///
-/// Where it is none, or the system refuses.
+/// Opens a regular file for reading, without following a link.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    // The bits of flags are an int of the system's, whatever type they are kept in.
+    // The C library takes the flags as an `int`.
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("is no regular file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }

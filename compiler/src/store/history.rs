@@ -1,9 +1,10 @@
-//! In which order snapshots became the current one.
+//! The order in which snapshots became current.
 //!
-//! `.history` beside them: an id a line, the oldest first, written before `current` is moved. It is a
-//! file of its own since nothing else tells: times of files are those of copies where the directory was
-//! copied, and a snapshot's newest record says nothing of when it was made. What the file does not
-//! list counts as older, by the time its directory last changed; a current one not listed, as newest.
+//! The file `.history` beside the snapshots holds one id a line, the oldest first. A run writes it
+//! before it moves `current`. File times cannot replace it, because copying the directory changes them;
+//! neither can the newest record of a snapshot, which does not tell when the snapshot was made.
+//! A snapshot that the file does not list counts as older than all listed ones, ordered by the change
+//! time of its directory. A current snapshot that the file does not list counts as the newest.
 
 use std::{
     fs::{self, File},
@@ -15,35 +16,35 @@ use std::{
 use pinakes_format::snapshot::HISTORY;
 
 use crate::error::{Error, Result};
-use crate::store::directory::{current, is_id, unfinished};
+use crate::store::directory::{current, is_id, temporary_path};
 
-/// The ids of the snapshots that are there, the oldest first.
+/// Returns the ids of the existing snapshots, the oldest first.
 ///
 /// # Errors
 ///
-/// Where the directory cannot be read.
-pub(crate) fn order(snapshots: &Path) -> Result<Vec<String>> {
-    let mut there = those_there(snapshots).map_err(Error::input(snapshots))?;
-    // Whatever else it holds is no id of a snapshot that is there.
+/// The directory cannot be read.
+pub(crate) fn read_order(snapshots: &Path) -> Result<Vec<String>> {
+    let mut existing = list_snapshots(snapshots).map_err(Error::input(snapshots))?;
+    // Lines that name no existing snapshot are ignored.
     let text = fs::read(snapshots.join(HISTORY)).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let mut listed: Vec<String> = Vec::new();
     for id in text.lines() {
         listed.retain(|other| other != id);
-        if there.iter().any(|(_, other)| other == id) {
+        if existing.iter().any(|(_, other)| other == id) {
             listed.push(id.to_owned());
         }
     }
-    there.retain(|(_, id)| !listed.contains(id));
-    there.sort();
+    existing.retain(|(_, id)| !listed.contains(id));
+    existing.sort();
     let current = current(snapshots);
     let (newest, older): (Vec<String>, Vec<String>) =
-        there.into_iter().map(|(_, id)| id).partition(|id| Some(id) == current.as_ref());
+        existing.into_iter().map(|(_, id)| id).partition(|id| Some(id) == current.as_ref());
     Ok([older, listed, newest].concat())
 }
 
-/// When the directory of each snapshot that is there last changed, and its id.
-fn those_there(snapshots: &Path) -> io::Result<Vec<((i64, i64), String)>> {
+/// Lists each snapshot's change time (seconds and nanoseconds) and id.
+fn list_snapshots(snapshots: &Path) -> io::Result<Vec<((i64, i64), String)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(snapshots)? {
         let entry = entry?;
@@ -58,22 +59,23 @@ fn those_there(snapshots: &Path) -> io::Result<Vec<((i64, i64), String)>> {
     Ok(found)
 }
 
-/// Notes that a snapshot is to be the current one after the one that is.
+/// Records that the snapshot `id` follows the current one.
 ///
-/// Those that were rolled back from come before both: `rollback` is to lead to what was served.
+/// Snapshots that were rolled back from move before both, so that `rollback` leads to the snapshot that
+/// was served before.
 ///
 /// # Errors
 ///
-/// Where it cannot be written.
-pub(crate) fn note(snapshots: &Path, id: &str) -> Result<()> {
-    let mut ids = order(snapshots)?;
+/// The file cannot be written.
+pub(crate) fn append(snapshots: &Path, id: &str) -> Result<()> {
+    let mut ids = read_order(snapshots)?;
     let before = current(snapshots);
     ids.retain(|other| other != id && Some(other) != before.as_ref());
     ids.extend(before.filter(|before| before != id));
     ids.push(id.to_owned());
     let text = ids.join("\n") + "\n";
     let path = snapshots.join(HISTORY);
-    let fresh = unfinished(snapshots, "history");
+    let fresh = temporary_path(snapshots, "history");
     let write = || {
         let mut file = File::create(&fresh)?;
         file.write_all(text.as_bytes())?;
@@ -96,8 +98,8 @@ mod tests {
     const C: &str = "cccccccccccccccc";
 
     #[test]
-    fn the_order_is_that_of_publishing_and_what_was_rolled_back_from_comes_first() {
-        // What is listed, where `current` leads, and what is published then.
+    fn the_order_follows_publishing_and_rolled_back_snapshots_come_first() {
+        // The file's text, the current snapshot, the published snapshot, the expected order.
         let cases: [(&str, &str, &str, &[&str]); 8] = [
             ("", A, B, &[C, A, B]),
             (&format!("{A}\n{B}\n"), B, C, &[A, B, C]),
@@ -119,25 +121,25 @@ mod tests {
             }
             fs::write(snapshots.join(HISTORY), listed).unwrap();
             std::os::unix::fs::symlink(before, snapshots.join("current")).unwrap();
-            note(snapshots, id).unwrap();
-            assert_eq!(order(snapshots).unwrap(), expected, "{listed:?}, {id} after {before}");
+            append(snapshots, id).unwrap();
+            assert_eq!(read_order(snapshots).unwrap(), expected, "{listed:?}, {id} after {before}");
             let text = fs::read_to_string(snapshots.join(HISTORY)).unwrap();
             assert_eq!(text, expected.join("\n") + "\n", "{listed:?}, {id} after {before}");
         }
     }
 
     #[test]
-    fn what_is_not_listed_is_older_but_for_the_current_one() {
+    fn unlisted_snapshots_are_older_except_the_current_one() {
         let directory = tempfile::tempdir().unwrap();
         let snapshots = directory.path();
         for id in [A, B, C] {
             fs::create_dir(snapshots.join(id)).unwrap();
         }
         fs::write(snapshots.join(HISTORY), format!("{A}\n")).unwrap();
-        assert_eq!(order(snapshots).unwrap().last().map(String::as_str), Some(A));
+        assert_eq!(read_order(snapshots).unwrap().last().map(String::as_str), Some(A));
         std::os::unix::fs::symlink(B, snapshots.join("current")).unwrap();
-        assert_eq!(order(snapshots).unwrap(), [C, A, B]);
+        assert_eq!(read_order(snapshots).unwrap(), [C, A, B]);
         fs::remove_dir(snapshots.join(A)).unwrap();
-        assert_eq!(order(snapshots).unwrap(), [C, B]);
+        assert_eq!(read_order(snapshots).unwrap(), [C, B]);
     }
 }

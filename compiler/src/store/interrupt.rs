@@ -1,4 +1,4 @@
-//! Ending on a signal: at once, with nothing half done left behind.
+//! Signals: a signal ends the run at once and removes its unfinished output.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,70 +11,70 @@ use std::{
 
 use crate::store::directory::remove_tree;
 
-/// What a signal finds the run at.
+/// Instructions for the signal thread.
 struct State {
-    /// What is to be removed.
+    /// The directory to remove.
     scratch: Option<PathBuf>,
-    /// What is said where that happens.
-    said: &'static str,
-    /// Whether what was made is in its place already.
-    is_placed: bool,
-    /// Tells whoever asked of the end, with the exit code.
-    tell: Option<Box<dyn FnOnce(u8) + Send>>,
+    /// The outcome to print after `interrupted; `.
+    message: &'static str,
+    /// Whether the output is published, so that the signal comes too late.
+    is_published: bool,
+    /// Runs before the process exits, with the exit code.
+    on_signal: Option<Box<dyn FnOnce(u8) + Send>>,
 }
 
-/// What is said before anything is begun, and while snapshots are made.
+/// The outcome before a run begins its output, and while it builds a snapshot.
 pub const NOTHING_PUBLISHED: &str = "nothing was published, finished objects are kept";
 
-static STATE: Mutex<State> =
-    Mutex::new(State { scratch: None, said: NOTHING_PUBLISHED, is_placed: false, tell: None });
-/// The exit code of an abort.
-const INTERNAL: i32 = 1;
-/// How often it is looked whether a signal that came while the run ended was in time.
-const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+static STATE: Mutex<State> = Mutex::new(State {
+    scratch: None,
+    message: NOTHING_PUBLISHED,
+    is_published: false,
+    on_signal: None,
+});
+/// Exit code of an abort.
+const EXIT_INTERNAL: i32 = 1;
+/// How often [`wait_for_signal_exit`] checks whether the signal thread gave up.
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Names the directory that a signal removes, and what is said then.
-pub fn begin(scratch: &Path, said: &'static str) {
+/// Sets the directory that a signal removes, and the outcome that it prints.
+pub fn remove_on_signal(scratch: &Path, message: &'static str) {
     let mut state = state();
     state.scratch = Some(scratch.to_path_buf());
-    state.said = said;
+    state.message = message;
 }
 
-/// Has the end told of where a signal brings it about.
-pub(crate) fn tell(with: impl FnOnce(u8) + Send + 'static) {
-    state().tell = Some(Box::new(with));
+/// Sets a function that a signal runs before the process exits; it takes the exit code.
+pub(crate) fn on_signal(action: impl FnOnce(u8) + Send + 'static) {
+    state().on_signal = Some(Box::new(action));
 }
 
-/// There is nothing left to remove.
-pub fn end() {
+/// Ends [`remove_on_signal`]: nothing is left to remove.
+pub fn keep_on_signal() {
     state().scratch = None;
 }
 
-/// Puts what was made in its place; a signal waits until it is there or refused.
-///
-/// # Errors
-///
-/// Those of `put`.
-pub(crate) fn publishing<T, E>(put: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+/// Runs `publish`. A signal waits until it returns, and has no effect after its success.
+pub(crate) fn publish_uninterrupted<T, E>(publish: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let mut state = state();
-    let placed = put()?;
-    state.is_placed = true;
-    Ok(placed)
+    let published = publish()?;
+    state.is_published = true;
+    Ok(published)
 }
 
-/// Waits for the end where a signal is ending the process: what failed meanwhile failed for that.
-pub fn give_way() {
+/// Blocks while a signal ends the process, so that errors caused by it are not printed.
+pub fn wait_for_signal_exit() {
     while INTERRUPTED.load(Ordering::SeqCst) {
-        std::thread::sleep(LOOK_INTERVAL);
+        std::thread::sleep(CHECK_INTERVAL);
     }
 }
 
-/// Whether whoever started the process had it ignore a signal, as `nohup` does of SIGHUP.
+/// Whether the parent process made this one ignore a signal, as `nohup` does with SIGHUP.
 fn ignores(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -82,19 +82,21 @@ fn ignores(signal: i32) -> bool {
     mask >> (signal - 1) & 1 == 1
 }
 
-/// Ends the process with 129, 130 or 143 on SIGHUP, SIGINT or SIGTERM, unless what it makes is in its place
-/// already; with 1 where it would abort, as it does without memory; a file that grows larger than
-/// it may is an error of writing, not a signal.
+/// Installs the signal handlers.
+///
+/// - SIGHUP, SIGINT and SIGTERM end the process with 129, 130 or 143, unless it has published.
+/// - SIGABRT, which follows an out-of-memory error, ends it with 1.
+/// - SIGXFSZ (file too large) is ignored, so that the write fails with an error.
 ///
 /// # Errors
 ///
-/// Where the system refuses a handler, or the thread that waits for it.
+/// The system refuses a handler or the signal thread.
 pub fn handle_signals() -> std::io::Result<()> {
     use signal_hook::{
         consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
         flag,
     };
-    flag::register_conditional_shutdown(SIGABRT, INTERNAL, Arc::new(AtomicBool::new(true)))?;
+    flag::register_conditional_shutdown(SIGABRT, EXIT_INTERNAL, Arc::new(AtomicBool::new(true)))?;
     flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     if !ignores(SIGHUP) {
@@ -104,21 +106,21 @@ pub fn handle_signals() -> std::io::Result<()> {
         let Some(signal) = signals.forever().next() else { return };
         INTERRUPTED.store(true, Ordering::SeqCst);
         let mut state = state();
-        if state.is_placed {
-            // Too late: what was to be made is there, and the run says so in a moment.
+        if state.is_published {
+            // Too late: the output is published, and the main thread is about to print it.
             INTERRUPTED.store(false, Ordering::SeqCst);
             return;
         }
         if let Some(scratch) = &state.scratch {
-            // Other threads may still be writing into it, until it is gone from under them.
+            // Other threads may still create files in it, so that one removal may not suffice.
             while scratch.exists() {
                 remove_tree(scratch);
             }
         }
-        if let Some(tell) = state.tell.take() {
-            tell(u8::try_from(128 + signal).unwrap_or(u8::MAX));
+        if let Some(on_signal) = state.on_signal.take() {
+            on_signal(u8::try_from(128 + signal).unwrap_or(u8::MAX));
         }
-        eprintln!("interrupted; {}", state.said);
+        eprintln!("interrupted; {}", state.message);
         std::process::exit(128 + signal);
     })?;
     Ok(())

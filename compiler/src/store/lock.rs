@@ -10,23 +10,23 @@ use std::{
 use crate::error::{Error, Result};
 use crate::store::directory::{JUST_PLACED, UNFINISHED, current, is_id, remove_tree};
 use crate::store::publish;
-use crate::terminal::escape::shown;
+use crate::terminal::escape::escape_path;
 
-/// The output directory, held against other runs.
+/// The locked output directory, with a scratch directory of this run.
 pub struct OutputLock {
     _file: File,
     directory: PathBuf,
     scratch: PathBuf,
 }
 
-/// Takes the output directory: made if it is not there, locked, cleared of dead runs' remains.
+/// Locks the output directory. Creates a missing directory, and removes what killed runs left.
 ///
 /// # Errors
 ///
-/// Where it cannot be written, another run holds it, or others could swap what is in it.
-pub fn check_out(directory: &Path) -> Result<OutputLock> {
+/// The directory cannot be written, another run holds it, or other users could exchange its content.
+pub fn lock_output(directory: &Path) -> Result<OutputLock> {
     refuse_shared(directory)?;
-    // Whatever the umask: others may read snapshots and nobody else may write them.
+    // Independent of the umask: other users may read snapshots but not write them.
     let is_new = !directory.exists();
     fs::DirBuilder::new()
         .recursive(true)
@@ -52,30 +52,30 @@ pub fn check_out(directory: &Path) -> Result<OutputLock> {
     }
     let id = format!("{}\n", std::process::id());
     file.set_len(0).and_then(|()| file.write_all(id.as_bytes())).map_err(Error::output(&path))?;
-    remove_remains(directory)?;
+    remove_leftovers(directory)?;
     let scratch = directory.join(format!("{UNFINISHED}{}", std::process::id()));
     fs::create_dir(&scratch).map_err(Error::output(&scratch))?;
     Ok(OutputLock { _file: file, directory: directory.to_path_buf(), scratch })
 }
 
-/// Refuses a directory that is a symbolic link or that everybody may write: between two steps of a
-/// run somebody could lead it elsewhere.
+/// Refuses a symbolic link and a directory that everybody may write: somebody could redirect it
+/// between two steps of a run.
 pub(crate) fn refuse_shared(directory: &Path) -> Result<()> {
-    // Without a slash at its end, which would have a link followed.
+    // `components` drops a trailing slash, which would make the system follow a link.
     let directory: &Path = &directory.components().collect::<PathBuf>();
     let Ok(metadata) = fs::symlink_metadata(directory) else { return Ok(()) };
     let reason = match () {
-        () if metadata.is_symlink() => "is a symbolic link; give the directory it leads to",
+        () if metadata.is_symlink() => "is a symbolic link; give the directory it points to",
         () if metadata.is_dir() && metadata.mode() & 0o002 != 0 => {
-            "may be written by everybody; give another, or make it yours (`chmod o-w`)"
+            "may be written by everybody; give another directory, or protect it (`chmod o-w`)"
         }
         () => return Ok(()),
     };
-    Err(Error::Usage(format!("the output `{}` {reason}", shown(directory))))
+    Err(Error::Usage(format!("the output `{}` {reason}", escape_path(directory))))
 }
 
-/// Removes what runs that died left behind; the lock says none of them is alive.
-fn remove_remains(directory: &Path) -> Result<()> {
+/// Removes what killed runs left behind. The lock proves that no such run is alive.
+fn remove_leftovers(directory: &Path) -> Result<()> {
     let current = current(directory);
     for entry in fs::read_dir(directory).map_err(Error::output(directory))? {
         let entry = entry.map_err(Error::output(directory))?;
@@ -84,14 +84,14 @@ fn remove_remains(directory: &Path) -> Result<()> {
         if !name.starts_with(UNFINISHED) {
             continue;
         }
-        // The snapshot such a link leads to was to be the current one, and never was.
+        // The link's snapshot has its final name but never became current.
         if name.starts_with(JUST_PLACED)
             && let Ok(target) = fs::read_link(entry.path())
             && let Some(id) = target.to_str().filter(|id| is_id(id))
             && current.as_deref() != Some(id)
         {
-            // One that cannot be removed is whole, and pruned in its turn.
-            let _ = publish::discard(directory, id);
+            // A snapshot that cannot be removed is complete; a later prune removes it.
+            let _ = publish::remove_snapshot(directory, id);
         }
         remove_tree(&entry.path());
     }
@@ -99,12 +99,12 @@ fn remove_remains(directory: &Path) -> Result<()> {
 }
 
 impl OutputLock {
-    /// The directory.
+    /// The output directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Where the run may put what it will not keep.
+    /// This run's scratch directory; dropping the lock removes it.
     pub fn scratch(&self) -> &Path {
         &self.scratch
     }

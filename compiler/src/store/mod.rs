@@ -1,8 +1,13 @@
-//! The directory of snapshots: `SNAPSHOTS/<id>/`, the link `current`, and the notes beside them.
+//! The directory of snapshots: `SNAPSHOTS/<id>/`, the link `current`, and the files beside them.
 //!
-//! `lock` admits one run at a time and removes the remains of killed runs. `publish` moves a finished
-//! snapshot into its place and `current` onto it. `history` records the order of publishing, `rollback` and
-//! `rolled_back` undo a publication, and `prune` removes old snapshots.
+//! - `lock` admits one run at a time and removes what killed runs left.
+//! - `publish` moves a finished snapshot to its final name and points `current` at it.
+//! - `history` records the order of publishing.
+//! - `rollback` points `current` at an earlier snapshot; `rolled_back` lists the snapshots left behind.
+//! - `prune` removes old snapshots and objects.
+//! - `interrupt` handles signals; `directory` and `files` hold shared helpers.
+//!
+//! The folder imports `terminal`, `error` and `object`.
 
 pub(crate) mod directory;
 pub(crate) mod files;

@@ -1,4 +1,4 @@
-//! Removing the snapshots that are beyond those to keep, and the objects that no snapshot is made of.
+//! `--keep`: removes old snapshots, and objects that no remaining snapshot was built from.
 
 use std::{collections::BTreeSet, fmt::Write, fs, num::NonZeroUsize, path::Path, time::SystemTime};
 
@@ -9,35 +9,35 @@ use crate::error::{Error, Result};
 use crate::object::directory::part_of;
 use crate::store::directory::current;
 use crate::store::lock::OutputLock;
-use crate::store::publish::discard;
+use crate::store::publish::remove_snapshot;
 use crate::store::{history, rolled_back};
 
-/// Where a run that just published keeps its objects.
+/// The object directory of the run that just published.
 #[derive(Clone, Copy, Debug)]
-pub struct Objects<'d> {
-    /// The directory.
+pub struct ObjectDirectory<'d> {
+    /// Path of the directory.
     pub directory: &'d Path,
-    /// When the run began: what is younger may be another run's, which has not published yet.
+    /// Start of the run. A younger object may belong to another run that has not published yet.
     pub begun: SystemTime,
 }
 
-/// What was removed, and what not.
+/// Snapshots and objects that [`prune`] removed or could not remove.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Pruned {
-    /// Snapshots removed, the oldest first.
+pub struct PruneReport {
+    /// Ids of the removed snapshots, the oldest first.
     pub snapshots: Vec<String>,
-    /// Snapshots beyond those to keep that somebody has open, the oldest first; the next run tries again.
+    /// Ids of old snapshots that another process has open, the oldest first. The next run tries again.
     pub in_use: Vec<String>,
-    /// Objects removed.
+    /// Number of removed objects.
     pub objects: u64,
-    /// Bytes of the objects removed.
+    /// Bytes of the removed objects.
     pub object_bytes: u64,
-    /// What could not be looked at or removed.
+    /// One message for each failure.
     pub failed: Vec<String>,
 }
 
-impl Pruned {
-    /// What is said of it at a run's end: a line of what was removed, one of what was not.
+impl PruneReport {
+    /// Formats one line about removed snapshots and objects, and one about snapshots in use.
     pub fn outcome(&self) -> String {
         let mut text = String::new();
         if !self.snapshots.is_empty() || self.objects > 0 {
@@ -50,52 +50,65 @@ impl Pruned {
         }
         if !self.in_use.is_empty() {
             let ids = self.in_use.join(", ");
-            let _ = writeln!(text, "{:>10} beyond --keep, since it is open: {ids}", "left");
+            let _ = writeln!(text, "{:>10} snapshots beyond --keep, still in use: {ids}", "kept");
         }
         text
     }
 }
 
-/// Keeps so many snapshots, the current one and those published last, and any that somebody has open;
-/// of the objects those that a snapshot still there is made of.
+/// Keeps `keep` snapshots: the current one and the most recently published ones. Removes the others,
+/// except those that a process has open. Removes the objects that no remaining snapshot was built from.
 ///
-/// Whatever fails is in what it says, and nothing else: the snapshot is published already.
-pub fn prune(lock: &OutputLock, keep: NonZeroUsize, objects: Option<Objects<'_>>) -> Pruned {
-    let mut pruned = Pruned::default();
+/// Failures become messages in the report, because the new snapshot is published already.
+pub fn prune(
+    lock: &OutputLock,
+    keep: NonZeroUsize,
+    objects: Option<ObjectDirectory<'_>>,
+) -> PruneReport {
+    let mut pruned = PruneReport::default();
     let snapshots = lock.directory();
-    match history::order(snapshots).and_then(|ids| Ok((ids, rolled_back::read(snapshots)?))) {
-        Ok((ids, held)) => {
-            // What was rolled back from goes before what was served longer ago.
-            let (held, served): (Vec<_>, Vec<_>) =
-                ids.into_iter().partition(|id| held.contains(id));
-            prune_snapshots(snapshots, [held, served].concat(), keep, &mut pruned);
+    match history::read_order(snapshots).and_then(|ids| Ok((ids, rolled_back::read(snapshots)?))) {
+        Ok((ids, rolled_back_ids)) => {
+            // Snapshots that were rolled back from are removed before older ones that were served.
+            let (rolled_back_ids, served): (Vec<_>, Vec<_>) =
+                ids.into_iter().partition(|id| rolled_back_ids.contains(id));
+            prune_snapshots(snapshots, [rolled_back_ids, served].concat(), keep, &mut pruned);
         }
-        Err(error) => pruned.failed.push(error.without_consequence()),
+        Err(error) => pruned.failed.push(error.message_after_publishing()),
     }
     if let Some(objects) = objects {
         let outcome = prune_objects(snapshots, objects, &mut pruned);
-        pruned.failed.extend(outcome.err().map(|error| error.without_consequence()));
+        pruned.failed.extend(outcome.err().map(|error| error.message_after_publishing()));
     }
     pruned
 }
 
-fn prune_snapshots(snapshots: &Path, ids: Vec<String>, keep: NonZeroUsize, pruned: &mut Pruned) {
+fn prune_snapshots(
+    snapshots: &Path,
+    ids: Vec<String>,
+    keep: NonZeroUsize,
+    pruned: &mut PruneReport,
+) {
     let current = current(snapshots);
     let is_current = |id: &String| Some(id) == current.as_ref();
-    // The current one is among those to keep, wherever it stands.
+    // The current snapshot counts as kept, whatever its position in the order.
     let others: Vec<String> = ids.into_iter().filter(|id| !is_current(id)).collect();
     let beyond = others.len().saturating_sub(keep.get() - 1);
     for id in others.into_iter().take(beyond) {
-        match discard(snapshots, &id) {
+        match remove_snapshot(snapshots, &id) {
             Ok(true) => pruned.snapshots.push(id),
             Ok(false) => pruned.in_use.push(id),
-            Err(error) => pruned.failed.push(error.without_consequence()),
+            Err(error) => pruned.failed.push(error.message_after_publishing()),
         }
     }
 }
 
-fn prune_objects(snapshots: &Path, objects: Objects<'_>, pruned: &mut Pruned) -> Result<()> {
-    let needed = parts_of_all(snapshots)?;
+fn prune_objects(
+    snapshots: &Path,
+    objects: ObjectDirectory<'_>,
+    pruned: &mut PruneReport,
+) -> Result<()> {
+    let needed = parts_of_snapshots(snapshots)?;
     let directory = objects.directory;
     for entry in fs::read_dir(directory).map_err(Error::output(directory))? {
         let path = entry.map_err(Error::output(directory))?.path();
@@ -104,7 +117,7 @@ fn prune_objects(snapshots: &Path, objects: Objects<'_>, pruned: &mut Pruned) ->
         }
         let metadata = fs::metadata(&path).map_err(Error::output(&path))?;
         let is_older = metadata.modified().is_ok_and(|modified| modified < objects.begun);
-        // One that names no part is damaged or of another version: nobody can use it.
+        // An object without a readable part hash is damaged or of another version, and useless.
         let is_needed = part_of(&path).is_some_and(|part| needed.contains(&part));
         if is_older && !is_needed {
             fs::remove_file(&path).map_err(Error::output(&path))?;
@@ -115,11 +128,11 @@ fn prune_objects(snapshots: &Path, objects: Objects<'_>, pruned: &mut Pruned) ->
     Ok(())
 }
 
-/// The hashes of the parts that the snapshots still there were made of. One whose manifest cannot be
-/// read needs none: it can be neither served nor made again as it is.
-fn parts_of_all(snapshots: &Path) -> Result<BTreeSet<String>> {
+/// Returns the hashes of the parts that the remaining snapshots were built from. Skips a snapshot with
+/// an unreadable manifest: it can be neither served nor rebuilt.
+fn parts_of_snapshots(snapshots: &Path) -> Result<BTreeSet<String>> {
     let mut parts = BTreeSet::new();
-    for id in history::order(snapshots)? {
+    for id in history::read_order(snapshots)? {
         let text = fs::read(snapshots.join(id).join(MANIFEST)).unwrap_or_default();
         if let Ok(manifest) = Manifest::read(&text) {
             parts.extend(manifest.source.parts);

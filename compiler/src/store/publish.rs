@@ -1,4 +1,4 @@
-//! Putting a finished snapshot in its place, and having `current` lead to it: both or neither.
+//! Publishes a finished snapshot: moves it to its final name and points `current` at it, or neither.
 
 use std::{
     fs::{self, File},
@@ -16,34 +16,34 @@ use rustix::{
 };
 
 use crate::error::{Error, Result};
-use crate::store::directory::{CURRENT, current, remove_tree, unfinished};
+use crate::store::directory::{CURRENT, current, remove_tree, temporary_path};
 use crate::store::files::open_regular;
 use crate::store::history;
-use crate::terminal::escape::shown;
+use crate::terminal::escape::escape_path;
 
-/// Moves the finished directory to its name and makes it the current one.
+/// Moves the finished directory to its final name and makes it the current snapshot.
 ///
-/// A link that leads to it is made before it has its name and becomes `current` by a rename. So what a
-/// run that died in between put there is known to the next, and removed.
+/// A temporary link to the snapshot exists before the snapshot has its final name, and becomes `current`
+/// by a rename. If a run dies in between, the next run finds the link and removes the snapshot.
 ///
 /// # Errors
 ///
-/// Where the system refuses; what was published before is then as it was.
-pub(crate) fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Result<PathBuf> {
+/// The system refuses a step; the snapshot published before is still current.
+pub(crate) fn move_into_place(finished: &Path, snapshots: &Path, id: &str) -> Result<PathBuf> {
     let place = snapshots.join(id);
     let before = current(snapshots);
-    history::note(snapshots, id)?;
-    // The same id is the same bytes, unless a disk lost some.
+    history::append(snapshots, id)?;
+    // An equal id means equal bytes, unless the disk damaged some.
     let is_new = fs::symlink_metadata(&place).is_err();
-    let is_damaged = !is_new && !is_as(finished, &place);
+    let is_damaged = !is_new && !matches_finished(finished, &place);
     if is_damaged {
-        eprintln!("`{}` was damaged; it is made anew", shown(&place));
+        eprintln!("`{}` was damaged; this run replaces it", escape_path(&place));
     }
-    let link = unfinished(snapshots, if is_new { "placed" } else { CURRENT });
+    let link = temporary_path(snapshots, if is_new { "placed" } else { CURRENT });
     let put = || {
         symlink(id, &link).map_err(Error::output(&link))?;
         if is_new || is_damaged {
-            settle(finished, snapshots, &place).map_err(Error::output(&place))?;
+            finalize(finished, snapshots, &place).map_err(Error::output(&place))?;
         }
         sync_directory(snapshots).map_err(Error::output(&place))?;
         let path = snapshots.join(CURRENT);
@@ -53,44 +53,44 @@ pub(crate) fn put_in_place(finished: &Path, snapshots: &Path, id: &str) -> Resul
     };
     put().inspect_err(|_| {
         if current(snapshots) != before {
-            take_back(snapshots, before.as_deref());
+            restore_current(snapshots, before.as_deref());
         }
         if is_new && current(snapshots).as_deref() != Some(id) {
-            let _ = discard(snapshots, id);
+            let _ = remove_snapshot(snapshots, id);
         }
         remove_tree(&link);
     })?;
     Ok(place)
 }
 
-/// Whether a snapshot that is in its place is whole, by the manifest of one that is finished.
-fn is_as(finished: &Path, place: &Path) -> bool {
+/// Whether the published snapshot has exactly the files that the finished one's manifest lists.
+fn matches_finished(finished: &Path, place: &Path) -> bool {
     let manifest = fs::read(finished.join(MANIFEST)).ok();
     let manifest = manifest.and_then(|text| Manifest::read(&text).ok());
-    manifest.is_some_and(|manifest| is_whole(place, &manifest, |_| ()))
+    manifest.is_some_and(|manifest| is_intact(place, &manifest, |_| ()))
 }
 
-/// Has `current` lead to a snapshot that is in its place, and whole; its path.
+/// Points `current` at a complete snapshot and returns the snapshot's path.
 ///
 /// # Errors
 ///
-/// Where the system refuses; `current` is then what it was.
-pub(crate) fn lead_to(snapshots: &Path, id: &str) -> Result<PathBuf> {
+/// The system refuses a step; `current` is unchanged.
+pub(crate) fn switch_current(snapshots: &Path, id: &str) -> Result<PathBuf> {
     let before = current(snapshots);
-    history::note(snapshots, id)?;
-    // Where it leads there already, too: by a link that is another servers know that there is news of it.
-    point(snapshots, id).map_err(|error| {
+    history::append(snapshots, id)?;
+    // Also if `current` points there already: a new link tells servers to read the publication again.
+    point_current(snapshots, id).map_err(|error| {
         if current(snapshots) != before {
-            take_back(snapshots, before.as_deref());
+            restore_current(snapshots, before.as_deref());
         }
         Error::output(snapshots.join(CURRENT))(error)
     })?;
     Ok(snapshots.join(id))
 }
 
-/// Whether what lies in a snapshot's place is what a manifest lists, byte for byte. Cost: reads all of it;
-/// `look` is told of the bytes as they are read.
-pub(crate) fn is_whole(place: &Path, manifest: &Manifest, look: impl Fn(u64) + Sync) -> bool {
+/// Whether a snapshot's directory holds the bytes that a manifest lists. Reads every file; calls
+/// `advance` with the size of each file read.
+pub(crate) fn is_intact(place: &Path, manifest: &Manifest, advance: impl Fn(u64) + Sync) -> bool {
     let has_hash = |entry: &FileEntry| -> io::Result<bool> {
         let file = open_regular(&place.join(&entry.path))?;
         if file.metadata()?.len() != entry.size_bytes {
@@ -98,35 +98,36 @@ pub(crate) fn is_whole(place: &Path, manifest: &Manifest, look: impl Fn(u64) + S
         }
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(file)?;
-        look(entry.size_bytes);
+        advance(entry.size_bytes);
         Ok(hasher.finalize().to_hex().as_str() == entry.blake3)
     };
     fs::read(place.join(MANIFEST)).is_ok_and(|text| text == manifest.text())
         && manifest.files.par_iter().all(|entry| has_hash(entry).unwrap_or(false))
 }
 
-/// Gives a finished directory its name, when nothing in it can be changed any more.
+/// Makes a finished directory read-only and gives it its final name.
 ///
-/// It is renamed beside its place first: to move what is read-only to another directory takes more
-/// than owning it.
-fn settle(finished: &Path, snapshots: &Path, place: &Path) -> io::Result<()> {
-    let beside = unfinished(snapshots, "finished");
+/// Renames it into the same parent directory first: moving a read-only directory to another parent
+/// needs more than ownership.
+fn finalize(finished: &Path, snapshots: &Path, place: &Path) -> io::Result<()> {
+    let beside = temporary_path(snapshots, "finished");
     fs::rename(finished, &beside)?;
-    let settled = make_read_only(&beside).and_then(|()| take_place(&beside, place));
-    // What stood there before, or what did not come to stand there; who has it open keeps its files.
+    let renamed = make_read_only(&beside).and_then(|()| rename_or_exchange(&beside, place));
+    // Either the damaged snapshot that was exchanged, or the new one after a failure. A process that has
+    // the directory open keeps its files.
     remove_tree(&beside);
-    settled
+    renamed
 }
 
-/// Moves a directory to its place, in one step also where a damaged one stands there: somebody may
-/// follow `current` to it at any moment. The other is where it came from then.
-fn take_place(beside: &Path, place: &Path) -> io::Result<()> {
+/// Renames a directory to its final name. If a damaged snapshot has that name, exchanges the two in one
+/// step, because a reader may follow `current` at any moment.
+fn rename_or_exchange(beside: &Path, place: &Path) -> io::Result<()> {
     if fs::symlink_metadata(place).is_err() {
         return fs::rename(beside, place);
     }
     let exchanged = renameat_with(CWD, beside, CWD, place, RenameFlags::EXCHANGE);
     match exchanged {
-        // Not every file system can.
+        // Not every file system can exchange two names.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             let aside = beside.with_extension("damaged");
             fs::rename(place, &aside)?;
@@ -138,22 +139,18 @@ fn take_place(beside: &Path, place: &Path) -> io::Result<()> {
     }
 }
 
-/// Has `current` lead to where it led, where it moved and the disk would not say that it is so for good.
-fn take_back(snapshots: &Path, before: Option<&str>) {
-    // Whatever fails here: the run ends with what failed first.
+/// Points `current` back at `before`, after syncing the moved link failed.
+fn restore_current(snapshots: &Path, before: Option<&str>) {
+    // Ignores failures here: the run reports the first error.
     match before {
-        Some(id) => drop(point(snapshots, id)),
+        Some(id) => drop(point_current(snapshots, id)),
         None => drop(fs::remove_file(snapshots.join(CURRENT))),
     }
 }
 
-/// Has `current` lead to a snapshot beside it, at once and for good.
-///
-/// # Errors
-///
-/// Where the system refuses.
-pub(crate) fn point(snapshots: &Path, id: &str) -> io::Result<()> {
-    let link = unfinished(snapshots, CURRENT);
+/// Points `current` at a snapshot in one step and syncs the directory.
+pub(crate) fn point_current(snapshots: &Path, id: &str) -> io::Result<()> {
+    let link = temporary_path(snapshots, CURRENT);
     let pointed = symlink(id, &link).and_then(|()| fs::rename(&link, snapshots.join(CURRENT)));
     if pointed.is_err() {
         remove_tree(&link);
@@ -161,22 +158,18 @@ pub(crate) fn point(snapshots: &Path, id: &str) -> io::Result<()> {
     pointed.and_then(|()| sync_directory(snapshots))
 }
 
-/// Removes a snapshot, unless somebody has it open; whether it is gone. First it loses its name, so
-/// that half of one never bears it.
-///
-/// # Errors
-///
-/// Where the system refuses.
-pub(crate) fn discard(snapshots: &Path, id: &str) -> Result<bool> {
+/// Removes a snapshot and returns whether it is gone; keeps it if a process has it open. Renames it
+/// first, so that a half-removed snapshot never has a snapshot's name.
+pub(crate) fn remove_snapshot(snapshots: &Path, id: &str) -> Result<bool> {
     let place = snapshots.join(id);
-    let Some(_seized) = lock_exclusive(&place).map_err(Error::output(&place))? else {
+    let Some(_lock) = lock_exclusive(&place).map_err(Error::output(&place))? else {
         return Ok(false);
     };
-    let gone = unfinished(snapshots, format!("gone-{id}"));
+    let gone = temporary_path(snapshots, format!("gone-{id}"));
     fs::rename(&place, &gone).map_err(Error::output(&place))?;
     remove_tree(&gone);
     if gone.exists() {
-        let error = io::Error::other("some of it cannot be removed; the next run tries again");
+        let error = io::Error::other("part of it cannot be removed; the next run tries again");
         return Err(Error::output(&gone)(error));
     }
     Ok(true)

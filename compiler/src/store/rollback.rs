@@ -1,4 +1,4 @@
-//! Going back to a snapshot that was published before.
+//! `rollback`: points `current` at an earlier snapshot.
 
 use std::{
     collections::BTreeSet,
@@ -11,58 +11,59 @@ use pinakes_format::storage::manifest::Manifest;
 use crate::error::{Error, Result};
 use crate::store::directory::{CURRENT, current};
 use crate::store::lock::refuse_shared;
-use crate::store::publish::point;
+use crate::store::publish::point_current;
 use crate::store::{history, rolled_back};
 
-/// Where `current` led and leads.
+/// The result of a rollback.
 #[derive(Debug)]
-pub struct RolledBack {
-    /// The id of the snapshot that was in use; `None` where `current` led nowhere.
+pub struct Rollback {
+    /// Id of the previous current snapshot; `None` if `current` pointed at none.
     pub from: Option<String>,
-    /// Whether that one is held back from now on.
-    pub is_held_back: bool,
-    /// The snapshot in use now.
+    /// Whether no run makes the previous snapshot current again.
+    pub is_blocked: bool,
+    /// Path of the current snapshot.
     pub path: PathBuf,
-    /// Its newest record, as its manifest says it.
+    /// Newest `updated_date` of the current snapshot, from its manifest.
     pub newest_updated_date: Option<String>,
-    /// Records that `--suppress` left out of the one that was in use, beyond those left out of this one.
-    pub shown_again: u64,
+    /// How many more records `--suppress` left out of the previous snapshot than out of the current one.
+    pub unsuppressed: u64,
 }
 
-/// Has `current` lead to the snapshot that was published before the one it leads to, or to the one
-/// named, and notes which it goes back from: no run makes them current again. Beside that nothing but the
-/// link is written, and nobody is waited for: a run under way goes on, and publishes when it is done.
+/// Points `current` at `id`, or else at the snapshot published before the current one.
+///
+/// Records the snapshots it goes back from, so that no run makes them current again. Writes nothing
+/// else and takes no lock: a run under way continues and publishes at its end.
 ///
 /// # Errors
 ///
-/// Where there is no such snapshot, or it cannot be opened as a server would open it.
-pub fn roll_back(snapshots: &Path, id: Option<&str>) -> Result<RolledBack> {
+/// No such snapshot exists, or a server could not open it.
+pub fn roll_back(snapshots: &Path, id: Option<&str>) -> Result<Rollback> {
     refuse_shared(snapshots)?;
-    let ids = history::order(snapshots)?;
+    let ids = history::read_order(snapshots)?;
     let from = current(snapshots);
-    let held = rolled_back::read(snapshots)?;
-    let id = find(&ids, &held, from.as_deref(), id)
+    let rolled_back = rolled_back::read(snapshots)?;
+    let id = find(&ids, &rolled_back, from.as_deref(), id)
         .map_err(|reason| Error::Input { path: snapshots.to_path_buf(), reason })?;
     let path = snapshots.join(id);
-    // As long as it is open nobody removes it.
+    // No run removes the snapshot while it is open here.
     let snapshot = Snapshot::open(&path).map_err(|error| Error::Refused(error.to_string()))?;
-    let held = rolled_back::note(snapshots, &ids, from.as_deref(), id)?;
-    let is_held_back = from.as_ref().is_some_and(|from| held.contains(from));
+    let rolled_back = rolled_back::update(snapshots, &ids, from.as_deref(), id)?;
+    let is_blocked = from.as_ref().is_some_and(|from| rolled_back.contains(from));
     if from.as_deref() != Some(id) {
-        point(snapshots, id).map_err(Error::output(snapshots.join(CURRENT)))?;
+        point_current(snapshots, id).map_err(Error::output(snapshots.join(CURRENT)))?;
     }
     let suppressed = |of: &Manifest| of.suppressed.values().sum::<u64>();
     let before = from.as_ref().and_then(|from| read_manifest(&snapshots.join(from)).ok());
     let before = before.as_ref().map_or(0, suppressed);
-    let shown_again = before.saturating_sub(suppressed(snapshot.manifest()));
+    let unsuppressed = before.saturating_sub(suppressed(snapshot.manifest()));
     let newest_updated_date = snapshot.manifest().source.newest_updated_date.clone();
-    Ok(RolledBack { from, is_held_back, path, newest_updated_date, shown_again })
+    Ok(Rollback { from, is_blocked, path, newest_updated_date, unsuppressed })
 }
 
-/// The one named, or the last one before the current one that was not rolled back from.
+/// Returns the requested id, or the last id before the current one that was not rolled back from.
 fn find<'i>(
     ids: &'i [String],
-    held: &BTreeSet<String>,
+    rolled_back: &BTreeSet<String>,
     from: Option<&str>,
     id: Option<&str>,
 ) -> std::result::Result<&'i str, String> {
@@ -77,14 +78,14 @@ fn find<'i>(
         });
     }
     let Some(from) = from else {
-        let reason = "`current` leads to no snapshot, so none is before it";
+        let reason = "`current` points at no snapshot, so no snapshot precedes it";
         return Err(format!("{reason}; name one with `--to`: there are {there}, the oldest first"));
     };
     let at = ids.iter().position(|other| other == from);
     let older = at.and_then(|at| ids.get(..at)).unwrap_or_default();
-    let before = older.iter().rev().find(|id| !held.contains(*id));
+    let before = older.iter().rev().find(|id| !rolled_back.contains(*id));
     before.map(String::as_str).ok_or_else(|| {
-        let newer = if ids.len() > 1 { "; `--to` leads to another: " } else { "" };
+        let newer = if ids.len() > 1 { "; choose another with `--to`: " } else { "" };
         let others: Vec<&str> = ids.iter().map(String::as_str).filter(|id| *id != from).collect();
         format!(
             "holds no snapshot older than `{from}`, the current one, that was not rolled back from{newer}{}",

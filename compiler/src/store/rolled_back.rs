@@ -1,8 +1,8 @@
-//! Which snapshots were rolled back from: no run makes one of them current again, until `rollback --to` does.
+//! The snapshots that were rolled back from. No run makes one current again until `rollback --to` does.
 //!
-//! `.rolled-back` beside them: an id a line. It is a file of its own since the order of publishing does not
-//! tell such a snapshot from one that a run put in its place and died, and outlasts the snapshot itself: a
-//! mirror would only fetch it again.
+//! The file `.rolled-back` beside the snapshots holds one id a line. It is separate from `.history`,
+//! because the history cannot distinguish a rollback from an interrupted publish. An entry outlasts its
+//! snapshot, since a mirror would otherwise fetch the snapshot again.
 
 use std::{
     collections::BTreeSet,
@@ -12,62 +12,60 @@ use std::{
 };
 
 use crate::error::{Error, Result};
-use crate::store::directory::{current, is_id, unfinished};
-use crate::terminal::escape::shown;
+use crate::store::directory::{current, is_id, temporary_path};
+use crate::terminal::escape::escape_path;
 
-/// The file's name.
+/// Name of the file.
 const ROLLED_BACK: &str = ".rolled-back";
 
-/// A snapshot that is not made current, since it was rolled back from.
+/// A snapshot that a run must not make current, because it was rolled back from.
 #[derive(Debug)]
-pub struct HeldBack {
-    /// Its id.
+pub struct BlockedSnapshot {
+    /// Id of the blocked snapshot.
     pub id: String,
-    /// The snapshot that `current` leads to still.
+    /// Path of the current snapshot, which is another one.
     pub path: PathBuf,
-    /// Whether it is there.
-    is_there: bool,
+    /// Whether the blocked snapshot exists in the directory.
+    exists: bool,
 }
 
-impl HeldBack {
-    /// What is said of it: that nothing was published, why, and how it would be.
-    pub fn text(&self) -> String {
-        let HeldBack { id, path, is_there } = self;
+impl BlockedSnapshot {
+    /// Formats the warning: nothing was published, the reason, and the command that publishes it.
+    pub fn warning(&self) -> String {
+        let BlockedSnapshot { id, path, exists } = self;
         let snapshots = path.parent().unwrap_or(Path::new("."));
-        let leads = shown(Path::new(path.file_name().unwrap_or_default()));
-        let again = match is_there {
-            true => format!("`pinakes-compiler rollback {} --to {id}`", shown(snapshots)),
+        let leads = escape_path(Path::new(path.file_name().unwrap_or_default()));
+        let again = match exists {
+            true => format!("`pinakes-compiler rollback {} --to {id}`", escape_path(snapshots)),
             false => {
-                format!("remove it from `{}` and run again", shown(&snapshots.join(ROLLED_BACK)))
+                format!(
+                    "remove its id from `{}` and run again",
+                    escape_path(&snapshots.join(ROLLED_BACK))
+                )
             }
         };
         format!(
-            "nothing was published: {id} was rolled back from, and `current` leads to {leads} still; to take \
+            "nothing was published: {id} was rolled back from, and `current` still points at {leads}; to use \
              it again: {again}"
         )
     }
 }
 
-/// Whether a snapshot is held back: it was rolled back from, and another is current.
-///
-/// # Errors
-///
-/// Where it cannot be read which were.
-pub fn held_back(snapshots: &Path, id: &str) -> Result<Option<HeldBack>> {
+/// Returns the snapshot `id` if it is blocked: it was rolled back from, and another one is current.
+pub fn find_blocked(snapshots: &Path, id: &str) -> Result<Option<BlockedSnapshot>> {
     let Some(leads) = current(snapshots).filter(|leads| leads != id) else { return Ok(None) };
     let (path, place) = (snapshots.join(leads), snapshots.join(id));
-    let is_held = read(snapshots)?.contains(id) && path.is_dir();
-    Ok(is_held.then(|| HeldBack { id: id.to_owned(), path, is_there: place.is_dir() }))
+    let is_blocked = read(snapshots)?.contains(id) && path.is_dir();
+    Ok(is_blocked.then(|| BlockedSnapshot { id: id.to_owned(), path, exists: place.is_dir() }))
 }
 
-/// Notes what is rolled back from: of the snapshots in the order of publishing those after the one that
-/// `current` is to lead to, up to where it leads. The one it is to lead to is held back no more. Those that
-/// are held back then.
+/// Records a rollback from `from` to `to` and returns all blocked ids. `ids` is the publishing order.
 ///
-/// # Errors
+/// Adds the ids after `to` up to and including `from`, and removes `to`.
 ///
-/// Where it cannot be read which were, or written which are.
-pub(crate) fn note(
+/// Example: with the order `a b c d`, going from `c` to `a` blocks `b` and `c`; then going from `a` to
+/// `b` leaves only `c` blocked.
+pub(crate) fn update(
     snapshots: &Path,
     ids: &[String],
     from: Option<&str>,
@@ -84,7 +82,7 @@ pub(crate) fn note(
         return Ok(now);
     }
     let path = snapshots.join(ROLLED_BACK);
-    let fresh = unfinished(snapshots, "rolled-back");
+    let fresh = temporary_path(snapshots, "rolled-back");
     let write = || {
         let mut file = File::create(&fresh)?;
         now.iter().try_for_each(|id| writeln!(file, "{id}"))?;
@@ -98,11 +96,11 @@ pub(crate) fn note(
     Ok(now)
 }
 
-/// The ids of those that were rolled back from.
+/// Reads the ids that were rolled back from.
 ///
 /// # Errors
 ///
-/// Where it cannot be read which were.
+/// The file exists but cannot be read.
 pub(crate) fn read(snapshots: &Path) -> Result<BTreeSet<String>> {
     let path = snapshots.join(ROLLED_BACK);
     match fs::read(&path) {
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_between_is_rolled_back_from_until_it_is_led_to() {
+    fn snapshots_between_stay_blocked_until_a_rollback_to_them() {
         let directory = tempfile::tempdir().unwrap();
         let snapshots = directory.path();
         let ids = ["a", "b", "c", "d"].map(|letter| letter.repeat(16));
@@ -129,33 +127,36 @@ mod tests {
         for (from, to, expected) in [
             (Some(c), b, vec![c]),
             (Some(b), a, vec![b, c]),
-            // Forward, past one that is held back, to one that is not.
+            // Forward, past a blocked snapshot, to one that is not blocked.
             (Some(a), d, vec![b, c]),
             (Some(d), c, vec![b, d]),
             (None, d, vec![b]),
             (Some(d), d, vec![b]),
             (Some(d), b, vec![c, d]),
         ] {
-            let noted = note(snapshots, &ids, from.map(String::as_str), to).unwrap();
+            let written = update(snapshots, &ids, from.map(String::as_str), to).unwrap();
             let found = read(snapshots).unwrap();
-            assert_eq!(noted, found);
+            assert_eq!(written, found);
             assert!(found.iter().eq(expected.iter().copied()), "{from:?} to {to}: {found:?}");
         }
-        // Held back beside another that is current, and there; not where nothing is.
-        let held = |id: &str| held_back(snapshots, id).unwrap().map(|held| held.text());
-        assert_eq!(held(c), None);
+        // Blocked only while another snapshot is current and exists.
+        let blocked = |id: &str| find_blocked(snapshots, id).unwrap().map(|found| found.warning());
+        assert_eq!(blocked(c), None);
         fs::create_dir(snapshots.join(b)).unwrap();
         std::os::unix::fs::symlink(b, snapshots.join("current")).unwrap();
         let place = snapshots.display();
         let says = |again: String| {
             Some(format!(
-                "nothing was published: {c} was rolled back from, and `current` leads to {b} still; to \
-                 take it again: {again}"
+                "nothing was published: {c} was rolled back from, and `current` still points at {b}; to use \
+                 it again: {again}"
             ))
         };
-        assert_eq!(held(c), says(format!("remove it from `{place}/.rolled-back` and run again")));
+        assert_eq!(
+            blocked(c),
+            says(format!("remove its id from `{place}/.rolled-back` and run again"))
+        );
         fs::create_dir(snapshots.join(c)).unwrap();
-        assert_eq!(held(c), says(format!("`pinakes-compiler rollback {place} --to {c}`")));
-        assert_eq!((held(a), held(b)), (None, None));
+        assert_eq!(blocked(c), says(format!("`pinakes-compiler rollback {place} --to {c}`")));
+        assert_eq!((blocked(a), blocked(b)), (None, None));
     }
 }

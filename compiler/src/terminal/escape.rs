@@ -1,9 +1,9 @@
-//! Paths and texts of others as they are shown: on one line, and nothing that a terminal takes for an order.
+//! Escapes paths and foreign text, so that they stay on one line and cannot control a terminal.
 
 use std::{fmt::Write, os::unix::ffi::OsStrExt, path::Path};
 
-/// A path as text: control characters and backslashes escaped, bytes that are not UTF-8 as `\xff`.
-pub fn shown(path: &Path) -> String {
+/// Escapes control characters, backslashes and bytes that are not UTF-8 (as `\xff`) in a path.
+pub fn escape_path(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -19,38 +19,37 @@ pub fn shown(path: &Path) -> String {
     text
 }
 
-/// The most characters that are shown of a text of others.
+/// Longest escaped foreign text, in characters.
 const TEXT_CHARS_MAX: usize = 200;
 
-/// A text that others wrote, as a host's, on one line: what a terminal takes for an order is escaped, and it is
-/// cut where it is long.
-pub fn shown_text(text: &str) -> String {
-    let mut shown: String = text.chars().take(TEXT_CHARS_MAX).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
+/// Escapes one line of foreign text, such as a host's reply, and cuts it after 200 characters.
+pub fn escape_text(text: &str) -> String {
+    let mut start: String = text.chars().take(TEXT_CHARS_MAX).collect();
+    if start.len() < text.len() {
+        start.push('…');
     }
-    escaped(&shown, |_| false)
+    escape(&start, |_| false)
 }
 
-/// A message of several lines as it reaches a terminal, whoever's words are in it.
-pub fn shown_message(text: &str) -> String {
-    escaped(text, |character| character == '\n')
+/// Escapes a message of several lines; line feeds stay.
+pub fn escape_message(text: &str) -> String {
+    escape(text, |character| character == '\n')
 }
 
-fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
-    let mut shown = String::with_capacity(text.len());
+fn escape(text: &str, is_kept: impl Fn(char) -> bool) -> String {
+    let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
-        match is_order(character) && !is_kept(character) {
-            true => shown.extend(character.escape_default()),
-            false => shown.push(character),
+        match is_terminal_control(character) && !is_kept(character) {
+            true => escaped.extend(character.escape_default()),
+            false => escaped.push(character),
         }
     }
-    shown
+    escaped
 }
 
-/// Whether a character does something to a terminal in place of being seen: controls of either set, and
-/// those that turn the direction of writing, part lines or take no room.
-fn is_order(character: char) -> bool {
+/// Whether a character controls a terminal instead of being visible: control characters, and
+/// characters that change the writing direction, separate lines or have no width.
+fn is_terminal_control(character: char) -> bool {
     let is_unseen = |character| {
         matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -65,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_one_line_and_none_other() {
+    fn paths_are_escaped_onto_one_line() {
         for (bytes, expected) in [
             (&b"a b/\xc3\xa9.gz"[..], "a b/é.gz"),
             (b"a\nb", "a\\nb"),
@@ -73,12 +72,12 @@ mod tests {
             (b"a\x1b[0m", "a\\u{1b}[0m"),
             (b"\xffx\xc3", "\\xffx\\xc3"),
         ] {
-            assert_eq!(shown(Path::new(OsStr::from_bytes(bytes))), expected);
+            assert_eq!(escape_path(Path::new(OsStr::from_bytes(bytes))), expected);
         }
     }
 
     #[test]
-    fn a_text_of_others_is_one_line_and_orders_nothing() {
+    fn foreign_text_is_cut_and_cannot_control_a_terminal() {
         let long = "é".repeat(201);
         for (text, expected) in [
             ("404 Not Found", "404 Not Found"),
@@ -87,8 +86,8 @@ mod tests {
             ("\u{202e}gnp.exe\u{2028}", "\\u{202e}gnp.exe\\u{2028}"),
             (&long, &format!("{}…", "é".repeat(200))),
         ] {
-            assert_eq!(shown_text(text), expected);
+            assert_eq!(escape_text(text), expected);
         }
-        assert_eq!(shown_message("a\n  b\x1b[0m"), "a\n  b\\u{1b}[0m");
+        assert_eq!(escape_message("a\n  b\x1b[0m"), "a\n  b\\u{1b}[0m");
     }
 }

@@ -1,4 +1,4 @@
-//! What a run shows while it works: bars on a terminal, plain lines elsewhere, nothing if quiet.
+//! Progress of a run: bars on a terminal, plain lines elsewhere, nothing with `--quiet`.
 
 use std::{
     fs,
@@ -10,28 +10,28 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-/// The stages of this process that ended.
+/// The finished stages of this process, in order.
 static STAGES: Mutex<Vec<StageCost>> = Mutex::new(Vec::new());
 
-/// What a stage took.
+/// Time and bytes of one finished stage, as `--report` writes them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageCost {
-    /// Its name.
+    /// Name of the stage.
     pub stage: &'static str,
-    /// On the wall.
+    /// Wall-clock seconds.
     pub seconds: f64,
-    /// Asked of the system by reading: mapped files are not among them. `null` where it does not say.
+    /// Bytes read by system calls, without mapped files; `null` where the system does not count them.
     pub read_bytes: Option<u64>,
-    /// Given to the system by writing.
+    /// Bytes written by system calls; `null` where the system does not count them.
     pub written_bytes: Option<u64>,
 }
 
-/// What each stage took that ended, in order.
+/// Returns the cost of each finished stage, in order.
 pub fn stages() -> Vec<StageCost> {
     STAGES.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Bytes that this process read and wrote so far, as the system counts them.
+/// Reads from `/proc/self/io` how many bytes this process has read and written.
 fn bytes_so_far() -> Option<[u64; 2]> {
     let text = fs::read_to_string("/proc/self/io").ok()?;
     let count = |name| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok();
@@ -41,16 +41,16 @@ fn bytes_so_far() -> Option<[u64; 2]> {
 /// How a run shows its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Bars.
+    /// A progress bar for each stage.
     Bars,
     /// One line as each stage ends.
     Lines,
-    /// Nothing.
+    /// No progress output.
     Quiet,
 }
 
 impl Progress {
-    /// Bars on a terminal, lines elsewhere, nothing if quiet.
+    /// Selects bars if standard error is a terminal, lines otherwise, and nothing if `quiet`.
     pub fn detect(quiet: bool) -> Progress {
         match quiet {
             true => Progress::Quiet,
@@ -59,7 +59,7 @@ impl Progress {
         }
     }
 
-    /// Begins a stage of `count` things of `total` units altogether.
+    /// Begins a stage that handles `count` things, `total` units of work together.
     pub fn begin(self, stage: &'static str, things: &'static str, count: u64, total: u64) -> Bar {
         let bar = match self {
             Progress::Bars => {
@@ -78,7 +78,7 @@ impl Progress {
     }
 }
 
-/// One stage's progress.
+/// The progress of one stage.
 pub struct Bar {
     bar: ProgressBar,
     stage: &'static str,
@@ -90,12 +90,12 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Notes that `units` more are done.
+    /// Adds `units` of finished work.
     pub fn advance(&self, units: u64) {
         self.bar.inc(units);
     }
 
-    /// Ends the stage.
+    /// Ends the stage, records its cost and prints its line.
     pub fn end(self) {
         self.bar.finish_and_clear();
         let seconds = self.begun.elapsed().as_secs_f64();

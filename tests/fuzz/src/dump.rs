@@ -8,8 +8,8 @@ use std::{
 
 use pinakes_compiler::Error;
 use pinakes_compiler::stages::{
-    ManifestPolicy, Progress, ReadLimits, check_out, compile as compile_parts, find, link, publish,
-    remove_tree,
+    ManifestPolicy, Progress, ReadLimits, compile as compile_parts, find, link, lock_output,
+    publish, remove_tree,
 };
 use tempfile::TempDir;
 
@@ -71,7 +71,7 @@ fn attempt(dump: &Path, folder: &Path, is_linked: bool) -> Result<(), Error> {
     if !is_linked {
         return Ok(());
     }
-    let lock = check_out(&folder.join("snapshots"))?;
+    let lock = lock_output(&folder.join("snapshots"))?;
     let objects: Vec<_> = stage.parts.iter().map(|part| &part.object).collect();
     // `link` checks the accounting and opens the finished snapshot.
     let mut finished = link(&objects, &lock, None, MEMORY_BYTES, Progress::Quiet)?;

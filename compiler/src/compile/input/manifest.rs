@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::compile::input::{Inputs, ManifestPolicy, Part, PartKind};
 use crate::error::{Error, Result};
-use crate::terminal::escape::shown;
+use crate::terminal::escape::escape_path;
 
 /// A manifest, in any of the shapes that OpenAlex has used.
 #[derive(Deserialize)]
@@ -72,7 +72,7 @@ pub(crate) fn check_manifest(
             }
             None => {
                 absent += 1;
-                first_absent.get_or_insert_with(|| shown(&path));
+                first_absent.get_or_insert_with(|| escape_path(&path));
             }
             Some(part) => check_size(part, &entry.meta, policy)?,
         }
@@ -83,7 +83,7 @@ pub(crate) fn check_manifest(
     let is_unlisted = |part: &&&mut Part| {
         matches!(part.kind, PartKind::Records(_)) && !listed.contains(&part.path)
     };
-    let first_unlisted = below.values().find(is_unlisted).map(|part| shown(&part.path));
+    let first_unlisted = below.values().find(is_unlisted).map(|part| escape_path(&part.path));
     if let (true, Some(part)) = (policy.strict_manifest, &first_unlisted) {
         return Err(damaged(format!("it does not list `{part}`, which exists")));
     }

@@ -23,7 +23,7 @@ use crate::frontend::FrontEnd;
 use crate::frontend::detect::{DetectedTable, detect_side_table};
 use crate::object::side_table::SideTable;
 use crate::object::warnings::Warnings;
-use crate::terminal::escape::shown;
+use crate::terminal::escape::escape_path;
 
 /// The kind of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -189,7 +189,7 @@ fn walk(
         } else {
             if is_text(&name) && detect_side_table(&path).is_ok_and(DetectedTable::is_ror_schema_1)
             {
-                found.warnings.add("ror_schema_1_skipped", 1, || shown(&path));
+                found.warnings.add("ror_schema_1_skipped", 1, || escape_path(&path));
             }
             found.skipped.push(path);
         }

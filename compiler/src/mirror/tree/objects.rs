@@ -1,4 +1,4 @@
-//! The objects that a tree publishes: chosen by the snapshot's parts, and linked once more before.
+//! Adds objects to a tree: those of the snapshot's parts, after a test link.
 
 use std::{
     collections::BTreeSet,
@@ -12,24 +12,20 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::mirror::list::{ListedObject, ObjectList};
-use crate::mirror::tree::{Tree, take};
+use crate::mirror::tree::{Tree, link_or_copy};
 use crate::mirror::{object_path, objects};
 use crate::object::Object;
 use crate::object::directory::OBJECT_VERSION;
-use crate::store::files::{open_regular, put};
+use crate::store::files::{open_regular, write_atomically};
 
 impl Tree<'_> {
-    /// Puts the objects that the snapshot was linked from into the tree, after linking them once more:
-    /// only what links to the same root hash is of use to a mirror.
-    ///
-    /// # Errors
-    ///
-    /// Where they link to anything else, or cannot be put there.
-    pub fn put_objects(&self, directory: &Path) -> Result<PublishedObjects> {
-        let chosen = self.choose(directory)?;
+    /// Adds the objects that the snapshot was linked from. Links them first and compares the root hash,
+    /// because a mirror can only use objects that link to the published snapshot.
+    pub fn add_objects(&self, directory: &Path) -> Result<PublishedObjects> {
+        let chosen = self.select_objects(directory)?;
         let (places, opened): (Vec<PathBuf>, Vec<Object>) = chosen.into_iter().unzip();
-        let progress = self.asked.progress;
-        objects::link(&opened, self.manifest, self.lock, self.asked.memory_bytes, progress)?;
+        let progress = self.options.progress;
+        objects::link(&opened, self.manifest, self.lock, self.options.memory_bytes, progress)?;
         drop(opened);
 
         let mut hashes = Vec::new();
@@ -40,28 +36,31 @@ impl Tree<'_> {
                 read_levels(&file, &mut hashes).map_err(Error::input(place))?;
             let blake3 = root.to_hex().to_string();
             let name = place.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let to = self.at(&object_path(&blake3, "object"));
+            let to = self.path(&object_path(&blake3, "object"));
             if fs::symlink_metadata(&to).map(|found| found.len()).ok() != Some(size_bytes) {
-                take(file, &to, &blake3)?;
+                link_or_copy(file, &to, &blake3)?;
             }
             listed.push(ListedObject { name, size_bytes, blake3 });
         }
         let hashes_blake3 = blake3::hash(&hashes).to_hex().to_string();
-        put(&self.at(&object_path(&hashes_blake3, "hashes")), &hashes)?;
+        write_atomically(&self.path(&object_path(&hashes_blake3, "hashes")), &hashes)?;
         let list = ObjectList { object_version: OBJECT_VERSION, hashes_blake3, objects: listed };
-        let text = list.text();
-        ObjectList::read(&text)
+        let text = list.to_json();
+        ObjectList::parse(&text)
             .map_err(|reason| Error::Input { path: directory.into(), reason })?;
         let list_blake3 = blake3::hash(&text).to_hex().to_string();
-        put(&self.at(&object_path(&list_blake3, "json")), &text)?;
-        self.say("objects", &format!("{} link to the same root hash", list.objects.len()));
+        write_atomically(&self.path(&object_path(&list_blake3, "json")), &text)?;
+        self.print_progress(
+            "objects",
+            &format!("{} link to the same root hash", list.objects.len()),
+        );
         let list_bytes = text.len() as u64;
-        self.warn_large("the list of objects", list_bytes);
+        self.warn_if_large("the list of objects", list_bytes);
         Ok(PublishedObjects { list_bytes, list_blake3 })
     }
 
-    /// The objects of the snapshot's parts, ascending by name.
-    fn choose(&self, directory: &Path) -> Result<Vec<(PathBuf, Object)>> {
+    /// Returns the objects of the snapshot's parts, ascending by name.
+    fn select_objects(&self, directory: &Path) -> Result<Vec<(PathBuf, Object)>> {
         let refused = |reason: String| Error::Input { path: directory.to_owned(), reason };
         let mut places: Vec<PathBuf> = fs::read_dir(directory)
             .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>())
@@ -84,15 +83,15 @@ impl Tree<'_> {
         for (_, object) in &chosen {
             if !found.insert(object.part()) {
                 return Err(refused(format!(
-                    "holds two objects of part {}, compiled with different options; compile into a \
-                     directory of its own",
+                    "contains two objects of part {}, compiled with different options; compile into an \
+                     empty directory",
                     object.part()
                 )));
             }
         }
         match wanted.iter().find(|part| !found.contains(*part)) {
             Some(part) => Err(refused(format!(
-                "holds no object of part {part}, of which the snapshot was linked"
+                "contains no object of part {part}, which the snapshot was linked from"
             ))),
             None => Ok(chosen),
         }

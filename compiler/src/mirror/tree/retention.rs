@@ -1,4 +1,4 @@
-//! What a tree keeps, and what is removed from it.
+//! Pruning of a tree: removes leftovers of killed runs and old publications.
 
 use std::{
     collections::BTreeSet,
@@ -17,76 +17,73 @@ use crate::mirror::{OBJECTS, SIGNATURE, SNAPSHOTS, object_path};
 use crate::store::directory::remove_tree;
 
 impl Tree<'_> {
-    /// Removes what runs that died left half written; the lock says none of them is alive.
-    pub fn clear(&self) {
+    /// Removes unfinished files of killed runs. The lock proves that no such run is alive.
+    pub fn remove_leftovers(&self) {
         for (directory, is_ours) in [
             ("", (|name| [PUBLICATION, SIGNATURE].contains(&name)) as fn(&str) -> bool),
             (PUBLICATIONS, |name| id_of(name).is_some()),
-            (OBJECTS, is_objects),
+            (OBJECTS, is_object_file),
         ] {
-            for name in names_in(&self.at(directory)) {
-                if unfinished(&name).is_some_and(is_ours) {
-                    let _ = fs::remove_file(self.at(directory).join(name));
+            for name in names_in(&self.path(directory)) {
+                if final_name(&name).is_some_and(is_ours) {
+                    let _ = fs::remove_file(self.path(directory).join(name));
                 }
             }
         }
     }
 
-    /// Removes all but the newest publications, and what only they needed. What has another name than a
-    /// tree's files have is not its to remove.
-    ///
-    /// # Errors
-    ///
-    /// Where an old publication cannot be removed; what is published stands.
+    /// Removes all but the newest publications, and the snapshots and objects that only those needed. Keeps
+    /// files whose names no tree uses.
     pub fn prune(&self) -> Result<()> {
+        // Keeps the snapshot of an unreadable publication, which a newer program may have written.
         // Of one that cannot be read, as of a newer program, the snapshot stays.
         let mut kept: BTreeSet<String> = BTreeSet::new();
         let mut known: Vec<(DateTime<Utc>, PathBuf, Publication)> = Vec::new();
-        for name in names_in(&self.at(PUBLICATIONS)) {
+        for name in names_in(&self.path(PUBLICATIONS)) {
             let Some(id) = id_of(&name) else { continue };
             kept.insert(id.to_owned());
-            let path = self.at(PUBLICATIONS).join(&name);
+            let path = self.path(PUBLICATIONS).join(&name);
             let read = fs::read(&path).ok().and_then(|text| Publication::read(&text).ok());
             if let Some(publication) = read.filter(|publication| publication.snapshot.id == id) {
                 known.push((publication.created_at(), path, publication));
             }
         }
-        // Of two of the same second the one that is published now is the newer.
+        // The publication of this run is the newest, also among those of the same second.
         known.sort_by_key(|(created, _, of)| (of.snapshot.id == self.manifest.id, *created));
-        let old = known.len().saturating_sub(self.asked.keep);
+        let old = known.len().saturating_sub(self.options.keep);
         let mut kept_objects = BTreeSet::new();
         for (_, _, publication) in &known[old..] {
-            self.add_objects(publication, &mut kept_objects);
+            self.collect_object_files(publication, &mut kept_objects);
         }
         for (_, path, publication) in &known[..old] {
             fs::remove_file(path).map_err(Error::output(path))?;
             kept.remove(&publication.snapshot.id);
         }
-        for id in names_in(&self.at(SNAPSHOTS)) {
+        for id in names_in(&self.path(SNAPSHOTS)) {
             if is_id(&id) && !kept.contains(&id) {
-                remove_tree(&self.at(SNAPSHOTS).join(&id));
-                self.say("removed", &format!("snapshot {id}"));
+                remove_tree(&self.path(SNAPSHOTS).join(&id));
+                self.print_progress("removed", &format!("snapshot {id}"));
             }
         }
-        for name in names_in(&self.at(OBJECTS)) {
-            if is_objects(&name) && !kept_objects.contains(&name) {
-                let _ = fs::remove_file(self.at(OBJECTS).join(name));
+        for name in names_in(&self.path(OBJECTS)) {
+            if is_object_file(&name) && !kept_objects.contains(&name) {
+                let _ = fs::remove_file(self.path(OBJECTS).join(name));
             }
         }
         if kept.len() > 1 && self.manifest.suppressed.values().any(|records| *records > 0) {
             eprintln!(
-                "warning: older publications in the tree may hold what `--suppress` left out; `--keep 1` \
-                 removes them"
+                "warning: older publications in the tree may contain records that `--suppress` left out; \
+                 `--keep 1` removes them"
             );
         }
         Ok(())
     }
 
-    /// Adds the names of the files that a publication's objects are in.
-    fn add_objects(&self, publication: &Publication, kept: &mut BTreeSet<String>) {
+    /// Adds the names of all object files of a publication.
+    fn collect_object_files(&self, publication: &Publication, kept: &mut BTreeSet<String>) {
         let Some(objects) = &publication.objects else { return };
         let list = object_path(&objects.list_blake3, "json");
-        let read = fs::read(self.at(&list)).ok().and_then(|text| ObjectList::read(&text).ok());
+        let read = fs::read(self.path(&list)).ok().and_then(|text| ObjectList::parse(&text).ok());
         let mut keep = |path: String| {
             kept.extend(path.rsplit('/').next().map(str::to_owned));
         };
@@ -98,15 +95,14 @@ impl Tree<'_> {
     }
 }
 
-/// The names in a directory; none where it cannot be read.
+/// Lists the names in a directory; none if it cannot be read.
 fn names_in(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// The name that a file was to have once it is whole; `None` where a tree is written under no
-/// such name.
-fn unfinished(name: &str) -> Option<&str> {
+/// Returns the final name of a temporary file; `None` if the name is not temporary.
+fn final_name(name: &str) -> Option<&str> {
     let (name, run) = name.rsplit_once(".tmp")?;
     let is_run = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
     (run.is_empty() || run.strip_prefix('-').is_some_and(is_run)).then_some(name)
@@ -116,13 +112,13 @@ fn is_id(text: &str) -> bool {
     text.len() == ID_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The snapshot's id in the name of a publication that is kept.
+/// Returns the snapshot id in the name of a kept publication.
 fn id_of(name: &str) -> Option<&str> {
     name.strip_suffix(".json").filter(|id| is_id(id))
 }
 
-/// Whether a name is one that a tree gives to what belongs to objects.
-fn is_objects(name: &str) -> bool {
+/// Whether a name is that of an object file in a tree.
+fn is_object_file(name: &str) -> bool {
     let kinds = ["json", "hashes", "object"];
     name.split_once('.').is_some_and(|(blake3, kind)| is_hash(blake3) && kinds.contains(&kind))
 }
