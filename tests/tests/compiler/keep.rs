@@ -119,9 +119,9 @@ fn rollback_makes_the_previous_snapshot_current_and_changes_none() {
     for (to, from) in expected {
         let (code, stdout, stderr) = roll_back(&workspace, &[]);
         assert_eq!((code, stdout), (0, format!("{}\n", to.display())), "{stderr}");
-        let says = format!("`current` leads to {} (it led to {})", id(to), id(from));
+        let says = format!("`current` points at {} (before: {})", id(to), id(from));
         assert!(stderr.contains(&says), "{stderr}");
-        let again = format!("leads to {} again unless it is asked for: ", id(from));
+        let again = format!("no build or pull makes {} current again; to do so, run ", id(from));
         assert!(stderr.contains(&again), "{stderr}");
         assert_eq!((current_id(&workspace), history()), (id(to), listed.clone()));
         assert!(state(&workspace.out()).1 == before.1, "a snapshot changed");
@@ -154,7 +154,7 @@ fn prune_removes_a_rolled_back_snapshot_first_and_a_build_does_not_publish_it_ag
     let (run, kept) = build_night(&workspace, 3, &["--keep", "1"]);
     assert_eq!(kept, first);
     let warning = format!(
-        "warning: nothing was published: {} was rolled back from, and `current` leads to {} still; to take it \
+        "warning: nothing was published: {} was rolled back from, and `current` still points at {}; to use it \
          again: `pinakes-compiler rollback {} --to {0}`\n",
         id(&third),
         id(&first),
@@ -209,7 +209,7 @@ fn rollback_warns_about_records_that_were_suppressed_since() {
     let suppressed: u64 = suppressed.map(|of| of["suppressed"].as_u64().unwrap()).sum();
     assert!(suppressed > 0, "{}", run.report);
     let (code, _, stderr) = roll_back(&workspace, &[]);
-    let warning = format!("warning: it shows {suppressed} records more that `--suppress` left out");
+    let warning = format!("warning: it contains {suppressed} records that `--suppress` left out");
     assert!(code == 0 && stderr.contains(&warning), "{code}: {stderr}");
 }
 

@@ -33,8 +33,8 @@ fn more_bad_records_than_allowed_end_the_run_with_4() {
     assert_eq!(run.report["bad_records"], json!({"not_json": 1, "no_id": 1}));
     let at = work(1).len();
     let expected = format!(
-        "bad records, which are set aside\n  {:<24}{:>12}  first at {file}:4:{}\n      no id, or one \
-         that is no text; mend the line, or leave it out\n  {:<24}{:>12}  first at {file}:2:{at}\n",
+        "bad records (left out of the snapshot)\n  {:<24}{:>12}  first at {file}:4:{}\n      \
+         the record has no id, or its id is not a string; fix or remove the line\n  {:<24}{:>12}  first at {file}:2:{at}\n",
         "no_id",
         1,
         at + "no JSON\n".len() + work(2).len(),
@@ -231,8 +231,8 @@ fn a_bad_optional_member_becomes_null_and_never_costs_its_record() {
         warnings.keys().map(|code| (*code, place_of(code))).collect();
     assert_eq!(run.report["first_warnings"], json!(first));
     let expected = format!(
-        "warnings, which cost no record\n  {:<24}{:>12}  first at {}\n      a count above 2^53 - 1; \
-         the member is null; mend it where it matters\n",
+        "warnings (every record was kept)\n  {:<24}{:>12}  first at {}\n      a count is above \
+         2^53 - 1; the member became null; fix the value if you need it\n",
         "count_too_large", 2, first["count_too_large"]
     );
     assert!(run.stderr.contains(&expected), "{}", run.stderr);

@@ -331,8 +331,8 @@ fn a_loss_of_one_in_five_records_ends_the_run_with_4() {
     works(63);
     let run = build(&[&workspace.input()], &workspace.out(), &[]);
     assert_eq!(run.code, 4, "{}", run.stderr);
-    let says = "outputs would fall from 80 records to 63, by more than a fifth; if that is right, \
-                allow it with `--allow-shrink`";
+    let says = "outputs would fall from 80 records to 63, by more than a fifth; if this is intended, \
+                pass `--allow-shrink`";
     assert!(run.stderr.contains(says), "{}", run.stderr);
     assert_nothing_published(&workspace.out(), &before, &run, "a fifth fewer");
     published_path(&build(&[&workspace.input()], &workspace.out(), &["--allow-shrink"]));

@@ -112,7 +112,7 @@ fn a_damaged_snapshot_is_rebuilt() {
         fs::write(&records, bytes).unwrap();
         let again = build(&[&workspace.input()], &workspace.out(), &[]);
         assert_eq!(published_path(&again), first);
-        assert!(again.stderr.contains("was damaged; it is made anew"), "{}", again.stderr);
+        assert!(again.stderr.contains("was damaged; this run replaces it"), "{}", again.stderr);
         assert!(files_below(&first) == whole, "the rebuilt snapshot differs");
         assert_no_leftovers(&workspace.out(), "made again");
     }

@@ -90,7 +90,7 @@ fn more_than_1_percent_of_topics_without_a_parent_end_the_run_with_4() {
             "five in four hundred",
             vec![("topics.jsonl", format!("{}{lines}", valid_topics()).into_bytes())],
             4,
-            "5 of 404 topics name a parent that no source names, more than 1%",
+            "5 of 404 topics name a parent that no input contains, more than 1%",
         )
     }]);
 }

@@ -194,7 +194,7 @@ fn a_damaged_local_snapshot_is_repaired_by_its_damaged_chunks() {
         host.take_sent_bytes();
         let pulled = setup.pull(&host.url(), &[]);
         setup.assert_current(Edition::Old, &pulled);
-        let says = format!("`{}` was damaged; it is made anew\n", there.display());
+        let says = format!("`{}` was damaged; this run replaces it\n", there.display());
         assert!(pulled.stderr.contains(&says), "{what}: {}", pulled.stderr);
         let levels = fs::metadata(there.join("hashes")).unwrap().len();
         if fetched_bytes < u64::MAX {

@@ -50,14 +50,15 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
         (blake3::hash(&other_hashes).to_hex(), blake3::hash(&bytes(&hashes)).to_hex());
     let manifest_bytes = bytes(&manifest).len();
     let longer = |path: &str| [bytes(path), vec![0]].concat();
-    let slow = "slower than 1048576 bytes a second (`--min-speed`), 2 times; run again to go on";
-    let silent = "no byte in 1 s (`--timeout`), 2 times; run again to go on";
+    let slow =
+        "slower than 1048576 bytes a second (`--min-speed`), in 2 attempts; run again to continue";
+    let silent = "no byte in 1 s (`--timeout`), in 2 attempts; run again to continue";
     let cases: Vec<(&str, Behaviour, i32, String)> = vec![
         (
             PUBLICATION,
             Behaviour::Endless,
             5,
-            "is damaged: goes on after the 65536 bytes that are expected".into(),
+            "is damaged: the reply continues after the expected 65536 bytes".into(),
         ),
         (
             PUBLICATION,
@@ -69,13 +70,13 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
             "publication.json.minisig",
             Behaviour::Endless,
             5,
-            "is damaged: goes on after the 4096 bytes that are expected".into(),
+            "is damaged: the reply continues after the expected 4096 bytes".into(),
         ),
         (
             &manifest,
             Behaviour::Endless,
             5,
-            format!("is damaged: goes on after the {manifest_bytes} bytes that are expected"),
+            format!("is damaged: the reply continues after the expected {manifest_bytes} bytes"),
         ),
         (
             &manifest,
@@ -87,19 +88,22 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
             &hashes,
             Behaviour::ServesOther(other_hashes.clone()),
             5,
-            format!("is damaged: hash {found}, expected {expected} as it was published"),
+            format!("is damaged: hash {found}, expected the published {expected}"),
         ),
         (
             &hashes,
             Behaviour::Endless,
             5,
-            format!("is damaged: goes on after the {} bytes that are expected", other_hashes.len()),
+            format!(
+                "is damaged: the reply continues after the expected {} bytes",
+                other_hashes.len()
+            ),
         ),
         (
             &some,
             Behaviour::Endless,
             5,
-            format!("is damaged: goes on after the {size} bytes that are expected"),
+            format!("is damaged: the reply continues after the expected {size} bytes"),
         ),
         (
             &some,
@@ -111,15 +115,13 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
             &some,
             Behaviour::ServesOther(flipped),
             5,
-            format!(
-                "is damaged: chunk 1 (bytes 65536 to {end}) does not have the hash that was published"
-            ),
+            format!("is damaged: chunk 1 (bytes 65536 to {end}) does not have the published hash"),
         ),
         (
             &some,
             Behaviour::Cuts(100),
             3,
-            ": io: Peer disconnected, 2 times; run again to go on".into(),
+            ": io: Peer disconnected, in 2 attempts; run again to continue".into(),
         ),
         (&records, Behaviour::Stalls(100), 3, format!(": {silent}")),
         (&some, Behaviour::Drips(Duration::from_millis(300)), 3, format!(": {slow}")),
@@ -127,22 +129,20 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
             &some,
             reply("HTTP/1.1 404 Not Found\r\nContent-Length: 0"),
             3,
-            ": is not there; check the address, and run again if something was published meanwhile"
-                .into(),
+            ": not found; check the address, and run again if the host is publishing".into(),
         ),
         (&some, reply("HTTP/1.1 403 Forbidden\r\nContent-Length: 0"), 3, ": 403 Forbidden".into()),
         (
             &some,
             reply("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0"),
             3,
-            ": 503 Service Unavailable, 2 times; run again to go on".into(),
+            ": 503 Service Unavailable, in 2 attempts; run again to continue".into(),
         ),
         (
             &some,
             reply("HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0"),
             3,
-            ": is not there; check the address, and run again if something was published meanwhile"
-                .into(),
+            ": not found; check the address, and run again if the host is publishing".into(),
         ),
         (
             &some,
@@ -154,7 +154,7 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
             &some,
             reply("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0"),
             3,
-            ": comes coded as `gzip`; have the host send files as they are".into(),
+            ": sends content coding `gzip`; configure the host to send files as stored".into(),
         ),
         (&some, reply("HTTP/1.1 204 No Content"), 3, ": 204 No Content".into()),
         (PUBLICATION, reply("nonsense"), 3, String::new()),

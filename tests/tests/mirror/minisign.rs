@@ -91,7 +91,7 @@ fn a_key_with_a_password_signs_only_with_the_password() {
         .env(word, unread)
         .output()
         .unwrap();
-    let error = "error: `PINAKES_KEY_PASSWORD` is not UTF-8; give a password that is\n";
+    let error = "error: `PINAKES_KEY_PASSWORD` is not UTF-8; choose a password in UTF-8\n";
     assert_eq!((made.status.code(), &*String::from_utf8_lossy(&made.stderr)), (Some(2), error));
     assert!(!unmade.exists(), "keygen wrote a key");
     let again = command(&args).env(word, "a word").output().unwrap();

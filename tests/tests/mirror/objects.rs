@@ -30,7 +30,7 @@ fn requested_objects(host: &Host) -> usize {
 
 /// Asserts the number of fetched objects in the log of a pull.
 fn assert_fetched(pulled: &Run, fetched: usize, all: usize) {
-    let expected = format!("objects {fetched} of {all} were not here");
+    let expected = format!("objects {fetched} of {all} were missing");
     assert!(pulled.stderr.contains(&expected), "{}", pulled.stderr);
 }
 
@@ -126,8 +126,8 @@ fn objects_with_suppressed_records_are_not_published() {
     assert!(!Path::new(&tree).exists(), "something was published");
     // An older publication in the tree still holds the suppressed record.
     setup.publish(Edition::Old, &[]);
-    let warning = "warning: older publications in the tree may hold what `--suppress` left out; `--keep 1` \
-                   removes them\n";
+    let warning = "warning: older publications in the tree may contain records that `--suppress` left \
+                   out; `--keep 1` removes them\n";
     for (keep, expected) in [("2", warning), ("1", "")] {
         let published = run(&["publish", &out, "--to", &tree, "--keep", keep, "--quiet"]);
         assert_eq!(published.code, Some(0), "{}", published.stderr);
@@ -192,7 +192,7 @@ fn objects_that_link_to_another_root_hash_publish_nothing() {
     other["objects"][0]["size_bytes"] = 9.into();
     let refused = publish(&other, &hashes_of(&other));
     assert_eq!(refused.code, Some(5), "{}", refused.stderr);
-    assert!(refused.stderr.contains("is no object of this program's"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("it is not an object of this version"), "{}", refused.stderr);
 
     // An object name with a foreign path, and an unknown object version.
     let url = |host: &Host| {
@@ -203,13 +203,13 @@ fn objects_that_link_to_another_root_hash_publish_nothing() {
     let mut out = list.clone();
     out["objects"][0]["name"] = "../../../etc/x".into();
     let refused = publish(&out, &hashes_of(&list));
-    let reason = "`../../../etc/x` is no object's name; expected 32 hex digits";
+    let reason = "`../../../etc/x` is not an object's name; expected 32 hex digits";
     setup.assert_rejected(&refused, 5, &format!("`{}` is damaged: {reason}", url(&host)));
     let mut newer = list.clone();
     newer["object_version"] = 1_000.into();
     let refused = publish(&newer, &hashes_of(&list));
     assert!(
-        refused.stderr.contains("objects of version 1000, this program links "),
+        refused.stderr.contains("the objects have version 1000, this program links "),
         "{}",
         refused.stderr
     );
@@ -217,7 +217,7 @@ fn objects_that_link_to_another_root_hash_publish_nothing() {
     // A publication without objects.
     setup.publish(Edition::Tiny, &[]);
     let refused = pull(&setup, &host, &["--quiet"]);
-    let reason = "publishes no objects; pull the snapshot itself, without `--objects`";
+    let reason = "the publication has no objects; pull the snapshot itself, without `--objects`";
     setup.assert_rejected(&refused, 3, &format!("`{}/{PUBLICATION}`: {reason}", host.url()));
 }
 
@@ -238,8 +238,8 @@ fn objects_that_differ_from_the_snapshot_are_not_published() {
     write_files(&copy, files_below(&Edition::Old.objects()));
     let (first, bytes) = objects.iter().next().unwrap();
     write_files(&copy, [("f".repeat(32) + ".object", bytes)]);
-    check(3, "holds two objects of part ");
+    check(3, "contains two objects of part ");
     fs::remove_file(copy.join("f".repeat(32) + ".object")).unwrap();
     fs::remove_file(copy.join(first)).unwrap();
-    check(3, "holds no object of part ");
+    check(3, "contains no object of part ");
 }

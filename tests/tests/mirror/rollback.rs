@@ -29,8 +29,8 @@ fn assert_held_back(setup: &Setup, host: &Host, again: &str) {
     let (pulled, report) = pull(setup, host);
     let (old, new) = (Edition::Old.id(), Edition::New.id());
     let warning = format!(
-        "warning: nothing was published: {new} was rolled back from, and `current` leads to {old} still; to \
-         take it again: {again}\n"
+        "warning: nothing was published: {new} was rolled back from, and `current` still points at {old}; to \
+         use it again: {again}\n"
     );
     let path = setup.out().join(&old);
     let stdout = format!("{}\n", path.display());
@@ -51,7 +51,9 @@ fn a_pull_keeps_a_rollback_until_the_operator_undoes_it() {
     let rolled = roll_back(&setup, &[]);
     let again = format!("`rollback {} --to {new}`", out.display());
     assert!(
-        rolled.stderr.contains(&format!("leads to {new} again unless it is asked for: {again}"))
+        rolled.stderr.contains(&format!(
+            "no build or pull makes {new} current again; to do so, run {again}"
+        ))
     );
     let again = format!("`pinakes-compiler rollback {} --to {new}`", out.display());
     assert_held_back(&setup, &host, &again);
@@ -67,7 +69,11 @@ fn a_pull_keeps_a_rollback_until_the_operator_undoes_it() {
     fs::remove_dir_all(out.join(&new)).unwrap();
     host.take_sent_bytes();
     let list = out.join(".rolled-back");
-    assert_held_back(&setup, &host, &format!("remove it from `{}` and run again", list.display()));
+    assert_held_back(
+        &setup,
+        &host,
+        &format!("remove its id from `{}` and run again", list.display()),
+    );
     assert_eq!(host.asked().len(), 2);
     fs::remove_file(list).unwrap();
     setup.assert_current(Edition::New, &pull(&setup, &host).0);

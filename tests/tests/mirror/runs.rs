@@ -79,7 +79,7 @@ fn reports_describe_published_pulled_and_rejected_runs() {
             assert!(text.contains(&line), "{text}");
         }
         let last = pulled.stderr.lines().last().unwrap();
-        let what = if was_here { "   is here" } else { " published" };
+        let what = if was_here { " unchanged" } else { " published" };
         let begins = format!("{what} {}: version {version}, expires ", out.display());
         assert!(last.starts_with(&begins), "{}", pulled.stderr);
     }
@@ -102,7 +102,7 @@ fn pull_logs_the_snapshots_that_keep_removes_or_leaves() {
     setup.publish(Edition::Old, &[]);
     let last = |pulled: &crate::setup::Run| pulled.stderr.lines().last().unwrap().to_owned();
     let pulled = setup.pull(&host.url(), &["--keep", "1"]);
-    let left = format!("      left beyond --keep, since it is open: {}", Edition::Tiny.id());
+    let left = format!("      kept snapshots beyond --keep, still in use: {}", Edition::Tiny.id());
     assert_eq!((pulled.code, last(&pulled)), (Some(0), left));
     drop(open);
     let pulled = setup.pull(&host.url(), &["--keep", "1"]);
@@ -132,7 +132,7 @@ fn a_signal_ends_a_pull_and_fetched_chunks_are_kept() {
         kill_process(Pid::from_child(&pulling), signal).unwrap();
         let ended = pulling.wait_with_output().unwrap();
         let says =
-            "interrupted; nothing was published; what was fetched is kept, run again to go on\n";
+            "interrupted; nothing was published; fetched files are kept, run again to continue\n";
         assert_eq!(
             (ended.status.code(), &*String::from_utf8_lossy(&ended.stderr)),
             (Some(code), says)
@@ -148,7 +148,7 @@ fn a_signal_ends_a_pull_and_fetched_chunks_are_kept() {
     }
     let pulled = setup.pull(&setup.host().url(), &[]);
     setup.assert_current(Edition::Old, &pulled);
-    assert!(!pulled.stderr.contains(" 0 were fetched before"), "{}", pulled.stderr);
+    assert!(!pulled.stderr.contains(" 0 bytes fetched before"), "{}", pulled.stderr);
 }
 
 #[test]
@@ -218,8 +218,7 @@ fn keygen_writes_both_keys_or_none() {
     let setup = Setup::new();
     let at = |name: &str| setup.path().join(name).into_os_string().into_string().unwrap();
     fs::write(at("there"), "another's").unwrap();
-    let there =
-        "it is there already, and a key that is replaced is lost; give another, or move it away";
+    let there = "the file exists, and overwriting it would destroy a key; give another path, or move the file";
     let missing = "No such file or directory (os error 2)";
     for (key, pubkey, refused, reason) in [
         ("new", "there", "there", there),

@@ -84,8 +84,8 @@ fn a_tree_cannot_be_in_a_directory_of_snapshots() {
         let published =
             run(&["publish".as_ref(), given.as_os_str(), "--to".as_ref(), to.as_os_str()]);
         let error = format!(
-            "error: `{}` holds snapshots, and a tree is no place for them; give `--to` a directory of \
-             its own\n",
+            "error: `{}` is a directory of snapshots; give `--to` another \
+             directory\n",
             to.display()
         );
         assert_eq!((published.code, published.stderr), (Some(2), error));
@@ -173,8 +173,8 @@ fn directories_writable_by_others_are_rejected() {
         fs::set_permissions(&directory, fs::Permissions::from_mode(mode)).unwrap();
         directory
     };
-    let may = "may be written by others than its owner, who could exchange what was verified; give \
-               another, or make it yours (`chmod go-w`)";
+    let may = "may be written by other users, who could exchange verified files; give another \
+               directory, or protect it (`chmod go-w`)";
     for mode in [0o775, 0o757, 0o777] {
         let directory = shared(mode);
         for out in [directory.clone(), directory.join("below")] {
@@ -207,7 +207,7 @@ fn directories_writable_by_others_are_rejected() {
     let refused = pull(&objects);
     let place_of = objects.join(".pull");
     let error =
-        format!("error: `{}` is no directory; remove it and run again\n", place_of.display());
+        format!("error: `{}` is not a directory; remove it and run again\n", place_of.display());
     assert_eq!((refused.code, refused.stderr), (Some(2), error));
     // A symlink to that directory is rejected as well.
     fs::remove_file(objects.join(".pull")).unwrap();
@@ -247,14 +247,14 @@ fn inner_directories_writable_by_others_or_symlinked_are_rejected() {
         for mode in [0o775, 0o757, 0o1777] {
             fs::set_permissions(&within, fs::Permissions::from_mode(mode)).unwrap();
             refuse(
-                "may be written by others than its owner, who could exchange what was verified; give \
-                 another, or make it yours (`chmod go-w`)",
+                "may be written by other users, who could exchange verified files; give another \
+                 directory, or protect it (`chmod go-w`)",
             );
         }
         let aside = setup.path().join("aside");
         fs::rename(&within, &aside).unwrap();
         symlink(&outside, &within).unwrap();
-        refuse("is no directory; remove it and run again");
+        refuse("is not a directory; remove it and run again");
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
         fs::remove_file(&within).unwrap();
         fs::rename(&aside, &within).unwrap();

@@ -42,15 +42,17 @@ fn a_publication_without_a_valid_signature_is_rejected() {
     let (ours, other) = (id_of(&setup, "ours"), id_of(&setup, "other"));
     // A mismatch may be an upload in progress, so `pull` retries until its timeout.
     let apart = |reason: &str| {
-        format!("{reason}, asked for 1 s; or an upload is under way: run again when it is done")
+        format!("{reason} (tried for 1 s); if the host is publishing, run again later")
     };
-    let not_this = apart(&format!("key {ours} did not sign this: Signature verification failed"));
+    let not_this = apart(&format!(
+        "the signature by key {ours} does not match: Signature verification failed"
+    ));
     let cut = |line: usize, digits: usize| {
         let lines: Vec<&str> = signature.lines().collect();
         let last = &lines[line][..lines[line].len() - digits];
         signature.replace(lines[line], last)
     };
-    let none = apart("its signature is none of minisign's");
+    let none = apart("its signature is not in minisign's format");
     let cases = [
         (
             "another's",
@@ -65,7 +67,9 @@ fn a_publication_without_a_valid_signature_is_rejected() {
             "with another comment",
             text.clone(),
             changed(&signature, 2),
-            apart(&format!("key {ours} did not sign this: Comment signature verification failed")),
+            apart(&format!(
+                "the signature by key {ours} does not match: Comment signature verification failed"
+            )),
         ),
         ("with half a global signature", text.clone(), cut(3, 44), none.clone()),
         ("without its lines", text.clone(), signature.replace('\n', " "), none.clone()),
@@ -88,7 +92,7 @@ fn a_publication_without_a_valid_signature_is_rejected() {
     });
     fs::remove_file(setup.tree().join(SIGNATURE)).unwrap();
     let pulled = setup.pull(&host.url(), &["--quiet"]);
-    let reason = format!("it is not signed: there is no `{SIGNATURE}`");
+    let reason = format!("it is not signed: the host has no `{SIGNATURE}`");
     setup.assert_rejected(&pulled, 9, &untrusted(&host.url(), &reason));
 
     // A pull without `--pubkey` succeeds with a warning.
@@ -96,8 +100,8 @@ fn a_publication_without_a_valid_signature_is_rejected() {
     assert_eq!(
         pulled.stderr,
         format!(
-            "warning: without `--pubkey` nothing says who published this: what is fetched has the hashes \
-             that `{}/{PUBLICATION}` names, and no more is known of it\n",
+            "warning: without `--pubkey` the publisher is unknown: the fetched files match the \
+             hashes that `{}/{PUBLICATION}` lists, and nothing proves who wrote that list\n",
             host.url()
         )
     );
@@ -150,8 +154,8 @@ fn an_older_publication_is_rejected_unless_rollback_is_allowed() {
     let older = |created: &str| {
         format!(
             "version 2026-01-10T08:15:30.123456Z published {created} is older than version \
-             2026-01-11T00:00:00Z published 2026-02-01T00:00:00Z, which was seen before; if that is right, \
-             allow it with `--allow-rollback`"
+             2026-01-11T00:00:00Z published 2026-02-01T00:00:00Z, which was accepted before; if this is intended, \
+             pass `--allow-rollback`"
         )
     };
     setup.edit(|publication| publication.created = "2026-03-01T00:00:00Z".into());
@@ -194,13 +198,12 @@ fn an_expired_publication_is_stale_and_rejected_if_freshness_is_required() {
     let host = setup.host();
     setup.edit(|publication| publication.expires = "2026-02-01T00:00:00Z".into());
     let refused = setup.pull(&host.url(), &["--require-fresh", "--quiet"]);
-    let reason = "it expired 2026-02-01T00:00:00Z, and `--require-fresh` takes none that has; a newer \
-                  one may be kept from us";
+    let reason = "it expired 2026-02-01T00:00:00Z, and `--require-fresh` refuses expired publications; the host may be hiding a \
+                  newer one";
     setup.assert_rejected(&refused, 9, &untrusted(&host.url(), reason));
     let pulled = setup.pull(&host.url(), &["--quiet"]);
     setup.assert_current(Edition::Tiny, &pulled);
-    let warning =
-        "warning: stale: it expired 2026-02-01T00:00:00Z; a newer one may be kept from us\n";
+    let warning = "warning: stale: the publication expired 2026-02-01T00:00:00Z; the host may be hiding a newer one\n";
     assert_eq!(pulled.stderr, warning);
 }
 
@@ -215,8 +218,8 @@ fn a_publication_dated_in_the_future_is_rejected() {
         });
         let refused = setup.pull(&host.url(), &["--quiet"]);
         let reason = format!(
-            "its `{member}` {moment} is more than a day from now; if the clock here is right, nothing \
-             newer could ever follow it"
+            "its `{member}` {moment} is more than a day in the future; check this machine's clock. A \
+             publication with this date would block all later ones"
         );
         setup.assert_rejected(&refused, 9, &untrusted(&host.url(), &reason));
     };

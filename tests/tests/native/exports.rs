@@ -146,7 +146,7 @@ fn a_rejected_export_changes_nothing() {
         assert_eq!(run.stdout, "");
         assert_eq!(out.exists(), out != missing, "{args:?}");
     };
-    check(snapshot, &full, &[], 2, "is not empty (it holds `here.txt`); export into a new or");
+    check(snapshot, &full, &[], 2, "is not empty (it contains `here.txt`); export into a new or");
     check(snapshot, &missing, &["--entity", "awards"], 2, "expected one of outputs, authors,");
     check(snapshot, &missing, &["--compress", "xz"], 2, "possible values: zst, gz, none");
     check("/nowhere", &missing, &[], 3, "input `/nowhere`");
