@@ -26,12 +26,12 @@ pub struct Copy {
     /// The hash of the line as read.
     pub hash: Hash,
     /// The line, or the record made from a row of the taxonomy CSV.
-    pub record: Held,
+    pub record: LineOrRow,
 }
 
 /// A record before it is known to win.
 #[derive(Clone, Debug)]
-pub enum Held {
+pub enum LineOrRow {
     /// JSON text, parsed once before.
     Line(String),
     /// A record made from a CSV row.
@@ -226,7 +226,7 @@ fn read_entity(entity: Entity, bytes: &[u8], lines: &mut Lines) {
                 number,
                 updated: updated(&record),
                 hash: hash(line),
-                record: Held::Line(text),
+                record: LineOrRow::Line(text),
             })
         });
         match copy {
@@ -247,7 +247,7 @@ fn read_institution_types(bytes: &[u8], lines: &mut Lines) {
                 number: 0,
                 updated: updated(&record),
                 hash: hash(line),
-                record: Held::Row(record),
+                record: LineOrRow::Row(record),
             };
             Some((code, copy))
         });
@@ -323,7 +323,7 @@ fn read_taxonomy(
                 number,
                 updated: None,
                 hash: hash(row.iter().collect::<Vec<_>>().join(",").as_bytes()),
-                record: Held::Row(record),
+                record: LineOrRow::Row(record),
             })
         });
         match copy {

@@ -291,7 +291,7 @@ fn institution_types(records: &Records, institutions: &[Entry]) -> Vec<Value> {
     let mut types: Vec<Value> = listed
         .into_iter()
         .zip(1_u64..)
-        .map(|((code, given), place)| {
+        .map(|((code, given), position)| {
             let sum = |member: &str| -> Value {
                 let of_type =
                     institutions.iter().filter(|entry| entry.single["type"] == code.as_str());
@@ -303,7 +303,7 @@ fn institution_types(records: &Records, institutions: &[Entry]) -> Vec<Value> {
                 let own = values::moment(&given[member]);
                 own.map_or(newest.clone(), |own| values::millisecond_timestamp(own.micros).into())
             };
-            let id = given["id"].as_u64().unwrap_or(place);
+            let id = given["id"].as_u64().unwrap_or(position);
             values::object([
                 ("id", id.into()),
                 ("code", code.as_str().into()),

@@ -166,10 +166,11 @@ impl List {
             let values: Vec<Vec<&Value>> =
                 entries.iter().map(|entry| gathered(key, entry, topics)).collect();
             all_atoms.push(values.iter().map(|values| atoms(key, values)).collect());
-            let place =
-                |values: &Vec<&Value>| values.first().and_then(|value| order::place(key, value));
+            let first_value = |values: &Vec<&Value>| {
+                values.first().and_then(|value| order::sort_value(key, value))
+            };
             all_ranks.push(match key.is_sort {
-                true => order::ranks(&values.iter().map(place).collect::<Vec<_>>()),
+                true => order::ranks(&values.iter().map(first_value).collect::<Vec<_>>()),
                 false => Vec::new(),
             });
         }

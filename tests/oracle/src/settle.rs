@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::entity::{ALL, Entity};
-use crate::input::{Copy, Held, Lines, Merge};
+use crate::input::{Copy, LineOrRow, Lines, Merge};
 use crate::{Tallies, json, values};
 
 /// A published record in the shape of the dump.
@@ -108,10 +108,10 @@ pub fn settle(lines: Lines) -> Records {
     records
 }
 
-fn object_of(source: Held) -> Value {
+fn object_of(source: LineOrRow) -> Value {
     match source {
-        Held::Line(text) => json::parse(&text).unwrap_or(Value::Null),
-        Held::Row(object) => object,
+        LineOrRow::Line(text) => json::parse(&text).unwrap_or(Value::Null),
+        LineOrRow::Row(object) => object,
     }
 }
 

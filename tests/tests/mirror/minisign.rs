@@ -33,12 +33,12 @@ fn minisign_verifies_a_published_signature() {
     let args = ["-V".as_ref(), "-m".as_ref(), &*text, "-p".as_ref(), &*pubkey];
     let Some(verified) = minisign("minisign_verifies_a_published_signature", &args) else { return };
     assert_success(&verified);
-    let said = String::from_utf8(verified.stdout).unwrap();
+    let stdout = String::from_utf8(verified.stdout).unwrap();
     let comment = format!(
         "Trusted comment: pinakes publication\tversion:2026-01-10T08:15:30.123456Z\tsnapshot:{}",
         Edition::Tiny.id()
     );
-    assert!(said.contains(&comment), "{said}");
+    assert!(stdout.contains(&comment), "{stdout}");
     fs::write(&text, "{}").unwrap();
     let args = ["-V".as_ref(), "-m".as_ref(), &*text, "-p".as_ref(), &*pubkey];
     assert!(!minisign("", &args).unwrap().status.success());

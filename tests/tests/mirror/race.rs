@@ -45,17 +45,17 @@ fn opening_a_directory_during_an_exchange_gives_one_snapshot_or_an_error() {
     let [old, new, link] = copies(&setup);
     let roots = [&old, &new].map(|path| Snapshot::open(path).unwrap().manifest().root.clone());
     for other in [&new, &link] {
-        let whole = exchanging(&old, other, || {
-            let mut whole = 0;
+        let intact = exchanging(&old, other, || {
+            let mut intact = 0;
             for _ in 0..100 {
                 let Ok(snapshot) = Snapshot::open(&old) else { continue };
                 assert!(roots.contains(&snapshot.manifest().root));
                 // `verify` detects every byte that differs from the manifest.
-                whole += usize::from(snapshot.verify().is_ok());
+                intact += usize::from(snapshot.verify().is_ok());
             }
-            whole
+            intact
         });
-        println!("{whole} of 100 were whole");
+        println!("{intact} of 100 were intact");
     }
 }
 

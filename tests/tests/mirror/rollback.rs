@@ -35,8 +35,9 @@ fn assert_held_back(setup: &Setup, host: &Host, again: &str) {
     let path = setup.out().join(&old);
     let stdout = format!("{}\n", path.display());
     assert_eq!((pulled.code, pulled.stdout, pulled.stderr), (Some(0), stdout, warning));
-    let said = ["state", "exit_code", "snapshot", "held_back", "pruned"].map(|name| &report[name]);
-    assert_eq!(said, [&json!("done"), &json!(0), &json!(path), &json!(new), &Value::Null]);
+    let members =
+        ["state", "exit_code", "snapshot", "held_back", "pruned"].map(|name| &report[name]);
+    assert_eq!(members, [&json!("done"), &json!(0), &json!(path), &json!(new), &Value::Null]);
     assert_eq!(fs::read_link(setup.out().join("current")).unwrap(), Path::new(&old));
 }
 

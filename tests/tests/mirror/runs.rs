@@ -137,8 +137,8 @@ fn a_signal_ends_a_pull_and_fetched_chunks_are_kept() {
             (ended.status.code(), &*String::from_utf8_lossy(&ended.stderr)),
             (Some(code), says)
         );
-        let said: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
-        assert_eq!((&said["exit_code"], &said["error"]), (&json!(code), &json!("interrupted")));
+        let report: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+        assert_eq!((&report["exit_code"], &report["error"]), (&json!(code), &json!("interrupted")));
         let left: Vec<String> = fs::read_dir(setup.out())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

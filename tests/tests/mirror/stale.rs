@@ -26,8 +26,8 @@ fn the_server_reports_an_expired_publication_until_it_is_renewed() {
     let admin = server.read_admin_address();
     let metric = || {
         let response = Connection::open(admin).get("/metrics");
-        let told = response.text();
-        let metric = told.lines().find(|line| line.starts_with("pinakes_trouble{kind=\"stale\"}"));
+        let text = response.text();
+        let metric = text.lines().find(|line| line.starts_with("pinakes_trouble{kind=\"stale\"}"));
         metric.map(|line| line.rsplit_once(' ').unwrap().1.to_owned())
     };
     assert_eq!(server.get("/health").status, 200);

@@ -50,14 +50,14 @@ fn every_example_gets_its_documented_reply() {
         if item["get"].is_null() {
             continue;
         }
-        let whole = &item["get"]["responses"]["200"];
-        let media_types: Vec<&String> = whole["content"].as_object().unwrap().keys().collect();
+        let success = &item["get"]["responses"]["200"];
+        let media_types: Vec<&String> = success["content"].as_object().unwrap().keys().collect();
         for target in targets(path, item) {
             let response = connection.get(&target);
             assert_eq!(response.status, 200, "{target}: {}", response.text());
             let media_type = response.header("content-type").unwrap().split(';').next().unwrap();
             assert_eq!(media_types, [media_type], "{target}");
-            for (name, header) in whole["headers"].as_object().unwrap() {
+            for (name, header) in success["headers"].as_object().unwrap() {
                 let is_required = resolved(&document, header)["required"] == true;
                 assert!(
                     !is_required || response.header(&name.to_ascii_lowercase()).is_some(),

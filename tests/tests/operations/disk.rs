@@ -210,8 +210,8 @@ fn a_failing_disk_ends_the_compiler_with_an_error() {
         [&["verify".as_ref(), snapshot], &["inspect".as_ref(), snapshot], &export];
     for command in commands {
         disk.fail_after(usize::MAX);
-        let whole = pinakes_tests::compiler(command);
-        assert!(whole.status.success(), "{whole:?}");
+        let succeeded = pinakes_tests::compiler(command);
+        assert!(succeeded.status.success(), "{succeeded:?}");
         let _ = fs::remove_dir_all(&out);
         let reads = disk.fail_after(usize::MAX);
         assert!(reads > 4, "{command:?} reads {reads} times");

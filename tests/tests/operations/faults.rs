@@ -216,7 +216,7 @@ fn a_damaged_snapshot_is_served_again_after_rebuild_or_repair() {
     let snapshots = Snapshots::from_sample();
     let path = fs::canonicalize(snapshots.path().join("current")).unwrap();
     let file = path.join("authors/records");
-    let whole = fs::read(&file).unwrap();
+    let intact = fs::read(&file).unwrap();
     let server = Server::serve(&snapshots);
     make_writable(&path);
     cut(&file, 10);
@@ -230,7 +230,7 @@ fn a_damaged_snapshot_is_served_again_after_rebuild_or_repair() {
     await_status(&server, 503);
     server.send_hangup();
     server.await_log(&["ERROR", "keeping the served snapshot", "authors/records"]);
-    fs::write(&file, whole).unwrap();
+    fs::write(&file, intact).unwrap();
     server.send_hangup();
     await_status(&server, 200);
     end(server, &["snapshot poisoned", "no other snapshot", "keeping the served snapshot"]);

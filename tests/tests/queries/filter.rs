@@ -130,17 +130,17 @@ fn pages_of_a_filtered_list_hold_each_match_once() {
             let page = |per_page: u32, page: u32| {
                 format!("/outputs?filter={filter}{sort}&per_page={per_page}&page={page}")
             };
-            let whole: Vec<String> =
+            let all: Vec<String> =
                 (1..=4).flat_map(|at| ids(&connection.get(&page(100, at)))).collect();
             let first = connection.get(&page(10, 1)).json();
-            assert_eq!(first["meta"]["count"], whole.len(), "{filter}{sort}");
+            assert_eq!(first["meta"]["count"], all.len(), "{filter}{sort}");
             let parts: Vec<String> =
                 (1..=25).flat_map(|at| ids(&connection.get(&page(10, at)))).collect();
-            assert_eq!(parts, whole, "{filter}{sort}");
-            let mut once = whole.clone();
+            assert_eq!(parts, all, "{filter}{sort}");
+            let mut once = all.clone();
             once.sort();
             once.dedup();
-            assert_eq!(once.len(), whole.len(), "{filter}{sort}");
+            assert_eq!(once.len(), all.len(), "{filter}{sort}");
         }
     }
     server.end(&[]);

@@ -114,7 +114,7 @@ fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, s
         }
     }
     while comparison.asked < queries {
-        let generator = asker_of(&generators, &mut rng);
+        let generator = pick_generator(&generators, &mut rng);
         let query = generator.query(&mut rng, &mut coverage, &lists);
         comparison.check(generator.route, &query);
     }
@@ -128,7 +128,7 @@ fn compare_snapshot(snapshots: &Snapshots, inputs: &[PathBuf], queries: usize, s
 }
 
 /// A random list, weighted by its number of keys.
-fn asker_of<'a>(generators: &'a [QueryGenerator], rng: &mut SeededRng) -> &'a QueryGenerator {
+fn pick_generator<'a>(generators: &'a [QueryGenerator], rng: &mut SeededRng) -> &'a QueryGenerator {
     let weight = |generator: &QueryGenerator| generator.filters.len() + generator.sorts.len();
     let mut at = rng.below(generators.iter().map(weight).sum());
     generators

@@ -334,12 +334,12 @@ fn the_best_row_wins_in_any_order_of_rows_and_files() {
         ],
         "subject_category": "B", "open_access_status": null
     });
-    let whole =
+    let rows_in_order =
         |order: &[usize]| header.to_owned() + &order.iter().map(|at| rows[*at]).collect::<String>();
     for (first, second) in [
-        (whole(&[0, 1, 2, 3]), older.to_owned()),
-        (whole(&[3, 2, 1, 0]), older.to_owned()),
-        (older.to_owned(), whole(&[1, 3, 0, 2])),
+        (rows_in_order(&[0, 1, 2, 3]), older.to_owned()),
+        (rows_in_order(&[3, 2, 1, 0]), older.to_owned()),
+        (older.to_owned(), rows_in_order(&[1, 3, 0, 2])),
     ] {
         let setup = Setup::new();
         setup.write("a.csv", first).write("b.csv", second);
@@ -349,7 +349,7 @@ fn the_best_row_wins_in_any_order_of_rows_and_files() {
     }
     // One list in two files, one per edition.
     let setup = Setup::new();
-    setup.write("a.csv", whole(&[0, 2, 3])).write("b.csv", whole(&[1]));
+    setup.write("a.csv", rows_in_order(&[0, 2, 3])).write("b.csv", rows_in_order(&[1]));
     let run = setup.build(&["b.csv", "a.csv"]);
     assert_eq!(run.source(1)["metrics"]["web_of_science"], expected);
 }

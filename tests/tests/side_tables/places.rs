@@ -94,7 +94,7 @@ fn ror_completes_a_place_only_with_data_of_the_same_place() {
         json!({"geonames_id": 7, "geonames_details": {"name": city, "country_code": country,
             "country_name": "Country", "country_subdivision_name": "Region", "lat": 1.5, "lng": 2.5}})
     };
-    let whole = json!({"city": "Bath", "geonames_city_id": "7", "region": "Region",
+    let complete = json!({"city": "Bath", "geonames_city_id": "7", "region": "Region",
         "country_code": "GB", "country": "Country", "latitude": 1.5, "longitude": 2.5});
     let only = |members: Value| {
         let mut geo = json!({"city": null, "geonames_city_id": null, "region": null,
@@ -105,15 +105,15 @@ fn ror_completes_a_place_only_with_data_of_the_same_place() {
         geo
     };
     let with = |members: Value| {
-        let mut geo = whole.clone();
+        let mut geo = complete.clone();
         for (member, value) in members.as_object().unwrap() {
             geo[member] = value.clone();
         }
         geo
     };
     let cases = [
-        (json!({}), ror("Bath", "GB"), whole.clone()),
-        (json!({"city": "Bath"}), ror("Bath", "GB"), whole.clone()),
+        (json!({}), ror("Bath", "GB"), complete.clone()),
+        (json!({"city": "Bath"}), ror("Bath", "GB"), complete.clone()),
         (json!({"city": "Bath"}), ror("Wells", "GB"), only(json!({"city": "Bath"}))),
         (json!({"city": "Bath"}), ror("Bath", "US"), only(json!({"city": "Bath"}))),
         (

@@ -19,9 +19,9 @@ fn an_invalid_where_filter_ends_the_run_at_once() {
     let check = |wheres: &[&str], expected: &str| {
         let more: Vec<&str> = wheres.iter().flat_map(|text| ["--where", *text]).collect();
         // The input path does not exist: the filter is rejected before the input is opened.
-        let (code, said) = run(&directory.path().join("absent"), &out, &more);
+        let (code, stderr) = run(&directory.path().join("absent"), &out, &more);
         let first = "error: cannot parse what to publish; no input was read\n";
-        assert_eq!((code, said), (2, format!("{first}{expected}\n")), "{wheres:?}");
+        assert_eq!((code, stderr), (2, format!("{first}{expected}\n")), "{wheres:?}");
         assert!(!out.exists(), "{wheres:?}");
     };
     check(
@@ -54,14 +54,14 @@ fn an_empty_subset_is_published_only_if_allowed() {
     let out = directory.path().join("out");
     let full = build(&[sample()], &out, &["--quiet"]);
     let nothing = ["--where", "outputs:year:3000"];
-    let (code, said) = run(&sample(), &out, &nothing);
+    let (code, stderr) = run(&sample(), &out, &nothing);
     let expected = "error: no record matches any `--where`; nothing was published. Try the filters on \
-                    a server's lists, or pass `build --allow-empty`\n";
-    assert_eq!((code, said.as_str()), (4, expected));
+                    a snapshot's lists, or allow it with `build --allow-empty`\n";
+    assert_eq!((code, stderr.as_str()), (4, expected));
     assert_eq!(out.join("current").canonicalize().unwrap(), full.canonicalize().unwrap());
 
-    let (code, said) = run(&sample(), &out, &[&nothing[..], &["--allow-empty"]].concat());
-    assert_eq!((code, said.as_str()), (0, ""));
+    let (code, stderr) = run(&sample(), &out, &[&nothing[..], &["--allow-empty"]].concat());
+    assert_eq!((code, stderr.as_str()), (0, ""));
     let subset = Snapshot::open(&out.join("current").canonicalize().unwrap()).unwrap();
     subset.verify().unwrap();
     let counts = Entity::all().map(|entity| subset.count(entity)).collect::<Vec<_>>();

@@ -131,7 +131,7 @@ fn may_differ(query: &str) -> bool {
 
 /// A server with a suppression list, and a server whose snapshot was linked with the list.
 struct Pair {
-    whole: Snapshots,
+    full: Snapshots,
     own: tempfile::TempDir,
     served: Server,
     linked: Server,
@@ -139,13 +139,13 @@ struct Pair {
 
 impl Pair {
     fn start(case: &Case, ids: impl FnOnce(&Snapshots) -> Vec<String>) -> Pair {
-        let (whole, own) = (Snapshots::from_inputs(&case.inputs), tempfile::tempdir().unwrap());
-        let list = write_list(own.path(), &ids(&whole));
+        let (full, own) = (Snapshots::from_inputs(&case.inputs), tempfile::tempdir().unwrap());
+        let list = write_list(own.path(), &ids(&full));
         let list_text = list.to_str().unwrap().to_owned();
         let options = [&["--quiet", "--suppress", &list_text], case.more].concat();
         let path = pinakes_tests::build(&case.inputs, &own.path().join("out"), &options);
-        let (served, linked) = (serve_with_list(&whole, &list), Server::serve_one(&path));
-        Pair { whole, own, served, linked }
+        let (served, linked) = (serve_with_list(&full, &list), Server::serve_one(&path));
+        Pair { full, own, served, linked }
     }
 
     fn end(self) {
@@ -182,8 +182,8 @@ fn chosen(case: &Case, snapshot: &Snapshot, rng: &mut SeededRng) -> Vec<String> 
 
 fn compare(case: &Case, seed: u64) {
     let mut rng = SeededRng(seed);
-    let pair = Pair::start(case, |whole| chosen(case, &whole.open(), &mut rng));
-    let snapshot = pair.whole.open();
+    let pair = Pair::start(case, |full| chosen(case, &full.open(), &mut rng));
+    let snapshot = pair.full.open();
     let mut both = Both::new([&pair.served, &pair.linked]);
     compare_index(&mut both);
     compare_records(&mut both, &snapshot);
@@ -402,10 +402,10 @@ fn names_shared_by_thousands_are_counted_without_suppressed_records() {
         ["a", "m", "s", "z", "李", "о", "w", "l", "j", "mari", "smith", "anna", "x", "王"];
     let texts = [&letters[..], &["wei zhang", "anna s", "a a", "mx l", "li", "ana ana"]].concat();
     let mut rng = SeededRng(5);
-    let pair = Pair::start(&case, |whole| {
-        let mut ids = chosen(&case, &whole.open(), &mut rng);
+    let pair = Pair::start(&case, |full| {
+        let mut ids = chosen(&case, &full.open(), &mut rng);
         // Suppress every second of the best results, so that others must replace them.
-        let server = Server::serve(whole);
+        let server = Server::serve(full);
         let mut connection = server.connect();
         for text in &texts {
             let text = percent_encode(&mut rng, text);

@@ -55,8 +55,8 @@ fn holds(snapshot: &Path, text: &str) -> bool {
 #[test]
 fn suppressed_records_are_counted_and_absent_from_the_snapshot() {
     let setup = Setup::new();
-    let (whole, report) = setup.build(&[], &[]);
-    assert!(holds(&whole, "Ada Example") && holds(&whole, "Nemo Missing"));
+    let (full, report) = setup.build(&[], &[]);
+    assert!(holds(&full, "Ada Example") && holds(&full, "Nemo Missing"));
     assert_eq!(report["entities"]["authors"]["suppressed"], 0);
     let (part, report) = setup.build(&["A1", "HX_F1", "W999", "HX_A12345 # nobody"], &[]);
     assert!(!holds(&part, "Ada Example") && !holds(&part, "Example Fund"));
@@ -124,11 +124,11 @@ fn a_suppression_list_gives_the_same_bytes_in_any_spelling() {
     let ids = ["# again", "https://openalex.org/fields/17\r", "F1", "", "A2", "A1 # twice"];
     let (other, _) = setup.build(&ids, &["--threads", "3", "--allow-shrink"]);
     assert_eq!(one, other);
-    let (whole, _) = setup.build(&[], &["--allow-shrink"]);
-    assert_ne!(one, whole);
+    let (full, _) = setup.build(&[], &["--allow-shrink"]);
+    assert_ne!(one, full);
     let plain = setup.0.path().join("plain");
     let name = |path: &Path| path.file_name().unwrap().to_owned();
-    assert_eq!(name(&build(&[setup.dump()], &plain, &["--quiet"])), name(&whole));
+    assert_eq!(name(&build(&[setup.dump()], &plain, &["--quiet"])), name(&full));
 }
 
 #[test]

@@ -139,8 +139,8 @@ fn a_changed_suppression_list_applies_at_once_and_changes_every_etag() {
         } else {
             put(bad);
         }
-        let told = if bad.is_empty() { "No such file" } else { "line 2: `Ada Example` is no id" };
-        server.await_log(&["ERROR", told, "keeping the previous list", "ids=1"]);
+        let reason = if bad.is_empty() { "No such file" } else { "line 2: `Ada Example` is no id" };
+        server.await_log(&["ERROR", reason, "keeping the previous list", "ids=1"]);
         assert_eq!(connection.get("/outputs/HX_W1").status, 404);
     }
     // The list also applies to the next snapshot.

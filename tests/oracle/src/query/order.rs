@@ -14,7 +14,7 @@ pub const SORT_KEYS_MAX: usize = 3;
 
 /// A value in the form that orders records.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
-pub enum Place {
+pub enum SortValue {
     /// A number; every number of a record is exact in a double.
     Number(f64),
     /// The number of an id.
@@ -26,20 +26,20 @@ pub enum Place {
 }
 
 /// Converts a value into the form that orders records.
-pub fn place(key: &Key, value: &Value) -> Option<Place> {
+pub fn sort_value(key: &Key, value: &Value) -> Option<SortValue> {
     let text = value.as_str();
     match key.kind {
-        Kind::Integer | Kind::Fraction => value.as_f64().map(Place::Number),
+        Kind::Integer | Kind::Fraction => value.as_f64().map(SortValue::Number),
         Kind::Hx | Kind::Level(_) => {
             let id = text.map_or_else(|| value.to_string(), str::to_owned);
-            Some(Place::Id(number(&id)))
+            Some(SortValue::Id(number(&id)))
         }
         Kind::Date => text.map(|text| {
             let is_fractional = text.contains('.');
             let text = if is_fractional { text.trim_end_matches('0') } else { text };
-            Place::Moment(text.to_owned())
+            SortValue::Moment(text.to_owned())
         }),
-        _ => text.map(|text| Place::Text(fold(text), text.to_owned())),
+        _ => text.map(|text| SortValue::Text(fold(text), text.to_owned())),
     }
 }
 
@@ -49,13 +49,13 @@ pub fn number(id: &str) -> u64 {
 }
 
 /// The number of distinct smaller values, per record; `None` for a record without a value.
-pub fn ranks(places: &[Option<Place>]) -> Vec<Option<u32>> {
-    let mut present: Vec<&Place> = places.iter().flatten().collect();
-    let compared = |a: &Place, b: &Place| a.partial_cmp(b).unwrap_or(Ordering::Equal);
+pub fn ranks(values: &[Option<SortValue>]) -> Vec<Option<u32>> {
+    let mut present: Vec<&SortValue> = values.iter().flatten().collect();
+    let compared = |a: &SortValue, b: &SortValue| a.partial_cmp(b).unwrap_or(Ordering::Equal);
     present.sort_by(|a, b| compared(a, b));
     present.dedup();
-    let rank = |place: &Place| present.partition_point(|other| compared(other, place).is_lt());
-    places.iter().map(|place| place.as_ref().map(|place| rank(place) as u32)).collect()
+    let rank = |value: &SortValue| present.partition_point(|other| compared(other, value).is_lt());
+    values.iter().map(|value| value.as_ref().map(|value| rank(value) as u32)).collect()
 }
 
 /// Parses a `sort` into indexes of `keys`, each with `true` for descending order.
