@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
 use clap::Args;
 use pinakes_format::entity::{CATALOG, Entity};
-use pinakes_format::query::{Query, Refusal, nearest};
+use pinakes_format::query::{ParamError, Query, nearest};
 use pinakes_format::snapshot::suppression_list::SuppressionList;
 use pinakes_format::storage::manifest::Filters;
 
@@ -64,8 +64,8 @@ impl SelectionArgs {
         let mut text = String::from("cannot parse what to publish; no input was read");
         for (given, refused) in refusals {
             let _ = write!(text, "\n  --where {given}");
-            for Refusal { part, reason } in refused {
-                let _ = write!(text, "\n    `{part}`: {reason}");
+            for error in refused {
+                let _ = write!(text, "\n    `{}`: {}", error.text, error.reason);
             }
         }
         Err(Error::Usage(text))
@@ -83,16 +83,16 @@ fn lines_of(given: &str) -> impl Iterator<Item = &str> {
 fn add_filter(
     queries: &mut BTreeMap<Entity, Query>,
     given: &str,
-) -> std::result::Result<(), Vec<Refusal>> {
+) -> std::result::Result<(), Vec<ParamError>> {
     let Some((name, filter)) = given.split_once(':') else {
         let reason = "lacks its filter; write `ENTITY:FILTER`, as `outputs:year:>2020`";
-        return Err(vec![Refusal::new(given, reason)]);
+        return Err(vec![ParamError::new(given, reason)]);
     };
     let Some(facts) = CATALOG.iter().find(|facts| facts.plural == name) else {
-        return Err(vec![Refusal::new(name, unknown_entity(name))]);
+        return Err(vec![ParamError::new(name, unknown_entity(name))]);
     };
     let query = queries.entry(facts.entity).or_insert_with(|| Query::new(facts.entity));
-    query.filter(filter)
+    query.add_filter(filter)
 }
 
 /// The reason for rejecting the name of an entity.

@@ -1,4 +1,4 @@
-//! A candidate's JSON.
+//! Renders a candidate as JSON.
 
 use std::sync::LazyLock;
 
@@ -9,20 +9,19 @@ use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::json;
 
-/// The members a candidate shows of its record, as ends of a tree; alternatives of `external_id`
-/// follow.
+/// Ends of the tree of a candidate's members. The sources of `external_id` follow from 3 on.
 const NAME: usize = 0;
 const CITED_BY_COUNT: usize = 1;
 const OUTPUTS_COUNT: usize = 2;
 const EXTERNAL_IDS: usize = 3;
 
-/// For each entity, where its candidates' members are.
+/// The tree of the members that candidates show, by entity.
 static TREES: LazyLock<Vec<PathTree>> = LazyLock::new(|| {
     let tree_of = |entity: Entity| {
         let mut tree = PathTree::default();
         let paths = ["name", "cited_by_count", "outputs_count"];
         for (end, path) in paths.iter().chain(entity.facts().external_ids).enumerate() {
-            // An output has no outputs.
+            // Outputs have no `outputs_count`.
             if let Some(found) = find_path(&schema_of(entity), path) {
                 tree.add(&found.path, end);
             }
@@ -32,37 +31,38 @@ static TREES: LazyLock<Vec<PathTree>> = LazyLock::new(|| {
     Entity::all().map(tree_of).collect()
 });
 
-/// What a candidate shows.
+/// The members of a candidate.
 #[derive(Default)]
-struct Shown<'s> {
+struct CandidateMembers<'s> {
     name: Option<&'s str>,
     cited_by_count: Option<i64>,
     outputs_count: Option<i64>,
+    /// With the end that the value was read from.
     external_id: Option<(usize, &'s str)>,
 }
 
-/// Appends the JSON of the candidate in a row.
+/// Appends the JSON of the candidate in a row to `out`.
 ///
 /// # Errors
 ///
-/// Where there is no such row, or the bytes are damaged.
+/// If there is no such row or the bytes are damaged.
 pub fn render(
     snapshot: &Snapshot,
     entity: Entity,
     row: u32,
     out: &mut Vec<u8>,
 ) -> Result<(), ReadError> {
-    let mut shown = Shown::default();
+    let mut members = CandidateMembers::default();
     with_record!(entity, R => {
         let record = snapshot.archived::<R>(row)?.ok_or(ReadError::corrupt("records", "the row has no record"))?;
         record.gather(&TREES[entity as usize], &mut |end, value| match (end, value) {
-            (NAME, Gathered::Text(name)) => shown.name = Some(name),
-            (CITED_BY_COUNT, Gathered::Integer(count)) => shown.cited_by_count = Some(count),
-            (OUTPUTS_COUNT, Gathered::Integer(count)) => shown.outputs_count = Some(count),
+            (NAME, Gathered::Text(name)) => members.name = Some(name),
+            (CITED_BY_COUNT, Gathered::Integer(count)) => members.cited_by_count = Some(count),
+            (OUTPUTS_COUNT, Gathered::Integer(count)) => members.outputs_count = Some(count),
             (end, Gathered::Text(id)) if end >= EXTERNAL_IDS => {
-                let is_first = shown.external_id.is_none_or(|(known, _)| end < known);
+                let is_first = members.external_id.is_none_or(|(known, _)| end < known);
                 if is_first {
-                    shown.external_id = Some((end, id));
+                    members.external_id = Some((end, id));
                 }
             }
             _ => {}
@@ -71,21 +71,21 @@ pub fn render(
     out.extend_from_slice(b"{\"id\":\"");
     entity.write_id(snapshot.row_id(entity, row)?, out);
     out.extend_from_slice(b"\",\"name\":");
-    text(out, shown.name);
+    text(out, members.name);
     out.extend_from_slice(b",\"cited_by_count\":");
-    integer(out, shown.cited_by_count);
+    integer(out, members.cited_by_count);
     out.extend_from_slice(b",\"entity_type\":");
     json::string(out, entity.facts().singular);
     out.extend_from_slice(b",\"external_id\":");
-    match shown.external_id {
-        // Records hold the bare iD, replies show the URL.
+    match members.external_id {
+        // Records keep a bare ORCID; clients get a URL.
         Some((end, orcid)) if entity.facts().external_ids[end - EXTERNAL_IDS] == "orcid" => {
             text(out, Some(&format!("https://orcid.org/{orcid}")))
         }
         id => text(out, id.map(|(_, id)| id)),
     }
     out.extend_from_slice(b",\"outputs_count\":");
-    integer(out, shown.outputs_count);
+    integer(out, members.outputs_count);
     out.push(b'}');
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! Texts that are complete identifiers, and the records that hold them.
+//! Recognizes texts that are complete identifiers, and finds the records that have the identifier.
 
 use crate::entity::{Entity, parse_digits};
 use crate::index::term_lists::text_term;
-use crate::query::hx;
+use crate::query::strip_id_prefix;
 use crate::schema::keys::{Index, Scheme, keys_of};
 use crate::snapshot::{Lookup, Snapshot};
 use crate::storage::error::ReadError;
 
-/// Ways an ISSN is written out.
+/// Prefixes of an ISSN written as a URL or URN.
 const ISSN_PREFIXES: [&str; 5] = [
     "https://portal.issn.org/resource/issn/",
     "http://portal.issn.org/resource/issn/",
@@ -19,13 +19,13 @@ const ISSN_PREFIXES: [&str; 5] = [
 /// A complete identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identifier {
-    /// Of a record of this service.
+    /// `HX_` and a letter and a number.
     Record(Entity, u64),
-    /// Of another system, in its normal form.
-    Other(System, String),
+    /// An identifier of another system, in the form that the index keeps.
+    External(System, String),
 }
 
-/// Another system.
+/// A system of external identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum System {
     Doi,
@@ -35,7 +35,7 @@ enum System {
 }
 
 impl System {
-    /// The system of the identifiers that a filter key holds.
+    /// The system of the identifiers that are the values of a filter key.
     fn from_key(key: &str) -> Option<System> {
         match key.rsplit('.').next()? {
             "doi" => Some(System::Doi),
@@ -47,9 +47,9 @@ impl System {
     }
 }
 
-/// The rows, ascending, of the records of some entities that hold the identifier a text is; none
-/// where it is none.
-pub(super) fn find(
+/// Finds the ascending rows of the records that have the identifier in `text`, by entity. Returns
+/// nothing if the text is no identifier.
+pub(super) fn find_rows(
     snapshot: &Snapshot,
     entities: &[Entity],
     text: &str,
@@ -58,9 +58,11 @@ pub(super) fn find(
     let mut found = Vec::new();
     for entity in entities.iter().copied() {
         let rows = match &identifier {
-            Identifier::Record(of, id) if *of == entity => record(snapshot, entity, *id)?,
+            Identifier::Record(of, id) if *of == entity => rows_by_id(snapshot, entity, *id)?,
             Identifier::Record(..) => Vec::new(),
-            Identifier::Other(system, normal) => held(snapshot, entity, *system, normal)?,
+            Identifier::External(system, normal) => {
+                rows_by_external_id(snapshot, entity, *system, normal)?
+            }
         };
         if !rows.is_empty() {
             found.push((entity, rows));
@@ -69,8 +71,8 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// The record with an id, or the one it was merged into.
-fn record(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Vec<u32>, ReadError> {
+/// Finds the record with an id, or the record that the id was merged into.
+fn rows_by_id(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Vec<u32>, ReadError> {
     let found = match snapshot.find(entity, id)? {
         Lookup::Merged(into) => snapshot.find(entity, into)?,
         found => found,
@@ -78,8 +80,7 @@ fn record(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Vec<u32>, Read
     Ok(if let Lookup::Row(row) = found { vec![row] } else { Vec::new() })
 }
 
-/// The records that hold an identifier of another system.
-fn held(
+fn rows_by_external_id(
     snapshot: &Snapshot,
     entity: Entity,
     system: System,
@@ -105,31 +106,31 @@ fn held(
     Ok(rows)
 }
 
-/// Reads a text as a complete identifier.
+/// Parses a text as a complete identifier.
 fn parse(text: &str) -> Option<Identifier> {
-    if let Some(rest) = hx(text) {
+    if let Some(rest) = strip_id_prefix(text) {
         let letter = rest.bytes().next()?.to_ascii_uppercase();
         let facts = crate::entity::CATALOG.iter().find(|facts| facts.letter == Some(letter))?;
         return Some(Identifier::Record(facts.entity, parse_digits(&rest[1..])?));
     }
     let doi = Scheme::Doi.normal(text);
     if is_doi(&doi) {
-        return Some(Identifier::Other(System::Doi, doi));
+        return Some(Identifier::External(System::Doi, doi));
     }
     let orcid = Scheme::Orcid.normal(text);
-    if is_grouped(&orcid, 4) {
-        return Some(Identifier::Other(System::Orcid, orcid));
+    if is_digit_groups(&orcid, 4) {
+        return Some(Identifier::External(System::Orcid, orcid));
     }
     let ror = Scheme::Ror.normal(text);
     if is_ror(&ror) {
-        return Some(Identifier::Other(System::Ror, ror));
+        return Some(Identifier::External(System::Ror, ror));
     }
     let lower = text.to_ascii_lowercase();
     let issn = ISSN_PREFIXES.iter().find_map(|prefix| lower.strip_prefix(prefix)).unwrap_or(&lower);
-    is_grouped(issn, 2).then(|| Identifier::Other(System::Issn, issn.to_owned()))
+    is_digit_groups(issn, 2).then(|| Identifier::External(System::Issn, issn.to_owned()))
 }
 
-/// `10.`, digits and perhaps more after dots, `/`, and something without white space.
+/// `10.`, digits and dots, `/`, and a suffix without white space.
 fn is_doi(text: &str) -> bool {
     let Some((prefix, suffix)) = text.strip_prefix("10.").and_then(|rest| rest.split_once('/'))
     else {
@@ -140,8 +141,8 @@ fn is_doi(text: &str) -> bool {
     is_prefix && !suffix.is_empty() && !suffix.contains(char::is_whitespace)
 }
 
-/// So many groups of four digits with `-` between them, of which the last may be an `x`.
-fn is_grouped(text: &str, groups: usize) -> bool {
+/// Groups of four digits with `-` between them; the last digit may be an `x`.
+fn is_digit_groups(text: &str, groups: usize) -> bool {
     text.len() == groups * 5 - 1
         && text.bytes().enumerate().all(|(at, byte)| match at % 5 {
             4 => byte == b'-',
@@ -149,7 +150,7 @@ fn is_grouped(text: &str, groups: usize) -> bool {
         })
 }
 
-/// `0`, six letters or digits, two digits.
+/// `0`, six letters or digits, and two digits.
 fn is_ror(text: &str) -> bool {
     text.len() == 9
         && text.starts_with('0')
@@ -162,11 +163,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn complete_identifiers_are_told_from_text() {
+    fn complete_identifiers_are_recognized() {
         let check = |text: &str, expected: Option<Identifier>| {
             assert_eq!(parse(text), expected, "{text}");
         };
-        let other = |system, normal: &str| Some(Identifier::Other(system, normal.to_owned()));
+        let external = |system, normal: &str| Some(Identifier::External(system, normal.to_owned()));
         check("HX_W12", Some(Identifier::Record(Entity::Output, 12)));
         check("hx_a5", Some(Identifier::Record(Entity::Author, 5)));
         check("HX_A05", None);
@@ -174,26 +175,26 @@ mod tests {
         check("HX_Z1", None);
         check("hx_é", None);
         for text in ["10.1000/ABC.1", "https://doi.org/10.1000/abc.1", "doi:10.1000/abc.1"] {
-            check(text, other(System::Doi, "10.1000/abc.1"));
+            check(text, external(System::Doi, "10.1000/abc.1"));
         }
         for text in ["10.", "10.1000", "10.1000/", "10.x/y", "10.1000/a b", "2024/5"] {
             check(text, None);
         }
         for text in ["0000-0002-1825-009X", "https://orcid.org/0000-0002-1825-009x"] {
-            check(text, other(System::Orcid, "0000-0002-1825-009x"));
+            check(text, external(System::Orcid, "0000-0002-1825-009x"));
         }
         check("0000-0002-1825-00X9", None);
         check("0000-0002-1825", None);
         for text in ["05DXPS055", "https://ror.org/05dxps055"] {
-            check(text, other(System::Ror, "05dxps055"));
+            check(text, external(System::Ror, "05dxps055"));
         }
         check("05dxps05x", None);
         check("https://ror.org/", None);
         for text in ["0028-0836", "https://portal.issn.org/resource/ISSN/0028-0836"] {
-            check(text, other(System::Issn, "0028-0836"));
+            check(text, external(System::Issn, "0028-0836"));
         }
-        check("2049-363X", other(System::Issn, "2049-363x"));
-        check("1990-2000", other(System::Issn, "1990-2000"));
+        check("2049-363X", external(System::Issn, "2049-363x"));
+        check("1990-2000", external(System::Issn, "1990-2000"));
         check("12345678", None);
         check("東京大学", None);
     }

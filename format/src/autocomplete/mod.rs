@@ -1,9 +1,20 @@
-//! Autocomplete: the records whose names hold the words of a text, the likeliest first.
+//! Autocomplete: finds the records whose names match a text, and the ten best of them.
 //!
-//! A record matches where every word of the folded text is the beginning of some word of its names.
-//! What comes first is a matter of [`Tier`]s and, within one, of citations. Of a single word the
-//! marks of `words` tell the tier, and what many records match was worked out by the compiler; of
-//! several words the order by name and `alternatives` tell which names begin with them.
+//! A record matches if every word of the folded text is a prefix of a word in the record's names. The
+//! best records come first by [`Tier`], then by citations. The pipeline of types:
+//!
+//! ```text
+//! text         "john sm"                folded to lower case without marks
+//! Identifier   a DOI, an HX id, …       identifiers.rs: if the text is one and a record has it
+//! prefix statistics                     one frequent prefix: count and top ten, precomputed
+//! dictionary   words with a prefix      one rare prefix: at most 256 rows, ranked now
+//! DocSet       rows with all words      several words: query::rows_of_words
+//! NameSearch   names by Tier            rank.rs: name order, alternative names, most cited
+//! TopRows      ten rows of an entity    rank.rs
+//! Candidates   count and ten records    merged over all entities
+//! ```
+//!
+//! The folder may import `query`, `snapshot` and what `snapshot` imports.
 
 mod candidate;
 mod identifiers;
@@ -14,19 +25,19 @@ use std::sync::LazyLock;
 
 use crate::entity::Entity;
 use crate::index::dictionary::EntryRows;
-use crate::query::{AnswerError, Deadline, is_long, rows_of_words};
+use crate::query::{Deadline, QueryError, is_long, rows_of_words};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::fold::fold;
 
 pub use crate::autocomplete::candidate::render;
-pub use crate::autocomplete::rank::{Best, Ranking};
+pub use crate::autocomplete::rank::{Ranking, TopRows};
 pub use crate::index::name_part::NamePart;
 pub use crate::index::prefix_stats::{BEST_MAX as RESULTS_MAX, Tier};
 
-use crate::autocomplete::rank::Names;
+use crate::autocomplete::rank::NameSearch;
 
-/// Every entity whose names are searched, in the order that decides between equals.
+/// The entities whose names are searched. Ties between entities are broken in this order.
 pub static ENTITIES: LazyLock<Vec<Entity>> = LazyLock::new(|| {
     let order = |entity: &Entity| entity.facts().autocomplete_order;
     let mut entities: Vec<Entity> = Entity::all().filter(|e| order(e).is_some()).collect();
@@ -34,92 +45,96 @@ pub static ENTITIES: LazyLock<Vec<Entity>> = LazyLock::new(|| {
     entities
 });
 
-/// Bytes of a folded alternative name that are indexed; longer ones are cut at a character. A text of
-/// 256 bytes folds to fewer.
+/// Bytes of a folded alternative name that the index keeps; longer names are cut at a character. The
+/// longest text of a client, 256 bytes, folds to fewer bytes.
 pub const ALTERNATIVE_BYTES_MAX: usize = 4_096;
 
-/// What autocomplete found.
+/// The result of autocomplete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
-    /// How many records match.
+    /// Number of matching records.
     pub count: u64,
-    /// The best of them, best first, [`RESULTS_MAX`] at most.
+    /// The best records, best first, at most [`RESULTS_MAX`].
     pub best: Vec<Candidate>,
 }
 
-/// A record that matches.
+/// A matching record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// How well.
+    /// How well the record matches.
     pub tier: Tier,
-    /// Its kind.
+    /// The record's entity.
     pub entity: Entity,
-    /// Its row.
+    /// The record's row.
     pub row: u32,
 }
 
-/// Finds the records of some entities that a text means: those that hold it, where it is a complete
-/// identifier and any does, else those whose names hold its words.
+/// Finds the records of some entities that match a text. If the text is a complete identifier and a
+/// record has the identifier, only such records match; else records match by name.
+///
+/// Cost for one word: one look-up, or at most
+/// [`BLOCK_ROWS_MAX`](crate::index::dictionary::BLOCK_ROWS_MAX) rows. Cost for several words, or for a
+/// word longer than the index keeps: that of a list query filtered by words and sorted by citations.
 ///
 /// # Errors
 ///
-/// Where the snapshot is damaged, or the deadline passes. Cost: for one word a look-up, or
-/// [`BLOCK_ROWS_MAX`](crate::index::dictionary::BLOCK_ROWS_MAX) rows; for several, or one longer than what is
-/// indexed, gathering the rows of each, meeting them, and finding the most cited of them as a list sorted so does.
+/// If the snapshot is damaged or the deadline passes.
 pub fn autocomplete(
     snapshot: &Snapshot,
     entities: &[Entity],
     text: &str,
     deadline: Deadline<'_>,
-) -> Result<Candidates, AnswerError> {
+) -> Result<Candidates, QueryError> {
     let folded = fold(text);
-    let held = identifiers::find(snapshot, entities, text)?;
-    let mut merged = Merged::default();
-    if held.is_empty() {
+    let identified = identifiers::find_rows(snapshot, entities, text)?;
+    let mut merged = CandidateMerge::default();
+    if identified.is_empty() {
         for entity in entities {
-            let names = Names::new(snapshot, *entity, deadline)?;
-            let (count, best) = by_words(&names, &folded)?;
-            merged.add(&names, count, &best)?;
+            let search = NameSearch::new(snapshot, *entity, deadline)?;
+            let (count, top) = search_words(&search, &folded)?;
+            merged.add(&search, count, &top)?;
         }
         return Ok(merged.finish());
     }
-    for (entity, rows) in held {
-        let names = Names::new(snapshot, entity, deadline)?;
-        let best = names.best_of_rows(&rows, &folded)?;
-        merged.add(&names, rows.len() as u64, &best.rows())?;
+    for (entity, rows) in identified {
+        let search = NameSearch::new(snapshot, entity, deadline)?;
+        let top = search.top_of_rows(&rows, &folded)?;
+        merged.add(&search, rows.len() as u64, &top.rows())?;
     }
     Ok(merged.finish())
 }
 
-/// How many records of an entity have names with all words of a folded text, and the best.
-fn by_words(names: &Names<'_>, folded: &str) -> Result<(u64, Vec<(Tier, u32)>), AnswerError> {
+/// Counts the records of an entity that match a folded text by name, and finds the top ten.
+fn search_words(
+    search: &NameSearch<'_>,
+    folded: &str,
+) -> Result<(u64, Vec<(Tier, u32)>), QueryError> {
     let words: Vec<String> = folded.split(' ').map(str::to_owned).collect();
     match words.as_slice() {
         words if words.iter().any(String::is_empty) => Ok((0, Vec::new())),
-        [word] if !is_long(word) => by_word(names, word),
+        [word] if !is_long(word) => search_word(search, word),
         words => {
-            let set = rows_of_words(names.snapshot, names.entity, words, names.deadline)?;
-            let best =
-                if set.count() == 0 { Vec::new() } else { names.best_of(&set, folded)?.rows() };
-            Ok((set.count(), best))
+            let set = rows_of_words(search.snapshot, search.entity, words, search.deadline)?;
+            let top =
+                if set.count() == 0 { Vec::new() } else { search.top_of_set(&set, folded)?.rows() };
+            Ok((set.count(), top))
         }
     }
 }
 
-/// The same of one word.
-fn by_word(names: &Names<'_>, word: &str) -> Result<(u64, Vec<(Tier, u32)>), AnswerError> {
+fn search_word(search: &NameSearch<'_>, word: &str) -> Result<(u64, Vec<(Tier, u32)>), QueryError> {
     let prefix = word.as_bytes();
-    let suppressed = names.snapshot.suppressed();
-    if let Some(answer) = suppressed.prefix_summary(names.entity, prefix) {
-        return Ok((answer.count.into(), answer.best.clone()));
+    let suppressed = search.snapshot.suppressed();
+    if let Some(summary) = suppressed.prefix_summary(search.entity, prefix) {
+        return Ok((summary.count.into(), summary.best.clone()));
     }
-    if let Some(answer) = names.snapshot.prefix_stats(names.entity)?.summary(prefix)? {
-        return Ok((answer.count.into(), answer.best));
+    if let Some(summary) = search.snapshot.prefix_stats(search.entity)?.summary(prefix)? {
+        return Ok((summary.count.into(), summary.best));
     }
     let mut found: Vec<(u32, Tier)> = Vec::new();
-    let mut texts = names.snapshot.words(names.entity)?.seek(prefix)?;
+    let mut texts = search.snapshot.words(search.entity)?.seek(prefix)?;
     while let Some((text, rows)) = texts.current_with_prefix(prefix) {
-        // What many rows have has an answer, and so has every beginning of it.
+        // A word of many rows has prefix statistics, and so has every prefix of the word.
         let EntryRows::Inline(few) = rows else {
             return Err(
                 ReadError::corrupt("prefix_stats", "a frequent prefix has no statistics").into()
@@ -131,56 +146,51 @@ fn by_word(names: &Names<'_>, word: &str) -> Result<(u64, Vec<(Tier, u32)>), Ans
     }
     found.sort_unstable();
     found.dedup_by_key(|(row, _)| *row);
-    found.retain(|(row, _)| !suppressed.has(names.entity, *row));
-    let mut best = Best::default();
+    found.retain(|(row, _)| !suppressed.has(search.entity, *row));
+    let mut top = TopRows::default();
     for (row, tier) in &found {
-        best.offer(&names.ranking, *tier, *row)?;
+        top.offer(&search.ranking, *tier, *row)?;
     }
-    Ok((found.len() as u64, best.rows()))
+    Ok((found.len() as u64, top.rows()))
 }
 
-/// The best of the records of an entity that have a word which begins so, but for those withheld; found
-/// by looking at all that do.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged.
-pub(crate) fn answer_without(
+/// Computes the top ten of a frequent prefix without suppressed records and without the precomputed
+/// prefix statistics. Cost: all rows that match the prefix.
+pub(crate) fn top_rows_of_prefix(
     snapshot: &Snapshot,
     entity: Entity,
     prefix: &str,
-) -> Result<Vec<(Tier, u32)>, AnswerError> {
-    let names = Names::new(snapshot, entity, Deadline::NEVER)?;
+) -> Result<Vec<(Tier, u32)>, QueryError> {
+    let search = NameSearch::new(snapshot, entity, Deadline::NEVER)?;
     let set = rows_of_words(snapshot, entity, &[prefix.to_owned()], Deadline::NEVER)?;
-    Ok(names.best_of(&set, prefix)?.rows())
+    Ok(search.top_of_set(&set, prefix)?.rows())
 }
 
-/// What several entities found.
+/// Merges the top rows of several entities.
 #[derive(Default)]
-struct Merged {
+struct CandidateMerge {
     count: u64,
-    /// Each with what orders it.
     best: Vec<(MergeKey, Candidate)>,
 }
 
-/// The tier, whether there is no count of citations, that count so that the greatest comes first,
-/// the entity's place, the id.
+/// Sorts candidates: tier, whether the count of citations is missing, the count (most cited first),
+/// index in [`ENTITIES`], id.
 type MergeKey = (Tier, bool, u64, Option<usize>, u64);
 
-impl Merged {
+impl CandidateMerge {
     fn add(
         &mut self,
-        names: &Names<'_>,
+        search: &NameSearch<'_>,
         count: u64,
-        best: &[(Tier, u32)],
+        top: &[(Tier, u32)],
     ) -> Result<(), ReadError> {
         self.count += count;
-        let entity = names.entity;
-        let place = ENTITIES.iter().position(|known| *known == entity);
-        for (tier, row) in best.iter().copied() {
-            let cited = names.ranking.cited_at(row)?;
-            let id = names.snapshot.row_id(entity, row)?;
-            let key = (tier, cited.is_none(), cited.unwrap_or_default(), place, id);
+        let entity = search.entity;
+        let entity_rank = ENTITIES.iter().position(|known| *known == entity);
+        for (tier, row) in top.iter().copied() {
+            let cited = search.ranking.citations_descending(row)?;
+            let id = search.snapshot.row_id(entity, row)?;
+            let key = (tier, cited.is_none(), cited.unwrap_or_default(), entity_rank, id);
             self.best.push((key, Candidate { tier, entity, row }));
         }
         Ok(())

@@ -1,106 +1,120 @@
-//! The best of the records that match.
+//! Finds the ten best of the records that match a text.
+//!
+//! Tiers are searched from the best down, and the search ends once ten rows are found:
+//!
+//! ```text
+//! text "ma"
+//! Equals        names equal to "ma"              a range of the name order
+//! Begins        names that begin with "ma"       the range that follows
+//! Alternative   alternative names with "ma"      a range of the dictionary `alternatives`
+//! Words         every other match                the most cited rows of the set
+//! ```
+//!
+//! A range or set of many rows is not ranked row by row: the order by citations is read from its
+//! first rank until ten matches are found.
 
 use std::ops::Range;
 
 use crate::entity::Entity;
 use crate::index::orders::Order;
 use crate::index::prefix_stats::{BEST_MAX, Tier};
-use crate::query::{AnswerError, Deadline, Set, first_of, rows_with_codes};
+use crate::query::{Deadline, DocSet, QueryError, first_rows, rows_with_codes};
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 use crate::text::fold::fold;
 
-/// Names that are offered one by one; of more, the most cited are looked for.
-const FEW_ROWS: usize = 4_096;
-/// Rows of a set that are looked at in the time one rank of the order by citations is.
+/// Names up to which each one is ranked; of more names, the most cited are searched for.
+const RANKED_ROWS_MAX: usize = 4_096;
+/// Rows of a set that take as long to rank as one rank of the citation order takes to test.
 const ROWS_PER_RANK: u64 = 4;
-/// So many times the ranks expected to be enough are looked at before the set is asked itself.
-const PATIENCE: u64 = 4;
-/// Rows looked at between two looks at the clock.
-const ROWS_PER_LOOK: u32 = 4_096;
+/// The scan of the citation order stops after 4 times the ranks expected to hold ten matches.
+const SCAN_FACTOR: u64 = 4;
+/// Rows read between two checks of the deadline.
+const ROWS_PER_CHECK: u32 = 4_096;
 
-/// What tells which of two records comes first within a tier: citations, then the id.
+/// Ranks the records of a tier: by citations, then by id.
 #[derive(Clone, Copy)]
 pub struct Ranking<'s> {
     /// The order by `cited_by_count`.
     pub cited: Order<'s>,
-    /// The records' ids.
+    /// The ids of the records.
     pub ids: &'s Ids,
 }
 
 impl Ranking<'_> {
-    /// A row's citations as a number that ascends as they fall; `None` where they are not known.
-    pub(super) fn cited_at(&self, row: u32) -> Result<Option<u64>, ReadError> {
+    /// The count of citations as a number that sorts the most cited row first; `None` if the row has
+    /// no count.
+    pub(super) fn citations_descending(&self, row: u32) -> Result<Option<u64>, ReadError> {
         self.cited.value(self.cited.code_of(row)?)
     }
 }
 
-/// A record among the best; a lesser one comes first.
+/// A top row with its sort key; better rows compare as less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Placed {
+struct TopRow {
     tier: Tier,
     cited: u64,
     id: u64,
     row: u32,
 }
 
-/// The best records of those offered, [`BEST_MAX`] at most.
+/// The best of the rows offered so far, at most [`BEST_MAX`], best first.
 #[derive(Clone, Debug, Default)]
-pub struct Best(Vec<Placed>);
+pub struct TopRows(Vec<TopRow>);
 
-impl Best {
-    /// Offers a record that was not offered before.
+impl TopRows {
+    /// Keeps a row if it is among the top. Each row may be offered once.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged.
+    /// If the bytes are damaged.
     pub fn offer(&mut self, ranking: &Ranking<'_>, tier: Tier, row: u32) -> Result<(), ReadError> {
         let cited = ranking.cited.code_of(row)?;
-        let is_worse = |last: &Placed| (last.tier, last.cited) < (tier, cited);
+        let is_worse = |last: &TopRow| (last.tier, last.cited) < (tier, cited);
         if self.is_full() && self.0.last().is_some_and(is_worse) {
             return Ok(());
         }
         let id = ranking.ids.id(row as usize)?;
-        self.insert(Placed { tier, cited, id, row });
+        self.insert(TopRow { tier, cited, id, row });
         Ok(())
     }
 
-    fn insert(&mut self, placed: Placed) {
-        let at = self.0.partition_point(|known| *known < placed);
-        self.0.insert(at, placed);
+    fn insert(&mut self, top_row: TopRow) {
+        let at = self.0.partition_point(|known| *known < top_row);
+        self.0.insert(at, top_row);
         self.0.truncate(BEST_MAX);
     }
 
-    /// Takes the best of others too; of a record that both have, the better tier.
-    pub fn merge(&mut self, others: &Best) {
-        for placed in &others.0 {
-            match self.0.iter().position(|known| known.row == placed.row) {
-                Some(at) if self.0[at] <= *placed => continue,
+    /// Adds the rows of another list; a row in both keeps its better tier.
+    pub fn merge(&mut self, others: &TopRows) {
+        for top_row in &others.0 {
+            match self.0.iter().position(|known| known.row == top_row.row) {
+                Some(at) if self.0[at] <= *top_row => continue,
                 Some(at) => drop(self.0.remove(at)),
                 None => {}
             }
-            self.insert(*placed);
+            self.insert(*top_row);
         }
     }
 
     /// The rows, best first.
     pub fn rows(&self) -> Vec<(Tier, u32)> {
-        self.0.iter().map(|placed| (placed.tier, placed.row)).collect()
+        self.0.iter().map(|top_row| (top_row.tier, top_row.row)).collect()
     }
 
     fn is_full(&self) -> bool {
         self.0.len() == BEST_MAX
     }
 
-    /// Drops those of a tier.
-    fn without(&mut self, tier: Tier) {
-        self.0.retain(|placed| placed.tier != tier);
+    /// Removes the rows of a tier.
+    fn remove_tier(&mut self, tier: Tier) {
+        self.0.retain(|top_row| top_row.tier != tier);
     }
 }
 
-/// The names of an entity's records.
-pub(super) struct Names<'s> {
+/// A search in the names of one entity.
+pub(super) struct NameSearch<'s> {
     pub snapshot: &'s Snapshot,
     pub entity: Entity,
     pub ranking: Ranking<'s>,
@@ -108,20 +122,20 @@ pub(super) struct Names<'s> {
 }
 
 /// The names that begin with a text.
-struct Named<'s> {
+struct NameMatches<'s> {
     by_name: Order<'s>,
-    /// Those that are the text.
+    /// Names equal to the text.
     equals: NameRange,
-    /// Those that go on.
+    /// Longer names that begin with the text.
     begins: NameRange,
-    /// The rows, ascending, of alternative names that are the text or begin with it.
+    /// Ascending rows of alternative names that begin with the text.
     alternatives: Vec<u32>,
 }
 
-/// Names that follow one another in their order.
+/// Adjacent names in the name order.
 struct NameRange {
     ranks: Range<u32>,
-    /// Their codes; no other names have them.
+    /// The codes of the names; no name outside the range has one of them.
     codes: Range<u64>,
 }
 
@@ -136,8 +150,8 @@ impl NameRange {
     }
 }
 
-impl Named<'_> {
-    /// The tier of a row by its own name.
+impl NameMatches<'_> {
+    /// The tier of a row by its main name; `None` if the name does not begin with the text.
     fn own_tier(&self, row: u32) -> Result<Option<Tier>, ReadError> {
         if self.equals.ranks.is_empty() && self.begins.ranks.is_empty() {
             return Ok(None);
@@ -147,7 +161,7 @@ impl Named<'_> {
         Ok(if self.equals.codes.contains(&code) { Some(Tier::Equals) } else { begins() })
     }
 
-    /// The tier of a row.
+    /// The tier of a row by all its names.
     fn tier(&self, row: u32) -> Result<Tier, ReadError> {
         let is_alternative = || self.alternatives.binary_search(&row).is_ok();
         let other = || if is_alternative() { Tier::Alternative } else { Tier::Words };
@@ -155,179 +169,196 @@ impl Named<'_> {
     }
 }
 
-impl<'s> Names<'s> {
+impl<'s> NameSearch<'s> {
     pub fn new(
         snapshot: &'s Snapshot,
         entity: Entity,
         deadline: Deadline<'s>,
-    ) -> Result<Names<'s>, ReadError> {
+    ) -> Result<NameSearch<'s>, ReadError> {
         let cited = snapshot.order_by(entity, "cited_by_count")?;
         let ranking = Ranking { cited, ids: snapshot.ids(entity) };
-        Ok(Names { snapshot, entity, ranking, deadline })
+        Ok(NameSearch { snapshot, entity, ranking, deadline })
     }
 
-    /// Whether a record is not to be shown.
-    fn is_withheld(&self, row: u32) -> bool {
+    fn is_suppressed(&self, row: u32) -> bool {
         self.snapshot.suppressed().has(self.entity, row)
     }
 
-    /// The best of some rows, which need not match the text.
-    pub fn best_of_rows(&self, rows: &[u32], folded: &str) -> Result<Best, AnswerError> {
-        let mut named = self.named(folded)?;
+    /// Ranks a few rows by a text that their names need not match.
+    pub fn top_of_rows(&self, rows: &[u32], folded: &str) -> Result<TopRows, QueryError> {
+        let mut named = self.main_names(folded)?;
         named.alternatives = self.alternatives(folded)?;
-        let mut best = Best::default();
+        let mut top = TopRows::default();
         for row in rows {
-            best.offer(&self.ranking, named.tier(*row)?, *row)?;
+            top.offer(&self.ranking, named.tier(*row)?, *row)?;
         }
-        Ok(best)
+        Ok(top)
     }
 
-    /// The best of the rows that match a text, which are all that do.
-    pub fn best_of(&self, matches: &Set, folded: &str) -> Result<Best, AnswerError> {
-        let mut named = self.named(folded)?;
-        let mut best = Best::default();
-        // A name that begins with the text holds its words.
-        self.by_name(&named, Tier::Equals, &mut best)?;
-        self.by_name(&named, Tier::Begins, &mut best)?;
-        if best.is_full() {
-            return Ok(best);
+    /// Finds the best rows of a text; `matches` must be all rows that match the text.
+    pub fn top_of_set(&self, matches: &DocSet, folded: &str) -> Result<TopRows, QueryError> {
+        let mut named = self.main_names(folded)?;
+        let mut top = TopRows::default();
+        // A name that begins with the text has all words of the text, so its row is in `matches`.
+        self.offer_names(&named, Tier::Equals, &mut top)?;
+        self.offer_names(&named, Tier::Begins, &mut top)?;
+        if top.is_full() {
+            return Ok(top);
         }
         named.alternatives = self.alternatives(folded)?;
-        for rows in named.alternatives.chunks(ROWS_PER_LOOK as usize) {
+        for rows in named.alternatives.chunks(ROWS_PER_CHECK as usize) {
             self.deadline.check()?;
             for row in rows {
                 if named.own_tier(*row)?.is_none() {
-                    best.offer(&self.ranking, Tier::Alternative, *row)?;
+                    top.offer(&self.ranking, Tier::Alternative, *row)?;
                 }
             }
         }
-        if best.is_full() {
-            return Ok(best);
+        if top.is_full() {
+            return Ok(top);
         }
         let is_other = |row| Ok(matches.contains(row) && named.tier(row)? == Tier::Words);
-        if !self.most_cited(Tier::Words, matches.count(), is_other, &mut best)? {
-            self.first_of(matches, Tier::Words, &mut best)?;
+        if !self.offer_most_cited(Tier::Words, matches.count(), is_other, &mut top)? {
+            self.offer_first_of(matches, Tier::Words, &mut top)?;
         }
-        Ok(best)
+        Ok(top)
     }
 
-    /// Which names begin with a text; of alternative names, none yet.
-    fn named(&self, folded: &str) -> Result<Named<'s>, ReadError> {
+    /// Finds the main names that begin with a text. `alternatives` of the result stays empty.
+    fn main_names(&self, folded: &str) -> Result<NameMatches<'s>, ReadError> {
         let by_name = self.snapshot.order_by(self.entity, "name")?;
         let valued = by_name.valued();
         let first = self.first_rank(by_name, 0..valued, |name| name >= folded)?;
-        let goes_on = self.first_after(by_name, first..valued, |name| name != folded)?;
-        let to = self.first_after(by_name, goes_on..valued, |name| !name.starts_with(folded))?;
-        Ok(Named {
+        let longer = self.first_rank_from(by_name, first..valued, |name| name != folded)?;
+        let to = self.first_rank_from(by_name, longer..valued, |name| !name.starts_with(folded))?;
+        Ok(NameMatches {
             by_name,
-            equals: NameRange::new(by_name, first..goes_on)?,
-            begins: NameRange::new(by_name, goes_on..to)?,
+            equals: NameRange::new(by_name, first..longer)?,
+            begins: NameRange::new(by_name, longer..to)?,
             alternatives: Vec::new(),
         })
     }
 
-    /// The rows, ascending, of alternative names that begin with a text.
-    fn alternatives(&self, folded: &str) -> Result<Vec<u32>, AnswerError> {
+    /// Finds the ascending rows of alternative names that begin with a text.
+    fn alternatives(&self, folded: &str) -> Result<Vec<u32>, QueryError> {
         let Some(alternatives) = self.snapshot.alternatives(self.entity) else {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
         let mut texts = alternatives.seek(folded.as_bytes())?;
-        let mut looked = 0u32;
+        let mut names_read = 0u32;
         while let Some((_, rows)) = texts.current_with_prefix(folded.as_bytes()) {
             rows.each(|row| found.push(row))?;
-            looked += 1;
-            if looked.is_multiple_of(ROWS_PER_LOOK) {
+            names_read += 1;
+            if names_read.is_multiple_of(ROWS_PER_CHECK) {
                 self.deadline.check()?;
             }
             texts.advance()?;
         }
         found.sort_unstable();
         found.dedup();
-        found.retain(|row| !self.is_withheld(*row));
+        found.retain(|row| !self.is_suppressed(*row));
         Ok(found)
     }
 
-    /// Offers the records whose own names are of a tier.
-    fn by_name(&self, named: &Named<'s>, tier: Tier, best: &mut Best) -> Result<(), AnswerError> {
+    /// Offers the rows whose main names are of a tier.
+    fn offer_names(
+        &self,
+        named: &NameMatches<'s>,
+        tier: Tier,
+        top: &mut TopRows,
+    ) -> Result<(), QueryError> {
         let names = if tier == Tier::Equals { &named.equals } else { &named.begins };
-        if names.ranks.len() > FEW_ROWS {
-            let is_one = |row| {
+        if names.ranks.len() > RANKED_ROWS_MAX {
+            let is_match = |row| {
                 let is_named = names.codes.contains(&named.by_name.code_of(row)?);
-                Ok(is_named && !self.is_withheld(row))
+                Ok(is_named && !self.is_suppressed(row))
             };
-            if self.most_cited(tier, names.ranks.len() as u64, is_one, best)? {
+            if self.offer_most_cited(tier, names.ranks.len() as u64, is_match, top)? {
                 return Ok(());
             }
-            let withheld = self.snapshot.suppressed().rows(self.entity);
+            let suppressed = self.snapshot.suppressed().rows(self.entity);
             let codes = names.codes.clone();
-            let set = rows_with_codes(named.by_name, codes, withheld, self.deadline)?;
-            return self.first_of(&set, tier, best);
+            let set = rows_with_codes(named.by_name, codes, suppressed, self.deadline)?;
+            return self.offer_first_of(&set, tier, top);
         }
         let mut outcome = Ok(());
         named.by_name.each_row(names.ranks.clone(), |row| {
-            if !self.is_withheld(row) {
-                outcome = best.offer(&self.ranking, tier, row);
+            if !self.is_suppressed(row) {
+                outcome = top.offer(&self.ranking, tier, row);
             }
             outcome.is_ok()
         })?;
         Ok(outcome?)
     }
 
-    /// Offers the most cited of a set, but for those of a better tier, of which there are not ten.
-    fn first_of(&self, set: &Set, tier: Tier, best: &mut Best) -> Result<(), AnswerError> {
+    /// Offers the most cited rows of a set that no better tier has offered. The better tiers have
+    /// fewer than ten rows.
+    fn offer_first_of(
+        &self,
+        set: &DocSet,
+        tier: Tier,
+        top: &mut TopRows,
+    ) -> Result<(), QueryError> {
         let by_id = (self.ranking.ids, self.snapshot.id_order(self.entity)?);
-        let known: Vec<u32> = best.0.iter().map(|placed| placed.row).collect();
+        let known: Vec<u32> = top.0.iter().map(|top_row| top_row.row).collect();
         let count = BEST_MAX + known.len();
-        for row in first_of(set, self.ranking.cited, by_id, count, self.deadline)? {
+        for row in first_rows(set, self.ranking.cited, by_id, count, self.deadline)? {
             if !known.contains(&row) {
-                best.offer(&self.ranking, tier, row)?;
+                top.offer(&self.ranking, tier, row)?;
             }
         }
         Ok(())
     }
 
-    /// Offers those of a tier, of which there are so many, among the most cited records, where that is
-    /// likely to be quick; whether the best are found. If not, none of the tier is left.
-    fn most_cited(
+    /// Scans the citation order for rows of a tier, most cited first. `count` is the number of rows of
+    /// the tier. Returns false, without a row of the tier in `top`, if ranking the rows directly
+    /// is likely to be quicker or the scan finds too few.
+    ///
+    /// ```text
+    /// 1,000,000 records, 5,000 in the tier: ten of them are expected in the first 2,000 ranks.
+    /// 2,000 ranks cost as much as 8,000 rows of a set, more than the tier has: no scan.
+    /// With 50,000 in the tier, 200 ranks are expected and at most 800 ranks are scanned.
+    /// ```
+    fn offer_most_cited(
         &self,
         tier: Tier,
         count: u64,
-        is_one: impl Fn(u32) -> Result<bool, ReadError>,
-        best: &mut Best,
-    ) -> Result<bool, AnswerError> {
+        is_match: impl Fn(u32) -> Result<bool, ReadError>,
+        top: &mut TopRows,
+    ) -> Result<bool, QueryError> {
         let cited = self.ranking.cited;
-        // Were they spread evenly, the tenth would stand near this rank.
+        // The expected rank of the tenth row of the tier, if citations do not depend on the tier.
         let expected = BEST_MAX as u64 * u64::from(cited.rows()) / count.max(1);
         if expected * ROWS_PER_RANK > count {
             return Ok(false);
         }
-        let ranks = u32::try_from(expected * PATIENCE).unwrap_or(u32::MAX).min(cited.rows());
+        let ranks = u32::try_from(expected * SCAN_FACTOR).unwrap_or(u32::MAX).min(cited.rows());
         let mut rank = 0;
-        while rank < ranks && !best.is_full() {
+        while rank < ranks && !top.is_full() {
             self.deadline.check()?;
-            let to = rank.saturating_add(ROWS_PER_LOOK).min(ranks);
+            let to = rank.saturating_add(ROWS_PER_CHECK).min(ranks);
             let mut outcome = Ok(());
             cited.each_row(rank..to, |row| {
-                outcome = is_one(row).and_then(|is_one| match is_one {
-                    true => best.offer(&self.ranking, tier, row),
+                outcome = is_match(row).and_then(|is_match| match is_match {
+                    true => top.offer(&self.ranking, tier, row),
                     false => Ok(()),
                 });
-                outcome.is_ok() && !best.is_full()
+                outcome.is_ok() && !top.is_full()
             })?;
             outcome?;
             rank = to;
         }
-        let is_done = best.is_full() || ranks == cited.rows();
+        let is_done = top.is_full() || ranks == cited.rows();
         if !is_done {
-            best.without(tier);
+            top.remove_tier(tier);
         }
         Ok(is_done)
     }
 
-    /// The first of some ranks whose folded name `holds`, as those of all after it do; near ones are
-    /// tried first.
-    fn first_after(
+    /// Finds the first of some ranks whose folded name `holds`, by doubling steps and then a binary
+    /// search. All later names must hold too. Cost: log2 of the distance to the rank found.
+    fn first_rank_from(
         &self,
         by_name: Order<'s>,
         ranks: Range<u32>,
@@ -373,33 +404,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_of_all_are_among_the_best_of_parts() {
+    fn merged_top_rows_are_the_top_rows_of_everything_offered() {
         let mut random = 7u64;
         let mut below = move |bound: u64| {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (random >> 33) % bound
         };
         for _ in 0..2_000 {
-            let (mut merged, mut all) = (Best::default(), BTreeMap::<u32, Placed>::new());
+            let (mut merged, mut all) = (TopRows::default(), BTreeMap::<u32, TopRow>::new());
             for _ in 0..1 + below(4) {
-                // A row has one count, and a tier in each part that has it.
+                // A row has the same citations in every list, but its tier may differ.
                 let mut part = BTreeMap::new();
                 for _ in 0..below(30) {
                     let row = below(40) as u32;
                     let tier = Tier::ALL[1 + below(3) as usize];
                     let id = u64::from(100 - row);
-                    part.insert(row, Placed { tier, cited: u64::from(row % 5), id, row });
+                    part.insert(row, TopRow { tier, cited: u64::from(row % 5), id, row });
                 }
-                let mut best = Best::default();
-                part.values().for_each(|placed| best.insert(*placed));
-                merged.merge(&best);
-                for (row, placed) in part {
+                let mut top = TopRows::default();
+                part.values().for_each(|top_row| top.insert(*top_row));
+                merged.merge(&top);
+                for (row, top_row) in part {
                     all.entry(row)
-                        .and_modify(|known| *known = placed.min(*known))
-                        .or_insert(placed);
+                        .and_modify(|known| *known = top_row.min(*known))
+                        .or_insert(top_row);
                 }
             }
-            let mut expected: Vec<Placed> = all.into_values().collect();
+            let mut expected: Vec<TopRow> = all.into_values().collect();
             expected.sort_unstable();
             expected.truncate(BEST_MAX);
             assert_eq!(merged.0, expected);

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::autocomplete::answer_without;
+use crate::autocomplete::top_rows_of_prefix;
 use crate::entity::Entity;
-use crate::query::{AnswerError, Library};
+use crate::query::QueryError;
 use crate::record::gather::Gathered;
 use crate::schema::keys::keys_of;
 use crate::snapshot::PrefixSummaries;
+use crate::snapshot::RecordLookup;
 use crate::snapshot::Snapshot;
 use crate::snapshot::suppression_list::SuppressionList;
 use crate::storage::error::ReadError;
@@ -55,12 +56,13 @@ fn prefix_summaries(
             "a prefix counts fewer rows than are suppressed",
         ))?;
         if summary.best.iter().any(|(_, row)| snapshot.suppressed().has(entity, *row)) {
-            summary.best = answer_without(snapshot, entity, text).map_err(|error| match error {
-                AnswerError::Damaged(error) => error,
-                AnswerError::Deadline => {
-                    ReadError::Internal("a query without a deadline reached its deadline")
-                }
-            })?;
+            summary.best =
+                top_rows_of_prefix(snapshot, entity, text).map_err(|error| match error {
+                    QueryError::Damaged(error) => error,
+                    QueryError::Deadline => {
+                        ReadError::Internal("a query without a deadline reached its deadline")
+                    }
+                })?;
         }
         summaries.insert(prefix, summary);
     }

@@ -1,65 +1,67 @@
 //! One expression of a filter as sets of rows that indexes hold.
 //!
-//! A side is the union of its atoms, or what is left beside it. Each atom can tell the rows of one
-//! chunk without touching those of others.
+//! A [`Clause`] is the union of its [`Leaf`]s, or the complement of that union. Each leaf yields its
+//! rows one chunk of 65,536 rows at a time.
 
 use std::ops::Range;
 
 use crate::index::bitset::{Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, union};
 use crate::index::postings::{ChunkView, Postings};
+use crate::query::chunk_bits::{set_all, set_range, set_rows};
+use crate::query::deadline::{Deadline, QueryError};
 use crate::query::range::ValueRange;
-use crate::query::{AnswerError, Deadline};
 use crate::storage::error::ReadError;
 
-/// Rows that an index holds together.
-pub(super) enum Atom<'s> {
-    /// These, ascending.
-    Points(Vec<u32>),
-    /// The rows from one to another.
-    Rows(Range<u32>),
-    /// A posting list.
-    List(Postings<'s>),
-    /// All but a posting list.
-    Absent(Postings<'s>),
-    /// The rows with certain values.
+/// A set of rows in the form that an index or an earlier step holds.
+pub(super) enum Leaf<'s> {
+    /// Ascending rows.
+    Sorted(Vec<u32>),
+    Interval(Range<u32>),
+    Postings(Postings<'s>),
+    /// All rows that a posting list lacks.
+    NotPostings(Postings<'s>),
     Values(ValueRange<'s>),
-    /// Rows by a bit each, of whole chunks.
-    Bits(Bitset),
+    Bitmap(Bitset),
 }
 
-/// One expression.
-pub(super) struct Side<'s> {
+/// One expression of a filter.
+pub(super) struct Clause<'s> {
     pub is_negated: bool,
-    pub atoms: Vec<Atom<'s>>,
-    /// The expression as it was written.
+    pub leaves: Vec<Leaf<'s>>,
+    /// The expression as the client wrote it; empty for a clause that no expression made.
     pub text: String,
 }
 
-impl Side<'_> {
-    /// How many rows it holds at most, of so many.
+impl<'s> Clause<'s> {
+    /// The union of leaves that no expression of the client made.
+    pub fn internal(leaves: Vec<Leaf<'s>>) -> Clause<'s> {
+        Clause { is_negated: false, leaves, text: String::new() }
+    }
+
+    /// An upper bound of the rows that match, out of `rows`.
     pub fn count_max(&self, rows: u32) -> u64 {
-        let union: u64 = self.atoms.iter().map(|atom| atom.count_max(rows)).sum();
+        let union: u64 = self.leaves.iter().map(|leaf| leaf.count_max(rows)).sum();
         match self.is_negated {
             false => union.min(u64::from(rows)),
-            // One set alone is left out exactly.
-            true if self.atoms.len() == 1 => u64::from(rows).saturating_sub(union),
+            // Leaves may overlap, so only the complement of a single leaf has a known size.
+            true if self.leaves.len() == 1 => u64::from(rows).saturating_sub(union),
             true => u64::from(rows),
         }
     }
 
-    /// The sets of a bit for each row that it holds or may come to hold.
-    pub fn row_sets(&self) -> usize {
-        let is_set = |atom: &&Atom<'_>| matches!(atom, Atom::Bits(_) | Atom::Values(_));
-        self.atoms.iter().filter(is_set).count()
+    /// Counts the bitmaps over all rows that the clause holds or may allocate later.
+    pub fn bitmaps(&self) -> usize {
+        let is_bitmap = |leaf: &&Leaf<'_>| matches!(leaf, Leaf::Bitmap(_) | Leaf::Values(_));
+        self.leaves.iter().filter(is_bitmap).count()
     }
 
-    /// Whether its rows lie chunk by chunk, so that setting the bits of one costs no more than it has.
-    pub fn is_listed(&self) -> bool {
-        self.atoms.iter().all(|atom| !matches!(atom, Atom::Values(_)))
+    /// Whether setting the bits of a chunk costs no more than the rows the clause has in the chunk.
+    pub fn is_stored_by_chunk(&self) -> bool {
+        self.leaves.iter().all(|leaf| !matches!(leaf, Leaf::Values(_)))
     }
 
-    /// Its rows, a bit each, of so many.
-    pub fn to_bits(&self, rows: u32, deadline: Deadline<'_>) -> Result<Bitset, AnswerError> {
+    /// Evaluates the clause for all of `rows`.
+    pub fn to_bitset(&self, rows: u32, deadline: Deadline<'_>) -> Result<Bitset, QueryError> {
         let mut all = Bitset::new(rows);
         for (chunk, bits) in (0..).zip(all.chunks_mut()) {
             deadline.check()?;
@@ -68,125 +70,92 @@ impl Side<'_> {
         Ok(all)
     }
 
-    /// Sets the bits of its rows in a chunk.
+    /// Sets the bits of the matching rows of a chunk; `bits` must be empty if the clause is negated.
     pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut ChunkBits) -> Result<(), ReadError> {
-        self.atoms.iter().try_for_each(|atom| atom.add_to(rows, chunk, bits))?;
+        self.leaves.iter().try_for_each(|leaf| leaf.add_to(rows, chunk, bits))?;
         if self.is_negated {
             let mut all = EMPTY_CHUNK;
-            fill(&mut all, rows, chunk);
+            set_all(&mut all, rows, chunk);
             bits.iter_mut().zip(&all).for_each(|(bit, word)| *bit = word & !*bit);
         }
         Ok(())
     }
 }
 
-/// How many rows a chunk has.
-pub(super) fn rows_of(rows: u32, chunk: u32) -> u32 {
-    (rows - (chunk << 16)).min(CHUNK_ROWS as u32)
-}
-
-/// Sets the bits of all rows a chunk has.
-pub(super) fn fill(bits: &mut ChunkBits, rows: u32, chunk: u32) {
-    set_range(bits, 0..rows_of(rows, chunk));
-}
-
-fn set_range(bits: &mut ChunkBits, range: Range<u32>) {
-    for (at, word) in bits.iter_mut().enumerate() {
-        let first = at as u32 * 64;
-        let from = range.start.clamp(first, first + 64) - first;
-        let to = range.end.clamp(first, first + 64) - first;
-        if from < to {
-            let below = |bit: u32| if bit == 64 { u64::MAX } else { (1 << bit) - 1 };
-            *word |= below(to) & !below(from);
+impl<'s> From<ValueRange<'s>> for Leaf<'s> {
+    fn from(range: ValueRange<'s>) -> Leaf<'s> {
+        match range.row_interval() {
+            Some(rows) => Leaf::Interval(rows),
+            None => Leaf::Values(range),
         }
     }
 }
 
-impl<'s> Atom<'s> {
-    /// How many rows it holds, of so many.
+impl<'s> Leaf<'s> {
+    /// How many of `rows` rows the leaf holds.
     pub fn count_max(&self, rows: u32) -> u64 {
         match self {
-            Atom::Points(points) => points.len() as u64,
-            Atom::Rows(range) => range.len() as u64,
-            Atom::List(list) => u64::from(list.count()),
-            Atom::Absent(list) => u64::from(rows.saturating_sub(list.count())),
-            Atom::Values(values) => values.count() as u64,
-            Atom::Bits(bits) => bits.count(),
+            Leaf::Sorted(sorted) => sorted.len() as u64,
+            Leaf::Interval(range) => range.len() as u64,
+            Leaf::Postings(list) => u64::from(list.count()),
+            Leaf::NotPostings(list) => u64::from(rows.saturating_sub(list.count())),
+            Leaf::Values(values) => values.count() as u64,
+            Leaf::Bitmap(bits) => bits.count(),
         }
     }
 
-    /// What it is, for plans.
-    pub fn name(&self) -> &'static str {
+    /// The leaf's form, for query plans.
+    pub fn form(&self) -> &'static str {
         match self {
-            Atom::Points(_) => "rows",
-            Atom::Rows(_) => "row interval",
-            Atom::List(_) => "list",
-            Atom::Absent(_) => "all but a list",
-            Atom::Values(_) => "value range",
-            Atom::Bits(_) => "set of rows",
+            Leaf::Sorted(_) => "sorted rows",
+            Leaf::Interval(_) => "row interval",
+            Leaf::Postings(_) => "posting list",
+            Leaf::NotPostings(_) => "complement of a posting list",
+            Leaf::Values(_) => "value range",
+            Leaf::Bitmap(_) => "bitmap",
         }
     }
 
-    /// The rows of a chunk, where they lie as such; `None` where they have to be worked out.
+    /// The mapped rows of a chunk; `None` if the leaf has to compute them.
     pub fn view(&self, chunk: u32) -> Result<Option<ChunkView<'s>>, ReadError> {
         match self {
-            Atom::List(list) => list.view(chunk).map(Some),
+            Leaf::Postings(list) => list.view(chunk).map(Some),
             _ => Ok(None),
         }
     }
 
-    /// Sets the bits of its rows in a chunk.
+    /// Sets the bits of the leaf's rows in a chunk.
     pub fn add_to(&self, rows: u32, chunk: u32, bits: &mut ChunkBits) -> Result<(), ReadError> {
         let first = u64::from(chunk) << 16;
         match self {
-            Atom::Points(points) => add_points(points, chunk, bits),
-            Atom::Rows(range) => {
+            Leaf::Sorted(sorted) => set_rows(bits, sorted, chunk),
+            Leaf::Interval(range) => {
                 let within = |row: u32| (u64::from(row).max(first) - first).min(CHUNK_ROWS as u64);
                 set_range(bits, within(range.start) as u32..within(range.end) as u32);
             }
-            Atom::List(list) => list.view(chunk)?.add_to(bits),
-            Atom::Absent(list) => {
-                let mut absent = EMPTY_CHUNK;
-                fill(&mut absent, rows, chunk);
-                list.view(chunk)?.remove_from(&mut absent);
-                union(bits, &absent);
+            Leaf::Postings(list) => list.view(chunk)?.add_to(bits),
+            Leaf::NotPostings(list) => {
+                let mut others = EMPTY_CHUNK;
+                set_all(&mut others, rows, chunk);
+                list.view(chunk)?.remove_from(&mut others);
+                union(bits, &others);
             }
-            Atom::Values(values) => values.add_to(chunk, bits)?,
-            Atom::Bits(own) => own.add_to(chunk, bits),
+            Leaf::Values(values) => values.add_to(chunk, bits)?,
+            Leaf::Bitmap(bitmap) => bitmap.add_to(chunk, bits),
         }
         Ok(())
     }
 
-    /// Whether a row is among them. The view is its own of the row's chunk, where it has one.
+    /// Whether the leaf holds a row. `view` must be what [`view`](Self::view) returned for the
+    /// row's chunk.
     pub fn contains(&self, view: Option<&ChunkView<'_>>, row: u32) -> Result<bool, ReadError> {
         Ok(match self {
-            Atom::Points(points) => points.binary_search(&row).is_ok(),
-            Atom::Rows(range) => range.contains(&row),
-            Atom::List(_) => view.is_some_and(|view| view.contains(row as u16)),
-            Atom::Absent(list) => !list.view(row >> 16)?.contains(row as u16),
-            Atom::Values(values) => values.contains(row)?,
-            Atom::Bits(bits) => bits.contains(row),
+            Leaf::Sorted(sorted) => sorted.binary_search(&row).is_ok(),
+            Leaf::Interval(range) => range.contains(&row),
+            Leaf::Postings(_) => view.is_some_and(|view| view.contains(row as u16)),
+            Leaf::NotPostings(list) => !list.view(row >> 16)?.contains(row as u16),
+            Leaf::Values(values) => values.contains(row)?,
+            Leaf::Bitmap(bitmap) => bitmap.contains(row),
         })
-    }
-}
-
-/// Those of ascending rows that lie in a chunk.
-pub(super) fn points_of(points: &[u32], chunk: u32) -> &[u32] {
-    let from = points.partition_point(|row| row >> 16 < chunk);
-    let to = points.partition_point(|row| row >> 16 <= chunk);
-    &points[from..to]
-}
-
-/// Clears the bits of a chunk's rows.
-pub(super) fn clear(points: &[u32], bits: &mut ChunkBits) {
-    for low in points.iter().map(|row| row & 0xffff) {
-        bits[low as usize / 64] &= !(1 << (low % 64));
-    }
-}
-
-/// Sets the bits of those of ascending rows that lie in a chunk.
-pub(super) fn add_points(points: &[u32], chunk: u32, bits: &mut ChunkBits) {
-    for low in points_of(points, chunk).iter().map(|row| row & 0xffff) {
-        bits[low as usize / 64] |= 1 << (low % 64);
     }
 }

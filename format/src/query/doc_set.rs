@@ -1,116 +1,114 @@
-//! A set of rows that an order is asked about.
+//! A computed set of rows: the matches of a filter, before an order selects a page of them.
 
 use crate::index::bitset::{
     Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, intersect,
 };
 use crate::index::orders::Order;
-use crate::query::clause::{Atom, Side, add_points, clear, points_of};
-use crate::query::intersection::{Chunk, Filter};
-use crate::query::range::ValueRange;
-use crate::query::walk::run_of;
-use crate::query::{AnswerError, Deadline};
+use crate::query::chunk_bits::{clear_rows, rows_in_chunk, set_rows};
+use crate::query::clause::{Clause, Leaf};
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::intersection::{ChunkRows, Intersection};
+use crate::query::range::{ValueRange, codes_of_value};
 use crate::storage::error::ReadError;
 
-/// Rows beyond which a set is bits, and its page found in the order rather than selected.
-const FEW_ROWS: usize = 16_384;
+/// Rows up to which a set is sorted rows. A page of a larger set is found by walking an order.
+const SORTED_ROWS_MAX: usize = 16_384;
 
 /// A set of rows.
-pub(crate) enum Set {
-    /// All of so many.
+pub(crate) enum DocSet {
+    /// All rows of an entity with this many.
     All(u32),
-    /// All of so many but these, which are not many: ascending.
-    AllBut(u32, Box<[u32]>),
-    /// These, ascending.
-    Few(Vec<u32>),
-    /// A bit for each row of whole chunks, and how many are set.
-    Many(Bitset, u64),
+    /// All rows of an entity with this many, except a few ascending ones.
+    AllExcept(u32, Box<[u32]>),
+    /// At most 16,384 ascending rows.
+    Sorted(Vec<u32>),
+    /// A bitmap and its count.
+    Bitmap(Bitset, u64),
 }
 
-impl Set {
-    /// The matches of a filter.
-    pub(super) fn of(filter: &Filter<'_>, deadline: Deadline<'_>) -> Result<Set, AnswerError> {
-        if filter.sides().is_empty() {
-            return Ok(match filter.withheld() {
-                [] => Set::All(filter.rows()),
-                withheld => Set::AllBut(filter.rows(), withheld.into()),
+impl DocSet {
+    /// Evaluates an intersection for all chunks.
+    pub(super) fn from_intersection(
+        matches: &Intersection<'_>,
+        deadline: Deadline<'_>,
+    ) -> Result<DocSet, QueryError> {
+        if matches.clauses().is_empty() {
+            return Ok(match matches.suppressed() {
+                [] => DocSet::All(matches.rows()),
+                suppressed => DocSet::AllExcept(matches.rows(), suppressed.into()),
             });
         }
-        let mut building = SetBuilder::new(filter.chunks());
-        for chunk in 0..filter.chunks() {
+        let mut builder = DocSetBuilder::new(matches.chunks());
+        for chunk in 0..matches.chunks() {
             deadline.check()?;
-            match filter.chunk(chunk)? {
-                Chunk::Bits(bits) => building.push_bits(chunk, &bits),
-                Chunk::Array(lows) => building.push_rows(chunk, &lows),
+            match matches.chunk(chunk)? {
+                ChunkRows::Bits(bits) => builder.push_bits(chunk, &bits),
+                ChunkRows::Array(lows) => builder.push_rows(chunk, &lows),
             }
         }
-        Ok(building.finish())
+        Ok(builder.finish())
     }
 
-    /// Those of its rows whose value of an order has a code.
+    /// Selects the rows whose value in an order has a code.
     pub fn with_code(
         &self,
         order: Order<'_>,
         code: u64,
         deadline: Deadline<'_>,
-    ) -> Result<Set, AnswerError> {
-        let atom = ValueRange::new(order, run_of(order, code))?.into_atom();
+    ) -> Result<DocSet, QueryError> {
+        let leaf = Leaf::from(ValueRange::new(order, codes_of_value(order, code))?);
         let chunks = order.rows().div_ceil(CHUNK_ROWS as u32);
-        let mut building = SetBuilder::new(chunks);
+        let mut builder = DocSetBuilder::new(chunks);
         for chunk in 0..chunks {
             deadline.check()?;
             let mut bits = EMPTY_CHUNK;
-            self.with_atom(&atom, order.rows(), chunk, &mut bits)?;
-            building.push_bits(chunk, &bits);
+            leaf.add_to(order.rows(), chunk, &mut bits)?;
+            intersect(&mut bits, &self.chunk_bits(chunk));
+            builder.push_bits(chunk, &bits);
         }
-        Ok(building.finish())
+        Ok(builder.finish())
     }
 
-    fn with_atom(
-        &self,
-        atom: &Atom<'_>,
-        rows: u32,
-        chunk: u32,
-        bits: &mut ChunkBits,
-    ) -> Result<(), ReadError> {
-        let mut own = EMPTY_CHUNK;
+    /// The set's bits in a chunk. In the last chunk, `All` and `AllExcept` also set bits of rows that
+    /// do not exist.
+    fn chunk_bits(&self, chunk: u32) -> ChunkBits {
+        let mut bits = EMPTY_CHUNK;
         match self {
-            Set::All(_) => own.fill(u64::MAX),
-            Set::AllBut(_, others) => {
-                own.fill(u64::MAX);
-                clear(points_of(others, chunk), &mut own);
+            DocSet::All(_) => bits.fill(u64::MAX),
+            DocSet::AllExcept(_, others) => {
+                bits.fill(u64::MAX);
+                clear_rows(&mut bits, rows_in_chunk(others, chunk));
             }
-            Set::Many(words, _) => words.add_to(chunk, &mut own),
-            Set::Few(few) => add_points(few, chunk, &mut own),
+            DocSet::Bitmap(bitmap, _) => bitmap.add_to(chunk, &mut bits),
+            DocSet::Sorted(sorted) => set_rows(&mut bits, sorted, chunk),
         }
-        atom.add_to(rows, chunk, bits)?;
-        intersect(bits, &own);
-        Ok(())
+        bits
     }
 
-    /// The set as a side of another filter.
-    pub(super) fn into_side(self) -> Side<'static> {
-        let (is_negated, atom) = match self {
-            Set::All(rows) => (false, Atom::Rows(0..rows)),
-            Set::AllBut(_, others) => (true, Atom::Points(others.into_vec())),
-            Set::Few(few) => (false, Atom::Points(few)),
-            Set::Many(words, _) => (false, Atom::Bits(words)),
+    /// Turns the set into a clause of another intersection.
+    pub(super) fn into_clause(self) -> Clause<'static> {
+        let (is_negated, leaf) = match self {
+            DocSet::All(rows) => (false, Leaf::Interval(0..rows)),
+            DocSet::AllExcept(_, others) => (true, Leaf::Sorted(others.into_vec())),
+            DocSet::Sorted(sorted) => (false, Leaf::Sorted(sorted)),
+            DocSet::Bitmap(bitmap, _) => (false, Leaf::Bitmap(bitmap)),
         };
-        Side { is_negated, atoms: vec![atom], text: String::new() }
+        Clause { is_negated, ..Clause::internal(vec![leaf]) }
     }
 
-    /// Those of its rows that `is_kept` keeps. It is a set of some rows, not of all or all but some.
+    /// Keeps the rows for which `is_kept` returns true.
     ///
     /// # Errors
     ///
-    /// The first of `is_kept`.
+    /// The first error of `is_kept`; [`ReadError::Internal`] for `All` and `AllExcept`.
     pub fn retain(
         self,
-        mut is_kept: impl FnMut(u32) -> Result<bool, AnswerError>,
-    ) -> Result<Set, AnswerError> {
-        let (few, words) = match self {
-            Set::Few(few) => (few, Bitset::default()),
-            Set::Many(words, _) => (Vec::new(), words),
-            Set::All(_) | Set::AllBut(..) => {
+        mut is_kept: impl FnMut(u32) -> Result<bool, QueryError>,
+    ) -> Result<DocSet, QueryError> {
+        let (sorted, bitmap) = match self {
+            DocSet::Sorted(sorted) => (sorted, Bitset::default()),
+            DocSet::Bitmap(bitmap, _) => (Vec::new(), bitmap),
+            DocSet::All(_) | DocSet::AllExcept(..) => {
                 return Err(ReadError::Internal(
                     "a complemented set of rows cannot be filtered row by row",
                 )
@@ -118,91 +116,90 @@ impl Set {
             }
         };
         let mut kept = Vec::new();
-        for row in few {
+        for row in sorted {
             if is_kept(row)? {
                 kept.push(row);
             }
         }
-        let chunks = words.chunks().len() as u32;
-        let mut building = SetBuilder { few: kept, many: None, chunks };
-        for row in words.rows() {
+        let chunks = bitmap.chunks().len() as u32;
+        let mut builder = DocSetBuilder { sorted: kept, bitmap: None, chunks };
+        for row in bitmap.rows() {
             if is_kept(row)? {
-                building.push_rows(row >> 16, &[row as u16]);
+                builder.push_rows(row >> 16, &[row as u16]);
             }
         }
-        Ok(building.finish())
+        Ok(builder.finish())
     }
 
-    /// How many rows.
     pub fn count(&self) -> u64 {
         match self {
-            Set::All(rows) => u64::from(*rows),
-            Set::AllBut(rows, others) => u64::from(*rows) - others.len() as u64,
-            Set::Few(few) => few.len() as u64,
-            Set::Many(_, count) => *count,
+            DocSet::All(rows) => u64::from(*rows),
+            DocSet::AllExcept(rows, others) => u64::from(*rows) - others.len() as u64,
+            DocSet::Sorted(sorted) => sorted.len() as u64,
+            DocSet::Bitmap(_, count) => *count,
         }
     }
 
-    /// Whether a row is among them.
     pub fn contains(&self, row: u32) -> bool {
         match self {
-            Set::All(_) => true,
-            Set::AllBut(_, others) => others.binary_search(&row).is_err(),
-            Set::Few(few) => few.binary_search(&row).is_ok(),
-            Set::Many(words, _) => words.contains(row),
+            DocSet::All(_) => true,
+            DocSet::AllExcept(_, others) => others.binary_search(&row).is_err(),
+            DocSet::Sorted(sorted) => sorted.binary_search(&row).is_ok(),
+            DocSet::Bitmap(bitmap, _) => bitmap.contains(row),
         }
     }
 }
 
-/// A set under way: its rows while they are few, bits once they are many.
-struct SetBuilder {
-    few: Vec<u32>,
-    many: Option<Bitset>,
+/// Builder of a set from ascending chunks: sorted rows up to `SORTED_ROWS_MAX`, a bitmap beyond.
+struct DocSetBuilder {
+    sorted: Vec<u32>,
+    bitmap: Option<Bitset>,
     chunks: u32,
 }
 
-impl SetBuilder {
-    fn new(chunks: u32) -> SetBuilder {
-        SetBuilder { few: Vec::new(), many: None, chunks }
+impl DocSetBuilder {
+    fn new(chunks: u32) -> DocSetBuilder {
+        DocSetBuilder { sorted: Vec::new(), bitmap: None, chunks }
     }
 
     fn push_bits(&mut self, chunk: u32, bits: &ChunkBits) {
-        if self.many.is_none() && self.few.len() + count_bits(bits) as usize > FEW_ROWS {
-            self.turn_to_bits();
+        if self.bitmap.is_none() && self.sorted.len() + count_bits(bits) as usize > SORTED_ROWS_MAX
+        {
+            self.move_sorted_to_bitmap();
         }
-        if let Some(words) = &mut self.many {
-            words.chunks_mut()[chunk as usize] = *bits;
+        if let Some(bitmap) = &mut self.bitmap {
+            bitmap.chunks_mut()[chunk as usize] = *bits;
             return;
         }
         each_bit(bits, |low| {
-            self.few.push(chunk << 16 | u32::from(low));
+            self.sorted.push(chunk << 16 | u32::from(low));
             true
         });
     }
 
     fn push_rows(&mut self, chunk: u32, lows: &[u16]) {
-        if self.many.is_none() && self.few.len() + lows.len() > FEW_ROWS {
-            self.turn_to_bits();
+        if self.bitmap.is_none() && self.sorted.len() + lows.len() > SORTED_ROWS_MAX {
+            self.move_sorted_to_bitmap();
         }
         let rows = lows.iter().map(|low| chunk << 16 | u32::from(*low));
-        match &mut self.many {
-            None => self.few.extend(rows),
-            Some(words) => rows.for_each(|row| _ = words.insert(row)),
+        match &mut self.bitmap {
+            None => self.sorted.extend(rows),
+            Some(bitmap) => rows.for_each(|row| _ = bitmap.insert(row)),
         }
     }
 
-    fn turn_to_bits(&mut self) {
-        let mut words = Bitset::with_chunks(self.chunks);
-        self.few.drain(..).for_each(|row| _ = words.insert(row));
-        self.many = Some(words);
+    fn move_sorted_to_bitmap(&mut self) {
+        let mut bitmap = Bitset::with_chunks(self.chunks);
+        self.sorted.drain(..).for_each(|row| _ = bitmap.insert(row));
+        self.bitmap = Some(bitmap);
     }
 
-    fn finish(self) -> Set {
-        match self.many {
-            None => Set::Few(self.few),
-            Some(words) => {
-                let count = words.count();
-                Set::Many(words, count)
+    fn finish(self) -> DocSet {
+        match self.bitmap {
+            None => DocSet::Sorted(self.sorted),
+            Some(bitmap) => {
+                let count = bitmap.count();
+                DocSet::Bitmap(bitmap, count)
             }
         }
     }
@@ -213,31 +210,30 @@ impl SetBuilder {
 mod tests {
     use super::*;
 
-    /// The rows of a set of some, ascending.
-    fn rows(set: &Set) -> Vec<u32> {
+    fn rows(set: &DocSet) -> Vec<u32> {
         (0..1 << 18).filter(|row| set.contains(*row)).collect()
     }
 
     #[test]
-    fn what_is_kept_of_few_rows_and_of_many_is_a_set_of_them() {
+    fn retain_keeps_the_chosen_rows_of_sorted_rows_and_of_bitmaps() {
         let is_kept = |row: u32| row % 7 < 3;
         for step in [1, 5, 30] {
             let all: Vec<u32> = (0..200_000).step_by(step).collect();
-            let mut building = SetBuilder::new(4);
-            all.iter().for_each(|row| building.push_rows(row >> 16, &[*row as u16]));
-            let set = building.finish();
-            assert_eq!(matches!(set, Set::Many(..)), all.len() > FEW_ROWS);
+            let mut builder = DocSetBuilder::new(4);
+            all.iter().for_each(|row| builder.push_rows(row >> 16, &[*row as u16]));
+            let set = builder.finish();
+            assert_eq!(matches!(set, DocSet::Bitmap(..)), all.len() > SORTED_ROWS_MAX);
             let kept = set.retain(|row| Ok(is_kept(row))).unwrap();
             let expected: Vec<u32> = all.into_iter().filter(|row| is_kept(*row)).collect();
             assert_eq!(kept.count(), expected.len() as u64);
             assert_eq!(rows(&kept), expected);
         }
-        let refused = Set::Few(vec![1, 2]).retain(|_| {
-            Err(AnswerError::from(ReadError::corrupt(
+        let failed = DocSet::Sorted(vec![1, 2]).retain(|_| {
+            Err(QueryError::from(ReadError::corrupt(
                 "records",
                 "an archived record does not validate",
             )))
         });
-        assert!(refused.is_err());
+        assert!(failed.is_err());
     }
 }

@@ -1,21 +1,20 @@
-//! Why a part of a question was refused, in words that say what would be right.
+//! Errors in the parameters of a query, with texts that say what would be right.
 
 use rapidfuzz::distance::osa;
 
 use crate::entity::IdFormat;
+use crate::query::grouping::Grouping;
 use crate::record::legacy::LEGACY;
 use crate::schema::keys::{Bound, Key, Keys, Kind};
 
-use crate::query::Grouping;
-
-/// So many names are all listed in a reason.
+/// Up to 20 known names, an error lists all.
 const NAMES_MAX: usize = 20;
-/// Of more, those that look most like the one given.
-const NAMES_NEAR: usize = 12;
-/// Bytes of a name that are compared with those there are.
-const NAME_BYTES_MAX: usize = 64;
-/// Names that OpenAlex has for what has another name here.
-const ELSEWHERE: [(&str, &str); 19] = [
+/// Of more known names, an error lists the 12 most similar.
+const SIMILAR_NAMES_MAX: usize = 12;
+/// Bytes of an unknown name that are compared with known names.
+const COMPARED_BYTES_MAX: usize = 64;
+/// Names of OpenAlex, and the names of the same keys here.
+const OPENALEX_NAMES: [(&str, &str); 19] = [
     ("publication_year", "year"),
     ("publication_date", "date"),
     ("from_publication_date", "from_date"),
@@ -37,39 +36,39 @@ const ELSEWHERE: [(&str, &str); 19] = [
     ("default.search", "name.search"),
 ];
 
-/// What is wrong with one part of a filter or a sort.
+/// What is wrong with one expression of a filter, one sort key or one group key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The part, as it was given.
-    pub part: String,
-    /// What is wrong with it, and what would be right.
+pub struct ParamError {
+    /// The wrong part of the parameter, as the client wrote it.
+    pub text: String,
+    /// What is wrong with the text, and what would be right.
     pub reason: String,
 }
 
-impl Refusal {
-    /// A refusal of `part`.
-    pub fn new(part: &str, reason: impl Into<String>) -> Refusal {
-        Refusal { part: part.to_owned(), reason: reason.into() }
+impl ParamError {
+    /// Creates an error about `text`.
+    pub fn new(text: &str, reason: impl Into<String>) -> ParamError {
+        ParamError { text: text.to_owned(), reason: reason.into() }
     }
 }
 
-/// The name among those there are that was meant, most likely.
+/// Finds the known name that a client most likely meant; `None` if no name is similar enough.
 pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    meant(name, &by_distance(name, names))
+    similar_name(name, &by_distance(name, names))
 }
 
-/// The nearest name, where it is near enough.
-fn meant<'n>(name: &str, by_distance: &[(usize, &'n str)]) -> Option<&'n str> {
+/// The first name, if at most a third of its letters differ.
+fn similar_name<'n>(name: &str, by_distance: &[(usize, &'n str)]) -> Option<&'n str> {
     let (distance, known) = *by_distance.first()?;
-    let length = known.len().max(name.len().min(NAME_BYTES_MAX));
+    let length = known.len().max(name.len().min(COMPARED_BYTES_MAX));
     (distance <= length / 3).then_some(known)
 }
 
-/// The names there are, those first that look most like the one given.
+/// Sorts known names by their edit distance from `name`.
 fn by_distance<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<(usize, &'n str)> {
-    let end = (0..=name.len().min(NAME_BYTES_MAX)).rev().find(|at| name.is_char_boundary(*at));
+    let end = (0..=name.len().min(COMPARED_BYTES_MAX)).rev().find(|at| name.is_char_boundary(*at));
     let name = name[..end.unwrap_or(0)].to_lowercase();
-    // Read once: the names it is compared with are many, and so may wrong ones be in one request.
+    // One comparator serves all known names: a request has up to 10 wrong names to compare.
     let letters = osa::BatchComparator::new(name.chars());
     let mut found: Vec<(usize, &str)> =
         names.map(|known| (distance(known, &name, &letters), known)).collect();
@@ -77,74 +76,72 @@ fn by_distance<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<(usi
     found
 }
 
-/// How far a name is from one there is: a first or last part alone is near to its path.
+/// The edit distance; 1 if `name` is the first or last segment of a known path.
 fn distance(known: &str, name: &str, letters: &osa::BatchComparator<char>) -> usize {
-    let is_end = |end: Option<(&str, &str)>| end.is_some_and(|(a, b)| a == name || b == name);
-    match is_end(known.split_once('.')) || is_end(known.rsplit_once('.')) {
+    let is_segment = |pair: Option<(&str, &str)>| pair.is_some_and(|(a, b)| a == name || b == name);
+    match is_segment(known.split_once('.')) || is_segment(known.rsplit_once('.')) {
         true => 1,
         false => letters.distance(known.chars()),
     }
 }
 
-/// What is wrong with a key that does not filter.
-pub(super) fn filter_key(keys: &Keys, name: &str) -> Refusal {
+pub(super) fn unknown_filter_key(keys: &Keys, name: &str) -> ParamError {
     let route = keys.route;
     if keys.filters().next().is_none() {
-        return Refusal::new(name, format!("/{route} takes no filter"));
+        return ParamError::new(name, format!("/{route} takes no filter"));
     }
     let what = match keys.sort(name) {
         Some(_) => format!("sorts /{route} and does not filter it"),
         None => format!("is no filter key of /{route}"),
     };
-    Refusal::new(name, format!("{what}; {}", instead(name, keys.filters())))
+    ParamError::new(name, format!("{what}; {}", suggest(name, keys.filters())))
 }
 
-/// What is wrong with a key that does not sort.
-pub(super) fn sort_key(keys: &Keys, name: &str) -> Refusal {
+pub(super) fn unknown_sort_key(keys: &Keys, name: &str) -> ParamError {
     let route = keys.route;
     if keys.sorts().next().is_none() {
-        return Refusal::new(name, format!("/{route} takes no sort"));
+        return ParamError::new(name, format!("/{route} takes no sort"));
     }
     if let Some(key) = name.strip_prefix('-').filter(|key| keys.sort(key).is_some()) {
-        return Refusal::new(name, format!("is no sort key; write `{key}:desc`"));
+        return ParamError::new(name, format!("is no sort key; write `{key}:desc`"));
     }
     for direction in ["asc", "desc"] {
         let key = name.strip_suffix(direction).and_then(|rest| rest.strip_suffix(' '));
         if let Some(key) = key.filter(|key| keys.sort(key).is_some()) {
-            return Refusal::new(name, format!("is no sort key; write `{key}:{direction}`"));
+            return ParamError::new(name, format!("is no sort key; write `{key}:{direction}`"));
         }
     }
     if name.is_empty() {
         let reason = "lacks its key; write `key:asc` or `key:desc`, with one comma between two";
-        return Refusal::new(name, reason);
+        return ParamError::new(name, reason);
     }
     let what = match keys.filter(name) {
         Some(_) => format!("filters /{route} and does not sort it"),
         None => format!("is no sort key of /{route}"),
     };
-    Refusal::new(name, format!("{what}; {}", instead(name, keys.sorts())))
+    ParamError::new(name, format!("{what}; {}", suggest(name, keys.sorts())))
 }
 
-/// What is wrong with a key that makes no groups.
-pub(super) fn group_key(keys: &Keys, name: &str) -> Refusal {
-    let known = instead(name, Grouping::names(keys));
-    Refusal::new(name, format!("is nothing /{} is grouped by; {known}", keys.route))
+pub(super) fn unknown_group_key(keys: &Keys, name: &str) -> ParamError {
+    let known = suggest(name, Grouping::key_names(keys));
+    ParamError::new(name, format!("is nothing /{} is grouped by; {known}", keys.route))
 }
 
-fn instead<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
-    let renamed = ELSEWHERE.iter().find(|(there, _)| *there == name);
+/// Suggests the name that was meant, or lists known names.
+fn suggest<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+    let renamed = OPENALEX_NAMES.iter().find(|(openalex, _)| *openalex == name);
     let renamed = renamed.map_or(name, |(_, here)| *here);
-    // What has one name here may have another in the older variant, and the other way round.
-    let members = LEGACY.iter().flat_map(|older| older.members);
-    let pairs = members.filter(|(older, now)| *older == renamed || *now == renamed);
+    // A client of one interface may use the name that a member has in the other.
+    let members = LEGACY.iter().flat_map(|entity| entity.members);
+    let pairs = members.filter(|(legacy, current)| *legacy == renamed || *current == renamed);
     let renamed_to = std::iter::once(renamed)
-        .chain(pairs.flat_map(|(older, now)| [*older, *now]))
+        .chain(pairs.flat_map(|(legacy, current)| [*legacy, *current]))
         .find_map(|meant| names.clone().find(|known| *known == meant));
     if let Some(meant) = renamed_to {
         return format!("did you mean `{meant}`?");
     }
     let near = by_distance(name, names.clone());
-    if let Some(meant) = meant(name, &near) {
+    if let Some(meant) = similar_name(name, &near) {
         return format!("did you mean `{meant}`?");
     }
     let quoted = |name: &str| format!("`{name}`");
@@ -153,26 +150,25 @@ fn instead<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Stri
         return format!("there are {}", names.map(quoted).collect::<Vec<_>>().join(", "));
     }
     let near: Vec<String> =
-        near.into_iter().take(NAMES_NEAR).map(|(_, name)| quoted(name)).collect();
+        near.into_iter().take(SIMILAR_NAMES_MAX).map(|(_, name)| quoted(name)).collect();
     format!("there are {count}, among them {}", near.join(", "))
 }
 
-/// How a value stands in its expression.
+/// How a value is written in its expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stance {
-    /// By itself.
+pub(super) enum ValueForm {
     Bare,
-    /// In quotes, where nothing has a meaning of its own.
+    /// In quotes, where ranges and `null` are plain text.
     Quoted,
-    /// After a comparison.
+    /// After `>`, `>=`, `<` or `<=`.
     Compared,
 }
 
-/// What a value of a key must be.
-pub(super) fn expected(key: &Key, stance: Stance) -> String {
-    let value = one(key);
+/// Says what a value of a key must be.
+pub(super) fn expected_value(key: &Key, form: ValueForm) -> String {
+    let value = single_value(key);
     let more = match key.kind {
-        Kind::Boolean if stance == Stance::Bare => {
+        Kind::Boolean if form == ValueForm::Bare => {
             return "must be `true`, `false` or `null`".to_owned();
         }
         Kind::Integer => {
@@ -191,16 +187,18 @@ pub(super) fn expected(key: &Key, stance: Stance) -> String {
         }
         _ => String::new(),
     };
-    match stance {
-        Stance::Bare => format!("must be {value}{more}"),
-        Stance::Quoted if more.is_empty() => format!("must be {value}"),
-        Stance::Quoted => format!("must be {value}; in quotes there are no ranges and no `null`"),
-        Stance::Compared => format!("must be {value}, since it is compared"),
+    match form {
+        ValueForm::Bare => format!("must be {value}{more}"),
+        ValueForm::Quoted if more.is_empty() => format!("must be {value}"),
+        ValueForm::Quoted => {
+            format!("must be {value}; in quotes there are no ranges and no `null`")
+        }
+        ValueForm::Compared => format!("must be {value}, since it is compared"),
     }
 }
 
-/// What a single value of a key is.
-fn one(key: &Key) -> String {
+/// Names the values of a key, with an example.
+fn single_value(key: &Key) -> String {
     match key.kind {
         Kind::Id(entity) => match entity.facts().letter {
             Some(letter) => return format!("an identifier such as `HX_{}1`", char::from(letter)),
@@ -223,13 +221,13 @@ fn one(key: &Key) -> String {
     .to_owned()
 }
 
-/// Why a value of a key is not compared.
-pub(super) fn not_compared(key: &Key) -> String {
+/// Says why a key takes no comparison.
+pub(super) fn not_comparable(key: &Key) -> String {
     let instead = match key.kind {
         Kind::Identifier(_) | Kind::Code | Kind::Text => {
             "a text that begins with `<` or `>` belongs in quotes".to_owned()
         }
-        _ => format!("it {}", expected(key, Stance::Bare)),
+        _ => format!("it {}", expected_value(key, ValueForm::Bare)),
     };
     match key.kind {
         Kind::Day(_) | Kind::Moment(_) => {

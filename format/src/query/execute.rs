@@ -1,56 +1,61 @@
-//! Answering: the plan that is chosen, and the rows of the page.
+//! Runs a query: chooses how to find the page, and finds its rows.
 
 use std::fmt;
 
 use crate::entity::Entity;
-use crate::index::bitset::Bitset;
-use crate::query::clause::{Atom, Side};
-use crate::query::doc_set::Set;
-use crate::query::intersection::Filter;
-use crate::query::resolve::resolve;
-use crate::query::sorted_page::{Sort, Sorter};
-use crate::query::{AnswerError, Deadline, Query};
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::doc_set::DocSet;
+use crate::query::intersection::Intersection;
+use crate::query::parse::Query;
+use crate::query::sorted_page::{DirectedOrder, PageFinder};
 use crate::snapshot::Snapshot;
 
-/// Sets of a bit for each row that one question holds beside what it is finding.
-const ROW_SETS_MAX: usize = 4;
-
-/// What a question comes to.
+/// The result of a query.
 #[derive(Clone, Debug)]
-pub struct Answer {
-    /// How many records match, on all pages together.
+pub struct RowPage {
+    /// Matching records on all pages.
     pub count: u64,
-    /// The rows on the page, in its order.
+    /// The rows of the page, sorted.
     pub rows: Vec<u32>,
-    /// How it was found.
-    pub plan: Plan,
+    /// How the rows were found.
+    pub plan: QueryPlan,
 }
 
-/// How an answer was found, for whoever wonders at its cost.
+/// How a query was executed, as text for logs: clauses, chunks read, ordering method.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct QueryPlan {
     entity: Entity,
-    /// Each expression with the sets it became: how many, of what kind, and rows at most.
-    sides: Vec<(String, usize, &'static str, u64)>,
+    clauses: Vec<ClausePlan>,
     chunks: u32,
     ordering: &'static str,
     count: u64,
 }
 
-impl fmt::Display for Plan {
+#[derive(Clone, Debug)]
+struct ClausePlan {
+    /// The expression as the client wrote it.
+    text: String,
+    leaves: usize,
+    /// The form of the first leaf.
+    form: &'static str,
+    rows_max: u64,
+}
+
+impl fmt::Display for QueryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.entity)?;
-        for (at, (text, sets, kind, rows)) in self.sides.iter().enumerate() {
+        for (at, ClausePlan { text, leaves, form, rows_max }) in self.clauses.iter().enumerate() {
             let and = if at == 0 { "" } else { " and" };
-            match sets {
-                0 => write!(f, "{and} `{text}` (nothing)")?,
-                1 => write!(f, "{and} `{text}` ({kind}, at most {rows} rows)")?,
-                _ => {
-                    write!(f, "{and} `{text}` ({sets} sets such as a {kind}, at most {rows} rows)")?
-                }
+            match leaves {
+                0 => write!(f, "{and} `{text}` (empty)")?,
+                1 => write!(f, "{and} `{text}` ({form}, at most {rows_max} rows)")?,
+                _ => write!(
+                    f,
+                    "{and} `{text}` (union of {leaves}, first a {form}, at most {rows_max} rows)"
+                )?,
             }
         }
-        if !self.sides.is_empty() {
+        if !self.clauses.is_empty() {
             write!(f, " over {} chunks,", self.chunks)?;
         }
         write!(f, " {} rows, {}", self.count, self.ordering)
@@ -58,130 +63,93 @@ impl fmt::Display for Plan {
 }
 
 impl Query {
-    /// Answers from a snapshot.
+    /// Counts the matching records and finds the rows of the page.
     ///
-    /// Cost: a pass over the containers of the sets the filter names, none over records; see
-    /// [`Plan`] for the choice made.
+    /// Cost: one pass over the containers of the clauses. The page adds a part that depends on the
+    /// sort, not on the page number. No record is read, unless a search has words longer than the
+    /// index keeps.
     ///
     /// # Errors
     ///
-    /// Where the snapshot is damaged, or the deadline passes.
-    pub fn answer(
+    /// If the snapshot is damaged or the deadline passes.
+    pub fn execute(
         &self,
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
-    ) -> Result<Answer, AnswerError> {
-        let filter = self.matches(snapshot, deadline)?;
-        let keys: Result<Vec<Sort<'_>>, AnswerError> = self
-            .orders()
-            .into_iter()
-            .map(|(order, is_reversed)| {
-                Ok(Sort { order: snapshot.order(self.entity, order)?, is_reversed })
-            })
-            .collect();
-        let keys = keys?;
-        // The order of the rows alone needs no order.
-        let is_default =
+    ) -> Result<RowPage, QueryError> {
+        let matches = self.resolve(snapshot, deadline)?;
+        let keys = self.directed_orders(snapshot)?;
+        let is_row_order =
             keys.first().is_none_or(|key| key.order.is_row_order() && !key.is_reversed)
                 && keys.len() <= 1;
-        let (count, rows, ordering) = if is_default {
-            let (count, rows) = self.in_row_order(&filter, deadline)?;
+        let (count, rows, ordering) = if is_row_order {
+            let (count, rows) = self.page_in_row_order(&matches, deadline)?;
             (count, rows, "in row order")
         } else {
-            let set = Set::of(&filter, deadline)?;
+            let set = DocSet::from_intersection(&matches, deadline)?;
             let ids = snapshot.ids(self.entity);
-            let sorter = Sorter { ids, by_id: snapshot.id_order(self.entity)?, deadline };
-            let rows = sorter.page(&set, &keys, self.first(), self.per_page as usize)?;
+            let finder = PageFinder { ids, by_id: snapshot.id_order(self.entity)?, deadline };
+            let rows = finder.page(&set, &keys, self.first_position(), self.per_page as usize)?;
             let ordering = match set {
-                Set::All(_) | Set::AllBut(..) => "read from the order",
-                Set::Few(_) => "selected by their keys",
-                Set::Many(..) => "found by the order's ladder",
+                DocSet::All(_) | DocSet::AllExcept(..) => "read from the order",
+                DocSet::Sorted(_) => "selected by their keys",
+                DocSet::Bitmap(..) => "found by rank checkpoints",
             };
             (set.count(), rows, ordering)
         };
-        let sides = filter.sides().iter().zip(filter.counts_max()).map(|(side, count_max)| {
-            let kind = side.atoms.first().map_or("", |atom| atom.name());
-            (side.text.clone(), side.atoms.len(), kind, *count_max)
+        let clauses = matches.clauses().iter().zip(matches.counts_max());
+        let clauses = clauses.map(|(clause, rows_max)| ClausePlan {
+            text: clause.text.clone(),
+            leaves: clause.leaves.len(),
+            form: clause.leaves.first().map_or("", |leaf| leaf.form()),
+            rows_max: *rows_max,
         });
-        let plan = Plan {
+        let plan = QueryPlan {
             entity: self.entity,
-            sides: sides.collect(),
-            chunks: filter.chunks(),
+            clauses: clauses.collect(),
+            chunks: matches.chunks(),
             ordering,
             count,
         };
-        Ok(Answer { count, rows, plan })
+        Ok(RowPage { count, rows, plan })
     }
 
-    /// The rows that match, chunk by chunk.
-    pub(super) fn matches<'s>(
+    fn directed_orders<'s>(
         &self,
         snapshot: &'s Snapshot,
-        deadline: Deadline<'s>,
-    ) -> Result<Filter<'s>, AnswerError> {
-        let filter = Filter::new(self.sides(snapshot, deadline)?, snapshot.count(self.entity));
-        Ok(filter.but(snapshot.suppressed().rows(self.entity)))
+    ) -> Result<Vec<DirectedOrder<'s>>, QueryError> {
+        let directed = self.sort.iter().map(|key| {
+            let order = snapshot.order(self.entity, key.order)?;
+            let is_stored_descending = self.keys.orders[key.order].is_descending();
+            Ok(DirectedOrder { order, is_reversed: is_stored_descending != key.is_descending })
+        });
+        directed.collect()
     }
 
-    /// The sets of every expression.
-    ///
-    /// Those beyond the first few that hold a bit for each row are intersected as they come, so
-    /// that what is held does not grow with the number of expressions.
-    fn sides<'s>(
+    /// Counts the matches of each chunk and computes only the chunks that the page touches.
+    fn page_in_row_order(
         &self,
-        snapshot: &'s Snapshot,
-        deadline: Deadline<'s>,
-    ) -> Result<Vec<Side<'s>>, AnswerError> {
-        let rows = snapshot.count(self.entity);
-        let (mut sides, mut row_sets) = (Vec::with_capacity(self.filter.len()), 0);
-        let mut folded: Option<(Bitset, String)> = None;
-        for expression in &self.filter {
-            let side = resolve(snapshot, self.entity, expression, deadline)?;
-            row_sets += side.row_sets();
-            if side.row_sets() == 0 || row_sets <= ROW_SETS_MAX {
-                sides.push(side);
-                continue;
-            }
-            let bits = side.to_bits(rows, deadline)?;
-            folded = Some(match folded {
-                None => (bits, side.text),
-                Some((mut all, text)) => {
-                    all.intersect_with(&bits);
-                    (all, format!("{text},{}", side.text))
-                }
-            });
-        }
-        sides.extend(folded.map(|(bits, text)| Side {
-            is_negated: false,
-            atoms: vec![Atom::Bits(bits)],
-            text,
-        }));
-        Ok(sides)
-    }
-
-    /// The count, and the page in the order of the rows.
-    fn in_row_order(
-        &self,
-        filter: &Filter<'_>,
+        matches: &Intersection<'_>,
         deadline: Deadline<'_>,
-    ) -> Result<(u64, Vec<u32>), AnswerError> {
-        let first = self.first();
+    ) -> Result<(u64, Vec<u32>), QueryError> {
+        let first = self.first_position();
         let per_page = self.per_page as usize;
-        if filter.sides().is_empty() {
-            let all = u64::from(filter.rows()) - filter.withheld().len() as u64;
-            // At most the rows there are, a u32.
-            let rows = rows_from(first.min(all) as u32, filter.rows(), filter.withheld());
-            return Ok((all, rows.take(per_page).collect()));
+        if matches.clauses().is_empty() {
+            let suppressed = matches.suppressed();
+            let count = u64::from(matches.rows()) - suppressed.len() as u64;
+            // `count` is at most the number of rows, a u32.
+            let rows = unsuppressed_rows_from(first.min(count) as u32, matches.rows(), suppressed);
+            return Ok((count, rows.take(per_page).collect()));
         }
-        let counts = filter.counts(deadline)?;
+        let counts = matches.chunk_counts(deadline)?;
         let count = counts.iter().map(|count| u64::from(*count)).sum();
         let mut page = Vec::with_capacity(per_page.min(count as usize));
         let mut before = 0;
-        for (chunk, matches) in (0u32..).zip(&counts) {
-            let after = before + u64::from(*matches);
+        for (chunk, in_chunk) in (0u32..).zip(&counts) {
+            let after = before + u64::from(*in_chunk);
             if after > first && page.len() < per_page {
                 let mut skipped = before;
-                filter.chunk(chunk)?.each(|low| {
+                matches.chunk(chunk)?.each(|low| {
                     if skipped < first {
                         skipped += 1;
                     } else {
@@ -196,32 +164,43 @@ impl Query {
     }
 }
 
-/// The rows from a place on among so many but those withheld, which ascend.
-fn rows_from(place: u32, rows: u32, withheld: &[u32]) -> impl Iterator<Item = u32> {
-    // So many of them stand before the row at the place: before the one of them with this number stand
-    // as many fewer of the others.
-    let (mut low, mut high) = (0, withheld.len());
+/// Lists the rows below `rows` that are not suppressed, starting at a position among them.
+/// Binary-searches how many suppressed rows precede the position.
+///
+/// ```text
+/// suppressed rows                  3  4  9
+/// row minus own index              3  3  7     unsuppressed rows before each
+/// position 5: two are at most 5, so the list starts at row 5 + 2 = 7
+/// ```
+fn unsuppressed_rows_from(
+    position: u32,
+    rows: u32,
+    suppressed: &[u32],
+) -> impl Iterator<Item = u32> {
+    let (mut low, mut high) = (0, suppressed.len());
     while low < high {
         let middle = low + (high - low) / 2;
-        if withheld[middle] - middle as u32 <= place { low = middle + 1 } else { high = middle }
+        let is_before = suppressed[middle] - middle as u32 <= position;
+        if is_before { low = middle + 1 } else { high = middle }
     }
-    let mut next = withheld[low..].iter().copied().peekable();
-    (place + low as u32..rows).filter(move |row| next.next_if_eq(row).is_none())
+    let mut next = suppressed[low..].iter().copied().peekable();
+    (position + low as u32..rows).filter(move |row| next.next_if_eq(row).is_none())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::rows_from;
+    use super::unsuppressed_rows_from;
 
     #[test]
-    fn a_place_among_all_rows_but_some_is_found_without_counting() {
-        for withheld in
+    fn rows_from_a_position_skip_every_suppressed_row() {
+        for suppressed in
             [&[][..], &[0], &[0, 1, 2], &[3, 4, 9], &[9], &[0, 2, 4, 6, 8], &[5, 6, 7, 8, 9]]
         {
-            let shown: Vec<u32> = (0..10).filter(|row| !withheld.contains(row)).collect();
-            for place in 0..=shown.len() {
-                let found: Vec<u32> = rows_from(place as u32, 10, withheld).collect();
-                assert_eq!(found, shown[place..], "{withheld:?} from {place}");
+            let expected: Vec<u32> = (0..10).filter(|row| !suppressed.contains(row)).collect();
+            for position in 0..=expected.len() {
+                let found: Vec<u32> =
+                    unsuppressed_rows_from(position as u32, 10, suppressed).collect();
+                assert_eq!(found, expected[position..], "{suppressed:?} from {position}");
             }
         }
     }

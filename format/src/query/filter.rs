@@ -1,101 +1,95 @@
-//! From the text of a filter to checked expressions.
+//! Parses a filter into checked expressions.
 
-use crate::query::error::Refusal;
-use crate::query::grammar::{Test, Value, Written};
-use crate::query::value::Operand;
-use crate::query::{error, grammar, value};
+use crate::query::error::{ParamError, unknown_filter_key};
+use crate::query::grammar::{RawExpression, RawTest, RawValue, parse_expression, split};
+use crate::query::value::{Operand, parse_comparison, parse_operand, words_operand};
 use crate::schema::keys::{Index, Key, Keys};
 
-/// Expressions in one filter at most.
+/// The most expressions of one filter.
 pub const EXPRESSIONS_MAX: usize = 50;
-/// Refusals of one filter at most; the first ones are what a reader needs.
-const REFUSALS_MAX: usize = 10;
+/// The most errors that a filter reports; clients see the first ones.
+const ERRORS_MAX: usize = 10;
 
 /// The key that searches names.
 const SEARCH: &str = "name.search";
 
-/// One thing that must hold of a record.
+/// One condition on a record.
 #[derive(Clone, Debug)]
 pub struct Expression {
     /// The key.
     pub key: &'static Key,
-    /// Which index tells.
+    /// The index that evaluates the expression.
     pub index: Index,
-    /// Whether none of the operands may be among the record's values, rather than one must.
+    /// With `false`, one operand must match a value of the record; with `true`, none may.
     pub is_negated: bool,
-    /// What is looked for.
+    /// The alternatives, at most 100.
     pub operands: Vec<Operand>,
-    /// The expression as it was written, for plans and logs.
+    /// The expression as the client wrote it, for plans and logs.
     pub text: String,
 }
 
-/// Reads a filter.
-///
-/// # Errors
-///
-/// What is wrong with each expression, ten at most.
-pub(super) fn parse(keys: &'static Keys, text: &str) -> Result<Vec<Expression>, Vec<Refusal>> {
+/// Parses a filter. Returns one error for each wrong expression, at most 10.
+pub(super) fn parse_filter(
+    keys: &'static Keys,
+    text: &str,
+) -> Result<Vec<Expression>, Vec<ParamError>> {
     let mut expressions = Vec::new();
-    let mut refusals = Vec::new();
-    for part in grammar::split(text).take(EXPRESSIONS_MAX + 1) {
-        match parse_expression(keys, part) {
+    let mut errors = Vec::new();
+    for text in split(text).take(EXPRESSIONS_MAX + 1) {
+        match check_expression(keys, text) {
             Ok(expression) => expressions.push(expression),
-            Err(refusal) => refusals.push(refusal),
+            Err(error) => errors.push(error),
         }
-        if refusals.len() == REFUSALS_MAX {
-            return Err(refusals);
+        if errors.len() == ERRORS_MAX {
+            return Err(errors);
         }
     }
     if expressions.len() > EXPRESSIONS_MAX {
         let reason = format!("has more than {EXPRESSIONS_MAX} expressions");
-        refusals.push(Refusal::new(text, reason));
+        errors.push(ParamError::new(text, reason));
     }
-    if refusals.is_empty() { Ok(expressions) } else { Err(refusals) }
+    if errors.is_empty() { Ok(expressions) } else { Err(errors) }
 }
 
-/// What a search demands.
-///
-/// # Errors
-///
-/// Where names cannot be searched, or the text holds what no name does.
-pub(super) fn search(keys: &'static Keys, text: &str) -> Result<Expression, Vec<Refusal>> {
-    let (key, index) = keys.filter(SEARCH).ok_or_else(|| vec![error::filter_key(keys, SEARCH)])?;
+/// Turns the text of a search into an expression of the key `name.search`.
+pub(super) fn parse_search(keys: &'static Keys, text: &str) -> Result<Expression, Vec<ParamError>> {
+    let (key, index) = keys.filter(SEARCH).ok_or_else(|| vec![unknown_filter_key(keys, SEARCH)])?;
     if text.bytes().any(|byte| byte.is_ascii_control()) {
-        return Err(vec![Refusal::new(text, "holds a control character")]);
+        return Err(vec![ParamError::new(text, "holds a control character")]);
     }
-    let operands = vec![value::words(text)];
+    let operands = vec![words_operand(text)];
     Ok(Expression { key, index, is_negated: false, operands, text: format!("search={text}") })
 }
 
-fn parse_expression(keys: &'static Keys, part: &str) -> Result<Expression, Refusal> {
-    let Written { key, test } =
-        grammar::parse(part).map_err(|reason| Refusal::new(part, reason))?;
-    let (key, index) = keys.filter(key).ok_or_else(|| error::filter_key(keys, key))?;
-    let refuse = |value: &Value<'_>, reason: String| {
-        Refusal::new(part, format!("`{}` {reason}", shortened(&value.text)))
+fn check_expression(keys: &'static Keys, text: &str) -> Result<Expression, ParamError> {
+    let RawExpression { key, test } =
+        parse_expression(text).map_err(|reason| ParamError::new(text, reason))?;
+    let (key, index) = keys.filter(key).ok_or_else(|| unknown_filter_key(keys, key))?;
+    let wrong_value = |value: &RawValue<'_>, reason: String| {
+        ParamError::new(text, format!("`{}` {reason}", shorten(&value.text)))
     };
     let (is_negated, operands) = match &test {
-        Test::Compares(comparison, value) => {
-            let operand = value::comparison(key, *comparison, value)
-                .map_err(|reason| refuse(value, reason))?;
+        RawTest::Compares(comparison, value) => {
+            let operand = parse_comparison(key, *comparison, value)
+                .map_err(|reason| wrong_value(value, reason))?;
             (false, vec![operand])
         }
-        Test::Any { is_negated, alternatives } => {
-            let operands: Result<Vec<Operand>, Refusal> = alternatives
+        RawTest::AnyOf { is_negated, alternatives } => {
+            let operands: Result<Vec<Operand>, ParamError> = alternatives
                 .iter()
-                .map(|value| value::equality(key, value).map_err(|reason| refuse(value, reason)))
+                .map(|value| parse_operand(key, value).map_err(|reason| wrong_value(value, reason)))
                 .collect();
             (*is_negated, operands?)
         }
     };
-    Ok(Expression { key, index, is_negated, operands, text: part.to_owned() })
+    Ok(Expression { key, index, is_negated, operands, text: text.to_owned() })
 }
 
-/// A value as a reason shows it.
-fn shortened(text: &str) -> String {
-    let mut shown: String = text.chars().take(40).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
+/// Cuts a value to 40 characters.
+fn shorten(text: &str) -> String {
+    let mut shortened: String = text.chars().take(40).collect();
+    if shortened.len() < text.len() {
+        shortened.push('…');
     }
-    shown
+    shortened
 }

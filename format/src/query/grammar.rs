@@ -1,63 +1,55 @@
-//! The grammar of filters: from text to keys and values, not yet looked at.
+//! Parses the syntax of filters. Keys and values stay text; [`filter`](super::filter) checks them.
 //!
 //! ```text
 //! filter = expr *( ',' expr )
 //! expr   = key ':' ( ['!'] alt *( '|' alt )  |  ( '>' | '<' | '>=' | '<=' ) value )
-//! alt    = value, which may be a range or null
+//! alt    = value              a range such as 2020-2024 and null are values here
 //! value  = '"' any, with "" for a quote '"'  |  text without , | "
 //! ```
 
 use std::borrow::Cow;
 
-/// Alternatives of one expression at most.
+/// The most alternatives of one expression.
 pub const ALTERNATIVES_MAX: usize = 100;
 
-/// An expression as it is written.
+/// An expression, split into key and test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written<'t> {
-    /// What stands before the first colon.
+pub struct RawExpression<'t> {
+    /// The text before the first colon.
     pub key: &'t str,
-    /// What is demanded of its values.
-    pub test: Test<'t>,
+    pub test: RawTest<'t>,
 }
 
-/// What is demanded of a key's values.
+/// The test that an expression applies to the values of its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Test<'t> {
-    /// That one of these is among them, or none.
-    Any {
-        /// Whether none must be.
+pub enum RawTest<'t> {
+    /// One value equals an alternative; if negated, none does.
+    AnyOf {
         is_negated: bool,
-        /// What is looked for.
-        alternatives: Vec<Value<'t>>,
+        alternatives: Vec<RawValue<'t>>,
     },
-    /// That one of them compares so.
-    Compares(Comparison, Value<'t>),
+    Compares(Comparison, RawValue<'t>),
 }
 
-/// How values compare with the one given.
+/// `>`, `>=`, `<` or `<=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// Greater.
-    Above,
-    /// Greater or equal.
-    From,
-    /// Less.
-    Below,
-    /// Less or equal.
-    To,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
 }
 
-/// A value as it is written.
+/// A value before its key is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Value<'t> {
-    /// Its text, without the quotes.
+pub struct RawValue<'t> {
+    /// The value without its quotes.
     pub text: Cow<'t, str>,
-    /// Whether it stood in quotes, and so is literal and whole.
+    /// A quoted value is never a range or `null`.
     pub is_quoted: bool,
 }
 
-/// The expressions of a filter: what stands between commas outside of quotes.
+/// Splits a filter at the commas outside of quotes.
 pub fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     text.split(move |c| {
@@ -66,12 +58,8 @@ pub fn split(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reads one expression.
-///
-/// # Errors
-///
-/// What is wrong with it.
-pub fn parse(text: &str) -> Result<Written<'_>, String> {
+/// Parses one expression. The error says what is wrong with the expression.
+pub fn parse_expression(text: &str) -> Result<RawExpression<'_>, String> {
     if text.is_empty() {
         return Err("an expression is empty; write `key:value`, with one comma between two".into());
     }
@@ -85,14 +73,15 @@ pub fn parse(text: &str) -> Result<Written<'_>, String> {
         return Err("holds a control character".into());
     }
     let comparisons = [
-        (">=", Comparison::From),
-        ("<=", Comparison::To),
-        (">", Comparison::Above),
-        ("<", Comparison::Below),
+        (">=", Comparison::GreaterOrEqual),
+        ("<=", Comparison::LessOrEqual),
+        (">", Comparison::Greater),
+        ("<", Comparison::Less),
     ];
     for (sign, comparison) in comparisons {
         if let Some(value) = rest.strip_prefix(sign) {
-            return Ok(Written { key, test: Test::Compares(comparison, value_alone(value)?) });
+            let test = RawTest::Compares(comparison, parse_compared_value(value)?);
+            return Ok(RawExpression { key, test });
         }
     }
     let (is_negated, rest) = match rest.strip_prefix('!') {
@@ -106,7 +95,7 @@ pub fn parse(text: &str) -> Result<Written<'_>, String> {
         if alternatives.len() == ALTERNATIVES_MAX {
             return Err(format!("has more than {ALTERNATIVES_MAX} alternatives"));
         }
-        let (value, after) = value(text)?;
+        let (value, after) = parse_value(text)?;
         if !value.is_quoted && value.text.starts_with(['<', '>']) {
             return Err("has a comparison beside `!` or `|`; a comparison stands alone".into());
         }
@@ -120,11 +109,11 @@ pub fn parse(text: &str) -> Result<Written<'_>, String> {
         alternatives.push(value);
         rest = after;
     }
-    Ok(Written { key, test: Test::Any { is_negated, alternatives } })
+    Ok(RawExpression { key, test: RawTest::AnyOf { is_negated, alternatives } })
 }
 
-/// The value that a text begins with, and what follows the `|` after it.
-fn value(text: &str) -> Result<(Value<'_>, Option<&str>), String> {
+/// Parses the first value of a text; also returns the text after the `|` that follows.
+fn parse_value(text: &str) -> Result<(RawValue<'_>, Option<&str>), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let (value, rest) = match text.split_once('|') {
             Some((value, rest)) => (value, Some(rest)),
@@ -140,7 +129,7 @@ fn value(text: &str) -> Result<(Value<'_>, Option<&str>), String> {
                     .into(),
             );
         }
-        return Ok((Value { text: value.into(), is_quoted: false }, rest));
+        return Ok((RawValue { text: value.into(), is_quoted: false }, rest));
     };
     let end = end_of_quoted(quoted).ok_or("has a quote that is not closed")?;
     let rest = match quoted[end + 1..].strip_prefix('|') {
@@ -156,10 +145,10 @@ fn value(text: &str) -> Result<(Value<'_>, Option<&str>), String> {
     let inner = &quoted[..end];
     let text =
         if inner.contains('"') { inner.replace("\"\"", "\"").into() } else { Cow::from(inner) };
-    Ok((Value { text, is_quoted: true }, rest))
+    Ok((RawValue { text, is_quoted: true }, rest))
 }
 
-/// Where the quote that closes a quoted text stands; two together are one of the text's own.
+/// Finds the closing quote. A doubled quote stands for a quote within the text.
 fn end_of_quoted(text: &str) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -171,11 +160,11 @@ fn end_of_quoted(text: &str) -> Option<usize> {
     }
 }
 
-fn value_alone(text: &str) -> Result<Value<'_>, String> {
+fn parse_compared_value(text: &str) -> Result<RawValue<'_>, String> {
     if text.is_empty() {
         return Err("has a comparison with nothing; a number or a date belongs behind it".into());
     }
-    match value(text)? {
+    match parse_value(text)? {
         (value, None) => Ok(value),
         _ => Err("has a comparison beside `|`; a comparison stands alone".into()),
     }
@@ -186,14 +175,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expression_is_a_key_and_what_is_demanded_of_it() {
+    fn an_expression_is_split_into_key_and_test() {
         let check = |text: &str, expected: &str| {
-            let shown = match parse(text) {
+            let shown = match parse_expression(text) {
                 Err(_) => "refused".to_owned(),
-                Ok(Written { key, test: Test::Compares(comparison, value) }) => {
+                Ok(RawExpression { key, test: RawTest::Compares(comparison, value) }) => {
                     format!("{key} {comparison:?} {}", value.text)
                 }
-                Ok(Written { key, test: Test::Any { is_negated, alternatives } }) => {
+                Ok(RawExpression { key, test: RawTest::AnyOf { is_negated, alternatives } }) => {
                     let values: Vec<String> = alternatives
                         .iter()
                         .map(|value| match value.is_quoted {
@@ -211,9 +200,9 @@ mod tests {
         check("type:a|b|c", "type a or b or c");
         check("type:!a|b", "type not a or b");
         check("type:a|\"!b\"", "type a or '!b'");
-        check("year:>2020", "year Above 2020");
-        check("year:>=2020", "year From 2020");
-        check("year:<=-1", "year To -1");
+        check("year:>2020", "year Greater 2020");
+        check("year:>=2020", "year GreaterOrEqual 2020");
+        check("year:<=-1", "year LessOrEqual -1");
         check("year:=5", "year =5");
         check("name: a ", "name  a ");
         check("name:\"a,b|c\"", "name 'a,b|c'");
@@ -249,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_part_expressions_outside_of_quotes() {
+    fn commas_outside_of_quotes_separate_expressions() {
         let check = |text: &str, expected: &[&str]| {
             assert_eq!(split(text).collect::<Vec<_>>(), expected, "{text}");
         };

@@ -1,52 +1,55 @@
-//! The rows that refer to records with a name, found by looking at every name there is.
+//! Finds the rows that refer to a record with a given name, by reading every name of an entity.
+//!
+//! Taxonomy entities have a few hundred to a few thousand names, so they keep no index of names.
 
 use crate::entity::Entity;
 use crate::index::term_lists::{Term, TermListsFile, text_term};
-use crate::query::clause::Side;
+use crate::query::clause::Clause;
+use crate::query::deadline::{Deadline, QueryError};
 use crate::query::union::Union;
-use crate::query::{AnswerError, Deadline, Operand};
+use crate::query::value::Operand;
 use crate::snapshot::Snapshot;
 use crate::text::fold::fold;
 
-/// Names looked at between two looks at the clock.
-const NAMES_PER_LOOK: u32 = 256;
+/// Names read between two checks of the deadline.
+const NAMES_PER_CHECK: u32 = 256;
 
-/// Adds the rows that one of the operands is true of: by the lists `rows` of `file`, which are by row
-/// of `entity`.
+/// Adds the rows for which one of the operands is true. The posting lists number `lists` of `file`
+/// have a term for each row of `target`.
 ///
-/// Cost: each name of the entity is folded once, however many operands there are.
+/// Cost: each name of `target` is folded once, whatever the number of operands.
 pub(super) fn add_rows<'s>(
     snapshot: &'s Snapshot,
-    (file, rows): (&'s TermListsFile, usize),
-    entity: Entity,
+    (file, lists): (&'s TermListsFile, usize),
+    target: Entity,
     operands: &[Operand],
     deadline: Deadline,
     union: &mut Union<'s>,
-) -> Result<(), AnswerError> {
+) -> Result<(), QueryError> {
     let has_null = operands.contains(&Operand::Null);
-    let mut named = Union::new(union.rows());
-    for row in 0..snapshot.rows(entity) {
-        if row.is_multiple_of(NAMES_PER_LOOK) {
+    let mut with_name = Union::new(union.rows());
+    for row in 0..snapshot.rows(target) {
+        if row.is_multiple_of(NAMES_PER_CHECK) {
             deadline.check()?;
         }
-        let Some(name) = snapshot.row_name(entity, row)? else { continue };
+        let Some(name) = snapshot.row_name(target, row)? else { continue };
         let folded = fold(name);
-        let is_asked = !folded.is_empty() && operands.contains(&Operand::Term(text_term(&folded)));
-        if !has_null && !is_asked {
+        let is_match = !folded.is_empty() && operands.contains(&Operand::Term(text_term(&folded)));
+        if !has_null && !is_match {
             continue;
         }
-        let Some(list) = file.find(rows, Term::from(row))? else { continue };
+        let Some(list) = file.find(lists, Term::from(row))? else { continue };
         if has_null {
-            named.list(list)?;
+            with_name.add_list(list)?;
         }
-        if is_asked {
-            union.list(list)?;
+        if is_match {
+            union.add_list(list)?;
         }
     }
     deadline.check()?;
     if has_null {
-        let side = Side { is_negated: true, atoms: named.into_atoms(), text: String::new() };
-        union.bits(side.to_bits(union.rows(), deadline)?);
+        let without_name = Clause { is_negated: true, ..Clause::internal(with_name.into_leaves()) };
+        union.add_bitmap(without_name.to_bitset(union.rows(), deadline)?);
     }
     Ok(())
 }

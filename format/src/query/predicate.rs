@@ -1,194 +1,131 @@
-//! A filter held against one record by itself, where no index tells.
+//! Evaluates a filter against one record, where no index exists yet.
 //!
-//! It is true of the records, and of those alone, that the list has under the same filter: the values
-//! are the very ones that indexes are made of.
+//! A predicate and the indexes agree: both get their values from
+//! [`index::encoding`](crate::index::encoding). The compiler uses predicates for `--where`.
+//!
+//! ```text
+//! filter         year:>2020,authors.name:ada          two conditions
+//! paths          year, authors.name                   the predicate reads no others
+//! record         year 2021, authors [Ada, Grace]
+//! match states   year: matched   authors.name: matched   the filter is true of the record
+//! ```
 
-use std::ops::Range;
-
-use crate::entity::{Entity, with_record};
-use crate::index::encoding::{ReferenceLookup, folded_term, index_entry, named_value, order_value};
+use crate::entity::Entity;
+use crate::index::encoding::{folded_term, index_entry, named_value, order_value};
 use crate::index::term_lists::{Term, any_row_term};
-use crate::query::{Expression, Operand, Query};
-use crate::record::gather::{Gather, Gathered, PathTarget, PathTree};
+use crate::query::filter::Expression;
+use crate::query::parse::Query;
+use crate::query::value::Operand;
+use crate::record::gather::{Gathered, PathTarget, PathTree};
 use crate::schema::keys::{Index, Keys, PathUse, Terms};
-use crate::snapshot::{Lookup, Snapshot};
+use crate::snapshot::RecordLookup;
 use crate::storage::error::ReadError;
 use crate::text::fold::{fold, has_word};
 
-/// Records among others that they refer to: in a snapshot, or on their way into one.
-pub trait Library: ReferenceLookup {
-    /// The id that an id was merged into, at the end of its chain; itself where it was not.
-    ///
-    /// # Errors
-    ///
-    /// Where the bytes are damaged.
-    fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, ReadError>;
-
-    /// The rows with an id that is not merged: its record's, or those of strays.
-    ///
-    /// # Errors
-    ///
-    /// Where the bytes are damaged.
-    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError>;
-
-    /// Shows `visit` each value at each end of a tree through the record in a row; of one that is
-    /// withheld, none.
-    ///
-    /// # Errors
-    ///
-    /// Where there is no such record.
-    fn gather(
-        &self,
-        entity: Entity,
-        row: u32,
-        tree: &PathTree,
-        visit: &mut dyn FnMut(usize, Gathered<'_>),
-    ) -> Result<(), ReadError>;
-}
-
-impl ReferenceLookup for Snapshot {
-    fn count(&self, entity: Entity) -> u32 {
-        Snapshot::count(self, entity)
-    }
-
-    fn is_suppressed(&self, entity: Entity, row: u32) -> bool {
-        self.suppressed().has(entity, row)
-    }
-
-    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError> {
-        Snapshot::row_id(self, entity, row)
-    }
-
-    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
-        Snapshot::row_name(self, entity, row)
-    }
-
-    fn code_term(&self, code: u32) -> Result<Term, ReadError> {
-        Ok(crate::index::term_lists::text_term(&self.code(code)?.to_ascii_lowercase()))
-    }
-}
-
-impl Library for Snapshot {
-    fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, ReadError> {
-        Ok(match self.find_unfiltered(entity, id)? {
-            Lookup::Merged(into) => into,
-            Lookup::Row(_) | Lookup::Absent => id,
-        })
-    }
-
-    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
-        Snapshot::rows_with(self, entity, id)
-    }
-
-    fn gather(
-        &self,
-        entity: Entity,
-        row: u32,
-        tree: &PathTree,
-        visit: &mut dyn FnMut(usize, Gathered<'_>),
-    ) -> Result<(), ReadError> {
-        if self.suppressed().has(entity, row) {
-            return Ok(());
-        }
-        with_record!(entity, R => {
-            let record = self.archived::<R>(row)?.ok_or(ReadError::corrupt("records", "the row has no record"))?;
-            record.gather(tree, visit);
-        });
-        Ok(())
-    }
-}
-
-/// What must hold of a record.
+/// A filter, prepared for single records.
 #[derive(Clone, Debug)]
 pub struct Predicate {
     entity: Entity,
     keys: &'static Keys,
-    tests: Vec<Test>,
-    /// The paths that the tests ask for, and no others.
+    conditions: Vec<Condition>,
+    /// The paths that the conditions read.
     tree: PathTree,
-    /// For each row an end refers to, what lies beyond, where a test asks for that.
+    /// For each end of `keys`: the record that each referenced row leads on to. Empty for an end that
+    /// no condition reads, or that leads no further.
     beyond: Vec<Vec<Option<(Entity, u32)>>>,
 }
 
-/// One expression, its operands brought to what values are compared with.
+/// One expression, its operands prepared for comparison.
 #[derive(Clone, Debug)]
-struct Test {
+struct Condition {
     index: Index,
     is_negated: bool,
-    sought: Vec<Sought>,
+    matchers: Vec<Matcher>,
 }
 
+/// One operand, prepared for comparison.
 #[derive(Clone, Debug)]
-enum Sought {
-    /// No value.
+enum Matcher {
+    /// True of records without a value.
     Null,
-    /// A value, or none.
+    /// True of records with a value, or with `false` of records without.
     Presence(bool),
-    /// One of these terms.
+    /// True if one of the terms occurs.
     Terms(Vec<Term>),
-    /// A value between two, both included.
+    /// True if a value lies between both, inclusive.
     Between(u64, u64),
-    /// The record's own id.
+    /// True of the record with this id.
     Id(u64),
-    /// Words of its names that begin so.
+    /// True if each of the words is a prefix of a word in some name.
     Words(Vec<String>),
 }
 
-/// What the values of a record say to one test so far.
+/// What a condition knows of a record after some of its values.
 #[derive(Clone, Debug, Default)]
-struct Seen {
-    is_present: bool,
-    is_met: bool,
-    /// Of each that is sought, which of its words are met.
+struct MatchState {
+    has_value: bool,
+    has_match: bool,
+    /// For each matcher, which of its words occurred.
     words: Vec<Vec<bool>>,
 }
 
 impl Predicate {
-    /// What a query's filter demands.
+    /// Prepares the filter of a query.
+    ///
+    /// Cost: one record read for each topic if a key leads through a topic to the taxonomy, else none.
     ///
     /// # Errors
     ///
-    /// Where the library is damaged. Cost: where the filter leads beyond references to the taxonomy,
-    /// one look at each topic.
-    pub fn new(query: &Query, library: &impl Library) -> Result<Predicate, ReadError> {
+    /// If the bytes behind `lookup` are damaged.
+    pub fn new(query: &Query, lookup: &impl RecordLookup) -> Result<Predicate, ReadError> {
         let keys = query.keys;
-        let tests: Result<Vec<Test>, ReadError> =
-            query.filter.iter().map(|expression| Test::new(keys, expression, library)).collect();
-        let tests = tests?;
-        let is_asked = |end: &usize| tests.iter().any(|test| test.asks(&keys.ends[*end]));
-        let beyond = keys.ends.iter().enumerate().map(|(at, end)| match is_asked(&at) {
-            true => all_beyond(end, library),
+        let conditions: Result<Vec<Condition>, ReadError> = query
+            .filter
+            .iter()
+            .map(|expression| Condition::new(keys, expression, lookup))
+            .collect();
+        let conditions = conditions?;
+        let is_read =
+            |end: &usize| conditions.iter().any(|condition| condition.reads(&keys.ends[*end]));
+        let beyond = keys.ends.iter().enumerate().map(|(at, end)| match is_read(&at) {
+            true => referenced_beyond(end, lookup),
             false => Ok(Vec::new()),
         });
         let beyond: Result<Vec<_>, ReadError> = beyond.collect();
-        let tree = keys.tree.pruned(&is_asked);
-        Ok(Predicate { entity: query.entity, keys, tests, tree, beyond: beyond? })
+        let tree = keys.tree.pruned(&is_read);
+        Ok(Predicate { entity: query.entity, keys, conditions, tree, beyond: beyond? })
     }
 
-    /// Whether it holds of the record in a row.
+    /// Evaluates the filter for the record in a row. Cost: one walk down the paths of the filter.
     ///
     /// # Errors
     ///
-    /// Where the library is damaged. Cost: one walk down the paths asked for.
-    pub fn holds(&self, library: &impl Library, row: u32) -> Result<bool, ReadError> {
-        let mut seen: Vec<Seen> = self.tests.iter().map(Test::unseen).collect();
+    /// If the bytes behind `lookup` are damaged.
+    pub fn is_true_of(&self, lookup: &impl RecordLookup, row: u32) -> Result<bool, ReadError> {
+        let mut states: Vec<MatchState> =
+            self.conditions.iter().map(Condition::initial_state).collect();
         let mut outcome = Ok(());
-        library.gather(self.entity, row, &self.tree, &mut |end, value| {
+        lookup.gather(self.entity, row, &self.tree, &mut |end, value| {
             if outcome.is_ok() {
-                outcome = self.take(library, end, value, &mut seen);
+                outcome = self.update(lookup, end, value, &mut states);
             }
         })?;
         outcome?;
-        let id = library.row_id(self.entity, row)?;
-        Ok(self.tests.iter().zip(&seen).all(|(test, seen)| test.holds(id, seen)))
+        let id = lookup.row_id(self.entity, row)?;
+        Ok(self
+            .conditions
+            .iter()
+            .zip(&states)
+            .all(|(condition, state)| condition.is_true(id, state)))
     }
 
-    fn take(
+    /// Shows the value at an end to the conditions that read the end.
+    fn update(
         &self,
-        library: &impl Library,
+        lookup: &impl RecordLookup,
         number: usize,
         value: Gathered<'_>,
-        seen: &mut [Seen],
+        states: &mut [MatchState],
     ) -> Result<(), ReadError> {
         let end = &self.keys.ends[number];
         let (part, value) = match (&end.beyond, value) {
@@ -198,52 +135,53 @@ impl Predicate {
                     None => return Ok(()),
                 }
             }
-            _ => match named_value(value, library)? {
+            _ => match named_value(value, lookup)? {
                 Some(value) => (&end.target, value),
                 None => return Ok(()),
             },
         };
-        for (test, seen) in self.tests.iter().zip(seen).filter(|(test, _)| test.asks(end)) {
-            test.take(self.keys, part, value, library, seen)?;
+        let readers = self.conditions.iter().zip(states).filter(|(reader, _)| reader.reads(end));
+        for (condition, state) in readers {
+            condition.update(self.keys, part, value, lookup, state)?;
         }
         Ok(())
     }
 }
 
-/// What lies beyond each row that an end refers to; nothing where it asks for nothing beyond.
-fn all_beyond(
+/// Reads where each record that an end refers to leads on to; nothing if the end leads no further.
+fn referenced_beyond(
     end: &PathUse,
-    library: &impl Library,
+    lookup: &impl RecordLookup,
 ) -> Result<Vec<Option<(Entity, u32)>>, ReadError> {
     let Some((target, tree)) = &end.beyond else { return Ok(Vec::new()) };
     let of_row = |row| {
-        let mut found = None;
-        library.gather(*target, row, tree, &mut |_, value| {
+        let mut reference = None;
+        lookup.gather(*target, row, tree, &mut |_, value| {
             if let Gathered::Reference(entity, row) = value {
-                found = Some((entity, row));
+                reference = Some((entity, row));
             }
         })?;
-        Ok(found)
+        Ok(reference)
     };
-    (0..library.count(*target)).map(of_row).collect()
+    (0..lookup.count(*target)).map(of_row).collect()
 }
 
-impl Test {
+impl Condition {
     fn new(
         keys: &Keys,
         expression: &Expression,
-        library: &impl Library,
-    ) -> Result<Test, ReadError> {
+        lookup: &impl RecordLookup,
+    ) -> Result<Condition, ReadError> {
         let index = expression.index;
-        let mut sought = Vec::with_capacity(expression.operands.len());
+        let mut matchers = Vec::with_capacity(expression.operands.len());
         for operand in &expression.operands {
-            sought.extend(Sought::of(keys, index, operand, library)?);
+            matchers.extend(Matcher::from_operand(keys, index, operand, lookup)?);
         }
-        Ok(Test { index, is_negated: expression.is_negated, sought })
+        Ok(Condition { index, is_negated: expression.is_negated, matchers })
     }
 
-    /// Whether the values at an end matter to it.
-    fn asks(&self, end: &PathUse) -> bool {
+    /// Whether the condition depends on the values at an end.
+    fn reads(&self, end: &PathUse) -> bool {
         match self.index {
             Index::Ids => false,
             Index::Lists(lists) | Index::Presence(lists) => end.lists == Some(lists),
@@ -254,116 +192,119 @@ impl Test {
         }
     }
 
-    fn unseen(&self) -> Seen {
-        let words = |sought: &Sought| match sought {
-            Sought::Words(words) => vec![false; words.len()],
+    fn initial_state(&self) -> MatchState {
+        let words = |matcher: &Matcher| match matcher {
+            Matcher::Words(words) => vec![false; words.len()],
             _ => Vec::new(),
         };
         let words = match self.index {
-            Index::Words => self.sought.iter().map(words).collect(),
+            Index::Words => self.matchers.iter().map(words).collect(),
             _ => Vec::new(),
         };
-        Seen { words, ..Seen::default() }
+        MatchState { words, ..MatchState::default() }
     }
 
-    fn take(
+    fn update(
         &self,
         keys: &Keys,
         part: &PathTarget,
         value: Gathered<'_>,
-        library: &impl Library,
-        seen: &mut Seen,
+        lookup: &impl RecordLookup,
+        state: &mut MatchState,
     ) -> Result<(), ReadError> {
         match self.index {
             Index::Ids => {}
             Index::Lists(lists) | Index::Presence(lists) => {
-                let listed = index_entry(keys.lists[lists].terms, part, value, None, library)?;
-                seen.is_present |= listed.is_present;
-                seen.is_met |= listed.term.is_some_and(|term| self.seeks(term));
+                let listed = index_entry(keys.lists[lists].terms, part, value, None, lookup)?;
+                state.has_value |= listed.is_present;
+                state.has_match |= listed.term.is_some_and(|term| self.matches(term));
             }
             Index::Order(order) => {
-                let ordered = order_value(keys.orders[order].values, value);
-                seen.is_present |= ordered.is_some();
-                seen.is_met |= ordered.is_some_and(|value| self.seeks(Term::from(value)));
+                let number = order_value(keys.orders[order].values, value);
+                state.has_value |= number.is_some();
+                state.has_match |= number.is_some_and(|number| self.matches(Term::from(number)));
             }
             Index::Names { .. } | Index::NamesScanned { .. } => {
-                seen.is_present |=
-                    index_entry(Terms::Presence, &PathTarget::Name, value, None, library)?
+                state.has_value |=
+                    index_entry(Terms::Presence, &PathTarget::Name, value, None, lookup)?
                         .is_present;
                 if let Gathered::Reference(entity, row) = value
-                    && let Some(name) = library.row_name(entity, row)?
+                    && let Some(name) = lookup.row_name(entity, row)?
                 {
-                    seen.is_met |= folded_term(&fold(name)).is_some_and(|term| self.seeks(term));
+                    state.has_match |=
+                        folded_term(&fold(name)).is_some_and(|term| self.matches(term));
                 }
             }
             Index::Words => {
                 if let Gathered::Text(name) = value {
-                    self.take_words(&fold(name), &mut seen.words);
+                    self.update_words(&fold(name), &mut state.words);
                 }
             }
         }
         Ok(())
     }
 
-    /// Whether a term, or a value as a number, is among what is sought.
-    fn seeks(&self, term: Term) -> bool {
-        self.sought.iter().any(|sought| match sought {
-            Sought::Terms(terms) => terms.contains(&term),
-            Sought::Between(low, high) => (Term::from(*low)..=Term::from(*high)).contains(&term),
+    /// Whether a matcher accepts a term, or the number of an ordered value.
+    fn matches(&self, term: Term) -> bool {
+        self.matchers.iter().any(|matcher| match matcher {
+            Matcher::Terms(terms) => terms.contains(&term),
+            Matcher::Between(low, high) => (Term::from(*low)..=Term::from(*high)).contains(&term),
             _ => false,
         })
     }
 
-    fn take_words(&self, folded: &str, met: &mut [Vec<bool>]) {
-        for (sought, met) in self.sought.iter().zip(met) {
-            let Sought::Words(asked) = sought else { continue };
-            for (asked, is_met) in asked.iter().zip(met).filter(|(_, is_met)| !**is_met) {
-                *is_met = has_word(folded, asked);
+    fn update_words(&self, folded: &str, found: &mut [Vec<bool>]) {
+        for (matcher, found) in self.matchers.iter().zip(found) {
+            let Matcher::Words(words) = matcher else { continue };
+            for (word, is_found) in words.iter().zip(found).filter(|(_, is_found)| !**is_found) {
+                *is_found = has_word(folded, word);
             }
         }
     }
 
-    /// Whether it holds of a record with this id and these values.
-    fn holds(&self, id: u64, seen: &Seen) -> bool {
-        let is_found = self.sought.iter().enumerate().any(|(at, sought)| match sought {
-            Sought::Null => !seen.is_present,
-            Sought::Presence(is_there) => seen.is_present == *is_there,
-            Sought::Terms(_) | Sought::Between(..) => seen.is_met,
-            Sought::Id(own) => *own == id,
-            Sought::Words(_) => seen.words.get(at).is_some_and(|met| met.iter().all(|met| *met)),
+    /// Whether the condition is true of a record with this id, once `state` has seen all its values.
+    fn is_true(&self, id: u64, state: &MatchState) -> bool {
+        let is_match = self.matchers.iter().enumerate().any(|(at, matcher)| match matcher {
+            Matcher::Null => !state.has_value,
+            Matcher::Presence(is_present) => state.has_value == *is_present,
+            Matcher::Terms(_) | Matcher::Between(..) => state.has_match,
+            Matcher::Id(wanted) => *wanted == id,
+            Matcher::Words(_) => {
+                state.words.get(at).is_some_and(|found| found.iter().all(|is_found| *is_found))
+            }
         });
-        is_found != self.is_negated
+        is_match != self.is_negated
     }
 }
 
-impl Sought {
-    /// What an operand seeks; `None` where that is nothing any record has.
-    fn of(
+impl Matcher {
+    /// Prepares an operand; `None` if no record can match it.
+    fn from_operand(
         keys: &Keys,
         index: Index,
         operand: &Operand,
-        library: &impl Library,
-    ) -> Result<Option<Sought>, ReadError> {
+        lookup: &impl RecordLookup,
+    ) -> Result<Option<Matcher>, ReadError> {
         Ok(match (index, operand) {
             (_, Operand::Nothing) | (Index::Ids, Operand::Null) => None,
-            (_, Operand::Null) => Some(Sought::Null),
-            (_, Operand::Presence(is_there)) => Some(Sought::Presence(*is_there)),
-            (_, Operand::Term(term)) => Some(Sought::Terms(vec![*term])),
-            (_, Operand::Between(low, high)) => Some(Sought::Between(*low, *high)),
-            (_, Operand::Words(words)) => Some(Sought::Words(words.clone())),
+            (_, Operand::Null) => Some(Matcher::Null),
+            (_, Operand::Presence(is_present)) => Some(Matcher::Presence(*is_present)),
+            (_, Operand::Term(term)) => Some(Matcher::Terms(vec![*term])),
+            (_, Operand::Between(low, high)) => Some(Matcher::Between(*low, *high)),
+            (_, Operand::Words(words)) => Some(Matcher::Words(words.clone())),
             (Index::Ids, Operand::Record(entity, id)) => {
-                Some(Sought::Id(library.merged_into(*entity, *id)?))
+                Some(Matcher::Id(lookup.merged_into(*entity, *id)?))
             }
             (Index::Lists(lists), Operand::Record(entity, id)) => {
-                let id = library.merged_into(*entity, *id)?;
-                let rows = library.rows_with(*entity, id)?;
+                let id = lookup.merged_into(*entity, *id)?;
+                let rows = lookup.rows_with(*entity, id)?;
                 let term = |row| match keys.lists[lists].terms {
                     Terms::AnyRows => any_row_term(*entity, row),
                     _ => Term::from(row),
                 };
-                Some(Sought::Terms(rows.map(term).collect()))
+                Some(Matcher::Terms(rows.map(term).collect()))
             }
-            // No other operand is read for these.
+            // The parser makes no other operand for these indexes.
             (_, Operand::Record(..)) => {
                 return Err(ReadError::Internal("the operand does not fit the values of its key"));
             }

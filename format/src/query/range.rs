@@ -4,65 +4,79 @@ use std::{cell::OnceCell, ops::Range};
 
 use crate::index::bitset::{Bitset, ChunkBits, EMPTY_CHUNK, union};
 use crate::index::orders::Order;
-use crate::query::clause::Atom;
 use crate::storage::error::ReadError;
 
-/// The rows whose values' codes lie in a range.
+/// The codes of one value; of [`Order::no_code`], the codes of rows without a value.
+pub(super) fn codes_of_value(order: Order<'_>, code: u64) -> Range<u64> {
+    if code == order.no_code() { code..u64::MAX } else { code..code + 1 }
+}
+
+/// The rows whose codes in an order lie in a range.
+///
+/// Rank checkpoints answer most of a range without a look at its rows:
+///
+/// ```text
+/// ranks of the range            130 ─────────────────────── 470
+/// checkpoints at ranks    100         200     300     400         500
+/// from checkpoints                    200 ─────────── 400
+/// from the order, row by row    130 ─ 200             400 ─ 470
+/// ```
 pub(super) struct ValueRange<'s> {
     order: Order<'s>,
     codes: Range<u64>,
     ranks: Range<u32>,
-    /// The steps that stand at its ranks, or at its ends.
-    inner: Range<usize>,
-    ends: OnceCell<Bitset>,
+    /// The checkpoints at ranks of the range, its end included.
+    inner_checkpoints: Range<usize>,
+    /// The rows before the first and after the last of these checkpoints.
+    end_rows: OnceCell<Bitset>,
 }
 
 impl<'s> ValueRange<'s> {
-    /// The rows whose codes lie in a range.
     pub fn new(order: Order<'s>, codes: Range<u64>) -> Result<ValueRange<'s>, ReadError> {
         let ranks = order.ranks_of(codes.clone())?;
-        ValueRange::of(order, codes, ranks)
+        ValueRange::with_ranks(order, codes, ranks)
     }
 
+    /// The rows without a value.
     pub fn without_value(order: Order<'s>) -> Result<ValueRange<'s>, ReadError> {
         let codes = order.no_code()..u64::MAX;
-        ValueRange::of(order, codes, order.valued()..order.rows())
+        ValueRange::with_ranks(order, codes, order.valued()..order.rows())
     }
 
-    fn of(
+    fn with_ranks(
         order: Order<'s>,
         codes: Range<u64>,
         ranks: Range<u32>,
     ) -> Result<ValueRange<'s>, ReadError> {
         let from = order.checkpoints_below(ranks.start)?;
         let to = order.checkpoints_below(ranks.end.saturating_add(1))?;
-        Ok(ValueRange { order, codes, ranks, inner: from..to, ends: OnceCell::new() })
+        let (inner_checkpoints, end_rows) = (from..to, OnceCell::new());
+        Ok(ValueRange { order, codes, ranks, inner_checkpoints, end_rows })
     }
 
-    /// How many rows.
     pub fn count(&self) -> usize {
         self.ranks.len()
     }
 
-    /// As an atom: rows one after another where it is the rows' own order.
-    pub fn into_atom(self) -> Atom<'s> {
-        if self.order.is_row_order() { Atom::Rows(self.ranks) } else { Atom::Values(self) }
+    /// The range as an interval of rows, if rows and ranks of the order are the same.
+    pub fn row_interval(&self) -> Option<Range<u32>> {
+        self.order.is_row_order().then(|| self.ranks.clone())
     }
 
     pub fn contains(&self, row: u32) -> Result<bool, ReadError> {
         Ok(self.codes.contains(&self.order.code_of(row)?))
     }
 
-    /// Sets the bits of its rows in a chunk.
+    /// Sets the bits of the range's rows in a chunk.
     pub fn add_to(&self, chunk: u32, bits: &mut ChunkBits) -> Result<(), ReadError> {
         self.add_inner(chunk, bits)?;
-        self.ends()?.add_to(chunk, bits);
+        self.end_rows()?.add_to(chunk, bits);
         Ok(())
     }
 
-    /// Sets the bits of those of its rows that lie between steps within it.
+    /// Sets the bits of the rows between the first and the last inner checkpoint, in a chunk.
     pub fn add_inner(&self, chunk: u32, bits: &mut ChunkBits) -> Result<(), ReadError> {
-        let Range { start, end } = self.inner;
+        let Range { start, end } = self.inner_checkpoints;
         if start < end {
             let mut between = EMPTY_CHUNK;
             self.order.rows_before_checkpoint(end - 1, chunk)?.add_to(&mut between);
@@ -72,7 +86,7 @@ impl<'s> ValueRange<'s> {
         Ok(())
     }
 
-    /// Shows `visit` each of its rows, in their order.
+    /// Calls `visit` with each row, by rank.
     pub fn each_row(&self, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
         self.order.each_row(self.ranks.clone(), |row| {
             visit(row);
@@ -80,9 +94,9 @@ impl<'s> ValueRange<'s> {
         })
     }
 
-    /// Shows `visit` each of its rows that do not lie between steps within it.
-    pub fn each_end(&self, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
-        let Range { start, end } = self.inner;
+    /// Calls `visit` with each row that [`add_inner`](Self::add_inner) leaves out.
+    pub fn each_end_row(&self, mut visit: impl FnMut(u32)) -> Result<(), ReadError> {
+        let Range { start, end } = self.inner_checkpoints;
         if start == end {
             return self.each_row(visit);
         }
@@ -99,22 +113,21 @@ impl<'s> ValueRange<'s> {
         Ok(())
     }
 
-    /// A bit for each row that does not lie between steps within it.
+    /// Collects the end rows at the first call for a chunk; single look-ups do not need them.
     ///
-    /// They are read from the order when a chunk is first asked for, and not where rows are looked
-    /// up one by one. Measured on 10,000,000 rows, looking at the values of all rows between two
-    /// steps took ten times as long.
-    fn ends(&self) -> Result<&Bitset, ReadError> {
-        if let Some(ends) = self.ends.get() {
-            return Ok(ends);
+    /// Measured on 10,000,000 rows: comparing the codes of all rows between two checkpoints instead
+    /// took ten times as long.
+    fn end_rows(&self) -> Result<&Bitset, ReadError> {
+        if let Some(end_rows) = self.end_rows.get() {
+            return Ok(end_rows);
         }
         let mut bits = Bitset::default();
-        self.each_end(|row| {
+        self.each_end_row(|row| {
             if bits.chunks().is_empty() {
                 bits = Bitset::new(self.order.rows());
             }
             bits.insert(row);
         })?;
-        Ok(self.ends.get_or_init(|| bits))
+        Ok(self.end_rows.get_or_init(|| bits))
     }
 }

@@ -1,91 +1,139 @@
-//! From an expression to the sets that indexes hold for it.
+//! Resolves the expressions of a query against the indexes of a snapshot.
 
 use std::ops::Range;
 
 use crate::entity::Entity;
+use crate::index::bitset::Bitset;
 use crate::index::term_lists::{Term, TermListsFile, any_row_term};
-use crate::query::clause::{Atom, Side};
-use crate::query::intersection::Filter;
+use crate::query::clause::{Clause, Leaf};
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::filter::Expression;
+use crate::query::intersection::Intersection;
+use crate::query::name_scan;
+use crate::query::parse::Query;
+use crate::query::predicate::Predicate;
 use crate::query::range::ValueRange;
 use crate::query::union::Union;
+use crate::query::value::Operand;
 use crate::query::words::add_words;
-use crate::query::{AnswerError, Deadline, Expression, Operand, Predicate, Query, name_scan};
 use crate::schema::keys::{Index, Terms, keys_of};
 use crate::snapshot::{Lookup, Snapshot};
 use crate::storage::error::ReadError;
 
-/// Lists looked at between two looks at the clock.
-const LISTS_PER_LOOK: u64 = 4_096;
+/// Posting lists or records read between two checks of the deadline.
+const READS_PER_CHECK: u64 = 4_096;
+/// The most bitmaps over all rows that the clauses of one query hold.
+const BITMAPS_MAX: usize = 4;
 
-/// Finds the sets of an expression.
-///
-/// # Errors
-///
-/// Where the snapshot is damaged, or the deadline passes.
-pub(super) fn resolve<'s>(
+impl Query {
+    /// Resolves the filter to the intersection of its clauses, without suppressed rows.
+    pub(super) fn resolve<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        deadline: Deadline<'s>,
+    ) -> Result<Intersection<'s>, QueryError> {
+        let clauses = self.clauses(snapshot, deadline)?;
+        let matches = Intersection::new(clauses, snapshot.count(self.entity));
+        Ok(matches.without(snapshot.suppressed().rows(self.entity)))
+    }
+
+    /// Resolves each expression. Clauses beyond the first four bitmaps are intersected into a single
+    /// bitmap right away, so memory does not grow with the number of expressions.
+    fn clauses<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        deadline: Deadline<'s>,
+    ) -> Result<Vec<Clause<'s>>, QueryError> {
+        let rows = snapshot.count(self.entity);
+        let (mut clauses, mut bitmaps) = (Vec::with_capacity(self.filter.len()), 0);
+        let mut folded: Option<(Bitset, String)> = None;
+        for expression in &self.filter {
+            let clause = resolve_expression(snapshot, self.entity, expression, deadline)?;
+            bitmaps += clause.bitmaps();
+            if clause.bitmaps() == 0 || bitmaps <= BITMAPS_MAX {
+                clauses.push(clause);
+                continue;
+            }
+            let bitmap = clause.to_bitset(rows, deadline)?;
+            folded = Some(match folded {
+                None => (bitmap, clause.text),
+                Some((mut all, text)) => {
+                    all.intersect_with(&bitmap);
+                    (all, format!("{text},{}", clause.text))
+                }
+            });
+        }
+        clauses.extend(
+            folded.map(|(all, text)| Clause { text, ..Clause::internal(vec![Leaf::Bitmap(all)]) }),
+        );
+        Ok(clauses)
+    }
+}
+
+/// Resolves one expression to the union of its operands' rows.
+fn resolve_expression<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
     expression: &Expression,
     deadline: Deadline<'s>,
-) -> Result<Side<'s>, AnswerError> {
-    let union = Union::new(snapshot.count(entity));
-    let mut resolving = Resolving { snapshot, entity, deadline, union };
-    if let Index::NamesScanned { entity: named, rows } = expression.index {
+) -> Result<Clause<'s>, QueryError> {
+    let mut union = Union::new(snapshot.count(entity));
+    if let Index::NamesScanned { entity: target, rows } = expression.index {
         let lists = (snapshot.term_lists(entity)?, rows);
-        let operands = &expression.operands;
-        name_scan::add_rows(snapshot, lists, named, operands, deadline, &mut resolving.union)?;
-        return Ok(resolving.into_side(expression));
+        name_scan::add_rows(snapshot, lists, target, &expression.operands, deadline, &mut union)?;
+    } else {
+        let mut resolver = ExpressionResolver { snapshot, entity, deadline, union };
+        for operand in &expression.operands {
+            deadline.check()?;
+            resolver.add_operand(expression, operand)?;
+        }
+        union = resolver.union;
     }
-    for operand in &expression.operands {
-        deadline.check()?;
-        resolving.operand(expression, operand)?;
-    }
-    Ok(resolving.into_side(expression))
+    let leaves = union.into_leaves();
+    Ok(Clause { is_negated: expression.is_negated, leaves, text: expression.text.clone() })
 }
 
-/// An expression being resolved.
-struct Resolving<'s> {
+struct ExpressionResolver<'s> {
     snapshot: &'s Snapshot,
     entity: Entity,
     deadline: Deadline<'s>,
     union: Union<'s>,
 }
 
-impl<'s> Resolving<'s> {
-    fn into_side(self, expression: &Expression) -> Side<'s> {
-        let atoms = self.union.into_atoms();
-        Side { is_negated: expression.is_negated, atoms, text: expression.text.clone() }
-    }
-
-    fn operand(&mut self, expression: &Expression, operand: &Operand) -> Result<(), AnswerError> {
+impl<'s> ExpressionResolver<'s> {
+    fn add_operand(
+        &mut self,
+        expression: &Expression,
+        operand: &Operand,
+    ) -> Result<(), QueryError> {
         match (expression.index, operand) {
             (_, Operand::Nothing) | (Index::Ids, Operand::Null) => {}
             (Index::Ids, Operand::Record(entity, id)) => {
-                let published = self.snapshot.count(self.entity);
-                let rows = self.rows_with(*entity, *id)?;
-                rows.filter(|row| *row < published).for_each(|row| self.union.row(row));
+                let records = self.snapshot.count(self.entity);
+                let rows = self.rows_with_id(*entity, *id)?;
+                rows.filter(|row| *row < records).for_each(|row| self.union.add_row(row));
             }
-            (Index::Lists(lists), operand) => self.in_lists(lists, operand)?,
-            (Index::Presence(lists), Operand::Presence(is_there)) => {
+            (Index::Lists(lists), operand) => self.add_from_lists(lists, operand)?,
+            (Index::Presence(lists), Operand::Presence(is_present)) => {
                 let presence = self.snapshot.term_lists(self.entity)?.presence(lists)?;
-                match is_there {
-                    true => self.union.list(presence)?,
-                    false => self.union.atom(Atom::Absent(presence)),
+                match is_present {
+                    true => self.union.add_list(presence)?,
+                    false => self.union.add_leaf(Leaf::NotPostings(presence)),
                 }
             }
             (Index::Names { entity, rows, named }, Operand::Null) => {
                 let presence = self.snapshot.term_lists(self.entity)?.presence(named)?;
-                self.union.atom(Atom::Absent(presence));
-                self.unnamed(entity, rows, expression)?;
+                self.union.add_leaf(Leaf::NotPostings(presence));
+                self.add_rows_with_suppressed_names(entity, rows, expression)?;
             }
             (Index::Names { entity, rows, .. }, Operand::Term(name)) => {
-                self.by_name(entity, rows, *name)?;
+                self.add_references_by_name(entity, rows, *name)?;
             }
-            (Index::Order(order), operand) => self.in_order(order, operand)?,
+            (Index::Order(order), operand) => self.add_from_order(order, operand)?,
             (Index::Words, Operand::Words(words)) => {
                 add_words(self.snapshot, self.entity, words, self.deadline, &mut self.union)?;
             }
-            // No other operand is read for these.
+            // The parser makes no other operand for these indexes.
             _ => {
                 return Err(
                     ReadError::Internal("the operand does not fit the index of its key").into()
@@ -95,9 +143,10 @@ impl<'s> Resolving<'s> {
         Ok(())
     }
 
-    /// The rows with an id: its record's, or those of strays. A merged id is the one it lives in,
-    /// as it is in references, and what is withheld is still referred to.
-    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
+    /// The row of a record, or the rows of unresolved references with the id. A merged id stands for
+    /// the id it was merged into, as in references. A suppressed record keeps its row here, because
+    /// references to the record remain.
+    fn rows_with_id(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
         let (id, found) = match self.snapshot.find_unfiltered(entity, id)? {
             Lookup::Merged(into) => (into, self.snapshot.find_unfiltered(entity, into)?),
             found => (id, found),
@@ -108,29 +157,29 @@ impl<'s> Resolving<'s> {
         }
     }
 
-    fn in_lists(&mut self, lists: usize, operand: &Operand) -> Result<(), AnswerError> {
+    fn add_from_lists(&mut self, lists: usize, operand: &Operand) -> Result<(), QueryError> {
         let file = self.snapshot.term_lists(self.entity)?;
         let spec = keys_of(self.entity)
             .lists
             .get(lists)
             .ok_or(ReadError::Internal("the entity has no term list of this number"))?;
         match operand {
-            Operand::Null => self.union.atom(Atom::Absent(file.presence(lists)?)),
-            Operand::Term(term) => self.term(file, lists, *term)?,
+            Operand::Null => self.union.add_leaf(Leaf::NotPostings(file.presence(lists)?)),
+            Operand::Term(term) => self.add_term(file, lists, *term)?,
             Operand::Record(entity, id) => {
-                for row in self.rows_with(*entity, *id)? {
+                for row in self.rows_with_id(*entity, *id)? {
                     let term = match spec.terms {
                         Terms::AnyRows => any_row_term(*entity, row),
                         _ => Term::from(row),
                     };
-                    self.term(file, lists, term)?;
+                    self.add_term(file, lists, term)?;
                 }
             }
             Operand::Between(low, high) => {
                 let from = file.lower_bound(lists, Term::from(*low))?;
                 let to = file.lower_bound(lists, Term::from(*high) + 1)?;
                 for at in from..to {
-                    self.union.list(file.postings(lists, at)?)?;
+                    self.union.add_list(file.postings(lists, at)?)?;
                 }
             }
             Operand::Presence(_) | Operand::Words(_) | Operand::Nothing => {
@@ -140,80 +189,89 @@ impl<'s> Resolving<'s> {
         Ok(())
     }
 
-    fn term(&mut self, file: &'s TermListsFile, lists: usize, term: Term) -> Result<(), ReadError> {
+    fn add_term(
+        &mut self,
+        file: &'s TermListsFile,
+        lists: usize,
+        term: Term,
+    ) -> Result<(), ReadError> {
         match file.find(lists, term)? {
-            Some(list) => self.union.list(list),
+            Some(list) => self.union.add_list(list),
             None => Ok(()),
         }
     }
 
-    /// The rows that refer to a record, or to a stray, with this name.
-    fn by_name(&mut self, target: Entity, lists: usize, name: Term) -> Result<(), AnswerError> {
+    /// Adds the rows that refer to a record or an unresolved reference of `target` with this name.
+    fn add_references_by_name(
+        &mut self,
+        target: Entity,
+        lists: usize,
+        name: Term,
+    ) -> Result<(), QueryError> {
         let keys = keys_of(target);
         let names = self.snapshot.term_lists(target)?;
-        let own = match keys.filter("name") {
-            Some((_, Index::Lists(own))) => Some(own),
+        let record_names = match keys.filter("name") {
+            Some((_, Index::Lists(lists))) => Some(lists),
             _ => None,
         };
         let file = self.snapshot.term_lists(self.entity)?;
-        for lists_of_names in own.into_iter().chain(keys.unresolved_names) {
-            let Some(named) = names.find(lists_of_names, name)? else { continue };
-            let mut rows = Vec::with_capacity(named.count() as usize);
+        for name_lists in record_names.into_iter().chain(keys.unresolved_names) {
+            let Some(with_name) = names.find(name_lists, name)? else { continue };
+            let mut rows = Vec::with_capacity(with_name.count() as usize);
             let suppressed = self.snapshot.suppressed();
-            named.each(|row| {
+            with_name.each(|row| {
                 if !suppressed.has(target, row) {
                     rows.push(row);
                 }
                 true
             })?;
             for (at, row) in (0..).zip(rows) {
-                self.look_at_clock(at)?;
-                self.term(file, lists, Term::from(row))?;
+                self.check_deadline(at)?;
+                self.add_term(file, lists, Term::from(row))?;
             }
         }
         Ok(())
     }
 
-    /// The rows that refer to what is withheld and to nothing that has a name.
+    /// Adds the rows that have no name left among their references once suppressed names are gone.
     ///
-    /// Cost: of each that refers to something withheld, a look at its record.
-    fn unnamed(
+    /// Cost: one record read for each row that refers to something suppressed.
+    fn add_rows_with_suppressed_names(
         &mut self,
         target: Entity,
         lists: usize,
         expression: &Expression,
-    ) -> Result<(), AnswerError> {
-        let withheld = self.snapshot.suppressed().all_rows(target);
-        if withheld.is_empty() {
+    ) -> Result<(), QueryError> {
+        let suppressed = self.snapshot.suppressed().all_rows(target);
+        if suppressed.is_empty() {
             return Ok(());
         }
         let file = self.snapshot.term_lists(self.entity)?;
         let mut referring = Union::new(self.union.rows());
-        for (at, row) in (0..).zip(withheld) {
-            self.look_at_clock(at)?;
+        for (at, row) in (0..).zip(suppressed) {
+            self.check_deadline(at)?;
             if let Some(list) = file.find(lists, Term::from(*row))? {
-                referring.list(list)?;
+                referring.add_list(list)?;
             }
         }
         let is_null =
             Expression { is_negated: false, operands: vec![Operand::Null], ..expression.clone() };
         let query = Query { filter: vec![is_null], ..Query::new(self.entity) };
         let predicate = Predicate::new(&query, self.snapshot)?;
-        let atoms = referring.into_atoms();
-        let side = Side { is_negated: false, atoms, text: String::new() };
-        let filter = Filter::new(vec![side], self.union.rows());
-        for chunk in 0..filter.chunks() {
+        let clause = Clause::internal(referring.into_leaves());
+        let referring = Intersection::new(vec![clause], self.union.rows());
+        for chunk in 0..referring.chunks() {
             let mut outcome = Ok(());
-            let mut looked = 0;
-            filter.chunk(chunk)?.each(|low| {
+            let mut records_read = 0;
+            referring.chunk(chunk)?.each(|low| {
                 let row = chunk << 16 | u32::from(low);
-                outcome = self.look_at_clock(looked).and_then(|()| {
-                    if predicate.holds(self.snapshot, row)? {
-                        self.union.row(row);
+                outcome = self.check_deadline(records_read).and_then(|()| {
+                    if predicate.is_true_of(self.snapshot, row)? {
+                        self.union.add_row(row);
                     }
                     Ok(())
                 });
-                looked += 1;
+                records_read += 1;
                 outcome.is_ok()
             });
             outcome?;
@@ -221,11 +279,11 @@ impl<'s> Resolving<'s> {
         Ok(())
     }
 
-    fn look_at_clock(&self, at: u64) -> Result<(), AnswerError> {
-        if at.is_multiple_of(LISTS_PER_LOOK) { self.deadline.check() } else { Ok(()) }
+    fn check_deadline(&self, reads: u64) -> Result<(), QueryError> {
+        if reads.is_multiple_of(READS_PER_CHECK) { self.deadline.check() } else { Ok(()) }
     }
 
-    fn in_order(&mut self, order: usize, operand: &Operand) -> Result<(), AnswerError> {
+    fn add_from_order(&mut self, order: usize, operand: &Operand) -> Result<(), QueryError> {
         let order = self.snapshot.order(self.entity, order)?;
         let range = match operand {
             Operand::Null => ValueRange::without_value(order)?,
@@ -234,6 +292,6 @@ impl<'s> Resolving<'s> {
             }
             _ => return Err(ReadError::Internal("the operand does not fit an order").into()),
         };
-        Ok(self.union.values(range)?)
+        Ok(self.union.add_range(range)?)
     }
 }

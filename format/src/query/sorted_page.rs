@@ -1,109 +1,121 @@
-//! A page of matching rows in another order than their own.
+//! Finds a page of a set's rows in an order other than the row order, without sorting the whole set.
 //!
-//! No set is sorted whole. Of few rows the keys are gathered and the page selected. Of many, the
-//! order's ladder tells how many matches stand before each of its steps; from the nearest step the
-//! order is walked to the page. An order that goes the other way is walked in runs of one value,
-//! since ties stand by id both ways. With further keys, only the run the page begins in and the one
-//! it ends in are taken apart by the next key, in the same way.
+//! | set | method | cost |
+//! |---|---|---|
+//! | [`DocSet::Sorted`] | gather every row's keys, select the page | rows of the set |
+//! | other, one key | walk the order from a rank checkpoint ([`OrderWalk`]) | distance to the checkpoint |
+//! | other, more keys | walk the first key, then refine the first and last run of equal values | both runs |
+//!
+//! Refining example, `sort=year:desc,name`, page of 5 rows:
+//!
+//! ```text
+//! by year alone     2021 2021 | 2020 2020 | 2019
+//! run 2021          begins before the page: its rows are sorted by name, the page takes the last 2
+//! run 2020          lies on the page as a whole: 2 rows are sorted by name
+//! run 2019          goes on after the page: its rows are sorted by name, the page takes the first
+//! ```
 
 use std::ops::Range;
 
 use crate::index::orders::Order;
-use crate::query::clause::Side;
-use crate::query::doc_set::Set;
-use crate::query::intersection::Filter;
-use crate::query::range::ValueRange;
-use crate::query::walk::{Walk, run_of};
-use crate::query::{AnswerError, Deadline};
+use crate::query::clause::{Clause, Leaf};
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::doc_set::DocSet;
+use crate::query::intersection::Intersection;
+use crate::query::range::{ValueRange, codes_of_value};
+use crate::query::sort::SORT_KEYS_MAX;
+use crate::query::walk::OrderWalk;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 
-/// A key of a sort: its order, and whether that goes the other way.
+/// An order with a direction: one key of a sort.
 #[derive(Clone, Copy)]
-pub(super) struct Sort<'s> {
+pub(super) struct DirectedOrder<'s> {
     pub order: Order<'s>,
+    /// Whether the sort runs against the order as it is stored.
     pub is_reversed: bool,
 }
 
-impl Sort<'_> {
-    /// A code as a number that ascends with this sort; no value comes last.
-    fn place(&self, code: u64) -> u64 {
+impl DirectedOrder<'_> {
+    /// Maps a code to a number that ascends with the sort. Rows without a value come last either way.
+    fn sort_number(&self, code: u64) -> u64 {
         let none = self.order.no_code();
         if !self.is_reversed || code == none { code } else { none - 1 - code }
     }
 }
 
-/// The first rows of a set in an order.
-pub(crate) fn first_of(
-    set: &Set,
+/// Finds the first `count` rows of a set in an order.
+pub(crate) fn first_rows(
+    set: &DocSet,
     order: Order<'_>,
     (ids, by_id): (&Ids, Order<'_>),
     count: usize,
     deadline: Deadline<'_>,
-) -> Result<Vec<u32>, AnswerError> {
-    let keys = [Sort { order, is_reversed: false }];
-    Sorter { ids, by_id, deadline }.page(set, &keys, 0, count)
+) -> Result<Vec<u32>, QueryError> {
+    let keys = [DirectedOrder { order, is_reversed: false }];
+    PageFinder { ids, by_id, deadline }.page(set, &keys, 0, count)
 }
 
-/// The rows whose values of an order have these codes, but for those withheld.
+/// Finds the rows whose codes in an order lie in a range, without the suppressed rows.
 pub(crate) fn rows_with_codes(
     order: Order<'_>,
     codes: Range<u64>,
-    withheld: &[u32],
+    suppressed: &[u32],
     deadline: Deadline<'_>,
-) -> Result<Set, AnswerError> {
-    let atoms = vec![ValueRange::new(order, codes)?.into_atom()];
-    let side = Side { is_negated: false, atoms, text: String::new() };
-    Set::of(&Filter::new(vec![side], order.rows()).but(withheld), deadline)
+) -> Result<DocSet, QueryError> {
+    let clause = Clause::internal(vec![Leaf::from(ValueRange::new(order, codes)?)]);
+    let matches = Intersection::new(vec![clause], order.rows()).without(suppressed);
+    DocSet::from_intersection(&matches, deadline)
 }
 
-/// What sorting looks up.
+/// Finds pages of sets of one entity.
 #[derive(Clone, Copy)]
-pub(super) struct Sorter<'s> {
+pub(super) struct PageFinder<'s> {
     pub ids: &'s Ids,
-    /// The order by id, which decides where nothing else does.
+    /// The order by id, which breaks every tie.
     pub by_id: Order<'s>,
     pub deadline: Deadline<'s>,
 }
 
-impl<'s> Sorter<'s> {
-    /// The rows from one place to another of a set, in the order of the keys and then the ids.
+impl<'s> PageFinder<'s> {
+    /// Collects at most `count` rows from a position on, by the keys and then by id.
     pub fn page(
         &self,
-        set: &Set,
-        keys: &[Sort<'s>],
+        set: &DocSet,
+        keys: &[DirectedOrder<'s>],
         from: u64,
         count: usize,
-    ) -> Result<Vec<u32>, AnswerError> {
+    ) -> Result<Vec<u32>, QueryError> {
         let count = set.count().saturating_sub(from).min(count as u64) as usize;
         if count == 0 {
             return Ok(Vec::new());
         }
         match (set, keys) {
-            (Set::Few(few), _) => self.select(few, keys, from as usize, count),
-            (_, [key]) => self.by_one(set, *key, from, count),
-            (_, [key, others @ ..]) => self.by_runs(set, *key, others, from, count),
+            (DocSet::Sorted(rows), _) => self.select(rows, keys, from as usize, count),
+            (_, [key]) => self.by_one_key(set, *key, from, count),
+            (_, [key, others @ ..]) => self.by_more_keys(set, *key, others, from, count),
             (_, []) => {
-                self.by_one(set, Sort { order: self.by_id, is_reversed: false }, from, count)
+                let key = DirectedOrder { order: self.by_id, is_reversed: false };
+                self.by_one_key(set, key, from, count)
             }
         }
     }
 
-    /// Gathers the keys of a few rows and selects the page.
+    /// Gathers the keys of all rows, selects the page and sorts only the page.
     fn select(
         &self,
         rows: &[u32],
-        keys: &[Sort<'s>],
+        keys: &[DirectedOrder<'s>],
         from: usize,
         count: usize,
-    ) -> Result<Vec<u32>, AnswerError> {
+    ) -> Result<Vec<u32>, QueryError> {
         let mut gathered = Vec::with_capacity(rows.len());
         for row in rows {
-            let mut places = [0; crate::query::SORT_KEYS_MAX];
-            for (place, key) in places.iter_mut().zip(keys) {
-                *place = key.place(key.order.code_of(*row)?);
+            let mut numbers = [0; SORT_KEYS_MAX];
+            for (number, key) in numbers.iter_mut().zip(keys) {
+                *number = key.sort_number(key.order.code_of(*row)?);
             }
-            gathered.push((places, self.ids.id(*row as usize)?, *row));
+            gathered.push((numbers, self.ids.id(*row as usize)?, *row));
         }
         self.deadline.check()?;
         let to = (from + count).min(gathered.len());
@@ -118,49 +130,48 @@ impl<'s> Sorter<'s> {
         Ok(gathered[from..].iter().map(|(_, _, row)| *row).collect())
     }
 
-    /// A page by one key.
-    fn by_one(
+    fn by_one_key(
         &self,
-        set: &Set,
-        key: Sort<'s>,
+        set: &DocSet,
+        key: DirectedOrder<'s>,
         from: u64,
         count: usize,
-    ) -> Result<Vec<u32>, AnswerError> {
-        let walk = Walk::new(set, key.order, self.ids, self.deadline);
+    ) -> Result<Vec<u32>, QueryError> {
+        let walk = OrderWalk::new(set, key.order, self.ids, self.deadline);
         if !key.is_reversed {
-            return walk.take(from, count);
+            return walk.rows_forward(from, count);
         }
-        let valued = walk.before(key.order.valued())?;
+        let valued = walk.count_before(key.order.valued())?;
         let end = (from + count as u64).min(valued);
-        let mut page = if from < end { walk.backward(from..end, valued)? } else { Vec::new() };
+        let mut page = if from < end { walk.rows_backward(from..end, valued)? } else { Vec::new() };
         if page.len() < count {
-            page.extend(walk.take(from.max(valued), count - page.len())?);
+            page.extend(walk.rows_forward(from.max(valued), count - page.len())?);
         }
         Ok(page)
     }
 
-    /// A page by several keys: the runs of the first that it touches, each by the others.
-    fn by_runs(
+    /// Finds the page by the first key and refines the runs that the page's ends cut.
+    fn by_more_keys(
         &self,
-        set: &Set,
-        key: Sort<'s>,
-        others: &[Sort<'s>],
+        set: &DocSet,
+        key: DirectedOrder<'s>,
+        others: &[DirectedOrder<'s>],
         from: u64,
         count: usize,
-    ) -> Result<Vec<u32>, AnswerError> {
-        let rows = self.by_one(set, key, from, count)?;
+    ) -> Result<Vec<u32>, QueryError> {
+        let rows = self.by_one_key(set, key, from, count)?;
         let codes: Result<Vec<u64>, ReadError> =
             rows.iter().map(|row| key.order.code_of(*row)).collect();
         let codes = codes?;
         let (Some(first), Some(last)) = (codes.first().copied(), codes.last().copied()) else {
             return Ok(Vec::new());
         };
-        let walk = Walk::new(set, key.order, self.ids, self.deadline);
-        // How many matches come before the run of the page's first row.
-        let ranks = key.order.ranks_of(run_of(key.order, first))?;
+        let walk = OrderWalk::new(set, key.order, self.ids, self.deadline);
+        // Rows of the set before the first run.
+        let ranks = key.order.ranks_of(codes_of_value(key.order, first))?;
         let before = match key.is_reversed && first != key.order.no_code() {
-            true => walk.before(key.order.valued())? - walk.before(ranks.end)?,
-            false => walk.before(ranks.start)?,
+            true => walk.count_before(key.order.valued())? - walk.count_before(ranks.end)?,
+            false => walk.count_before(ranks.start)?,
         };
         let in_first = codes.iter().take_while(|code| **code == first).count();
         let run = set.with_code(key.order, first, self.deadline)?;
@@ -169,9 +180,9 @@ impl<'s> Sorter<'s> {
             return Ok(page);
         }
         let in_last = codes.iter().rev().take_while(|code| **code == last).count();
-        // Runs between are whole, so that their rows are on the page and few.
+        // Runs between the first and the last lie on the page as a whole.
         let between = &rows[in_first..rows.len() - in_last];
-        let all: Vec<Sort<'s>> = [key].into_iter().chain(others.iter().copied()).collect();
+        let all: Vec<DirectedOrder<'s>> = [key].into_iter().chain(others.iter().copied()).collect();
         page.extend(self.select(between, &all, 0, between.len())?);
         let run = set.with_code(key.order, last, self.deadline)?;
         page.extend(self.page(&run, others, 0, in_last)?);

@@ -1,4 +1,4 @@
-//! Sets, value ranges and sorted pages over several chunks, held to `roaring` and to plain sorting.
+//! Compares sets, value ranges and sorted pages over several chunks with `roaring` and plain sorting.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,13 +12,13 @@ use crate::index::bitset::CHUNK_ROWS;
 use crate::index::orders::{OrderParts, OrdersFile, OrdersWriter, RankedRow, RankedValue};
 use crate::index::postings::PostingsBuilder;
 use crate::index::term_lists::{Term, TermListsFile, TermListsWriter};
-use crate::query::Deadline;
-use crate::query::clause::{Atom, Side};
-use crate::query::doc_set::Set;
-use crate::query::groups::common;
-use crate::query::intersection::Filter;
+use crate::query::clause::{Clause, Leaf};
+use crate::query::deadline::Deadline;
+use crate::query::doc_set::DocSet;
+use crate::query::groups::count_common;
+use crate::query::intersection::Intersection;
 use crate::query::range::ValueRange;
-use crate::query::sorted_page::{Sort, Sorter};
+use crate::query::sorted_page::{DirectedOrder, PageFinder};
 use crate::query::union::Union;
 use crate::schema::keys;
 use crate::schema::keys::{Terms, Values};
@@ -46,10 +46,10 @@ fn header(kind: FileKind, count: u64) -> Header {
     }
 }
 
-/// Writes sets as lists of terms 0, 1, 2 …, and opens them.
+/// Writes sets as the posting lists of terms 0, 1, 2, and so on, and opens the file.
 fn lists_of(sets: &[RoaringBitmap]) -> TermListsFile {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("term_lists");
+    let path = directory.path().join("lists");
     let mut writer = TermListsWriter::create(&path, header(FileKind::TermLists, 1)).unwrap();
     let mut list = PostingsBuilder::default();
     let push = |list: &mut PostingsBuilder, set: &RoaringBitmap| {
@@ -69,10 +69,10 @@ fn lists_of(sets: &[RoaringBitmap]) -> TermListsFile {
     TermListsFile::open(open(&path, FileKind::TermLists), &[Terms::Values]).unwrap()
 }
 
-/// Rows of three and a half chunks.
+/// Rows of about 3.5 chunks.
 const ROWS: u32 = CHUNK_ROWS as u32 * 3 + 30_000;
 
-/// Sets of every density: rows here and there, whole intervals, nearly all.
+/// Sets of every density: single rows, intervals, nearly all rows.
 fn set() -> impl Strategy<Value = RoaringBitmap> {
     let some = prop::collection::vec(0..ROWS, 0..200).prop_map(RoaringBitmap::from_iter);
     let step =
@@ -92,7 +92,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn lists_are_the_sets_they_were_written_from(sets in prop::collection::vec(set(), 1..4)) {
+    fn posting_lists_hold_the_rows_they_were_written_from(sets in prop::collection::vec(set(), 1..4)) {
         let lists = lists_of(&sets);
         for (term, set) in (0..).zip(&sets) {
             let list = lists.find(0, term).unwrap().unwrap();
@@ -115,90 +115,91 @@ proptest! {
     #[test]
     fn filters_are_unions_intersections_and_complements(
         sets in prop::collection::vec(set(), 1..6),
-        withheld in set(),
+        suppressed in set(),
         shape in prop::collection::vec((any::<bool>(), prop::collection::vec((0..5usize, 0..4u8), 1..4)), 1..4),
     ) {
         let lists = lists_of(&sets);
         let all = RoaringBitmap::from_iter(0..ROWS);
         let mut expected = all.clone();
-        let mut sides = Vec::new();
-        for (is_negated, atoms) in &shape {
+        let mut clauses = Vec::new();
+        for (is_negated, leaves) in &shape {
             let mut union = RoaringBitmap::new();
-            let mut side = Side { is_negated: *is_negated, atoms: Vec::new(), text: String::new() };
-            for (number, kind) in atoms {
+            let mut clause = Clause { is_negated: *is_negated, ..Clause::internal(Vec::new()) };
+            for (number, kind) in leaves {
                 let number = number % sets.len();
                 let set = &sets[number];
                 let list = lists.find(0, number as Term).unwrap().unwrap();
                 let interval = set.min().unwrap_or(0)..set.max().map_or(0, |max| max / 2 + 1);
                 let interval = interval.start.min(interval.end)..interval.end;
-                let (atom, rows) = match kind {
-                    0 => (Atom::List(list), set.clone()),
-                    1 => (Atom::Absent(list), &all - set),
-                    2 => (Atom::Points(set.iter().collect()), set.clone()),
-                    _ => (Atom::Rows(interval.clone()), interval.collect()),
+                let (leaf, rows) = match kind {
+                    0 => (Leaf::Postings(list), set.clone()),
+                    1 => (Leaf::NotPostings(list), &all - set),
+                    2 => (Leaf::Sorted(set.iter().collect()), set.clone()),
+                    _ => (Leaf::Interval(interval.clone()), interval.collect()),
                 };
-                side.atoms.push(atom);
+                clause.leaves.push(leaf);
                 union |= rows;
             }
             expected = if *is_negated { expected - union } else { expected & union };
-            sides.push(side);
+            clauses.push(clause);
         }
-        expected -= &withheld;
-        let withheld: Vec<u32> = withheld.iter().collect();
-        let filter = Filter::new(sides, ROWS).but(&withheld);
-        let counts = filter.counts(Deadline::NEVER).unwrap();
+        expected -= &suppressed;
+        let suppressed: Vec<u32> = suppressed.iter().collect();
+        let matches = Intersection::new(clauses, ROWS).without(&suppressed);
+        let counts = matches.chunk_counts(Deadline::NEVER).unwrap();
         for (chunk, count) in (0u32..).zip(&counts) {
             let mut rows = Vec::new();
-            filter.chunk(chunk).unwrap().each(|low| { rows.push(chunk << 16 | u32::from(low)); true });
+            matches.chunk(chunk).unwrap().each(|low| { rows.push(chunk << 16 | u32::from(low)); true });
             let range = chunk << 16..((chunk + 1) << 16).min(ROWS);
             prop_assert!(rows.iter().copied().eq(expected.range(range)));
             prop_assert_eq!(rows.len(), *count as usize);
         }
-        let set = Set::of(&filter, Deadline::NEVER).unwrap();
+        let set = DocSet::from_intersection(&matches, Deadline::NEVER).unwrap();
         prop_assert_eq!(set.count(), expected.len());
     }
 
     #[test]
-    fn groups_count_what_the_matches_and_their_lists_have_in_common(
+    fn groups_count_the_matches_in_any_of_their_lists(
         matching in set(),
         sets in prop::collection::vec(set(), 1..4),
     ) {
-        let (lists, matches) = (lists_of(&sets), lists_of(std::slice::from_ref(&matching)));
-        let atoms = vec![Atom::List(matches.find(0, 0).unwrap().unwrap())];
-        let side = Side { is_negated: false, atoms, text: String::new() };
-        let filter = Filter::new(vec![side], ROWS);
+        let (lists, matching_lists) =
+            (lists_of(&sets), lists_of(std::slice::from_ref(&matching)));
+        let leaves = vec![Leaf::Postings(matching_lists.find(0, 0).unwrap().unwrap())];
+        let clause = Clause::internal(leaves);
+        let matches = Intersection::new(vec![clause], ROWS);
         let lists: Vec<_> =
             (0..sets.len()).map(|at| lists.find(0, at as Term).unwrap().unwrap()).collect();
-        // A group of each list alone, and one of all of them.
+        // One group for each list, and one group for all lists.
         let all = sets.iter().fold(RoaringBitmap::new(), |all, set| all | set);
         let alone = sets.iter().cloned().zip(lists.chunks(1));
         for (set, lists) in alone.chain([(all, lists.as_slice())]) {
             let count = |chunk| {
-                u64::from(common(&filter.chunk(chunk).unwrap(), lists, chunk).unwrap())
+                u64::from(count_common(&matches.chunk(chunk).unwrap(), lists, chunk).unwrap())
             };
             prop_assert_eq!((0..4).map(count).sum::<u64>(), set.intersection_len(&matching));
         }
     }
 }
 
-/// Rows with ids and values under several orders.
+/// Rows with ids and a column of values for each of several orders.
 struct Table {
     ids: Vec<u64>,
-    /// For each order, the value of each row.
+    /// The value of each row, by order.
     columns: Vec<Vec<Option<u64>>>,
     specs: Vec<keys::Order>,
     ids_file: Ids,
     orders: OrdersFile,
 }
 
-/// A number that looks random, the same each time.
+/// Hashes a number, the same way in every run.
 fn mixed(number: u64) -> u64 {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 17
 }
 
 impl Table {
-    /// Values few and many rows have, none at all, and the rows' own order.
+    /// Creates columns of frequent values, rare values and no values, and the row order.
     fn new(rows: u32) -> Table {
         let ids: Vec<u64> = (0..u64::from(rows)).map(|row| mixed(row) << 20 | row).collect();
         let by = |value: &dyn Fn(u64) -> Option<u64>| (0..u64::from(rows)).map(value).collect();
@@ -210,10 +211,10 @@ impl Table {
             by(&Some),
             by(&|row| mixed(row).is_multiple_of(1_000).then_some(mixed(row) % 7)),
             by(&|row| Some(mixed(row * 3))),
-            // The rows' own order: few distinct values, descending, none last.
+            // The row order: 35 distinct values, descending; rows without a value come last.
             by(&|row| {
-                let place = row * 40 / u64::from(rows);
-                (place < 35).then_some(100 - place)
+                let group = row * 40 / u64::from(rows);
+                (group < 35).then_some(100 - group)
             }),
         ];
         let spec = |values, is_row_order| keys::Order { path: String::new(), values, is_row_order };
@@ -225,7 +226,7 @@ impl Table {
     }
 
     fn write(mut ids: Vec<u64>, columns: Vec<Vec<Option<u64>>>, specs: Vec<keys::Order>) -> Table {
-        // Within the rows' own order ids ascend where the value is the same.
+        // Within the row order, ids of equal values ascend.
         let own = columns.len() - 1;
         let mut sorted: Vec<(usize, u64)> = ids.iter().copied().enumerate().collect();
         sorted.sort_by_key(|(row, id)| (std::cmp::Reverse(columns[own][*row]), *id));
@@ -287,10 +288,10 @@ impl Table {
         self.orders.order(number, &self.specs[number], &self.ids_file).unwrap()
     }
 
-    /// The order of a sort: descending or not, whatever way it is written.
-    fn sort(&self, number: usize, is_descending: bool) -> Sort<'_> {
+    /// Directs an order, in whichever direction it is stored.
+    fn directed(&self, number: usize, is_descending: bool) -> DirectedOrder<'_> {
         let order = self.order(number);
-        Sort { order, is_reversed: self.specs[number].is_descending() != is_descending }
+        DirectedOrder { order, is_reversed: self.specs[number].is_descending() != is_descending }
     }
 
     fn value(&self, number: usize, row: u32) -> Option<u64> {
@@ -300,24 +301,24 @@ impl Table {
         }
     }
 
-    /// The rows sorted the plain way.
+    /// Sorts rows by comparing values and ids.
     fn sorted(&self, mut rows: Vec<u32>, keys: &[(usize, bool)]) -> Vec<u32> {
         rows.sort_by_cached_key(|row| {
-            let places: Vec<(bool, u64)> = keys
+            let sort_numbers: Vec<(bool, u64)> = keys
                 .iter()
                 .map(|(number, is_descending)| match self.value(*number, *row) {
                     None => (true, 0),
                     Some(value) => (false, if *is_descending { !value } else { value }),
                 })
                 .collect();
-            (places, self.ids[*row as usize])
+            (sort_numbers, self.ids[*row as usize])
         });
         rows
     }
 }
 
 #[test]
-fn pages_of_every_set_and_sort_are_those_of_plain_sorting() {
+fn pages_of_every_set_and_sort_equal_those_of_plain_sorting() {
     let table = Table::new(ROWS);
     let dense = (0..ROWS).filter(|row| !mixed(u64::from(*row) + 9).is_multiple_of(3)).collect();
     let sparse = (0..ROWS).filter(|row| mixed(u64::from(*row)).is_multiple_of(11)).collect();
@@ -329,52 +330,58 @@ fn pages_of_every_set_and_sort_are_those_of_plain_sorting() {
         (0..orders).flat_map(|order| [vec![(order, false)], vec![(order, true)]]).collect();
     for at in 0..12u64 {
         let pick = |salt: u64| (mixed(at * 31 + salt) % orders as u64) as usize;
-        let way = |salt: u64| mixed(at + salt).is_multiple_of(2);
-        sorts.push(vec![(pick(1), way(1)), (pick(2), way(2)), (pick(3), way(3))]);
-        sorts.push(vec![(at as usize % 2, way(4)), (pick(5), way(5))]);
+        let is_descending = |salt: u64| mixed(at + salt).is_multiple_of(2);
+        sorts.push(vec![
+            (pick(1), is_descending(1)),
+            (pick(2), is_descending(2)),
+            (pick(3), is_descending(3)),
+        ]);
+        sorts.push(vec![(at as usize % 2, is_descending(4)), (pick(5), is_descending(5))]);
     }
-    let withheld: [Vec<u32>; 3] = [
+    let suppressed: [Vec<u32>; 3] = [
         Vec::new(),
         [0, 1, 2, 70_000, ROWS - 2, ROWS - 1].to_vec(),
         (0..ROWS).filter(|row| mixed(u64::from(*row) + 3).is_multiple_of(97)).collect(),
     ];
-    // All rows once for each sort: those of a set stand among them in the same order.
+    // Every sort of all rows, computed once. Sorting a set gives the same order without the rest.
     let plain: Vec<Vec<u32>> =
         sorts.iter().map(|keys| table.sorted((0..ROWS).collect(), keys)).collect();
     let cases =
-        withheld.iter().flat_map(|out| (0..).zip(&sets).map(move |(at, set)| (at, set, out)));
-    for (number, rows, withheld) in cases {
+        suppressed.iter().flat_map(|out| (0..).zip(&sets).map(move |(at, set)| (at, set, out)));
+    for (number, rows, suppressed) in cases {
         let bits: RoaringBitmap = rows.iter().copied().collect();
         let lists = lists_of(&[bits]);
         let list = lists.find(0, 0).unwrap().unwrap();
-        let side = Side { is_negated: false, atoms: vec![Atom::List(list)], text: String::new() };
-        let sides = if number == 0 { Vec::new() } else { vec![side] };
-        let filter = Filter::new(sides, ROWS).but(withheld);
-        let set = Set::of(&filter, Deadline::NEVER).unwrap();
+        let clause = Clause::internal(vec![Leaf::Postings(list)]);
+        let clauses = if number == 0 { Vec::new() } else { vec![clause] };
+        let matches = Intersection::new(clauses, ROWS).without(suppressed);
+        let set = DocSet::from_intersection(&matches, Deadline::NEVER).unwrap();
         let rows: Vec<u32> =
-            rows.iter().copied().filter(|row| withheld.binary_search(row).is_err()).collect();
+            rows.iter().copied().filter(|row| suppressed.binary_search(row).is_err()).collect();
         assert_eq!(set.count(), rows.len() as u64);
         let mut is_in = vec![false; ROWS as usize];
         rows.iter().for_each(|row| is_in[*row as usize] = true);
         let by_id = table.order(orders - 1);
-        let sorter = Sorter { ids: &table.ids_file, by_id, deadline: Deadline::NEVER };
+        let finder = PageFinder { ids: &table.ids_file, by_id, deadline: Deadline::NEVER };
         for (keys, plain) in sorts.iter().zip(&plain) {
             let expected: Vec<u32> =
                 plain.iter().copied().filter(|row| is_in[*row as usize]).collect();
-            let sort: Vec<Sort<'_>> =
-                keys.iter().map(|(order, way)| table.sort(*order, *way)).collect();
+            let sort: Vec<DirectedOrder<'_>> = keys
+                .iter()
+                .map(|(order, is_descending)| table.directed(*order, *is_descending))
+                .collect();
             let count = rows.len() as u64;
             let valued = rows.iter().filter(|row| table.value(keys[0].0, **row).is_some()).count();
-            let places = [0, 25, count / 3, count / 2, valued.saturating_sub(60) as u64];
-            for from in places.into_iter().chain([count.saturating_sub(7), count, count + 100]) {
-                let found = sorter.page(&set, &sort, from, 100).unwrap();
+            let positions = [0, 25, count / 3, count / 2, valued.saturating_sub(60) as u64];
+            for from in positions.into_iter().chain([count.saturating_sub(7), count, count + 100]) {
+                let found = finder.page(&set, &sort, from, 100).unwrap();
                 let from = (from as usize).min(rows.len());
                 let to = (from + 100).min(rows.len());
-                let out = withheld.len();
+                let out = suppressed.len();
                 assert_eq!(
                     found,
                     expected[from..to],
-                    "set {number} but {out}, {keys:?}, from {from}"
+                    "set {number} without {out} rows, {keys:?}, from {from}"
                 );
             }
         }
@@ -382,7 +389,7 @@ fn pages_of_every_set_and_sort_are_those_of_plain_sorting() {
 }
 
 #[test]
-fn rows_with_values_in_a_range_are_found_at_and_between_steps() {
+fn a_value_range_finds_its_rows_at_and_between_rank_checkpoints() {
     let table = Table::new(ROWS);
     for number in [0, 1, 2, 3] {
         let order = table.order(number);
@@ -394,17 +401,16 @@ fn rows_with_values_in_a_range_are_found_at_and_between_steps() {
             let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
             let high = if at.is_multiple_of(3) { low } else { high };
             let range = ValueRange::new(order, order.codes_between(low, high).unwrap()).unwrap();
-            let side =
-                Side { is_negated: false, atoms: vec![range.into_atom()], text: String::new() };
-            let filter = Filter::new(vec![side], ROWS);
+            let clause = Clause::internal(vec![Leaf::from(range)]);
+            let matches = Intersection::new(vec![clause], ROWS);
             let expected: Vec<u32> = (0..ROWS)
                 .filter(|row| {
                     table.value(number, *row).is_some_and(|value| (low..=high).contains(&value))
                 })
                 .collect();
             let mut found = Vec::new();
-            for chunk in 0..filter.chunks() {
-                filter.chunk(chunk).unwrap().each(|low| {
+            for chunk in 0..matches.chunks() {
+                matches.chunk(chunk).unwrap().each(|low| {
                     found.push(chunk << 16 | u32::from(low));
                     true
                 });
@@ -415,7 +421,7 @@ fn rows_with_values_in_a_range_are_found_at_and_between_steps() {
 }
 
 #[test]
-fn ranges_asked_for_together_are_their_union_however_many_rows_they_hold() {
+fn a_union_of_value_ranges_holds_the_rows_of_each() {
     let table = Table::new(ROWS);
     for number in [0, 2, 5] {
         let order = table.order(number);
@@ -434,10 +440,10 @@ fn ranges_asked_for_together_are_their_union_however_many_rows_they_hold() {
             let mut union = Union::new(ROWS);
             for (low, high) in ranges {
                 let codes = order.codes_between(low, high).unwrap();
-                union.values(ValueRange::new(order, codes).unwrap()).unwrap();
+                union.add_range(ValueRange::new(order, codes).unwrap()).unwrap();
             }
-            let side = Side { is_negated, atoms: union.into_atoms(), text: String::new() };
-            let bits = side.to_bits(ROWS, Deadline::NEVER).unwrap();
+            let clause = Clause { is_negated, ..Clause::internal(union.into_leaves()) };
+            let bits = clause.to_bitset(ROWS, Deadline::NEVER).unwrap();
             assert!(
                 (0..ROWS).all(|row| bits.contains(row) == (is_in(&row) != is_negated)),
                 "order {number}"

@@ -1,144 +1,144 @@
-//! A union of sets under way: small sets become rows, many rows become bits, so that what a question
-//! holds does not grow with the number of sets it names.
+//! Builds the leaves of a clause from many sets of rows.
+//!
+//! A clause may name hundreds of posting lists. [`Union`] bounds their memory: it gathers small lists
+//! as single rows, and turns gathered rows into one bitmap once they exceed `gathered_max`.
 
 use crate::index::bitset::{Bitset, CHUNK_ROWS};
 use crate::index::postings::Postings;
-use crate::query::clause::Atom;
+use crate::query::clause::Leaf;
 use crate::query::range::ValueRange;
 use crate::storage::error::ReadError;
 
-/// Lists beyond which small ones are gathered.
-const LISTS_MAX: usize = 8;
-/// Rows a list has in a chunk, on average, to be asked chunk by chunk rather than gathered.
-const CHUNK_ROWS_FEW: u32 = 4;
-/// Of so many rows there are, one is kept by itself; more become bits, which is quicker than sorting.
-const ROWS_PER_POINT: u32 = 512;
-/// Rows kept one by one at the least.
-const POINTS_MIN: usize = 4_096;
-/// Rows of a range of values that are kept one by one.
-const RANGE_ROWS_FEW: usize = 4_096;
+/// Leaves up to which small posting lists stay leaves of their own.
+const SMALL_LEAVES_MAX: usize = 8;
+/// A list is small if it has at most 4 rows a chunk on average.
+const SMALL_LIST_ROWS_PER_CHUNK: u32 = 4;
+/// At most one in 512 rows is gathered; beyond, setting bits is quicker than sorting.
+const ROWS_PER_GATHERED: u32 = 512;
+/// Rows that are gathered in any case.
+const GATHERED_MIN: usize = 4_096;
+/// Rows up to which a value range is gathered.
+const GATHERED_RANGE_ROWS_MAX: usize = 4_096;
 
-/// A union under way.
+/// Builder of a union of rows.
 pub(super) struct Union<'s> {
-    /// Rows there are.
+    /// Rows of the entity.
     rows: u32,
-    atoms: Vec<Atom<'s>>,
-    points: Vec<u32>,
-    points_max: usize,
-    /// A bit for each row of whole chunks.
-    bits: Option<Bitset>,
-    has_values: bool,
+    leaves: Vec<Leaf<'s>>,
+    /// Single rows, in any order, repeats included.
+    gathered: Vec<u32>,
+    gathered_max: usize,
+    /// The gathered rows, once they are more than `gathered_max`.
+    bitmap: Option<Bitset>,
+    has_value_leaf: bool,
 }
 
 impl<'s> Union<'s> {
-    /// No row, of so many.
+    /// Creates an empty union of rows below `rows`.
     pub fn new(rows: u32) -> Union<'s> {
-        let points_max = POINTS_MIN.max((rows / ROWS_PER_POINT) as usize);
-        let (atoms, points) = (Vec::new(), Vec::new());
-        Union { rows, atoms, points, points_max, bits: None, has_values: false }
+        let gathered_max = GATHERED_MIN.max((rows / ROWS_PER_GATHERED) as usize);
+        let (leaves, gathered) = (Vec::new(), Vec::new());
+        Union { rows, leaves, gathered, gathered_max, bitmap: None, has_value_leaf: false }
     }
 
-    /// Rows there are.
     pub fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Adds a set as it is.
-    pub fn atom(&mut self, atom: Atom<'s>) {
-        self.atoms.push(atom);
+    pub fn add_leaf(&mut self, leaf: Leaf<'s>) {
+        self.leaves.push(leaf);
     }
 
-    /// Adds a row.
-    pub fn row(&mut self, row: u32) {
-        match &mut self.bits {
-            Some(bits) => {
-                bits.insert(row);
+    pub fn add_row(&mut self, row: u32) {
+        match &mut self.bitmap {
+            Some(bitmap) => {
+                bitmap.insert(row);
             }
             None => {
-                self.points.push(row);
-                if self.points.len() > self.points_max {
-                    self.turn_to_bits();
+                self.gathered.push(row);
+                if self.gathered.len() > self.gathered_max {
+                    self.move_gathered_to_bitmap();
                 }
             }
         }
     }
 
-    fn turn_to_bits(&mut self) {
-        let mut bits = self.bits.take().unwrap_or_else(|| Bitset::new(self.rows));
-        self.points.drain(..).for_each(|row| _ = bits.insert(row));
-        self.bits = Some(bits);
+    fn move_gathered_to_bitmap(&mut self) {
+        let mut bitmap = self.bitmap.take().unwrap_or_else(|| Bitset::new(self.rows));
+        self.gathered.drain(..).for_each(|row| _ = bitmap.insert(row));
+        self.bitmap = Some(bitmap);
     }
 
-    /// Adds the rows of a list.
-    pub fn list(&mut self, list: Postings<'s>) -> Result<(), ReadError> {
+    /// Adds a posting list: as a leaf, or row by row if it is small and there are 8 leaves already.
+    pub fn add_list(&mut self, list: Postings<'s>) -> Result<(), ReadError> {
         let chunks = self.rows.div_ceil(CHUNK_ROWS as u32);
-        let is_small = list.count() <= chunks.saturating_mul(CHUNK_ROWS_FEW);
-        if !is_small || self.atoms.len() < LISTS_MAX {
-            self.atoms.push(Atom::List(list));
+        let is_small = list.count() <= chunks.saturating_mul(SMALL_LIST_ROWS_PER_CHUNK);
+        if !is_small || self.leaves.len() < SMALL_LEAVES_MAX {
+            self.leaves.push(Leaf::Postings(list));
             return Ok(());
         }
+        self.gather_list(list)
+    }
+
+    /// Adds a posting list: row by row if it has at most `gathered_max` rows, else as a leaf.
+    pub fn add_list_rows(&mut self, list: Postings<'s>) -> Result<(), ReadError> {
+        if list.count() as usize > self.gathered_max {
+            self.leaves.push(Leaf::Postings(list));
+            return Ok(());
+        }
+        self.gather_list(list)
+    }
+
+    fn gather_list(&mut self, list: Postings<'s>) -> Result<(), ReadError> {
         list.each(|row| {
-            self.row(row);
+            self.add_row(row);
             true
         })
     }
 
-    /// Adds the rows of a list one by one where there are not many, and the list itself otherwise.
-    pub fn list_or_rows(&mut self, list: Postings<'s>) -> Result<(), ReadError> {
-        if list.count() as usize > self.points_max {
-            self.atoms.push(Atom::List(list));
-            return Ok(());
-        }
-        list.each(|row| {
-            self.row(row);
-            true
-        })
-    }
-
-    /// Adds the rows with values in a range. The first such range keeps its own set of rows; others
-    /// share one.
-    pub fn values(&mut self, range: ValueRange<'s>) -> Result<(), ReadError> {
-        let is_few = range.count() <= RANGE_ROWS_FEW;
-        let atom = match range.into_atom() {
-            Atom::Values(range) if is_few => {
-                return range.each_row(|row| self.row(row));
+    /// Adds the rows of a value range. The first large range becomes a leaf; later ones share the
+    /// bitmap, so that the union holds at most two bitmaps.
+    pub fn add_range(&mut self, range: ValueRange<'s>) -> Result<(), ReadError> {
+        let is_gathered = range.count() <= GATHERED_RANGE_ROWS_MAX;
+        let leaf = match Leaf::from(range) {
+            Leaf::Values(range) if is_gathered => {
+                return range.each_row(|row| self.add_row(row));
             }
-            Atom::Values(range) if self.has_values => {
-                self.turn_to_bits();
-                let mut bits = self.bits.take().unwrap_or_default();
-                for (chunk, words) in (0..).zip(bits.chunks_mut()) {
-                    range.add_inner(chunk, words)?;
+            Leaf::Values(range) if self.has_value_leaf => {
+                self.move_gathered_to_bitmap();
+                let mut bitmap = self.bitmap.take().unwrap_or_default();
+                for (chunk, bits) in (0..).zip(bitmap.chunks_mut()) {
+                    range.add_inner(chunk, bits)?;
                 }
-                range.each_end(|row| _ = bits.insert(row))?;
-                self.bits = Some(bits);
+                range.each_end_row(|row| _ = bitmap.insert(row))?;
+                self.bitmap = Some(bitmap);
                 return Ok(());
             }
-            atom => atom,
+            leaf => leaf,
         };
-        self.has_values |= matches!(atom, Atom::Values(_));
-        self.atoms.push(atom);
+        self.has_value_leaf |= matches!(leaf, Leaf::Values(_));
+        self.leaves.push(leaf);
         Ok(())
     }
 
-    /// Adds the rows whose bits are set, of whole chunks.
-    pub fn bits(&mut self, more: Bitset) {
-        match &mut self.bits {
-            Some(bits) => bits.union_with(&more),
+    /// Adds the rows of a bitmap with as many chunks as the entity.
+    pub fn add_bitmap(&mut self, added: Bitset) {
+        match &mut self.bitmap {
+            Some(bitmap) => bitmap.union_with(&added),
             None => {
-                self.bits = Some(more);
-                self.turn_to_bits();
+                self.bitmap = Some(added);
+                self.move_gathered_to_bitmap();
             }
         }
     }
 
-    /// Ends the union.
-    pub fn into_atoms(mut self) -> Vec<Atom<'s>> {
-        if !self.points.is_empty() {
-            self.points.sort_unstable();
-            self.points.dedup();
-            self.atoms.push(Atom::Points(self.points));
+    pub fn into_leaves(mut self) -> Vec<Leaf<'s>> {
+        if !self.gathered.is_empty() {
+            self.gathered.sort_unstable();
+            self.gathered.dedup();
+            self.leaves.push(Leaf::Sorted(self.gathered));
         }
-        self.atoms.extend(self.bits.map(Atom::Bits));
-        self.atoms
+        self.leaves.extend(self.bitmap.map(Leaf::Bitmap));
+        self.leaves
     }
 }

@@ -1,42 +1,43 @@
-//! The values of a filter, read as their key's kind and brought to the form indexes hold.
+//! Parses the values of a filter by the kind of their key, into the form that indexes hold.
+//!
+//! ```text
+//! year:2020          Between(2020, 2020)          integers become ascending numbers
+//! date:2020-02       Between(20200201, 20200229)  a month stands for all its days
+//! authors.id:HX_A5   Record(Author, 5)
+//! type:article       Term(…)                      the term of the lower-case text
+//! ```
 
 use chrono::{Datelike, Days, Months, NaiveDate};
 
 use crate::entity::{CATALOG, Entity, IdFormat, parse_digits};
 use crate::index::orders::{sortable_integer, sortable_number};
 use crate::index::term_lists::{Term, text_term};
-use crate::query::error::{Stance, expected, not_compared};
-use crate::query::grammar::{Comparison, Value};
+use crate::query::error::{ValueForm, expected_value, not_comparable};
+use crate::query::grammar::{Comparison, RawValue};
 use crate::schema::keys::{Bound, Index, Key, Kind};
 use crate::text::fold::fold;
 
-/// What is looked for among a key's values.
+/// A condition on the values of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
-    /// That there is no value.
+    /// The record has no value.
     Null,
-    /// That there is one, or with `false` that there is none.
+    /// The record has a value, or with `false` none.
     Presence(bool),
-    /// A term.
+    /// A value has this term.
     Term(Term),
-    /// The record with this id.
+    /// A value refers to the record with this id.
     Record(Entity, u64),
-    /// Values between two, both included, as numbers that ascend with them.
+    /// A value lies between both, inclusive, as an ascending number.
     Between(u64, u64),
-    /// Beginnings of words, all of which must be among those of the names.
+    /// Each of these is a prefix of a word in the record's names.
     Words(Vec<String>),
-    /// Something no value is.
+    /// Matches no record.
     Nothing,
 }
 
-type Read = Result<Operand, String>;
-
-/// Reads a value that is looked for.
-///
-/// # Errors
-///
-/// What it must be instead.
-pub(super) fn equality(key: &Key, value: &Value<'_>) -> Read {
+/// Parses an alternative. The error says what the value must be.
+pub(super) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result<Operand, String> {
     let text = &*value.text;
     let is_bound = matches!(
         key.kind,
@@ -45,17 +46,17 @@ pub(super) fn equality(key: &Key, value: &Value<'_>) -> Read {
     let has_null = !is_bound && key.kind != Kind::Words;
     if !value.is_quoted && text == "null" && has_null {
         return Ok(match key.filter {
-            // There always is an answer to whether there is a value.
+            // Every record answers whether it has a value, so the answer itself is never null.
             Some(Index::Presence(_)) => Operand::Nothing,
             _ => Operand::Null,
         });
     }
-    let stance = if value.is_quoted { Stance::Quoted } else { Stance::Bare };
-    let wrong = || expected(key, stance);
+    let form = if value.is_quoted { ValueForm::Quoted } else { ValueForm::Bare };
+    let wrong = || expected_value(key, form);
     match key.kind {
-        Kind::Id(entity) => record(entity, text).ok_or_else(wrong),
-        Kind::LegacyId(entity) => legacy_record(entity, text).ok_or_else(wrong),
-        Kind::AnyId => any_record(text).ok_or_else(wrong),
+        Kind::Id(entity) => parse_record_id(entity, text).ok_or_else(wrong),
+        Kind::LegacyId(entity) => parse_legacy_id(entity, text).ok_or_else(wrong),
+        Kind::AnyId => parse_any_id(text).ok_or_else(wrong),
         Kind::Identifier(scheme) => Ok(Operand::Term(text_term(&scheme.normal(text)))),
         Kind::Code => Ok(Operand::Term(text_term(&text.to_ascii_lowercase()))),
         Kind::Text => match fold(text) {
@@ -63,23 +64,23 @@ pub(super) fn equality(key: &Key, value: &Value<'_>) -> Read {
             folded => Ok(Operand::Term(text_term(&folded))),
         },
         Kind::Words if !value.is_quoted && text == "null" => Err(wrong()),
-        Kind::Words => Ok(words(text)),
-        Kind::Boolean => boolean(key, text).ok_or_else(wrong),
-        Kind::Integer => match integer(text) {
-            // Outside of quotes a leading `-` opens a range.
+        Kind::Words => Ok(words_operand(text)),
+        Kind::Boolean => parse_boolean(key, text).ok_or_else(wrong),
+        Kind::Integer => match parse_integer(text) {
+            // Outside of quotes, `-5` is the range up to 5 and not a negative number.
             Some(number) if value.is_quoted || !text.starts_with('-') => {
-                Ok(exactly(sortable_integer(number)))
+                Ok(equal_to(sortable_integer(number)))
             }
             _ if value.is_quoted => Err(wrong()),
-            _ => integer_range(text).ok_or_else(wrong),
+            _ => parse_integer_range(text).ok_or_else(wrong),
         },
         Kind::Number => {
-            number(text).map(|number| exactly(sortable_number(number))).ok_or_else(wrong)
+            parse_number(text).map(|number| equal_to(sortable_number(number))).ok_or_else(wrong)
         }
         Kind::Day(bound) | Kind::Moment(bound) => {
-            let range = if value.is_quoted || is_bound { None } else { years(text) };
-            let period = range.or_else(|| period(text)).ok_or_else(wrong)?;
-            let (from, to) = days(key, period);
+            let range = if value.is_quoted || is_bound { None } else { parse_years(text) };
+            let period = range.or_else(|| parse_period(text)).ok_or_else(wrong)?;
+            let (from, to) = ordered_period(key, period);
             Ok(match bound {
                 Bound::Exact => Operand::Between(from, to),
                 Bound::From => Operand::Between(from, u64::MAX),
@@ -89,51 +90,53 @@ pub(super) fn equality(key: &Key, value: &Value<'_>) -> Read {
     }
 }
 
-/// Reads a value that others are compared with.
-///
-/// # Errors
-///
-/// What it must be instead.
-pub(super) fn comparison(key: &Key, comparison: Comparison, value: &Value<'_>) -> Read {
+/// Parses the value of a comparison. The error says what the value must be.
+pub(super) fn parse_comparison(
+    key: &Key,
+    comparison: Comparison,
+    value: &RawValue<'_>,
+) -> Result<Operand, String> {
     let (from, to) = match key.kind {
         Kind::Integer => {
-            integer(&value.text).map(|at| (sortable_integer(at), sortable_integer(at)))
+            parse_integer(&value.text).map(|at| (sortable_integer(at), sortable_integer(at)))
         }
-        Kind::Number => number(&value.text).map(|at| (sortable_number(at), sortable_number(at))),
+        Kind::Number => {
+            parse_number(&value.text).map(|at| (sortable_number(at), sortable_number(at)))
+        }
         Kind::Day(Bound::Exact) | Kind::Moment(Bound::Exact) => {
-            period(&value.text).map(|period| days(key, period))
+            parse_period(&value.text).map(|period| ordered_period(key, period))
         }
-        _ => return Err(not_compared(key)),
+        _ => return Err(not_comparable(key)),
     }
-    .ok_or_else(|| expected(key, Stance::Compared))?;
+    .ok_or_else(|| expected_value(key, ValueForm::Compared))?;
     let between = match comparison {
-        Comparison::Above => to.checked_add(1).map(|above| (above, u64::MAX)),
-        Comparison::From => Some((from, u64::MAX)),
-        Comparison::Below => from.checked_sub(1).map(|below| (0, below)),
-        Comparison::To => Some((0, to)),
+        Comparison::Greater => to.checked_add(1).map(|above| (above, u64::MAX)),
+        Comparison::GreaterOrEqual => Some((from, u64::MAX)),
+        Comparison::Less => from.checked_sub(1).map(|below| (0, below)),
+        Comparison::LessOrEqual => Some((0, to)),
     };
     Ok(between.map_or(Operand::Nothing, |(from, to)| Operand::Between(from, to)))
 }
 
-/// The words of a search.
-pub(super) fn words(text: &str) -> Operand {
+/// The operand of a search; [`Operand::Nothing`] if the text folds to nothing.
+pub(super) fn words_operand(text: &str) -> Operand {
     let folded = fold(text);
     let words: Vec<String> = folded.split(' ').map(str::to_owned).collect();
     if words.iter().all(|word| !word.is_empty()) { Operand::Words(words) } else { Operand::Nothing }
 }
 
-fn exactly(value: u64) -> Operand {
+fn equal_to(value: u64) -> Operand {
     Operand::Between(value, value)
 }
 
-/// An identifier of a record: with its prefix in either case, or a number in the taxonomy.
-fn record(entity: Entity, text: &str) -> Option<Operand> {
+/// Parses the id of a record: `HX_A5` or `hx_a5`, or a number for a domain, field or subfield.
+fn parse_record_id(entity: Entity, text: &str) -> Option<Operand> {
     let Some(letter) = entity.facts().letter else {
         let number = parse_digits(text);
         return is_digits(text)
             .then(|| number.map_or(Operand::Nothing, |id| Operand::Record(entity, id)));
     };
-    let rest = hx(text)?;
+    let rest = strip_id_prefix(text)?;
     let digits = rest.strip_prefix([char::from(letter), char::from(letter.to_ascii_lowercase())]);
     let id = digits.and_then(parse_digits);
     Some(id.map_or(Operand::Nothing, |id| Operand::Record(entity, id)))
@@ -143,33 +146,33 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// An identifier of a record as the older variant spells it, in either case, or its number.
-fn legacy_record(entity: Entity, text: &str) -> Option<Operand> {
-    let found = |id: Option<u64>| id.map_or(Operand::Nothing, |id| Operand::Record(entity, id));
+/// Parses the id of a record as the legacy interface spells ids, in either case, or its number.
+fn parse_legacy_id(entity: Entity, text: &str) -> Option<Operand> {
+    let operand = |id: Option<u64>| id.map_or(Operand::Nothing, |id| Operand::Record(entity, id));
     if is_digits(text) {
-        return Some(found(parse_digits(text)));
+        return Some(operand(parse_digits(text)));
     }
     let upper = text.to_ascii_uppercase();
     let rest = upper.strip_prefix(IdFormat::LEGACY.prefix(entity))?;
-    let is_read = entity.facts().letter.is_some() || is_digits(rest);
-    is_read.then(|| found(IdFormat::LEGACY.parse(entity, &upper)))
+    let is_id = entity.facts().letter.is_some() || is_digits(rest);
+    is_id.then(|| operand(IdFormat::LEGACY.parse(entity, &upper)))
 }
 
-/// An identifier of a record of any entity, which its letter tells.
-fn any_record(text: &str) -> Option<Operand> {
-    let rest = hx(text)?;
+/// Parses the id of a record of any entity; the letter after `HX_` names the entity.
+fn parse_any_id(text: &str) -> Option<Operand> {
+    let rest = strip_id_prefix(text)?;
     let letter = rest.bytes().next().map(|letter| letter.to_ascii_uppercase());
     let entity = CATALOG.iter().find(|facts| facts.letter.is_some() && facts.letter == letter);
-    Some(entity.and_then(|facts| record(facts.entity, text)).unwrap_or(Operand::Nothing))
+    Some(entity.and_then(|facts| parse_record_id(facts.entity, text)).unwrap_or(Operand::Nothing))
 }
 
-/// What follows the prefix of an identifier of this service, in either case.
-pub(crate) fn hx(text: &str) -> Option<&str> {
+/// Strips `HX_`, in either case, off an id.
+pub(crate) fn strip_id_prefix(text: &str) -> Option<&str> {
     let prefix = text.get(..3)?;
     prefix.eq_ignore_ascii_case("HX_").then(|| &text[3..])
 }
 
-fn boolean(key: &Key, text: &str) -> Option<Operand> {
+fn parse_boolean(key: &Key, text: &str) -> Option<Operand> {
     let value = match text.to_ascii_lowercase().as_str() {
         "true" => true,
         "false" => false,
@@ -181,15 +184,15 @@ fn boolean(key: &Key, text: &str) -> Option<Operand> {
     })
 }
 
-/// `-` and digits, within 64 bits.
-fn integer(text: &str) -> Option<i64> {
+/// Parses digits with an optional `-`, within 64 bits.
+fn parse_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()
 }
 
-/// `a-b`, `a-` or `-b`.
-fn integer_range(text: &str) -> Option<Operand> {
+/// Parses `a-b`, `a-` or `-b`.
+fn parse_integer_range(text: &str) -> Option<Operand> {
     let (from, to) = text.split_once('-')?;
     if from.is_empty() && to.is_empty() {
         return None;
@@ -197,13 +200,13 @@ fn integer_range(text: &str) -> Option<Operand> {
     let end = |text: &str, open: u64| match text {
         "" => Some(open),
         _ if text.starts_with('-') => None,
-        _ => integer(text).map(sortable_integer),
+        _ => parse_integer(text).map(sortable_integer),
     };
     Some(Operand::Between(end(from, 0)?, end(to, u64::MAX)?))
 }
 
-/// `-?digits(.digits)?(e[+-]?digits)?`, finite.
-fn number(text: &str) -> Option<f64> {
+/// Parses `-?digits(.digits)?(e[+-]?digits)?`; `None` if the number is not finite.
+fn parse_number(text: &str) -> Option<f64> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (mantissa, exponent) = match text.split_once('e') {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -223,8 +226,8 @@ fn number(text: &str) -> Option<f64> {
 /// A first and a last day.
 type Period = (NaiveDate, NaiveDate);
 
-/// The days of a year, a month or a day.
-fn period(text: &str) -> Option<Period> {
+/// Parses a year, a month or a day.
+fn parse_period(text: &str) -> Option<Period> {
     let parts: Vec<&str> = text.split('-').collect();
     let digits = |at: usize, length: usize| {
         let part = parts.get(at)?;
@@ -244,25 +247,25 @@ fn period(text: &str) -> Option<Period> {
     Some((first, last))
 }
 
-/// A range of years: `a-b`, `a-` or `-b`.
-fn years(text: &str) -> Option<Period> {
+/// Parses a range of years: `a-b`, `a-` or `-b`.
+fn parse_years(text: &str) -> Option<Period> {
     let (from, to) = text.split_once('-')?;
     let is_year = |text: &str| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     let first = match from {
         "" => NaiveDate::MIN,
-        _ if is_year(from) => period(from)?.0,
+        _ if is_year(from) => parse_period(from)?.0,
         _ => return None,
     };
     let last = match to {
         "" => NaiveDate::MAX,
-        _ if is_year(to) => period(to)?.1,
+        _ if is_year(to) => parse_period(to)?.1,
         _ => return None,
     };
     (!text.eq("-")).then_some((first, last))
 }
 
-/// A period as the key's index holds days or moments.
-fn days(key: &Key, (first, last): Period) -> (u64, u64) {
+/// Turns a period into ascending numbers of days, or of microseconds for keys of moments.
+fn ordered_period(key: &Key, (first, last): Period) -> (u64, u64) {
     if matches!(key.kind, Kind::Moment(_)) {
         let start =
             |day: NaiveDate| day.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_micros();
@@ -280,17 +283,15 @@ fn days(key: &Key, (first, last): Period) -> (u64, u64) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::query::grammar;
-    use crate::query::grammar::Test;
+    use crate::query::grammar::{RawTest, parse_expression};
     use crate::schema::keys::keys_of;
 
-    /// How an expression's value is read.
-    fn read(entity: Entity, text: &str) -> Read {
-        let written = grammar::parse(text)?;
-        let (key, _) = keys_of(entity).filter(written.key).unwrap();
-        match &written.test {
-            Test::Compares(sign, value) => comparison(key, *sign, value),
-            Test::Any { alternatives, .. } => equality(key, &alternatives[0]),
+    fn parse(entity: Entity, text: &str) -> Result<Operand, String> {
+        let raw = parse_expression(text)?;
+        let (key, _) = keys_of(entity).filter(raw.key).unwrap();
+        match &raw.test {
+            RawTest::Compares(comparison, value) => parse_comparison(key, *comparison, value),
+            RawTest::AnyOf { alternatives, .. } => parse_operand(key, &alternatives[0]),
         }
     }
 
@@ -299,9 +300,9 @@ mod tests {
     }
 
     #[test]
-    fn integers_compare_and_lie_in_ranges() {
+    fn integers_are_parsed_alone_in_ranges_and_in_comparisons() {
         let check = |text: &str, expected: Option<Operand>| {
-            assert_eq!(read(Entity::Output, text).ok(), expected, "{text}");
+            assert_eq!(parse(Entity::Output, text).ok(), expected, "{text}");
         };
         check("year:2020", integers(2020, 2020));
         check("year:2020-2022", integers(2020, 2022));
@@ -335,9 +336,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_take_signs_and_exponents_and_no_ranges() {
-        let check = |text: &str, is_read: bool| {
-            assert_eq!(read(Entity::Output, text).is_ok(), is_read, "{text}");
+    fn numbers_have_signs_and_exponents_but_no_ranges() {
+        let check = |text: &str, is_number: bool| {
+            assert_eq!(parse(Entity::Output, text).is_ok(), is_number, "{text}");
         };
         for right in ["fwci:0.5", "fwci:-1", "fwci:>-0", "fwci:1e-3", "fwci:1.5e+2", "fwci:null"] {
             check(right, true);
@@ -357,9 +358,9 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_whole_periods() {
+    fn a_date_stands_for_all_its_days() {
         let check = |text: &str, expected: Option<Operand>| {
-            assert_eq!(read(Entity::Output, text).ok(), expected, "{text}");
+            assert_eq!(parse(Entity::Output, text).ok(), expected, "{text}");
         };
         check("date:2020", integers(20_200_101, 20_201_231));
         check("date:2020-02", integers(20_200_201, 20_200_229));
@@ -387,9 +388,9 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_read_without_ascii_case() {
+    fn identifiers_ignore_ascii_case() {
         let check = |entity: Entity, text: &str, expected: Option<Operand>| {
-            assert_eq!(read(entity, text).ok(), expected, "{text}");
+            assert_eq!(parse(entity, text).ok(), expected, "{text}");
         };
         let author = |id| Some(Operand::Record(Entity::Author, id));
         check(Entity::Output, "authors.id:HX_A5", author(5));

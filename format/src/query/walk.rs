@@ -1,169 +1,175 @@
-//! Walking an order: which rows of a set stand at which places of it, either way.
+//! Walks an order and collects the rows of a set by position, forwards or backwards.
+//!
+//! A *rank* counts all rows of the order; a *position* counts only the rows of the set. The walk
+//! never starts at rank 0: it finds the last rank checkpoint with at most the wanted number of the
+//! set's rows before it, and reads the order from there.
+//!
+//! ```text
+//! set of 30,000 rows, position 12,000 wanted
+//! checkpoint at rank      100,000     200,000     300,000
+//! rows of the set before    4,100      11,950      19,800     popcount of set AND checkpoint bitmap
+//! walk                              from rank 200,000, skip 50 rows of the set, then collect
+//! ```
+//!
+//! Cost: log2 of the checkpoints counts over the set's bitmap, and the ranks up to the end of the
+//! page.
 
 use std::{
     cell::{OnceCell, RefCell},
     collections::HashMap,
+    ops::Range,
 };
 
 use crate::index::orders::Order;
 use crate::index::postings::ChunkView;
-use crate::query::doc_set::Set;
-use crate::query::{AnswerError, Deadline};
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::doc_set::DocSet;
+use crate::query::range::codes_of_value;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 
-/// Rows of an order read at a time.
-const STRETCH_ROWS: u32 = 4_096;
+/// Ranks read between two checks of the deadline and of the page's length.
+const RANKS_PER_READ: u32 = 4_096;
 
-/// The codes of one value, or of none.
-pub(super) fn run_of(order: Order<'_>, code: u64) -> std::ops::Range<u64> {
-    if code == order.no_code() { code..u64::MAX } else { code..code + 1 }
-}
-
-/// Walks an order and shows those of its rows that are in a set.
-pub(super) struct Walk<'a, 's> {
-    set: &'a Set,
+/// A walk over one order, restricted to a set.
+pub(super) struct OrderWalk<'a, 's> {
+    set: &'a DocSet,
     order: Order<'s>,
-    /// What ties stand by.
+    /// Ties of the order are sorted by id.
     ids: &'s Ids,
     deadline: Deadline<'s>,
-    /// How many of the set stand before a step, once it was counted.
+    /// Rows of the set before each checkpoint that was counted.
     counted: RefCell<HashMap<usize, u64>>,
-    /// Of a set that is all but some rows, the code and id of each of these, ascending, and so in the
-    /// order, once they were asked for.
-    others: OnceCell<Vec<(u64, u64)>>,
+    /// For [`DocSet::AllExcept`]: code and id of each excepted row, ascending. Filled on first use.
+    excepted: OnceCell<Vec<(u64, u64)>>,
 }
 
-impl<'a, 's> Walk<'a, 's> {
+impl<'a, 's> OrderWalk<'a, 's> {
     pub fn new(
-        set: &'a Set,
+        set: &'a DocSet,
         order: Order<'s>,
         ids: &'s Ids,
         deadline: Deadline<'s>,
-    ) -> Walk<'a, 's> {
-        let (counted, others) = (RefCell::default(), OnceCell::new());
-        Walk { set, order, ids, deadline, counted, others }
+    ) -> OrderWalk<'a, 's> {
+        let (counted, excepted) = (RefCell::default(), OnceCell::new());
+        OrderWalk { set, order, ids, deadline, counted, excepted }
     }
 
-    /// How many of the set stand before a rank.
-    pub fn before(&self, rank: u32) -> Result<u64, AnswerError> {
-        if let Set::All(_) = self.set {
+    /// Counts the rows of the set before a rank.
+    pub fn count_before(&self, rank: u32) -> Result<u64, QueryError> {
+        if let DocSet::All(_) = self.set {
             return Ok(u64::from(rank));
         }
         if self.order.is_row_order() {
-            return Ok(self.before_row(rank));
+            return Ok(self.count_before_row(rank));
         }
-        if let Set::AllBut(_, rows) = self.set {
-            return Ok(u64::from(rank) - self.others_before(rows, rank)?);
+        if let DocSet::AllExcept(_, rows) = self.set {
+            return Ok(u64::from(rank) - self.count_excepted_before(rows, rank)?);
         }
-        let steps = self.order.checkpoints_below(rank.saturating_add(1))?;
-        let (mut at, mut count) = (0, 0);
-        if let Some(step) = steps.checked_sub(1) {
-            at = self.order.checkpoint_rank(step)?;
-            count = self.before_step(step)?;
+        let checkpoints = self.order.checkpoints_below(rank.saturating_add(1))?;
+        let (mut from, mut count) = (0, 0);
+        if let Some(checkpoint) = checkpoints.checked_sub(1) {
+            from = self.order.checkpoint_rank(checkpoint)?;
+            count = self.count_before_checkpoint(checkpoint)?;
         }
-        self.order.each_row(at..rank, |row| {
+        self.order.each_row(from..rank, |row| {
             count += u64::from(self.set.contains(row));
             true
         })?;
         Ok(count)
     }
 
-    /// How many of the rows that the set lacks stand before a rank.
+    /// Counts the excepted rows before a rank.
     ///
-    /// Cost: the first time, a look at each of them.
-    fn others_before(&self, rows: &[u32], rank: u32) -> Result<u64, AnswerError> {
+    /// Cost: a binary search; the first call also reads the code and id of each excepted row.
+    fn count_excepted_before(&self, rows: &[u32], rank: u32) -> Result<u64, QueryError> {
         if rank >= self.order.rows() {
             return Ok(rows.len() as u64);
         }
-        let place_of = |row: u32| -> Result<(u64, u64), ReadError> {
+        let code_and_id = |row: u32| -> Result<(u64, u64), ReadError> {
             Ok((self.order.code_of(row)?, self.ids.id(row as usize)?))
         };
-        let others = match self.others.get() {
-            Some(others) => others,
+        let excepted = match self.excepted.get() {
+            Some(excepted) => excepted,
             None => {
-                let mut others: Vec<(u64, u64)> =
-                    rows.iter().map(|row| place_of(*row)).collect::<Result<_, _>>()?;
-                others.sort_unstable();
+                let mut excepted: Vec<(u64, u64)> =
+                    rows.iter().map(|row| code_and_id(*row)).collect::<Result<_, _>>()?;
+                excepted.sort_unstable();
                 self.deadline.check()?;
-                self.others.get_or_init(|| others)
+                self.excepted.get_or_init(|| excepted)
             }
         };
-        let place = place_of(self.order.row_at(rank)?)?;
-        Ok(others.partition_point(|other| *other < place) as u64)
+        let at_rank = code_and_id(self.order.row_at(rank)?)?;
+        Ok(excepted.partition_point(|other| *other < at_rank) as u64)
     }
 
-    /// The rank of the row at a place of a set that is all but some rows; beyond the last where there
-    /// is none.
-    fn rank_at(&self, place: u64) -> Result<u32, AnswerError> {
-        // The last rank before which no more of them stand is that of one of them.
+    /// Binary-searches the rank of the row at a position; the number of rows if the set is smaller.
+    fn rank_at(&self, position: u64) -> Result<u32, QueryError> {
         let (mut low, mut high) = (0, self.order.rows());
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.before(middle + 1)? <= place { low = middle + 1 } else { high = middle }
+            let is_before = self.count_before(middle + 1)? <= position;
+            if is_before { low = middle + 1 } else { high = middle }
         }
         Ok(low)
     }
 
-    fn before_row(&self, row: u32) -> u64 {
+    fn count_before_row(&self, row: u32) -> u64 {
         match self.set {
-            Set::All(_) => u64::from(row),
-            Set::AllBut(_, others) => {
+            DocSet::All(_) => u64::from(row),
+            DocSet::AllExcept(_, others) => {
                 u64::from(row) - others.partition_point(|other| *other < row) as u64
             }
-            Set::Few(few) => few.partition_point(|few| *few < row) as u64,
-            Set::Many(words, _) => words.count_below(row),
+            DocSet::Sorted(sorted) => sorted.partition_point(|known| *known < row) as u64,
+            DocSet::Bitmap(bitmap, _) => bitmap.count_below(row),
         }
     }
 
-    fn before_step(&self, step: usize) -> Result<u64, AnswerError> {
-        if let Some(count) = self.counted.borrow().get(&step) {
+    fn count_before_checkpoint(&self, checkpoint: usize) -> Result<u64, QueryError> {
+        if let Some(count) = self.counted.borrow().get(&checkpoint) {
             return Ok(*count);
         }
         self.deadline.check()?;
         let mut count = 0;
-        let Set::Many(words, _) = self.set else {
-            let step = self.order.checkpoint_rank(step)?;
-            let mut count = 0;
-            self.order.each_row(0..step, |row| {
+        let DocSet::Bitmap(bitmap, _) = self.set else {
+            let rank = self.order.checkpoint_rank(checkpoint)?;
+            self.order.each_row(0..rank, |row| {
                 count += u64::from(self.set.contains(row));
                 true
             })?;
             return Ok(count);
         };
-        for (chunk, words) in (0u32..).zip(words.chunks()) {
-            let view = self.order.rows_before_checkpoint(step, chunk)?;
-            count += count_in(words, view);
+        for (chunk, words) in (0u32..).zip(bitmap.chunks()) {
+            count += count_common(words, self.order.rows_before_checkpoint(checkpoint, chunk)?);
         }
-        self.counted.borrow_mut().insert(step, count);
+        self.counted.borrow_mut().insert(checkpoint, count);
         Ok(count)
     }
 
-    /// The rows of the set from a place on, in the order.
-    pub fn take(&self, from: u64, count: usize) -> Result<Vec<u32>, AnswerError> {
+    /// Collects at most `count` rows of the set, starting at a position.
+    pub fn rows_forward(&self, position: u64, count: usize) -> Result<Vec<u32>, QueryError> {
         let mut page = Vec::with_capacity(count);
-        if let Set::All(_) = self.set {
-            let from = u32::try_from(from).unwrap_or(u32::MAX);
-            for rank in (from..self.order.rows()).take(count) {
+        if let DocSet::All(_) = self.set {
+            let first = u32::try_from(position).unwrap_or(u32::MAX);
+            for rank in (first..self.order.rows()).take(count) {
                 page.push(self.order.row_at(rank)?);
             }
             return Ok(page);
         }
         let (mut rank, mut skipped) = match self.set {
-            Set::AllBut(..) => (self.rank_at(from)?, from),
-            _ => self.nearest(from)?,
+            DocSet::AllExcept(..) => (self.rank_at(position)?, position),
+            _ => self.last_checkpoint_before(position)?,
         };
         if self.order.is_row_order()
-            && let Set::Many(words, _) = self.set
+            && let DocSet::Bitmap(bitmap, _) = self.set
         {
-            (rank, skipped) = nearest_word(words.words(), from);
+            (rank, skipped) = word_at(bitmap.words(), position);
         }
-        // In stretches, so that a page found early has read little.
         while page.len() < count && rank < self.order.rows() {
-            let to = rank.saturating_add(STRETCH_ROWS).min(self.order.rows());
+            let to = rank.saturating_add(RANKS_PER_READ).min(self.order.rows());
             self.order.each_row(rank..to, |row| {
                 if self.set.contains(row) {
-                    if skipped == from {
+                    if skipped == position {
                         page.push(row);
                     } else {
                         skipped += 1;
@@ -177,64 +183,76 @@ impl<'a, 's> Walk<'a, 's> {
         Ok(page)
     }
 
-    /// The last step with no more than so many of the set before it: its rank, and how many.
-    fn nearest(&self, place: u64) -> Result<(u32, u64), AnswerError> {
+    /// Finds the last checkpoint with at most `position` rows of the set before it. Returns the
+    /// checkpoint's rank and that number of rows; rank 0 if every checkpoint lies behind.
+    fn last_checkpoint_before(&self, position: u64) -> Result<(u32, u64), QueryError> {
         let (mut low, mut high) = (0, self.order.checkpoints());
-        let mut nearest = (0, 0);
+        let mut last = (0, 0);
         while low < high {
             let middle = low + (high - low) / 2;
-            let before = self.before_step(middle)?;
-            if before <= place {
-                nearest = (self.order.checkpoint_rank(middle)?, before);
+            let before = self.count_before_checkpoint(middle)?;
+            if before <= position {
+                last = (self.order.checkpoint_rank(middle)?, before);
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        Ok(nearest)
+        Ok(last)
     }
 
-    /// The rows at places of the order that goes the other way, all of them with values, of which
-    /// the set has so many.
-    pub fn backward(
+    /// Collects the rows at some positions of the reversed order. All positions must be of rows with
+    /// a value, of which the set has `valued`.
+    ///
+    /// Values descend, but ids ascend within one value, so the walk reverses runs of equal values
+    /// and not single rows:
+    ///
+    /// ```text
+    /// order      value 1: a b | value 2: c d e | value 3: f g
+    /// reversed   value 3: f g | value 2: c d e | value 1: a b
+    /// positions 1..4 of the reversed order: g c d
+    /// ```
+    pub fn rows_backward(
         &self,
-        places: std::ops::Range<u64>,
+        positions: Range<u64>,
         valued: u64,
-    ) -> Result<Vec<u32>, AnswerError> {
-        let wanted = (places.end - places.start) as usize;
+    ) -> Result<Vec<u32>, QueryError> {
+        let wanted = (positions.end - positions.start) as usize;
         let mut page = Vec::with_capacity(wanted);
-        // The run of the first row: its ties stand forward, so the page may begin within it.
-        let Some(first) = self.take(valued - 1 - places.start, 1)?.first().copied() else {
+        // Mirroring a position finds the run of the page's first row, though not the row itself.
+        let Some(first) = self.rows_forward(valued - 1 - positions.start, 1)?.first().copied()
+        else {
             return Ok(page);
         };
-        let ranks = self.order.ranks_of(run_of(self.order, self.order.code_of(first)?))?;
-        let (from, to) = (self.before(ranks.start)?, self.before(ranks.end)?);
-        let within = places.start - (valued - to);
-        page.extend(self.take(from + within, wanted.min((to - from - within) as usize))?);
+        let ranks = self.order.ranks_of(codes_of_value(self.order, self.order.code_of(first)?))?;
+        let (from, to) = (self.count_before(ranks.start)?, self.count_before(ranks.end)?);
+        let within = positions.start - (valued - to);
+        page.extend(self.rows_forward(from + within, wanted.min((to - from - within) as usize))?);
         if page.len() == wanted {
             return Ok(page);
         }
-        // What stands before that run, as many as are wanted, and of the last run its beginning.
-        let rest = wanted - page.len();
-        let rows = self.take(from - rest as u64, rest)?;
+        // The missing rows stand just before the first run. All runs among them are complete except
+        // the one with the least value: the page takes the beginning of this run, not its end.
+        let missing = wanted - page.len();
+        let rows = self.rows_forward(from - missing as u64, missing)?;
         let codes: Result<Vec<u64>, ReadError> =
             rows.iter().map(|row| self.order.code_of(*row)).collect();
         let codes = codes?;
-        let last = codes.first().copied().unwrap_or_default();
+        let least = codes.first().copied().unwrap_or_default();
         let mut to = rows.len();
-        while to > 0 && codes[to - 1] != last {
+        while to > 0 && codes[to - 1] != least {
             let run = codes[..to].iter().rev().take_while(|code| **code == codes[to - 1]).count();
             page.extend_from_slice(&rows[to - run..to]);
             to -= run;
         }
-        let ranks = self.order.ranks_of(run_of(self.order, last))?;
-        page.extend(self.take(self.before(ranks.start)?, to)?);
+        let ranks = self.order.ranks_of(codes_of_value(self.order, least))?;
+        page.extend(self.rows_forward(self.count_before(ranks.start)?, to)?);
         Ok(page)
     }
 }
 
-/// How many of a chunk's set bits are rows of a view.
-fn count_in(words: &[u64], view: ChunkView<'_>) -> u64 {
+/// Counts the rows of a view whose bits are set in a chunk.
+fn count_common(words: &[u64], view: ChunkView<'_>) -> u64 {
     match view {
         ChunkView::Full => words.iter().map(|word| u64::from(word.count_ones())).sum(),
         ChunkView::Bitset(bytes, _) => words
@@ -253,12 +271,13 @@ fn count_in(words: &[u64], view: ChunkView<'_>) -> u64 {
     }
 }
 
-/// The last word with no more than so many bits before it: its first row, and how many.
-fn nearest_word(words: &[u64], place: u64) -> (u32, u64) {
+/// Finds the word that holds the bit at a position among the set bits. Returns the word's first row
+/// and the set bits before that row.
+fn word_at(words: &[u64], position: u64) -> (u32, u64) {
     let mut before = 0;
     for (at, word) in words.iter().enumerate() {
         let here = u64::from(word.count_ones());
-        if before + here > place {
+        if before + here > position {
             return (at as u32 * 64, before);
         }
         before += here;

@@ -1,182 +1,188 @@
-//! The rows whose names hold words that begin so.
+//! Finds the rows whose names hold given words, each as a whole word or as a prefix of one.
+//!
+//! Example, `search=smi joh`: the prefix with fewer names, here `joh`, comes first. `joh` is the union
+//! of the posting lists of `joh`, `johan`, `john`, and so on. The union is intersected with that of
+//! `smi`.
 
 use crate::entity::{Entity, with_record};
 use crate::index::dictionary::EntryRows;
-use crate::query::clause::Side;
-use crate::query::doc_set::Set;
-use crate::query::intersection::Filter;
+use crate::query::clause::Clause;
+use crate::query::deadline::{Deadline, QueryError};
+use crate::query::doc_set::DocSet;
+use crate::query::intersection::Intersection;
 use crate::query::union::Union;
-use crate::query::{AnswerError, Deadline};
 use crate::record::gather::{Gather, Gathered, PathTree};
 use crate::schema::keys::keys_of;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::fold::{WORD_BYTES_MAX, cut_word, fold, has_word};
 
-/// Texts looked at between two looks at the clock.
-const TEXTS_PER_LOOK: u32 = 4_096;
-/// A byte that no text has, so that with it after a text, it comes after all that begin so.
-const BEYOND: u8 = 0xff;
+/// Dictionary words read between two checks of the deadline.
+const WORDS_PER_CHECK: u32 = 4_096;
+/// A byte that UTF-8 never has. A text followed by this byte sorts after every longer text.
+const AFTER_EVERY_TEXT: u8 = 0xff;
 
-/// Words that are met at a time: what each holds, at most a bit a row, is held for no more of them.
-const WORDS_MET: usize = 4;
+/// Words whose rows are intersected together. Each word may hold a bitmap, so this bounds memory.
+const WORDS_PER_INTERSECTION: usize = 4;
 
-/// The rows whose names hold, for each of these, a word that begins so; none of those withheld.
+/// Finds the rows whose names hold each of the words as a prefix, without suppressed rows.
 ///
-/// Cost: that of a filter. Where a word is longer than what is indexed, also that of reading the names of
-/// all rows found by what is.
+/// Cost: that of a filter with one clause a word. With a word longer than the index keeps, also
+/// folding the names of all rows that match the indexed part.
 pub(crate) fn rows_of_words(
     snapshot: &Snapshot,
     entity: Entity,
     words: &[String],
     deadline: Deadline<'_>,
-) -> Result<Set, AnswerError> {
+) -> Result<DocSet, QueryError> {
     let rows = snapshot.count(entity);
-    let mut met: Option<Set> = None;
-    for words in by_rarity(snapshot, entity, words)?.chunks(WORDS_MET) {
-        let mut sides: Vec<Side<'_>> = met.take().map(Set::into_side).into_iter().collect();
+    let mut found: Option<DocSet> = None;
+    for words in sort_by_rarity(snapshot, entity, words)?.chunks(WORDS_PER_INTERSECTION) {
+        let mut clauses: Vec<Clause<'_>> =
+            found.take().map(DocSet::into_clause).into_iter().collect();
         for word in words {
             let mut union = Union::new(rows);
-            add_rows(snapshot, entity, cut_word(word), deadline, &mut union)?;
-            let atoms = union.into_atoms();
-            if atoms.is_empty() {
-                return Ok(Set::Few(Vec::new()));
+            add_prefix(snapshot, entity, cut_word(word), deadline, &mut union)?;
+            let leaves = union.into_leaves();
+            if leaves.is_empty() {
+                return Ok(DocSet::Sorted(Vec::new()));
             }
-            sides.push(Side { is_negated: false, atoms, text: String::new() });
+            clauses.push(Clause::internal(leaves));
         }
-        let filter = Filter::new(sides, rows).but(snapshot.suppressed().rows(entity));
-        let set = Set::of(&filter, deadline)?;
+        let suppressed = snapshot.suppressed().rows(entity);
+        let matches = Intersection::new(clauses, rows).without(suppressed);
+        let set = DocSet::from_intersection(&matches, deadline)?;
         if set.count() == 0 {
             return Ok(set);
         }
-        met = Some(set);
+        found = Some(set);
     }
-    let met = met.unwrap_or(Set::Few(Vec::new()));
+    let found = found.unwrap_or(DocSet::Sorted(Vec::new()));
     let long: Vec<&str> = words.iter().map(String::as_str).filter(|word| is_long(word)).collect();
     if long.is_empty() {
-        return Ok(met);
+        return Ok(found);
     }
     let ends = &keys_of(entity).ends;
     let names = keys_of(entity).tree.pruned(&|end| ends[*end].names.is_some());
-    met.retain(|row| {
+    found.retain(|row| {
         deadline.check()?;
-        Ok(holds(snapshot, entity, row, &names, &long)?)
+        Ok(names_hold(snapshot, entity, row, &names, &long)?)
     })
 }
 
-/// Whether no index holds all of a word.
+/// Whether a word is longer than the index keeps.
 pub(crate) fn is_long(word: &str) -> bool {
     word.len() > WORD_BYTES_MAX
 }
 
-/// Whether the names of a record, which are gathered by a tree, hold for each of these a word that begins
-/// so. Cost: that of folding them.
-fn holds(
+/// Whether the names of a record hold each of the words as a prefix.
+fn names_hold(
     snapshot: &Snapshot,
     entity: Entity,
     row: u32,
     names: &PathTree,
     words: &[&str],
 ) -> Result<bool, ReadError> {
-    let mut missed = words.to_vec();
+    let mut missing = words.to_vec();
     with_record!(entity, R => {
         if let Some(record) = snapshot.archived::<R>(row)? {
             record.gather(names, &mut |_, value| {
                 if let Gathered::Text(name) = value
-                    && !missed.is_empty()
+                    && !missing.is_empty()
                 {
                     let name = fold(name);
-                    missed.retain(|word| !has_word(&name, word));
+                    missing.retain(|word| !has_word(&name, word));
                 }
             });
         }
     });
-    Ok(missed.is_empty())
+    Ok(missing.is_empty())
 }
 
-/// The words that say something beside the others, those that few names have first.
-fn by_rarity<'w>(
+/// Drops words that are prefixes of another, and sorts the rest by the number of names, fewest first.
+fn sort_by_rarity<'w>(
     snapshot: &Snapshot,
     entity: Entity,
     words: &'w [String],
 ) -> Result<Vec<&'w str>, ReadError> {
-    let mut asked: Vec<&str> = words.iter().map(String::as_str).collect();
-    asked.sort_unstable();
-    // A word that another begins with says nothing more, and sorts just before such a one.
-    asked.dedup_by(|next, word| {
-        let is_said = next.starts_with(&**word);
-        if is_said {
+    let mut distinct: Vec<&str> = words.iter().map(String::as_str).collect();
+    distinct.sort_unstable();
+    // A prefix sorts just before the longer words, and every name with a longer word also matches it.
+    distinct.dedup_by(|next, word| {
+        let is_implied = next.starts_with(&**word);
+        if is_implied {
             *word = next;
         }
-        is_said
+        is_implied
     });
-    let prefixes = snapshot.prefix_stats(entity)?;
-    let mut counted = Vec::with_capacity(asked.len());
-    for word in asked {
-        // What has no answer has few rows.
-        let count = prefixes.summary(word.as_bytes())?.map_or(0, |answer| answer.count);
+    let statistics = snapshot.prefix_stats(entity)?;
+    let mut counted = Vec::with_capacity(distinct.len());
+    for word in distinct {
+        // A prefix without statistics has few rows.
+        let count = statistics.summary(word.as_bytes())?.map_or(0, |answer| answer.count);
         counted.push((count, word));
     }
     counted.sort_unstable();
     Ok(counted.into_iter().map(|(_, word)| word).collect())
 }
 
-/// Adds the rows whose names hold a word that begins so.
-pub(super) fn add_rows<'s>(
+/// Adds the rows whose names hold a word with this prefix.
+pub(super) fn add_prefix<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
     prefix: &str,
     deadline: Deadline<'_>,
     union: &mut Union<'s>,
-) -> Result<(), AnswerError> {
+) -> Result<(), QueryError> {
     let prefix = prefix.as_bytes();
-    let (words, prefixes) = (snapshot.words(entity)?, snapshot.prefix_stats(entity)?);
-    let mut at = prefix.to_vec();
-    let mut looked = 0u32;
+    let (words, statistics) = (snapshot.words(entity)?, snapshot.prefix_stats(entity)?);
+    let mut from = prefix.to_vec();
+    let mut words_read = 0u32;
     loop {
         deadline.check()?;
-        // Up to the next longer prefix whose rows are there as a set, word by word.
-        let set = prefixes.next_set(&at)?.filter(|(longer, _)| longer.starts_with(prefix));
-        let mut texts = words.seek(&at)?;
+        // Words are added one by one up to the next longer prefix with a precomputed posting list.
+        let precomputed =
+            statistics.next_set(&from)?.filter(|(longer, _)| longer.starts_with(prefix));
+        let mut texts = words.seek(&from)?;
         while let Some((word, rows)) = texts.current_with_prefix(prefix) {
-            if set.as_ref().is_some_and(|(longer, _)| word >= longer.as_slice()) {
+            if precomputed.as_ref().is_some_and(|(longer, _)| word >= longer.as_slice()) {
                 break;
             }
             match rows {
-                EntryRows::Inline(few) => few.each(|row, _| union.row(row))?,
-                EntryRows::Postings(list) => union.list_or_rows(list)?,
+                EntryRows::Inline(few) => few.each(|row, _| union.add_row(row))?,
+                EntryRows::Postings(list) => union.add_list_rows(list)?,
             }
-            looked += 1;
-            if looked.is_multiple_of(TEXTS_PER_LOOK) {
+            words_read += 1;
+            if words_read.is_multiple_of(WORDS_PER_CHECK) {
                 deadline.check()?;
             }
             texts.advance()?;
         }
-        let Some((mut longer, list)) = set else { return Ok(()) };
-        union.list_or_rows(list)?;
-        longer.push(BEYOND);
-        at = longer;
+        let Some((mut longer, list)) = precomputed else { return Ok(()) };
+        union.add_list_rows(list)?;
+        longer.push(AFTER_EVERY_TEXT);
+        from = longer;
     }
 }
 
-/// Adds the rows whose names hold all of these words, or words that begin so.
+/// Adds the rows whose names hold each of the words as a prefix.
 pub(super) fn add_words<'s>(
     snapshot: &'s Snapshot,
     entity: Entity,
     words: &[String],
     deadline: Deadline<'_>,
     union: &mut Union<'s>,
-) -> Result<(), AnswerError> {
+) -> Result<(), QueryError> {
     if let [word] = words
         && !is_long(word)
     {
-        return add_rows(snapshot, entity, word, deadline, union);
+        return add_prefix(snapshot, entity, word, deadline, union);
     }
     match rows_of_words(snapshot, entity, words, deadline)? {
-        Set::Few(rows) => rows.into_iter().for_each(|row| union.row(row)),
-        Set::Many(bits, _) => union.bits(bits),
-        // No filter without sides was asked.
-        Set::All(_) | Set::AllBut(..) => {
+        DocSet::Sorted(rows) => rows.into_iter().for_each(|row| union.add_row(row)),
+        DocSet::Bitmap(bitmap, _) => union.add_bitmap(bitmap),
+        // `rows_of_words` intersects at least one clause, whose rows are a subset.
+        DocSet::All(_) | DocSet::AllExcept(..) => {
             return Err(ReadError::Internal(
                 "a search for words matched a complemented set of rows",
             )

@@ -10,6 +10,7 @@
 mod error;
 mod files;
 mod lock;
+mod lookup;
 mod open;
 mod suppressed;
 pub mod suppression_list;
@@ -43,6 +44,7 @@ use crate::storage::mmap::Map;
 pub use crate::snapshot::error::{Cause, OpenError};
 pub use crate::snapshot::files::{archive_path, archives, check_file_list};
 pub use crate::snapshot::lock::{ExclusiveLock, lock_exclusive};
+pub use crate::snapshot::lookup::RecordLookup;
 pub use crate::snapshot::open::{open_draft_archive, read_manifest};
 pub(crate) use crate::snapshot::suppressed::PrefixSummaries;
 pub use crate::snapshot::suppressed::Suppressed;

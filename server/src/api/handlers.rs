@@ -13,7 +13,7 @@ use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::{Candidates, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::query::{AnswerError, Deadline, Query};
+use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::snapshot::{Lookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::fold::fold;
@@ -182,7 +182,7 @@ pub fn list(
     };
     let snapshot = &served.snapshot;
     let begun = Instant::now();
-    let answer = match query.answer(snapshot, Deadline::at(begun + timeout)) {
+    let answer = match query.execute(snapshot, Deadline::at(begun + timeout)) {
         Ok(answer) => answer,
         Err(error) => return query_error_reply(error, request, timeout),
     };
@@ -208,13 +208,13 @@ pub(crate) fn parse_or_not_modified(
 
 /// The reply 503 to a query that reached its deadline; passes on the damage of a snapshot.
 pub(crate) fn query_error_reply(
-    error: AnswerError,
+    error: QueryError,
     request: &Request<'_>,
     timeout: Duration,
 ) -> Answer {
     match error {
-        AnswerError::Damaged(error) => Err(error),
-        AnswerError::Deadline => {
+        QueryError::Damaged(error) => Err(error),
+        QueryError::Deadline => {
             OVERLOADS.count(Overload::Deadline);
             tracing::warn!(
                 path = ?request.path,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use pinakes_format::entity::{Entity, IdFormat};
-use pinakes_format::query::{Deadline, Groups, Query, Refusal};
+use pinakes_format::query::{Deadline, Groups, ParamError, Query};
 use pinakes_format::record::legacy;
 use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::snapshot::Snapshot;
@@ -87,7 +87,7 @@ pub fn list(
             Err(error) => query_error_reply(error, request, timeout),
         };
     }
-    match query.answer(snapshot, deadline) {
+    match query.execute(snapshot, deadline) {
         Ok(answer) => {
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
@@ -149,12 +149,12 @@ fn parse_per_page(value: &str) -> Result<u32, String> {
     size.ok_or_else(|| format!("must be a whole number from 1 to {PAGE_ROWS_MAX}"))
 }
 
-fn parse_sort(query: &mut Query, text: &str) -> Result<(), Vec<Refusal>> {
+fn parse_sort(query: &mut Query, text: &str) -> Result<(), Vec<ParamError>> {
     match SORTS.iter().find(|(name, _)| *name == text) {
-        Some((_, sort)) => query.sort(sort),
+        Some((_, sort)) => query.set_sort(sort),
         None => {
             let reason = "must be `1`, ascending by outputs, or `-1`, descending";
-            Err(vec![Refusal::new(text, reason)])
+            Err(vec![ParamError::new(text, reason)])
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::num::NonZeroU32;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::query::{PAGE_SIZES, Query, Refusal, nearest};
+use pinakes_format::query::{PAGE_SIZES, ParamError, Query, nearest};
 use pinakes_format::schema::keys::{Keys, keys_of};
 
 use crate::http::parameters::{DETAILS_MAX, Detail, GIVEN_TWICE, query_pairs};
@@ -43,7 +43,7 @@ pub const CURRENT: Dialect = Dialect {
         ("search", Parameter::Search),
     ],
     per_page: parse_per_page,
-    sort: Query::sort,
+    sort: Query::set_sort,
     foreign: &[
         ("group_by", "there are no groups here; use `filter`, and `meta.count` of each answer"),
         ("q", "use `search`"),
@@ -51,7 +51,7 @@ pub const CURRENT: Dialect = Dialect {
 };
 
 /// Parses a value with several parts into the query; the error has a refusal for each invalid part.
-pub type ParseValue = fn(&mut Query, &str) -> Result<(), Vec<Refusal>>;
+pub type ParseValue = fn(&mut Query, &str) -> Result<(), Vec<ParamError>>;
 
 /// Parses the text after the `?` of a list's URL.
 ///
@@ -165,10 +165,10 @@ impl QueryParser {
             Parameter::PerPage => {
                 (self.dialect.per_page)(value).map(|size| self.query.per_page = size)
             }
-            Parameter::Filter => return self.parse_value(name, value, Query::filter),
+            Parameter::Filter => return self.parse_value(name, value, Query::add_filter),
             Parameter::Sort => return self.parse_value(name, value, self.dialect.sort),
-            Parameter::Search => return self.parse_value(name, value, Query::search),
-            Parameter::GroupBy => return self.parse_value(name, value, Query::group_by),
+            Parameter::Search => return self.parse_value(name, value, Query::add_search),
+            Parameter::GroupBy => return self.parse_value(name, value, Query::set_group_by),
         };
         if let Err(reason) = parsed {
             self.refuse(name, value, reason);
@@ -179,8 +179,8 @@ impl QueryParser {
         if value.is_empty() {
             return self.refuse(name, value, "is empty; leave it out".to_owned());
         }
-        for refusal in parse(&mut self.query, value).err().unwrap_or_default() {
-            self.refuse(name, &refusal.part, refusal.reason);
+        for error in parse(&mut self.query, value).err().unwrap_or_default() {
+            self.refuse(name, &error.text, error.reason);
         }
     }
 
@@ -313,6 +313,6 @@ mod tests {
     #[test]
     fn the_deepest_page_does_not_overflow() {
         let query = parse(Entity::Output, "page=2147483647&per_page=100").unwrap();
-        assert_eq!(query.first(), 214_748_364_600);
+        assert_eq!(query.first_position(), 214_748_364_600);
     }
 }

@@ -5,7 +5,7 @@ use pinakes_format::autocomplete::Candidate;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::json::select::{PathStep, Resolver, SelectError, Selection, SelectionWriter};
-use pinakes_format::query::{AnswerError, Deadline, Query};
+use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::snapshot::{Lookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
@@ -132,7 +132,7 @@ impl Executor<'_, '_> {
         page: &mut Page<'_>,
     ) -> Result<(), SelectError> {
         let is_exceeded = || self.meter.exceeded().is_some();
-        let answered = query.answer(self.snapshot, Deadline::when(&is_exceeded));
+        let answered = query.execute(self.snapshot, Deadline::when(&is_exceeded));
         let answer = answered.map_err(|error| self.stop_query(error))?;
         page.open_object();
         for (key, member) in &list.members {
@@ -235,10 +235,10 @@ impl Executor<'_, '_> {
         SelectError::Cancelled
     }
 
-    fn stop_query(&mut self, error: AnswerError) -> SelectError {
+    fn stop_query(&mut self, error: QueryError) -> SelectError {
         match error {
-            AnswerError::Damaged(error) => error.into(),
-            AnswerError::Deadline => {
+            QueryError::Damaged(error) => error.into(),
+            QueryError::Deadline => {
                 let why = self.meter.exceeded().unwrap_or(Halted::Timeout);
                 self.stop(why)
             }
@@ -303,7 +303,7 @@ fn related_query(list: &ListPlan, entity: Entity, id: u64) -> Result<Query, Read
     entity.write_id(id, &mut expression);
     let mut parsed = Query::new(list.query.entity);
     parsed
-        .filter(&String::from_utf8_lossy(&expression))
+        .add_filter(&String::from_utf8_lossy(&expression))
         .map_err(|_| ReadError::Internal("the filter of a related list does not parse"))?;
     // Prepended after parsing: the expression does not count towards the limit of expressions.
     let mut query = list.query.clone();

@@ -230,7 +230,7 @@ mod tests {
         for list in lists() {
             let pattern = Regex::new(&filter(list.keys)).unwrap();
             let check = |text: &str| {
-                let is_accepted = list.clone().filter(text).is_ok();
+                let is_accepted = list.clone().add_filter(text).is_ok();
                 let route = list.keys.route;
                 assert_eq!(pattern.is_match(text).unwrap(), is_accepted, "{route} {text}");
             };
@@ -274,7 +274,7 @@ mod tests {
                 "cited_by_count,outputs_count",
                 "summary_stats.h_index",
             ] {
-                let is_accepted = list.clone().sort(text).is_ok();
+                let is_accepted = list.clone().set_sort(text).is_ok();
                 assert_eq!(
                     pattern.is_match(text).unwrap(),
                     is_accepted,

@@ -5,7 +5,7 @@
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use pinakes_format::query::{Answer, Deadline, Expression, Query};
+use pinakes_format::query::{Deadline, Expression, Query, RowPage};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_fuzz::entity_and_text;
 
@@ -15,7 +15,7 @@ static SNAPSHOT: LazyLock<Snapshot> =
 fuzz_target!(|bytes: &[u8]| {
     let Some((entity, text)) = entity_and_text(bytes) else { return };
     let mut query = Query::new(entity);
-    if let Err(refusals) = query.filter(text) {
+    if let Err(refusals) = query.add_filter(text) {
         return assert!((1..=10).contains(&refusals.len()), "{} refusals", refusals.len());
     }
     query.per_page = 100;
@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
         least = least.min(with);
     }
     assert!(found.count <= least, "the filter matches more rows than one of its expressions");
-    query.sort("id:desc").expect("every filtered list can be sorted by id");
+    query.set_sort("id:desc").expect("every filtered list can be sorted by id");
     let sorted = answer(&query);
     assert_eq!(found.count, sorted.count, "{}", sorted.plan);
     if found.count <= u64::from(query.per_page) {
@@ -39,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 /// The rows of a page, which must be distinct.
-fn rows(answer: &Answer) -> BTreeSet<u32> {
+fn rows(answer: &RowPage) -> BTreeSet<u32> {
     let rows: BTreeSet<u32> = answer.rows.iter().copied().collect();
     assert_eq!(rows.len(), answer.rows.len(), "the page has a row twice");
     rows
@@ -50,6 +50,6 @@ fn counted(query: &mut Query, expression: Expression) -> u64 {
     answer(query).count
 }
 
-fn answer(query: &Query) -> Answer {
-    query.answer(&SNAPSHOT, Deadline::NEVER).expect("the snapshot is whole")
+fn answer(query: &Query) -> RowPage {
+    query.execute(&SNAPSHOT, Deadline::NEVER).expect("the snapshot is whole")
 }

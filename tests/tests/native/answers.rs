@@ -42,19 +42,19 @@ fn assert_same_lists(one: &Snapshot, other: &Snapshot) {
         for key in &keys_of(entity).keys {
             for value in ["null", "!null"] {
                 let mut query = Query { per_page: 100, ..Query::new(entity) };
-                if query.filter(&format!("{}:{value}", key.name)).is_ok() {
+                if query.add_filter(&format!("{}:{value}", key.name)).is_ok() {
                     queries.push((format!("{}:{value}", key.name), query));
                 }
             }
             for direction in ["asc", "desc"] {
                 let mut query = Query { per_page: 100, ..Query::new(entity) };
-                if query.sort(&format!("{}:{direction}", key.name)).is_ok() {
+                if query.set_sort(&format!("{}:{direction}", key.name)).is_ok() {
                     queries.push((format!("{} {direction}", key.name), query));
                 }
             }
         }
         for (asked, query) in queries {
-            let answer = |snapshot| query.answer(snapshot, Deadline::NEVER).unwrap();
+            let answer = |snapshot| query.execute(snapshot, Deadline::NEVER).unwrap();
             let (left, right) = (answer(one), answer(other));
             assert_eq!((left.count, left.rows), (right.count, right.rows), "{entity} {asked}");
         }

@@ -230,9 +230,9 @@ fn debug_logs_show_the_execution_of_a_list_query() {
         let logged: Vec<&str> = log.lines().filter(|line| line.contains("list answered")).collect();
         assert_eq!(logged.len(), if is_logged { 2 } else { 0 }, "{level}: {log}");
         let plans = [
-            "plan=\"outputs: `is_oa:true` (list, at most 37 rows) and `year:>2000` (rows, at most 44 \
-             rows) over 1 chunks, 17 rows, selected by their keys\"",
-            "plan=\"outputs: `type:nothing` (nothing) over 1 chunks, 0 rows, in row order\"",
+            "plan=\"outputs: `is_oa:true` (posting list, at most 37 rows) and `year:>2000` \
+             (sorted rows, at most 44 rows) over 1 chunks, 17 rows, selected by their keys\"",
+            "plan=\"outputs: `type:nothing` (empty) over 1 chunks, 0 rows, in row order\"",
         ];
         for (line, plan) in logged.iter().zip(plans) {
             assert!(line.contains("DEBUG") && line.contains("micros="), "{line}");

@@ -33,14 +33,14 @@ use pinakes_tests::query_generator::{Coverage, QueryGenerator};
 /// The rows of a list that match a query, all on one page.
 fn rows_of(snapshot: &Snapshot, query: &Query) -> BTreeSet<u32> {
     let query = Query { per_page: snapshot.count(query.entity).max(1), ..query.clone() };
-    let answer = query.answer(snapshot, Deadline::NEVER).unwrap();
+    let answer = query.execute(snapshot, Deadline::NEVER).unwrap();
     assert_eq!(answer.rows.len() as u64, answer.count, "{:?}", query.filter);
     answer.rows.into_iter().collect()
 }
 
 fn query(entity: Entity, filter: &str) -> Query {
     let mut query = Query::new(entity);
-    query.filter(filter).unwrap();
+    query.add_filter(filter).unwrap();
     query
 }
 
@@ -56,7 +56,7 @@ fn random_filters(library: &Library, count: usize, seed: u64) -> Vec<(Entity, St
         let generator = values::pick(&mut rng, &generators);
         let filter = generator.expressions(&mut rng, &mut coverage);
         let entity = Entity::all().find(|entity| entity.facts().route == generator.route).unwrap();
-        if Query::new(entity).filter(&filter).is_ok() {
+        if Query::new(entity).add_filter(&filter).is_ok() {
             filters.push((entity, filter));
         }
     }
@@ -73,7 +73,7 @@ fn check_predicates(inputs: &[PathBuf], count: usize, seed: u64) {
         let predicate = Predicate::new(&query, &snapshot).unwrap();
         let rows = 0..snapshot.count(entity);
         let found: BTreeSet<u32> =
-            rows.filter(|row| predicate.holds(&snapshot, *row).unwrap()).collect();
+            rows.filter(|row| predicate.is_true_of(&snapshot, *row).unwrap()).collect();
         assert_eq!(found, rows_of(&snapshot, &query), "{entity} {filter}");
         matched += usize::from(!found.is_empty());
     }
@@ -152,7 +152,7 @@ impl Full {
         let mut queries: BTreeMap<Entity, Query> = BTreeMap::new();
         for (entity, filter) in filters {
             let query = queries.entry(*entity).or_insert_with(|| Query::new(*entity));
-            query.filter(filter).unwrap();
+            query.add_filter(filter).unwrap();
         }
         let mut roots = BTreeSet::new();
         for query in queries.values() {

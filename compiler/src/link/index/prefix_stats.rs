@@ -15,7 +15,7 @@ use std::{
     path::Path,
 };
 
-use pinakes_format::autocomplete::{Best, NamePart, Ranking};
+use pinakes_format::autocomplete::{NamePart, Ranking, TopRows};
 use pinakes_format::index::bitset::word_bits;
 use pinakes_format::index::dictionary::{BLOCK_ROWS_MAX, Dictionary};
 use pinakes_format::index::postings::PostingsBuilder;
@@ -65,17 +65,17 @@ struct OpenPrefix {
     /// Single rows, and lists and sets, that a reader of the prefix visits.
     single_rows: u64,
     united: u32,
-    best: Best,
+    best: TopRows,
     /// The best records whose whole name is the prefix.
-    equals: Best,
+    equals: TopRows,
 }
 
 /// The rows of a word.
 #[derive(Default)]
 struct WordRows {
     rows: u64,
-    best: Best,
-    equals: Best,
+    best: TopRows,
+    equals: TopRows,
 }
 
 /// A prefix and its statistics.
@@ -234,8 +234,8 @@ impl OpenPrefix {
             repeated: 0,
             single_rows: 0,
             united: 0,
-            best: Best::default(),
-            equals: Best::default(),
+            best: TopRows::default(),
+            equals: TopRows::default(),
         }
     }
 }

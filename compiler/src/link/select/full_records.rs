@@ -5,10 +5,10 @@ use std::ops::Range;
 use pinakes_format::entity::Entity;
 use pinakes_format::index::encoding::ReferenceLookup;
 use pinakes_format::index::term_lists::{Term, text_term};
-use pinakes_format::query::Library;
 use pinakes_format::record::ArchivedRecord;
 use pinakes_format::record::gather::{Gather, Gathered, PathTree};
 use pinakes_format::record::value::{NO_CODE, Slot, Slots};
+use pinakes_format::snapshot::RecordLookup;
 use pinakes_format::snapshot::split_blob;
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::{record, with_record};
@@ -155,7 +155,7 @@ impl ReferenceLookup for FullRecords<'_, '_, '_> {
     }
 }
 
-impl Library for FullRecords<'_, '_, '_> {
+impl RecordLookup for FullRecords<'_, '_, '_> {
     fn merged_into(&self, entity: Entity, id: u64) -> std::result::Result<u64, ReadError> {
         Ok(self.rows(entity).redirects.end(id))
     }

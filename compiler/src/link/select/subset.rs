@@ -299,7 +299,7 @@ impl FullRecords<'_, '_, '_> {
                     if self.suppressed.has(entity, row) {
                         continue;
                     }
-                    if predicate.holds(self, row).map_err(|_| inconsistent_object())? {
+                    if predicate.is_true_of(self, row).map_err(|_| inconsistent_object())? {
                         reached.insert_row(entity, row)?;
                         matches += 1;
                     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::query::Library;
+use pinakes_format::snapshot::RecordLookup;
 use pinakes_format::snapshot::suppression_list::SuppressionList;
 use pinakes_format::storage::error::ReadError;
 
@@ -36,7 +36,10 @@ struct SuppressedRows {
 
 impl Suppressed {
     /// Finds the rows of every listed id.
-    pub fn find(list: &SuppressionList, library: &impl Library) -> Result<Suppressed, ReadError> {
+    pub fn find(
+        list: &SuppressionList,
+        library: &impl RecordLookup,
+    ) -> Result<Suppressed, ReadError> {
         let mut unknown_ids = 0;
         let mut entities = Vec::with_capacity(Entity::COUNT);
         for entity in Entity::all() {

@@ -63,7 +63,7 @@ mod tests {
     fn identifiers_are_parsed_with_the_legacy_prefix_or_as_numbers() {
         let check = |filter: &str, expected: Option<Operand>| {
             let mut query = Query::legacy(&LEGACY[0]);
-            let read = query.filter(filter).ok().map(|()| query.filter[0].operands[0].clone());
+            let read = query.add_filter(filter).ok().map(|()| query.filter[0].operands[0].clone());
             assert_eq!(read, expected, "{filter}");
         };
         let topic = Some(Operand::Record(Entity::Topic, 12));

@@ -32,14 +32,14 @@ impl Engine {
         let mut query = Query::new(Entity::Output);
         let refused = |refusals| format!("{filter} {sort}: {refusals:?}");
         if !filter.is_empty() {
-            query.filter(filter).map_err(refused)?;
+            query.add_filter(filter).map_err(refused)?;
         }
         if !sort.is_empty() {
-            query.sort(sort).map_err(refused)?;
+            query.set_sort(sort).map_err(refused)?;
         }
         query.page = NonZeroU32::new(page).ok_or("pages begin at 1")?;
         query.per_page = per_page;
-        let answer = query.answer(&self.snapshot, Deadline::NEVER)?;
+        let answer = query.execute(&self.snapshot, Deadline::NEVER)?;
         let id = |row: &u32| Ok(self.snapshot.row_id(Entity::Output, *row)?);
         let ids = answer.rows.iter().map(id).collect::<Result<Vec<u64>>>()?;
         Ok(Some(ListPage { count: answer.count, ids }))

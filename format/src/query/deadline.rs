@@ -1,0 +1,52 @@
+//! The deadline of a query, and the two ways a query fails.
+
+use std::{fmt, time::Instant};
+
+use crate::storage::error::ReadError;
+
+/// Why a query has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The snapshot is damaged.
+    #[error(transparent)]
+    Damaged(#[from] ReadError),
+    /// The query reached its deadline.
+    #[error("the query reached its deadline")]
+    Deadline,
+}
+
+/// When a query stops without a result.
+#[derive(Clone, Copy)]
+pub struct Deadline<'a> {
+    instant: Option<Instant>,
+    is_over: Option<&'a dyn Fn() -> bool>,
+}
+
+impl fmt::Debug for Deadline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deadline").field("instant", &self.instant).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Deadline<'a> {
+    /// No deadline.
+    pub const NEVER: Deadline<'static> = Deadline { instant: None, is_over: None };
+
+    /// Stops the query at `instant`.
+    pub fn at(instant: Instant) -> Deadline<'static> {
+        Deadline { instant: Some(instant), is_over: None }
+    }
+
+    /// Stops the query once `is_over` returns true. The query calls `is_over` at most once a row.
+    pub fn when(is_over: &'a dyn Fn() -> bool) -> Deadline<'a> {
+        Deadline { instant: None, is_over: Some(is_over) }
+    }
+
+    pub(crate) fn check(self) -> Result<(), QueryError> {
+        let has_passed = self.instant.is_some_and(|instant| Instant::now() >= instant);
+        if has_passed || self.is_over.is_some_and(|is_over| is_over()) {
+            return Err(QueryError::Deadline);
+        }
+        Ok(())
+    }
+}

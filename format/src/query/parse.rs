@@ -1,0 +1,110 @@
+//! A list query, parsed from the text of its parameters.
+
+use std::num::NonZeroU32;
+
+use crate::entity::Entity;
+use crate::query::error::{ParamError, unknown_group_key};
+use crate::query::filter::{EXPRESSIONS_MAX, Expression, parse_filter, parse_search};
+use crate::query::grouping::Grouping;
+use crate::query::sort::{SortKey, parse_sort};
+use crate::record::legacy::LegacyEntity;
+use crate::schema::keys::{Keys, keys_of, keys_of_legacy};
+
+/// The page sizes a client can choose.
+pub const PAGE_SIZES: [u32; 4] = [10, 25, 50, 100];
+/// The page size of a query that names none.
+pub const PAGE_SIZE_DEFAULT: u32 = 25;
+
+/// A checked query for one page of a list.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The entity whose records are listed.
+    pub entity: Entity,
+    /// The keys by which records can be filtered and sorted.
+    pub keys: &'static Keys,
+    /// Expressions that must all be true of a record.
+    pub filter: Vec<Expression>,
+    /// Sort keys; ids break ties. Empty for the row order.
+    pub sort: Vec<SortKey>,
+    /// Page number, from 1.
+    pub page: NonZeroU32,
+    /// Records a page.
+    pub per_page: u32,
+    /// Set if the query counts groups instead of listing records.
+    pub grouping: Option<Grouping>,
+}
+
+impl Query {
+    /// Creates a query for the first page of all records of an entity.
+    pub fn new(entity: Entity) -> Query {
+        Query {
+            entity,
+            keys: keys_of(entity),
+            filter: Vec::new(),
+            sort: Vec::new(),
+            page: NonZeroU32::MIN,
+            per_page: PAGE_SIZE_DEFAULT,
+            grouping: None,
+        }
+    }
+
+    /// Creates a query for the first page of a list of the legacy interface.
+    pub fn legacy(legacy: &LegacyEntity) -> Query {
+        Query { keys: keys_of_legacy(legacy), ..Query::new(legacy.entity) }
+    }
+
+    /// The position of the page's first row among all matching rows, from 0.
+    pub fn first_position(&self) -> u64 {
+        u64::from(self.page.get() - 1) * u64::from(self.per_page)
+    }
+
+    /// Parses a filter and adds its expressions.
+    ///
+    /// # Errors
+    ///
+    /// One error for each wrong expression, at most 10.
+    pub fn add_filter(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        self.filter.extend(parse_filter(self.keys, text)?);
+        self.check_expressions(text)
+    }
+
+    /// Adds a `name.search` expression for the words of `text`. Commas, quotes and other characters
+    /// of the filter grammar have no meaning in `text`.
+    ///
+    /// # Errors
+    ///
+    /// If the list takes no filter, or the text holds a control character.
+    pub fn add_search(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        self.filter.push(parse_search(self.keys, text)?);
+        self.check_expressions(text)
+    }
+
+    /// Parses the sort keys and replaces earlier ones.
+    ///
+    /// # Errors
+    ///
+    /// One error for each wrong key.
+    pub fn set_sort(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        self.sort = parse_sort(self.keys, text)?;
+        Ok(())
+    }
+
+    /// Parses the key that groups are counted by.
+    ///
+    /// # Errors
+    ///
+    /// If the list has no such groups.
+    pub fn set_group_by(&mut self, text: &str) -> Result<(), Vec<ParamError>> {
+        let grouping = Grouping::by_key(self.keys, text);
+        self.grouping = Some(grouping.ok_or_else(|| vec![unknown_group_key(self.keys, text)])?);
+        Ok(())
+    }
+
+    fn check_expressions(&self, text: &str) -> Result<(), Vec<ParamError>> {
+        if self.filter.len() <= EXPRESSIONS_MAX {
+            return Ok(());
+        }
+        let reason = format!("makes more than {EXPRESSIONS_MAX} expressions, searches among them");
+        Err(vec![ParamError::new(text, reason)])
+    }
+}

@@ -1,0 +1,54 @@
+//! Parses the sort keys of a query.
+
+use crate::query::error::{ParamError, unknown_sort_key};
+use crate::schema::keys::{Key, Keys};
+
+/// The most keys of one sort.
+pub const SORT_KEYS_MAX: usize = 3;
+
+/// A key to sort by.
+#[derive(Clone, Copy, Debug)]
+pub struct SortKey {
+    /// The key.
+    pub key: &'static Key,
+    /// The number of the key's order in the `orders` file.
+    pub order: usize,
+    /// Whether the greatest value comes first. Records without a value come last either way.
+    pub is_descending: bool,
+}
+
+pub(super) fn parse_sort(keys: &'static Keys, text: &str) -> Result<Vec<SortKey>, Vec<ParamError>> {
+    let mut sort: Vec<SortKey> = Vec::new();
+    let mut errors = Vec::new();
+    for text in text.split(',').take(SORT_KEYS_MAX + 1) {
+        match parse_sort_key(keys, text) {
+            Ok(key) if sort.iter().any(|known| known.order == key.order) => {
+                errors.push(ParamError::new(text, "sorts by a key a second time; name it once"));
+            }
+            Ok(key) => sort.push(key),
+            Err(error) => errors.push(error),
+        }
+    }
+    if text.split(',').count() > SORT_KEYS_MAX {
+        errors.push(ParamError::new(text, format!("sorts by more than {SORT_KEYS_MAX} keys")));
+    }
+    if errors.is_empty() { Ok(sort) } else { Err(errors) }
+}
+
+fn parse_sort_key(keys: &'static Keys, text: &str) -> Result<SortKey, ParamError> {
+    let (name, direction) = text.split_once(':').unwrap_or((text, "asc"));
+    let is_descending = match direction {
+        "asc" => false,
+        "desc" => true,
+        _ => {
+            return Err(ParamError::new(
+                text,
+                "must end in `:asc` or `:desc`, in lower case, or be the key alone",
+            ));
+        }
+    };
+    match keys.sort(name) {
+        Some((key, order)) => Ok(SortKey { key, order, is_descending }),
+        None => Err(unknown_sort_key(keys, name)),
+    }
+}

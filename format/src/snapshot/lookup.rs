@@ -1,0 +1,95 @@
+//! Records by row and by id: in a snapshot, or on their way into one.
+
+use std::ops::Range;
+
+use crate::entity::{Entity, with_record};
+use crate::index::encoding::ReferenceLookup;
+use crate::index::term_lists::{Term, text_term};
+use crate::record::gather::{Gather, Gathered, PathTree};
+use crate::snapshot::{Lookup, Snapshot};
+use crate::storage::error::ReadError;
+
+/// Looks up records and the rows of ids. A snapshot implements it, and so does the compiler for
+/// records that are not written yet.
+pub trait RecordLookup: ReferenceLookup {
+    /// Follows the chain of merges of an id to its end; returns an id that was not merged unchanged.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged.
+    fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, ReadError>;
+
+    /// The row of the record with an id, or the rows of unresolved references with the id. The id
+    /// must not be merged.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged.
+    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError>;
+
+    /// Calls `visit` with each value at each end of a tree through the record in a row. A suppressed
+    /// record has no values.
+    ///
+    /// # Errors
+    ///
+    /// If the row has no record.
+    fn gather(
+        &self,
+        entity: Entity,
+        row: u32,
+        tree: &PathTree,
+        visit: &mut dyn FnMut(usize, Gathered<'_>),
+    ) -> Result<(), ReadError>;
+}
+
+impl ReferenceLookup for Snapshot {
+    fn count(&self, entity: Entity) -> u32 {
+        Snapshot::count(self, entity)
+    }
+
+    fn is_suppressed(&self, entity: Entity, row: u32) -> bool {
+        self.suppressed().has(entity, row)
+    }
+
+    fn row_id(&self, entity: Entity, row: u32) -> Result<u64, ReadError> {
+        Snapshot::row_id(self, entity, row)
+    }
+
+    fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
+        Snapshot::row_name(self, entity, row)
+    }
+
+    fn code_term(&self, code: u32) -> Result<Term, ReadError> {
+        Ok(text_term(&self.code(code)?.to_ascii_lowercase()))
+    }
+}
+
+impl RecordLookup for Snapshot {
+    fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, ReadError> {
+        Ok(match self.find_unfiltered(entity, id)? {
+            Lookup::Merged(into) => into,
+            Lookup::Row(_) | Lookup::Absent => id,
+        })
+    }
+
+    fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
+        Snapshot::rows_with(self, entity, id)
+    }
+
+    fn gather(
+        &self,
+        entity: Entity,
+        row: u32,
+        tree: &PathTree,
+        visit: &mut dyn FnMut(usize, Gathered<'_>),
+    ) -> Result<(), ReadError> {
+        if self.suppressed().has(entity, row) {
+            return Ok(());
+        }
+        with_record!(entity, R => {
+            let record = self.archived::<R>(row)?.ok_or(ReadError::corrupt("records", "the row has no record"))?;
+            record.gather(tree, visit);
+        });
+        Ok(())
+    }
+}
