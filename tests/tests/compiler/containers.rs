@@ -220,7 +220,7 @@ fn a_decompression_bomb_needs_no_more_memory_than_the_longest_line() {
     let bounded: &[&str] = &["--max-inflated", "64M"];
     let zstd = |bytes: &[u8]| vec![("works.zst", zstd::encode_all(bytes, 1).unwrap())];
     let gz = |bytes: &[u8]| vec![("works.gz", gzip(bytes))];
-    let says = "more uncompressed bytes than `--max-inflated` allows; raise it if";
+    let says = "more uncompressed bytes than `--max-inflated` allows; raise the limit if";
     let bad: &[(&str, u64)] = &[("line_too_long", 1)];
     check(&[
         Case { options: bounded, ..fails("gzip of blank lines", gz(&newlines), 5, says) },

@@ -153,7 +153,7 @@ fn introspection_describes_the_schema() {
         ),
         (
             r#"{a:__type(name:"Count"){kind name description fields{name} ofType{name} __typename}}"#,
-            r#"{"a":{"kind":"SCALAR","name":"Count","description":"A whole number of at most 53 bits, as JSON writes it.","fields":null,"ofType":null,"__typename":"__Type"}}"#,
+            r#"{"a":{"kind":"SCALAR","name":"Count","description":"An integer of at most 53 bits.","fields":null,"ofType":null,"__typename":"__Type"}}"#,
         ),
         (r#"{__type(name:"Nothing"){name}}"#, r#"{"__type":null}"#),
         ("{__typename}", r#"{"__typename":"Query"}"#),
