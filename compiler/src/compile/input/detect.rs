@@ -8,7 +8,7 @@ use std::path::Path;
 use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
-use crate::compile::input::{EXPECTED, InputKind, Part, PartKind};
+use crate::compile::input::part::{EXPECTED, InputKind, Part, PartKind};
 use crate::error::{Error, Result};
 use crate::frontend::detect::{
     DetectedTable, LineDialect, detect_dialect, detect_side_table, is_taxonomy_header,

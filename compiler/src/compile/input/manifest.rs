@@ -9,7 +9,7 @@ use std::{
 use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
-use crate::compile::input::{Inputs, ManifestPolicy, Part, PartKind};
+use crate::compile::input::part::{Inputs, ManifestPolicy, Part, PartKind};
 use crate::error::{Error, Result};
 use crate::terminal::escape::escape_path;
 

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::frontend::reader::BadRecord;
-use crate::frontend::side::SideValue;
 use crate::frontend::side::header;
 use crate::frontend::side::journal_list::{JournalList, JournalRow};
 use crate::frontend::side::spec::SideTableSpec;
+use crate::frontend::side::value::SideValue;
 use crate::object::ObjectWriter;
 use crate::read::elements::Elements;
 use crate::read::limits::ReadLimits;

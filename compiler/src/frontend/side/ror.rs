@@ -8,6 +8,7 @@ use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::keys;
 use crate::frontend::side::read::{KeyedRow, read_elements};
 use crate::frontend::side::spec::{RecordShape, SideTableSpec};
+use crate::frontend::side::value::SideValue;
 use crate::object::side_table::SideTable;
 use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText};
 use crate::read::strict;
@@ -192,5 +193,15 @@ impl RawRelation<'_> {
     fn build(&self) -> Option<Relation> {
         let key = keys::parse_ror(self.id.0.as_str()?)?;
         Some(Relation { key, kind: self.r#type.as_str()?.to_lowercase() })
+    }
+}
+
+impl SideValue for Organisation {
+    fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("an organisation holds strings, numbers and lists only")
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Organisation> {
+        serde_json::from_slice(bytes).ok()
     }
 }

@@ -2,8 +2,6 @@
 
 use pinakes_format::record::{Abdc, Doaj, OrcidProfile, Scopus, WebOfScience};
 
-use crate::frontend::side::ror::Organisation;
-
 /// The value of a row of a side table.
 pub trait SideValue: Sized {
     /// Encodes the value; equal values have equal bytes.
@@ -30,13 +28,3 @@ macro_rules! archived {
 }
 
 archived!(Abdc Doaj OrcidProfile Scopus WebOfScience);
-
-impl SideValue for Organisation {
-    fn encode(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("an organisation holds strings, numbers and lists only")
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Organisation> {
-        serde_json::from_slice(bytes).ok()
-    }
-}

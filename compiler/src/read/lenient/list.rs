@@ -7,9 +7,10 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::{
-    ARRAY_ELEMENTS_MAX, MaybeId, MaybeNumber, MaybeObject, MaybeText, drain, warn,
-};
+use crate::read::lenient::diagnostics::{ARRAY_ELEMENTS_MAX, drain, warn};
+use crate::read::lenient::number::MaybeNumber;
+use crate::read::lenient::object::MaybeObject;
+use crate::read::lenient::text::{MaybeId, MaybeText};
 
 /// An element of a [`MaybeList`], which drops null elements.
 pub trait Element {

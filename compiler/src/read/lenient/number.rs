@@ -7,7 +7,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::{drain, warn};
+use crate::read::lenient::diagnostics::{drain, warn};
 
 /// The largest count: the largest integer that every JSON reader holds exactly.
 pub const COUNT_MAX: u64 = (1 << 53) - 1;
@@ -174,7 +174,7 @@ impl<'de> Deserialize<'de> for MaybeNumber {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::read::lenient::take_warnings;
+    use crate::read::lenient::diagnostics::take_warnings;
 
     fn count(json: &str) -> Option<u64> {
         serde_json::from_str::<MaybeNumber>(json).unwrap().count()

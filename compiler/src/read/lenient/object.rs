@@ -7,7 +7,8 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use crate::read::lenient::{MaybeText, drain, warn};
+use crate::read::lenient::diagnostics::{drain, warn};
+use crate::read::lenient::text::MaybeText;
 use crate::read::strict::{Keys, MANY};
 
 /// An object, or null.

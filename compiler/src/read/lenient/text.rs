@@ -7,7 +7,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::{TEXT_BYTES_MAX, drain, warn};
+use crate::read::lenient::diagnostics::{TEXT_BYTES_MAX, drain, warn};
 
 /// A text without NUL characters, or null. White space alone is null.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,7 +105,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for MaybeId<'a> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::read::lenient::{MaybeList, MemberLimits, begin, take_warnings};
+    use crate::read::lenient::diagnostics::{MemberLimits, begin, take_warnings};
+    use crate::read::lenient::list::MaybeList;
 
     #[test]
     fn blank_texts_are_null_and_nul_is_removed() {

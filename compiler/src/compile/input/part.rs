@@ -1,0 +1,94 @@
+//! The parts of an input, and the kinds a part may have.
+
+use std::path::PathBuf;
+
+use pinakes_format::entity::Entity;
+
+use crate::frontend::FrontEnd;
+use crate::object::side_table::SideTable;
+use crate::object::warnings::Warnings;
+
+/// The kind of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PartKind {
+    /// OpenAlex records, one JSON object per line.
+    Records(Entity),
+    /// Records as the interface serves them, one JSON object per line.
+    Native(Entity),
+    /// Merged ids: `merge_date,id,merge_into_id`.
+    Merges(Entity),
+    /// The taxonomy table, one topic per row.
+    Taxonomy,
+    Side(SideTable),
+}
+
+impl PartKind {
+    /// The front end of a part of JSON records, and their entity; `None` for a table.
+    pub(crate) fn front_end(self) -> Option<(FrontEnd, Entity)> {
+        match self {
+            PartKind::Records(entity) => Some((FrontEnd::OpenAlex, entity)),
+            PartKind::Native(entity) => Some((FrontEnd::Native, entity)),
+            PartKind::Merges(_) | PartKind::Taxonomy | PartKind::Side(_) => None,
+        }
+    }
+
+    /// Replaces the detected kind by the kind that prefixes the input, where both hold records.
+    pub(crate) fn or_prefixed(self, kind: Option<InputKind>) -> PartKind {
+        match (kind, self) {
+            (Some(InputKind::Native), PartKind::Records(entity)) => PartKind::Native(entity),
+            (Some(InputKind::OpenAlex), PartKind::Native(entity)) => PartKind::Records(entity),
+            _ => self,
+        }
+    }
+}
+
+/// One file of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub path: PathBuf,
+    pub kind: PartKind,
+    pub size_bytes: u64,
+    /// The number of records in the manifest's entry.
+    pub listed_records: Option<u64>,
+}
+
+/// The result of [`find`].
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// Sorted by path.
+    pub parts: Vec<Part>,
+    /// Files in directories whose kind is unknown.
+    pub skipped: Vec<PathBuf>,
+    pub warnings: Warnings,
+}
+
+/// The kind that prefixes an input on the command line, as in `native:path`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InputKind {
+    OpenAlex,
+    Native,
+    Taxonomy,
+    Side(SideTable),
+}
+
+/// The prefixes other than the names of side tables.
+pub(crate) const INPUT_KINDS: [(&str, InputKind); 3] = [
+    ("openalex", InputKind::OpenAlex),
+    ("native", InputKind::Native),
+    ("taxonomy", InputKind::Taxonomy),
+];
+
+/// How strictly parts must match their manifest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ManifestPolicy {
+    /// Whether the manifest must list exactly the parts that exist.
+    pub strict_manifest: bool,
+    /// Whether a part may be shorter than its manifest entry.
+    pub allow_truncated: bool,
+}
+
+/// The inputs that the compiler reads, for error messages.
+pub(crate) const EXPECTED: &str = "expected an OpenAlex dump (a directory or file of `<entity>` JSON lines, \
+                        plain, .gz or .zst), the same of what `export` writes, a merged_ids CSV, a \
+                        taxonomy CSV with a `topic_id` column, or a side table (DOAJ, SCImago, \
+                        Scopus, JCR or ABDC as CSV; ROR schema 2 or ORCID as JSON)";
