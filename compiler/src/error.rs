@@ -94,7 +94,7 @@ pub enum Error {
         /// Why the publication is refused.
         reason: String,
     },
-    /// A failed write.
+    /// A file or directory of the output could not be written.
     #[error("cannot write `{}`: {source}; nothing was published", escape_path(path))]
     Output {
         /// Path of the file or directory.

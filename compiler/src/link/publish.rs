@@ -21,7 +21,6 @@ use crate::store::publish::{move_into_place, switch_current};
 /// Records of each entity that the self-check renders, about.
 const CHECKED_ROWS: u32 = 1_000;
 
-/// A finished snapshot.
 #[derive(Debug)]
 pub struct Published {
     /// Its directory: in the scratch directory until [`publish`] moves it.

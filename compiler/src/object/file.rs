@@ -12,7 +12,6 @@ use crate::object::segment::Segment;
 use crate::object::side::SideSegment;
 use crate::object::side_table::SideTable;
 
-/// A written object.
 pub struct Object {
     bytes: ObjectBytes,
     directory: Directory,

@@ -56,7 +56,6 @@ fn count(counts: &mut BTreeMap<String, u64>, key: &str) {
     }
 }
 
-/// A quarantined line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BadLine {
     /// The line number, from 1.
@@ -97,7 +96,6 @@ pub struct Raw {
 pub struct Merge {
     /// The discriminant of the entity.
     pub entity: u8,
-    /// The merged id.
     pub from: u64,
     /// The id that `from` was merged into.
     pub to: u64,

@@ -203,7 +203,6 @@ impl SegmentBuilder {
     }
 }
 
-/// A written segment.
 #[derive(Clone, Copy)]
 pub struct Segment<'a> {
     blobs: &'a [u8],

@@ -17,7 +17,6 @@ const LIST: &str = "bad-records.jsonl";
 /// Name of the file with the original lines, in the order of the list.
 const LINES: &str = "bad-lines";
 
-/// A bad record.
 #[derive(Clone, Debug)]
 pub struct BadRecord<'a> {
     /// Escaped path of the part.

@@ -99,7 +99,6 @@ fn remove_leftovers(directory: &Path) -> Result<()> {
 }
 
 impl OutputLock {
-    /// The output directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

@@ -15,8 +15,8 @@ use crate::storage::error::ReadError;
 use crate::text::fold::{fold, words};
 
 impl Snapshot {
-    /// The same snapshot without the records of a list. Both share their mapped files and what was
-    /// verified of them.
+    /// The same snapshot without the records of a list. Both snapshots share the mapped files and the
+    /// record of verified chunks.
     ///
     /// Cost: for each id, a look-up and the words of its record's names. Where a suppressed record
     /// is among the ten best of a frequent prefix, the ten best are found anew.

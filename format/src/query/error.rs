@@ -36,12 +36,12 @@ const OPENALEX_NAMES: [(&str, &str); 19] = [
     ("default.search", "name.search"),
 ];
 
-/// What is wrong with one expression of a filter, one sort key or one group key.
+/// The error in one expression of a filter, one sort key or one group key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamError {
     /// The wrong part of the parameter, as the client wrote it.
     pub text: String,
-    /// What is wrong with the text, and what would be right.
+    /// The error, and a correction.
     pub reason: String,
 }
 

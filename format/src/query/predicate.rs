@@ -60,7 +60,7 @@ enum Matcher {
     Words(Vec<String>),
 }
 
-/// What a condition knows of a record after some of its values.
+/// The state of a condition after some values of a record.
 #[derive(Clone, Debug, Default)]
 struct MatchState {
     has_value: bool,

@@ -33,7 +33,7 @@ pub enum Peer {
     },
 }
 
-/// What a request is counted as.
+/// The limits that a request counts towards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charge {
     Free,

@@ -33,11 +33,11 @@ pub enum Route {
     Docs(Option<Segment>),
     /// A route of GraphQL.
     Graphql(GraphqlRoute),
-    /// A current list.
+    /// `GET /outputs` and the lists of the other entities.
     List(&'static Facts),
     /// A record, by the identifier in the last segment.
     Record(&'static Facts, Segment),
-    /// A legacy list.
+    /// `GET /legacy/topics` or `GET /legacy/domains`.
     LegacyList(&'static LegacyEntity),
     /// A legacy record, by the identifier in the last segment.
     LegacyRecord(&'static LegacyEntity, Segment),

@@ -39,7 +39,7 @@ pub enum FieldSource {
     Id,
     /// The name of a reference or a code.
     Name,
-    /// A code.
+    /// A code from a fixed vocabulary, such as a country.
     Code,
     /// The record that a reference points to.
     Record(Entity),

@@ -20,7 +20,7 @@ pub struct Types {
     by_name: HashMap<String, usize>,
 }
 
-/// An object type.
+/// A GraphQL object type: one record, or an object inside records.
 pub struct Object {
     /// The name in the schema.
     pub name: String,

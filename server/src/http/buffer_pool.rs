@@ -49,7 +49,6 @@ impl PooledBuffer {
         buffer
     }
 
-    /// The contents.
     pub fn as_mut_vec(&mut self) -> &mut Vec<u8> {
         &mut self.0
     }

@@ -14,9 +14,9 @@ const IGNORED: [&str; 2] = ["mailto", "api_key"];
 pub struct Detail {
     /// Name of the parameter.
     pub parameter: String,
-    /// The value sent.
+    /// The value as the client sent it.
     pub value: String,
-    /// What is wrong, and what would be right.
+    /// The error, and a correction.
     pub reason: String,
 }
 

@@ -28,49 +28,35 @@ pub const BAD_QUERY_MESSAGE: &str = "Bad Request - Invalid query parameters";
 pub enum Reply {
     /// 200 with a JSON body.
     Json {
-        /// The body.
         body: Bytes,
         /// Whether the reply has an ETag, because the snapshot alone determines its bytes.
         is_cacheable: bool,
     },
     /// A body with a media type, status and headers of its own.
     Body {
-        /// The status.
         status: StatusCode,
         /// Media type.
         media_type: &'static str,
-        /// The body.
         body: Bytes,
         /// Headers that add to or replace the common ones.
         headers: Vec<(HeaderName, HeaderValue)>,
     },
     /// 200 with a coded, cacheable JSON body; only [`Reply::coded`] makes it.
-    Coded {
-        /// The coded body.
-        body: Bytes,
-        /// Its coding.
-        coding: Coding,
-    },
+    Coded { body: Bytes, coding: Coding },
     /// 304: the client has the current body in this coding.
     NotModified(Coding),
     /// 200 with a [`crate::http::static_body::StaticBody`], which is cacheable.
     Static {
         /// Media type.
         media_type: &'static str,
-        /// The coded body.
         body: Bytes,
-        /// Its coding.
         coding: Coding,
-        /// Its ETag.
         etag: HeaderValue,
         /// Headers that add to the common ones.
         headers: Vec<(HeaderName, HeaderValue)>,
     },
     /// 304: the client has the static body.
-    NotModifiedStatic {
-        /// Its ETag.
-        etag: HeaderValue,
-    },
+    NotModifiedStatic { etag: HeaderValue },
     /// 204 to OPTIONS.
     Options {
         /// Methods of the route.
@@ -80,14 +66,12 @@ pub enum Reply {
     Moved {
         /// Path and query.
         location: String,
-        /// The message.
         message: String,
     },
     /// 400 with details about parameters.
     BadQuery(Vec<Detail>),
     /// 429, with `Retry-After`.
     TooMany {
-        /// The message.
         message: String,
         /// Seconds until the client may ask again.
         retry_seconds: u64,
@@ -96,9 +80,7 @@ pub enum Reply {
     },
     /// Any other error.
     Error {
-        /// The status.
         status: StatusCode,
-        /// The message.
         message: String,
         /// Methods of the route, for a 405.
         allow: Option<&'static str>,

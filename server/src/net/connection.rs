@@ -73,7 +73,7 @@ pub struct Timeouts {
     pub idle: Duration,
 }
 
-/// What precedes the first byte of a client.
+/// The bytes that precede those of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preface {
     /// Nothing.

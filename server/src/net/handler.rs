@@ -10,7 +10,6 @@ use crate::http::client_address::ClientResolver;
 
 /// A response, and its reservation in the unsent-reply budget.
 pub struct ReservedResponse {
-    /// The response.
     pub response: Response<Bytes>,
     /// Released with the last byte of the body; `None` for a small body.
     pub reservation: Option<Reservation>,

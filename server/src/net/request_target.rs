@@ -36,7 +36,7 @@ const READ_BYTES: usize = 8 << 10;
 /// Bytes of a header name that the scanner compares; the names it looks for are shorter.
 const NAME_BYTES_MAX: usize = 24;
 
-/// What the next byte of a connection belongs to.
+/// The part of a request that the next byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
     /// A method, or empty lines before it.
@@ -46,7 +46,6 @@ enum Position {
     Version,
     /// A header name, or the empty line that ends a head.
     Name,
-    /// A header value.
     Value,
     /// The value of `Content-Length`.
     Length,

@@ -19,7 +19,6 @@ const LEAP_DAY: &str = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])\
                         |(?:0[48]|[2468][048]|[13579][26])00)-02-29";
 /// The digits of an integer that fits 64 bits.
 const INTEGER: &str = "[0-9]{1,18}";
-/// A finite number.
 const FRACTION: &str = r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:e[+-]?[0-9]{1,2})?";
 /// A character of an unquoted value.
 const BARE: &str = r#"[^,|"\x00-\x1F\x7F]"#;

@@ -40,15 +40,15 @@ pub enum FileError {
     Io {
         /// `read` or `write`.
         what: &'static str,
-        /// The file.
+        /// `--limits-file`.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// The file has another format or is damaged.
     #[error("`{}` has another format or is damaged; the server will overwrite the file", path.display())]
     Damaged {
-        /// The file.
+        /// `--limits-file`.
         path: PathBuf,
     },
 }

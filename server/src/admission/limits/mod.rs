@@ -40,7 +40,7 @@ impl QuotaClass {
     }
 }
 
-/// The configured limits.
+/// The numbers of requests per minute and per day, each an option of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Requests per minute and client.

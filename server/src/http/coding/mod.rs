@@ -4,7 +4,7 @@ pub(crate) mod encode;
 
 use http::{HeaderMap, header};
 
-/// A content coding.
+/// A value of `Content-Encoding`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
     /// No coding.
