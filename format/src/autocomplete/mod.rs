@@ -154,18 +154,6 @@ fn search_word(search: &NameSearch<'_>, word: &str) -> Result<(u64, Vec<(Tier, u
     Ok((found.len() as u64, top.rows()))
 }
 
-/// Computes the top ten of a frequent prefix without suppressed records and without the precomputed
-/// prefix statistics. Cost: all rows that match the prefix.
-pub(crate) fn top_rows_of_prefix(
-    snapshot: &Snapshot,
-    entity: Entity,
-    prefix: &str,
-) -> Result<Vec<(Tier, u32)>, QueryError> {
-    let search = NameSearch::new(snapshot, entity, Deadline::NEVER)?;
-    let set = rows_of_words(snapshot, entity, &[prefix.to_owned()], Deadline::NEVER)?;
-    Ok(search.top_of_set(&set, prefix)?.rows())
-}
-
 /// Merges the top rows of several entities.
 #[derive(Default)]
 struct CandidateMerge {

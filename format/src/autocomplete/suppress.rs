@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::autocomplete::top_rows_of_prefix;
+use crate::autocomplete::rank::NameSearch;
 use crate::entity::Entity;
-use crate::query::QueryError;
+use crate::index::prefix_stats::Tier;
+use crate::query::{Deadline, QueryError, rows_of_words};
 use crate::record::gather::Gathered;
 use crate::schema::keys::keys_of;
 use crate::snapshot::PrefixSummaries;
@@ -15,8 +16,8 @@ use crate::storage::error::ReadError;
 use crate::text::fold::{fold, words};
 
 impl Snapshot {
-    /// The same snapshot without the records of a list. Both snapshots share the mapped files and the
-    /// record of verified chunks.
+    /// The same snapshot without the records of a list. Both share their mapped files
+    /// and the state of verification.
     ///
     /// Cost: for each id, a look-up and the words of its record's names. Where a suppressed record
     /// is among the ten best of a frequent prefix, the ten best are found anew.
@@ -99,4 +100,16 @@ fn count_prefixes(
         }
     }
     Ok(counted.into_iter().map(|(prefix, (_, count))| (prefix, count)).collect())
+}
+
+/// Computes the top ten of a frequent prefix without suppressed records and without the precomputed
+/// prefix statistics. Cost: all rows that match the prefix.
+fn top_rows_of_prefix(
+    snapshot: &Snapshot,
+    entity: Entity,
+    prefix: &str,
+) -> Result<Vec<(Tier, u32)>, QueryError> {
+    let search = NameSearch::new(snapshot, entity, Deadline::NEVER)?;
+    let set = rows_of_words(snapshot, entity, &[prefix.to_owned()], Deadline::NEVER)?;
+    Ok(search.top_of_set(&set, prefix)?.rows())
 }

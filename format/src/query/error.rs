@@ -36,12 +36,12 @@ const OPENALEX_NAMES: [(&str, &str); 19] = [
     ("default.search", "name.search"),
 ];
 
-/// The error in one expression of a filter, one sort key or one group key.
+/// An error in one expression of a filter, one sort key or one group key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamError {
     /// The wrong part of the parameter, as the client wrote it.
     pub text: String,
-    /// The error, and a correction.
+    /// Says why the text is wrong, and what would be right.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! The reader of lists and orders, asked.
+//! Tests of the reader of lists and orders.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ use crate::{
     with_example,
 };
 
-/// As many rows as take two chunks of rows.
+/// Rows of two chunks.
 const MANY: u32 = 70_000;
 
 fn keys(entity: &str) -> Keys {
@@ -42,16 +42,16 @@ fn records_are_found_by_terms() {
         // The first name is empty, and so found by nothing; it is there.
         assert_eq!((lists("name").terms, lists("name").presence()), (2, vec![0, 1, 2]));
         assert_eq!((lists("abstract").terms, lists("abstract").presence()), (0, vec![0]));
-        // Row 2 of topics is a stray without an id.
+        // Row 2 of topics is an unresolved reference without an id.
         assert_eq!(lists("topics.id").find(&2u32.to_be_bytes()), [0]);
         assert_eq!(lists("topics.id").presence(), [0]);
         // One author has two spellings, which are two rows.
         let authors = Archive::open(directory, "authors/term_lists");
         let named = crate::asked::keys("authors");
-        let strays = Lists::open(&authors, Keys::number(&named.lists, "names of strays"));
-        assert_eq!(strays.find(&text_term("j swift")), [0]);
-        assert_eq!(strays.find(&text_term("jonathan swift")), [1]);
-        assert!(strays.presence().is_empty());
+        let unresolved = Lists::open(&authors, Keys::number(&named.lists, "names of strays"));
+        assert_eq!(unresolved.find(&text_term("j swift")), [0]);
+        assert_eq!(unresolved.find(&text_term("jonathan swift")), [1]);
+        assert!(unresolved.presence().is_empty());
         assert_eq!(lists("authors.id").find(&1u32.to_be_bytes()), [0]);
     });
 }
@@ -103,7 +103,7 @@ fn long_lists_are_read_in_each_of_their_forms() {
     assert_eq!(integer_term(-1), 0x7fff_ffff_ffff_ffff_u64.to_be_bytes());
 }
 
-/// Writes the orders of fields with many rows, which are in the order of their counts.
+/// Writes the orders of fields with many rows, sorted by their counts.
 fn write_orders(directory: &Path) -> (Vec<u64>, Vec<Option<u64>>) {
     // A few values of many rows, many of one, and rows without.
     let count_of = |row: u32| match row {
@@ -132,7 +132,7 @@ fn write_orders(directory: &Path) -> (Vec<u64>, Vec<Option<u64>>) {
 }
 
 #[test]
-fn ladders_hold_the_rows_before_their_steps() {
+fn rank_checkpoints_hold_the_rows_before_their_ranks() {
     let directory = tempfile::tempdir().unwrap();
     let (ids, counts) = write_orders(directory.path());
     let keys = keys("fields");

@@ -1,4 +1,4 @@
-//! The reader of words, alternative names and prefixes, asked.
+//! Tests of the reader of words, alternative names and prefix statistics.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,7 @@ use crate::{
     files::Archive,
     index,
     indexes::Keys,
-    names::{Dictionary, Prefixes, Shards},
+    names::{Dictionary, PrefixStatsReader, Shards},
     with_example,
 };
 
@@ -29,7 +29,7 @@ fn all_of(directory: &Path, path: &str) -> Vec<(String, Vec<(u32, u8)>)> {
 }
 
 #[test]
-fn dictionaries_hold_what_stands_in_the_records() {
+fn dictionaries_hold_the_names_of_the_records() {
     let check = |directory: &Path, path: &str, expected: &[(&str, &[(u32, u8)])]| {
         let expected: Vec<_> =
             expected.iter().map(|(text, rows)| (text.to_string(), rows.to_vec())).collect();
@@ -81,15 +81,15 @@ fn entities_have_the_files_of_their_names() {
 }
 
 #[test]
-fn records_are_found_by_the_beginnings_of_words() {
+fn records_are_found_by_prefixes_of_words() {
     with_example(|directory| {
         let words = Archive::open(directory, "outputs/words");
         assert_eq!((words.published(), words.rows()), (3, 3));
         let words = Dictionary::open(&words);
         let prefixes = Archive::open(directory, "outputs/prefix_stats");
-        let prefixes = Prefixes::open(&prefixes);
+        let prefixes = PrefixStatsReader::open(&prefixes);
         let check = |prefix: &str, expected: &[u32]| {
-            let (rows, _) = prefixes.rows_beginning(&words, prefix);
+            let (rows, _) = prefixes.rows_with_prefix(&words, prefix);
             assert_eq!(Vec::from_iter(rows), expected, "{prefix}");
         };
         check("u", &[1]);
@@ -104,7 +104,7 @@ fn records_are_found_by_the_beginnings_of_words() {
 }
 
 #[test]
-fn texts_are_sought_in_all_shards() {
+fn texts_are_found_in_every_shard() {
     let directory = tempfile::tempdir().unwrap();
     let shards = [["graph", "graphic"].as_slice(), &["graphs", "planar"], &["東京"]];
     let header = Header {
@@ -160,8 +160,8 @@ fn many_names() -> Vec<[String; 2]> {
     (0..6_000).map(|row| name(row).map(|name| fold(&name))).collect()
 }
 
-/// The prefixes of words that have an answer, each with how many postings it has.
-fn heavy(texts: &index::Texts) -> BTreeMap<&str, usize> {
+/// The prefixes with a summary, and the number of postings of each.
+fn frequent_prefixes(texts: &index::Texts) -> BTreeMap<&str, usize> {
     let mut postings = BTreeMap::new();
     for (text, rows) in texts {
         for (at, c) in text.char_indices() {
@@ -172,8 +172,8 @@ fn heavy(texts: &index::Texts) -> BTreeMap<&str, usize> {
     postings
 }
 
-/// The rows that have a word that begins so, and the best of them. Citations fall as rows ascend.
-fn answer(names: &[[String; 2]], prefix: &str) -> (BTreeSet<u32>, Vec<(usize, u32)>) {
+/// The rows with a word that begins with a prefix, and the top ten. Citations fall as rows ascend.
+fn expected_rows(names: &[[String; 2]], prefix: &str) -> (BTreeSet<u32>, Vec<(usize, u32)>) {
     let mut found = Vec::new();
     for (row, [own, alternative]) in (0u32..).zip(names) {
         let holds = |name: &str| words(name).any(|word| word.starts_with(prefix));
@@ -193,7 +193,7 @@ fn answer(names: &[[String; 2]], prefix: &str) -> (BTreeSet<u32>, Vec<(usize, u3
 }
 
 #[test]
-fn answers_and_sets_are_those_of_the_names() {
+fn summaries_and_sets_follow_from_the_names() {
     let directory = tempfile::tempdir().unwrap();
     let names = many_names();
     let count = names.len() as u64;
@@ -210,24 +210,24 @@ fn answers_and_sets_are_those_of_the_names() {
     };
     let place = directory.path().join("prefix_stats");
     let mut writer = PrefixStatsWriter::create(&place, header).unwrap();
-    let heavy = heavy(&texts);
-    for prefix in heavy.keys() {
-        let (rows, best) = answer(&names, prefix);
+    let frequent = frequent_prefixes(&texts);
+    for prefix in frequent.keys() {
+        let (rows, best) = expected_rows(&names, prefix);
         let best = best.into_iter().map(|(tier, row)| (Tier::ALL[tier - 1], row)).collect();
-        let answer = PrefixSummary { count: rows.len() as u32, best };
-        writer.push_summary(prefix.as_bytes(), &answer).unwrap();
+        let summary = PrefixSummary { count: rows.len() as u32, best };
+        writer.push_summary(prefix.as_bytes(), &summary).unwrap();
     }
     // One within another, one of two words, one of a single character.
     let sets = ["graph", "graphic", "theor", "東"];
     for prefix in sets {
-        let (rows, _) = answer(&names, prefix);
+        let (rows, _) = expected_rows(&names, prefix);
         writer.push_set(prefix.as_bytes(), &mut index::list(&rows)).unwrap();
     }
     writer.finish().unwrap();
 
     let [words, prefixes] =
         ["words", "prefix_stats"].map(|file| Archive::open(directory.path(), file));
-    let (words, prefixes) = (Dictionary::open(&words), Prefixes::open(&prefixes));
+    let (words, prefixes) = (Dictionary::open(&words), PrefixStatsReader::open(&prefixes));
     assert!(words.shards.count == 1 && words.blocks > 4, "{} blocks", words.blocks);
     assert_eq!(words.all().len(), texts.len());
     for text in words.all() {
@@ -246,32 +246,34 @@ fn answers_and_sets_are_those_of_the_names() {
     let mut asked: BTreeSet<String> = texts.keys().flat_map(|text| prefix_of(text)).collect();
     asked.retain(|prefix| prefix.len() < 3 || !prefix.starts_with(|c: char| c.is_ascii_digit()));
     asked.extend(["a", "grapi", "龍"].map(str::to_string));
-    assert!(["g", "graph", "t", "theor", "東京大学"].iter().all(|text| heavy.contains_key(text)));
-    assert!(!heavy.contains_key("drawing"));
+    assert!(
+        ["g", "graph", "t", "theor", "東京大学"].iter().all(|text| frequent.contains_key(text))
+    );
+    assert!(!frequent.contains_key("drawing"));
     for prefix in &asked {
-        let (rows, best) = answer(&names, prefix);
-        match prefixes.answer(prefix) {
+        let (rows, best) = expected_rows(&names, prefix);
+        match prefixes.summary(prefix) {
             Some(found) => assert_eq!((found.count as usize, found.best), (rows.len(), best)),
             None => {
                 let of_blocks: usize =
-                    words.beginning(prefix).iter().map(|text| text.marks.len()).sum();
+                    words.texts_with_prefix(prefix).iter().map(|text| text.marks.len()).sum();
                 assert!(of_blocks <= 256, "{prefix}");
                 let mut found: Vec<(usize, u32)> = best_of_marks(&words, prefix);
                 found.truncate(BEST_MAX);
                 assert_eq!(found, best, "{prefix}");
             }
         }
-        assert_eq!(prefixes.answer(prefix).is_some(), heavy.contains_key(prefix.as_str()));
-        let (found, read) = prefixes.rows_beginning(&words, prefix);
+        assert_eq!(prefixes.summary(prefix).is_some(), frequent.contains_key(prefix.as_str()));
+        let (found, read) = prefixes.rows_with_prefix(&words, prefix);
         assert_eq!(found, rows, "{prefix}");
         assert!(read == 0 || !sets.contains(&prefix.as_str()), "{prefix}");
     }
 }
 
-/// The rows of a prefix without an answer by their tiers, as the marks tell them.
+/// The rows of a prefix without a summary, by the tiers of their marks.
 fn best_of_marks(words: &Dictionary<'_>, prefix: &str) -> Vec<(usize, u32)> {
     let mut tiers = BTreeMap::new();
-    for text in words.beginning(prefix) {
+    for text in words.texts_with_prefix(prefix) {
         for (row, mark) in text.rows.iter().zip(&text.marks) {
             let tier = match mark {
                 0 if text.text == prefix => 1,

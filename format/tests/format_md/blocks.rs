@@ -1,4 +1,4 @@
-//! The blocks of FORMAT.md that are made from the code.
+//! Generates the blocks of FORMAT.md from the code.
 
 use std::{fmt::Write, path::Path};
 
@@ -16,7 +16,7 @@ use pinakes_format::storage::publication::{
 
 use crate::{document::Document, dumps};
 
-/// What a block must hold.
+/// Generates the text of a block.
 pub fn generate(name: &str, document: &Document, directory: &Path) -> String {
     match name.split_once(' ') {
         Some(("layout", plural)) => {

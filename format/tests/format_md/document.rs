@@ -13,7 +13,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// The text, its blocks rewritten before its first reading if that is asked for.
+    /// Reads FORMAT.md. With `PINAKES_BLESS=1`, the first call rewrites the generated blocks.
     pub fn read() -> Document {
         static BLESS: Once = Once::new();
         let read = || Document { text: fs::read_to_string(PATH).unwrap() };

@@ -10,11 +10,11 @@ use crate::{
     document::Document,
     files::Archive,
     indexes::{Keys, Lists},
-    names::{Dictionary, Prefixes},
+    names::{Dictionary, PrefixStatsReader},
     reader::Trace,
 };
 
-/// What the dump of a file of the example must be.
+/// Generates the annotated dump of a file of the example snapshot.
 pub fn generate(path: &str, document: &Document, directory: &Path) -> String {
     let keys = || Keys::parse(document.block("keys"), "topics");
     match path {
@@ -110,7 +110,7 @@ fn of_columns_or_blobs(path: &str, directory: &Path) -> String {
     dump(&archive.0, &trace)
 }
 
-/// Notes what follows what.
+/// Notes of consecutive ranges of bytes.
 #[derive(Default)]
 struct Notes {
     trace: Trace,
@@ -156,7 +156,7 @@ fn of_lists(keys: &Keys, directory: &Path) -> String {
     dump(&archive.0, &notes.trace)
 }
 
-/// Notes the table of shards of which there are none.
+/// Adds the notes of an empty table of shards.
 fn note_no_shards(notes: &mut Notes, whose: &str) {
     notes.push(8, format!("{whose}: where the last ends"));
     notes.push(8, format!("{whose}: where the last text ends"));
@@ -183,18 +183,18 @@ fn of_dictionary(path: &str, directory: &Path) -> String {
 
 fn of_prefixes(directory: &Path) -> String {
     let archive = Archive::open(directory, "topics/prefix_stats");
-    let prefixes = Prefixes::open(&archive);
-    assert_eq!((prefixes.answers.count, prefixes.sets.count), (0, 0));
+    let prefixes = PrefixStatsReader::open(&archive);
+    assert_eq!((prefixes.summaries.count, prefixes.sets.count), (0, 0));
     let mut notes = Notes::default();
     notes.push(8, "where the last set ends".into());
-    note_no_shards(&mut notes, "shards of answers");
+    note_no_shards(&mut notes, "shards of summaries");
     note_no_shards(&mut notes, "shards of sets");
     for field in [
-        "answers",
+        "summaries",
         "sets",
         "where the places begin",
-        "where the table of the shards of answers begins",
-        "shards of answers",
+        "where the table of the shards of summaries begins",
+        "shards of summaries",
         "where the table of the shards of sets begins",
         "shards of sets",
     ] {
@@ -212,8 +212,8 @@ fn of_orders(keys: &Keys, directory: &Path) -> String {
         "where its codes begin",
         "bytes of a code",
         "where its places begin",
-        "where its steps begin",
-        "steps",
+        "where the ranks of its checkpoints begin",
+        "rank checkpoints",
         "where it ends",
     ];
     let archive = Archive::open(directory, "topics/orders");

@@ -30,11 +30,11 @@ pub const CODES: [(&str, Option<&str>); 3] =
     [("en", Some("English")), ("article", None), ("first", None)];
 const FIRST_CODES: [u64; 15] = [0, 0, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3];
 
-/// What one entity's archives hold.
+/// The contents of one entity's archives.
 #[derive(Default)]
 struct Content {
     records: Vec<(u64, Option<&'static str>, Vec<u8>)>,
-    strays: Vec<(u64, Option<String>)>,
+    unresolved: Vec<(u64, Option<String>)>,
     redirects: Vec<(u64, u64)>,
 }
 
@@ -116,7 +116,7 @@ fn domain() -> Domain {
 }
 
 fn content(entity: Entity) -> Content {
-    let stray = |id, name: &str| (id, Some(name.to_string()));
+    let reference = |id, name: &str| (id, Some(name.to_string()));
     match entity {
         Entity::Output => Content {
             records: [(12, None, blob(&output(), &format!("{ABSTRACT}{AFFILIATION}")))]
@@ -127,11 +127,11 @@ fn content(entity: Entity) -> Content {
         },
         Entity::Topic => Content {
             records: vec![(10_017, Some("Graph drawing"), blob(&topic(), ""))],
-            strays: vec![(10_020, None), stray(NO_ID, "Planarity")],
+            unresolved: vec![(10_020, None), reference(NO_ID, "Planarity")],
             redirects: vec![(9_999, 10_017)],
         },
         Entity::Author => Content {
-            strays: vec![stray(5, "J. Swift"), stray(5, "Jonathan Swift")],
+            unresolved: vec![reference(5, "J. Swift"), reference(5, "Jonathan Swift")],
             ..Content::default()
         },
         Entity::Domain => Content {
@@ -139,11 +139,11 @@ fn content(entity: Entity) -> Content {
             ..Content::default()
         },
         Entity::Subfield => {
-            Content { strays: vec![stray(1_704, "Graphics")], ..Content::default() }
+            Content { unresolved: vec![reference(1_704, "Graphics")], ..Content::default() }
         }
         Entity::Funder => {
             let name = "0123456789".repeat(LONG_NAME_BYTES / 10);
-            Content { strays: vec![stray(1, &name)], ..Content::default() }
+            Content { unresolved: vec![reference(1, &name)], ..Content::default() }
         }
         _ => Content::default(),
     }
@@ -151,9 +151,9 @@ fn content(entity: Entity) -> Content {
 
 fn write_archive(directory: &Path, kind: FileKind, entity: Option<Entity>) -> Written {
     let path = directory.join(archive_path(kind, entity));
-    let Content { records, strays, redirects } = entity.map(content).unwrap_or_default();
+    let Content { records, unresolved, redirects } = entity.map(content).unwrap_or_default();
     let published = records.len() as u64;
-    let rows = published + strays.len() as u64;
+    let rows = published + unresolved.len() as u64;
     let header = Header { kind, entity, published, rows, schema_hash: schema_hash() };
     let blobs = |header, prefix: &[u8]| BlobsWriter::create(&path, header, prefix).unwrap();
     let columns = |header| ColumnsWriter::create(&path, header).unwrap();
@@ -166,7 +166,7 @@ fn write_archive(directory: &Path, kind: FileKind, entity: Option<Entity>) -> Wr
         FileKind::Names => {
             let mut writer = blobs(header, &[]);
             let of_records = records.iter().map(|(_, name, _)| *name);
-            for name in of_records.chain(strays.iter().map(|(_, name)| name.as_deref())) {
+            for name in of_records.chain(unresolved.iter().map(|(_, name)| name.as_deref())) {
                 writer.push(name.map(str::as_bytes)).unwrap();
             }
             writer.finish().unwrap()
@@ -174,7 +174,7 @@ fn write_archive(directory: &Path, kind: FileKind, entity: Option<Entity>) -> Wr
         FileKind::Ids => {
             let mut writer = columns(header);
             let ids = records.iter().map(|(id, ..)| *id);
-            ids.clone().chain(strays.iter().map(|(id, _)| *id)).for_each(|id| {
+            ids.clone().chain(unresolved.iter().map(|(id, _)| *id)).for_each(|id| {
                 writer.push(id).unwrap();
             });
             for (row, id) in (0u32..).zip(ids) {
@@ -210,9 +210,9 @@ pub fn write(directory: &Path) {
     let mut counts = BTreeMap::new();
     for entity in Entity::all() {
         fs::create_dir(directory.join(entity.facts().plural)).unwrap();
-        let Content { records, strays, redirects } = content(entity);
+        let Content { records, unresolved, redirects } = content(entity);
         let published = records.len() as u64;
-        let rows = published + strays.len() as u64;
+        let rows = published + unresolved.len() as u64;
         let redirects = redirects.len() as u64;
         counts.insert(entity.facts().plural.to_string(), Counts { published, rows, redirects });
     }

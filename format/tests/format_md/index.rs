@@ -1,4 +1,4 @@
-//! Lists, orders, words and alternative names of the example's records, gathered as the compiler gathers them.
+//! Gathers the lists, orders, words and alternative names of the example's records, as the compiler does.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,10 +26,10 @@ use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::text::fold::{fold, words};
 use pinakes_format::with_record;
 
-/// What a row is ordered by: a number, or a text's folded form and its bytes.
+/// The sort key of a row: a number, or a text's folded form and its bytes.
 pub type Value = (u64, String, String);
 
-/// What the records of an entity gave.
+/// The terms and values of an entity's records.
 struct Index {
     terms: Vec<BTreeMap<Term, BTreeSet<u32>>>,
     presence: Vec<BTreeSet<u32>>,
@@ -65,7 +65,7 @@ pub fn write(draft: &Snapshot, kind: FileKind, entity: Entity, path: &Path) -> W
             return write_dictionary(path, kind, entity, count, &index.names.alternatives);
         }
         FileKind::PrefixStats => {
-            // Too few records for an answer, or for a set to be of use.
+            // The records are too few for a summary, or for a set to be of use.
             let header = Header {
                 kind,
                 entity: Some(entity),

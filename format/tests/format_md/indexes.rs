@@ -2,8 +2,7 @@
 
 use crate::files::Archive;
 
-/// What section 16's block says of an entity: its lists and orders, in the order of their numbers,
-/// and the paths of its names.
+/// The keys of an entity in the block of section 16: lists and orders, by number, and paths of names.
 #[derive(Default)]
 pub struct Keys {
     pub lists: Vec<(String, String)>,
@@ -112,7 +111,7 @@ impl<'a> Lists<'a> {
         ((from & !LONG) as usize, to as usize, from & LONG != 0)
     }
 
-    /// How many rows, without touching one.
+    /// The number of rows, read without reading a row.
     pub fn count(&self, number: usize) -> usize {
         let (from, to, is_long) = self.place(number);
         if is_long {
@@ -203,7 +202,7 @@ impl<'a> Order<'a> {
         self.archive.u32(self.steps_from + 4 * step) as usize
     }
 
-    /// The rows of a chunk that stand before a step.
+    /// The rows of a chunk before a rank checkpoint.
     pub fn before_step(&self, step: usize, chunk: usize) -> Vec<u32> {
         let at = self.places_from + 12 * (chunk * self.steps + step);
         let (from, count) = (self.archive.u64(at) as usize, self.archive.u32(at + 8) as usize);

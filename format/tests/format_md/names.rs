@@ -1,4 +1,4 @@
-//! A reader of words, alternative names and prefixes written from FORMAT.md alone.
+//! A reader of words, alternative names and prefix statistics, written from FORMAT.md alone.
 
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ pub struct Text {
     pub rows: Vec<u32>,
     /// The mark of each row; none where they are many.
     pub marks: Vec<u8>,
-    /// What each of its bytes in the block is.
+    /// Notes on the bytes of the text's entry in the block.
     pub notes: Vec<(usize, String)>,
 }
 
@@ -187,53 +187,53 @@ impl<'a> Dictionary<'a> {
         texts.skip_while(move |found| found.text.as_bytes() < text)
     }
 
-    /// Those of them that begin with the text.
-    pub fn beginning(&self, text: &str) -> Vec<Text> {
+    /// The texts that begin with this one.
+    pub fn texts_with_prefix(&self, text: &str) -> Vec<Text> {
         self.from(text.as_bytes()).take_while(|found| found.text.starts_with(text)).collect()
     }
 }
 
-/// What is known of a prefix: how many records match, and the best with their tiers.
+/// The summary of a prefix: the number of matching records, and the top ten with their tiers.
 #[derive(Debug, PartialEq)]
-pub struct Answer {
+pub struct Summary {
     pub count: u32,
     pub best: Vec<(usize, u32)>,
 }
 
-/// `prefixes`.
-pub struct Prefixes<'a> {
+/// Reader of `prefix_stats`.
+pub struct PrefixStatsReader<'a> {
     archive: &'a Archive,
-    pub answers: Shards<'a>,
+    pub summaries: Shards<'a>,
     pub sets: Shards<'a>,
     places_from: usize,
 }
 
-impl<'a> Prefixes<'a> {
-    pub fn open(archive: &'a Archive) -> Prefixes<'a> {
+impl<'a> PrefixStatsReader<'a> {
+    pub fn open(archive: &'a Archive) -> PrefixStatsReader<'a> {
         let directory = archive.0.len() - 56;
         let field = |at: usize| archive.u64(directory + 8 * at);
-        let [answers, sets, places_from] = [0, 1, 2].map(|at| field(at) as usize);
-        let of_answers = Shards::open(archive, field(3), field(4));
+        let [summaries, sets, places_from] = [0, 1, 2].map(|at| field(at) as usize);
+        let of_summaries = Shards::open(archive, field(3), field(4));
         let of_sets = Shards::open(archive, field(5), field(6));
         let sets_from = archive.u64(places_from) & !(1 << 63);
-        assert_eq!(sets_from as usize, 64 + 48 * answers);
+        assert_eq!(sets_from as usize, 64 + 48 * summaries);
         assert_eq!(archive.u64(places_from + 8 * sets), places_from as u64);
-        assert_eq!(of_answers.from(), places_from + 8 * (sets + 1));
-        assert_eq!((of_answers.to(), of_sets.to()), (of_sets.from(), directory));
-        assert!(of_answers.all().iter().zip(0..).all(|((_, number), at)| *number == at));
+        assert_eq!(of_summaries.from(), places_from + 8 * (sets + 1));
+        assert_eq!((of_summaries.to(), of_sets.to()), (of_sets.from(), directory));
+        assert!(of_summaries.all().iter().zip(0..).all(|((_, number), at)| *number == at));
         assert!(of_sets.all().iter().zip(0..).all(|((_, number), at)| *number == at));
-        assert_eq!((of_answers.all().len(), of_sets.all().len()), (answers, sets));
-        Prefixes { archive, answers: of_answers, sets: of_sets, places_from }
+        assert_eq!((of_summaries.all().len(), of_sets.all().len()), (summaries, sets));
+        PrefixStatsReader { archive, summaries: of_summaries, sets: of_sets, places_from }
     }
 
-    pub fn answer(&self, prefix: &str) -> Option<Answer> {
-        let from = 64 + 48 * self.answers.get(prefix.as_bytes())? as usize;
+    pub fn summary(&self, prefix: &str) -> Option<Summary> {
+        let from = 64 + 48 * self.summaries.get(prefix.as_bytes())? as usize;
         let ends = &self.archive.0[from + 4..from + 8];
         let best = (0..ends[3]).map(|at| {
             let tier = ends.iter().position(|end| at < *end).unwrap() + 1;
             (tier, self.archive.u32(from + 8 + 4 * usize::from(at)))
         });
-        Some(Answer { count: self.archive.u32(from), best: best.collect() })
+        Some(Summary { count: self.archive.u32(from), best: best.collect() })
     }
 
     pub fn set_from(&self, text: &[u8]) -> Option<(Vec<u8>, Vec<u32>)> {
@@ -245,8 +245,8 @@ impl<'a> Prefixes<'a> {
         Some((prefix, rows))
     }
 
-    /// The rows that have a word that begins so, and how many texts were read for it.
-    pub fn rows_beginning(&self, words: &Dictionary<'_>, prefix: &str) -> (BTreeSet<u32>, usize) {
+    /// The rows with a word that begins with a prefix, and the number of texts read to find them.
+    pub fn rows_with_prefix(&self, words: &Dictionary<'_>, prefix: &str) -> (BTreeSet<u32>, usize) {
         let (mut rows, mut read) = (BTreeSet::new(), 0);
         let mut at = prefix.as_bytes().to_vec();
         loop {

@@ -47,7 +47,7 @@ impl Layouts {
     }
 }
 
-/// A value read.
+/// A decoded value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Null,
@@ -90,7 +90,7 @@ impl Value {
     }
 }
 
-/// What was read where: length and note by offset.
+/// Notes on the bytes of a record: length and note by offset.
 pub type Trace = BTreeMap<usize, (usize, String)>;
 
 /// An archived part under reading.
