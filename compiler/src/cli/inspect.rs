@@ -25,7 +25,7 @@ pub fn as_json(snapshot: &Snapshot) -> Value {
                 .collect();
             let value = json!({
                 "records": counts.published,
-                "strays": counts.rows - counts.published,
+                "unresolved": counts.rows - counts.published,
                 "redirects": counts.redirects,
                 "files_bytes": files,
                 "indexes": index_sizes(snapshot, entity),
@@ -138,8 +138,8 @@ pub fn as_table(snapshot: &Snapshot) -> String {
     }
     let _ = writeln!(
         text,
-        "\n{:<18}{:>12}{:>10}{:>10}{:>15}{:>13}{:>13}{:>11}",
-        "entity", "records", "strays", "redirects", "records bytes", "ids", "names", "B/record"
+        "\n{:<18}{:>12}{:>12}{:>10}{:>15}{:>13}{:>13}{:>11}",
+        "entity", "records", "unresolved", "redirects", "records bytes", "ids", "names", "B/record"
     );
     for entity in Entity::all() {
         let name = entity.facts().plural;
@@ -150,7 +150,7 @@ pub fn as_table(snapshot: &Snapshot) -> String {
         };
         let _ = writeln!(
             text,
-            "{name:<18}{:>12}{:>10}{:>10}{:>15}{:>13}{:>13}{:>11}",
+            "{name:<18}{:>12}{:>12}{:>10}{:>15}{:>13}{:>13}{:>11}",
             counts.published,
             counts.rows - counts.published,
             counts.redirects,

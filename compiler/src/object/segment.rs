@@ -50,8 +50,6 @@ pub struct SegmentShape {
     pub from: u64,
     pub records: u64,
     pub blobs_bytes: u64,
-    /// Objects keep the member's earlier name.
-    #[serde(rename = "mentions")]
     pub symbols: SymbolTableShape,
 }
 

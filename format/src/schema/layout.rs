@@ -1,7 +1,7 @@
 //! Text descriptions of the layout of records and of their indexes, derived from the declarations.
 //!
 //! The tables of FORMAT.md and the schema hash in file headers come from these texts, so the words
-//! in them are part of the format: "cold" is a long text, "strays" are unresolved references.
+//! in them are part of the format.
 
 use std::{fmt::Write, sync::LazyLock};
 
@@ -61,7 +61,7 @@ pub fn name_of(schema: &Schema) -> String {
         Schema::Number => "f64".into(),
         Schema::Boolean => "bool".into(),
         Schema::Text => "string".into(),
-        Schema::LongText => "cold".into(),
+        Schema::LongText => "long_text".into(),
         Schema::Id(entity) => format!("id of {entity}"),
         Schema::Reference(entity) => format!("row of {entity}"),
         Schema::ParentReference(entity) => format!("parent row of {entity}"),

@@ -48,7 +48,8 @@ fn records_are_found_by_terms() {
         // One author has two spellings, which are two rows.
         let authors = Archive::open(directory, "authors/term_lists");
         let named = crate::asked::keys("authors");
-        let unresolved = Lists::open(&authors, Keys::number(&named.lists, "names of strays"));
+        let unresolved =
+            Lists::open(&authors, Keys::number(&named.lists, "names of unresolved references"));
         assert_eq!(unresolved.find(&text_term("j swift")), [0]);
         assert_eq!(unresolved.find(&text_term("jonathan swift")), [1]);
         assert!(unresolved.presence().is_empty());

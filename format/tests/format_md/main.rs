@@ -290,7 +290,7 @@ fn a_reader_written_from_the_text_reads_an_output_with_long_texts() {
         let mut inflater = zstd::bulk::Decompressor::with_dictionary(&dictionary).unwrap();
         let pool = inflater.decompress(frame, pool_bytes).unwrap();
         let text = |value: &Value| {
-            let Value::Cold(from, length) = *value else { panic!("{value:?}") };
+            let Value::LongText(from, length) = *value else { panic!("{value:?}") };
             String::from_utf8(pool[from..from + length].to_vec()).unwrap()
         };
         assert_eq!(text(output.at("abstract")), example::ABSTRACT);

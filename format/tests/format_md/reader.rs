@@ -57,7 +57,7 @@ pub enum Value {
     Integer(i128),
     Text(String),
     /// Offset and length in the pool.
-    Cold(usize, usize),
+    LongText(usize, usize),
     /// Several numbers in one leaf: date, timestamp, entity and row.
     Numbers(Vec<i64>),
     List(Vec<Value>),
@@ -208,7 +208,7 @@ impl Reader<'_> {
             Some(layout) => layout.size,
             None => match kind {
                 "i32" => 4,
-                "string" | "cold" => 8,
+                "string" | "long_text" => 8,
                 _ if kind.contains("row of ") || kind.contains("code ") => 4,
                 _ => panic!("no size for {kind}"),
             },
@@ -227,7 +227,7 @@ impl Reader<'_> {
                 sized(8);
                 return self.string(at, path);
             }
-            "cold" => (8, Value::Cold(self.u32(at) as usize, self.u32(at + 4) as usize)),
+            "long_text" => (8, Value::LongText(self.u32(at) as usize, self.u32(at + 4) as usize)),
             "entity and row" => (5, self.numbers(&[self.bytes[at].into(), self.u32(at + 1)])),
             "date" => {
                 let [low, high, month, day] = self.array(at);

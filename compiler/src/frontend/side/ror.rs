@@ -41,8 +41,6 @@ pub struct Organisation {
     pub alternatives: Vec<String>,
     /// Language and label, in the order of the record.
     pub labels: Vec<(String, String)>,
-    /// Objects keep the earlier name of the member.
-    #[serde(rename = "place")]
     pub location: Option<Location>,
     pub relations: Vec<Relation>,
 }

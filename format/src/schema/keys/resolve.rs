@@ -29,7 +29,10 @@ pub(super) fn all() -> Vec<Keys> {
         let keys = &mut all[entity as usize];
         if keys.unresolved_names.is_none() {
             keys.unresolved_names = Some(keys.lists.len());
-            keys.lists.push(TermLists { path: "names of strays".into(), terms: Terms::Texts });
+            keys.lists.push(TermLists {
+                path: "names of unresolved references".into(),
+                terms: Terms::Texts,
+            });
         }
     }
     all
