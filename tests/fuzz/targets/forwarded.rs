@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(lines) = lines.collect::<Result<Vec<_>, _>>() else { return };
     let network = |text: &str| text.parse().expect("a network");
     let trusted = vec![network("10.0.0.0/8"), network("2001:db8:1::/48")];
-    let clients = ClientResolver { trusted, by, exempt: Vec::new() };
+    let clients = ClientResolver { trusted, header: by, exempt: Vec::new() };
     let of = |lines: &[HeaderValue]| {
         let mut headers = HeaderMap::new();
         for line in lines {

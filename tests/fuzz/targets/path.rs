@@ -21,7 +21,7 @@ fuzz_target!(|path: &str| {
     assert!(segments.iter().all(|segment| !segment.is_empty()));
     segments.iter().for_each(|segment| check_text(segment));
     if let Some(Route::Record(_, id)) = find(path) {
-        assert_eq!(Some(&id.of(path)), segments.last());
+        assert_eq!(Some(&id.text_in(path)), segments.last());
     }
     let name = |path: &str| format!("{:?}", find(path));
     if !path.ends_with('/') {
