@@ -15,7 +15,7 @@ use pinakes_oracle::Library;
 
 /// Makes a directory once for all tests that ask for the same `name`; no test may write to it.
 ///
-/// The directory is made anew after one of `sources` (files and directories) changes, or if the
+/// The next call makes the directory again after a file or directory of `sources` changes, or if the
 /// last call of `make` did not finish.
 ///
 /// # Panics

@@ -23,13 +23,13 @@ pub const PUBLICATION_VERSION: u32 = 1;
 /// The longest licence, in bytes.
 const LICENCE_BYTES_MAX: usize = 256;
 
-/// A publication.
+/// The content of `publication.json`, which a host signs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Publication {
     /// The [`PUBLICATION_VERSION`] of the writer.
     pub publication_version: u32,
-    /// The published snapshot.
+    /// The snapshot of this publication, by its root hash.
     pub snapshot: PublishedSnapshot,
     /// The newest `updated_date` in the snapshot, UTC. Of two publications, the one with the later
     /// version is newer.

@@ -47,7 +47,7 @@ impl Layouts {
     }
 }
 
-/// A decoded value.
+/// A value as FORMAT.md describes its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Null,

@@ -51,7 +51,7 @@ const WORKERS_MAX: usize = 256;
 const LISTS_PER_CORE: usize = 4;
 /// Bytes of a reply up to which the reply needs no reservation.
 const SMALL_BYTES: usize = 16 << 10;
-/// Kilobytes of large inline replies that wait for a reservation; the server drops further such replies.
+/// Kilobytes of large inline replies that wait for a reservation; further such replies become a 503.
 const WAITING_KILOBYTES_MAX: usize = 8 << 10;
 
 fn cores() -> usize {

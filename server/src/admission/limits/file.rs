@@ -42,7 +42,7 @@ pub enum FileError {
         what: &'static str,
         /// `--limits-file`.
         path: PathBuf,
-        /// The cause.
+        /// The error of the system.
         error: io::Error,
     },
     /// The file has another format or is damaged.

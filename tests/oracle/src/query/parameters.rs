@@ -9,11 +9,11 @@ pub struct Parameters {
     pub page: u64,
     /// The number of records per page.
     pub per_page: u64,
-    /// The decoded `filter`.
+    /// `filter` after percent-decoding.
     pub filter: Option<String>,
-    /// The decoded `sort`.
+    /// `sort` after percent-decoding.
     pub sort: Option<String>,
-    /// The decoded `search`.
+    /// `search` after percent-decoding.
     pub search: Option<String>,
 }
 
