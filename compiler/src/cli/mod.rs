@@ -43,12 +43,12 @@ enum Command {
     Link(LinkArgs),
     /// Check every byte and every record of a snapshot.
     Verify {
-        /// The snapshot's directory, or `SNAPSHOTS/current`.
+        /// A snapshot, or a directory of snapshots, whose current one is meant.
         snapshot: PathBuf,
     },
     /// Show the entities, indexes and sizes of a snapshot.
     Inspect {
-        /// The snapshot's directory, or `SNAPSHOTS/current`.
+        /// A snapshot, or a directory of snapshots, whose current one is meant.
         snapshot: PathBuf,
         /// Print JSON instead of a table.
         #[arg(long)]

@@ -7,16 +7,16 @@ use pinakes_format::storage::mmap::survive_faults;
 
 use crate::cli::inspect;
 use crate::error::{Error, Result};
+use crate::store::directory::find_snapshot;
 use crate::store::rollback::roll_back;
 use crate::terminal::escape::escape_path;
 
-/// Opens a snapshot for reading. A mapped file that fails while it is read does not end the process; the
+/// Opens a snapshot, or the current one of a directory of snapshots, for reading. A mapped file that fails while it is read does not end the process; the
 /// caller must check [`Snapshot::check_readable`] after reading.
 pub(crate) fn open(path: &Path) -> Result<Snapshot> {
     survive_faults()
         .map_err(|error| Error::Internal(format!("cannot install signal handlers: {error}")))?;
-    let place = std::fs::canonicalize(path).map_err(Error::input(path))?;
-    Snapshot::open(&place).map_err(|error| Error::Refused(error.to_string()))
+    Snapshot::open(&find_snapshot(path)?).map_err(|error| Error::Refused(error.to_string()))
 }
 
 pub(crate) fn verify(path: &Path) -> Result<()> {

@@ -31,7 +31,7 @@ const MERGED_IDS: &str = "merged_ids";
 /// The options of `export`.
 #[derive(Args, Debug)]
 pub struct ExportArgs {
-    /// The snapshot's directory, or `SNAPSHOTS/current`.
+    /// A snapshot, or a directory of snapshots, whose current one is meant.
     pub snapshot: PathBuf,
 
     /// New or empty directory for `DIR/<entity>.jsonl.zst`, and `DIR/merged_ids/<entity>.csv` with merged

@@ -19,6 +19,7 @@ use crate::mirror::run::MirrorRun;
 use crate::mirror::signature::read_secret;
 use crate::mirror::tree::Tree;
 use crate::mirror::{OBJECTS, SNAPSHOTS};
+use crate::store::directory::find_snapshot;
 use crate::store::files::{
     make_directory, refuse_unsafe_subdirectories, refuse_writable_by_others,
 };
@@ -39,11 +40,7 @@ const NOTHING_PUBLISHED: &str = "nothing was published";
 /// The first failure; the tree still publishes what it published before.
 pub fn publish(options: &PublishOptions, run: &mut MirrorRun) -> Result<PathBuf> {
     let key = options.key.as_deref().map(read_secret).transpose()?;
-    let source = match options.snapshots.join(MANIFEST).exists() {
-        true => options.snapshots.clone(),
-        false => options.snapshots.join("current"),
-    };
-    let source = fs::canonicalize(&source).map_err(Error::input(&source))?;
+    let source = find_snapshot(&options.snapshots)?;
     let snapshot = Snapshot::open(&source).map_err(|error| Error::Refused(error.to_string()))?;
     if options.objects.is_some() {
         refuse_suppressed(snapshot.manifest())?;

@@ -5,11 +5,15 @@
 use std::{
     ffi::{OsStr, OsString},
     fs,
+    io::ErrorKind,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
-use pinakes_format::storage::manifest::ID_DIGITS;
+use pinakes_format::snapshot::read_manifest;
+use pinakes_format::storage::manifest::{HASHES, ID_DIGITS};
+
+use crate::error::{Error, Result};
 
 /// Name of the link to the current snapshot.
 pub(crate) const CURRENT: &str = "current";
@@ -28,6 +32,41 @@ pub(crate) fn is_id(name: &str) -> bool {
 pub(crate) fn current(directory: &Path) -> Option<String> {
     let target = fs::read_link(directory.join(CURRENT)).ok()?;
     target.to_str().filter(|id| is_id(id)).map(str::to_owned)
+}
+
+/// Returns the real path of the snapshot that `path` means: the snapshot in that directory, or the current
+/// one of a directory of snapshots. The snapshot may be damaged.
+///
+/// # Errors
+///
+/// The path is neither.
+pub(crate) fn find_snapshot(path: &Path) -> Result<PathBuf> {
+    let place = fs::canonicalize(path).map_err(Error::input(path))?;
+    if is_snapshot(&place)? {
+        return Ok(place);
+    }
+    let link = path.join(CURRENT);
+    if fs::symlink_metadata(&link).is_ok() {
+        let place = fs::canonicalize(&link).map_err(Error::input(&link))?;
+        if is_snapshot(&place)? {
+            return Ok(place);
+        }
+    }
+    let reason = "is no snapshot; expected a snapshot, or a directory of snapshots with a link `current`, \
+                  as `build --out` and `pull --out` make";
+    Err(Error::Input { path: path.to_path_buf(), reason: reason.into() })
+}
+
+/// Whether a directory is a snapshot, possibly damaged. A file named `manifest.json` alone may be that of a
+/// dump.
+fn is_snapshot(directory: &Path) -> Result<bool> {
+    match fs::symlink_metadata(directory.join(HASHES)) {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(read_manifest(directory).is_ok())
+        }
+        Err(error) => Err(Error::input(directory)(error)),
+    }
 }
 
 /// Returns a temporary path in the directory of snapshots. The next run removes it.

@@ -56,4 +56,5 @@ mod mapping;
 mod output;
 mod reports;
 mod same_bytes;
+mod snapshot_paths;
 mod taxonomy;

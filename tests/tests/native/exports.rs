@@ -150,7 +150,7 @@ fn a_rejected_export_changes_nothing() {
     check(snapshot, &missing, &["--entity", "awards"], 2, "expected one of outputs, authors,");
     check(snapshot, &missing, &["--compress", "xz"], 2, "possible values: zst, gz, none");
     check("/nowhere", &missing, &[], 3, "input `/nowhere`");
-    check(full.to_str().unwrap(), &missing, &[], 8, "manifest.json");
+    check(full.to_str().unwrap(), &missing, &[], 3, "is no snapshot");
     check(snapshot, &file, &[], 6, "cannot write");
     check(snapshot, &locked, &[], 7, "is locked by another run");
     assert_eq!(files_below(&full).into_keys().collect::<Vec<_>>(), ["here.txt"]);
