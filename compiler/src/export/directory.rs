@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::error::{Error, Result};
-use crate::store::directory::remove_tree;
+use crate::store::directory::{refuse_standard_output, remove_tree};
 use crate::store::interrupt;
 
 /// Prefix of the scratch directory of an unfinished export.
@@ -27,8 +27,9 @@ impl ExportDirectory {
     ///
     /// # Errors
     ///
-    /// The directory is not empty, cannot be written, or another run holds it.
+    /// The directory is standard output, is not empty, cannot be written, or another run holds it.
     pub(crate) fn begin(path: &Path, interrupt_message: &'static str) -> Result<ExportDirectory> {
+        refuse_standard_output(path)?;
         let is_new = !path.exists();
         fs::create_dir_all(path).map_err(Error::output(path))?;
         let lock = File::open(path).map_err(Error::output(path))?;

@@ -166,21 +166,24 @@ impl RunReport {
     /// Formats the table of record counts, warnings and bad records.
     pub fn table(&self) -> String {
         let mut text = String::new();
-        let _ = writeln!(
-            text,
-            "{:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>12}{:>12}{:>9}{:>12}",
-            "entity",
-            "read",
-            "published",
-            "duplicate",
-            "superseded",
-            "merged",
-            "excluded",
-            "suppressed",
-            "bad",
-            "derived",
-            "dangling"
-        );
+        // A run that linked nothing has no counts.
+        if !self.entities.is_empty() {
+            let _ = writeln!(
+                text,
+                "{:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>12}{:>12}{:>9}{:>12}",
+                "entity",
+                "read",
+                "published",
+                "duplicate",
+                "superseded",
+                "merged",
+                "excluded",
+                "suppressed",
+                "bad",
+                "derived",
+                "dangling"
+            );
+        }
         for (entity, tally) in &self.entities {
             let _ = writeln!(
                 text,

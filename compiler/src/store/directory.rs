@@ -14,6 +14,7 @@ use pinakes_format::snapshot::read_manifest;
 use pinakes_format::storage::manifest::{HASHES, ID_DIGITS};
 
 use crate::error::{Error, Result};
+use crate::terminal::escape::escape_path;
 
 /// Name of the link to the current snapshot.
 pub(crate) const CURRENT: &str = "current";
@@ -67,6 +68,18 @@ fn is_snapshot(directory: &Path) -> Result<bool> {
         }
         Err(error) => Err(Error::input(directory)(error)),
     }
+}
+
+/// Refuses an output directory whose name means standard output or another device.
+pub(crate) fn refuse_standard_output(out: &Path) -> Result<()> {
+    let is_device = out.starts_with("/dev") && out.exists() && !out.is_dir();
+    if out != Path::new("-") && !is_device {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "the output `{}` is no directory; the output is several files, so give a directory for them",
+        escape_path(out)
+    )))
 }
 
 /// Returns a temporary path in the directory of snapshots. The next run removes it.

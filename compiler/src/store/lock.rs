@@ -8,7 +8,9 @@ use std::{
 };
 
 use crate::error::{Error, Result};
-use crate::store::directory::{JUST_PLACED, UNFINISHED, current, is_id, remove_tree};
+use crate::store::directory::{
+    JUST_PLACED, UNFINISHED, current, is_id, refuse_standard_output, remove_tree,
+};
 use crate::store::publish;
 use crate::terminal::escape::escape_path;
 
@@ -25,6 +27,7 @@ pub struct OutputLock {
 ///
 /// The directory cannot be written, another run holds it, or other users could exchange its content.
 pub fn lock_output(directory: &Path) -> Result<OutputLock> {
+    refuse_standard_output(directory)?;
     refuse_shared(directory)?;
     // Independent of the umask: other users may read snapshots but not write them.
     let is_new = !directory.exists();

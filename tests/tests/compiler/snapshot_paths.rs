@@ -1,13 +1,14 @@
-//! The paths of snapshots that commands read, and the paths that they refuse.
+//! The paths of snapshots that commands read and write, and the paths that they refuse.
 
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
-    process::Output,
+    process::{Command, Output},
 };
 
 use pinakes_tests::compiler_run::*;
-use pinakes_tests::{compiler, make_writable, write_files};
+use pinakes_tests::{compiler, make_writable, program, write_files};
 
 /// Runs `verify`, `inspect` and `export` on a path.
 fn read_snapshot(path: &Path) -> [(&'static str, Output); 3] {
@@ -73,4 +74,59 @@ fn a_snapshot_that_lost_a_file_or_its_manifest_is_damaged() {
             assert!(errors.contains(lost), "{command} without {lost}: {errors}");
         }
     }
+}
+
+#[test]
+fn an_output_that_is_standard_output_ends_the_run_with_2() {
+    let workspace = Workspace::with_tiny_snapshot();
+    let tiny = workspace.0.path().join("tiny");
+    let objects = workspace.out().join("objects");
+    let (tiny, objects, out) = (tiny.as_os_str(), objects.as_os_str(), workspace.out());
+    let commands: [&[&OsStr]; 5] = [
+        &["build".as_ref(), tiny, "--out".as_ref()],
+        &["link".as_ref(), "--objects".as_ref(), objects, "--out".as_ref()],
+        &["export".as_ref(), out.as_ref(), "--out".as_ref()],
+        &["publish".as_ref(), out.as_ref(), "--to".as_ref()],
+        &["pull".as_ref(), "http://127.0.0.1:9".as_ref(), "--out".as_ref()],
+    ];
+    for command in commands {
+        for name in ["-", "/dev/stdout", "/dev/fd/1", "/dev/null"] {
+            let run = Command::new(program("pinakes-compiler"))
+                .args(command)
+                .arg(name)
+                .current_dir(&workspace.0)
+                .output()
+                .unwrap();
+            let errors = String::from_utf8_lossy(&run.stderr);
+            assert_eq!(run.status.code(), Some(2), "{command:?} {name}: {errors}");
+            assert!(errors.contains("give a directory"), "{command:?} {name}: {errors}");
+        }
+    }
+    assert!(!workspace.0.path().join("-").exists());
+    // Another path to a directory of that name means the directory.
+    let run = build(&[tiny.as_ref()], &workspace.0.path().join("-"), &[]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+#[test]
+fn a_run_that_linked_nothing_prints_no_table() {
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [("works.jsonl", format!("{}{{\n", work(1)))]);
+    let objects = workspace.out();
+    let compile = |more: &[&str]| {
+        let (input, objects) = (workspace.input(), objects.to_str().unwrap());
+        run(&[&["compile", input.to_str().unwrap(), "--objects", objects], more].concat())
+    };
+    let failed = [compile(&[]), build(&[&workspace.input()], &workspace.out(), &[])];
+    for run in &failed {
+        assert_eq!(run.code, 4, "{}", run.stderr);
+        assert!(run.stderr.contains("not_json"), "{}", run.stderr);
+    }
+    let compiled = compile(&["--max-bad", "50%"]);
+    assert_eq!(compiled.code, 0, "{}", compiled.stderr);
+    for run in failed.iter().chain([&compiled]) {
+        assert!(!run.stderr.contains("published  "), "{}", run.stderr);
+    }
+    let built = build(&[&workspace.input()], &workspace.out(), &["--max-bad", "50%"]);
+    assert!(built.stderr.contains("published  "), "{}", built.stderr);
 }
