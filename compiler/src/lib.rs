@@ -21,6 +21,7 @@ pub(crate) mod read;
 pub(crate) mod report;
 pub(crate) mod store;
 pub(crate) mod terminal;
+pub(crate) mod unfinished;
 
 pub use cli::{Cli, run};
 pub use error::Error;

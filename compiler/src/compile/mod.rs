@@ -26,6 +26,7 @@ use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
+use crate::unfinished::remove_abandoned;
 
 /// A part and its object.
 pub struct CompiledPart {
@@ -114,19 +115,6 @@ fn name_part(part: Part, limits: &ReadLimits) -> Result<NamedPart> {
     let container = Container::detect(&part.path)?;
     let is_misnamed = metadata.len() > 0 && container != Container::from_extension(&part.path);
     Ok(NamedPart { part, metadata, hash, name, is_misnamed })
-}
-
-/// Removes incomplete objects of processes that have ended.
-fn remove_abandoned(objects: &Path) -> Result<()> {
-    for entry in fs::read_dir(objects).map_err(Error::output(objects))? {
-        let path = entry.map_err(Error::output(objects))?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let pid = name.strip_suffix(".tmp").and_then(|name| name.rsplit('.').next());
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
-            fs::remove_file(&path).map_err(Error::output(&path))?;
-        }
-    }
-    Ok(())
 }
 
 fn compile_part(

@@ -1,7 +1,6 @@
 //! Writes an object: segments, the first bytes of bad lines between them, and the directory.
 
 use std::{
-    fs::File,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
@@ -17,13 +16,13 @@ use crate::object::segment::{SegmentBuilder, SegmentShape};
 use crate::object::side::{SideBuilder, SideShape};
 use crate::object::side_table::SideTable;
 use crate::read::lines::{Line, RAW_BYTES_MAX};
+use crate::unfinished::UnfinishedFile;
 
 /// Bytes of lines that one object keeps; of further lines it keeps an excerpt.
 const RAW_BYTES_SUM_MAX: u64 = 64 << 20;
 
-/// Writes an object to a temporary file; [`ObjectWriter::finish`] renames the file.
+/// Writes an object to an unfinished file; [`ObjectWriter::finish`] gives the file its name.
 pub struct ObjectWriter {
-    path: PathBuf,
     temporary: PathBuf,
     file: BufWriter<HashingFile>,
     builders: Vec<Option<SegmentBuilder>>,
@@ -39,7 +38,7 @@ pub struct ObjectWriter {
 
 /// A file that hashes and counts the bytes written to it.
 struct HashingFile {
-    file: File,
+    file: UnfinishedFile,
     hasher: blake3::Hasher,
     bytes: u64,
 }
@@ -58,13 +57,12 @@ impl Write for HashingFile {
 }
 
 impl ObjectWriter {
-    /// Creates the temporary file of the object at `path`.
+    /// Creates the unfinished file of the object at `path`.
     pub fn create(path: &Path) -> Result<ObjectWriter> {
-        let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
-        let file = File::create(&temporary).map_err(Error::output(&temporary))?;
+        let file = UnfinishedFile::create(path)?;
+        let temporary = file.path().to_path_buf();
         let file = HashingFile { file, hasher: blake3::Hasher::new(), bytes: 0 };
         Ok(ObjectWriter {
-            path: path.to_path_buf(),
             temporary,
             file: BufWriter::with_capacity(1 << 18, file),
             builders: Entity::all().map(|_| None).collect(),
@@ -169,8 +167,8 @@ impl ObjectWriter {
             Error::Internal(format!("cannot encode an object's directory: {error}"))
         })?;
         let written = self.write_directory(&text);
-        written.map_err(Error::output(&self.temporary))?;
-        std::fs::rename(&self.temporary, &self.path).map_err(Error::output(&self.path))
+        let hashing = written.and_then(|()| Ok(self.file.into_inner()?));
+        hashing.map_err(Error::output(self.temporary))?.file.finish()
     }
 
     fn write_directory(&mut self, text: &[u8]) -> io::Result<()> {
@@ -182,12 +180,5 @@ impl ObjectWriter {
         let hash = self.file.get_ref().hasher.finalize();
         self.file.write_all(hash.as_bytes())?;
         self.file.flush()
-    }
-}
-
-impl Drop for ObjectWriter {
-    fn drop(&mut self) {
-        // Removes an unfinished object. After `finish` the temporary file does not exist.
-        let _ = std::fs::remove_file(&self.temporary);
     }
 }

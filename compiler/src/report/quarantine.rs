@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::object::part_report::EXCERPT_BYTES_MAX;
+use crate::unfinished::{UnfinishedFile, remove_abandoned};
 
 /// Name of the list, which has one JSON object a line.
 const LIST: &str = "bad-records.jsonl";
@@ -76,8 +77,9 @@ pub fn write<'a>(
         return Ok(Quarantine::default());
     }
     fs::create_dir_all(directory).map_err(Error::output(directory))?;
-    let mut listing = TemporaryFile::create(&list)?;
-    let mut quarantined = TemporaryFile::create(&lines)?;
+    remove_abandoned(directory)?;
+    let mut listing = LineFile::create(&list)?;
+    let mut quarantined = LineFile::create(&lines)?;
     let mut quarantine = Quarantine::default();
     for record in records {
         let BadRecord { file, line, byte_offset, code, id, raw } = record;
@@ -107,33 +109,21 @@ fn excerpt_of(text: &str) -> &str {
     &text[..text.floor_char_boundary(EXCERPT_BYTES_MAX)]
 }
 
-/// A file written under a temporary name; removed unless it is finished.
-struct TemporaryFile {
-    path: PathBuf,
-    out: BufWriter<File>,
-}
+/// One of the two files while it is written.
+struct LineFile(BufWriter<UnfinishedFile>);
 
-impl TemporaryFile {
-    fn create(place: &Path) -> Result<TemporaryFile> {
-        let path = place.with_extension(format!("{}.tmp", std::process::id()));
-        let file = File::create(&path).map_err(Error::output(&path))?;
-        Ok(TemporaryFile { path, out: BufWriter::new(file) })
+impl LineFile {
+    fn create(place: &Path) -> Result<LineFile> {
+        Ok(LineFile(BufWriter::new(UnfinishedFile::create(place)?)))
     }
 
     fn write_line(&mut self, line: &[u8]) -> Result<()> {
-        let written = self.out.write_all(line).and_then(|()| self.out.write_all(b"\n"));
-        written.map_err(Error::output(&self.path))
+        let written = self.0.write_all(line).and_then(|()| self.0.write_all(b"\n"));
+        written.map_err(|error| Error::output(self.0.get_ref().path())(error))
     }
 
     fn finish(mut self, place: &Path) -> Result<()> {
-        self.out.flush().map_err(Error::output(&self.path))?;
-        fs::rename(&self.path, place).map_err(Error::output(place))
-    }
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        // `finish` renamed the file, so that this removes nothing then.
-        let _ = fs::remove_file(&self.path);
+        let written = self.0.flush().and_then(|()| Ok(self.0.into_inner()?));
+        written.map_err(Error::output(place))?.finish()
     }
 }

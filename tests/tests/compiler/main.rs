@@ -36,7 +36,7 @@
 //! | full disks and file size limits | `output::a_full_disk_…`, `output::a_file_size_limit_…` |
 //! | failing system calls and killed runs | all tests of `crashes`; `output::a_run_removes_the_leftovers_of_a_killed_run` |
 //! | interrupted runs | `output::an_interrupted_run_ends_with_its_signal_and_leaves_the_old_snapshot` |
-//! | concurrent runs | `output::an_output_locked_by_another_run_…` |
+//! | concurrent runs | `output::an_output_locked_by_another_run_…`, all tests of `shared_objects` |
 //! | little address space | `output::little_address_space_…` |
 //! | output directories that other users can redirect | `output::an_output_that_other_users_can_redirect_…` |
 //! | clocks, time zones, locales, umasks and home directories | `output::clock_zone_locale_umask_and_home_…` |
@@ -56,5 +56,6 @@ mod mapping;
 mod output;
 mod reports;
 mod same_bytes;
+mod shared_objects;
 mod snapshot_paths;
 mod taxonomy;
