@@ -18,7 +18,7 @@ const ISSN_PREFIXES: [&str; 5] = [
 
 /// A complete identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Identifier {
+pub(super) enum Identifier {
     /// `HX_` and a letter and a number.
     Record(Entity, u64),
     /// An identifier of another system, in the form that the index keeps.
@@ -27,7 +27,7 @@ enum Identifier {
 
 /// A system of external identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum System {
+pub(super) enum System {
     Doi,
     Orcid,
     Ror,
@@ -47,28 +47,53 @@ impl System {
     }
 }
 
-/// Finds the ascending rows of the records that have the identifier in `text`, by entity. Returns
-/// nothing if the text is no identifier.
-pub(super) fn find_rows(
-    snapshot: &Snapshot,
-    entities: &[Entity],
-    text: &str,
-) -> Result<Vec<(Entity, Vec<u32>)>, ReadError> {
-    let Some(identifier) = parse(text.trim()) else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for entity in entities.iter().copied() {
-        let rows = match &identifier {
-            Identifier::Record(of, id) if *of == entity => rows_by_id(snapshot, entity, *id)?,
-            Identifier::Record(..) => Vec::new(),
-            Identifier::External(system, normal) => {
-                rows_by_external_id(snapshot, entity, *system, normal)?
+impl Identifier {
+    /// Finds the ascending rows of the records that have the identifier, by entity.
+    pub(super) fn find_rows(
+        &self,
+        snapshot: &Snapshot,
+        entities: &[Entity],
+    ) -> Result<Vec<(Entity, Vec<u32>)>, ReadError> {
+        let mut found = Vec::new();
+        for entity in entities.iter().copied() {
+            let rows = match self {
+                Identifier::Record(of, id) if *of == entity => rows_by_id(snapshot, entity, *id)?,
+                Identifier::Record(..) => Vec::new(),
+                Identifier::External(system, normal) => {
+                    rows_by_external_id(snapshot, entity, *system, normal)?
+                }
+            };
+            if !rows.is_empty() {
+                found.push((entity, rows));
             }
-        };
-        if !rows.is_empty() {
-            found.push((entity, rows));
         }
+        Ok(found)
     }
-    Ok(found)
+
+    /// Parses a text as a complete identifier.
+    pub(super) fn parse(text: &str) -> Option<Identifier> {
+        if let Some(rest) = strip_id_prefix(text) {
+            let letter = rest.bytes().next()?.to_ascii_uppercase();
+            let facts = crate::entity::CATALOG.iter().find(|facts| facts.letter == Some(letter))?;
+            return Some(Identifier::Record(facts.entity, parse_digits(&rest[1..])?));
+        }
+        let doi = Scheme::Doi.normal(text);
+        if is_doi(&doi) {
+            return Some(Identifier::External(System::Doi, doi));
+        }
+        let orcid = Scheme::Orcid.normal(text);
+        if is_digit_groups(&orcid, 4) {
+            return Some(Identifier::External(System::Orcid, orcid));
+        }
+        let ror = Scheme::Ror.normal(text);
+        if is_ror(&ror) {
+            return Some(Identifier::External(System::Ror, ror));
+        }
+        let lower = text.to_ascii_lowercase();
+        let issn =
+            ISSN_PREFIXES.iter().find_map(|prefix| lower.strip_prefix(prefix)).unwrap_or(&lower);
+        is_digit_groups(issn, 2).then(|| Identifier::External(System::Issn, issn.to_owned()))
+    }
 }
 
 /// Finds the record with an id, or the record that the id was merged into.
@@ -106,30 +131,6 @@ fn rows_by_external_id(
     Ok(rows)
 }
 
-/// Parses a text as a complete identifier.
-fn parse(text: &str) -> Option<Identifier> {
-    if let Some(rest) = strip_id_prefix(text) {
-        let letter = rest.bytes().next()?.to_ascii_uppercase();
-        let facts = crate::entity::CATALOG.iter().find(|facts| facts.letter == Some(letter))?;
-        return Some(Identifier::Record(facts.entity, parse_digits(&rest[1..])?));
-    }
-    let doi = Scheme::Doi.normal(text);
-    if is_doi(&doi) {
-        return Some(Identifier::External(System::Doi, doi));
-    }
-    let orcid = Scheme::Orcid.normal(text);
-    if is_digit_groups(&orcid, 4) {
-        return Some(Identifier::External(System::Orcid, orcid));
-    }
-    let ror = Scheme::Ror.normal(text);
-    if is_ror(&ror) {
-        return Some(Identifier::External(System::Ror, ror));
-    }
-    let lower = text.to_ascii_lowercase();
-    let issn = ISSN_PREFIXES.iter().find_map(|prefix| lower.strip_prefix(prefix)).unwrap_or(&lower);
-    is_digit_groups(issn, 2).then(|| Identifier::External(System::Issn, issn.to_owned()))
-}
-
 /// `10.`, digits and dots, `/`, and a suffix without white space.
 fn is_doi(text: &str) -> bool {
     let Some((prefix, suffix)) = text.strip_prefix("10.").and_then(|rest| rest.split_once('/'))
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn complete_identifiers_are_recognized() {
         let check = |text: &str, expected: Option<Identifier>| {
-            assert_eq!(parse(text), expected, "{text}");
+            assert_eq!(Identifier::parse(text), expected, "{text}");
         };
         let external = |system, normal: &str| Some(Identifier::External(system, normal.to_owned()));
         check("HX_W12", Some(Identifier::Record(Entity::Output, 12)));

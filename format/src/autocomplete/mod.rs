@@ -4,7 +4,7 @@
 //! best records come first by [`Tier`], then by citations. The pipeline of types:
 //!
 //! ```text
-//! text         "john sm"                folded to lower case without marks
+//! Completion   entities and a text      parsed once: identifier, folded words
 //! Identifier   a DOI, an HX id, …       identifiers.rs: if the text is one and a record has it
 //! prefix statistics                     one frequent prefix: count and top ten, precomputed
 //! dictionary   words with a prefix      one rare prefix: at most 256 rows, ranked now
@@ -35,6 +35,7 @@ pub use crate::autocomplete::rank::{Ranking, TopRows};
 pub use crate::index::name_part::NamePart;
 pub use crate::index::prefix_stats::{BEST_MAX as RESULTS_MAX, Tier};
 
+use crate::autocomplete::identifiers::Identifier;
 use crate::autocomplete::rank::NameSearch;
 
 /// The entities whose names are searched. Ties between entities are broken in this order.
@@ -69,39 +70,62 @@ pub struct Candidate {
     pub row: u32,
 }
 
-/// Finds the records of some entities that match a text. If the text is a complete identifier and a
-/// record has the identifier, only such records match; else records match by name.
-///
-/// Cost for one word: one look-up, or at most
-/// [`BLOCK_ROWS_MAX`](crate::index::dictionary::BLOCK_ROWS_MAX) rows. Cost for several words, or for a
-/// word longer than the index keeps: that of a list query filtered by words and sorted by citations.
-///
-/// # Errors
-///
-/// If the snapshot is damaged or the deadline passes.
-pub fn autocomplete(
-    snapshot: &Snapshot,
-    entities: &[Entity],
-    text: &str,
-    deadline: Deadline<'_>,
-) -> Result<Candidates, QueryError> {
-    let folded = fold(text);
-    let identified = identifiers::find_rows(snapshot, entities, text)?;
-    let mut merged = CandidateMerge::default();
-    if identified.is_empty() {
-        for entity in entities {
-            let search = NameSearch::new(snapshot, *entity, deadline)?;
-            let (count, top) = search_words(&search, &folded)?;
-            merged.add(&search, count, &top)?;
+/// A text to complete, parsed, and the entities to search.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    entities: Vec<Entity>,
+    /// The text as an identifier, if the text is a complete one.
+    identifier: Option<Identifier>,
+    folded: String,
+}
+
+impl Completion {
+    /// Parses a text.
+    pub fn new(entities: Vec<Entity>, text: &str) -> Completion {
+        Completion { entities, identifier: Identifier::parse(text.trim()), folded: fold(text) }
+    }
+
+    /// Whether the search must intersect the records of several words.
+    pub fn has_several_words(&self) -> bool {
+        self.folded.contains(' ')
+    }
+
+    /// Finds the records that match. If the text is a complete identifier and a record has the
+    /// identifier, only such records match; else records match by name.
+    ///
+    /// Cost for one word: one look-up, or at most
+    /// [`BLOCK_ROWS_MAX`](crate::index::dictionary::BLOCK_ROWS_MAX) rows. Cost for several words, or
+    /// for a word longer than the index keeps: that of a list query filtered by words and sorted by
+    /// citations.
+    ///
+    /// # Errors
+    ///
+    /// If the snapshot is damaged or the deadline passes.
+    pub fn execute(
+        &self,
+        snapshot: &Snapshot,
+        deadline: Deadline<'_>,
+    ) -> Result<Candidates, QueryError> {
+        let mut merged = CandidateMerge::default();
+        let identified = match &self.identifier {
+            Some(identifier) => identifier.find_rows(snapshot, &self.entities)?,
+            None => Vec::new(),
+        };
+        if identified.is_empty() {
+            for entity in &self.entities {
+                let search = NameSearch::new(snapshot, *entity, deadline)?;
+                let (count, top) = search_words(&search, &self.folded)?;
+                merged.add(&search, count, &top)?;
+            }
+            return Ok(merged.finish());
         }
-        return Ok(merged.finish());
+        for (entity, rows) in identified {
+            let search = NameSearch::new(snapshot, entity, deadline)?;
+            let top = search.top_of_rows(&rows, &self.folded)?;
+            merged.add(&search, rows.len() as u64, &top.rows())?;
+        }
+        Ok(merged.finish())
     }
-    for (entity, rows) in identified {
-        let search = NameSearch::new(snapshot, entity, deadline)?;
-        let top = search.top_of_rows(&rows, &folded)?;
-        merged.add(&search, rows.len() as u64, &top.rows())?;
-    }
-    Ok(merged.finish())
 }
 
 /// Counts the records of an entity that match a folded text by name, and finds the top ten.

@@ -10,21 +10,20 @@ use bytes::Bytes;
 use chrono::Utc;
 use http::StatusCode;
 use pinakes_format::autocomplete;
-use pinakes_format::autocomplete::{Candidates, ENTITIES};
+use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::{Deadline, Query, QueryError};
 use pinakes_format::snapshot::{Lookup, Snapshot};
 use pinakes_format::storage::error::ReadError;
-use pinakes_format::text::fold::fold;
 use pinakes_format::text::json;
 use serde::Serialize;
 
 use crate::admission::gate::Admission;
 use crate::admission::limits::{Quota, Quotas};
+use crate::api::autocomplete_query;
 use crate::api::autocomplete_query::TextError;
 use crate::api::request::Request;
-use crate::api::{autocomplete_query, list_query};
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::buffer_pool::PooledBuffer;
 use crate::http::parameters::Detail;
@@ -167,20 +166,11 @@ impl From<Quota> for QuotaJson {
 
 /// A page of a list.
 pub fn list(
-    facts: &Facts,
+    query: &Query,
     request: &Request<'_>,
-    served: &ServedSnapshot,
+    snapshot: &Snapshot,
     timeout: Duration,
 ) -> Answer {
-    let query = match parse_or_not_modified(
-        list_query::parse(facts.entity, request.query),
-        request,
-        served,
-    ) {
-        Ok(query) => query,
-        Err(reply) => return Ok(reply),
-    };
-    let snapshot = &served.snapshot;
     let begun = Instant::now();
     let answer = match query.execute(snapshot, Deadline::at(begun + timeout)) {
         Ok(answer) => answer,
@@ -189,21 +179,7 @@ pub fn list(
     let micros = begun.elapsed().as_micros() as u64;
     // `?` escapes the plan, which quotes the client's filter.
     tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
-    render_list(&query, answer.count, &answer.rows, snapshot)
-}
-
-/// Unwraps the query of a list; the error is the reply 400 to an invalid query, or 304 to a client that
-/// has the current reply.
-pub(crate) fn parse_or_not_modified(
-    parsed: Result<Query, Vec<Detail>>,
-    request: &Request<'_>,
-    served: &ServedSnapshot,
-) -> Result<Query, Reply> {
-    let query = parsed.map_err(Reply::BadQuery)?;
-    match served.reply_headers().matching_coding(request.headers) {
-        Some(coding) => Err(Reply::NotModified(coding)),
-        None => Ok(query),
-    }
+    render_list(query, answer.count, &answer.rows, snapshot)
 }
 
 /// The reply 503 to a query that reached its deadline; passes on the damage of a snapshot.
@@ -232,40 +208,21 @@ pub fn completed_entities() -> impl Iterator<Item = &'static Facts> {
     CATALOG.iter().filter(|facts| facts.letter.is_some())
 }
 
-/// Whether answering an autocomplete request must intersect the records of several words. A request that
-/// is invalid, or whose client has the current reply, needs no records.
-pub fn has_several_words(
-    entity_type: Option<&str>,
-    request: &Request<'_>,
-    served: &ServedSnapshot,
-) -> bool {
-    let Ok((_, text)) = parse_autocomplete(entity_type, request.query) else { return false };
-    served.reply_headers().matching_coding(request.headers).is_none() && fold(&text).contains(' ')
-}
-
 /// The candidates for a typed text.
 ///
 /// Cost: one look-up for one word; several words are intersected as the expressions of a filter are.
 pub fn autocomplete(
-    entity_type: Option<&str>,
+    completion: &Completion,
     request: &Request<'_>,
-    served: &ServedSnapshot,
+    snapshot: &Snapshot,
     timeout: Duration,
 ) -> Answer {
-    let (entities, text) = match parse_autocomplete(entity_type, request.query) {
-        Ok(parsed) => parsed,
-        Err(reply) => return Ok(reply),
-    };
-    if let Some(coding) = served.reply_headers().matching_coding(request.headers) {
-        return Ok(Reply::NotModified(coding));
-    }
     let begun = Instant::now();
-    let deadline = Deadline::at(begun + timeout);
-    match autocomplete::autocomplete(&served.snapshot, &entities, &text, deadline) {
+    match completion.execute(snapshot, Deadline::at(begun + timeout)) {
         Ok(found) => {
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, count = found.count, "completed");
-            render_candidates(&found, &served.snapshot)
+            render_candidates(&found, snapshot)
         }
         Err(error) => query_error_reply(error, request, timeout),
     }
@@ -282,10 +239,7 @@ pub fn parse_entity_type(name: Option<&str>) -> Result<Vec<Entity>, Detail> {
 }
 
 /// Parses the entities and the text of an autocomplete request; the error is the reply 400.
-fn parse_autocomplete(
-    entity_type: Option<&str>,
-    query: &str,
-) -> Result<(Vec<Entity>, String), Reply> {
+pub fn parse_autocomplete(entity_type: Option<&str>, query: &str) -> Result<Completion, Reply> {
     let name = entity_type.map(|raw| decode(raw).unwrap_or_default());
     let entities = parse_entity_type(name.as_deref()).map_err(|detail| {
         let value = entity_type.map(echo).unwrap_or_default();
@@ -295,7 +249,7 @@ fn parse_autocomplete(
         TextError::Missing => Reply::error(StatusCode::BAD_REQUEST, QUERY_REQUIRED),
         TextError::Invalid(details) => Reply::BadQuery(details),
     })?;
-    Ok((entities, text))
+    Ok(Completion::new(entities, &text))
 }
 
 fn render_candidates(found: &Candidates, snapshot: &Snapshot) -> Answer {
@@ -363,31 +317,36 @@ pub type RenderRow = for<'s> fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Res
 pub const CURRENT: Variant =
     Variant { root: "", spelling: IdFormat::CURRENT, render: Snapshot::render };
 
-/// One record by its identifier; 301 for an identifier that was merged into another.
+/// Parses the identifier of a record; the error is the reply 400 without the prefix, or 404 to text that
+/// is the identifier of no record.
+pub fn parse_id(variant: &Variant, facts: &Facts, raw_id: &str) -> Result<u64, Reply> {
+    let decoded = decode(raw_id);
+    let text = decoded.as_deref().unwrap_or(raw_id);
+    let prefix = variant.spelling.prefix(facts.entity);
+    if !text.starts_with(prefix) {
+        let message = format!("Only {prefix} prefixed IDs are allowed");
+        return Err(Reply::error(StatusCode::BAD_REQUEST, message));
+    }
+    variant.spelling.parse(facts.entity, text).ok_or_else(|| record_not_found(facts, raw_id))
+}
+
+fn record_not_found(facts: &Facts, raw_id: &str) -> Reply {
+    let message = format!("{} with ID {} not found", facts.label, echo(raw_id));
+    Reply::error(StatusCode::NOT_FOUND, message)
+}
+
+/// One record by its identifier, which is also given as sent; 301 for an identifier that was merged into
+/// another.
 pub fn record(
     variant: &Variant,
     facts: &Facts,
-    raw_id: &str,
+    (id, raw_id): (u64, &str),
     request: &Request<'_>,
     served: &ServedSnapshot,
 ) -> Answer {
     let snapshot = &served.snapshot;
-    let decoded = decode(raw_id);
-    let id_text = decoded.as_deref().unwrap_or(raw_id);
-    let prefix = variant.spelling.prefix(facts.entity);
-    if !id_text.starts_with(prefix) {
-        let message = format!("Only {prefix} prefixed IDs are allowed");
-        return Ok(Reply::error(StatusCode::BAD_REQUEST, message));
-    }
-    let found = match variant.spelling.parse(facts.entity, id_text) {
-        Some(id) => end_of_chain(snapshot, facts.entity, id)?,
-        None => Lookup::Absent,
-    };
-    match found {
-        Lookup::Absent => {
-            let message = format!("{} with ID {} not found", facts.label, echo(raw_id));
-            Ok(Reply::error(StatusCode::NOT_FOUND, message))
-        }
+    match end_of_chain(snapshot, facts.entity, id)? {
+        Lookup::Absent => Ok(record_not_found(facts, raw_id)),
         Lookup::Merged(into) => Ok(moved(variant, facts, raw_id, into, request)),
         Lookup::Row(row) => {
             if let Some(coding) = served.reply_headers().matching_coding(request.headers) {

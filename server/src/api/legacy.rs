@@ -14,16 +14,13 @@ use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::text::json;
 
-use crate::api::handlers::{
-    Answer, Variant, parse_or_not_modified, query_error_reply, render_rows,
-};
+use crate::api::handlers::{Answer, Variant, query_error_reply, render_rows};
 use crate::api::list_query;
 use crate::api::list_query::{Dialect, Parameter};
 use crate::api::request::Request;
 use crate::http::buffer_pool::PooledBuffer;
-use crate::http::parameters::query_pairs;
+use crate::http::parameters::{Detail, query_pairs};
 use crate::http::reply::Reply;
-use crate::snapshots::manager::ServedSnapshot;
 
 /// The paths, identifiers and shapes of legacy records.
 pub const VARIANT: Variant =
@@ -61,20 +58,23 @@ const ESCAPED_IN_LINKS: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
+/// Parses the text after the `?` of a legacy list's URL.
+///
+/// # Errors
+///
+/// The invalid parameters, at most ten.
+pub fn parse(variant: &LegacyEntity, raw: &str) -> Result<Query, Vec<Detail>> {
+    list_query::parse_pairs(Query::legacy(variant), &DIALECT, query_pairs(raw))
+}
+
 /// A page of a list, or the groups of a list.
 pub fn list(
     variant: &LegacyEntity,
+    query: &Query,
     request: &Request<'_>,
-    served: &ServedSnapshot,
+    snapshot: &Snapshot,
     timeout: Duration,
 ) -> Answer {
-    let read =
-        list_query::parse_pairs(Query::legacy(variant), &DIALECT, query_pairs(request.query));
-    let query = match parse_or_not_modified(read, request, served) {
-        Ok(query) => query,
-        Err(reply) => return Ok(reply),
-    };
-    let snapshot = &served.snapshot;
     let begun = Instant::now();
     let deadline = Deadline::at(begun + timeout);
     if let Some(grouping) = query.grouping {
@@ -91,7 +91,7 @@ pub fn list(
         Ok(answer) => {
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
-            let links = links(variant.route, request.query, &query, answer.count);
+            let links = links(variant.route, request.query, query, answer.count);
             let rows = (query.entity, &answer.rows[..]);
             let body = render_rows(&VARIANT, rows, snapshot, [b"[", b"]"])?;
             Ok(counted(body, answer.count, links))
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn parsed(raw: &str) -> Option<Query> {
-        list_query::parse_pairs(Query::legacy(&LEGACY[0]), &DIALECT, query_pairs(raw)).ok()
+        parse(&LEGACY[0], raw).ok()
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Parses the arguments of fields that find records, with the parsers of the REST parameters.
 
+use pinakes_format::autocomplete::Completion;
 use pinakes_format::entity::Entity;
 use pinakes_format::query::Query;
 
@@ -20,14 +21,15 @@ pub fn parse_list_query(
     parsed.map_err(|details| Error::new(BAD_QUERY_MESSAGE).with_details(details))
 }
 
-/// Checks the text of `autocomplete`, and returns the entities whose names may complete the text.
-pub fn parse_autocomplete(text: &str, entity_type: Option<&str>) -> Result<Vec<Entity>, Error> {
+/// Parses the arguments of `autocomplete`.
+pub fn parse_autocomplete(text: &str, entity_type: Option<&str>) -> Result<Completion, Error> {
     autocomplete_query::check(text).map_err(|error| match error {
         TextError::Missing => Error::new(QUERY_REQUIRED),
         TextError::Invalid(details) => Error::new(BAD_QUERY_MESSAGE).with_details(details),
     })?;
-    parse_entity_type(entity_type)
-        .map_err(|detail| Error::new(BAD_QUERY_MESSAGE).with_details(vec![detail]))
+    let entities = parse_entity_type(entity_type)
+        .map_err(|detail| Error::new(BAD_QUERY_MESSAGE).with_details(vec![detail]))?;
+    Ok(Completion::new(entities, text))
 }
 
 /// Parses an identifier; `None` for text that no record has as its identifier.

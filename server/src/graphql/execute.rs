@@ -171,7 +171,7 @@ impl Executor<'_, '_> {
     ) -> Result<(), SelectError> {
         let is_exceeded = || self.meter.exceeded().is_some();
         let deadline = Deadline::when(&is_exceeded);
-        let found = autocomplete::autocomplete(self.snapshot, &plan.entities, &plan.text, deadline);
+        let found = plan.completion.execute(self.snapshot, deadline);
         let found = found.map_err(|error| self.stop_query(error))?;
         page.open_object();
         for (key, member) in &plan.members {

@@ -7,7 +7,7 @@
 //!
 //! Example: `{ outputs(per_page: 10) { results { id source { source { name } } } } }` costs 1 + 10 × 2 = 21.
 
-use pinakes_format::autocomplete::RESULTS_MAX;
+use pinakes_format::autocomplete::{Completion, RESULTS_MAX};
 use pinakes_format::entity::Entity;
 use pinakes_format::json::select::{Selected, SelectedValue, Selection};
 use pinakes_format::query::Query;
@@ -61,8 +61,7 @@ pub struct ListPlan {
 }
 
 pub struct AutocompletePlan {
-    pub entities: Vec<Entity>,
-    pub text: String,
+    pub completion: Completion,
     pub members: Vec<(String, PageMember)>,
 }
 
@@ -274,8 +273,8 @@ impl<'d> Planner<'d, '_> {
     ) -> Result<(RootValue<'d>, u64), Error> {
         let text = self.argument(field, "query")?.unwrap_or_default();
         let name = self.argument(field, "entity_type")?;
-        let entities = match arguments::parse_autocomplete(&text, name.as_deref()) {
-            Ok(entities) => entities,
+        let completion = match arguments::parse_autocomplete(&text, name.as_deref()) {
+            Ok(completion) => completion,
             Err(error) => return Ok((RootValue::Invalid(self.invalid(field, error)?), 0)),
         };
         let mut members = Vec::with_capacity(field.children.len());
@@ -286,7 +285,7 @@ impl<'d> Planner<'d, '_> {
             };
             members.push((child.written_key(), member));
         }
-        let value = RootValue::Autocomplete(AutocompletePlan { entities, text, members });
+        let value = RootValue::Autocomplete(AutocompletePlan { completion, members });
         Ok((value, 1 + RESULTS_MAX as u64))
     }
 

@@ -1,20 +1,25 @@
-//! The route table: the cost of each route, and the handler that answers it.
+//! From a routed request to its reply: [`plan`] checks the request once, [`run`] does the work that is left.
 
 use std::{sync::Arc, time::Duration};
 
 use http::{Method, StatusCode};
-use pinakes_format::storage::error::ReadError;
+use pinakes_format::autocomplete::Completion;
+use pinakes_format::entity::Facts;
+use pinakes_format::query::Query;
+use pinakes_format::record::legacy::LegacyEntity;
 
 use crate::admission::limits::{Refusal, Verdict};
+use crate::api::handlers::{Answer, Variant};
 use crate::api::request::Request;
 use crate::api::route::{GraphqlRoute, Route};
-use crate::api::{docs, handlers, legacy};
+use crate::api::{docs, handlers, legacy, list_query};
 use crate::graphql::graphiql;
 use crate::graphql::options::Settings;
 use crate::graphql::request::{MediaType, PostedRequest, refuse_headers};
 use crate::http::head::method_word;
 use crate::http::path::{Segment, URI_BYTES_MAX, echo_path};
 use crate::http::reply::Reply;
+use crate::http::static_page::StaticPage;
 use crate::snapshots::manager::ServedSnapshot;
 use crate::{graphql, openapi};
 
@@ -31,12 +36,164 @@ pub struct ServiceSettings {
     pub data_licence: Option<Arc<str>>,
 }
 
+/// The thread on which the server does the work of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// The thread that read the request: the work reads at most one record or one word's candidates.
+    Inline,
+    /// A blocking thread, with a work permit: the work may read hundreds of records, or needs the body of
+    /// the request.
+    Blocking,
+}
+
+/// A valid request whose reply needs the snapshot.
+pub enum Job {
+    /// The OpenAPI document, with examples from the snapshot.
+    Openapi,
+    /// A record, by an identifier that is also given as sent.
+    Record { variant: &'static Variant, facts: &'static Facts, id: u64, raw_id: Segment },
+    /// A page of a list.
+    List(Query),
+    /// A page of a legacy list, or its groups.
+    LegacyList(&'static LegacyEntity, Query),
+    /// The candidates for a typed text.
+    Autocomplete(Completion),
+    /// An operation of GraphQL, which the body of the request holds, and the media type of its answer.
+    Graphql(MediaType),
+}
+
+impl Job {
+    /// Where the server does the work.
+    ///
+    /// One word of autocomplete is cheap, since the index holds the candidates of a word; several words
+    /// intersect the records of each word. The function cannot know the size of the reply or the chunks to
+    /// verify. An inline reply that proves large waits for its reservation. The request's own thread reads
+    /// and verifies cold chunks.
+    pub fn cost(&self) -> Cost {
+        match self {
+            Job::Openapi | Job::Record { .. } => Cost::Inline,
+            Job::Autocomplete(completion) if !completion.has_several_words() => Cost::Inline,
+            Job::Autocomplete(_) | Job::List(_) | Job::LegacyList(..) | Job::Graphql(_) => {
+                Cost::Blocking
+            }
+        }
+    }
+}
+
+/// Routes a request, and parses and validates its parameters. Reads nothing of the snapshot's files.
+///
+/// # Errors
+///
+/// The finished reply to a request that needs no work: an invalid request, a client that has the current
+/// reply, a page of the server itself, or any request while the snapshot is unusable.
+pub fn plan(
+    route: Option<Route>,
+    request: &Request<'_>,
+    served: &ServedSnapshot,
+    settings: &ServiceSettings,
+) -> Result<Job, Reply> {
+    let route = resolve(request, route)?;
+    if served.is_poisoned() && !matches!(route, Route::Health) {
+        return Err(Reply::unavailable());
+    }
+    let text = |segment: Segment| segment.text_in(request.path);
+    let page = |page: &StaticPage, is_enabled: bool, name: Option<Segment>| {
+        let reply = is_enabled.then(|| page.reply(name.map(text), request.headers)).flatten();
+        Err(reply.unwrap_or_else(|| not_found(request)))
+    };
+    match route {
+        Route::Index => Err(handlers::index(served, settings.data_licence.as_deref())),
+        Route::Health => Err(handlers::health(served, settings.data_licence.as_deref())),
+        Route::Ready => Err(handlers::ready(&served.snapshot)),
+        Route::RateLimit => Err(handlers::rate_limit(request.admission)),
+        Route::Openapi => Ok(Job::Openapi),
+        Route::Docs(name) => page(&docs::PAGE, settings.has_docs, name),
+        Route::Record(facts, raw_id) => plan_record(&handlers::CURRENT, facts, raw_id, request),
+        Route::LegacyRecord(legacy, raw_id) => {
+            plan_record(&legacy::VARIANT, legacy.entity.facts(), raw_id, request)
+        }
+        Route::List(facts) => {
+            let query = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
+            unless_current(Job::List(query), request, served)
+        }
+        Route::LegacyList(legacy) => {
+            let query = legacy::parse(legacy, request.query).map_err(Reply::BadQuery)?;
+            unless_current(Job::LegacyList(legacy, query), request, served)
+        }
+        Route::Autocomplete(entity_type) => {
+            let completion = handlers::parse_autocomplete(entity_type.map(text), request.query)?;
+            unless_current(Job::Autocomplete(completion), request, served)
+        }
+        Route::Graphql(GraphqlRoute::Schema) => Err(graphql::schema_reply(request.headers)),
+        Route::Graphql(GraphqlRoute::Page(name)) => {
+            page(&graphiql::PAGE, settings.graphql.has_page, name)
+        }
+        Route::Graphql(GraphqlRoute::Questions) => match refuse_headers(request.headers) {
+            Some(refusal) => Err(refusal),
+            None => Ok(Job::Graphql(MediaType::from_accept(request.headers))),
+        },
+    }
+}
+
+fn plan_record(
+    variant: &'static Variant,
+    facts: &'static Facts,
+    raw_id: Segment,
+    request: &Request<'_>,
+) -> Result<Job, Reply> {
+    let id = handlers::parse_id(variant, facts, raw_id.text_in(request.path))?;
+    Ok(Job::Record { variant, facts, id, raw_id })
+}
+
+/// Returns the job, or the reply 304 to a client that has the current reply.
+fn unless_current(job: Job, request: &Request<'_>, served: &ServedSnapshot) -> Result<Job, Reply> {
+    match served.reply_headers().matching_coding(request.headers) {
+        Some(coding) => Err(Reply::NotModified(coding)),
+        None => Ok(job),
+    }
+}
+
+/// Does the work of a request on one snapshot.
+pub fn run(
+    job: &Job,
+    request: &Request<'_>,
+    served: &ServedSnapshot,
+    settings: &ServiceSettings,
+) -> Answer {
+    if served.is_poisoned() {
+        return Ok(Reply::unavailable());
+    }
+    let (snapshot, timeout) = (&served.snapshot, settings.list_timeout);
+    match job {
+        Job::Openapi => openapi::reply(snapshot, request.headers),
+        Job::Record { variant, facts, id, raw_id } => {
+            let raw_id = raw_id.text_in(request.path);
+            handlers::record(variant, facts, (*id, raw_id), request, served)
+        }
+        Job::List(query) => handlers::list(query, request, snapshot, timeout),
+        Job::LegacyList(legacy, query) => legacy::list(legacy, query, request, snapshot, timeout),
+        Job::Autocomplete(completion) => {
+            handlers::autocomplete(completion, request, snapshot, timeout)
+        }
+        Job::Graphql(media_type) => {
+            // Every POST to this route has a body, possibly empty.
+            let Some(posted) = request.posted else { return Ok(Reply::internal()) };
+            let posted = PostedRequest {
+                body: posted.text(),
+                media_type: *media_type,
+                is_gone: posted.is_client_gone(),
+            };
+            graphql::reply(&posted, served, &settings.graphql, timeout)
+        }
+    }
+}
+
 /// Checks the length of the URI and the method, and returns the route.
 ///
 /// # Errors
 ///
 /// The reply to a request that no handler answers: 404, 405, 414, or the reply to `OPTIONS`.
-pub fn resolve(request: &Request<'_>, route: Option<Route>) -> Result<Route, Reply> {
+fn resolve(request: &Request<'_>, route: Option<Route>) -> Result<Route, Reply> {
     if request.uri_bytes > URI_BYTES_MAX {
         let message = format!("URI exceeds {URI_BYTES_MAX} bytes");
         return Err(Reply::error(StatusCode::URI_TOO_LONG, message));
@@ -48,6 +205,12 @@ pub fn resolve(request: &Request<'_>, route: Option<Route>) -> Result<Route, Rep
         ref method if allow.split(", ").any(|known| known == method.as_str()) => Ok(route),
         _ => Err(Reply::method_not_allowed(allow)),
     }
+}
+
+/// The reply to an unknown path.
+fn not_found(request: &Request<'_>) -> Reply {
+    let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
+    Reply::error(StatusCode::NOT_FOUND, message)
 }
 
 /// The 429 reply to a request that a limit refused. The legacy lists have a shorter message.
@@ -63,117 +226,5 @@ pub fn refused(route: Option<Route>, verdict: Verdict) -> Reply {
             retry_seconds: verdict.reset_seconds(),
             reset_at: Some(verdict.reset_at()),
         },
-    }
-}
-
-/// The reply to an unknown path.
-fn not_found(request: &Request<'_>) -> Reply {
-    let message = format!("Cannot {} {}", method_word(request.method), echo_path(request.path));
-    Reply::error(StatusCode::NOT_FOUND, message)
-}
-
-/// The thread on which the server does the work of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cost {
-    /// The thread that read the request: the work reads at most one record or one word's candidates.
-    Inline,
-    /// A blocking thread: the work may read hundreds of records, or needs the body of the request.
-    Blocking,
-}
-
-/// Decides from the route, the parameters and the state of the snapshot where a request is answered.
-///
-/// | route | cost |
-/// |---|---|
-/// | record, page, schema, OpenAPI document, limits, health | inline |
-/// | list | blocking |
-/// | autocomplete of one word | inline: the index holds the candidates of a word |
-/// | autocomplete of several words | blocking: the index intersects the records of each word |
-/// | `POST /graphql` | blocking, unless its headers refuse the body |
-/// | any, without a usable snapshot | inline: the reply is 503 |
-///
-/// The function cannot know the size of the reply or the chunks to verify. An inline reply that proves
-/// large waits for its reservation. The request's own thread reads and verifies cold chunks.
-pub fn cost(route: Route, request: &Request<'_>, served: &ServedSnapshot) -> Cost {
-    let is_inline = match route {
-        _ if served.is_poisoned() => true,
-        Route::Index | Route::Health | Route::Ready | Route::RateLimit => true,
-        Route::Openapi | Route::Docs(_) => true,
-        Route::Record(..) | Route::LegacyRecord(..) => true,
-        Route::List(_) | Route::LegacyList(_) => false,
-        Route::Autocomplete(entity_type) => {
-            let entity_type = entity_type.map(|segment| segment.text_in(request.path));
-            !handlers::has_several_words(entity_type, request, served)
-        }
-        Route::Graphql(GraphqlRoute::Schema | GraphqlRoute::Page(_)) => true,
-        Route::Graphql(GraphqlRoute::Questions) => refuse_headers(request.headers).is_some(),
-    };
-    if is_inline { Cost::Inline } else { Cost::Blocking }
-}
-
-/// Answers a request from one snapshot.
-pub fn run(
-    route: Route,
-    request: &Request<'_>,
-    served: &ServedSnapshot,
-    settings: &ServiceSettings,
-) -> Result<Reply, ReadError> {
-    if served.is_poisoned() && !matches!(route, Route::Health) {
-        return Ok(Reply::unavailable());
-    }
-    let text = |segment: Segment| segment.text_in(request.path);
-    Ok(match route {
-        Route::Index => handlers::index(served, settings.data_licence.as_deref()),
-        Route::Health => handlers::health(served, settings.data_licence.as_deref()),
-        Route::Ready => handlers::ready(&served.snapshot),
-        Route::RateLimit => handlers::rate_limit(request.admission),
-        Route::Autocomplete(entity_type) => {
-            handlers::autocomplete(entity_type.map(text), request, served, settings.list_timeout)?
-        }
-        Route::Openapi => openapi::reply(&served.snapshot, request.headers)?,
-        Route::Docs(name) if settings.has_docs => {
-            docs::PAGE.reply(name.map(text), request.headers).unwrap_or_else(|| not_found(request))
-        }
-        Route::Docs(_) => not_found(request),
-        Route::Graphql(route) => run_graphql(route, request, served, settings)?,
-        Route::List(facts) => handlers::list(facts, request, served, settings.list_timeout)?,
-        Route::Record(facts, id) => {
-            handlers::record(&handlers::CURRENT, facts, text(id), request, served)?
-        }
-        Route::LegacyList(legacy) => legacy::list(legacy, request, served, settings.list_timeout)?,
-        Route::LegacyRecord(legacy, id) => {
-            let facts = legacy.entity.facts();
-            handlers::record(&legacy::VARIANT, facts, text(id), request, served)?
-        }
-    })
-}
-
-fn run_graphql(
-    route: GraphqlRoute,
-    request: &Request<'_>,
-    served: &ServedSnapshot,
-    settings: &ServiceSettings,
-) -> Result<Reply, ReadError> {
-    match route {
-        GraphqlRoute::Schema => Ok(graphql::schema_reply(request.headers)),
-        GraphqlRoute::Page(name) => {
-            let page = Some(&graphiql::PAGE).filter(|_| settings.graphql.has_page);
-            let name = name.map(|name| name.text_in(request.path));
-            let reply = page.and_then(|page| page.reply(name, request.headers));
-            Ok(reply.unwrap_or_else(|| not_found(request)))
-        }
-        GraphqlRoute::Questions => {
-            if let Some(refusal) = refuse_headers(request.headers) {
-                return Ok(refusal);
-            }
-            // Every POST to this route has a body, possibly empty.
-            let Some(posted) = request.posted else { return Ok(Reply::internal()) };
-            let posted = PostedRequest {
-                body: posted.text(),
-                media_type: MediaType::from_accept(request.headers),
-                is_gone: posted.is_client_gone(),
-            };
-            graphql::reply(&posted, served, &settings.graphql, settings.list_timeout)
-        }
     }
 }

@@ -10,7 +10,7 @@ use http::{
     HeaderMap,
     header::{ACCEPT_ENCODING, IF_NONE_MATCH},
 };
-use pinakes_format::autocomplete::{ENTITIES, autocomplete, render};
+use pinakes_format::autocomplete::{Completion, ENTITIES, render};
 use pinakes_format::entity::{CATALOG, Facts};
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::Deadline;
@@ -130,7 +130,8 @@ fn candidates<'s>(snapshot: &'s Snapshot, text: &'static str) -> Result<Sample<'
     sample(move || {
         let mut body = Vec::new();
         let deadline = Deadline::at(Instant::now() + Duration::from_secs(5));
-        for candidate in &autocomplete(snapshot, &ENTITIES, text, deadline)?.best {
+        let completion = Completion::new(ENTITIES.to_vec(), text);
+        for candidate in &completion.execute(snapshot, deadline)?.best {
             render(snapshot, candidate.entity, candidate.row, &mut body)?;
         }
         Ok(body)

@@ -145,6 +145,47 @@ async fn clients_that_read_nothing_are_disconnected_early_under_memory_pressure(
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_invalid_request_and_a_304_of_a_list_wait_for_no_work_permit() {
+    let bench = Bench::new(Preface::None);
+    let mut unread = Vec::new();
+    for _ in 0..4 {
+        let mut client = bench.client(PEER, 1 << 10);
+        client.send(get(LARGE).as_bytes()).await;
+        time::sleep(Duration::from_millis(1)).await;
+        unread.push(client);
+    }
+    let lists = ["/outputs", "/legacy/topics", "/autocomplete"];
+    let cases = [
+        (lists.map(|list| get(&format!("{list}?query=two+words&page=0"))), "400 Bad Request"),
+        (
+            lists.map(|list| {
+                let query = if list == "/autocomplete" { "?query=two+words" } else { "" };
+                format!("GET {list}{query} HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\n\r\n")
+            }),
+            "304 Not Modified",
+        ),
+    ];
+    for (requests, status) in cases {
+        for request in requests {
+            let mut client = bench.client(PEER, 4 << 10);
+            client.send(request.as_bytes()).await;
+            let mut reply = [0; 64];
+            client.pipe.read_exact(&mut reply).await.unwrap();
+            let reply = String::from_utf8_lossy(&reply);
+            assert!(reply.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{request}{reply}");
+            assert!(client.seconds() < 0.1, "{request}: {}", client.seconds());
+        }
+    }
+    // A valid list of the client waits for one of its slots, which the unread replies hold.
+    let mut client = bench.client(PEER, 4 << 10);
+    client.send(get("/outputs").as_bytes()).await;
+    let (head, _) = client.reply().await;
+    assert!(head.starts_with("HTTP/1.1 503") && client.seconds() >= 5.0, "{head}");
+    drop((unread, client));
+    bench.places.all_closed().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn concurrent_long_heads_are_limited_globally_and_per_client() {
     let bench = Bench::new(Preface::None);
     let long = format!("GET / HTTP/1.1\r\nHost: x\r\nX-A: {}", "a".repeat(20 << 10));

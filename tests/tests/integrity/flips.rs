@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Mutex};
 
-use pinakes_format::autocomplete::autocomplete;
+use pinakes_format::autocomplete::Completion;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::Deadline;
@@ -153,7 +153,7 @@ fn a_search_finds_damage_in_the_word_index() {
     assert!(files[name].len() > 3 * 65_536, "{} bytes", files[name].len());
     let copy = Copy::new(&files);
     let ask = |snapshot: &Snapshot, word: &str| {
-        autocomplete(snapshot, &[Entity::Source], word, Deadline::NEVER)
+        Completion::new(vec![Entity::Source], word).execute(snapshot, Deadline::NEVER)
     };
     let whole = copy.open().unwrap();
     assert!(words.iter().all(|word| ask(&whole, word).unwrap().count == 1));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pinakes_format::autocomplete::{Candidates, ENTITIES, autocomplete};
+use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::Entity;
 use pinakes_format::query::Deadline;
 use pinakes_format::snapshot::Snapshot;
@@ -41,6 +41,6 @@ impl Engine {
     }
 
     fn find(&self, entities: &[Entity], query: &str) -> Result<Candidates> {
-        Ok(autocomplete(&self.snapshot, entities, query, Deadline::NEVER)?)
+        Ok(Completion::new(entities.to_vec(), query).execute(&self.snapshot, Deadline::NEVER)?)
     }
 }
