@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use pinakes_format::entity::CATALOG;
-use serde_json_bytes::Value;
+use serde_json::{Value, json};
 
 use crate::openapi::operation::{GRAPHQL_TAG, responses};
 use crate::openapi::responses::headers;
@@ -64,7 +64,7 @@ fn operation_responses(response: Value) -> Value {
         },
     });
     if let Some(responses) = responses.as_object_mut() {
-        responses.insert("400", refused);
+        responses.insert("400".into(), refused);
     }
     responses
 }

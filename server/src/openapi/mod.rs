@@ -8,22 +8,6 @@
 //! Examples come from the served snapshot ([`samples`]). The folder may import `api`, `admission`,
 //! `http` and `snapshots`; within it, imports follow the list above from bottom to top.
 
-/// Builds a JSON value whose members keep the order of the source. An expression of more than one
-/// token stands in parentheses. `serde_json::json!` sorts members by name.
-macro_rules! json {
-    ({ $($name:tt : $value:tt),* $(,)? }) => {{
-        let mut members = serde_json_bytes::Map::new();
-        $(members.insert($name, json!($value));)*
-        serde_json_bytes::Value::Object(members)
-    }};
-    ([ $($value:tt),* $(,)? ]) => {
-        serde_json_bytes::Value::Array(vec![$(json!($value)),*])
-    };
-    ($value:expr) => {
-        serde_json_bytes::Value::from($value)
-    };
-}
-
 pub(crate) mod graphql;
 pub(crate) mod operation;
 pub(crate) mod parameters;
@@ -40,7 +24,7 @@ use http::HeaderMap;
 use pinakes_format::entity::CATALOG;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
-use serde_json_bytes::Value;
+use serde_json::{Value, json};
 
 use crate::http::reply::Reply;
 use crate::http::static_body::StaticBody;

@@ -1,7 +1,7 @@
 //! Operations: the GET of a path, its HEAD twin, and the schemas of pages.
 
 use http::StatusCode;
-use serde_json_bytes::{ByteString, Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::openapi::responses::{STATUSES_OF_ANY_REQUEST, headers, response_at};
 use crate::openapi::schemas::{object, schema_at};
@@ -39,29 +39,29 @@ impl Operation {
     pub fn into_path_item(self) -> Value {
         let mut item = Map::new();
         if !self.parameters.is_empty() {
-            item.insert("parameters", json!(self.parameters.clone()));
+            item.insert("parameters".into(), json!(self.parameters.clone()));
         }
-        item.insert("get", self.get());
-        item.insert("head", self.head());
+        item.insert("get".into(), self.get());
+        item.insert("head".into(), self.head());
         Value::Object(item)
     }
 
     fn get(&self) -> Value {
         let mut operation = Map::new();
-        operation.insert("tags", json!([(self.tag)]));
-        operation.insert("operationId", self.id.clone().into());
-        operation.insert("summary", self.summary.clone().into());
+        operation.insert("tags".into(), json!([(self.tag)]));
+        operation.insert("operationId".into(), self.id.clone().into());
+        operation.insert("summary".into(), self.summary.clone().into());
         if !self.description.is_empty() {
-            operation.insert("description", self.description.into());
+            operation.insert("description".into(), self.description.into());
         }
         let mut success = Map::new();
-        success.insert("description", "The answer.".into());
-        success.insert("headers", headers(&self.headers));
-        success.insert("content", self.content.clone());
+        success.insert("description".into(), "The answer.".into());
+        success.insert("headers".into(), headers(&self.headers));
+        success.insert("content".into(), self.content.clone());
         if self.links != Value::Null {
-            success.insert("links", self.links.clone());
+            success.insert("links".into(), self.links.clone());
         }
-        operation.insert("responses", responses(Value::Object(success), &self.statuses));
+        operation.insert("responses".into(), responses(Value::Object(success), &self.statuses));
         Value::Object(operation)
     }
 
@@ -106,7 +106,7 @@ pub fn page_meta(names: &[&str]) -> Value {
     ];
     let members = docs.iter().filter(|(name, _)| names.contains(name)).map(|(name, doc)| {
         let value = json!({ "description": (*doc), "type": "integer", "minimum": 0 });
-        (ByteString::from(*name), value)
+        (String::from(*name), value)
     });
     object("Size and position of a page.", members.collect())
 }
@@ -114,7 +114,7 @@ pub fn page_meta(names: &[&str]) -> Value {
 /// The schema of a page of items.
 pub fn page(meta: Value, item: Value) -> Value {
     let mut members = Map::new();
-    members.insert("meta", meta);
-    members.insert("results", json!({ "type": "array", "items": item }));
+    members.insert("meta".into(), meta);
+    members.insert("results".into(), json!({ "type": "array", "items": item }));
     object("A page of a list.", members)
 }

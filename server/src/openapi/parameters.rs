@@ -2,7 +2,7 @@
 
 use pinakes_format::query::{PAGE_SIZE_DEFAULT, PAGE_SIZES};
 use pinakes_format::schema::keys::{Index, Keys};
-use serde_json_bytes::{ByteString, Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::api::autocomplete_query::TEXT_BYTES_MAX;
 use crate::api::legacy::{PAGE_ROWS_MAX, SORTS};
@@ -151,7 +151,7 @@ pub fn autocomplete_text(sample: &Sample) -> Value {
     let example = sample.word.clone().map(|word| ("typed", word));
     let mut parameter = query_parameter("query", &doc, schema, [example]);
     if let Some(parameter) = parameter.as_object_mut() {
-        parameter.insert("required", true.into());
+        parameter.insert("required".into(), true.into());
     }
     parameter
 }
@@ -159,13 +159,13 @@ pub fn autocomplete_text(sample: &Sample) -> Value {
 /// A parameter in a path.
 pub fn path_parameter(name: &str, doc: &str, schema: Value, example: Option<Value>) -> Value {
     let mut parameter = Map::new();
-    parameter.insert("name", name.into());
-    parameter.insert("in", "path".into());
-    parameter.insert("required", true.into());
-    parameter.insert("description", doc.into());
-    parameter.insert("schema", schema);
+    parameter.insert("name".into(), name.into());
+    parameter.insert("in".into(), "path".into());
+    parameter.insert("required".into(), true.into());
+    parameter.insert("description".into(), doc.into());
+    parameter.insert("schema".into(), schema);
     if let Some(example) = example {
-        parameter.insert("example", example);
+        parameter.insert("example".into(), example);
     }
     Value::Object(parameter)
 }
@@ -177,15 +177,15 @@ fn query_parameter<const N: usize>(
     examples: [Option<(&str, String)>; N],
 ) -> Value {
     let mut parameter = Map::new();
-    parameter.insert("name", name.into());
-    parameter.insert("in", "query".into());
-    parameter.insert("description", doc.into());
-    parameter.insert("schema", schema);
+    parameter.insert("name".into(), name.into());
+    parameter.insert("in".into(), "query".into());
+    parameter.insert("description".into(), doc.into());
+    parameter.insert("schema".into(), schema);
     let examples = examples.into_iter().flatten();
-    let examples: Map<ByteString, Value> =
+    let examples: Map<String, Value> =
         examples.map(|(name, text)| (name.into(), json!({ "value": text }))).collect();
     if !examples.is_empty() {
-        parameter.insert("examples", Value::Object(examples));
+        parameter.insert("examples".into(), Value::Object(examples));
     }
     Value::Object(parameter)
 }

@@ -7,7 +7,7 @@ use pinakes_format::record::legacy::{LEGACY, LegacyEntity};
 use pinakes_format::schema::keys::{keys_of, keys_of_legacy};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
-use serde_json_bytes::{ByteString, Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::api::handlers;
 use crate::openapi::operation::{
@@ -23,7 +23,7 @@ use crate::openapi::{graphql, parameters, service};
 pub struct Paths<'s> {
     snapshot: &'s Snapshot,
     pub schemas: Schemas,
-    pub paths: Map<ByteString, Value>,
+    pub paths: Map<String, Value>,
 }
 
 impl Paths<'_> {
@@ -40,15 +40,15 @@ impl Paths<'_> {
         for legacy in &LEGACY {
             paths.add_legacy(legacy)?;
         }
-        paths.paths.insert("/graphql", graphql::path_item(&mut paths.schemas));
+        paths.paths.insert("/graphql".into(), graphql::path_item(&mut paths.schemas));
         for (path, operation) in service::operations(&mut paths.schemas) {
             paths.add(path, operation);
         }
         Ok(paths)
     }
 
-    fn add(&mut self, path: impl Into<ByteString>, operation: Operation) {
-        self.paths.insert(path, operation.into_path_item());
+    fn add(&mut self, path: impl Into<String>, operation: Operation) {
+        self.paths.insert(path.into(), operation.into_path_item());
     }
 
     fn add_list(&mut self, facts: &'static Facts) -> Result<(), ReadError> {

@@ -1,7 +1,7 @@
 //! Headers of replies, and the responses that many paths share: errors, 301 and 304.
 
 use http::StatusCode;
-use serde_json_bytes::{ByteString, Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::admission::gate::LIMIT_HEADERS;
 use crate::api::handlers::{PREFIX_REQUIRED, QUERY_REQUIRED};
@@ -202,26 +202,26 @@ impl SharedResponse {
 
     fn value(&self) -> Value {
         let mut value = Map::new();
-        value.insert("description", self.description.into());
-        value.insert("headers", headers(self.headers));
+        value.insert("description".into(), self.description.into());
+        value.insert("headers".into(), headers(self.headers));
         if !self.schema.is_empty() {
             let examples = self.examples.iter().map(|(name, message, members)| {
-                (ByteString::from(*name), json!({ "value": (self.example(message, members)) }))
+                (String::from(*name), json!({ "value": (self.example(message, members)) }))
             });
-            let examples: Map<ByteString, Value> = examples.collect();
+            let examples: Map<String, Value> = examples.collect();
             let schema = schema_at(self.schema);
             let content = json!({ "application/json": { "schema": schema, "examples": examples } });
-            value.insert("content", content);
+            value.insert("content".into(), content);
         }
         Value::Object(value)
     }
 
     fn example(&self, message: &str, members: &str) -> Value {
         let mut body = Map::new();
-        body.insert("statusCode", self.status.as_u16().into());
-        body.insert("error", self.status.canonical_reason().into());
-        body.insert("message", message.into());
-        let members: Map<ByteString, Value> = serde_json::from_str(members)
+        body.insert("statusCode".into(), self.status.as_u16().into());
+        body.insert("error".into(), self.status.canonical_reason().into());
+        body.insert("message".into(), message.into());
+        let members: Map<String, Value> = serde_json::from_str(members)
             .unwrap_or_else(|error| panic!("an example in SHARED_RESPONSES is not JSON: {error}"));
         body.extend(members);
         Value::Object(body)
@@ -232,7 +232,7 @@ impl SharedResponse {
 pub fn headers(own: &[&str]) -> Value {
     let every = ["X-Snapshot-Id"].iter().chain(&LIMIT_HEADERS);
     let at = |name: &&str| {
-        (ByteString::from(*name), json!({ "$ref": (format!("#/components/headers/{name}")) }))
+        (String::from(*name), json!({ "$ref": (format!("#/components/headers/{name}")) }))
     };
     Value::Object(own.iter().chain(every).map(at).collect())
 }
@@ -244,16 +244,14 @@ pub fn header_components() -> Value {
     let value = |(name, type_name, doc, is_required): Header| {
         let header =
             json!({ "description": doc, "required": is_required, "schema": { "type": type_name } });
-        (ByteString::from(name), header)
+        (String::from(name), header)
     };
     Value::Object(HEADERS.into_iter().chain(limits).map(value).collect())
 }
 
 /// The definitions of the shared responses.
 pub fn response_components() -> Value {
-    Value::Object(
-        SHARED_RESPONSES.iter().map(|shared| (shared.name().into(), shared.value())).collect(),
-    )
+    Value::Object(SHARED_RESPONSES.iter().map(|shared| (shared.name(), shared.value())).collect())
 }
 
 /// A reference to the shared response with a status.
@@ -271,11 +269,14 @@ pub fn response_at(status: StatusCode) -> Value {
 pub fn error_schemas() -> [(&'static str, Value); 3] {
     let members = || {
         let mut members = Map::new();
-        members.insert("statusCode", json!({ "description": "The status.", "type": "integer" }));
+        members.insert(
+            "statusCode".into(),
+            json!({ "description": "The status.", "type": "integer" }),
+        );
         let error = json!({ "description": "The reason phrase of the status.", "type": "string" });
-        members.insert("error", error);
+        members.insert("error".into(), error);
         let message = json!({ "description": "The error, in words.", "type": "string" });
-        members.insert("message", message);
+        members.insert("message".into(), message);
         members
     };
     let with = |doc: &str, own: Value| {

@@ -6,7 +6,7 @@ use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::record::schema::{Member, Object, Schema, Shown};
 use pinakes_format::record::schema_of;
 use pinakes_format::record::value::Table;
-use serde_json_bytes::{ByteString, Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::openapi::patterns;
 
@@ -23,7 +23,7 @@ const LEGACY_PREFIX: &str = "Older";
 #[derive(Default)]
 pub struct Schemas {
     /// By name, in the order of their first use.
-    pub named: Map<ByteString, Value>,
+    pub named: Map<String, Value>,
 }
 
 /// A reference to a defined schema.
@@ -35,10 +35,10 @@ pub fn schema_at(name: &str) -> Value {
 pub fn or_null(value: Value) -> Value {
     match value {
         Value::Object(mut object) if object.contains_key("type") => {
-            let known = object.insert("type", Value::Null).unwrap_or_default();
+            let known = object.insert("type".into(), Value::Null).unwrap_or_default();
             // An array of types has null already.
             let types = if known.is_array() { known } else { json!([known, "null"]) };
-            object.insert("type", types);
+            object.insert("type".into(), types);
             Value::Object(object)
         }
         other => json!({ "anyOf": [other, { "type": "null" }] }),
@@ -46,7 +46,7 @@ pub fn or_null(value: Value) -> Value {
 }
 
 /// An object schema that requires all of its members.
-pub fn object(doc: &str, members: Map<ByteString, Value>) -> Value {
+pub fn object(doc: &str, members: Map<String, Value>) -> Value {
     let names: Vec<Value> = members.keys().cloned().map(Value::String).collect();
     json!({ "description": doc, "type": "object", "required": names, "properties": members })
 }
@@ -55,7 +55,7 @@ pub fn object(doc: &str, members: Map<ByteString, Value>) -> Value {
 pub fn described(doc: &str, value: Value) -> Value {
     let mut described = Map::new();
     if !doc.is_empty() {
-        described.insert("description", doc.into());
+        described.insert("description".into(), doc.into());
     }
     match value {
         Value::Object(object) => described.extend(object),
@@ -74,9 +74,9 @@ impl Schemas {
     pub fn define(&mut self, name: &str, make: impl FnOnce(&mut Schemas) -> Value) -> Value {
         if !self.named.contains_key(name) {
             // Reserves the position: a schema stands before the schemas that it refers to.
-            self.named.insert(name, Value::Null);
+            self.named.insert(name.into(), Value::Null);
             let made = make(self);
-            self.named.insert(name, made);
+            self.named.insert(name.into(), made);
         }
         schema_at(name)
     }
@@ -112,7 +112,7 @@ impl Schemas {
         object(declared.doc, members)
     }
 
-    fn members(&mut self, declared: &Object, shape: Shape) -> Map<ByteString, Value> {
+    fn members(&mut self, declared: &Object, shape: Shape) -> Map<String, Value> {
         let mut members = Map::new();
         for member in &declared.members {
             match (member.shown, &member.schema) {
@@ -123,7 +123,7 @@ impl Schemas {
                 }
                 _ => {
                     let value = described(member.doc, self.value(&member.schema, shape));
-                    members.insert(member.name, value);
+                    members.insert(member.name.into(), value);
                 }
             }
         }
@@ -140,10 +140,10 @@ impl Schemas {
     fn code(&mut self, table: Table) -> Value {
         self.define(&format!("{table:?}"), |_| {
             let mut members = Map::new();
-            members.insert("code", json!({ "description": "The code.", "type": "string" }));
+            members.insert("code".into(), json!({ "description": "The code.", "type": "string" }));
             let name =
                 json!({ "description": "The meaning of the code.", "type": ["string", "null"] });
-            members.insert("name", name);
+            members.insert("name".into(), name);
             object("A code and its meaning.", members)
         })
     }
@@ -161,7 +161,7 @@ impl Schemas {
                     member_at(&schema_of(legacy.entity), path).filter(|_| is_shown)
                 {
                     let value = schemas.legacy_value(&member.schema, shape);
-                    members.insert(*name, described(member.doc, value));
+                    members.insert((*name).into(), described(member.doc, value));
                 }
             }
             object(&doc, members)
@@ -184,8 +184,8 @@ impl Schemas {
                 let doc = format!("The {} that the record refers to.", entity.facts().singular);
                 self.define(&format!("{LEGACY_PREFIX}{}Reference", schema_name(*entity)), |_| {
                     let mut members = Map::new();
-                    members.insert("id", or_null(legacy_id(*entity)));
-                    members.insert("name", json!({ "type": ["string", "null"] }));
+                    members.insert("id".into(), or_null(legacy_id(*entity)));
+                    members.insert("name".into(), json!({ "type": ["string", "null"] }));
                     object(&doc, members)
                 })
             }
@@ -195,13 +195,14 @@ impl Schemas {
 }
 
 /// The members of a reference. Either may be null: some references have only an id or only a name.
-fn reference_members(entity: Entity, is_text: bool) -> Map<ByteString, Value> {
+fn reference_members(entity: Entity, is_text: bool) -> Map<String, Value> {
     let singular = entity.facts().singular;
     let id = if is_text { text_id(&IdFormat::CURRENT, entity) } else { own_id(entity) };
     let mut members = Map::new();
-    members.insert("id", described(&format!("The identifier of the {singular}."), or_null(id)));
+    members
+        .insert("id".into(), described(&format!("The identifier of the {singular}."), or_null(id)));
     let name = json!({ "description": (format!("The name of the {singular}.")), "type": ["string", "null"] });
-    members.insert("name", name);
+    members.insert("name".into(), name);
     members
 }
 

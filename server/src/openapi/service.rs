@@ -3,7 +3,7 @@
 use http::StatusCode;
 use pinakes_format::autocomplete;
 use pinakes_format::entity::CATALOG;
-use serde_json_bytes::{ByteString, Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::openapi::operation::{
     GRAPHQL_TAG, Operation, SERVICE_TAG, named_content, page, page_meta,
@@ -238,7 +238,7 @@ const SCHEMAS: [NamedSchema; 5] = [
 ];
 
 fn index() -> Value {
-    let counts: Map<ByteString, Value> =
+    let counts: Map<String, Value> =
         CATALOG.iter().map(|facts| (facts.plural.into(), count())).collect();
     let mut index = object_of(
         "The service, its snapshot and its paths.",
