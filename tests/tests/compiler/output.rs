@@ -294,7 +294,10 @@ fn an_unprivileged_owner_of_the_output_builds_twice() {
     fs::create_dir(&owned).unwrap();
     chown(&owned, Some(NOBODY), Some(NOBODY)).unwrap();
     let copy = workspace.0.path().join("pinakes-compiler");
-    fs::copy(program("pinakes-compiler"), &copy).unwrap();
+    // `cp` writes the copy: a file that this process had open for writing could be inherited by a
+    // child that another test starts at that moment, and could not be executed until it ends.
+    let copied = Command::new("cp").arg(program("pinakes-compiler")).arg(&copy).status().unwrap();
+    assert!(copied.success());
     for night in 0..3 {
         let funder = TINY_DUMP[5].1.replace("Example Fund", &format!("Fund of night {night}"));
         write_files(&workspace.input(), TINY_DUMP);
