@@ -4,7 +4,7 @@ use crate::entity::{Entity, parse_digits};
 use crate::index::term_lists::text_term;
 use crate::query::strip_id_prefix;
 use crate::schema::keys::{Index, Scheme, keys_of};
-use crate::snapshot::{Lookup, Snapshot};
+use crate::snapshot::{LookupResult, Snapshot};
 use crate::storage::error::ReadError;
 
 /// Prefixes of an ISSN written as a URL or URN.
@@ -99,10 +99,10 @@ impl Identifier {
 /// Finds the record with an id, or the record that the id was merged into.
 fn rows_by_id(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Vec<u32>, ReadError> {
     let found = match snapshot.find(entity, id)? {
-        Lookup::Merged(into) => snapshot.find(entity, into)?,
+        LookupResult::Merged(into) => snapshot.find(entity, into)?,
         found => found,
     };
-    Ok(if let Lookup::Row(row) = found { vec![row] } else { Vec::new() })
+    Ok(if let LookupResult::Row(row) = found { vec![row] } else { Vec::new() })
 }
 
 fn rows_by_external_id(

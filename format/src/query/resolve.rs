@@ -17,7 +17,7 @@ use crate::query::union::Union;
 use crate::query::value::Operand;
 use crate::query::words::add_words;
 use crate::schema::keys::{Index, Terms, keys_of};
-use crate::snapshot::{Lookup, Snapshot};
+use crate::snapshot::{LookupResult, Snapshot};
 use crate::storage::error::ReadError;
 
 /// Posting lists or records read between two checks of the deadline.
@@ -148,11 +148,11 @@ impl<'s> ExpressionResolver<'s> {
     /// references to the record remain.
     fn rows_with_id(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
         let (id, found) = match self.snapshot.find_unfiltered(entity, id)? {
-            Lookup::Merged(into) => (into, self.snapshot.find_unfiltered(entity, into)?),
+            LookupResult::Merged(into) => (into, self.snapshot.find_unfiltered(entity, into)?),
             found => (id, found),
         };
         match found {
-            Lookup::Row(row) => Ok(row..row + 1),
+            LookupResult::Row(row) => Ok(row..row + 1),
             _ => self.snapshot.unresolved_rows(entity, id),
         }
     }

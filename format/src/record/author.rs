@@ -1,5 +1,6 @@
 //! The record of an author.
 
+use rkyv::primitive::ArchivedU32;
 use rkyv::{Archive, Deserialize, Serialize};
 
 use crate::json::render::{Page, Render, Shape};
@@ -111,7 +112,7 @@ impl Describe for AuthorOrcid {
 }
 
 impl Slots for ArchivedAuthorOrcid {
-    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<'a>)) {}
+    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<&'a ArchivedU32>)) {}
 }
 
 by_shape!(ArchivedAuthorOrcid, |orcid, page| single orcid.0.render(page), list {

@@ -77,7 +77,7 @@ macro_rules! object {
         impl $crate::record::value::Slots for rkyv::Archived<$name> {
             fn slots<'a>(
                 &'a self,
-                visit: &mut impl FnMut($crate::record::value::Slot<'a>),
+                visit: &mut impl FnMut($crate::record::value::Slot<&'a rkyv::primitive::ArchivedU32>),
             ) {
                 $($crate::record::value::Slots::slots(&self.$member, visit);)*
                 let _ = visit;

@@ -49,7 +49,7 @@ pub use crate::record::taxonomy::*;
 use crate::record::build::Build;
 use crate::record::gather::Gather;
 use crate::record::schema::Describe;
-use crate::record::value::Slots;
+use crate::record::value::{Slot, SlotNumber, Slots};
 
 /// The record type of an entity, as the compiler and the renderer use it.
 pub trait Record:
@@ -95,6 +95,16 @@ pub fn schema_of(entity: Entity) -> schema::Schema {
 /// The record is at the end of `bytes`. `None` if it is invalid. Cost: one pass over the record.
 pub fn access<R: Record>(bytes: &[u8]) -> Option<&R::Archived> {
     rkyv::access::<R::Archived, rancor::Error>(bytes).ok()
+}
+
+/// Calls `visit` with each slot of a record that [`access`] returned for `bytes`, in the order of the
+/// declaration.
+pub fn visit_slots(
+    bytes: &[u8],
+    record: &impl ArchivedRecord,
+    visit: &mut impl FnMut(Slot<SlotNumber>),
+) {
+    record.slots(&mut |slot| visit(slot.map(|number| SlotNumber::new(bytes, number))));
 }
 
 /// As [`access`], with an error that reports the damaged snapshot.

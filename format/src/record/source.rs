@@ -1,5 +1,6 @@
 //! The record of a source: a journal, repository or other venue.
 
+use rkyv::primitive::ArchivedU32;
 use rkyv::{Archive, Deserialize, Serialize};
 
 use crate::entity::Entity;
@@ -347,7 +348,7 @@ impl Describe for HostName {
 }
 
 impl Slots for ArchivedHostName {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
         // The interface shows the name alone, so the references count as copies.
         for host in self.publisher.iter().map(|host| &host.0) {
             visit(Slot::Copy(host));
@@ -392,7 +393,7 @@ impl Describe for SourceKind {
 }
 
 impl Slots for ArchivedSourceKind {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
         visit(Slot::SourceType { source: &self.source, code: &self.code });
     }
 }
@@ -420,7 +421,7 @@ impl Describe for VenueMetrics {
 }
 
 impl Slots for ArchivedVenueMetrics {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
         visit(Slot::Copy(&self.0.0));
     }
 }
@@ -581,7 +582,7 @@ impl Describe for YearPrices {
 }
 
 impl Slots for ArchivedYearPrices {
-    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<'a>)) {}
+    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<&'a ArchivedU32>)) {}
 }
 
 by_shape!(ArchivedYearPrices, |prices, page| single prices.0.render(page), list {

@@ -61,30 +61,75 @@ tables! {
 /// The number of an absent code.
 pub const NO_CODE: u32 = u32::MAX;
 
-/// One place in an archived record that holds the number of a symbol or row.
-pub enum Slot<'a> {
+/// One place in an archived record that holds the number of a symbol or row. `T` is a reference to
+/// the number, or a [`SlotNumber`].
+pub enum Slot<T> {
     /// A reference or a code.
-    Target(&'a ArchivedU32),
+    Target(T),
     /// A second copy of a reference that the record also holds as a `Target`.
-    Copy(&'a ArchivedU32),
+    Copy(T),
     /// The type of a venue. The linker replaces the code by the type of the source, if the source
     /// has one.
     SourceType {
         /// Reference to the source.
-        source: &'a ArchivedU32,
+        source: T,
         /// Code of the type given with the venue, or [`NO_CODE`].
-        code: &'a ArchivedU32,
+        code: T,
     },
+}
+
+impl<T> Slot<T> {
+    /// The slot with every number turned into another type.
+    pub(crate) fn map<U>(self, to: impl Fn(T) -> U) -> Slot<U> {
+        match self {
+            Slot::Target(target) => Slot::Target(to(target)),
+            Slot::Copy(copy) => Slot::Copy(to(copy)),
+            Slot::SourceType { source, code } => {
+                Slot::SourceType { source: to(source), code: to(code) }
+            }
+        }
+    }
+}
+
+/// A number of an archived record, and where it lies, so that a copy of the bytes can be changed.
+///
+/// ```text
+/// bytes:  … | 7 at offset 120 | …      replace(&mut bytes, 4211)      … | 4211 | …
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SlotNumber {
+    offset: usize,
+    number: u32,
+}
+
+impl SlotNumber {
+    /// `number` belongs to the record archived in `bytes`.
+    pub(crate) fn new(bytes: &[u8], number: &ArchivedU32) -> SlotNumber {
+        let offset = std::ptr::from_ref(number).addr() - bytes.as_ptr().addr();
+        SlotNumber { offset, number: number.to_native() }
+    }
+
+    /// The number.
+    pub fn number(self) -> u32 {
+        self.number
+    }
+
+    /// Writes another number to a copy of the archived record; `None` if the copy is too short.
+    pub fn replace(self, bytes: &mut [u8], number: u32) -> Option<()> {
+        let field = bytes.get_mut(self.offset..)?.first_chunk_mut()?;
+        *field = number.to_le_bytes();
+        Some(())
+    }
 }
 
 /// Archived values that may contain references.
 pub trait Slots {
     /// Calls `visit` with each reference, in the order of the declaration.
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>));
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>));
 }
 
 impl<T: Slots> Slots for rkyv::option::ArchivedOption<T> {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
         if let Some(value) = self.as_ref() {
             value.slots(visit);
         }
@@ -92,7 +137,7 @@ impl<T: Slots> Slots for rkyv::option::ArchivedOption<T> {
 }
 
 impl<T: Slots> Slots for ArchivedVec<T> {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
         for value in self.iter() {
             value.slots(visit);
         }
@@ -102,7 +147,7 @@ impl<T: Slots> Slots for ArchivedVec<T> {
 macro_rules! no_slots {
     ($($type:ty),* $(,)?) => {
         $(impl Slots for $type {
-            fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<'a>)) {}
+            fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<&'a ArchivedU32>)) {}
         })*
     };
 }
@@ -138,7 +183,7 @@ impl<const E: u8> Describe for Id<E> {
 }
 
 impl<const E: u8> Slots for ArchivedId<E> {
-    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<'a>)) {}
+    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<&'a ArchivedU32>)) {}
 }
 
 impl<const E: u8> Render for ArchivedId<E> {
@@ -162,7 +207,7 @@ macro_rules! target {
         }
 
         impl<const E: u8> Slots for $archived<E> {
-            fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+            fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
                 visit(Slot::Target(&self.0));
             }
         }
@@ -264,7 +309,7 @@ impl Describe for AnyRef {
 }
 
 impl Slots for ArchivedAnyRef {
-    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<'a>)) {
+    fn slots<'a>(&'a self, visit: &mut impl FnMut(Slot<&'a ArchivedU32>)) {
         visit(Slot::Target(&self.target));
     }
 }

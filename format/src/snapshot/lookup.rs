@@ -6,7 +6,7 @@ use crate::entity::{Entity, with_record};
 use crate::index::encoding::ReferenceLookup;
 use crate::index::term_lists::{Term, text_term};
 use crate::record::gather::{Gather, Gathered, PathTree};
-use crate::snapshot::{Lookup, Snapshot};
+use crate::snapshot::{LookupResult, Snapshot};
 use crate::storage::error::ReadError;
 
 /// Looks up records and the rows of ids. A snapshot implements it, and so does the compiler for
@@ -67,8 +67,8 @@ impl ReferenceLookup for Snapshot {
 impl RecordLookup for Snapshot {
     fn merged_into(&self, entity: Entity, id: u64) -> Result<u64, ReadError> {
         Ok(match self.find_unfiltered(entity, id)? {
-            Lookup::Merged(into) => into,
-            Lookup::Row(_) | Lookup::Absent => id,
+            LookupResult::Merged(into) => into,
+            LookupResult::Row(_) | LookupResult::Absent => id,
         })
     }
 

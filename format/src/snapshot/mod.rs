@@ -89,7 +89,7 @@ struct EntityFiles {
 
 /// The result of looking an id up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lookup {
+pub enum LookupResult {
     /// The record is in this row.
     Row(u32),
     /// The record was merged into the record with this id.
@@ -125,33 +125,37 @@ impl Snapshot {
         self.files_of(entity).ids.rows() as u32
     }
 
-    /// Looks up an id. The id of a suppressed record is [`Lookup::Absent`].
+    /// Looks up an id. The id of a suppressed record is [`LookupResult::Absent`].
     ///
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(records) reads.
-    pub fn find(&self, entity: Entity, id: u64) -> Result<Lookup, ReadError> {
+    pub fn find(&self, entity: Entity, id: u64) -> Result<LookupResult, ReadError> {
         Ok(match self.find_unfiltered(entity, id)? {
-            Lookup::Row(row) if self.suppressed.has(entity, row) => Lookup::Absent,
+            LookupResult::Row(row) if self.suppressed.has(entity, row) => LookupResult::Absent,
             found => found,
         })
     }
 
     /// Looks up an id, suppressed records included.
-    pub(crate) fn find_unfiltered(&self, entity: Entity, id: u64) -> Result<Lookup, ReadError> {
+    pub(crate) fn find_unfiltered(
+        &self,
+        entity: Entity,
+        id: u64,
+    ) -> Result<LookupResult, ReadError> {
         let files = self.files_of(entity);
         if let Some(row) = files.ids.row(id)? {
-            return Ok(Lookup::Row(row));
+            return Ok(LookupResult::Row(row));
         }
-        Ok(files.redirects.target(id)?.map_or(Lookup::Absent, Lookup::Merged))
+        Ok(files.redirects.target(id)?.map_or(LookupResult::Absent, LookupResult::Merged))
     }
 
     /// The rows of an id that was not merged: the row of its record, or the rows of its unresolved
     /// references.
     pub(crate) fn rows_with(&self, entity: Entity, id: u64) -> Result<Range<u32>, ReadError> {
         match self.find_unfiltered(entity, id)? {
-            Lookup::Row(row) => Ok(row..row + 1),
-            Lookup::Merged(_) | Lookup::Absent => self.unresolved_rows(entity, id),
+            LookupResult::Row(row) => Ok(row..row + 1),
+            LookupResult::Merged(_) | LookupResult::Absent => self.unresolved_rows(entity, id),
         }
     }
 
@@ -437,4 +441,10 @@ fn access_record<R: Record>(archived: &[u8]) -> Result<&R::Archived, ReadError> 
 pub fn split_blob(blob: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = blob.split_first_chunk::<4>()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+}
+
+/// The archived record of a blob, to be changed in place, and what follows it; see [`split_blob`].
+pub fn split_blob_mut(blob: &mut [u8]) -> Option<(&mut [u8], &mut [u8])> {
+    let (length, rest) = blob.split_first_chunk_mut::<4>()?;
+    rest.split_at_mut_checked(u32::from_le_bytes(*length) as usize)
 }

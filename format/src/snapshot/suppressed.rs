@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::entity::Entity;
 use crate::index::prefix_stats::PrefixSummary;
 use crate::snapshot::suppression_list::SuppressionList;
-use crate::snapshot::{Lookup, Snapshot};
+use crate::snapshot::{LookupResult, Snapshot};
 use crate::storage::error::ReadError;
 
 /// Replacements for the statistics of prefixes, by prefix.
@@ -117,9 +117,9 @@ impl Snapshot {
         let mut rows = Vec::new();
         for id in list.ids(entity) {
             let found = match self.find(entity, id)? {
-                Lookup::Row(row) => row..row + 1,
-                Lookup::Merged(into) => self.rows_with(entity, into)?,
-                Lookup::Absent => self.unresolved_rows(entity, id)?,
+                LookupResult::Row(row) => row..row + 1,
+                LookupResult::Merged(into) => self.rows_with(entity, into)?,
+                LookupResult::Absent => self.unresolved_rows(entity, id)?,
             };
             *unknown_ids += usize::from(found.is_empty());
             rows.extend(found);

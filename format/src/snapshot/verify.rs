@@ -17,7 +17,7 @@ use crate::schema::keys::{Terms, keys_of};
 use crate::snapshot::error::{Cause, OpenError};
 use crate::snapshot::files::{archive_path, open_regular};
 use crate::snapshot::open::check_hash;
-use crate::snapshot::{Lookup, Snapshot};
+use crate::snapshot::{LookupResult, Snapshot};
 use crate::storage::error::ReadError;
 use crate::storage::header::FileKind;
 use crate::text::fold::{WORD_BYTES_MAX, shared_bytes};
@@ -59,7 +59,7 @@ impl Snapshot {
         let mut page = Page::new(self, Shape::Single);
         for row in 0..self.count(entity) {
             let id = self.row_id(entity, row).map_err(in_ids)?;
-            if self.find(entity, id).map_err(in_ids)? != Lookup::Row(row) {
+            if self.find(entity, id).map_err(in_ids)? != LookupResult::Row(row) {
                 return Err((
                     FileKind::Ids,
                     ReadError::corrupt("ids", "the id of a row leads to another row").into(),

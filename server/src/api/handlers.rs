@@ -14,7 +14,7 @@ use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::{Deadline, Query, QueryError};
-use pinakes_format::snapshot::{Lookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 use serde::Serialize;
@@ -346,9 +346,9 @@ pub fn record(
 ) -> Answer {
     let snapshot = &served.snapshot;
     match end_of_chain(snapshot, facts.entity, id)? {
-        Lookup::Absent => Ok(record_not_found(facts, raw_id)),
-        Lookup::Merged(into) => Ok(moved(variant, facts, raw_id, into, request)),
-        Lookup::Row(row) => {
+        LookupResult::Absent => Ok(record_not_found(facts, raw_id)),
+        LookupResult::Merged(into) => Ok(moved(variant, facts, raw_id, into, request)),
+        LookupResult::Row(row) => {
             if let Some(coding) = served.reply_headers().matching_coding(request.headers) {
                 return Ok(Reply::NotModified(coding));
             }
@@ -361,11 +361,11 @@ pub fn record(
 }
 
 /// Finds an identifier. An identifier that was merged into one without a record counts as absent.
-pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<Lookup, ReadError> {
+pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<LookupResult, ReadError> {
     let found = snapshot.find(entity, id)?;
-    let Lookup::Merged(into) = found else { return Ok(found) };
-    let is_record = matches!(snapshot.find(entity, into)?, Lookup::Row(_));
-    Ok(if is_record { found } else { Lookup::Absent })
+    let LookupResult::Merged(into) = found else { return Ok(found) };
+    let is_record = matches!(snapshot.find(entity, into)?, LookupResult::Row(_));
+    Ok(if is_record { found } else { LookupResult::Absent })
 }
 
 /// The reply 301 to an identifier that was merged into another.

@@ -6,7 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::json::select::{PathStep, Resolver, SelectError, Selection, SelectionWriter};
 use pinakes_format::query::{Deadline, Query, QueryError};
-use pinakes_format::snapshot::{Lookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
 use serde_json::value::RawValue;
@@ -111,11 +111,11 @@ impl Executor<'_, '_> {
         page: &mut Page<'_>,
     ) -> Result<(), SelectError> {
         let found = match end_of_chain(self.snapshot, entity, id)? {
-            Lookup::Merged(into) => self.snapshot.find(entity, into)?,
+            LookupResult::Merged(into) => self.snapshot.find(entity, into)?,
             found => found,
         };
         match found {
-            Lookup::Row(row) => {
+            LookupResult::Row(row) => {
                 SelectionWriter { page, resolver: self }.record(entity, row, selection)
             }
             _ => {

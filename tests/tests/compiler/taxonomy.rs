@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pinakes_format::entity::Entity;
-use pinakes_format::snapshot::{Lookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
@@ -156,7 +156,7 @@ fn merged_ids_resolve_chains_and_drop_cycles() {
     assert_eq!(run.report["warnings"], warnings);
     let snapshot = Snapshot::open(&snapshot).unwrap();
     let end = |id| match snapshot.find(Entity::Output, id).unwrap() {
-        Lookup::Merged(end) => Some(end),
+        LookupResult::Merged(end) => Some(end),
         _ => None,
     };
     let ends = [2, 3, 5, 6, 8, 9, 10].map(end);

@@ -57,7 +57,7 @@ fn every_reference_leads_to_its_record_or_no_record_has_its_id() {
             let number = facts.entity.parse_id(id.trim_matches('"'));
             number.is_some_and(|number| {
                 snapshot.find(facts.entity, number).unwrap()
-                    != pinakes_format::snapshot::Lookup::Absent
+                    != pinakes_format::snapshot::LookupResult::Absent
             })
         });
         found || (id != "null" && !id.contains("HX_"))

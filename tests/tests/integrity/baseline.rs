@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::snapshot::{Lookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 
 const SHAPES: [Shape; 2] = [Shape::Single, Shape::List];
 
@@ -16,7 +16,7 @@ fn render(snapshot: &Snapshot, entity: Entity, row: u32, shape: Shape) -> Option
 /// Every answer of an undamaged snapshot.
 pub struct Baseline {
     records: BTreeMap<(Entity, u32), [Vec<u8>; 2]>,
-    found: BTreeMap<(Entity, u64), Lookup>,
+    found: BTreeMap<(Entity, u64), LookupResult>,
 }
 
 impl Baseline {
@@ -27,7 +27,7 @@ impl Baseline {
                 let shapes = SHAPES.map(|shape| render(snapshot, entity, row, shape).unwrap());
                 baseline.records.insert((entity, row), shapes);
                 let id = snapshot.row_id(entity, row).unwrap();
-                baseline.found.insert((entity, id), Lookup::Row(row));
+                baseline.found.insert((entity, id), LookupResult::Row(row));
             }
             for id in [2, 404, 2_900_009_001, 2_900_009_002, 5_900_009_001] {
                 baseline.found.insert((entity, id), snapshot.find(entity, id).unwrap());

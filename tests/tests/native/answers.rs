@@ -6,7 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::json::render::Shape;
 use pinakes_format::query::{Deadline, Query};
 use pinakes_format::schema::keys::keys_of;
-use pinakes_format::snapshot::{Lookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_tests::{TINY_DUMP, files_below, write_files};
 
 use crate::rendered;
@@ -30,7 +30,11 @@ fn assert_same_records(one: &Snapshot, other: &Snapshot) {
         for at in 0..left.count() {
             let (from, to) = left.pair(at).unwrap();
             assert_eq!(right.pair(at).unwrap(), (from, to), "merged {entity}");
-            assert_eq!(other.find(entity, from).unwrap(), Lookup::Merged(to), "merged {entity}");
+            assert_eq!(
+                other.find(entity, from).unwrap(),
+                LookupResult::Merged(to),
+                "merged {entity}"
+            );
         }
     }
 }

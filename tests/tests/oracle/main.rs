@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::snapshot::{Lookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_oracle::{Library, same};
 use serde_json::Value;
 
@@ -57,12 +57,13 @@ fn compare(inputs: &[PathBuf]) {
         let from = entity.parse_id(&redirect.from).unwrap();
         let found = snapshot.find(entity, from).unwrap();
         match redirect.to.as_ref().map(|to| entity.parse_id(to).unwrap()) {
-            Some(to) => assert_eq!(found, Lookup::Merged(to), "{}", redirect.from),
+            Some(to) => assert_eq!(found, LookupResult::Merged(to), "{}", redirect.from),
             // A cycle of merges, or a merge into an id without a record.
             None => {
-                let is_record = |to| matches!(snapshot.find(entity, to).unwrap(), Lookup::Row(_));
-                let leads = matches!(found, Lookup::Merged(to) if is_record(to));
-                assert!(!leads && !matches!(found, Lookup::Row(_)), "{}", redirect.from);
+                let is_record =
+                    |to| matches!(snapshot.find(entity, to).unwrap(), LookupResult::Row(_));
+                let leads = matches!(found, LookupResult::Merged(to) if is_record(to));
+                assert!(!leads && !matches!(found, LookupResult::Row(_)), "{}", redirect.from);
             }
         }
     }

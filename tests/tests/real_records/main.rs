@@ -12,7 +12,7 @@ use std::{
 use flate2::read::MultiGzDecoder;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::snapshot::{Lookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use serde_json::{Value, json};
 
 /// One way in which real records are unusual, with the check of the served record.
@@ -291,7 +291,7 @@ fn each_line(folder: &str, test: &str, mut visit: impl FnMut(&str, Value) -> boo
 fn served(snapshot: &Snapshot, entity: Entity, raw: &Value) -> Value {
     let id = raw["id"].as_str().unwrap().rsplit('/').next().unwrap();
     let number = id.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
-    let Lookup::Row(row) = snapshot.find(entity, number.parse().unwrap()).unwrap() else {
+    let LookupResult::Row(row) = snapshot.find(entity, number.parse().unwrap()).unwrap() else {
         panic!("the snapshot has no record {id}");
     };
     let mut page = Page::new(snapshot, Shape::Single);

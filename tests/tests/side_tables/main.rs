@@ -15,7 +15,7 @@ use std::{
 
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::snapshot::{Lookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_tests::{compiler, write_files};
 use serde_json::{Value, json};
 
@@ -154,7 +154,7 @@ impl Run {
     /// Renders a single record as JSON.
     fn record(&self, entity: Entity, id: u64, shape: Shape) -> Value {
         let snapshot = self.snapshot.as_ref().unwrap_or_else(|| panic!("{}", self.stderr));
-        let Lookup::Row(row) = snapshot.find(entity, id).unwrap() else {
+        let LookupResult::Row(row) = snapshot.find(entity, id).unwrap() else {
             panic!("no {entity} {id}")
         };
         let mut page = Page::new(snapshot, shape);

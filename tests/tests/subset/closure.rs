@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::record::Source;
-use pinakes_format::snapshot::{Lookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use serde_json::Value;
 
 /// The entity and the number of a record.
@@ -38,7 +38,7 @@ impl References {
             let ids = (0..snapshot.rows(entity)).map(|row| snapshot.row_id(entity, row).unwrap());
             let near = ids.flat_map(|id| [id.wrapping_sub(1), id.wrapping_add(1)]).chain(0..1_000);
             let is_merged =
-                |id: &u64| matches!(snapshot.find(entity, *id).unwrap(), Lookup::Merged(_));
+                |id: &u64| matches!(snapshot.find(entity, *id).unwrap(), LookupResult::Merged(_));
             let near: BTreeSet<u64> = near.filter(is_merged).collect();
             merged.extend(near.into_iter().map(|id| (entity, id)));
         }

@@ -19,7 +19,7 @@ use std::{
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::{Deadline, Predicate, Query};
-use pinakes_format::snapshot::{Lookup, Snapshot};
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_oracle::{Library, Lists};
 use pinakes_tests::{
     SeededRng, TINY_DUMP, build, compiler, current_and_2023_dumps, files_below, publish,
@@ -184,7 +184,7 @@ impl Full {
             let mut last = None;
             for row in 0..subset.snapshot.count(entity) {
                 let id = subset.snapshot.row_id(entity, row).unwrap();
-                let Lookup::Row(full) = self.snapshot.find(entity, id).unwrap() else {
+                let LookupResult::Row(full) = self.snapshot.find(entity, id).unwrap() else {
                     panic!("{wheres:?}: {entity} {id} is not in the full snapshot");
                 };
                 assert!(
@@ -234,15 +234,16 @@ impl Full {
     /// A merged id leads to a kept record or unresolved reference; otherwise it is absent.
     fn check_redirects(&self, subset: &Subset, wheres: &[String]) {
         for (entity, from) in &self.references.merged {
-            let Lookup::Merged(to) = self.snapshot.find(*entity, *from).unwrap() else {
+            let LookupResult::Merged(to) = self.snapshot.find(*entity, *from).unwrap() else {
                 panic!("{entity} {from} is not merged in the full snapshot");
             };
             let is_unresolved =
                 |snapshot: &Snapshot| !snapshot.unresolved_rows(*entity, to).unwrap().is_empty();
-            let is_kept = matches!(subset.snapshot.find(*entity, to).unwrap(), Lookup::Row(_));
+            let is_kept =
+                matches!(subset.snapshot.find(*entity, to).unwrap(), LookupResult::Row(_));
             let expected = match is_kept || is_unresolved(&subset.snapshot) {
-                true => Lookup::Merged(to),
-                false => Lookup::Absent,
+                true => LookupResult::Merged(to),
+                false => LookupResult::Absent,
             };
             let found = subset.snapshot.find(*entity, *from).unwrap();
             assert_eq!(found, expected, "{wheres:?}: {entity} {from}");
@@ -321,7 +322,7 @@ fn a_subset_of_a_tiny_dump_has_the_expected_records() {
     let dump = tempfile::tempdir().unwrap();
     write_files(dump.path(), TINY_DUMP);
     let full = Full::new(&[dump.path().to_path_buf()]);
-    let check = |wheres: &[&str], expected: &str, excluded: u64, merged: Lookup| {
+    let check = |wheres: &[&str], expected: &str, excluded: u64, merged: LookupResult| {
         let wheres: Vec<String> = wheres.iter().map(|text| (*text).to_owned()).collect();
         let subset = full.subset(&wheres);
         let types = Entity::InstitutionType;
@@ -339,17 +340,17 @@ fn a_subset_of_a_tiny_dump_has_the_expected_records() {
         assert_eq!(subset.snapshot.count(types), 9, "{wheres:?}");
         assert!(subset.path.ends_with(&subset.snapshot.manifest().id));
     };
-    let absent = Lookup::Absent;
+    let absent = LookupResult::Absent;
     // The journal names its publisher as text, which is not a reference.
     let first = "HX_W1 HX_A1 HX_S1 HX_I1 HX_F1 HX_T1 3 17 1712";
-    check(&["outputs:id:HX_W1"], first, 1, Lookup::Merged(1));
+    check(&["outputs:id:HX_W1"], first, 1, LookupResult::Merged(1));
     // The author of the output was merged into a kept author, and is found by both ids.
     let second = "HX_W2 HX_A1 HX_I1";
-    check(&["outputs:id:HX_W2"], second, 1, Lookup::Merged(1));
-    check(&["outputs:authors.id:HX_A2", "outputs:year:null"], second, 1, Lookup::Merged(1));
+    check(&["outputs:id:HX_W2"], second, 1, LookupResult::Merged(1));
+    check(&["outputs:authors.id:HX_A2", "outputs:year:null"], second, 1, LookupResult::Merged(1));
     // The filter compares the name in the author's record, not the name in the work.
-    check(&["outputs:authors.name:ada example,year:null"], second, 1, Lookup::Merged(1));
-    check(&["authors:name.search:ada"], "HX_A1 HX_I1", 2, Lookup::Merged(1));
+    check(&["outputs:authors.name:ada example,year:null"], second, 1, LookupResult::Merged(1));
+    check(&["authors:name.search:ada"], "HX_A1 HX_I1", 2, LookupResult::Merged(1));
     check(&["publishers:id:!null"], "HX_P1", 2, absent);
     check(&["sources:id:!null", "funders:id:!null"], "HX_S1 HX_F1", 2, absent);
     check(&["domains:id:3"], "HX_T1 3 17 1712", 2, absent);

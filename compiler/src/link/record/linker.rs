@@ -2,10 +2,9 @@
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record::ArchivedRecord;
-use pinakes_format::record::value::{NO_CODE, Slot, Slots};
-use pinakes_format::snapshot::split_blob;
+use pinakes_format::record::value::{NO_CODE, Slot, SlotNumber};
+use pinakes_format::snapshot::{split_blob, split_blob_mut};
 use pinakes_format::{record, with_record};
-use rkyv::primitive::ArchivedU32;
 
 use crate::error::Result;
 use crate::link::context::inconsistent_object;
@@ -30,32 +29,6 @@ pub(crate) struct LinkedRecord {
     pub name: Option<String>,
     /// References to records that do not exist.
     pub dangling: u64,
-}
-
-/// A number in an archived record that linking replaces: its offset in the blob and its new value.
-///
-/// ```text
-/// blob:  … | symbol 7 at offset 120 | …      symbol 7 → row 4211
-/// ```
-struct Relocation {
-    offset: usize,
-    value: u32,
-}
-
-impl Relocation {
-    /// `field` belongs to the record archived in `blob`, so its offset is the distance of the two
-    /// addresses. `None` without a value.
-    fn new(blob: &[u8], field: &ArchivedU32, value: Option<u32>) -> Option<Relocation> {
-        let offset = std::ptr::from_ref(field).addr().wrapping_sub(blob.as_ptr().addr());
-        Some(Relocation { offset, value: value? })
-    }
-
-    /// Writes the value; `None` if the offset is outside the blob.
-    fn apply(self, blob: &mut [u8]) -> Option<()> {
-        let field = blob.get_mut(self.offset..)?.first_chunk_mut()?;
-        *field = self.value.to_le_bytes();
-        Some(())
-    }
 }
 
 impl<'a, 'o> RecordLinker<'a, 'o> {
@@ -111,11 +84,11 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
 
         let (archived, _) = split_blob(blob).ok_or_else(inconsistent_object)?;
         let mut copy = blob.to_vec();
+        let (copied, _) = split_blob_mut(&mut copy).ok_or_else(inconsistent_object)?;
         let mut is_complete = true;
-        let mut replace = |field: &ArchivedU32, value: Option<u32>| {
-            let relocation = Relocation::new(blob, field, value);
-            let applied = relocation.and_then(|relocation| relocation.apply(&mut copy));
-            is_complete &= applied.is_some();
+        let mut replace = |field: SlotNumber, number: Option<u32>| {
+            let replaced = number.and_then(|number| field.replace(copied, number));
+            is_complete &= replaced.is_some();
         };
         let mut dangling = 0;
         let mut name = None;
@@ -124,17 +97,17 @@ impl<'a, 'o> RecordLinker<'a, 'o> {
             if entity.facts().is_referenced {
                 name = record.name().map(str::to_owned);
             }
-            record.slots(&mut |slot| match slot {
+            record::visit_slots(archived, record, &mut |slot| match slot {
                 Slot::Target(symbol) => {
-                    let row = row_of(symbol.to_native());
-                    dangling += u64::from(self.is_dangling(segment, symbol.to_native(), row));
+                    let row = row_of(symbol.number());
+                    dangling += u64::from(self.is_dangling(segment, symbol.number(), row));
                     replace(symbol, row);
                 }
-                Slot::Copy(symbol) => replace(symbol, row_of(symbol.to_native())),
+                Slot::Copy(symbol) => replace(symbol, row_of(symbol.number())),
                 Slot::SourceType { source, code } => {
-                    let row = row_of(source.to_native());
+                    let row = row_of(source.number());
                     let own = row.and_then(|row| self.source_types.get(row));
-                    let given = match code.to_native() {
+                    let given = match code.number() {
                         NO_CODE => Some(NO_CODE),
                         given => row_of(given),
                     };
