@@ -37,7 +37,7 @@ pub(crate) fn read_part(
         }
         PartKind::Merges(entity) => read_merges(part, entity, limits, object)?,
         PartKind::Taxonomy => read_taxonomy(part, limits, object, &mut derived)?,
-        PartKind::Side(table) => (table.spec().read)(&part.path, limits, object)?,
+        PartKind::Side(table) => (table.read)(&part.path, limits, object)?,
     };
     derived.write(object)?;
     if part.kind.front_end().is_some() && object.report.read.is_empty() {

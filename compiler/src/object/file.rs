@@ -10,7 +10,6 @@ use crate::object::directory::Directory;
 use crate::object::part_report::{Merge, PartReport, Raw};
 use crate::object::segment::Segment;
 use crate::object::side::SideSegment;
-use crate::object::side_table::SideTable;
 
 pub struct Object {
     bytes: ObjectBytes,
@@ -74,14 +73,10 @@ impl Object {
         &self.directory.merges
     }
 
-    fn sides(&self) -> impl Iterator<Item = (u8, Option<SideSegment<'_>>)> {
+    /// The side segments, each with the name of its table.
+    pub fn sides(&self) -> impl Iterator<Item = (&str, SideSegment<'_>)> {
         let sides = self.directory.sides.iter();
-        sides.map(|shape| (shape.table, SideSegment::read(&self.bytes, shape)))
-    }
-
-    /// The segments of one side table.
-    pub fn sides_of(&self, table: SideTable) -> impl Iterator<Item = SideSegment<'_>> {
-        self.sides().filter(move |(of, _)| *of == table as u8).filter_map(|(_, side)| side)
+        sides.filter_map(|shape| Some((&*shape.table, SideSegment::read(&self.bytes, shape)?)))
     }
 
     /// The segments of one entity.

@@ -20,7 +20,6 @@ pub(crate) mod key;
 pub(crate) mod part_report;
 pub(crate) mod segment;
 pub(crate) mod side;
-pub(crate) mod side_table;
 pub(crate) mod symbols;
 pub(crate) mod warnings;
 pub(crate) mod writer;

@@ -10,7 +10,6 @@
 use std::io::{self, Write};
 
 use crate::object::segment::SEGMENT_BYTES;
-use crate::object::side_table::SideTable;
 
 const ENTRY_BYTES: usize = 48;
 /// The key of a row without join keys.
@@ -34,17 +33,17 @@ pub struct SideEntry {
 
 /// A side segment that takes rows.
 pub struct SideBuilder {
-    table: SideTable,
+    table: String,
     values: Vec<u8>,
     entries: Vec<SideEntry>,
     rows: u32,
 }
 
 /// The position and sizes of a written side segment.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SideShape {
-    /// The discriminant of the table.
-    pub table: u8,
+    /// The name of the table.
+    pub table: String,
     /// The offset of the segment in the object.
     pub from: u64,
     pub rows: u32,
@@ -53,8 +52,8 @@ pub struct SideShape {
 }
 
 impl SideBuilder {
-    pub fn new(table: SideTable) -> SideBuilder {
-        SideBuilder { table, values: Vec::new(), entries: Vec::new(), rows: 0 }
+    pub fn new(table: &str) -> SideBuilder {
+        SideBuilder { table: table.to_owned(), values: Vec::new(), entries: Vec::new(), rows: 0 }
     }
 
     /// Whether the segment has reached [`SEGMENT_BYTES`].
@@ -90,13 +89,13 @@ impl SideBuilder {
             out.write_all(&entry.encode())?;
         }
         let shape = SideShape {
-            table: self.table as u8,
+            table: self.table.clone(),
             from,
             rows: self.rows,
             values_bytes: self.values.len() as u64,
             entries: self.entries.len() as u64,
         };
-        *self = SideBuilder::new(self.table);
+        *self = SideBuilder::new(&self.table);
         Ok(shape)
     }
 }
@@ -145,9 +144,8 @@ pub struct SideSegment<'a> {
 }
 
 impl<'a> SideSegment<'a> {
-    /// Reads a segment of an object; `None` if the object is too short or the table is unknown.
+    /// Reads a segment of an object; `None` if the object is too short.
     pub fn read(object: &'a [u8], shape: &SideShape) -> Option<SideSegment<'a>> {
-        SideTable::from_index(shape.table)?;
         let bytes = object.get(usize::try_from(shape.from).ok()?..)?;
         let (values, rest) = bytes.split_at_checked(usize::try_from(shape.values_bytes).ok()?)?;
         let entries_bytes = usize::try_from(shape.entries).ok()?.checked_mul(ENTRY_BYTES)?;
@@ -179,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_side_segment_returns_rows_ascending_by_key() {
-        let mut builder = SideBuilder::new(SideTable::Jcr);
+        let mut builder = SideBuilder::new("jcr");
         builder.push(&[9, 3], Some(2), [1; 16], b"first");
         builder.push(&[], None, [2; 16], b"");
         builder.push(&[3], Some(1), [3; 16], b"third");

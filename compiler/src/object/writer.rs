@@ -14,7 +14,6 @@ use crate::object::part_report::{
 };
 use crate::object::segment::{SegmentBuilder, SegmentShape};
 use crate::object::side::{SideBuilder, SideShape};
-use crate::object::side_table::SideTable;
 use crate::read::lines::{Line, RAW_BYTES_MAX};
 use crate::unfinished::UnfinishedFile;
 
@@ -134,7 +133,7 @@ impl ObjectWriter {
 
     /// The open segment of a side table. Writes a full segment and opens the next. A part has rows of
     /// one table only.
-    pub fn side(&mut self, table: SideTable) -> Result<&mut SideBuilder> {
+    pub fn side(&mut self, table: &str) -> Result<&mut SideBuilder> {
         if self.side.as_ref().is_some_and(SideBuilder::is_full) {
             self.close_side()?;
         }

@@ -361,7 +361,11 @@ pub fn record(
 }
 
 /// Finds an identifier. An identifier that was merged into one without a record counts as absent.
-pub fn end_of_chain(snapshot: &Snapshot, entity: Entity, id: u64) -> Result<LookupResult, ReadError> {
+pub fn end_of_chain(
+    snapshot: &Snapshot,
+    entity: Entity,
+    id: u64,
+) -> Result<LookupResult, ReadError> {
     let found = snapshot.find(entity, id)?;
     let LookupResult::Merged(into) = found else { return Ok(found) };
     let is_record = matches!(snapshot.find(entity, into)?, LookupResult::Row(_));

@@ -21,7 +21,7 @@ use crate::compile::input::part::{EXPECTED, INPUT_KINDS, InputKind};
 pub use crate::compile::input::part::{Inputs, ManifestPolicy, Part, PartKind};
 use crate::error::{Error, Result};
 use crate::frontend::detect::{DetectedTable, detect_side_table};
-use crate::object::side_table::SideTable;
+use crate::frontend::side::SIDE_TABLES;
 use crate::terminal::escape::escape_path;
 
 /// Finds the parts of all inputs. Reads manifests, and the beginning of each file to detect its kind.
@@ -65,7 +65,7 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], policy: ManifestPolicy) -> Result<Inp
 
 fn split_prefix(input: &OsStr) -> (Option<InputKind>, &Path) {
     let bytes = input.as_bytes();
-    let sides = SideTable::all().map(|table| (table.name(), InputKind::Side(table)));
+    let sides = SIDE_TABLES.into_iter().map(|table| (table.name, InputKind::Side(table)));
     let prefixed = INPUT_KINDS.into_iter().chain(sides).find_map(|(name, kind)| {
         let path = bytes.strip_prefix(name.as_bytes())?.strip_prefix(b":")?;
         Some((Some(kind), Path::new(OsStr::from_bytes(path))))

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use pinakes_format::entity::Entity;
 
 use crate::frontend::FrontEnd;
-use crate::object::side_table::SideTable;
+use crate::frontend::side::table::SideTable;
 use crate::object::warnings::Warnings;
 
 /// The kind of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
     /// OpenAlex records, one JSON object per line.
     Records(Entity),
@@ -19,7 +19,7 @@ pub enum PartKind {
     Merges(Entity),
     /// The taxonomy table, one topic per row.
     Taxonomy,
-    Side(SideTable),
+    Side(&'static SideTable),
 }
 
 impl PartKind {
@@ -68,7 +68,7 @@ pub(crate) enum InputKind {
     OpenAlex,
     Native,
     Taxonomy,
-    Side(SideTable),
+    Side(&'static SideTable),
 }
 
 /// The prefixes other than the names of side tables.

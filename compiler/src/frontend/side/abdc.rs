@@ -1,24 +1,23 @@
 //! The ABDC journal quality list.
 
-use pinakes_format::entity::Entity;
 use pinakes_format::record::Abdc;
 
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::journal_list::{
-    CombineRows, JournalList, ListColumn, best_first, fill_members,
+    CombineRows, JournalList, ListColumn, best_first, combined, fill_members, replace_metrics,
 };
 use crate::frontend::side::read::read_list;
-use crate::frontend::side::spec::SideTableSpec;
-use crate::object::side_table::SideTable;
+use crate::frontend::side::table::{Extend, SideTable};
 
-pub static SPEC: SideTableSpec = SideTableSpec {
-    table: SideTable::Abdc,
+pub static TABLE: SideTable = SideTable {
     name: "abdc",
-    entity: Entity::Source,
     expected: "a CSV with the columns `ISSN` or `ISSN Online` and `rating`, as `2022 rating`",
     is_header: |headings| LIST.is_header(headings),
     is_record: |_| false,
-    read: |path, limits, object| read_list(&SPEC, &LIST, |row| row, path, limits, object),
+    read: |path, limits, object| read_list(&TABLE, &LIST, |row| row, path, limits, object),
+    extend: Extend::Source(|source, rows| {
+        Some(replace_metrics(source, |metrics| &mut metrics.abdc, combined(rows, &TABLE)?))
+    }),
 };
 
 /// The headings of all editions of the list.

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::frontend::side::spec::RecordShape;
+use crate::frontend::side::shape::RecordShape;
+use crate::frontend::side::table::SideTable;
 use crate::frontend::side::{SIDE_TABLES, header, ror};
-use crate::object::side_table::SideTable;
 use crate::read::elements::Elements;
 use crate::read::limits::ReadLimits;
 
 /// The side table of a file, if it holds one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DetectedTable {
-    Table(SideTable),
+    Table(&'static SideTable),
     /// ROR records of schema 1, which the compiler does not read.
     RorSchema1,
     Nothing,
@@ -32,7 +32,10 @@ impl DetectedTable {
 /// # Errors
 ///
 /// Where the file cannot be read, is not of the required table, or is of ROR schema 1.
-pub fn require_side_table(path: &Path, required: Option<SideTable>) -> Result<Option<SideTable>> {
+pub fn require_side_table(
+    path: &Path,
+    required: Option<&'static SideTable>,
+) -> Result<Option<&'static SideTable>> {
     let detected = match detect_side_table(path) {
         // A damaged file may be of another kind, whose front end reports the damage.
         Err(Error::Damaged { .. }) if required.is_none() => DetectedTable::Nothing,
@@ -47,11 +50,11 @@ pub fn require_side_table(path: &Path, required: Option<SideTable>) -> Result<Op
         (None, DetectedTable::Nothing) => Ok(None),
         (Some(required), DetectedTable::Table(table)) if required == table => Ok(Some(table)),
         (Some(required), _) => {
-            let spec = required.spec();
-            let is_header = |headings: &[header::Heading]| (spec.is_header)(headings).then_some(());
+            let is_header =
+                |headings: &[header::Heading]| (required.is_header)(headings).then_some(());
             match header::find(path, is_header)? {
                 Some(_) => Ok(Some(required)),
-                None => Err(spec.mismatch(path)),
+                None => Err(required.mismatch(path)),
             }
         }
     }
@@ -74,8 +77,7 @@ pub fn detect_side_table(path: &Path) -> Result<DetectedTable> {
         return Ok(DetectedTable::Nothing);
     }
     let header = header::find(path, |headings| {
-        let spec = SIDE_TABLES.iter().find(|spec| (spec.is_header)(headings));
-        spec.map(|spec| spec.table)
+        SIDE_TABLES.into_iter().find(|table| (table.is_header)(headings))
     })?;
     Ok(header.map_or(DetectedTable::Nothing, |header| DetectedTable::Table(header.list)))
 }
@@ -84,26 +86,24 @@ fn table_of_shape(shape: &RecordShape<'_>) -> DetectedTable {
     if ror::is_schema_1(shape) {
         return DetectedTable::RorSchema1;
     }
-    let spec = SIDE_TABLES.iter().find(|spec| (spec.is_record)(shape));
-    spec.map_or(DetectedTable::Nothing, |spec| DetectedTable::Table(spec.table))
+    let table = SIDE_TABLES.into_iter().find(|table| (table.is_record)(shape));
+    table.map_or(DetectedTable::Nothing, DetectedTable::Table)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frontend::side::orcid;
 
     #[test]
     fn an_object_is_detected_by_its_members() {
         for (json, expected) in [
-            (
-                r#"{"id":"https://ror.org/013meh722","names":[]}"#,
-                DetectedTable::Table(SideTable::Ror),
-            ),
+            (r#"{"id":"https://ror.org/013meh722","names":[]}"#, DetectedTable::Table(&ror::TABLE)),
             (r#"{"id":"https://ror.org/013meh722","name":"a"}"#, DetectedTable::RorSchema1),
-            (r#"{"orcid-identifier":{}}"#, DetectedTable::Table(SideTable::Orcid)),
-            (r#"{"orcid":"0000-0002-1825-0097"}"#, DetectedTable::Table(SideTable::Orcid)),
-            (r#"{"id":"0000-0002-1825-0097"}"#, DetectedTable::Table(SideTable::Orcid)),
-            (r#"{"path":"/0000-0002-1825-0097/person"}"#, DetectedTable::Table(SideTable::Orcid)),
+            (r#"{"orcid-identifier":{}}"#, DetectedTable::Table(&orcid::TABLE)),
+            (r#"{"orcid":"0000-0002-1825-0097"}"#, DetectedTable::Table(&orcid::TABLE)),
+            (r#"{"id":"0000-0002-1825-0097"}"#, DetectedTable::Table(&orcid::TABLE)),
+            (r#"{"path":"/0000-0002-1825-0097/person"}"#, DetectedTable::Table(&orcid::TABLE)),
             (
                 r#"{"id":"https://openalex.org/A1","orcid":"0000-0002-1825-0097"}"#,
                 DetectedTable::Nothing,

@@ -1,26 +1,30 @@
 //! DOAJ's list of open-access journals: the CSV that DOAJ has published since 2015.
 
-use pinakes_format::entity::Entity;
 use pinakes_format::record::{Doaj, DoajApc, DoajLicense, DoajReference};
 
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::journal_list::{
-    CombineRows, JournalList, JournalRow, ListColumn, fill_members,
+    CombineRows, JournalList, JournalRow, ListColumn, combined, fill_members,
 };
 use crate::frontend::side::keys::format_issn;
 use crate::frontend::side::read::read_list;
-use crate::frontend::side::spec::SideTableSpec;
-use crate::object::side_table::SideTable;
+use crate::frontend::side::table::{Extend, SideTable};
 
-pub static SPEC: SideTableSpec = SideTableSpec {
-    table: SideTable::Doaj,
+pub static TABLE: SideTable = SideTable {
     name: "doaj",
-    entity: Entity::Source,
     expected: "a CSV with the columns `Journal title` and `Journal ISSN (print version)` or \
                `Journal EISSN (online version)`",
     is_header: |headings| LIST.is_header(headings),
     is_record: |_| false,
-    read: |path, limits, object| read_list(&SPEC, &LIST, finish_row, path, limits, object),
+    read: |path, limits, object| read_list(&TABLE, &LIST, finish_row, path, limits, object),
+    extend: Extend::Source(|source, rows| {
+        let doaj: Doaj = combined(rows, &TABLE)?;
+        let has_entry = doaj != Doaj::default();
+        if has_entry {
+            source.doaj = Some(doaj);
+        }
+        Some(has_entry)
+    }),
 };
 
 /// The separators between the values of one cell.

@@ -1,9 +1,12 @@
 //! A journal list declared as data: the spellings of its columns, and the member of each column.
 
 use csv::StringRecord;
+use pinakes_format::record::{Metrics, Source};
 
 use crate::frontend::side::cell::{TableCell, vintage_from};
 use crate::frontend::side::header::Heading;
+use crate::frontend::side::table::{JoinedRows, SideTable};
+use crate::frontend::side::value::SideValue;
 use crate::read::lenient::warn;
 
 pub struct JournalList<V: 'static> {
@@ -38,6 +41,24 @@ pub struct JournalRow<V> {
 pub trait CombineRows: Sized {
     /// `rows` are in descending order of their hashes.
     fn combine(rows: Vec<Self>) -> Self;
+}
+
+/// Combines the rows of one list that join a source; `None` if a row cannot be decoded.
+pub fn combined<V: SideValue + CombineRows>(rows: &JoinedRows<'_>, table: &SideTable) -> Option<V> {
+    rows.values(table).map(V::combine)
+}
+
+/// Replaces one group of a source's metrics, unless `metrics` is empty. Returns whether it did.
+pub fn replace_metrics<V: Default + PartialEq>(
+    source: &mut Source,
+    group: fn(&mut Metrics) -> &mut Option<V>,
+    metrics: V,
+) -> bool {
+    let has_metrics = metrics != V::default();
+    if has_metrics {
+        *group(source.metrics.get_or_insert_default()) = Some(metrics);
+    }
+    has_metrics
 }
 
 impl<V> JournalRow<V> {

@@ -3,8 +3,7 @@
 //! Reading a row yields a value and the keys that join it: ISSN, ORCID iD or ROR id. Both go into
 //! the part's object; the linker finds the records with those keys.
 //!
-//! To add a table, write its module with a [`SideTableSpec`], add the spec to [`SIDE_TABLES`], and
-//! add a variant to [`SideTable`].
+//! To add a table, write its module with a [`SideTable`] and add it to [`SIDE_TABLES`].
 
 pub(crate) mod abdc;
 pub(crate) mod cell;
@@ -18,59 +17,32 @@ pub(crate) mod orcid;
 pub(crate) mod read;
 pub(crate) mod ror;
 pub(crate) mod scopus;
-pub(crate) mod spec;
+pub(crate) mod shape;
+pub(crate) mod table;
 pub(crate) mod value;
 pub(crate) mod web_of_science;
 
-use pinakes_format::entity::Entity;
+use crate::frontend::side::table::SideTable;
 
-pub use crate::frontend::side::journal_list::CombineRows;
-pub use crate::frontend::side::scopus::fill as fill_scopus;
-pub use crate::frontend::side::value::SideValue;
-
-use crate::frontend::side::spec::SideTableSpec;
-use crate::object::side_table::SideTable;
-
-/// Every side table, at the position of its discriminant.
-pub static SIDE_TABLES: [&SideTableSpec; 7] = [
-    &doaj::SPEC,
-    &scopus::SCIMAGO_SPEC,
-    &scopus::SCOPUS_SPEC,
-    &web_of_science::SPEC,
-    &abdc::SPEC,
-    &ror::SPEC,
-    &orcid::SPEC,
+/// Every side table. A file is of the first table that accepts its header or first record.
+pub static SIDE_TABLES: [&SideTable; 7] = [
+    &doaj::TABLE,
+    &scopus::SCIMAGO_TABLE,
+    &scopus::SCOPUS_TABLE,
+    &web_of_science::TABLE,
+    &abdc::TABLE,
+    &ror::TABLE,
+    &orcid::TABLE,
 ];
-
-impl SideTable {
-    pub fn spec(self) -> &'static SideTableSpec {
-        SIDE_TABLES[self as usize]
-    }
-
-    /// The prefix on the command line and the name in reports.
-    pub fn name(self) -> &'static str {
-        self.spec().name
-    }
-
-    /// The entity whose records the table extends.
-    pub fn entity(self) -> Entity {
-        self.spec().entity
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_table_is_registered_at_its_discriminant() {
-        assert_eq!(SideTable::all().count(), SIDE_TABLES.len());
-        for (index, table) in SideTable::all().enumerate() {
-            assert_eq!(table as usize, index);
-            assert_eq!(SideTable::from_index(table as u8), Some(table));
-            assert_eq!(table.spec().table, table);
-            let same_name = SIDE_TABLES.iter().filter(|spec| spec.name == table.name());
-            assert_eq!(same_name.count(), 1);
+    fn every_table_has_its_own_name() {
+        for table in SIDE_TABLES {
+            assert_eq!(SIDE_TABLES.iter().filter(|other| **other == table).count(), 1, "{table:?}");
         }
     }
 }

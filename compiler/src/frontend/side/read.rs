@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::frontend::reader::BadRecord;
 use crate::frontend::side::header;
 use crate::frontend::side::journal_list::{JournalList, JournalRow};
-use crate::frontend::side::spec::SideTableSpec;
+use crate::frontend::side::table::SideTable;
 use crate::frontend::side::value::SideValue;
 use crate::object::ObjectWriter;
 use crate::read::elements::Elements;
@@ -31,7 +31,7 @@ pub struct KeyedRow<V> {
 ///
 /// Where the part cannot be read or has no header of the list, or the object cannot be written.
 pub fn read_list<C: Default, V: SideValue>(
-    spec: &SideTableSpec,
+    table: &SideTable,
     list: &JournalList<C>,
     finish: fn(JournalRow<C>) -> JournalRow<V>,
     path: &Path,
@@ -39,7 +39,7 @@ pub fn read_list<C: Default, V: SideValue>(
     object: &mut ObjectWriter,
 ) -> Result<u64> {
     let found = header::find(path, |headings| list.is_header(headings).then_some(()))?;
-    let Some(header) = found else { return Err(spec.mismatch(path)) };
+    let Some(header) = found else { return Err(table.mismatch(path)) };
     let delimiter = header.delimiter;
     let mut rows = Rows::open(path, Some(delimiter), limits)?;
     for _ in 0..header.row {
@@ -55,17 +55,17 @@ pub fn read_list<C: Default, V: SideValue>(
             Ok(cells) => layout.read(cells, delimiter == b';').map(|journal| (cells, journal)),
             Err(code) => Err(*code),
         };
-        object.report.count_read(spec.name);
+        object.report.count_read(table.name);
         match outcome {
             Ok((cells, journal)) => {
                 let JournalRow { keys, vintage, value, .. } = finish(journal);
                 let joined = cells.iter().map(str::trim).collect::<Vec<_>>().join(",");
                 let hash = hash_of(joined.as_bytes());
-                object.side(spec.table)?.push(&keys, vintage, hash, &value.encode());
+                object.side(table.name)?.push(&keys, vintage, hash, &value.encode());
             }
             Err(code) => {
                 let line = Line { number, byte_offset, bytes: &raw, is_too_long: false };
-                object.set_aside(spec.name, &line, code, None)?;
+                object.set_aside(table.name, &line, code, None)?;
             }
         }
     }
@@ -79,7 +79,7 @@ pub fn read_list<C: Default, V: SideValue>(
 ///
 /// Where the part cannot be read or the object cannot be written.
 pub fn read_elements<V: SideValue>(
-    spec: &SideTableSpec,
+    table: &SideTable,
     read: fn(&str) -> std::result::Result<KeyedRow<V>, BadRecord>,
     path: &Path,
     limits: &ReadLimits,
@@ -89,15 +89,15 @@ pub fn read_elements<V: SideValue>(
     let mut bytes = 0;
     while let Some(line) = elements.next_element()? {
         bytes = line.byte_offset + line.bytes.len() as u64;
-        object.report.count_read(spec.name);
+        object.report.count_read(table.name);
         match read_element(&line, read) {
             Ok(KeyedRow { keys, vintage, value }) => {
                 let hash = hash_of(line.bytes);
-                object.side(spec.table)?.push(&keys, vintage, hash, &value.encode());
+                object.side(table.name)?.push(&keys, vintage, hash, &value.encode());
             }
             Err(BadRecord::Fatal(error)) => return Err(error),
             Err(BadRecord::Quarantine { code, id }) => {
-                object.set_aside(spec.name, &line, code, id)?;
+                object.set_aside(table.name, &line, code, id)?;
             }
         }
     }

@@ -2,37 +2,36 @@
 
 use std::cmp::Reverse;
 
-use pinakes_format::entity::Entity;
-use pinakes_format::record::Scopus;
+use pinakes_format::record::{Scopus, Source};
 
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::journal_list::{
-    CombineRows, JournalList, JournalRow, ListColumn, best_first, fill_members,
+    CombineRows, JournalList, JournalRow, ListColumn, best_first, combined, fill_members,
+    replace_metrics,
 };
 use crate::frontend::side::read::read_list;
-use crate::frontend::side::spec::SideTableSpec;
-use crate::object::side_table::SideTable;
+use crate::frontend::side::table::{Extend, JoinedRows, SideTable};
 
-pub static SCOPUS_SPEC: SideTableSpec = SideTableSpec {
-    table: SideTable::Scopus,
+pub static SCOPUS_TABLE: SideTable = SideTable {
     name: "scopus",
-    entity: Entity::Source,
     expected: "a CSV with an ISSN column and `Sourcerecord ID`, `Active or Inactive` or `CiteScore`",
     is_header: |headings| SCOPUS.is_header(headings),
     is_record: |_| false,
-    read: |path, limits, object| read_list(&SCOPUS_SPEC, &SCOPUS, finish_row, path, limits, object),
+    read: |path, limits, object| {
+        read_list(&SCOPUS_TABLE, &SCOPUS, finish_row, path, limits, object)
+    },
+    extend: Extend::Source(extend),
 };
 
-pub static SCIMAGO_SPEC: SideTableSpec = SideTableSpec {
-    table: SideTable::Scimago,
+pub static SCIMAGO_TABLE: SideTable = SideTable {
     name: "scimago",
-    entity: Entity::Source,
     expected: "a CSV with the columns `Issn`, `SJR` and `SJR Best Quartile`",
     is_header: |headings| SCIMAGO.is_header(headings),
     is_record: |_| false,
     read: |path, limits, object| {
-        read_list(&SCIMAGO_SPEC, &SCIMAGO, finish_row, path, limits, object)
+        read_list(&SCIMAGO_TABLE, &SCIMAGO, finish_row, path, limits, object)
     },
+    extend: Extend::Source(extend),
 };
 
 /// A row whose cells still depend on one another.
@@ -228,6 +227,14 @@ fn best_category(cell: TableCell<'_>) -> Option<String> {
     parsed.min_by_key(|(quartile, _)| *quartile).map(|(_, name)| name.to_owned())
 }
 
+/// Replaces the Scopus metrics of a source. The Scopus list takes precedence over SCImago, which fills
+/// its gaps; so the rows of either table add those of both.
+fn extend(source: &mut Source, rows: &JoinedRows<'_>) -> Option<bool> {
+    let mut scopus = combined(rows, &SCOPUS_TABLE)?;
+    fill(&mut scopus, &combined(rows, &SCIMAGO_TABLE)?);
+    Some(replace_metrics(source, |metrics| &mut metrics.scopus, scopus))
+}
+
 impl CombineRows for Scopus {
     /// Takes each member from the best row that has it. The best row has the best quartile, then
     /// the highest percentile.
@@ -244,7 +251,7 @@ impl CombineRows for Scopus {
 }
 
 /// Fills each member that is null from `other`.
-pub fn fill(scopus: &mut Scopus, other: &Scopus) {
+fn fill(scopus: &mut Scopus, other: &Scopus) {
     fill_members!(
         scopus, [other],
         active coverage doc_count percent rank citations snip sjr citescore percent_cited quartile

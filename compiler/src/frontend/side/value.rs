@@ -1,8 +1,13 @@
 //! Encoding of side-table values in an object.
 
-use pinakes_format::record::{Abdc, Doaj, OrcidProfile, Scopus, WebOfScience};
+use rkyv::api::high::{HighDeserializer, HighSerializer, HighValidator};
+use rkyv::bytecheck::CheckBytes;
+use rkyv::rancor::Error;
+use rkyv::ser::allocator::ArenaHandle;
+use rkyv::util::AlignedVec;
+use rkyv::{Archive, Deserialize, Serialize};
 
-/// The value of a row of a side table.
+/// The value of a row of a side table, archived with rkyv like a record.
 pub trait SideValue: Sized {
     /// Encodes the value; equal values have equal bytes.
     fn encode(&self) -> Vec<u8>;
@@ -11,20 +16,18 @@ pub trait SideValue: Sized {
     fn decode(bytes: &[u8]) -> Option<Self>;
 }
 
-/// Values that are members of records are archived with rkyv, like records.
-macro_rules! archived {
-    ($($value:ident)*) => {
-        $(impl SideValue for $value {
-            fn encode(&self) -> Vec<u8> {
-                let bytes = rkyv::to_bytes::<rkyv::rancor::Error>(self);
-                bytes.expect("a row is far below the 2 GiB that relative pointers reach").into_vec()
-            }
+impl<V> SideValue for V
+where
+    V: Archive + for<'a> Serialize<HighSerializer<AlignedVec, ArenaHandle<'a>, Error>>,
+    V::Archived:
+        for<'a> CheckBytes<HighValidator<'a, Error>> + Deserialize<V, HighDeserializer<Error>>,
+{
+    fn encode(&self) -> Vec<u8> {
+        let bytes = rkyv::to_bytes::<Error>(self);
+        bytes.expect("a row is far below the 2 GiB that relative pointers reach").into_vec()
+    }
 
-            fn decode(bytes: &[u8]) -> Option<$value> {
-                rkyv::from_bytes::<$value, rkyv::rancor::Error>(bytes).ok()
-            }
-        })*
-    };
+    fn decode(bytes: &[u8]) -> Option<V> {
+        rkyv::from_bytes::<V, Error>(bytes).ok()
+    }
 }
-
-archived!(Abdc Doaj OrcidProfile Scopus WebOfScience);

@@ -2,26 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use pinakes_format::entity::Entity;
 use pinakes_format::record::{NamedIndex, WebOfScience};
 
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::journal_list::{
-    CombineRows, JournalList, ListColumn, best_first, fill_members,
+    CombineRows, JournalList, ListColumn, best_first, combined, fill_members, replace_metrics,
 };
 use crate::frontend::side::keys::format_issn;
 use crate::frontend::side::read::read_list;
-use crate::frontend::side::spec::SideTableSpec;
-use crate::object::side_table::SideTable;
+use crate::frontend::side::table::{Extend, SideTable};
 
-pub static SPEC: SideTableSpec = SideTableSpec {
-    table: SideTable::Jcr,
+pub static TABLE: SideTable = SideTable {
     name: "jcr",
-    entity: Entity::Source,
     expected: "a CSV with the columns `ISSN` or `eISSN` and `Journal name`, and a JIF or an `Edition`",
     is_header: |headings| LIST.is_header(headings),
     is_record: |_| false,
-    read: |path, limits, object| read_list(&SPEC, &LIST, |row| row, path, limits, object),
+    read: |path, limits, object| read_list(&TABLE, &LIST, |row| row, path, limits, object),
+    extend: Extend::Source(|source, rows| {
+        Some(replace_metrics(
+            source,
+            |metrics| &mut metrics.web_of_science,
+            combined(rows, &TABLE)?,
+        ))
+    }),
 };
 
 /// The names of the indexes, by the codes in the `Edition` column.

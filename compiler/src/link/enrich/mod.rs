@@ -1,5 +1,5 @@
-//! Enriching: adds the members that side tables (DOAJ, SCImago, Scopus, JCR, ABDC, ROR, ORCID) have
-//! for a record.
+//! Enriching: joins the rows of side tables to records. What a row adds is declared with its table
+//! in `frontend/side`.
 //!
 //! Takes the side segments of the objects and a linked record. Gives the record with the additional
 //! members, or nothing if no row has one of its keys. The keys of all rows of a table are sorted once,
@@ -7,9 +7,6 @@
 //! Of several rows for one record in one table, only the newest rows count.
 //! Imports `link/{column, context, external_sort, merge, resolve, tally, taxonomy}`.
 
-pub(crate) mod author;
 pub(crate) mod complete;
-pub(crate) mod institution;
 pub(crate) mod side_rows;
-pub(crate) mod source;
 pub(crate) mod tables;

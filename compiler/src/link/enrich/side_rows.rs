@@ -3,7 +3,6 @@
 use std::io::{self, Read, Write};
 
 use crate::error::Result;
-use crate::frontend::side::value::SideValue;
 use crate::link::atomic_bitset::AtomicBitset;
 use crate::link::column::Column;
 use crate::link::context::{Linker, inconsistent_object};
@@ -52,7 +51,7 @@ pub(crate) struct SideRows<'o> {
     joined: AtomicBitset,
 }
 
-impl SideRows<'_> {
+impl<'o> SideRows<'o> {
     pub fn count(&self) -> u64 {
         self.segments.iter().map(|segment| u64::from(segment.rows)).sum()
     }
@@ -65,11 +64,12 @@ impl SideRows<'_> {
         KeyPosition::read(&mut self.positions.get(index)?).ok()?
     }
 
-    /// Joins the rows that have one of `keys` and returns the distinct values of the newest rows.
+    /// Joins the rows that have one of `keys` and returns the distinct encoded values of the newest
+    /// rows.
     ///
     /// All joined rows count as joined. Values come with the greatest row hash first, so that the
     /// result is the same for any order of the inputs.
-    pub fn join<V: SideValue>(&self, keys: &[u64]) -> Result<Vec<V>> {
+    pub fn join(&self, keys: &[u64]) -> Result<Vec<&'o [u8]>> {
         let mut found = Vec::new();
         for key in keys.iter().filter(|key| **key != NO_KEY) {
             let Some(from) = self.positions.find(*key) else { continue };
@@ -92,10 +92,7 @@ impl SideRows<'_> {
         found.retain(|(vintage, ..)| Some(*vintage) == newest);
         found.sort_unstable_by(|a, b| b.cmp(a));
         found.dedup();
-        found
-            .into_iter()
-            .map(|(.., value)| V::decode(value).ok_or_else(inconsistent_object))
-            .collect()
+        Ok(found.into_iter().map(|(.., value)| value).collect())
     }
 }
 

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use pinakes_format::entity::Entity;
 use pinakes_format::record;
 use pinakes_format::record::Institution;
-use pinakes_format::record::value::Table;
 use pinakes_format::snapshot::split_blob;
 
 use crate::error::{Error, Result};
+use crate::frontend::side::SIDE_TABLES;
 use crate::frontend::side::join_keys::JoinKeys;
-use crate::frontend::side::ror::Organisation;
-use crate::frontend::side::value::SideValue;
+use crate::frontend::side::table::{Extend, IdLookup, RowsByTable, SideTable};
 use crate::link::column::{IdRow, IdRows};
 use crate::link::context::{Linker, Segments, inconsistent_object};
 use crate::link::enrich::side_rows::SideRows;
@@ -19,12 +18,11 @@ use crate::link::external_sort::Sorter;
 use crate::link::merge::rows::Rows;
 use crate::link::tally::SideTally;
 use crate::object::side::SideSegment;
-use crate::object::side_table::SideTable;
 
-/// Every side table of a run.
+/// Every side table of a run that has rows, in the order of [`SIDE_TABLES`].
 pub(crate) struct SideTables<'o> {
-    tables: BTreeMap<SideTable, SideRows<'o>>,
-    /// ROR ids of institutions and their rows, if the run has a ROR table.
+    tables: Vec<(&'static SideTable, SideRows<'o>)>,
+    /// ROR ids of institutions and their rows, if a table extends institutions.
     by_ror: Option<IdRows>,
 }
 
@@ -35,17 +33,27 @@ impl<'o> Linker<'o> {
         segments: &[Segments<'_>],
         rows: &[Rows],
     ) -> Result<SideTables<'o>> {
-        let mut tables = BTreeMap::new();
-        for table in SideTable::all() {
-            let of_table: Vec<SideSegment<'o>> =
-                self.objects.iter().flat_map(|object| object.sides_of(table)).collect();
-            if !of_table.is_empty() {
-                tables.insert(table, self.side_rows(of_table)?);
+        let mut by_name: BTreeMap<&str, Vec<SideSegment<'o>>> = BTreeMap::new();
+        for (name, segment) in self.objects.iter().flat_map(|object| object.sides()) {
+            by_name.entry(name).or_default().push(segment);
+        }
+        let mut tables = Vec::new();
+        for table in SIDE_TABLES {
+            if let Some(segments) = by_name.remove(table.name) {
+                tables.push((table, self.side_rows(segments)?));
             }
         }
-        let has_ror = tables.contains_key(&SideTable::Ror);
-        let by_ror = has_ror.then(|| self.institutions_by_ror(segments, rows)).transpose()?;
-        Ok(SideTables { tables, by_ror })
+        if let Some(name) = by_name.keys().next() {
+            return Err(Error::Internal(format!(
+                "an object has rows of side table `{name}`, which this program does not know; \
+                 remove the objects and build again"
+            )));
+        }
+        let mut tables = SideTables { tables, by_ror: None };
+        if tables.has_table_of(Entity::Institution) {
+            tables.by_ror = Some(self.institutions_by_ror(segments, rows)?);
+        }
+        Ok(tables)
     }
 
     /// Maps the ROR ids of institutions, as join keys, to rows.
@@ -68,42 +76,51 @@ impl<'o> Linker<'o> {
     }
 }
 
-impl SideTables<'_> {
-    /// Whether a table adds to records of the entity.
+impl IdLookup for SideTables<'_> {
+    fn institution_row(&self, ror: u64) -> Option<u32> {
+        self.by_ror.as_ref()?.row_of(ror)
+    }
+}
+
+impl<'o> SideTables<'o> {
+    /// Whether a table with rows adds to records of the entity.
     pub(crate) fn has_table_of(&self, entity: Entity) -> bool {
-        self.tables.keys().any(|table| table.entity() == entity)
+        self.tables.iter().any(|(table, _)| table.extend.entity() == entity)
     }
 
-    /// Joins the rows of a table that have one of `keys`; see [`SideRows::join`].
-    pub(crate) fn join<V: SideValue>(&self, table: SideTable, keys: &[u64]) -> Result<Vec<V>> {
-        self.tables.get(&table).map_or(Ok(Vec::new()), |table| table.join(keys))
-    }
-
-    /// The row of the institution with a ROR id.
-    pub(crate) fn institution_row(&self, key: u64) -> Option<u32> {
-        self.by_ror.as_ref()?.row_of(key)
-    }
-
-    /// Lists the codes that ROR rows of published institutions use: the table and the text.
-    pub(crate) fn codes(&self) -> Result<BTreeSet<(u8, String)>> {
-        let mut codes = BTreeSet::new();
-        let Some(table) = self.tables.get(&SideTable::Ror) else { return Ok(codes) };
-        for segment in &table.segments {
-            for at in 0..segment.count() {
-                let entry = segment.entry(at).ok_or_else(inconsistent_object)?;
-                if self.institution_row(entry.key).is_none() {
-                    continue;
+    /// Joins the rows that have one of `keys`, of each table that adds to records of the entity; see
+    /// [`SideRows::join`]. Tables without such a row are left out.
+    pub(crate) fn join(&self, entity: Entity, keys: &[u64]) -> Result<RowsByTable<'o>> {
+        let mut joined = Vec::new();
+        for (table, rows) in &self.tables {
+            if table.extend.entity() == entity {
+                let rows = rows.join(keys)?;
+                if !rows.is_empty() {
+                    joined.push((*table, rows));
                 }
-                let value = segment.value(&entry).ok_or_else(inconsistent_object)?;
-                let organisation = Organisation::decode(value).ok_or_else(inconsistent_object)?;
-                let country = organisation.location.and_then(|location| location.country_code);
-                codes.extend(country.map(|code| (Table::Country as u8, code)));
-                let relations = organisation.relations.into_iter();
-                let known = relations.filter(|of| self.institution_row(of.key).is_some());
-                codes.extend(known.map(|of| (Table::Relationship as u8, of.kind)));
             }
         }
-        Ok(codes)
+        Ok(joined)
+    }
+
+    /// Lists the codes that rows of published institutions use: the table and the text.
+    pub(crate) fn codes(&self) -> Result<BTreeSet<(u8, String)>> {
+        let mut all = BTreeSet::new();
+        for (table, rows) in &self.tables {
+            let Extend::Institution { codes, .. } = table.extend else { continue };
+            for segment in &rows.segments {
+                for at in 0..segment.count() {
+                    let entry = segment.entry(at).ok_or_else(inconsistent_object)?;
+                    if self.institution_row(entry.key).is_none() {
+                        continue;
+                    }
+                    let value = segment.value(&entry).ok_or_else(inconsistent_object)?;
+                    let codes = codes(value, self).ok_or_else(inconsistent_object)?;
+                    all.extend(codes.into_iter().map(|(table, text)| (table as u8, text)));
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// The accounting of every table that was read. Fails if a table's accounting does not close.
@@ -112,15 +129,15 @@ impl SideTables<'_> {
         objects: &[&crate::object::Object],
     ) -> Result<BTreeMap<String, SideTally>> {
         let mut tallies = BTreeMap::new();
-        for table in SideTable::all() {
-            let name = table.name();
+        for table in SIDE_TABLES {
+            let name = table.name;
             let mut tally = SideTally::default();
             for object in objects {
                 let report = object.report();
                 tally.read += report.read.get(name).copied().unwrap_or(0);
                 tally.quarantined += report.quarantined.get(name).copied().unwrap_or(0);
             }
-            if let Some(rows) = self.tables.get(&table) {
+            if let Some((_, rows)) = self.tables.iter().find(|(of, _)| *of == table) {
                 tally.joined = rows.joined_count();
                 tally.unmatched = rows.count() - tally.joined;
             }

@@ -6,27 +6,25 @@
 pub(crate) mod either;
 pub(crate) mod person;
 
-use pinakes_format::entity::Entity;
-use pinakes_format::record::OrcidProfile;
+use pinakes_format::record::{Author, OrcidProfile};
 use serde::Deserialize;
 
 use crate::frontend::reader::BadRecord;
 use crate::frontend::side::keys;
 use crate::frontend::side::orcid::person::RawPerson;
 use crate::frontend::side::read::{KeyedRow, read_elements};
-use crate::frontend::side::spec::{RecordShape, SideTableSpec};
-use crate::object::side_table::SideTable;
+use crate::frontend::side::shape::RecordShape;
+use crate::frontend::side::table::{Extend, JoinedRows, SideTable};
 use crate::read::lenient::{MaybeLength, MaybeNumber, MaybeObject, MaybeText};
 use crate::read::strict;
 
-pub static SPEC: SideTableSpec = SideTableSpec {
-    table: SideTable::Orcid,
+pub static TABLE: SideTable = SideTable {
     name: "orcid",
-    entity: Entity::Author,
     expected: "ORCID records as JSON lines, each with an `orcid-identifier` or an `orcid`",
     is_header: |_| false,
     is_record,
-    read: |path, limits, object| read_elements::<OrcidProfile>(&SPEC, read, path, limits, object),
+    read: |path, limits, object| read_elements::<OrcidProfile>(&TABLE, read, path, limits, object),
+    extend: Extend::Author(extend),
 };
 
 fn is_record(shape: &RecordShape<'_>) -> bool {
@@ -37,6 +35,24 @@ fn is_record(shape: &RecordShape<'_>) -> bool {
     // OpenAlex authors have an `orcid` too, beside their own id and display name.
     let is_author = !id.is_empty() || shape.display_name.is_some();
     is_person || (!is_author && shape.orcid.as_str().is_some_and(has_orcid))
+}
+
+/// Replaces the members of the author's ORCID that the profile has; the dump's members fill its
+/// gaps. Returns whether there was a profile to add.
+fn extend(author: &mut Author, rows: &JoinedRows<'_>) -> Option<bool> {
+    let profile = rows.values::<OrcidProfile>(&TABLE)?.into_iter().next();
+    let (Some(orcid), Some(profile)) = (&mut author.orcid, profile) else { return Some(false) };
+    let own = std::mem::take(&mut orcid.0);
+    orcid.0 = OrcidProfile {
+        id: own.id,
+        name: profile.name.or(own.name),
+        biography: profile.biography.or(own.biography),
+        emails: profile.emails.or(own.emails),
+        external_identifiers: profile.external_identifiers.or(own.external_identifiers),
+        websites: profile.websites.or(own.websites),
+        outputs_count: profile.outputs_count.or(own.outputs_count),
+    };
+    Some(true)
 }
 
 #[derive(Default, Deserialize)]

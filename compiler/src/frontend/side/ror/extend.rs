@@ -4,64 +4,65 @@ use pinakes_format::record::value::{Code, Json, Named, Ref, Table};
 use pinakes_format::record::{AssociatedInstitution, Geo, Institution};
 use pinakes_format::text::json;
 
-use crate::frontend::side::ror::{Location, Organisation};
-use crate::link::enrich::tables::SideTables;
-use crate::link::resolve::unresolved::UnresolvedSymbols;
+use crate::frontend::side::ror::organisation::{Location, Organisation};
+use crate::frontend::side::table::{CodeLookup, IdLookup};
+use crate::frontend::side::value::SideValue;
 
-/// A ROR record, and the tables that translate its codes and ids into those of the snapshot.
-pub(crate) struct Addition<'a> {
-    pub organisation: &'a Organisation,
-    pub tables: &'a SideTables<'a>,
-    pub codes: &'a UnresolvedSymbols,
+/// Lists the codes that an organisation needs: of its country, and of the relationships to
+/// institutions of the snapshot.
+pub fn codes(value: &[u8], lookup: &dyn IdLookup) -> Option<Vec<(Table, String)>> {
+    let organisation = Organisation::decode(value)?;
+    let country = organisation.location.and_then(|location| location.country_code);
+    let relations = organisation.relations.into_iter();
+    let known = relations.filter(|relation| lookup.institution_row(relation.key).is_some());
+    let kinds = known.map(|relation| (Table::Relationship, relation.kind));
+    Some(kinds.chain(country.map(|code| (Table::Country, code))).collect())
 }
 
-impl Addition<'_> {
-    /// Sets each member that is null or an empty list. Returns whether the record changed.
-    pub(crate) fn fill(&self, institution: &mut Institution) -> bool {
-        let before = institution.clone();
-        let organisation = self.organisation;
-        fill_list(&mut institution.display_name_acronyms, || organisation.acronyms.clone());
-        fill_list(&mut institution.display_name_alternatives, || {
-            let name = institution.name.as_deref();
-            let others = organisation.alternatives.iter();
-            others.filter(|other| Some(other.as_str()) != name).cloned().collect()
-        });
-        fill_list(&mut institution.associated_institutions, || self.associated());
-        if institution.international.is_none() {
-            institution.international = international(&organisation.labels);
+/// Sets each member that is null or an empty list. Returns whether the record changed.
+pub fn add(
+    institution: &mut Institution,
+    organisation: &Organisation,
+    lookup: &dyn CodeLookup,
+) -> bool {
+    let before = institution.clone();
+    fill_list(&mut institution.display_name_acronyms, || organisation.acronyms.clone());
+    fill_list(&mut institution.display_name_alternatives, || {
+        let name = institution.name.as_deref();
+        let others = organisation.alternatives.iter();
+        others.filter(|other| Some(other.as_str()) != name).cloned().collect()
+    });
+    fill_list(&mut institution.associated_institutions, || associated(organisation, lookup));
+    if institution.international.is_none() {
+        institution.international = international(&organisation.labels);
+    }
+    if let Some(place) = &organisation.location {
+        let country = place.country_code.as_deref();
+        let country = country.and_then(|code| lookup.code(Table::Country, code));
+        institution.country = institution.country.or(country.map(Named));
+        let known = institution.country.map(|Named(code)| code);
+        let geo = institution.geo.get_or_insert_default();
+        if is_same_place(geo, known, place, country) {
+            fill_geo(geo, place, country);
         }
-        if let Some(place) = &organisation.location {
-            let country = place.country_code.as_deref().and_then(|code| self.country(code));
-            institution.country = institution.country.or(country.map(Named));
-            let known = institution.country.map(|Named(code)| code);
-            let geo = institution.geo.get_or_insert_default();
-            if is_same_place(geo, known, place, country) {
-                fill_geo(geo, place, country);
-            }
-            if *geo == Geo::default() {
-                institution.geo = None;
-            }
+        if *geo == Geo::default() {
+            institution.geo = None;
         }
-        *institution != before
     }
+    *institution != before
+}
 
-    fn country(&self, code: &str) -> Option<u32> {
-        self.codes.code(Table::Country, code)
-    }
-
-    /// Lists the related organisations that have a record in the snapshot.
-    fn associated(&self) -> Vec<AssociatedInstitution> {
-        let relations = self.organisation.relations.iter();
-        let known = relations.filter_map(|relation| {
-            let row = self.tables.institution_row(relation.key)?;
-            let relationship = self.codes.code(Table::Relationship, &relation.kind)?;
-            Some(AssociatedInstitution {
-                institution: Ref(row),
-                relationship: Some(Code(relationship)),
-            })
-        });
-        known.collect()
-    }
+/// Lists the related organisations that have a record in the snapshot.
+fn associated(organisation: &Organisation, lookup: &dyn CodeLookup) -> Vec<AssociatedInstitution> {
+    let known = organisation.relations.iter().filter_map(|relation| {
+        let row = lookup.institution_row(relation.key)?;
+        let relationship = lookup.code(Table::Relationship, &relation.kind)?;
+        Some(AssociatedInstitution {
+            institution: Ref(row),
+            relationship: Some(Code(relationship)),
+        })
+    });
+    known.collect()
 }
 
 fn fill_list<T>(list: &mut Option<Vec<T>>, with: impl FnOnce() -> Vec<T>) {

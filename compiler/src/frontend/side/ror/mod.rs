@@ -1,27 +1,34 @@
 //! ROR's organisations, schema 2, which fill gaps in the records of institutions.
 
-use pinakes_format::entity::Entity;
-use serde::{Deserialize, Serialize};
+pub(crate) mod extend;
+pub(crate) mod organisation;
+
+use pinakes_format::record::Institution;
+use serde::Deserialize;
 
 use crate::frontend::reader::BadRecord;
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::keys;
 use crate::frontend::side::read::{KeyedRow, read_elements};
-use crate::frontend::side::spec::{RecordShape, SideTableSpec};
-use crate::frontend::side::value::SideValue;
-use crate::object::side_table::SideTable;
+use crate::frontend::side::ror::organisation::{Location, Organisation, Relation};
+use crate::frontend::side::shape::RecordShape;
+use crate::frontend::side::table::{Extend, JoinedRows, SideTable};
 use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText};
 use crate::read::strict;
 
-pub static SPEC: SideTableSpec = SideTableSpec {
-    table: SideTable::Ror,
+pub static TABLE: SideTable = SideTable {
     name: "ror",
-    entity: Entity::Institution,
     expected: "ROR records of schema 2, as JSON lines or one JSON array",
     is_header: |_| false,
     is_record: |shape| is_ror(shape) && shape.names.is_some(),
-    read: |path, limits, object| read_elements(&SPEC, read, path, limits, object),
+    read: |path, limits, object| read_elements(&TABLE, read, path, limits, object),
+    extend: Extend::Institution { add, codes: extend::codes },
 };
+
+fn add(institution: &mut Institution, rows: &JoinedRows<'_>) -> Option<bool> {
+    let organisation = rows.values(&TABLE)?.into_iter().next();
+    Some(organisation.is_some_and(|found| extend::add(institution, &found, rows.lookup)))
+}
 
 /// Whether a JSON object is a ROR record of schema 1, which has a `name` instead of `names`.
 pub fn is_schema_1(shape: &RecordShape<'_>) -> bool {
@@ -31,41 +38,6 @@ pub fn is_schema_1(shape: &RecordShape<'_>) -> bool {
 fn is_ror(shape: &RecordShape<'_>) -> bool {
     let id = shape.id.0.as_str().unwrap_or_default();
     id.contains("ror.org/") && keys::parse_ror(id).is_some()
-}
-
-/// The members of a ROR record. Linking uses a member only where the dump has none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Organisation {
-    pub acronyms: Vec<String>,
-    /// The display name, then the other labels and aliases.
-    pub alternatives: Vec<String>,
-    /// Language and label, in the order of the record.
-    pub labels: Vec<(String, String)>,
-    pub location: Option<Location>,
-    pub relations: Vec<Relation>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Location {
-    pub city: Option<String>,
-    /// The GeoNames number of the city.
-    pub geonames_id: Option<String>,
-    pub region: Option<String>,
-    pub country_code: Option<String>,
-    pub country: Option<String>,
-    /// Degrees north.
-    pub latitude: Option<f64>,
-    /// Degrees east.
-    pub longitude: Option<f64>,
-}
-
-/// A relation to another organisation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Relation {
-    /// The ROR id of the other organisation, as a key.
-    pub key: u64,
-    /// `parent`, `child`, `related`, `predecessor` or `successor`.
-    pub kind: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -191,15 +163,5 @@ impl RawRelation<'_> {
     fn build(&self) -> Option<Relation> {
         let key = keys::parse_ror(self.id.0.as_str()?)?;
         Some(Relation { key, kind: self.r#type.as_str()?.to_lowercase() })
-    }
-}
-
-impl SideValue for Organisation {
-    fn encode(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("an organisation holds strings, numbers and lists only")
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Organisation> {
-        serde_json::from_slice(bytes).ok()
     }
 }

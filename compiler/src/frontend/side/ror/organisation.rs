@@ -1,0 +1,38 @@
+//! What the compiler keeps of a ROR record.
+
+use rkyv::{Archive, Deserialize, Serialize};
+
+/// The members of a ROR record. Linking uses a member only where the dump has none.
+#[derive(Clone, Debug, Default, PartialEq, Archive, Serialize, Deserialize)]
+pub struct Organisation {
+    pub acronyms: Vec<String>,
+    /// The display name, then the other labels and aliases.
+    pub alternatives: Vec<String>,
+    /// Language and label, in the order of the record.
+    pub labels: Vec<(String, String)>,
+    pub location: Option<Location>,
+    pub relations: Vec<Relation>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Archive, Serialize, Deserialize)]
+pub struct Location {
+    pub city: Option<String>,
+    /// The GeoNames number of the city.
+    pub geonames_id: Option<String>,
+    pub region: Option<String>,
+    pub country_code: Option<String>,
+    pub country: Option<String>,
+    /// Degrees north.
+    pub latitude: Option<f64>,
+    /// Degrees east.
+    pub longitude: Option<f64>,
+}
+
+/// A relation to another organisation.
+#[derive(Clone, Debug, PartialEq, Archive, Serialize, Deserialize)]
+pub struct Relation {
+    /// The ROR id of the other organisation, as a key.
+    pub key: u64,
+    /// `parent`, `child`, `related`, `predecessor` or `successor`.
+    pub kind: String,
+}
