@@ -6,8 +6,7 @@ use clap::{Args, builder::BoolishValueParser};
 
 use crate::compile::input::ManifestPolicy;
 use crate::link::selection::SelectionArgs;
-use crate::read::lenient::MemberLimits;
-use crate::read::limits::ReadLimits;
+use crate::read::limits::{MemberLimits, ReadLimits};
 
 /// Options of every command that reads inputs.
 #[derive(Args, Debug)]

@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::object::directory::OBJECT_VERSION;
 use crate::object::warnings::Warnings;
 use crate::object::{Object, ObjectWriter};
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
 use crate::terminal::escape::escape_path;
@@ -196,7 +197,8 @@ fn check_record_count(part: &Part, object: &Object, limits: &ReadLimits) -> Resu
 /// Where the part cannot be read.
 pub fn parse_only(part: &Part) -> Result<u64> {
     let Some((front_end, entity)) = part.kind.front_end() else { return Ok(0) };
-    let mut lines = Lines::open(&part.path, &ReadLimits::default())?;
+    let diagnostics = Diagnostics::default();
+    let mut lines = Lines::open(&part.path, &ReadLimits::default(), &diagnostics)?;
     while let Some(line) = lines.next_line()? {
         let text = simdutf8::basic::from_utf8(line.bytes).unwrap_or_default();
         // A bad line counts towards the cost too; only a build reports it.

@@ -10,10 +10,11 @@ use crate::frontend::reader::{BadRecord, LineReader};
 use crate::frontend::{FrontEnd, taxonomy_csv};
 use crate::object::ObjectWriter;
 use crate::object::part_report::{KeptLine, Merge};
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Line, Lines};
 use crate::read::rows::{Row, Rows};
-use crate::read::{identifier, lenient, times};
+use crate::read::{identifier, times};
 
 /// Topics of one part whose positions are kept: more than ten times the existing topics.
 const TOPICS_MAX: usize = 50_000;
@@ -24,27 +25,27 @@ pub(crate) fn read_part(
     limits: &ReadLimits,
     object: &mut ObjectWriter,
 ) -> Result<u64> {
-    lenient::begin(limits.members);
+    let diagnostics = Diagnostics::new(limits.members);
     let mut derived = DerivedNodes::default();
     let bytes = match part.kind {
         PartKind::Records(entity) => {
             let front_end = FrontEnd::OpenAlex;
-            read_records(part, front_end, entity, limits, object, &mut derived)?
+            read_records(part, front_end, entity, limits, &diagnostics, object, &mut derived)?
         }
         PartKind::Native(entity) => {
             let front_end = FrontEnd::Native;
-            read_records(part, front_end, entity, limits, object, &mut derived)?
+            read_records(part, front_end, entity, limits, &diagnostics, object, &mut derived)?
         }
-        PartKind::Merges(entity) => read_merges(part, entity, limits, object)?,
-        PartKind::Taxonomy => read_taxonomy(part, limits, object, &mut derived)?,
-        PartKind::Side(table) => (table.read)(&part.path, limits, object)?,
+        PartKind::Merges(entity) => read_merges(part, entity, limits, &diagnostics, object)?,
+        PartKind::Taxonomy => read_taxonomy(part, limits, &diagnostics, object, &mut derived)?,
+        PartKind::Side(table) => (table.read)(&part.path, limits, &diagnostics, object)?,
     };
     derived.write(object)?;
     if part.kind.front_end().is_some() && object.report.read.is_empty() {
-        lenient::at(0, 0);
-        lenient::warn("empty_part");
+        diagnostics.at(0, 0);
+        diagnostics.warn("empty_part");
     }
-    for (code, warned) in lenient::take_warning_counts() {
+    for (code, warned) in diagnostics.into_warnings() {
         object.report.warnings.insert(code.to_string(), warned.count);
         object.report.first_warnings.insert(code.to_string(), warned.first);
     }
@@ -56,10 +57,11 @@ fn read_records(
     front_end: FrontEnd,
     entity: Entity,
     limits: &ReadLimits,
+    diagnostics: &Diagnostics,
     object: &mut ObjectWriter,
     derived: &mut DerivedNodes,
 ) -> Result<u64> {
-    let mut lines = Lines::open(&part.path, limits)?;
+    let mut lines = Lines::open(&part.path, limits, diagnostics)?;
     while let Some(line) = lines.next_line()? {
         if line.number == 1 && begins_array(line.bytes) {
             return Err(json_array_error(&part.path));
@@ -69,7 +71,7 @@ fn read_records(
         line_hash.copy_from_slice(&blake3::hash(line.bytes).as_bytes()[..16]);
         let outcome = match decode_line(&line) {
             Ok(text) => {
-                let mut reader = LineReader { object, derived, line_hash, line: text };
+                let mut reader = LineReader { object, derived, line_hash, diagnostics, line: text };
                 front_end.read_line(entity, text, &mut reader)
             }
             Err(code) => Err(BadRecord::Quarantine { code, id: None }),
@@ -118,19 +120,21 @@ fn record_outcome(
 fn read_taxonomy(
     part: &Part,
     limits: &ReadLimits,
+    diagnostics: &Diagnostics,
     object: &mut ObjectWriter,
     derived: &mut DerivedNodes,
 ) -> Result<u64> {
-    let mut rows = Rows::open(&part.path, None, limits)?;
+    let mut rows = Rows::open(&part.path, None, limits, diagnostics)?;
     let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
     let columns = taxonomy_csv::find_columns(&header.cells.unwrap_or_default(), &part.path)?;
     while let Some(row) = rows.next_row()? {
         object.report.count_read(Entity::Topic.facts().plural);
         let line_hash = row.cells.as_ref().map(taxonomy_csv::row_hash).unwrap_or_default();
         let outcome = match &row.cells {
-            Ok(cells) => {
-                columns.read_row(cells, &mut LineReader { object, derived, line_hash, line: "" })
-            }
+            Ok(cells) => columns.read_row(
+                cells,
+                &mut LineReader { object, derived, line_hash, diagnostics, line: "" },
+            ),
             Err(code) => Err(BadRecord::Quarantine { code, id: None }),
         };
         let Row { number, byte_offset, raw, .. } = &row;
@@ -178,15 +182,16 @@ fn read_merges(
     part: &Part,
     entity: Entity,
     limits: &ReadLimits,
+    diagnostics: &Diagnostics,
     object: &mut ObjectWriter,
 ) -> Result<u64> {
-    let mut rows = Rows::open(&part.path, None, limits)?;
+    let mut rows = Rows::open(&part.path, None, limits, diagnostics)?;
     let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
     let columns = MergeColumns::find(&header.cells.unwrap_or_default(), part)?;
     while let Some(row) = rows.next_row()? {
         match row.cells.ok().and_then(|cells| columns.read(entity, &cells)) {
             Some(merge) => object.merges.push(merge),
-            None => lenient::warn("bad_merge"),
+            None => diagnostics.warn("bad_merge"),
         }
     }
     Ok(rows.offset_bytes())

@@ -1,15 +1,13 @@
 //! The names of an institution by language: the same member in OpenAlex and in native dumps.
 
+use crate::read::lenient::{MaybePairs, members};
 use pinakes_format::record::value::Json;
 use pinakes_format::text::json;
-use serde::Deserialize;
 
-use crate::read::lenient::MaybePairs;
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct RawInternational<'a> {
-    display_name: MaybePairs<'a>,
+members! {
+    pub(crate) struct RawInternational<'a> {
+        display_name: MaybePairs<'a>,
+    }
 }
 
 impl RawInternational<'_> {

@@ -10,7 +10,7 @@ use crate::object::segment::{Provenance, SegmentBuilder};
 use crate::object::{ObjectWriter, Origin};
 use crate::read::identifier;
 use crate::read::identifier::BadId;
-use crate::read::lenient::{MaybeId, MaybeText};
+use crate::read::lenient::{Diagnostics, MaybeId, MaybeText};
 use crate::read::strict::JsonError;
 
 /// The report code of a topic whose parent no source names.
@@ -48,6 +48,7 @@ pub struct LineReader<'r> {
     pub derived: &'r mut DerivedNodes,
     /// The first 16 bytes of the BLAKE3 hash of the line.
     pub line_hash: [u8; 16],
+    pub diagnostics: &'r Diagnostics,
     /// The line; empty for a table row.
     pub line: &'r str,
 }

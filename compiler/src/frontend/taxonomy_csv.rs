@@ -11,7 +11,6 @@ use crate::frontend::reader::{BadRecord, LineReader, NO_PARENT};
 use crate::object::Origin;
 use crate::object::segment::Provenance;
 use crate::read::identifier;
-use crate::read::lenient::warn;
 use crate::read::rows::detect_delimiter;
 
 /// The positions of the table's columns.
@@ -62,7 +61,7 @@ impl TaxonomyColumns {
     ) -> std::result::Result<(), BadRecord> {
         let clean;
         let row = if row.as_slice().contains('\0') {
-            warn("nul_removed");
+            reader.diagnostics.warn("nul_removed");
             clean = row.iter().map(|cell| cell.replace('\0', "")).collect::<StringRecord>();
             &clean
         } else {

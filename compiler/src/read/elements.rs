@@ -1,30 +1,36 @@
 //! The elements of a part that is JSON lines or one JSON array. Memory holds one element.
 
 use std::{
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead},
     path::{Path, PathBuf},
 };
 
 use crate::error::{Error, Result};
-use crate::read::lenient;
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
+use crate::read::lines::container::PartReader;
 use crate::read::lines::{Line, Lines, RAW_BYTES_MAX};
 
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-pub enum Elements {
+pub enum Elements<'d> {
     /// One object per line.
-    Lines(Lines),
+    Lines(Lines<'d>),
     /// One array of objects.
-    Array(ArrayReader),
+    Array(ArrayReader<'d>),
 }
 
-impl Elements {
+impl<'d> Elements<'d> {
     /// Opens a part. A part whose first character is `[` is an array.
-    pub fn open(path: &Path, limits: &ReadLimits) -> Result<Elements> {
+    pub fn open(
+        path: &Path,
+        limits: &ReadLimits,
+        diagnostics: &'d Diagnostics,
+    ) -> Result<Elements<'d>> {
         let mut array = ArrayReader {
             path: path.to_path_buf(),
-            reader: Lines::open(path, limits)?.into_reader()?,
+            diagnostics,
+            reader: Lines::open(path, limits, diagnostics)?.into_reader()?,
             buffer: Vec::new(),
             line: 1,
             offset_bytes: 0,
@@ -33,7 +39,7 @@ impl Elements {
         let is_array = array.open_array().map_err(|error| array.damaged(&error.to_string()))?;
         Ok(match is_array {
             true => Elements::Array(array),
-            false => Elements::Lines(Lines::open(path, limits)?),
+            false => Elements::Lines(Lines::open(path, limits, diagnostics)?),
         })
     }
 
@@ -51,16 +57,17 @@ impl Elements {
 }
 
 /// Splits an array into elements by its brackets and strings, without parsing the elements.
-pub struct ArrayReader {
+pub struct ArrayReader<'d> {
     path: PathBuf,
-    reader: BufReader<Box<dyn Read + Send>>,
+    diagnostics: &'d Diagnostics,
+    reader: PartReader<'d>,
     buffer: Vec<u8>,
     line: u64,
     offset_bytes: u64,
     element_bytes_max: usize,
 }
 
-impl ArrayReader {
+impl ArrayReader<'_> {
     /// Consumes the opening bracket; returns whether there is one.
     fn open_array(&mut self) -> io::Result<bool> {
         if self.reader.fill_buf()?.starts_with(&BOM) {
@@ -103,7 +110,7 @@ impl ArrayReader {
             Ok(FillOutcome::Truncated) => Err(self.damaged("its array does not end")),
             Ok(FillOutcome::Element { number, byte_offset, is_kept }) => {
                 let (bytes, is_too_long) = (&*self.buffer, !is_kept);
-                lenient::at(number, byte_offset);
+                self.diagnostics.at(number, byte_offset);
                 Ok(Some(Line { number, byte_offset, bytes, is_too_long }))
             }
         }
@@ -201,7 +208,9 @@ mod tests {
     fn elements(bytes: &[u8]) -> Result<Vec<(u64, u64, Option<String>)>> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        let mut elements = Elements::open(file.path(), &ReadLimits::default()).unwrap();
+        let diagnostics = Diagnostics::default();
+        let mut elements =
+            Elements::open(file.path(), &ReadLimits::default(), &diagnostics).unwrap();
         let mut found = Vec::new();
         while let Some(line) = elements.next_element()? {
             let text = (!line.is_too_long).then(|| String::from_utf8(line.bytes.to_vec()).unwrap());

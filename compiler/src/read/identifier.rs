@@ -2,7 +2,7 @@
 
 use pinakes_format::entity::{Entity, parse_digits};
 
-use crate::read::lenient::{MaybeId, warn};
+use crate::read::lenient::{Diagnostics, MaybeId};
 
 /// Why the id of a record is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,19 +73,19 @@ pub fn parse_any(text: &str) -> Option<(Entity, u64)> {
 
 /// The number of an id that refers to a record of `entity`. An id that does not parse is
 /// `bad_reference`.
-pub fn parse_reference(entity: Entity, id: &MaybeId<'_>) -> Option<u64> {
+pub fn parse_reference(entity: Entity, id: &MaybeId<'_>, diagnostics: &Diagnostics) -> Option<u64> {
     let number = parse(entity, id.0.as_str()?).ok();
     if number.is_none() {
-        warn("bad_reference");
+        diagnostics.warn("bad_reference");
     }
     number
 }
 
 /// Like [`parse_reference`], for an id whose letter names its entity.
-pub fn parse_any_reference(id: &MaybeId<'_>) -> Option<(Entity, u64)> {
+pub fn parse_any_reference(id: &MaybeId<'_>, diagnostics: &Diagnostics) -> Option<(Entity, u64)> {
     let parsed = parse_any(id.0.as_str()?);
     if parsed.is_none() {
-        warn("bad_reference");
+        diagnostics.warn("bad_reference");
     }
     parsed
 }

@@ -3,11 +3,11 @@
 use std::{borrow::Cow, fmt};
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::{Key, MaybeNumber, clean, drain, warn};
+use crate::read::lenient::{Diagnostics, Key, Lenient, MaybeNumber, clean, drain};
 use crate::read::strict::{Keys, MANY};
 
 /// The text of an abstract, joined from its inverted index.
@@ -24,9 +24,11 @@ use crate::read::strict::{Keys, MANY};
 pub struct Abstract(pub Option<String>);
 
 /// The value of one key of the index.
+#[derive(Default)]
 enum IndexValue<'a> {
     Positions(Vec<u64>),
     Index(Words<'a>),
+    #[default]
     Other,
 }
 
@@ -36,7 +38,7 @@ struct Words<'a>(Vec<(u64, Cow<'a, str>)>);
 
 impl Words<'_> {
     /// Joins the words in the order of their positions with single spaces.
-    fn join(mut self) -> Option<String> {
+    fn join(mut self, diagnostics: &Diagnostics) -> Option<String> {
         // Dumps sort an index by word, so the positions are unordered.
         self.0.sort_unstable_by(|(a, one), (b, other)| (a, one).cmp(&(b, other)));
         let mut text = String::with_capacity(self.0.iter().map(|(_, word)| word.len() + 1).sum());
@@ -46,13 +48,15 @@ impl Words<'_> {
             }
             text.push_str(word);
         }
-        clean(Cow::Owned(text)).to_owned()
+        clean(Cow::Owned(text), diagnostics).to_owned()
     }
 }
 
-struct WordsVisitor;
+struct WordsVisitor<'d> {
+    diagnostics: &'d Diagnostics,
+}
 
-impl<'de> Visitor<'de> for WordsVisitor {
+impl<'de> Visitor<'de> for WordsVisitor<'_> {
     type Value = Words<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,12 +68,12 @@ impl<'de> Visitor<'de> for WordsVisitor {
         let mut keys = Keys::<MANY>::default();
         while let Some(word) = map.next_key::<Key<'de>>()? {
             keys.insert(word.0.clone())?;
-            match map.next_value::<IndexValue<'de>>()? {
+            match map.next_value_seed(self.diagnostics.seed())? {
                 IndexValue::Positions(positions) => {
                     words.0.extend(positions.into_iter().map(|at| (at, word.0.clone())));
                 }
                 IndexValue::Index(inner) if word.0 == "InvertedIndex" => words = inner,
-                IndexValue::Index(_) => warn("not_positions"),
+                IndexValue::Index(_) => self.diagnostics.warn("not_positions"),
                 IndexValue::Other => {}
             }
         }
@@ -77,10 +81,16 @@ impl<'de> Visitor<'de> for WordsVisitor {
     }
 }
 
-impl<'de> Deserialize<'de> for IndexValue<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct IndexValueVisitor;
-        impl<'de> Visitor<'de> for IndexValueVisitor {
+impl<'de> Lenient<'de> for IndexValue<'de> {
+    fn read<D: Deserializer<'de>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        struct IndexValueVisitor<'d> {
+            diagnostics: &'d Diagnostics,
+        }
+
+        impl<'de> Visitor<'de> for IndexValueVisitor<'_> {
             type Value = IndexValue<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,14 +99,17 @@ impl<'de> Deserialize<'de> for IndexValue<'de> {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut positions = Vec::with_capacity(2);
-                while let Some(position) = seq.next_element::<MaybeNumber>()? {
-                    positions.extend(position.count());
+                while let Some(position) =
+                    seq.next_element_seed(self.diagnostics.seed::<MaybeNumber>())?
+                {
+                    positions.extend(position.count(self.diagnostics));
                 }
                 Ok(IndexValue::Positions(positions))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                WordsVisitor.visit_map(map).map(IndexValue::Index)
+                let words = WordsVisitor { diagnostics: self.diagnostics };
+                words.visit_map(map).map(IndexValue::Index)
             }
 
             fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
@@ -123,13 +136,15 @@ impl<'de> Deserialize<'de> for IndexValue<'de> {
                 Ok(IndexValue::Other)
             }
         }
-        deserializer.deserialize_any(IndexValueVisitor)
+        deserializer.deserialize_any(IndexValueVisitor { diagnostics })
     }
 }
 
-struct AbstractVisitor;
+struct AbstractVisitor<'d> {
+    diagnostics: &'d Diagnostics,
+}
 
-impl<'de> Visitor<'de> for AbstractVisitor {
+impl<'de> Visitor<'de> for AbstractVisitor<'_> {
     type Value = Abstract;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -137,24 +152,27 @@ impl<'de> Visitor<'de> for AbstractVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Abstract, A::Error> {
-        WordsVisitor.visit_map(map).map(|words| Abstract(words.join()))
+        let words = WordsVisitor { diagnostics: self.diagnostics }.visit_map(map)?;
+        Ok(Abstract(words.join(self.diagnostics)))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Abstract, E> {
         let mut json = serde_json::Deserializer::from_str(text);
-        let words = json.deserialize_map(WordsVisitor).and_then(|words| {
-            json.end()?;
-            Ok(words.join())
-        });
+        let words = json.deserialize_map(WordsVisitor { diagnostics: self.diagnostics }).and_then(
+            |words| {
+                json.end()?;
+                Ok(words.join(self.diagnostics))
+            },
+        );
         Ok(Abstract(words.unwrap_or_else(|_: serde_json::Error| {
-            warn("not_an_abstract");
+            self.diagnostics.warn("not_an_abstract");
             None
         })))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        warn("not_an_abstract");
+        self.diagnostics.warn("not_an_abstract");
         Ok(Abstract(None))
     }
 
@@ -163,9 +181,12 @@ impl<'de> Visitor<'de> for AbstractVisitor {
     drain!(null);
 }
 
-impl<'de> Deserialize<'de> for Abstract {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AbstractVisitor)
+impl<'de> Lenient<'de> for Abstract {
+    fn read<D: Deserializer<'de>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AbstractVisitor { diagnostics })
     }
 }
 
@@ -173,11 +194,14 @@ impl<'de> Deserialize<'de> for Abstract {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::read::lenient::take_warnings;
 
     #[test]
     fn an_abstract_is_read_from_its_three_encodings() {
-        let read = |json: &str| serde_json::from_str::<Abstract>(json).unwrap().0;
+        let diagnostics = Diagnostics::default();
+        let read = |json: &str| {
+            let mut json = serde_json::Deserializer::from_str(json);
+            Abstract::read(&mut json, &diagnostics).unwrap().0
+        };
         let expected = Some("we show we can".to_string());
         assert_eq!(read(r#"{"show":[1],"we":[0,7],"can":[9]}"#), expected);
         let wrapped = r#"{"IndexLength":4,"InvertedIndex":{"show":[1],"we":[0,2],"can":[3]}}"#;
@@ -185,6 +209,6 @@ mod tests {
         assert_eq!(read(&serde_json::to_string(wrapped).unwrap()), expected);
         assert_eq!(read("\"no index\""), None);
         assert_eq!(read("{}"), None);
-        take_warnings();
+        assert_eq!(diagnostics.counts(), [("not_an_abstract", 1)].into());
     }
 }

@@ -1,9 +1,14 @@
 //! Limits on what the compiler reads from one part.
 
-use crate::read::lenient::MemberLimits;
-
 /// Default of the longest line that is parsed.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
+
+/// Limits beyond which a member becomes null; `None` means no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemberLimits {
+    pub array_elements_max: Option<u64>,
+    pub text_bytes_max: Option<u64>,
+}
 
 /// The limits for every part of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,7 @@ use csv::StringRecord;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use crate::error::Result;
-use crate::read::lenient;
-use crate::read::lenient::warn;
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Line, Lines};
 
@@ -23,8 +22,9 @@ use crate::read::lines::{Line, Lines};
 /// ```
 ///
 /// The line limit bounds the bytes that one open quote puts back.
-pub struct Rows {
-    lines: Lines,
+pub struct Rows<'d> {
+    diagnostics: &'d Diagnostics,
+    lines: Lines<'d>,
     /// Lines that were put back, to be read before the part's next line.
     pending: VecDeque<PendingLine>,
     core: Reader,
@@ -80,13 +80,25 @@ const PENDING_LINE_BYTES: usize = 64;
 /// The largest number of cells in a row; real tables have tens.
 const CELLS_MAX: usize = 1 << 14;
 
-impl Rows {
+impl<'d> Rows<'d> {
     /// Opens a part. Without a `delimiter`, the first row determines it.
-    pub fn open(path: &Path, delimiter: Option<u8>, limits: &ReadLimits) -> Result<Rows> {
+    pub fn open(
+        path: &Path,
+        delimiter: Option<u8>,
+        limits: &ReadLimits,
+        diagnostics: &'d Diagnostics,
+    ) -> Result<Rows<'d>> {
         let core = Reader::new();
-        let lines = Lines::open(path, limits)?;
-        let (pending, row_bytes_max) = (VecDeque::new(), limits.line_bytes_max);
-        let mut rows = Rows { lines, pending, core, delimiter: None, width: None, row_bytes_max };
+        let lines = Lines::open(path, limits, diagnostics)?;
+        let mut rows = Rows {
+            diagnostics,
+            lines,
+            pending: VecDeque::new(),
+            core,
+            delimiter: None,
+            width: None,
+            row_bytes_max: limits.line_bytes_max,
+        };
         if let Some(delimiter) = delimiter {
             rows.set_delimiter(delimiter);
         }
@@ -106,7 +118,7 @@ impl Rows {
             let repeats =
                 |(at, name): (usize, &str)| header.iter().take(at).any(|other| other == name);
             if header.iter().enumerate().any(repeats) {
-                warn("duplicate_column");
+                self.diagnostics.warn("duplicate_column");
             }
         }
         Ok(row)
@@ -116,7 +128,7 @@ impl Rows {
     pub fn next_row(&mut self) -> Result<Option<Row>> {
         loop {
             let Some(first) = self.next_pending()? else { return Ok(None) };
-            lenient::at(first.number, first.byte_offset);
+            self.diagnostics.at(first.number, first.byte_offset);
             if first.is_too_long {
                 return Ok(Some(first.into_row("line_too_long")));
             }
@@ -280,7 +292,6 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::read::lenient::take_warnings;
     use crate::read::limits::ReadLimits;
 
     /// The line number, offset, cells or report code, and bytes of each row.
@@ -288,11 +299,12 @@ mod tests {
         text: &[u8],
         delimiter: Option<u8>,
         row_bytes_max: usize,
+        diagnostics: &Diagnostics,
     ) -> Vec<(u64, u64, String, String)> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text).unwrap();
         let limits = ReadLimits { line_bytes_max: row_bytes_max, ..ReadLimits::default() };
-        let mut rows = Rows::open(file.path(), delimiter, &limits).unwrap();
+        let mut rows = Rows::open(file.path(), delimiter, &limits, diagnostics).unwrap();
         let mut found = Vec::new();
         let mut next = rows.header().unwrap();
         while let Some(row) = next {
@@ -308,14 +320,15 @@ mod tests {
     }
 
     fn rows(text: &[u8], row_bytes_max: usize) -> Vec<(u64, u64, String)> {
-        let rows = whole_rows(text, None, row_bytes_max).into_iter();
+        let diagnostics = Diagnostics::default();
+        let rows = whole_rows(text, None, row_bytes_max, &diagnostics).into_iter();
         rows.map(|(line, at, shown, _)| (line, at, shown)).collect()
     }
 
     #[test]
     fn a_row_keeps_its_bytes_with_any_line_end() {
         let check = |text: &[u8], delimiter: Option<u8>, expected: &[(u64, u64, &str, &str)]| {
-            let found = whole_rows(text, delimiter, 1_000);
+            let found = whole_rows(text, delimiter, 1_000, &Diagnostics::default());
             let found: Vec<(u64, u64, &str, &str)> =
                 found.iter().map(|(line, at, cells, raw)| (*line, *at, &**cells, &**raw)).collect();
             assert_eq!(found, expected, "{:?}", String::from_utf8_lossy(text));
@@ -344,9 +357,13 @@ mod tests {
         let quoted = rows(b"a,b\r\n\"1\r\n\r\n, \"\"x\"\"\",=cmd()\r\n3,5\" disk\r\n", 1_000);
         let expected = [(1, 0, "a|b"), (2, 5, "1\r\n\r\n, \"x\"|=cmd()"), (5, 28, "3|5\" disk")];
         assert_eq!(quoted, expected.map(|(line, at, cells)| (line, at, cells.to_string())));
-        assert!(take_warnings().is_empty());
-        rows(b"a,b,a\n", 1_000);
-        assert_eq!(take_warnings().into_keys().collect::<Vec<_>>(), ["duplicate_column"]);
+        for (header, warnings) in
+            [("a,b\n", [].into()), ("a,b,a\n", [("duplicate_column", 1)].into())]
+        {
+            let diagnostics = Diagnostics::default();
+            whole_rows(header.as_bytes(), None, 1_000, &diagnostics);
+            assert_eq!(diagnostics.counts(), warnings, "{header}");
+        }
     }
 
     #[test]

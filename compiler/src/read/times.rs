@@ -3,7 +3,7 @@
 use chrono::{Datelike, NaiveDate, NaiveTime};
 use pinakes_format::record::value::{Date, Timestamp, UtcTimestamp};
 
-use crate::read::lenient::{MaybeText, warn};
+use crate::read::lenient::{Diagnostics, MaybeText};
 
 /// Parses `YYYY-MM-DD`, for the years 1 to 9999.
 pub fn parse_day(text: &str) -> Option<NaiveDate> {
@@ -101,25 +101,25 @@ fn parse_zone(zone: &str) -> Option<i64> {
 }
 
 /// Reads a timestamp member; a bad timestamp is null and a warning.
-pub fn timestamp(text: &MaybeText<'_>) -> Option<Timestamp> {
+pub fn timestamp(text: &MaybeText<'_>, diagnostics: &Diagnostics) -> Option<Timestamp> {
     let text = text.as_str()?;
     let moment = parse_moment(text);
     if moment.is_none() {
-        warn("impossible_date");
+        diagnostics.warn("impossible_date");
     }
     moment
 }
 
 /// Reads a timestamp member that records show with milliseconds.
-pub fn utc_timestamp(text: &MaybeText<'_>) -> Option<UtcTimestamp> {
-    timestamp(text).map(|moment| UtcTimestamp::from_micros(moment.micros))
+pub fn utc_timestamp(text: &MaybeText<'_>, diagnostics: &Diagnostics) -> Option<UtcTimestamp> {
+    timestamp(text, diagnostics).map(|moment| UtcTimestamp::from_micros(moment.micros))
 }
 
 /// Reads a date member; a bad date is null and a warning.
-pub fn date(text: &MaybeText<'_>) -> Option<Date> {
+pub fn date(text: &MaybeText<'_>, diagnostics: &Diagnostics) -> Option<Date> {
     let text = text.as_str()?;
     let Some(day) = parse_day(text) else {
-        warn("impossible_date");
+        diagnostics.warn("impossible_date");
         return None;
     };
     // The casts are exact: the year has four digits, the month is at most 12, the day at most 31.

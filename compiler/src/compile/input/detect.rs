@@ -15,6 +15,7 @@ use crate::frontend::detect::{
     require_side_table,
 };
 use crate::read::identifier;
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::Lines;
 
@@ -105,7 +106,8 @@ pub(crate) fn json_array_error(path: &Path) -> Error {
 }
 
 fn first_line(path: &Path) -> Option<String> {
-    let mut lines = Lines::open(path, &ReadLimits::for_detection()).ok()?;
+    let diagnostics = Diagnostics::default();
+    let mut lines = Lines::open(path, &ReadLimits::for_detection(), &diagnostics).ok()?;
     let line = lines.next_line().ok()??;
     std::str::from_utf8(line.bytes).ok().map(str::to_owned)
 }

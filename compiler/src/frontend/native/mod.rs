@@ -10,13 +10,12 @@ pub(crate) mod tree_cursor;
 use pinakes_format::entity::Entity;
 use pinakes_format::record::Record;
 use pinakes_format::with_record;
-use serde::Deserialize;
 
 use crate::frontend::detect::{NAME, OPENALEX_NAME};
 use crate::frontend::native::tree_cursor::{TreeCursor, warn_of_unknown_members};
 use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
 use crate::read::json_tree::{JsonMembers, JsonValue};
-use crate::read::lenient::MaybeId;
+use crate::read::lenient::{Diagnostics, Lenient, MaybeId};
 use crate::read::strict::JsonError;
 use crate::read::{identifier, strict, times};
 
@@ -34,7 +33,8 @@ fn keep<R: Record>(
     members: &JsonMembers<'_>,
     reader: &mut LineReader<'_>,
 ) -> Result<(), BadRecord> {
-    let id: MaybeId<'_> = member(members, "id");
+    let diagnostics = reader.diagnostics;
+    let id: MaybeId<'_> = member(members, "id", diagnostics);
     // `R::make` reads these members again and counts their warnings.
     let updated =
         members.get("updated_date").and_then(JsonValue::text).and_then(times::parse_moment);
@@ -44,21 +44,25 @@ fn keep<R: Record>(
     }
     // A record that other records refer to must have a name.
     if R::ENTITY.facts().is_referenced {
-        require_name(&id, &member(members, NAME))?;
+        require_name(&id, &member(members, NAME, diagnostics))?;
     }
     let topic = members.get("primary_topic").and_then(JsonValue::members);
     let topic = topic.and_then(|topic| topic.get("id")).and_then(JsonValue::text);
     let topic = topic.and_then(|id| identifier::parse(Entity::Topic, id).ok());
     reader.keep(identity, topic, |segment| {
-        let record = R::build(&mut TreeCursor::new(line, segment));
-        warn_of_unknown_members(line);
+        let record = R::build(&mut TreeCursor::new(line, segment, diagnostics));
+        warn_of_unknown_members(line, diagnostics);
         record.expect("a record needs no member but its id")
     })
 }
 
-fn member<'t, T: Default + Deserialize<'t>>(members: &'t JsonMembers<'_>, name: &str) -> T {
+fn member<'t, T: Lenient<'t>>(
+    members: &'t JsonMembers<'_>,
+    name: &str,
+    diagnostics: &Diagnostics,
+) -> T {
     let value = members.get(name);
-    value.and_then(|value| T::deserialize(value).ok()).unwrap_or_default()
+    value.and_then(|value| T::read(value, diagnostics).ok()).unwrap_or_default()
 }
 
 /// Parses one line and drops it.
@@ -85,6 +89,7 @@ mod tests {
                 object: &mut object,
                 derived: &mut DerivedNodes::default(),
                 line_hash: Default::default(),
+                diagnostics: &Diagnostics::default(),
                 line: &line,
             };
             read_line(entity, &line, &mut reader).unwrap();

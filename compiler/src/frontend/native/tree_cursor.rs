@@ -3,13 +3,14 @@
 use pinakes_format::entity::Entity;
 use pinakes_format::record::build::ValueSource;
 use pinakes_format::record::value::{AnyRef, Date, LongText, Timestamp};
-use serde::Deserialize;
 
 use crate::frontend::international::RawInternational;
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier::{parse_any_reference, parse_reference};
 use crate::read::json_tree::JsonValue;
-use crate::read::lenient::{MaybeBool, MaybeId, MaybeNumber, MaybeObject, MaybeText, warn};
+use crate::read::lenient::{
+    Diagnostics, Lenient, MaybeBool, MaybeId, MaybeNumber, MaybeObject, MaybeText,
+};
 use crate::read::{identifier, times};
 
 /// The prefix of a rendered ORCID iD.
@@ -20,6 +21,7 @@ pub(crate) struct TreeCursor<'t, 'a, 's> {
     at: &'t JsonValue<'a>,
     around: &'t JsonValue<'a>,
     segment: &'s mut SegmentBuilder,
+    diagnostics: &'s Diagnostics,
     /// The last object that was read as a reference, and its symbol. Several members of a record
     /// may read one object as a reference.
     referred: Option<(&'t JsonValue<'a>, u32)>,
@@ -29,19 +31,20 @@ impl<'t, 'a, 's> TreeCursor<'t, 'a, 's> {
     pub(crate) fn new(
         line: &'t JsonValue<'a>,
         segment: &'s mut SegmentBuilder,
+        diagnostics: &'s Diagnostics,
     ) -> TreeCursor<'t, 'a, 's> {
-        TreeCursor { at: line, around: line, segment, referred: None }
+        TreeCursor { at: line, around: line, segment, diagnostics, referred: None }
     }
 
     /// Reads the current value leniently.
-    fn read<T: Default + Deserialize<'t>>(&self) -> T {
+    fn read<T: Lenient<'t>>(&self) -> T {
         // Lenient types accept any value, and parsing the line found every other error.
-        T::deserialize(self.at).unwrap_or_default()
+        T::read(self.at, self.diagnostics).unwrap_or_default()
     }
 
-    fn read_member<T: Default + Deserialize<'t>>(&self, name: &str) -> T {
+    fn read_member<T: Lenient<'t>>(&self, name: &str) -> T {
         let value = self.at.members().and_then(|members| members.get(name));
-        value.and_then(|value| T::deserialize(value).ok()).unwrap_or_default()
+        value.and_then(|value| T::read(value, self.diagnostics).ok()).unwrap_or_default()
     }
 
     /// Calls `make` with `to` as the current value.
@@ -50,15 +53,15 @@ impl<'t, 'a, 's> TreeCursor<'t, 'a, 's> {
         (self.at, self.around) = (to, at);
         let made = make(self);
         (self.at, self.around) = (at, around);
-        warn_of_unknown_members(to);
+        warn_of_unknown_members(to, self.diagnostics);
         made
     }
 }
 
 /// Warns of each member of an object that no declaration requested.
-pub(crate) fn warn_of_unknown_members(value: &JsonValue<'_>) {
+pub(crate) fn warn_of_unknown_members(value: &JsonValue<'_>, diagnostics: &Diagnostics) {
     let unknown = value.members().map_or(0, |members| members.unrequested_count());
-    (0..unknown).for_each(|_| warn("unknown_member"));
+    (0..unknown).for_each(|_| diagnostics.warn("unknown_member"));
 }
 
 impl ValueSource for TreeCursor<'_, '_, '_> {
@@ -67,7 +70,7 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
             JsonValue::Object(_) => make(self),
             JsonValue::Null => None,
             _ => {
-                warn("not_an_object");
+                self.diagnostics.warn("not_an_object");
                 None
             }
         }
@@ -97,7 +100,7 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
             }
             JsonValue::Null => None,
             _ => {
-                warn("not_an_array");
+                self.diagnostics.warn("not_an_array");
                 None
             }
         }
@@ -108,15 +111,15 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
     }
 
     fn integer(&mut self) -> Option<i64> {
-        self.read::<MaybeNumber>().integer()
+        self.read::<MaybeNumber>().integer(self.diagnostics)
     }
 
     fn count(&mut self) -> Option<u64> {
-        self.read::<MaybeNumber>().count()
+        self.read::<MaybeNumber>().count(self.diagnostics)
     }
 
     fn year(&mut self) -> Option<i32> {
-        self.read::<MaybeNumber>().year()
+        self.read::<MaybeNumber>().year(self.diagnostics)
     }
 
     fn number(&mut self) -> Option<f64> {
@@ -142,7 +145,7 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
         {
             return symbol;
         }
-        let id = parse_reference(entity, &self.read_member("id"));
+        let id = parse_reference(entity, &self.read_member("id"), self.diagnostics);
         let name = self.read_member::<MaybeText<'_>>("name");
         let symbol = self.segment.symbol(entity as u8, id, name.as_str());
         self.referred = Some((self.at, symbol));
@@ -150,7 +153,7 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
     }
 
     fn any_reference(&mut self) -> Option<AnyRef> {
-        let (entity, id) = parse_any_reference(&self.read())?;
+        let (entity, id) = parse_any_reference(&self.read(), self.diagnostics)?;
         Some(self.segment.any_reference(entity, id))
     }
 
@@ -168,11 +171,11 @@ impl ValueSource for TreeCursor<'_, '_, '_> {
     }
 
     fn date(&mut self) -> Option<Date> {
-        times::date(&self.read())
+        times::date(&self.read(), self.diagnostics)
     }
 
     fn timestamp(&mut self) -> Option<Timestamp> {
-        times::timestamp(&self.read())
+        times::timestamp(&self.read(), self.diagnostics)
     }
 
     fn orcid(&mut self) -> Option<String> {

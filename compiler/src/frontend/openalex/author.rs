@@ -3,52 +3,51 @@
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::Id;
 use pinakes_format::record::{Affiliation, Author, AuthorOrcid, OrcidProfile};
-use serde::Deserialize;
 
+use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
-use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::frontend::reader::{BadRecord, LineReader, require_name};
 use crate::object::segment::SegmentBuilder;
-use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText};
+use crate::read::lenient::{
+    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+};
 use crate::read::{identifier, times};
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct RawAuthor<'a> {
-    id: MaybeId<'a>,
-    orcid: MaybeText<'a>,
-    display_name: MaybeText<'a>,
-    full_name: MaybeText<'a>,
-    longest_name: MaybeText<'a>,
-    works_count: MaybeNumber,
-    cited_by_count: MaybeNumber,
-    last_known_institutions: MaybeList<MaybeObject<RawReference<'a>>>,
-    last_known_institution: MaybeObject<RawReference<'a>>,
-    affiliations: MaybeList<MaybeObject<RawAffiliation<'a>>>,
-    summary_stats: MaybeObject<RawSummaryStats>,
-    topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
-    topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
-    counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
-    display_name_alternatives: MaybeList<MaybeText<'a>>,
-    updated_date: MaybeText<'a>,
-    created_date: MaybeText<'a>,
+members! {
+    pub(crate) struct RawAuthor<'a> {
+        id: MaybeId<'a>,
+        orcid: MaybeText<'a>,
+        display_name: MaybeText<'a>,
+        full_name: MaybeText<'a>,
+        longest_name: MaybeText<'a>,
+        works_count: MaybeNumber,
+        cited_by_count: MaybeNumber,
+        last_known_institutions: MaybeList<MaybeObject<RawReference<'a>>>,
+        last_known_institution: MaybeObject<RawReference<'a>>,
+        affiliations: MaybeList<MaybeObject<RawAffiliation<'a>>>,
+        summary_stats: MaybeObject<RawSummaryStats>,
+        topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
+        topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
+        counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+        display_name_alternatives: MaybeList<MaybeText<'a>>,
+        updated_date: MaybeText<'a>,
+        created_date: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawAffiliation<'a> {
-    institution: MaybeObject<RawReference<'a>>,
-    years: MaybeList<MaybeNumber>,
+members! {
+    struct RawAffiliation<'a> {
+        institution: MaybeObject<RawReference<'a>>,
+        years: MaybeList<MaybeNumber>,
+    }
 }
 
 impl OpenAlexRecord for Author {
     type Line<'a> = RawAuthor<'a>;
-}
 
-impl<'a> RawLine<'a> for RawAuthor<'a> {
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-        let raw = self;
-        let updated_date = times::timestamp(&raw.updated_date);
+    fn keep(raw: RawAuthor<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
+        let updated_date = times::timestamp(&raw.updated_date, diagnostics);
         let identity = openalex_identity(reader.line, Entity::Author, &raw.id, updated_date)?;
         require_name(&raw.id, &raw.display_name)?;
         reader.keep(identity, None, |segment| Author {
@@ -61,17 +60,17 @@ impl<'a> RawLine<'a> for RawAuthor<'a> {
                 .map(|id| AuthorOrcid(OrcidProfile { id, ..OrcidProfile::default() })),
             name: raw.display_name.to_owned(),
             full_name: raw.full_name.to_owned().or_else(|| raw.longest_name.to_owned()),
-            outputs_count: raw.works_count.count(),
-            cited_by_count: raw.cited_by_count.count(),
-            last_known_institutions: raw.last_known(segment),
+            outputs_count: raw.works_count.count(diagnostics),
+            cited_by_count: raw.cited_by_count.count(diagnostics),
+            last_known_institutions: raw.last_known(segment, diagnostics),
             updated_date,
-            created_date: times::timestamp(&raw.created_date),
+            created_date: times::timestamp(&raw.created_date, diagnostics),
             affiliations: raw.affiliations.filter_map(|affiliation| {
-                affiliation.0.as_ref().map(|affiliation| affiliation.build(segment))
+                affiliation.0.as_ref().map(|affiliation| affiliation.build(segment, diagnostics))
             }),
-            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
-            topics: topic_shares(&raw.topics, &raw.topic_share, segment),
-            counts_by_year: year_counts(&raw.counts_by_year),
+            summary_stats: raw.summary_stats.0.as_ref().map(|stats| stats.build(diagnostics)),
+            topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
+            counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
             display_name_alternatives: texts(&raw.display_name_alternatives),
         })
     }
@@ -81,24 +80,30 @@ impl RawAuthor<'_> {
     fn last_known<const E: u8>(
         &self,
         segment: &mut SegmentBuilder,
+        diagnostics: &Diagnostics,
     ) -> Option<Vec<pinakes_format::record::value::Ref<E>>> {
         let several = self.last_known_institutions.filter_map(|institution| {
-            institution.0.as_ref().map(|raw| raw.to_reference(Entity::Institution, segment))
+            institution
+                .0
+                .as_ref()
+                .map(|raw| raw.to_reference(Entity::Institution, segment, diagnostics))
         });
         let one = self.last_known_institution.0.as_ref();
-        several.or_else(|| one.map(|raw| vec![raw.to_reference(Entity::Institution, segment)]))
+        several.or_else(|| {
+            one.map(|raw| vec![raw.to_reference(Entity::Institution, segment, diagnostics)])
+        })
     }
 }
 
 impl RawAffiliation<'_> {
-    fn build(&self, segment: &mut SegmentBuilder) -> Affiliation {
+    fn build(&self, segment: &mut SegmentBuilder, diagnostics: &Diagnostics) -> Affiliation {
         let institution = self.institution.0.as_ref();
         Affiliation {
             institution: match institution {
-                Some(raw) => raw.to_reference(Entity::Institution, segment),
+                Some(raw) => raw.to_reference(Entity::Institution, segment, diagnostics),
                 None => segment.reference(None, None),
             },
-            years: self.years.filter_map(|year| year.year()),
+            years: self.years.filter_map(|year| year.year(diagnostics)),
         }
     }
 }

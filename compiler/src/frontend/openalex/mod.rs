@@ -15,36 +15,36 @@ use pinakes_format::entity::Entity;
 use pinakes_format::with_record;
 
 use crate::frontend::reader::{BadRecord, LineReader};
-use crate::read::strict;
+use crate::read::lenient::{Diagnostics, Members};
 use crate::read::strict::JsonError;
+use crate::read::{lenient, strict};
 
-/// A parsed line, before its conversion to a record.
-trait RawLine<'a>: serde::Deserialize<'a> {
-    /// Converts the line to its record and adds the record to the object.
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord>;
-}
-
-/// A record type, and the type of its lines in OpenAlex dumps.
+/// A record type, and its lines in OpenAlex dumps.
 trait OpenAlexRecord {
-    type Line<'a>: RawLine<'a>;
+    /// The members that are read from a line.
+    type Line<'a>: Members<'a>;
+
+    /// Converts a line to its record and adds the record to the object.
+    fn keep(line: Self::Line<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord>;
 }
 
 /// Reads one line of an entity's part into the object.
 pub fn read_line(entity: Entity, line: &str, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-    // serde would read an array as the members of a struct, in order.
+    // Anything but an object: the code says whether the line is JSON at all.
     if !line.trim_ascii_start().starts_with('{') {
         let is_json = strict::from_str::<serde::de::IgnoredAny>(line).is_ok();
         let code = if is_json { "not_a_record" } else { "not_json" };
         return Err(BadRecord::Quarantine { code, id: None });
     }
     with_record!(entity, R => {
-        strict::from_str::<<R as OpenAlexRecord>::Line<'_>>(line)?.keep(reader)
+        R::keep(lenient::from_str(line, reader.diagnostics)?, reader)
     })
 }
 
 /// Parses one line and drops it.
 pub fn parse_line(entity: Entity, line: &str) -> Result<(), JsonError> {
     with_record!(entity, R => {
-        strict::from_str::<<R as OpenAlexRecord>::Line<'_>>(line).map(drop)
+        let diagnostics = Diagnostics::default();
+        lenient::from_str::<<R as OpenAlexRecord>::Line<'_>>(line, &diagnostics).map(drop)
     })
 }

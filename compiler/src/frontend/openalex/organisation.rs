@@ -6,84 +6,83 @@ use pinakes_format::record::{
     AssociatedInstitution, Funder, FunderIds, Geo, Institution, InstitutionIds, InstitutionType,
     Publisher, PublisherIds,
 };
-use serde::Deserialize;
 
 use crate::frontend::detect::is_native;
 use crate::frontend::international::RawInternational;
+use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::parent::RawParent;
 use crate::frontend::openalex::shared::*;
-use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::frontend::reader::{BadRecord, Identity, LineReader, require_name};
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier::parse_reference;
 use crate::read::institution_types::provisional_id;
-use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, warn};
+use crate::read::lenient::{
+    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+};
 use crate::read::{identifier, times};
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct RawInstitution<'a> {
-    id: MaybeId<'a>,
-    ror: MaybeText<'a>,
-    display_name: MaybeText<'a>,
-    country_code: MaybeText<'a>,
-    r#type: MaybeText<'a>,
-    homepage_url: MaybeText<'a>,
-    image_url: MaybeText<'a>,
-    image_thumbnail_url: MaybeText<'a>,
-    display_name_acronyms: MaybeList<MaybeText<'a>>,
-    display_name_alternatives: MaybeList<MaybeText<'a>>,
-    repositories: MaybeList<MaybeObject<RawReference<'a>>>,
-    works_count: MaybeNumber,
-    cited_by_count: MaybeNumber,
-    summary_stats: MaybeObject<RawSummaryStats>,
-    associated_institutions: MaybeList<MaybeObject<RawAssociated<'a>>>,
-    counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
-    roles: MaybeList<MaybeObject<RawRole<'a>>>,
-    geo: MaybeObject<RawGeo<'a>>,
-    international: MaybeObject<RawInternational<'a>>,
-    ids: MaybeObject<RawInstitutionIds<'a>>,
-    topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
-    topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
-    updated_date: MaybeText<'a>,
-    created_date: MaybeText<'a>,
+members! {
+    pub(crate) struct RawInstitution<'a> {
+        id: MaybeId<'a>,
+        ror: MaybeText<'a>,
+        display_name: MaybeText<'a>,
+        country_code: MaybeText<'a>,
+        kind as "type": MaybeText<'a>,
+        homepage_url: MaybeText<'a>,
+        image_url: MaybeText<'a>,
+        image_thumbnail_url: MaybeText<'a>,
+        display_name_acronyms: MaybeList<MaybeText<'a>>,
+        display_name_alternatives: MaybeList<MaybeText<'a>>,
+        repositories: MaybeList<MaybeObject<RawReference<'a>>>,
+        works_count: MaybeNumber,
+        cited_by_count: MaybeNumber,
+        summary_stats: MaybeObject<RawSummaryStats>,
+        associated_institutions: MaybeList<MaybeObject<RawAssociated<'a>>>,
+        counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+        roles: MaybeList<MaybeObject<RawRole<'a>>>,
+        geo: MaybeObject<RawGeo<'a>>,
+        international: MaybeObject<RawInternational<'a>>,
+        ids: MaybeObject<RawInstitutionIds<'a>>,
+        topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
+        topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
+        updated_date: MaybeText<'a>,
+        created_date: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawAssociated<'a> {
-    id: MaybeId<'a>,
-    display_name: MaybeText<'a>,
-    relationship: MaybeText<'a>,
+members! {
+    struct RawAssociated<'a> {
+        id: MaybeId<'a>,
+        display_name: MaybeText<'a>,
+        relationship: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawGeo<'a> {
-    city: MaybeText<'a>,
-    geonames_city_id: MaybeId<'a>,
-    region: MaybeText<'a>,
-    country_code: MaybeText<'a>,
-    country: MaybeText<'a>,
-    latitude: MaybeNumber,
-    longitude: MaybeNumber,
+members! {
+    struct RawGeo<'a> {
+        city: MaybeText<'a>,
+        geonames_city_id: MaybeId<'a>,
+        region: MaybeText<'a>,
+        country_code: MaybeText<'a>,
+        country: MaybeText<'a>,
+        latitude: MaybeNumber,
+        longitude: MaybeNumber,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawInstitutionIds<'a> {
-    grid: MaybeId<'a>,
-    wikipedia: MaybeId<'a>,
+members! {
+    struct RawInstitutionIds<'a> {
+        grid: MaybeId<'a>,
+        wikipedia: MaybeId<'a>,
+    }
 }
 
 impl OpenAlexRecord for Institution {
     type Line<'a> = RawInstitution<'a>;
-}
 
-impl<'a> RawLine<'a> for RawInstitution<'a> {
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-        let raw = self;
-        let updated_date = times::timestamp(&raw.updated_date);
+    fn keep(raw: RawInstitution<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
+        let updated_date = times::timestamp(&raw.updated_date, diagnostics);
         let identity = openalex_identity(reader.line, Entity::Institution, &raw.id, updated_date)?;
         require_name(&raw.id, &raw.display_name)?;
         let ids = raw.ids.0.as_ref();
@@ -97,36 +96,43 @@ impl<'a> RawLine<'a> for RawInstitution<'a> {
             ror: raw.ror.to_owned(),
             name: raw.display_name.to_owned(),
             country: segment.named(raw.country_code.as_str()),
-            kind: segment.code(raw.r#type.as_str()),
+            kind: segment.code(raw.kind.as_str()),
             homepage_url: raw.homepage_url.to_owned(),
             image_url: raw.image_url.to_owned(),
             image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
             display_name_acronyms: texts(&raw.display_name_acronyms),
             display_name_alternatives: texts(&raw.display_name_alternatives),
             repositories: raw.repositories.filter_map(|source| {
-                source.0.as_ref().map(|source| source.to_reference(Entity::Source, segment))
+                source
+                    .0
+                    .as_ref()
+                    .map(|source| source.to_reference(Entity::Source, segment, diagnostics))
             }),
-            outputs_count: raw.works_count.count(),
-            cited_by_count: raw.cited_by_count.count(),
-            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
+            outputs_count: raw.works_count.count(diagnostics),
+            cited_by_count: raw.cited_by_count.count(diagnostics),
+            summary_stats: raw.summary_stats.0.as_ref().map(|stats| stats.build(diagnostics)),
             associated_institutions: raw.associated_institutions.filter_map(|associated| {
-                associated.0.as_ref().map(|associated| associated.build(segment))
+                associated.0.as_ref().map(|associated| associated.build(segment, diagnostics))
             }),
-            counts_by_year: year_counts(&raw.counts_by_year),
-            roles: roles(&raw.roles, segment),
+            counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
+            roles: roles(&raw.roles, segment, diagnostics),
             geo: raw.geo.0.as_ref().map(|geo| geo.build(segment)),
             international: raw.international.0.as_ref().map(RawInternational::to_json),
             updated_date,
-            created_date: times::timestamp(&raw.created_date),
+            created_date: times::timestamp(&raw.created_date, diagnostics),
             ids,
-            topics: topic_shares(&raw.topics, &raw.topic_share, segment),
+            topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
         })
     }
 }
 
 impl RawAssociated<'_> {
-    fn build(&self, segment: &mut SegmentBuilder) -> AssociatedInstitution {
-        let id = parse_reference(Entity::Institution, &self.id);
+    fn build(
+        &self,
+        segment: &mut SegmentBuilder,
+        diagnostics: &Diagnostics,
+    ) -> AssociatedInstitution {
+        let id = parse_reference(Entity::Institution, &self.id, diagnostics);
         AssociatedInstitution {
             institution: segment.reference(id, self.display_name.as_str()),
             relationship: segment.code(self.relationship.as_str()),
@@ -148,44 +154,42 @@ impl RawGeo<'_> {
     }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct RawPublisher<'a> {
-    id: MaybeId<'a>,
-    display_name: MaybeText<'a>,
-    alternate_titles: MaybeList<MaybeText<'a>>,
-    hierarchy_level: MaybeNumber,
-    parent_publisher: RawParent<'a>,
-    lineage: MaybeList<MaybeId<'a>>,
-    country_codes: MaybeList<MaybeText<'a>>,
-    homepage_url: MaybeText<'a>,
-    image_url: MaybeText<'a>,
-    image_thumbnail_url: MaybeText<'a>,
-    works_count: MaybeNumber,
-    cited_by_count: MaybeNumber,
-    summary_stats: MaybeObject<RawSummaryStats>,
-    ids: MaybeObject<RawPublisherIds<'a>>,
-    counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
-    roles: MaybeList<MaybeObject<RawRole<'a>>>,
-    updated_date: MaybeText<'a>,
-    created_date: MaybeText<'a>,
+members! {
+    pub(crate) struct RawPublisher<'a> {
+        id: MaybeId<'a>,
+        display_name: MaybeText<'a>,
+        alternate_titles: MaybeList<MaybeText<'a>>,
+        hierarchy_level: MaybeNumber,
+        parent_publisher: RawParent<'a>,
+        lineage: MaybeList<MaybeId<'a>>,
+        country_codes: MaybeList<MaybeText<'a>>,
+        homepage_url: MaybeText<'a>,
+        image_url: MaybeText<'a>,
+        image_thumbnail_url: MaybeText<'a>,
+        works_count: MaybeNumber,
+        cited_by_count: MaybeNumber,
+        summary_stats: MaybeObject<RawSummaryStats>,
+        ids: MaybeObject<RawPublisherIds<'a>>,
+        counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+        roles: MaybeList<MaybeObject<RawRole<'a>>>,
+        updated_date: MaybeText<'a>,
+        created_date: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawPublisherIds<'a> {
-    ror: MaybeId<'a>,
-    wikidata: MaybeId<'a>,
+members! {
+    struct RawPublisherIds<'a> {
+        ror: MaybeId<'a>,
+        wikidata: MaybeId<'a>,
+    }
 }
 
 impl OpenAlexRecord for Publisher {
     type Line<'a> = RawPublisher<'a>;
-}
 
-impl<'a> RawLine<'a> for RawPublisher<'a> {
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-        let raw = self;
-        let updated_date = times::timestamp(&raw.updated_date);
+    fn keep(raw: RawPublisher<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
+        let updated_date = times::timestamp(&raw.updated_date, diagnostics);
         let identity = openalex_identity(reader.line, Entity::Publisher, &raw.id, updated_date)?;
         require_name(&raw.id, &raw.display_name)?;
         let ids = raw.ids.0.as_ref();
@@ -195,17 +199,17 @@ impl<'a> RawLine<'a> for RawPublisher<'a> {
             wikidata: ids.and_then(|ids| ids.wikidata.0.to_owned()),
         };
         if raw.parent_publisher.is_other {
-            warn("not_an_object");
+            diagnostics.warn("not_an_object");
         }
-        let parent = raw.parent_publisher.reference(Entity::Publisher);
+        let parent = raw.parent_publisher.reference(Entity::Publisher, diagnostics);
         reader.keep(identity, None, |segment| Publisher {
             id: Id(identity.id),
             name: raw.display_name.to_owned(),
             alternate_titles: texts(&raw.alternate_titles),
-            hierarchy_level: raw.hierarchy_level.integer(),
+            hierarchy_level: raw.hierarchy_level.integer(diagnostics),
             parent_publisher: parent.as_ref().map(|(id, name)| segment.reference(*id, *name)),
             lineage: raw.lineage.filter_map(|id| {
-                let id = parse_reference(Entity::Publisher, id)?;
+                let id = parse_reference(Entity::Publisher, id, diagnostics)?;
                 // The line names only the nearest publisher above.
                 let named = parent.filter(|(parent, _)| *parent == Some(id));
                 Some(segment.reference(Some(id), named.and_then(|(_, name)| name)))
@@ -214,57 +218,55 @@ impl<'a> RawLine<'a> for RawPublisher<'a> {
             homepage_url: raw.homepage_url.to_owned(),
             image_url: raw.image_url.to_owned(),
             image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
-            outputs_count: raw.works_count.count(),
-            cited_by_count: raw.cited_by_count.count(),
-            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
+            outputs_count: raw.works_count.count(diagnostics),
+            cited_by_count: raw.cited_by_count.count(diagnostics),
+            summary_stats: raw.summary_stats.0.as_ref().map(|stats| stats.build(diagnostics)),
             ids,
-            counts_by_year: year_counts(&raw.counts_by_year),
-            roles: roles(&raw.roles, segment),
+            counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
+            roles: roles(&raw.roles, segment, diagnostics),
             updated_date,
-            created_date: times::timestamp(&raw.created_date),
+            created_date: times::timestamp(&raw.created_date, diagnostics),
         })
     }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct RawFunder<'a> {
-    id: MaybeId<'a>,
-    display_name: MaybeText<'a>,
-    alternate_titles: MaybeList<MaybeText<'a>>,
-    country_code: MaybeText<'a>,
-    description: MaybeText<'a>,
-    homepage_url: MaybeText<'a>,
-    image_url: MaybeText<'a>,
-    image_thumbnail_url: MaybeText<'a>,
-    grants_count: MaybeNumber,
-    awards_count: MaybeNumber,
-    works_count: MaybeNumber,
-    cited_by_count: MaybeNumber,
-    summary_stats: MaybeObject<RawSummaryStats>,
-    roles: MaybeList<MaybeObject<RawRole<'a>>>,
-    ids: MaybeObject<RawFunderIds<'a>>,
-    counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
-    updated_date: MaybeText<'a>,
-    created_date: MaybeText<'a>,
+members! {
+    pub(crate) struct RawFunder<'a> {
+        id: MaybeId<'a>,
+        display_name: MaybeText<'a>,
+        alternate_titles: MaybeList<MaybeText<'a>>,
+        country_code: MaybeText<'a>,
+        description: MaybeText<'a>,
+        homepage_url: MaybeText<'a>,
+        image_url: MaybeText<'a>,
+        image_thumbnail_url: MaybeText<'a>,
+        grants_count: MaybeNumber,
+        awards_count: MaybeNumber,
+        works_count: MaybeNumber,
+        cited_by_count: MaybeNumber,
+        summary_stats: MaybeObject<RawSummaryStats>,
+        roles: MaybeList<MaybeObject<RawRole<'a>>>,
+        ids: MaybeObject<RawFunderIds<'a>>,
+        counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+        updated_date: MaybeText<'a>,
+        created_date: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawFunderIds<'a> {
-    doi: MaybeId<'a>,
-    ror: MaybeId<'a>,
-    crossref: MaybeId<'a>,
+members! {
+    struct RawFunderIds<'a> {
+        doi: MaybeId<'a>,
+        ror: MaybeId<'a>,
+        crossref: MaybeId<'a>,
+    }
 }
 
 impl OpenAlexRecord for Funder {
     type Line<'a> = RawFunder<'a>;
-}
 
-impl<'a> RawLine<'a> for RawFunder<'a> {
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-        let raw = self;
-        let updated_date = times::timestamp(&raw.updated_date);
+    fn keep(raw: RawFunder<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
+        let updated_date = times::timestamp(&raw.updated_date, diagnostics);
         let identity = openalex_identity(reader.line, Entity::Funder, &raw.id, updated_date)?;
         require_name(&raw.id, &raw.display_name)?;
         let ids = raw.ids.0.as_ref();
@@ -283,38 +285,36 @@ impl<'a> RawLine<'a> for RawFunder<'a> {
             homepage_url: raw.homepage_url.to_owned(),
             image_url: raw.image_url.to_owned(),
             image_thumbnail_url: raw.image_thumbnail_url.to_owned(),
-            grants_count: raw.grants_count.count(),
-            awards_count: raw.awards_count.count(),
-            outputs_count: raw.works_count.count(),
-            cited_by_count: raw.cited_by_count.count(),
-            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
-            roles: roles(&raw.roles, segment),
+            grants_count: raw.grants_count.count(diagnostics),
+            awards_count: raw.awards_count.count(diagnostics),
+            outputs_count: raw.works_count.count(diagnostics),
+            cited_by_count: raw.cited_by_count.count(diagnostics),
+            summary_stats: raw.summary_stats.0.as_ref().map(|stats| stats.build(diagnostics)),
+            roles: roles(&raw.roles, segment, diagnostics),
             ids,
-            counts_by_year: year_counts(&raw.counts_by_year),
+            counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
             updated_date,
-            created_date: times::timestamp(&raw.created_date),
+            created_date: times::timestamp(&raw.created_date, diagnostics),
         })
     }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct RawInstitutionType<'a> {
-    id: MaybeId<'a>,
-    code: MaybeText<'a>,
-    display_name: MaybeText<'a>,
-    description: MaybeText<'a>,
-    updated_date: MaybeText<'a>,
-    created_date: MaybeText<'a>,
+members! {
+    pub(crate) struct RawInstitutionType<'a> {
+        id: MaybeId<'a>,
+        code: MaybeText<'a>,
+        display_name: MaybeText<'a>,
+        description: MaybeText<'a>,
+        updated_date: MaybeText<'a>,
+        created_date: MaybeText<'a>,
+    }
 }
 
 impl OpenAlexRecord for InstitutionType {
     type Line<'a> = RawInstitutionType<'a>;
-}
 
-impl<'a> RawLine<'a> for RawInstitutionType<'a> {
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-        let raw = self;
+    fn keep(raw: RawInstitutionType<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
         if is_native(reader.line) {
             return Err(BadRecord::Quarantine { code: "is_native", id: raw.id.0.to_owned() });
         }
@@ -325,7 +325,7 @@ impl<'a> RawLine<'a> for RawInstitutionType<'a> {
             return Err(BadRecord::Quarantine { code: "no_id", id: raw.id.0.to_owned() });
         };
         // Truncated to the precision of the record, as the moment may become the snapshot's date.
-        let updated = times::timestamp(&raw.updated_date).map(|moment| Timestamp {
+        let updated = times::timestamp(&raw.updated_date, diagnostics).map(|moment| Timestamp {
             micros: UtcTimestamp::from_micros(moment.micros).micros,
             ..moment
         });
@@ -337,8 +337,8 @@ impl<'a> RawLine<'a> for RawInstitutionType<'a> {
             description: raw.description.to_owned(),
             outputs_count: None,
             cited_by_count: None,
-            created_date: times::utc_timestamp(&raw.created_date),
-            updated_date: times::utc_timestamp(&raw.updated_date),
+            created_date: times::utc_timestamp(&raw.created_date, diagnostics),
+            updated_date: times::utc_timestamp(&raw.updated_date, diagnostics),
         })
     }
 }

@@ -4,15 +4,15 @@ use std::{borrow::Cow, fmt};
 
 use pinakes_format::entity::Entity;
 use serde::{
-    Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+    Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
 use crate::frontend::derived::NodeRef;
 use crate::frontend::openalex::shared::RawReference;
 use crate::read::identifier;
 use crate::read::identifier::BadId;
-use crate::read::lenient::{MaybeId, MaybeText, clean};
+use crate::read::lenient::{Diagnostics, Lenient, MaybeId, MaybeText, Members, clean};
 
 /// The parent in a line: a reference object, or an id alone.
 #[derive(Default)]
@@ -27,9 +27,13 @@ pub(crate) struct RawParent<'a> {
 impl RawParent<'_> {
     /// The number and name of the parent; `None` where the line names no parent. A bad id alone
     /// names no parent and is a warning.
-    pub fn reference(&self, entity: Entity) -> Option<(Option<u64>, Option<&str>)> {
+    pub fn reference(
+        &self,
+        entity: Entity,
+        diagnostics: &Diagnostics,
+    ) -> Option<(Option<u64>, Option<&str>)> {
         let reference = self.reference.as_ref()?;
-        let number = reference.number(entity);
+        let number = reference.number(entity, diagnostics);
         (number.is_some() || !self.is_id).then_some((number, reference.display_name.as_str()))
     }
 
@@ -48,9 +52,11 @@ impl RawParent<'_> {
     }
 }
 
-struct ParentVisitor;
+struct ParentVisitor<'d> {
+    diagnostics: &'d Diagnostics,
+}
 
-impl<'de> Visitor<'de> for ParentVisitor {
+impl<'de> Visitor<'de> for ParentVisitor<'_> {
     type Value = RawParent<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,12 +64,14 @@ impl<'de> Visitor<'de> for ParentVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        let reference = RawReference::deserialize(MapAccessDeserializer::new(map))?;
+        let reference = RawReference::read(map, self.diagnostics)?;
         Ok(RawParent { reference: Some(reference), ..RawParent::default() })
     }
 
     fn visit_str<E>(self, id: &str) -> Result<Self::Value, E> {
-        let Some(id) = clean(Cow::Borrowed(id)).to_owned() else { return Ok(RawParent::default()) };
+        let Some(id) = clean(Cow::Borrowed(id), self.diagnostics).to_owned() else {
+            return Ok(RawParent::default());
+        };
         let id = MaybeId(MaybeText(Some(Cow::Owned(id))));
         let reference = RawReference { id, display_name: MaybeText(None) };
         Ok(RawParent { reference: Some(reference), is_id: true, is_other: false })
@@ -95,8 +103,11 @@ impl<'de> Visitor<'de> for ParentVisitor {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for RawParent<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ParentVisitor)
+impl<'a> Lenient<'a> for RawParent<'a> {
+    fn read<D: Deserializer<'a>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ParentVisitor { diagnostics })
     }
 }

@@ -3,7 +3,6 @@
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::{Ref, Timestamp};
 use pinakes_format::record::{Role, SummaryStats, TopicShare, YearCounts};
-use serde::Deserialize;
 
 use crate::frontend::derived::NodeRef;
 use crate::frontend::detect::is_native;
@@ -11,39 +10,46 @@ use crate::frontend::reader::{BadRecord, Identity};
 use crate::object::segment::SegmentBuilder;
 use crate::read::identifier;
 use crate::read::identifier::{parse_any_reference, parse_reference};
-use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText};
+use crate::read::lenient::{
+    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+};
 
-/// A reference to a record: `{id, display_name}`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub struct RawReference<'a> {
-    pub id: MaybeId<'a>,
-    pub display_name: MaybeText<'a>,
+members! {
+    /// A reference to a record: `{id, display_name}`.
+    pub struct RawReference<'a> {
+        pub id: MaybeId<'a>,
+        pub display_name: MaybeText<'a>,
+    }
 }
 
 impl RawReference<'_> {
     /// The number of the id; a bad id is `None` and a warning.
-    pub fn number(&self, entity: Entity) -> Option<u64> {
-        parse_reference(entity, &self.id)
+    pub fn number(&self, entity: Entity, diagnostics: &Diagnostics) -> Option<u64> {
+        parse_reference(entity, &self.id, diagnostics)
     }
 
     pub fn to_reference<const E: u8>(
         &self,
         entity: Entity,
         segment: &mut SegmentBuilder,
+        diagnostics: &Diagnostics,
     ) -> Ref<E> {
-        segment.reference(self.number(entity), self.display_name.as_str())
+        segment.reference(self.number(entity, diagnostics), self.display_name.as_str())
     }
 
-    pub fn node(&self, entity: Entity) -> Option<NodeRef<'_>> {
-        let id = self.number(entity)?;
+    pub fn node(&self, entity: Entity, diagnostics: &Diagnostics) -> Option<NodeRef<'_>> {
+        let id = self.number(entity, diagnostics)?;
         Some(NodeRef { id, name: self.display_name.as_str() })
     }
 }
 
 /// The taxonomy node of a reference member.
-pub fn node_of<'a>(raw: &'a MaybeObject<RawReference<'_>>, entity: Entity) -> Option<NodeRef<'a>> {
-    raw.0.as_ref().and_then(|reference| reference.node(entity))
+pub fn node_of<'a>(
+    raw: &'a MaybeObject<RawReference<'_>>,
+    entity: Entity,
+    diagnostics: &Diagnostics,
+) -> Option<NodeRef<'a>> {
+    raw.0.as_ref().and_then(|reference| reference.node(entity, diagnostics))
 }
 
 /// The identity of an OpenAlex line; refuses a line of a native dump.
@@ -62,83 +68,86 @@ pub fn openalex_identity(
     Identity::parse(entity, id, updated)
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct RawSummaryStats {
-    #[serde(rename = "2yr_mean_citedness")]
-    mean_citedness_2yr: MaybeNumber,
-    h_index: MaybeNumber,
-    i10_index: MaybeNumber,
+members! {
+    pub struct RawSummaryStats {
+        mean_citedness_2yr as "2yr_mean_citedness": MaybeNumber,
+        h_index: MaybeNumber,
+        i10_index: MaybeNumber,
+    }
 }
 
-impl From<&RawSummaryStats> for SummaryStats {
-    fn from(raw: &RawSummaryStats) -> SummaryStats {
+impl RawSummaryStats {
+    pub fn build(&self, diagnostics: &Diagnostics) -> SummaryStats {
         SummaryStats {
-            mean_citedness_2yr: raw.mean_citedness_2yr.fraction(),
-            h_index: raw.h_index.count(),
-            i10_index: raw.i10_index.count(),
+            mean_citedness_2yr: self.mean_citedness_2yr.fraction(),
+            h_index: self.h_index.count(diagnostics),
+            i10_index: self.i10_index.count(diagnostics),
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct RawYearCounts {
-    year: MaybeNumber,
-    works_count: MaybeNumber,
-    oa_works_count: MaybeNumber,
-    cited_by_count: MaybeNumber,
+members! {
+    pub struct RawYearCounts {
+        year: MaybeNumber,
+        works_count: MaybeNumber,
+        oa_works_count: MaybeNumber,
+        cited_by_count: MaybeNumber,
+    }
 }
 
-pub fn year_counts(raw: &MaybeList<MaybeObject<RawYearCounts>>) -> Option<Vec<YearCounts>> {
+pub fn year_counts(
+    raw: &MaybeList<MaybeObject<RawYearCounts>>,
+    diagnostics: &Diagnostics,
+) -> Option<Vec<YearCounts>> {
     raw.filter_map(|counts| {
         let raw = counts.0.as_ref()?;
         Some(YearCounts {
-            year: raw.year.year(),
-            outputs_count: raw.works_count.count(),
-            oa_outputs_count: raw.oa_works_count.count(),
-            cited_by_count: raw.cited_by_count.count(),
+            year: raw.year.year(diagnostics),
+            outputs_count: raw.works_count.count(diagnostics),
+            oa_outputs_count: raw.oa_works_count.count(diagnostics),
+            cited_by_count: raw.cited_by_count.count(diagnostics),
         })
     })
 }
 
-/// The same organisation as a record of another entity.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub struct RawRole<'a> {
-    role: MaybeText<'a>,
-    id: MaybeId<'a>,
-    works_count: MaybeNumber,
+members! {
+    /// The same organisation as a record of another entity.
+    pub struct RawRole<'a> {
+        role: MaybeText<'a>,
+        id: MaybeId<'a>,
+        works_count: MaybeNumber,
+    }
 }
 
 pub fn roles(
     raw: &MaybeList<MaybeObject<RawRole<'_>>>,
     segment: &mut SegmentBuilder,
+    diagnostics: &Diagnostics,
 ) -> Option<Vec<Role>> {
     raw.filter_map(|role| {
         let raw = role.0.as_ref()?;
-        let id = parse_any_reference(&raw.id);
+        let id = parse_any_reference(&raw.id, diagnostics);
         Some(Role {
             role: segment.code(raw.role.as_str()),
             id: id.map(|(entity, id)| segment.any_reference(entity, id)),
-            outputs_count: raw.works_count.count(),
+            outputs_count: raw.works_count.count(diagnostics),
         })
     })
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub struct RawTopicCount<'a> {
-    id: MaybeId<'a>,
-    display_name: MaybeText<'a>,
-    count: MaybeNumber,
+members! {
+    pub struct RawTopicCount<'a> {
+        id: MaybeId<'a>,
+        display_name: MaybeText<'a>,
+        count: MaybeNumber,
+    }
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub struct RawTopicShare<'a> {
-    id: MaybeId<'a>,
-    value: MaybeNumber,
+members! {
+    pub struct RawTopicShare<'a> {
+        id: MaybeId<'a>,
+        value: MaybeNumber,
+    }
 }
 
 /// Joins topics with their shares by id. Each topic scans the shares: O(topics × shares).
@@ -146,18 +155,22 @@ pub fn topic_shares(
     topics: &MaybeList<MaybeObject<RawTopicCount<'_>>>,
     shares: &MaybeList<MaybeObject<RawTopicShare<'_>>>,
     segment: &mut SegmentBuilder,
+    diagnostics: &Diagnostics,
 ) -> Option<Vec<TopicShare>> {
     let share_of = |id: Option<u64>| {
         let id = id?;
         let mut shares = shares.objects();
-        shares.find(|share| parse_reference(Entity::Topic, &share.id) == Some(id))?.value.fraction()
+        shares
+            .find(|share| parse_reference(Entity::Topic, &share.id, diagnostics) == Some(id))?
+            .value
+            .fraction()
     };
     topics.filter_map(|topic| {
         let raw = topic.0.as_ref()?;
-        let id = parse_reference(Entity::Topic, &raw.id);
+        let id = parse_reference(Entity::Topic, &raw.id, diagnostics);
         Some(TopicShare {
             topic: segment.reference(id, raw.display_name.as_str()),
-            count: raw.count.count(),
+            count: raw.count.count(diagnostics),
             share: share_of(id),
         })
     })

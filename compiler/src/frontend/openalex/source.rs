@@ -1,6 +1,6 @@
 //! Sources: journals, repositories and other venues.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::Id;
@@ -8,96 +8,102 @@ use pinakes_format::record::{
     ApcPrice, HostName, Society, Source, SourceIds, Standing, YearPrice, YearPrices,
 };
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{MapAccess, SeqAccess, Visitor},
 };
 
+use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::*;
-use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::frontend::reader::{BadRecord, LineReader, require_name};
 use crate::object::segment::SegmentBuilder;
 use crate::read::lenient::{
-    MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, warn,
+    Diagnostics, Key, Lenient, MaybeBool, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText,
+    drain, members,
 };
 use crate::read::{identifier, times};
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct RawSource<'a> {
-    id: MaybeId<'a>,
-    issn_l: MaybeText<'a>,
-    issn: MaybeList<MaybeText<'a>>,
-    display_name: MaybeText<'a>,
-    host_organization: MaybeId<'a>,
-    host_organization_name: MaybeText<'a>,
-    works_count: MaybeNumber,
-    oa_works_count: MaybeNumber,
-    cited_by_count: MaybeNumber,
-    summary_stats: MaybeObject<RawSummaryStats>,
-    is_oa: MaybeBool,
-    is_in_doaj: MaybeBool,
-    is_in_doaj_since_year: MaybeNumber,
-    is_high_oa_rate: MaybeBool,
-    is_high_oa_rate_since_year: MaybeNumber,
-    is_in_scielo: MaybeBool,
-    is_ojs: MaybeBool,
-    is_preprint_repository: MaybeBool,
-    is_core: MaybeBool,
-    oa_flip_year: MaybeNumber,
-    first_publication_year: MaybeNumber,
-    last_publication_year: MaybeNumber,
-    homepage_url: MaybeText<'a>,
-    apc_prices: MaybeList<MaybeObject<RawPrice<'a>>>,
-    apc_usd: MaybeNumber,
-    apc_usd_by_year: RawYearPrices,
-    country_code: MaybeText<'a>,
-    societies: MaybeList<MaybeObject<RawSociety<'a>>>,
-    alternate_titles: MaybeList<MaybeText<'a>>,
-    r#type: MaybeText<'a>,
-    counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
-    ids: MaybeObject<RawIds<'a>>,
-    topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
-    topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
-    updated_date: MaybeText<'a>,
-    created_date: MaybeText<'a>,
+members! {
+    pub(crate) struct RawSource<'a> {
+        id: MaybeId<'a>,
+        issn_l: MaybeText<'a>,
+        issn: MaybeList<MaybeText<'a>>,
+        display_name: MaybeText<'a>,
+        host_organization: MaybeId<'a>,
+        host_organization_name: MaybeText<'a>,
+        works_count: MaybeNumber,
+        oa_works_count: MaybeNumber,
+        cited_by_count: MaybeNumber,
+        summary_stats: MaybeObject<RawSummaryStats>,
+        is_oa: MaybeBool,
+        is_in_doaj: MaybeBool,
+        is_in_doaj_since_year: MaybeNumber,
+        is_high_oa_rate: MaybeBool,
+        is_high_oa_rate_since_year: MaybeNumber,
+        is_in_scielo: MaybeBool,
+        is_ojs: MaybeBool,
+        is_preprint_repository: MaybeBool,
+        is_core: MaybeBool,
+        oa_flip_year: MaybeNumber,
+        first_publication_year: MaybeNumber,
+        last_publication_year: MaybeNumber,
+        homepage_url: MaybeText<'a>,
+        apc_prices: MaybeList<MaybeObject<RawPrice<'a>>>,
+        apc_usd: MaybeNumber,
+        apc_usd_by_year: RawYearPrices,
+        country_code: MaybeText<'a>,
+        societies: MaybeList<MaybeObject<RawSociety<'a>>>,
+        alternate_titles: MaybeList<MaybeText<'a>>,
+        kind as "type": MaybeText<'a>,
+        counts_by_year: MaybeList<MaybeObject<RawYearCounts>>,
+        ids: MaybeObject<RawIds<'a>>,
+        topics: MaybeList<MaybeObject<RawTopicCount<'a>>>,
+        topic_share: MaybeList<MaybeObject<RawTopicShare<'a>>>,
+        updated_date: MaybeText<'a>,
+        created_date: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawPrice<'a> {
-    price: MaybeNumber,
-    currency: MaybeText<'a>,
+members! {
+    struct RawPrice<'a> {
+        price: MaybeNumber,
+        currency: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawSociety<'a> {
-    url: MaybeText<'a>,
-    organization: MaybeText<'a>,
+members! {
+    struct RawSociety<'a> {
+        url: MaybeText<'a>,
+        organization: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawIds<'a> {
-    mag: MaybeId<'a>,
+members! {
+    struct RawIds<'a> {
+        mag: MaybeId<'a>,
+    }
 }
 
 /// Prices by year: a list of `{year, price}`, or an object from year to price.
 #[derive(Default)]
 struct RawYearPrices(Option<Vec<YearPrice>>);
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RawYearPrice {
-    year: MaybeNumber,
-    price: MaybeNumber,
+members! {
+    struct RawYearPrice {
+        year: MaybeNumber,
+        price: MaybeNumber,
+    }
 }
 
-impl<'de> Deserialize<'de> for RawYearPrices {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PricesVisitor;
+impl<'de> Lenient<'de> for RawYearPrices {
+    fn read<D: Deserializer<'de>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        struct PricesVisitor<'d> {
+            diagnostics: &'d Diagnostics,
+        }
 
-        impl<'de> Visitor<'de> for PricesVisitor {
+        impl<'de> Visitor<'de> for PricesVisitor<'_> {
             type Value = RawYearPrices;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,8 +112,11 @@ impl<'de> Deserialize<'de> for RawYearPrices {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut prices = Vec::new();
-                while let Some(price) = seq.next_element::<MaybeObject<RawYearPrice>>()? {
-                    let price = price.0.and_then(|raw| price_of(raw.year, raw.price));
+                let diagnostics = self.diagnostics;
+                while let Some(price) =
+                    seq.next_element_seed(diagnostics.seed::<MaybeObject<RawYearPrice>>())?
+                {
+                    let price = price.0.and_then(|raw| price_of(raw.year, raw.price, diagnostics));
                     prices.extend(price);
                 }
                 Ok(RawYearPrices(Some(prices)))
@@ -115,59 +124,32 @@ impl<'de> Deserialize<'de> for RawYearPrices {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut prices = Vec::new();
-                while let Some((year, price)) = map.next_entry::<Cow<'de, str>, MaybeNumber>()? {
+                while let Some(Key(year)) = map.next_key::<Key<'de>>()? {
+                    let price = map.next_value_seed(self.diagnostics.seed())?;
                     let year = year.parse().map_or(MaybeNumber::Null, MaybeNumber::Integer);
-                    prices.extend(price_of(year, price));
+                    prices.extend(price_of(year, price, self.diagnostics));
                 }
                 Ok(RawYearPrices(Some(prices)))
             }
 
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(RawYearPrices(None))
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-                bad()
-            }
-
-            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-                bad()
-            }
-
-            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-                bad()
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-                bad()
-            }
-
-            fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-                bad()
-            }
+            drain!(scalars "not_an_array");
+            drain!(null);
         }
 
-        fn bad<E>() -> Result<RawYearPrices, E> {
-            warn("not_an_array");
-            Ok(RawYearPrices(None))
-        }
-
-        deserializer.deserialize_any(PricesVisitor)
+        deserializer.deserialize_any(PricesVisitor { diagnostics })
     }
 }
 
-fn price_of(year: MaybeNumber, price: MaybeNumber) -> Option<YearPrice> {
-    Some(YearPrice { year: year.year()?, price: price.integer() })
+fn price_of(year: MaybeNumber, price: MaybeNumber, diagnostics: &Diagnostics) -> Option<YearPrice> {
+    Some(YearPrice { year: year.year(diagnostics)?, price: price.integer(diagnostics) })
 }
 
 impl OpenAlexRecord for Source {
     type Line<'a> = RawSource<'a>;
-}
 
-impl<'a> RawLine<'a> for RawSource<'a> {
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-        let raw = self;
-        let updated_date = times::timestamp(&raw.updated_date);
+    fn keep(raw: RawSource<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
+        let updated_date = times::timestamp(&raw.updated_date, diagnostics);
         let identity = openalex_identity(reader.line, Entity::Source, &raw.id, updated_date)?;
         require_name(&raw.id, &raw.display_name)?;
         let ids = SourceIds {
@@ -180,22 +162,22 @@ impl<'a> RawLine<'a> for RawSource<'a> {
             issn: texts(&raw.issn),
             name: raw.display_name.to_owned(),
             host_organization_name: raw.host(segment),
-            outputs_count: raw.works_count.count(),
-            oa_outputs_count: raw.oa_works_count.count(),
-            cited_by_count: raw.cited_by_count.count(),
-            summary_stats: raw.summary_stats.0.as_ref().map(Into::into),
-            standing: raw.standing(),
-            first_publication_year: raw.first_publication_year.year(),
-            last_publication_year: raw.last_publication_year.year(),
+            outputs_count: raw.works_count.count(diagnostics),
+            oa_outputs_count: raw.oa_works_count.count(diagnostics),
+            cited_by_count: raw.cited_by_count.count(diagnostics),
+            summary_stats: raw.summary_stats.0.as_ref().map(|stats| stats.build(diagnostics)),
+            standing: raw.standing(diagnostics),
+            first_publication_year: raw.first_publication_year.year(diagnostics),
+            last_publication_year: raw.last_publication_year.year(diagnostics),
             homepage_url: raw.homepage_url.to_owned(),
             apc_prices: raw.apc_prices.filter_map(|price| {
                 let price = price.0.as_ref()?;
                 Some(ApcPrice {
-                    price: price.price.integer(),
+                    price: price.price.integer(diagnostics),
                     currency: segment.code(price.currency.as_str()),
                 })
             }),
-            apc_usd: raw.apc_usd.integer(),
+            apc_usd: raw.apc_usd.integer(diagnostics),
             apc_usd_by_year: raw.apc_usd_by_year.0.clone().map(YearPrices),
             country: segment.named(raw.country_code.as_str()),
             societies: raw.societies.filter_map(|society| {
@@ -206,12 +188,12 @@ impl<'a> RawLine<'a> for RawSource<'a> {
                 })
             }),
             alternate_titles: texts(&raw.alternate_titles),
-            kind: segment.code(raw.r#type.as_str()),
-            counts_by_year: year_counts(&raw.counts_by_year),
+            kind: segment.code(raw.kind.as_str()),
+            counts_by_year: year_counts(&raw.counts_by_year, diagnostics),
             updated_date,
-            created_date: times::timestamp(&raw.created_date),
+            created_date: times::timestamp(&raw.created_date, diagnostics),
             ids,
-            topics: topic_shares(&raw.topics, &raw.topic_share, segment),
+            topics: topic_shares(&raw.topics, &raw.topic_share, segment, diagnostics),
             metrics: None,
             doaj: None,
         })
@@ -219,7 +201,7 @@ impl<'a> RawLine<'a> for RawSource<'a> {
 }
 
 impl RawSource<'_> {
-    fn standing(&self) -> Standing {
+    fn standing(&self, diagnostics: &Diagnostics) -> Standing {
         Standing {
             is_oa: self.is_oa.0,
             is_in_doaj: self.is_in_doaj.0,
@@ -228,9 +210,9 @@ impl RawSource<'_> {
             is_ojs: self.is_ojs.0,
             is_preprint_repository: self.is_preprint_repository.0,
             is_core: self.is_core.0,
-            is_in_doaj_since_year: self.is_in_doaj_since_year.year(),
-            is_high_oa_rate_since_year: self.is_high_oa_rate_since_year.year(),
-            oa_flip_year: self.oa_flip_year.year(),
+            is_in_doaj_since_year: self.is_in_doaj_since_year.year(diagnostics),
+            is_high_oa_rate_since_year: self.is_high_oa_rate_since_year.year(diagnostics),
+            oa_flip_year: self.oa_flip_year.year(diagnostics),
         }
     }
 

@@ -3,52 +3,54 @@
 use pinakes_format::entity::Entity;
 use pinakes_format::record::value::{Id, ParentRef, Ref, Timestamp};
 use pinakes_format::record::{Domain, Field, Subfield, TaxonomyIds, Topic, TopicIds};
-use serde::Deserialize;
 
+use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::parent::RawParent;
 use crate::frontend::openalex::shared::*;
-use crate::frontend::openalex::{OpenAlexRecord, RawLine};
 use crate::frontend::reader::{BadRecord, Identity, LineReader, NO_PARENT, require_name};
 use crate::object::Origin;
 use crate::object::segment::SegmentBuilder;
-use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText};
+use crate::read::lenient::{
+    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+};
 use crate::read::times;
 
-/// A line of a topic, subfield, field or domain.
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawNode<'a> {
-    id: MaybeId<'a>,
-    display_name: MaybeText<'a>,
-    description: MaybeText<'a>,
-    keywords: MaybeList<MaybeText<'a>>,
-    ids: MaybeObject<Ids<'a>>,
-    display_name_alternatives: MaybeList<MaybeText<'a>>,
-    subfield: RawParent<'a>,
-    field: RawParent<'a>,
-    domain: RawParent<'a>,
-    topics: MaybeList<MaybeObject<RawReference<'a>>>,
-    subfields: MaybeList<MaybeObject<RawReference<'a>>>,
-    fields: MaybeList<MaybeObject<RawReference<'a>>>,
-    siblings: MaybeList<MaybeObject<RawReference<'a>>>,
-    works_count: MaybeNumber,
-    cited_by_count: MaybeNumber,
-    updated_date: MaybeText<'a>,
-    created_date: MaybeText<'a>,
+members! {
+    /// A line of a topic, subfield, field or domain.
+    pub(crate) struct RawNode<'a> {
+        id: MaybeId<'a>,
+        display_name: MaybeText<'a>,
+        description: MaybeText<'a>,
+        keywords: MaybeList<MaybeText<'a>>,
+        ids: MaybeObject<Ids<'a>>,
+        display_name_alternatives: MaybeList<MaybeText<'a>>,
+        subfield: RawParent<'a>,
+        field: RawParent<'a>,
+        domain: RawParent<'a>,
+        topics: MaybeList<MaybeObject<RawReference<'a>>>,
+        subfields: MaybeList<MaybeObject<RawReference<'a>>>,
+        fields: MaybeList<MaybeObject<RawReference<'a>>>,
+        siblings: MaybeList<MaybeObject<RawReference<'a>>>,
+        works_count: MaybeNumber,
+        cited_by_count: MaybeNumber,
+        updated_date: MaybeText<'a>,
+        created_date: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Ids<'a> {
-    wikidata: MaybeId<'a>,
-    wikipedia: MaybeId<'a>,
+members! {
+    struct Ids<'a> {
+        wikidata: MaybeId<'a>,
+        wikipedia: MaybeId<'a>,
+    }
 }
 
 impl RawNode<'_> {
     /// Checks the id and name, and adds the parents to the derived nodes.
     fn identify(&self, entity: Entity, reader: &mut LineReader<'_>) -> Result<Identity, BadRecord> {
         let node = self;
-        let updated = times::timestamp(&node.updated_date);
+        let diagnostics = reader.diagnostics;
+        let updated = times::timestamp(&node.updated_date, diagnostics);
         let identity = openalex_identity(reader.line, entity, &node.id, updated)?;
         require_name(&node.id, &node.display_name)?;
         let above = [
@@ -84,8 +86,8 @@ impl RawNode<'_> {
         }
     }
 
-    fn created_date(&self) -> Option<Timestamp> {
-        times::timestamp(&self.created_date)
+    fn created_date(&self, diagnostics: &Diagnostics) -> Option<Timestamp> {
+        times::timestamp(&self.created_date, diagnostics)
     }
 
     fn alternatives(&self) -> Option<Vec<String>> {
@@ -97,29 +99,27 @@ fn parent<const E: u8>(
     raw: &RawParent<'_>,
     entity: Entity,
     segment: &mut SegmentBuilder,
+    diagnostics: &Diagnostics,
 ) -> Option<ParentRef<E>> {
-    raw.reference(entity).map(|(number, name)| segment.parent(number, name))
+    raw.reference(entity, diagnostics).map(|(number, name)| segment.parent(number, name))
 }
 
 fn nodes<const E: u8>(
     raw: &MaybeList<MaybeObject<RawReference<'_>>>,
     entity: Entity,
     segment: &mut SegmentBuilder,
+    diagnostics: &Diagnostics,
 ) -> Option<Vec<Ref<E>>> {
-    raw.filter_map(|node| node.0.as_ref().map(|node| node.to_reference(entity, segment)))
+    raw.filter_map(|node| {
+        node.0.as_ref().map(|node| node.to_reference(entity, segment, diagnostics))
+    })
 }
-
-#[derive(Deserialize)]
-#[serde(transparent, bound(deserialize = "'de: 'a"))]
-pub(crate) struct TopicLine<'a>(RawNode<'a>);
 
 impl OpenAlexRecord for Topic {
-    type Line<'a> = TopicLine<'a>;
-}
+    type Line<'a> = RawNode<'a>;
 
-impl<'a> RawLine<'a> for TopicLine<'a> {
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-        let raw = self.0;
+    fn keep(raw: RawNode<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
         raw.refuse_misplaced()?;
         let identity = raw.identify(Entity::Topic, reader)?;
         reader.keep(identity, None, |segment| Topic {
@@ -128,29 +128,23 @@ impl<'a> RawLine<'a> for TopicLine<'a> {
             description: raw.description.to_owned(),
             keywords: texts(&raw.keywords),
             ids: TopicIds { wikipedia: raw.ids().wikipedia },
-            subfield: parent(&raw.subfield, Entity::Subfield, segment),
-            field: parent(&raw.field, Entity::Field, segment),
-            domain: parent(&raw.domain, Entity::Domain, segment),
-            siblings: nodes(&raw.siblings, Entity::Topic, segment),
-            outputs_count: raw.works_count.count(),
-            cited_by_count: raw.cited_by_count.count(),
+            subfield: parent(&raw.subfield, Entity::Subfield, segment, diagnostics),
+            field: parent(&raw.field, Entity::Field, segment, diagnostics),
+            domain: parent(&raw.domain, Entity::Domain, segment, diagnostics),
+            siblings: nodes(&raw.siblings, Entity::Topic, segment, diagnostics),
+            outputs_count: raw.works_count.count(diagnostics),
+            cited_by_count: raw.cited_by_count.count(diagnostics),
             updated_date: identity.updated,
-            created_date: raw.created_date(),
+            created_date: raw.created_date(diagnostics),
         })
     }
 }
 
-#[derive(Deserialize)]
-#[serde(transparent, bound(deserialize = "'de: 'a"))]
-pub(crate) struct SubfieldLine<'a>(RawNode<'a>);
-
 impl OpenAlexRecord for Subfield {
-    type Line<'a> = SubfieldLine<'a>;
-}
+    type Line<'a> = RawNode<'a>;
 
-impl<'a> RawLine<'a> for SubfieldLine<'a> {
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-        let raw = self.0;
+    fn keep(raw: RawNode<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
         let identity = raw.identify(Entity::Subfield, reader)?;
         reader.keep(identity, None, |segment| Subfield {
             id: Id(identity.id),
@@ -158,29 +152,23 @@ impl<'a> RawLine<'a> for SubfieldLine<'a> {
             description: raw.description.to_owned(),
             ids: raw.ids(),
             display_name_alternatives: raw.alternatives(),
-            field: parent(&raw.field, Entity::Field, segment),
-            domain: parent(&raw.domain, Entity::Domain, segment),
-            topics: nodes(&raw.topics, Entity::Topic, segment),
-            siblings: nodes(&raw.siblings, Entity::Subfield, segment),
-            outputs_count: raw.works_count.count(),
-            cited_by_count: raw.cited_by_count.count(),
+            field: parent(&raw.field, Entity::Field, segment, diagnostics),
+            domain: parent(&raw.domain, Entity::Domain, segment, diagnostics),
+            topics: nodes(&raw.topics, Entity::Topic, segment, diagnostics),
+            siblings: nodes(&raw.siblings, Entity::Subfield, segment, diagnostics),
+            outputs_count: raw.works_count.count(diagnostics),
+            cited_by_count: raw.cited_by_count.count(diagnostics),
             updated_date: identity.updated,
-            created_date: raw.created_date(),
+            created_date: raw.created_date(diagnostics),
         })
     }
 }
 
-#[derive(Deserialize)]
-#[serde(transparent, bound(deserialize = "'de: 'a"))]
-pub(crate) struct FieldLine<'a>(RawNode<'a>);
-
 impl OpenAlexRecord for Field {
-    type Line<'a> = FieldLine<'a>;
-}
+    type Line<'a> = RawNode<'a>;
 
-impl<'a> RawLine<'a> for FieldLine<'a> {
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-        let raw = self.0;
+    fn keep(raw: RawNode<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
         let identity = raw.identify(Entity::Field, reader)?;
         reader.keep(identity, None, |segment| Field {
             id: Id(identity.id),
@@ -188,28 +176,22 @@ impl<'a> RawLine<'a> for FieldLine<'a> {
             description: raw.description.to_owned(),
             ids: raw.ids(),
             display_name_alternatives: raw.alternatives(),
-            domain: parent(&raw.domain, Entity::Domain, segment),
-            subfields: nodes(&raw.subfields, Entity::Subfield, segment),
-            siblings: nodes(&raw.siblings, Entity::Field, segment),
-            outputs_count: raw.works_count.count(),
-            cited_by_count: raw.cited_by_count.count(),
+            domain: parent(&raw.domain, Entity::Domain, segment, diagnostics),
+            subfields: nodes(&raw.subfields, Entity::Subfield, segment, diagnostics),
+            siblings: nodes(&raw.siblings, Entity::Field, segment, diagnostics),
+            outputs_count: raw.works_count.count(diagnostics),
+            cited_by_count: raw.cited_by_count.count(diagnostics),
             updated_date: identity.updated,
-            created_date: raw.created_date(),
+            created_date: raw.created_date(diagnostics),
         })
     }
 }
 
-#[derive(Deserialize)]
-#[serde(transparent, bound(deserialize = "'de: 'a"))]
-pub(crate) struct DomainLine<'a>(RawNode<'a>);
-
 impl OpenAlexRecord for Domain {
-    type Line<'a> = DomainLine<'a>;
-}
+    type Line<'a> = RawNode<'a>;
 
-impl<'a> RawLine<'a> for DomainLine<'a> {
-    fn keep(self, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
-        let raw = self.0;
+    fn keep(raw: RawNode<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
         let identity = raw.identify(Entity::Domain, reader)?;
         reader.keep(identity, None, |segment| Domain {
             id: Id(identity.id),
@@ -217,12 +199,12 @@ impl<'a> RawLine<'a> for DomainLine<'a> {
             description: raw.description.to_owned(),
             ids: raw.ids(),
             display_name_alternatives: raw.alternatives(),
-            fields: nodes(&raw.fields, Entity::Field, segment),
-            siblings: nodes(&raw.siblings, Entity::Domain, segment),
-            outputs_count: raw.works_count.count(),
-            cited_by_count: raw.cited_by_count.count(),
+            fields: nodes(&raw.fields, Entity::Field, segment, diagnostics),
+            siblings: nodes(&raw.siblings, Entity::Domain, segment, diagnostics),
+            outputs_count: raw.works_count.count(diagnostics),
+            cited_by_count: raw.cited_by_count.count(diagnostics),
             updated_date: identity.updated,
-            created_date: raw.created_date(),
+            created_date: raw.created_date(diagnostics),
         })
     }
 }

@@ -14,7 +14,9 @@ pub static TABLE: SideTable = SideTable {
     expected: "a CSV with the columns `ISSN` or `ISSN Online` and `rating`, as `2022 rating`",
     is_header: |headings| LIST.is_header(headings),
     is_record: |_| false,
-    read: |path, limits, object| read_list(&TABLE, &LIST, |row| row, path, limits, object),
+    read: |path, limits, diagnostics, object| {
+        read_list(&TABLE, &LIST, |row| row, path, limits, diagnostics, object)
+    },
     extend: Extend::Source(|source, rows| {
         Some(replace_metrics(source, |metrics| &mut metrics.abdc, combined(rows, &TABLE)?))
     }),

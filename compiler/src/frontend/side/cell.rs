@@ -6,7 +6,7 @@
 use chrono::Datelike;
 
 use crate::frontend::side::keys;
-use crate::read::lenient::{MaybeNumber, clean, warn};
+use crate::read::lenient::{Diagnostics, MaybeNumber, clean};
 use crate::read::times;
 
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,7 @@ pub struct TableCell<'a> {
     pub text: &'a str,
     /// Whether a comma separates the fraction of a number.
     pub has_decimal_comma: bool,
+    pub diagnostics: &'a Diagnostics,
 }
 
 /// The texts that lists write for an unknown value.
@@ -29,7 +30,7 @@ impl<'a> TableCell<'a> {
     /// The text; `None` where the cell is blank or unknown.
     pub fn text(self) -> Option<String> {
         let text = if self.is_nothing() { "" } else { self.text };
-        clean(text.into()).to_owned()
+        clean(text.into(), self.diagnostics).to_owned()
     }
 
     /// The text without a percent sign; `None` where the cell is blank.
@@ -46,7 +47,7 @@ impl<'a> TableCell<'a> {
             (false, true) if has_thousands(text, ',') => text.replace(',', ""),
             _ => text.to_owned(),
         };
-        MaybeNumber::parse(&plain)
+        MaybeNumber::parse(&plain, self.diagnostics)
     }
 
     pub fn number(self) -> Option<f64> {
@@ -62,14 +63,14 @@ impl<'a> TableCell<'a> {
             .iter()
             .find(|separator| text.contains(**separator) && has_thousands(text, **separator));
         let number = match found {
-            Some(separator) => MaybeNumber::parse(&text.replace(*separator, "")),
+            Some(separator) => MaybeNumber::parse(&text.replace(*separator, ""), self.diagnostics),
             None => self.any_number(),
         };
-        number.count().and_then(|count| i64::try_from(count).ok())
+        number.count(self.diagnostics).and_then(|count| i64::try_from(count).ok())
     }
 
     pub fn year(self) -> Option<i64> {
-        self.any_number().year().map(i64::from)
+        self.any_number().year(self.diagnostics).map(i64::from)
     }
 
     /// Parses a percentage and converts it to an integer with `round`.
@@ -78,7 +79,7 @@ impl<'a> TableCell<'a> {
         if (0.0..=100.0).contains(&percent) {
             return Some(round(percent) as i64);
         }
-        warn("not_a_percentage");
+        self.diagnostics.warn("not_a_percentage");
         None
     }
 
@@ -102,7 +103,7 @@ impl<'a> TableCell<'a> {
             "inactive" | "discontinued" | "ceased" | "no" | "n" | "false" | "0" => Some(false),
             _ => {
                 if !self.text.is_empty() && !self.is_nothing() {
-                    warn("not_a_boolean");
+                    self.diagnostics.warn("not_a_boolean");
                 }
                 None
             }
@@ -117,7 +118,7 @@ impl<'a> TableCell<'a> {
             digit @ ("1" | "2" | "3" | "4") => Some(format!("Q{digit}")),
             _ => {
                 if !lower.is_empty() && !self.is_nothing() {
-                    warn("not_a_quartile");
+                    self.diagnostics.warn("not_a_quartile");
                 }
                 None
             }
@@ -133,7 +134,7 @@ impl<'a> TableCell<'a> {
         let keys: Vec<u64> = parts.iter().filter_map(|part| keys::parse_issn(part)).collect();
         match keys.len() {
             0 if !parts.is_empty() => return Err(()),
-            count if count < parts.len() => warn("bad_issn"),
+            count if count < parts.len() => self.diagnostics.warn("bad_issn"),
             _ => {}
         }
         Ok(keys)
@@ -166,10 +167,13 @@ fn has_thousands(text: &str, separator: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::lenient::take_warnings;
 
-    fn cell(text: &str, has_decimal_comma: bool) -> TableCell<'_> {
-        TableCell { text, has_decimal_comma }
+    fn cell<'a>(
+        text: &'a str,
+        has_decimal_comma: bool,
+        diagnostics: &'a Diagnostics,
+    ) -> TableCell<'a> {
+        TableCell { text, has_decimal_comma, diagnostics }
     }
 
     #[test]
@@ -192,9 +196,11 @@ mod tests {
             ("=1+1", false, None, 1),
             ("<0.1", false, None, 1),
         ] {
-            assert_eq!(cell(text, comma).number(), expected, "{text}");
-            assert_eq!(take_warnings().values().sum::<u64>(), warnings, "{text}");
+            let diagnostics = Diagnostics::default();
+            assert_eq!(cell(text, comma, &diagnostics).number(), expected, "{text}");
+            assert_eq!(diagnostics.counts().values().sum::<u64>(), warnings, "{text}");
         }
+        let diagnostics = Diagnostics::default();
         for (text, comma, expected) in [
             ("12", false, Some(12)),
             ("12.0", false, Some(12)),
@@ -212,17 +218,17 @@ mod tests {
             ("1.9000", true, None),
             ("", true, None),
         ] {
-            assert_eq!(cell(text, comma).count(), expected, "{text}");
+            assert_eq!(cell(text, comma, &diagnostics).count(), expected, "{text}");
         }
         for (text, expected) in [("99.9%", Some(99)), ("100", Some(100)), ("101", None)] {
-            assert_eq!(cell(text, false).percent(f64::floor), expected, "{text}");
+            assert_eq!(cell(text, false, &diagnostics).percent(f64::floor), expected, "{text}");
         }
-        assert_eq!(cell("84.5", false).percent(f64::round), Some(85));
-        take_warnings();
+        assert_eq!(cell("84.5", false, &diagnostics).percent(f64::round), Some(85));
     }
 
     #[test]
     fn quartiles_states_and_dates_are_parsed_in_every_spelling() {
+        let diagnostics = Diagnostics::default();
         for (text, expected) in [
             ("Q1", Some("Q1")),
             ("q2", Some("Q2")),
@@ -232,12 +238,12 @@ mod tests {
             ("Q5", None),
             ("", None),
         ] {
-            assert_eq!(cell(text, false).quartile().as_deref(), expected, "{text}");
+            assert_eq!(cell(text, false, &diagnostics).quartile().as_deref(), expected, "{text}");
         }
         for (text, expected) in
             [("Active", Some(true)), ("inactive", Some(false)), ("", None), ("maybe", None)]
         {
-            assert_eq!(cell(text, false).activity(), expected, "{text}");
+            assert_eq!(cell(text, false, &diagnostics).activity(), expected, "{text}");
         }
         for (text, expected) in [
             ("2023", Some(20_230_000)),
@@ -246,21 +252,22 @@ mod tests {
             ("not yet", None),
             ("", None),
         ] {
-            assert_eq!(cell(text, false).vintage(), expected, "{text}");
+            assert_eq!(cell(text, false, &diagnostics).vintage(), expected, "{text}");
         }
-        assert_eq!(cell("=cmd()", false).text().as_deref(), Some("=cmd()"));
-        assert_eq!(cell("n/a", false).text(), None);
-        assert_eq!(take_warnings(), [("not_a_boolean", 1), ("not_a_quartile", 1)].into());
+        assert_eq!(cell("=cmd()", false, &diagnostics).text().as_deref(), Some("=cmd()"));
+        assert_eq!(cell("n/a", false, &diagnostics).text(), None);
+        assert_eq!(diagnostics.counts(), [("not_a_boolean", 1), ("not_a_quartile", 1)].into());
     }
 
     #[test]
     fn a_cell_may_hold_several_issns() {
-        let keys = |text: &str| cell(text, false).issns();
+        let diagnostics = Diagnostics::default();
+        let keys = |text: &str| cell(text, false, &diagnostics).issns();
         assert_eq!(keys("15424863, 0007-9235").map(|keys| keys.len()), Ok(2));
         assert_eq!(keys("1542-4863; not one").map(|keys| keys.len()), Ok(1));
         assert_eq!(keys("-"), Ok(vec![]));
         assert_eq!(keys("****-****"), Ok(vec![]));
         assert_eq!(keys("not one"), Err(()));
-        assert_eq!(take_warnings(), [("bad_issn", 1)].into());
+        assert_eq!(diagnostics.counts(), [("bad_issn", 1)].into());
     }
 }

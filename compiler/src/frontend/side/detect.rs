@@ -7,6 +7,8 @@ use crate::frontend::side::shape::RecordShape;
 use crate::frontend::side::table::SideTable;
 use crate::frontend::side::{SIDE_TABLES, header, ror};
 use crate::read::elements::Elements;
+use crate::read::lenient;
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 
 /// The side table of a file, if it holds one.
@@ -52,7 +54,7 @@ pub fn require_side_table(
         (Some(required), _) => {
             let is_header =
                 |headings: &[header::Heading]| (required.is_header)(headings).then_some(());
-            match header::find(path, is_header)? {
+            match header::find(path, &Diagnostics::default(), is_header)? {
                 Some(_) => Ok(Some(required)),
                 None => Err(required.mismatch(path)),
             }
@@ -66,17 +68,19 @@ pub fn require_side_table(
 ///
 /// Where the file cannot be read.
 pub fn detect_side_table(path: &Path) -> Result<DetectedTable> {
-    let mut elements = Elements::open(path, &ReadLimits::for_detection())?;
+    let diagnostics = Diagnostics::default();
+    let mut elements = Elements::open(path, &ReadLimits::for_detection(), &diagnostics)?;
     let Some(first) = elements.next_element()? else { return Ok(DetectedTable::Nothing) };
     let first = first.bytes.trim_ascii_start();
     if first.starts_with(b"{") {
-        let shape = serde_json::from_slice(first);
+        let text = String::from_utf8_lossy(first);
+        let shape = lenient::from_str_skipping_unread(&text, &diagnostics);
         return Ok(shape.map_or(DetectedTable::Nothing, |shape| table_of_shape(&shape)));
     }
     if elements.is_array() {
         return Ok(DetectedTable::Nothing);
     }
-    let header = header::find(path, |headings| {
+    let header = header::find(path, &diagnostics, |headings| {
         SIDE_TABLES.into_iter().find(|table| (table.is_header)(headings))
     })?;
     Ok(header.map_or(DetectedTable::Nothing, |header| DetectedTable::Table(header.list)))
@@ -91,6 +95,7 @@ fn table_of_shape(shape: &RecordShape<'_>) -> DetectedTable {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::frontend::side::orcid;
@@ -112,7 +117,7 @@ mod tests {
             (r#"{"id":7}"#, DetectedTable::Nothing),
             ("{}", DetectedTable::Nothing),
         ] {
-            let shape = serde_json::from_str(json).unwrap_or_default();
+            let shape = lenient::from_str(json, &Diagnostics::default()).unwrap();
             assert_eq!(table_of_shape(&shape), expected, "{json}");
         }
     }

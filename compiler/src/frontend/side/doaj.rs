@@ -16,7 +16,9 @@ pub static TABLE: SideTable = SideTable {
                `Journal EISSN (online version)`",
     is_header: |headings| LIST.is_header(headings),
     is_record: |_| false,
-    read: |path, limits, object| read_list(&TABLE, &LIST, finish_row, path, limits, object),
+    read: |path, limits, diagnostics, object| {
+        read_list(&TABLE, &LIST, finish_row, path, limits, diagnostics, object)
+    },
     extend: Extend::Source(|source, rows| {
         let doaj: Doaj = combined(rows, &TABLE)?;
         let has_entry = doaj != Doaj::default();

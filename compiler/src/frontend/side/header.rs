@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::error::Result;
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::rows::Rows;
 
@@ -94,10 +95,12 @@ pub struct ListHeader<T> {
 /// Where the file cannot be read.
 pub fn find<T>(
     path: &Path,
+    diagnostics: &Diagnostics,
     matches: impl Fn(&[Heading]) -> Option<T>,
 ) -> Result<Option<ListHeader<T>>> {
     for delimiter in DELIMITERS {
-        let mut rows = Rows::open(path, Some(delimiter), &ReadLimits::for_detection())?;
+        let mut rows =
+            Rows::open(path, Some(delimiter), &ReadLimits::for_detection(), diagnostics)?;
         for row in 0..ROWS_SEARCHED {
             let Some(found) = rows.next_row()? else { break };
             let Ok(cells) = found.cells else { continue };

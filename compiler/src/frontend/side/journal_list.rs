@@ -7,7 +7,7 @@ use crate::frontend::side::cell::{TableCell, vintage_from};
 use crate::frontend::side::header::Heading;
 use crate::frontend::side::table::{JoinedRows, SideTable};
 use crate::frontend::side::value::SideValue;
-use crate::read::lenient::warn;
+use crate::read::lenient::Diagnostics;
 
 pub struct JournalList<V: 'static> {
     /// Groups of spellings; a header of this list has a spelling of every group.
@@ -101,12 +101,12 @@ impl<V> JournalList<V> {
     }
 
     /// Finds the columns in a header. A repeated heading is a warning; its first column is read.
-    pub fn layout(&self, header: &StringRecord) -> ListLayout<V> {
+    pub fn layout(&self, header: &StringRecord, diagnostics: &Diagnostics) -> ListLayout<V> {
         let headings: Vec<Heading> = header.iter().map(Heading::parse).collect();
         let columns: Vec<(usize, &'static ListColumn<V>)> = self
             .columns
             .iter()
-            .filter_map(|column| Some((column.position(&headings)?, column)))
+            .filter_map(|column| Some((column.position(&headings, diagnostics)?, column)))
             .collect();
         let years = columns.iter().filter_map(|(at, _)| headings[*at].year);
         let vintage = years.max().map(|year| vintage_from(year, 0, 0));
@@ -129,14 +129,14 @@ fn text_at(cells: &StringRecord, at: usize) -> &str {
 }
 
 impl<V> ListColumn<V> {
-    fn position(&self, headings: &[Heading]) -> Option<usize> {
+    fn position(&self, headings: &[Heading], diagnostics: &Diagnostics) -> Option<usize> {
         self.spellings.iter().find_map(|spelling| {
             let name = Heading::normalise_spelling(spelling);
             let same = headings.iter().enumerate().filter(|(_, heading)| heading.name == name);
             let newest = same.clone().map(|(_, heading)| heading.year).max()?;
             let mut newest = same.filter(|(_, heading)| heading.year == newest);
             let (first, _) = newest.next()?;
-            newest.for_each(|_| warn("duplicate_heading"));
+            newest.for_each(|_| diagnostics.warn("duplicate_heading"));
             Some(first)
         })
     }
@@ -148,6 +148,7 @@ impl<V: Default> ListLayout<V> {
         &self,
         cells: &StringRecord,
         has_decimal_comma: bool,
+        diagnostics: &Diagnostics,
     ) -> Result<JournalRow<V>, &'static str> {
         let has_more = (self.cell_count..cells.len()).any(|at| !text_at(cells, at).is_empty());
         if cells.len() < self.cell_count || has_more {
@@ -160,14 +161,14 @@ impl<V: Default> ListLayout<V> {
             value: V::default(),
         };
         for (at, column) in &self.columns {
-            let cell = TableCell { text: text_at(cells, *at), has_decimal_comma };
+            let cell = TableCell { text: text_at(cells, *at), has_decimal_comma, diagnostics };
             if !cell.text.is_empty() {
                 (column.take)(&mut journal, cell);
             }
         }
         match (journal.has_bad_issn, journal.keys.is_empty()) {
             (true, true) => return Err("bad_issn"),
-            (true, false) => warn("bad_issn"),
+            (true, false) => diagnostics.warn("bad_issn"),
             _ => {}
         }
         Ok(journal)

@@ -10,6 +10,7 @@ use crate::frontend::side::table::SideTable;
 use crate::frontend::side::value::SideValue;
 use crate::object::ObjectWriter;
 use crate::read::elements::Elements;
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::Line;
 use crate::read::rows::{Row, Rows};
@@ -21,6 +22,9 @@ pub struct KeyedRow<V> {
     pub vintage: Option<i64>,
     pub value: V,
 }
+
+/// Reads one element of a side table.
+pub type ReadElement<V> = fn(&str, &Diagnostics) -> std::result::Result<KeyedRow<V>, BadRecord>;
 
 /// Reads a journal list and returns the number of uncompressed bytes.
 ///
@@ -36,23 +40,26 @@ pub fn read_list<C: Default, V: SideValue>(
     finish: fn(JournalRow<C>) -> JournalRow<V>,
     path: &Path,
     limits: &ReadLimits,
+    diagnostics: &Diagnostics,
     object: &mut ObjectWriter,
 ) -> Result<u64> {
-    let found = header::find(path, |headings| list.is_header(headings).then_some(()))?;
+    let found = header::find(path, diagnostics, |headings| list.is_header(headings).then_some(()))?;
     let Some(header) = found else { return Err(table.mismatch(path)) };
     let delimiter = header.delimiter;
-    let mut rows = Rows::open(path, Some(delimiter), limits)?;
+    let mut rows = Rows::open(path, Some(delimiter), limits, diagnostics)?;
     for _ in 0..header.row {
         rows.next_row()?;
     }
     let layout = match rows.next_row()?.map(|row| row.cells) {
-        Some(Ok(header)) => list.layout(&header),
+        Some(Ok(header)) => list.layout(&header, diagnostics),
         _ => return Err(Error::Internal("the header is gone on the second read".into())),
     };
     while let Some(Row { number, byte_offset, cells, raw }) = rows.next_row()? {
         let outcome = match &cells {
             Ok(cells) if list.is_note(cells) => continue,
-            Ok(cells) => layout.read(cells, delimiter == b';').map(|journal| (cells, journal)),
+            Ok(cells) => {
+                layout.read(cells, delimiter == b';', diagnostics).map(|journal| (cells, journal))
+            }
             Err(code) => Err(*code),
         };
         object.report.count_read(table.name);
@@ -80,17 +87,18 @@ pub fn read_list<C: Default, V: SideValue>(
 /// Where the part cannot be read or the object cannot be written.
 pub fn read_elements<V: SideValue>(
     table: &SideTable,
-    read: fn(&str) -> std::result::Result<KeyedRow<V>, BadRecord>,
+    read: ReadElement<V>,
     path: &Path,
     limits: &ReadLimits,
+    diagnostics: &Diagnostics,
     object: &mut ObjectWriter,
 ) -> Result<u64> {
-    let mut elements = Elements::open(path, limits)?;
+    let mut elements = Elements::open(path, limits, diagnostics)?;
     let mut bytes = 0;
     while let Some(line) = elements.next_element()? {
         bytes = line.byte_offset + line.bytes.len() as u64;
         object.report.count_read(table.name);
-        match read_element(&line, read) {
+        match read_element(&line, read, diagnostics) {
             Ok(KeyedRow { keys, vintage, value }) => {
                 let hash = hash_of(line.bytes);
                 object.side(table.name)?.push(&keys, vintage, hash, &value.encode());
@@ -106,19 +114,20 @@ pub fn read_elements<V: SideValue>(
 
 fn read_element<V>(
     line: &Line<'_>,
-    read: fn(&str) -> std::result::Result<KeyedRow<V>, BadRecord>,
+    read: ReadElement<V>,
+    diagnostics: &Diagnostics,
 ) -> std::result::Result<KeyedRow<V>, BadRecord> {
     let quarantine = |code| BadRecord::Quarantine { code, id: None };
     if line.is_too_long {
         return Err(quarantine("line_too_long"));
     }
     let text = std::str::from_utf8(line.bytes).map_err(|_| quarantine("not_utf8"))?;
-    // serde would read an array as the members of a struct, in order.
+    // Anything but an object: the code says whether the element is JSON at all.
     if !text.trim_ascii_start().starts_with('{') {
         let is_json = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
         return Err(quarantine(if is_json { "not_a_record" } else { "not_json" }));
     }
-    read(text)
+    read(text, diagnostics)
 }
 
 fn hash_of(bytes: &[u8]) -> [u8; 16] {

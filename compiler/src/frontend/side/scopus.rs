@@ -17,8 +17,8 @@ pub static SCOPUS_TABLE: SideTable = SideTable {
     expected: "a CSV with an ISSN column and `Sourcerecord ID`, `Active or Inactive` or `CiteScore`",
     is_header: |headings| SCOPUS.is_header(headings),
     is_record: |_| false,
-    read: |path, limits, object| {
-        read_list(&SCOPUS_TABLE, &SCOPUS, finish_row, path, limits, object)
+    read: |path, limits, diagnostics, object| {
+        read_list(&SCOPUS_TABLE, &SCOPUS, finish_row, path, limits, diagnostics, object)
     },
     extend: Extend::Source(extend),
 };
@@ -28,8 +28,8 @@ pub static SCIMAGO_TABLE: SideTable = SideTable {
     expected: "a CSV with the columns `Issn`, `SJR` and `SJR Best Quartile`",
     is_header: |headings| SCIMAGO.is_header(headings),
     is_record: |_| false,
-    read: |path, limits, object| {
-        read_list(&SCIMAGO_TABLE, &SCIMAGO, finish_row, path, limits, object)
+    read: |path, limits, diagnostics, object| {
+        read_list(&SCIMAGO_TABLE, &SCIMAGO, finish_row, path, limits, diagnostics, object)
     },
     extend: Extend::Source(extend),
 };

@@ -1,17 +1,16 @@
 //! The members of a JSON object that determine its side table.
 
-use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use crate::read::lenient::{MaybeId, MaybeText};
+use crate::read::lenient::{MaybeId, MaybeText, members};
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub struct RecordShape<'a> {
-    pub id: MaybeId<'a>,
-    pub names: Option<serde::de::IgnoredAny>,
-    #[serde(rename = "orcid-identifier")]
-    pub orcid_identifier: Option<serde::de::IgnoredAny>,
-    pub orcid: MaybeText<'a>,
-    pub display_name: Option<serde::de::IgnoredAny>,
-    pub path: MaybeText<'a>,
+members! {
+    pub struct RecordShape<'a> {
+        pub id: MaybeId<'a>,
+        pub names: Option<IgnoredAny>,
+        pub orcid_identifier as "orcid-identifier": Option<IgnoredAny>,
+        pub orcid: MaybeText<'a>,
+        pub display_name: Option<IgnoredAny>,
+        pub path: MaybeText<'a>,
+    }
 }

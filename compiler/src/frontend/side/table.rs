@@ -12,6 +12,7 @@ use crate::frontend::side::header::Heading;
 use crate::frontend::side::shape::RecordShape;
 use crate::frontend::side::value::SideValue;
 use crate::object::ObjectWriter;
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 
 /// A side table. Two are equal if they have the same name.
@@ -25,7 +26,7 @@ pub struct SideTable {
     /// Whether a JSON object is a record of the table; never for CSV.
     pub is_record: fn(&RecordShape<'_>) -> bool,
     /// Reads a part into an object and returns the number of uncompressed bytes.
-    pub read: fn(&Path, &ReadLimits, &mut ObjectWriter) -> Result<u64>,
+    pub read: fn(&Path, &ReadLimits, &Diagnostics, &mut ObjectWriter) -> Result<u64>,
     /// Adds the rows of a record to the record.
     pub extend: Extend,
 }

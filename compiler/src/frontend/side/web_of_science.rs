@@ -17,7 +17,9 @@ pub static TABLE: SideTable = SideTable {
     expected: "a CSV with the columns `ISSN` or `eISSN` and `Journal name`, and a JIF or an `Edition`",
     is_header: |headings| LIST.is_header(headings),
     is_record: |_| false,
-    read: |path, limits, object| read_list(&TABLE, &LIST, |row| row, path, limits, object),
+    read: |path, limits, diagnostics, object| {
+        read_list(&TABLE, &LIST, |row| row, path, limits, diagnostics, object)
+    },
     extend: Extend::Source(|source, rows| {
         Some(replace_metrics(
             source,

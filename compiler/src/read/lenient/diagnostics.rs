@@ -1,8 +1,4 @@
-//! The warnings and limits of the part that a thread reads.
-//!
-//! serde's derived code cannot pass a context, so the warnings, the limits and the current position
-//! are thread-local. One thread reads a part from start to end: [`begin`] sets the limits, [`at`]
-//! sets the position of each line, and [`take_warning_counts`] returns the warnings.
+//! The warnings of one part, and the limits on its members.
 
 use std::{
     cell::{Cell, RefCell},
@@ -11,12 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// Limits beyond which a member becomes null; `None` means no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemberLimits {
-    pub array_elements_max: Option<u64>,
-    pub text_bytes_max: Option<u64>,
-}
+use crate::read::limits::MemberLimits;
 
 /// The start of a line or row in an uncompressed part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,100 +24,47 @@ pub struct WarningCount {
     pub first: LinePosition,
 }
 
-thread_local! {
-    static WARNINGS: RefCell<BTreeMap<&'static str, WarningCount>> =
-        const { RefCell::new(BTreeMap::new()) };
-    static POSITION: Cell<LinePosition> = const { Cell::new(LinePosition { line: 0, byte_offset: 0 }) };
-    pub(crate) static ARRAY_ELEMENTS_MAX: Cell<u64> = const { Cell::new(u64::MAX) };
-    pub(crate) static TEXT_BYTES_MAX: Cell<u64> = const { Cell::new(u64::MAX) };
+/// Collects the warnings of one part, each with the position of its line.
+///
+/// The reader of a part makes one value and lends it to everything that reads from the part. So
+/// lines, values and conversions can report at any depth of a call.
+#[derive(Debug, Default)]
+pub struct Diagnostics {
+    limits: MemberLimits,
+    position: Cell<LinePosition>,
+    warnings: RefCell<BTreeMap<&'static str, WarningCount>>,
 }
 
-/// Begins a part in this thread: clears the warnings and sets the limits.
-pub fn begin(limits: MemberLimits) {
-    take_warning_counts();
-    POSITION.set(LinePosition::default());
-    ARRAY_ELEMENTS_MAX.set(limits.array_elements_max.unwrap_or(u64::MAX));
-    TEXT_BYTES_MAX.set(limits.text_bytes_max.unwrap_or(u64::MAX));
-}
+impl Diagnostics {
+    pub fn new(limits: MemberLimits) -> Diagnostics {
+        Diagnostics { limits, ..Diagnostics::default() }
+    }
 
-/// Sets the position of the following warnings.
-pub fn at(line: u64, byte_offset: u64) {
-    POSITION.set(LinePosition { line, byte_offset });
-}
+    /// Limits beyond which a member becomes null.
+    pub fn limits(&self) -> MemberLimits {
+        self.limits
+    }
 
-/// Counts a warning under `code`.
-pub fn warn(code: &'static str) {
-    WARNINGS.with_borrow_mut(|warnings| {
-        let first = POSITION.get();
+    /// Sets the position of the following warnings.
+    pub fn at(&self, line: u64, byte_offset: u64) {
+        self.position.set(LinePosition { line, byte_offset });
+    }
+
+    /// Counts a warning under `code`.
+    pub fn warn(&self, code: &'static str) {
+        let first = self.position.get();
+        let mut warnings = self.warnings.borrow_mut();
         warnings.entry(code).or_insert(WarningCount { count: 0, first }).count += 1;
-    });
+    }
+
+    /// The warnings by code.
+    pub fn into_warnings(self) -> BTreeMap<&'static str, WarningCount> {
+        self.warnings.into_inner()
+    }
+
+    /// The number of warnings of each code.
+    #[cfg(test)]
+    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+        self.warnings.borrow().iter().map(|(code, warned)| (*code, warned.count)).collect()
+    }
 }
-
-/// Returns and clears this thread's warnings.
-pub fn take_warning_counts() -> BTreeMap<&'static str, WarningCount> {
-    WARNINGS.with_borrow_mut(std::mem::take)
-}
-
-/// Like [`take_warning_counts`], without positions.
-#[cfg(test)]
-pub fn take_warnings() -> BTreeMap<&'static str, u64> {
-    take_warning_counts().into_iter().map(|(code, warned)| (code, warned.count)).collect()
-}
-
-/// Visitor methods for values of a wrong type: consume the value, warn, and return null.
-macro_rules! drain {
-    ($code:literal) => {
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-            while seq.next_element::<IgnoredAny>()?.is_some() {}
-            warn($code);
-            Ok(Default::default())
-        }
-
-        drain!(map $code);
-    };
-    (map $code:literal) => {
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            warn($code);
-            Ok(Default::default())
-        }
-    };
-    (scalars $code:literal) => {
-        drain!(numbers $code);
-        drain!(bool $code);
-
-        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-            warn($code);
-            Ok(Default::default())
-        }
-    };
-    (numbers $code:literal) => {
-        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-            warn($code);
-            Ok(Default::default())
-        }
-
-        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-            warn($code);
-            Ok(Default::default())
-        }
-
-        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-            warn($code);
-            Ok(Default::default())
-        }
-    };
-    (bool $code:literal) => {
-        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-            warn($code);
-            Ok(Default::default())
-        }
-    };
-    (null) => {
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(Default::default())
-        }
-    };
-}
-
-pub(crate) use drain;

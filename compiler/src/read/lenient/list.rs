@@ -3,14 +3,15 @@
 use std::{fmt, marker::PhantomData};
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::diagnostics::{ARRAY_ELEMENTS_MAX, drain, warn};
+use crate::read::lenient::diagnostics::Diagnostics;
 use crate::read::lenient::number::MaybeNumber;
 use crate::read::lenient::object::MaybeObject;
 use crate::read::lenient::text::{MaybeId, MaybeText};
+use crate::read::lenient::value::{Lenient, drain};
 
 /// An element of a [`MaybeList`], which drops null elements.
 pub trait Element {
@@ -69,9 +70,12 @@ impl<T> MaybeList<MaybeObject<T>> {
     }
 }
 
-struct ListVisitor<T>(PhantomData<T>);
+struct ListVisitor<'d, T> {
+    diagnostics: &'d Diagnostics,
+    element: PhantomData<T>,
+}
 
-impl<'de, T: Deserialize<'de> + Element> Visitor<'de> for ListVisitor<T> {
+impl<'de, T: Lenient<'de> + Element> Visitor<'de> for ListVisitor<'_, T> {
     type Value = MaybeList<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,13 +84,14 @@ impl<'de, T: Deserialize<'de> + Element> Visitor<'de> for ListVisitor<T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(element) = seq.next_element::<T>()? {
+        let max = self.diagnostics.limits().array_elements_max.unwrap_or(u64::MAX);
+        while let Some(element) = seq.next_element_seed(self.diagnostics.seed::<T>())? {
             if element.is_null() {
                 continue;
             }
-            if list.len() as u64 == ARRAY_ELEMENTS_MAX.get() {
+            if list.len() as u64 == max {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
-                warn("array_too_long");
+                self.diagnostics.warn("array_too_long");
                 return Ok(MaybeList(None));
             }
             list.push(element);
@@ -99,9 +104,12 @@ impl<'de, T: Deserialize<'de> + Element> Visitor<'de> for ListVisitor<T> {
     drain!(null);
 }
 
-impl<'de, T: Deserialize<'de> + Element> Deserialize<'de> for MaybeList<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ListVisitor(PhantomData))
+impl<'de, T: Lenient<'de> + Element> Lenient<'de> for MaybeList<T> {
+    fn read<D: Deserializer<'de>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ListVisitor { diagnostics, element: PhantomData })
     }
 }
 
@@ -109,9 +117,11 @@ impl<'de, T: Deserialize<'de> + Element> Deserialize<'de> for MaybeList<T> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaybeLength(pub Option<u64>);
 
-struct LengthVisitor;
+struct LengthVisitor<'d> {
+    diagnostics: &'d Diagnostics,
+}
 
-impl<'de> Visitor<'de> for LengthVisitor {
+impl<'de> Visitor<'de> for LengthVisitor<'_> {
     type Value = MaybeLength;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,8 +141,11 @@ impl<'de> Visitor<'de> for LengthVisitor {
     drain!(null);
 }
 
-impl<'de> Deserialize<'de> for MaybeLength {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(LengthVisitor)
+impl<'de> Lenient<'de> for MaybeLength {
+    fn read<D: Deserializer<'de>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(LengthVisitor { diagnostics })
     }
 }

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::diagnostics::{drain, warn};
+use crate::read::lenient::diagnostics::Diagnostics;
+use crate::read::lenient::value::{Lenient, drain};
 
 /// The largest count: the largest integer that every JSON reader holds exactly.
 pub const COUNT_MAX: u64 = (1 << 53) - 1;
@@ -16,9 +17,11 @@ pub const COUNT_MAX: u64 = (1 << 53) - 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaybeBool(pub Option<bool>);
 
-struct BoolVisitor;
+struct BoolVisitor<'d> {
+    diagnostics: &'d Diagnostics,
+}
 
-impl<'de> Visitor<'de> for BoolVisitor {
+impl<'de> Visitor<'de> for BoolVisitor<'_> {
     type Value = MaybeBool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,7 +33,7 @@ impl<'de> Visitor<'de> for BoolVisitor {
     }
 
     fn visit_str<E>(self, _: &str) -> Result<MaybeBool, E> {
-        warn("not_a_boolean");
+        self.diagnostics.warn("not_a_boolean");
         Ok(MaybeBool(None))
     }
 
@@ -39,9 +42,12 @@ impl<'de> Visitor<'de> for BoolVisitor {
     drain!("not_a_boolean");
 }
 
-impl<'de> Deserialize<'de> for MaybeBool {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BoolVisitor)
+impl<'de> Lenient<'de> for MaybeBool {
+    fn read<D: Deserializer<'de>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BoolVisitor { diagnostics })
     }
 }
 
@@ -59,7 +65,7 @@ pub enum MaybeNumber {
 
 impl MaybeNumber {
     /// Parses a number in a string; anything else is null and a warning.
-    pub(crate) fn parse(text: &str) -> MaybeNumber {
+    pub(crate) fn parse(text: &str, diagnostics: &Diagnostics) -> MaybeNumber {
         let text = text.trim();
         if let Ok(integer) = text.parse() {
             return MaybeNumber::Integer(integer);
@@ -69,14 +75,14 @@ impl MaybeNumber {
                 MaybeNumber::Fraction(fraction)
             }
             _ => {
-                warn("not_a_number");
+                diagnostics.warn("not_a_number");
                 MaybeNumber::Null
             }
         }
     }
 
     /// The integer; a fraction is null and a warning.
-    pub fn integer(self) -> Option<i64> {
+    pub fn integer(self, diagnostics: &Diagnostics) -> Option<i64> {
         match self {
             MaybeNumber::Integer(integer) => Some(integer),
             // The cast is exact: the value is an integer below 2^53.
@@ -87,39 +93,39 @@ impl MaybeNumber {
             }
             MaybeNumber::Null => None,
             MaybeNumber::Fraction(_) | MaybeNumber::Huge(_) => {
-                warn("not_an_integer");
+                diagnostics.warn("not_an_integer");
                 None
             }
         }
     }
 
     /// The count, from 0 to [`COUNT_MAX`]; anything else is null and a warning.
-    pub fn count(self) -> Option<u64> {
+    pub fn count(self, diagnostics: &Diagnostics) -> Option<u64> {
         if let MaybeNumber::Huge(_) = self {
-            warn("count_too_large");
+            diagnostics.warn("count_too_large");
             return None;
         }
-        let integer = self.integer()?;
+        let integer = self.integer(diagnostics)?;
         match u64::try_from(integer) {
             Ok(count) if count <= COUNT_MAX => Some(count),
             Ok(_) => {
-                warn("count_too_large");
+                diagnostics.warn("count_too_large");
                 None
             }
             Err(_) => {
-                warn("negative_count");
+                diagnostics.warn("negative_count");
                 None
             }
         }
     }
 
     /// The year, from 1 to 9999; anything else is null and a warning.
-    pub fn year(self) -> Option<i32> {
-        let integer = self.integer()?;
+    pub fn year(self, diagnostics: &Diagnostics) -> Option<i32> {
+        let integer = self.integer(diagnostics)?;
         if (1..=9_999).contains(&integer) {
             return i32::try_from(integer).ok();
         }
-        warn("impossible_year");
+        diagnostics.warn("impossible_year");
         None
     }
 
@@ -134,9 +140,11 @@ impl MaybeNumber {
     }
 }
 
-struct NumberVisitor;
+struct NumberVisitor<'d> {
+    diagnostics: &'d Diagnostics,
+}
 
-impl<'de> Visitor<'de> for NumberVisitor {
+impl<'de> Visitor<'de> for NumberVisitor<'_> {
     type Value = MaybeNumber;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,7 +164,7 @@ impl<'de> Visitor<'de> for NumberVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<MaybeNumber, E> {
-        Ok(MaybeNumber::parse(text))
+        Ok(MaybeNumber::parse(text, self.diagnostics))
     }
 
     drain!(bool "not_a_number");
@@ -164,9 +172,12 @@ impl<'de> Visitor<'de> for NumberVisitor {
     drain!("not_a_number");
 }
 
-impl<'de> Deserialize<'de> for MaybeNumber {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NumberVisitor)
+impl<'de> Lenient<'de> for MaybeNumber {
+    fn read<D: Deserializer<'de>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NumberVisitor { diagnostics })
     }
 }
 
@@ -174,31 +185,29 @@ impl<'de> Deserialize<'de> for MaybeNumber {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::read::lenient::diagnostics::take_warnings;
-
-    fn count(json: &str) -> Option<u64> {
-        serde_json::from_str::<MaybeNumber>(json).unwrap().count()
-    }
 
     #[test]
     fn a_count_is_read_from_an_integer_a_whole_fraction_or_a_string() {
-        for (json, expected) in [
-            ("5", Some(5)),
-            ("\"5\"", Some(5)),
-            ("5.0", Some(5)),
-            ("-1", None),
-            ("5.5", None),
-            ("true", None),
-            ("[]", None),
-            ("{}", None),
-            ("null", None),
-            ("9007199254740991", Some(COUNT_MAX)),
-            ("9007199254740992", None),
-            ("18446744073709551615", None),
-            ("\"NaN\"", None),
+        for (json, expected, warnings) in [
+            ("5", Some(5), 0),
+            ("\"5\"", Some(5), 0),
+            ("5.0", Some(5), 0),
+            ("-1", None, 1),
+            ("5.5", None, 1),
+            ("true", None, 1),
+            ("[]", None, 1),
+            ("{}", None, 1),
+            ("null", None, 0),
+            ("9007199254740991", Some(COUNT_MAX), 0),
+            ("9007199254740992", None, 1),
+            ("18446744073709551615", None, 1),
+            ("\"NaN\"", None, 1),
         ] {
-            assert_eq!(count(json), expected, "{json}");
+            let diagnostics = Diagnostics::default();
+            let mut json_reader = serde_json::Deserializer::from_str(json);
+            let number = MaybeNumber::read(&mut json_reader, &diagnostics).unwrap();
+            assert_eq!(number.count(&diagnostics), expected, "{json}");
+            assert_eq!(diagnostics.counts().values().sum::<u64>(), warnings, "{json}");
         }
-        assert!(!take_warnings().is_empty());
     }
 }

@@ -1,14 +1,16 @@
-//! Objects and their keys.
+//! Objects.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::{
-    Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+    Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::diagnostics::{drain, warn};
+use crate::read::lenient::diagnostics::Diagnostics;
+use crate::read::lenient::members::{Key, Members};
 use crate::read::lenient::text::MaybeText;
+use crate::read::lenient::value::{Lenient, drain};
 use crate::read::strict::{Keys, MANY};
 
 /// An object, or null.
@@ -21,9 +23,12 @@ impl<T> Default for MaybeObject<T> {
     }
 }
 
-struct ObjectVisitor<T>(PhantomData<T>);
+struct ObjectVisitor<'d, T> {
+    diagnostics: &'d Diagnostics,
+    members: PhantomData<T>,
+}
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+impl<'de, T: Members<'de>> Visitor<'de> for ObjectVisitor<'_, T> {
     type Value = MaybeObject<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -31,12 +36,12 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(|value| MaybeObject(Some(value)))
+        T::read(map, self.diagnostics).map(|value| MaybeObject(Some(value)))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        warn("not_an_object");
+        self.diagnostics.warn("not_an_object");
         Ok(MaybeObject(None))
     }
 
@@ -44,34 +49,12 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
     drain!(null);
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for MaybeObject<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ObjectVisitor(PhantomData))
-    }
-}
-
-/// A key, borrowed from the line where it holds no escape.
-pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
-        impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(KeyVisitor)
+impl<'de, T: Members<'de>> Lenient<'de> for MaybeObject<T> {
+    fn read<D: Deserializer<'de>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ObjectVisitor { diagnostics, members: PhantomData })
     }
 }
 
@@ -79,9 +62,11 @@ impl<'de> Deserialize<'de> for Key<'de> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MaybePairs<'a>(pub Option<Vec<(Cow<'a, str>, MaybeText<'a>)>>);
 
-struct PairsVisitor;
+struct PairsVisitor<'d> {
+    diagnostics: &'d Diagnostics,
+}
 
-impl<'de> Visitor<'de> for PairsVisitor {
+impl<'de> Visitor<'de> for PairsVisitor<'_> {
     type Value = MaybePairs<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -91,16 +76,17 @@ impl<'de> Visitor<'de> for PairsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut pairs: Vec<(Cow<'de, str>, MaybeText<'de>)> = Vec::new();
         let mut keys = Keys::<MANY>::default();
-        while let Some((key, value)) = map.next_entry::<Key<'de>, MaybeText<'de>>()? {
-            keys.insert(key.0.clone())?;
-            pairs.push((key.0, value));
+        while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+            let value = map.next_value_seed(self.diagnostics.seed())?;
+            keys.insert(key.clone())?;
+            pairs.push((key, value));
         }
         Ok(MaybePairs(Some(pairs)))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        warn("not_an_object");
+        self.diagnostics.warn("not_an_object");
         Ok(MaybePairs(None))
     }
 
@@ -108,8 +94,11 @@ impl<'de> Visitor<'de> for PairsVisitor {
     drain!(null);
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for MaybePairs<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PairsVisitor)
+impl<'a> Lenient<'a> for MaybePairs<'a> {
+    fn read<D: Deserializer<'a>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PairsVisitor { diagnostics })
     }
 }

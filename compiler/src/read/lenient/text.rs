@@ -3,11 +3,12 @@
 use std::{borrow::Cow, fmt};
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::diagnostics::{TEXT_BYTES_MAX, drain, warn};
+use crate::read::lenient::diagnostics::Diagnostics;
+use crate::read::lenient::value::{Lenient, drain};
 
 /// A text without NUL characters, or null. White space alone is null.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,25 +25,27 @@ impl MaybeText<'_> {
 }
 
 /// Cleans a string: blank or overlong becomes null, NUL characters are removed.
-pub(crate) fn clean<'a>(text: Cow<'a, str>) -> MaybeText<'a> {
+pub(crate) fn clean<'a>(text: Cow<'a, str>, diagnostics: &Diagnostics) -> MaybeText<'a> {
     if text.bytes().all(|byte| byte.is_ascii_whitespace()) || text.chars().all(char::is_whitespace)
     {
         return MaybeText(None);
     }
-    if text.len() as u64 > TEXT_BYTES_MAX.get() {
-        warn("text_too_long");
+    if diagnostics.limits().text_bytes_max.is_some_and(|max| text.len() as u64 > max) {
+        diagnostics.warn("text_too_long");
         return MaybeText(None);
     }
     if memchr::memchr(0, text.as_bytes()).is_some() {
-        warn("nul_removed");
-        return clean(Cow::Owned(text.replace('\0', "")));
+        diagnostics.warn("nul_removed");
+        return clean(Cow::Owned(text.replace('\0', "")), diagnostics);
     }
     MaybeText(Some(text))
 }
 
-struct TextVisitor<const NUMBERS: bool>;
+struct TextVisitor<'d, const NUMBERS: bool> {
+    diagnostics: &'d Diagnostics,
+}
 
-impl<'de, const NUMBERS: bool> Visitor<'de> for TextVisitor<NUMBERS> {
+impl<'de, const NUMBERS: bool> Visitor<'de> for TextVisitor<'_, NUMBERS> {
     type Value = MaybeText<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,11 +53,11 @@ impl<'de, const NUMBERS: bool> Visitor<'de> for TextVisitor<NUMBERS> {
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(clean(Cow::Borrowed(text)))
+        Ok(clean(Cow::Borrowed(text), self.diagnostics))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(clean(Cow::Owned(text.to_owned())))
+        Ok(clean(Cow::Owned(text.to_owned()), self.diagnostics))
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
@@ -66,7 +69,7 @@ impl<'de, const NUMBERS: bool> Visitor<'de> for TextVisitor<NUMBERS> {
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        warn("not_a_text");
+        self.diagnostics.warn("not_a_text");
         Ok(MaybeText(None))
     }
 
@@ -75,19 +78,22 @@ impl<'de, const NUMBERS: bool> Visitor<'de> for TextVisitor<NUMBERS> {
     drain!("not_a_text");
 }
 
-impl<const NUMBERS: bool> TextVisitor<NUMBERS> {
+impl<const NUMBERS: bool> TextVisitor<'_, NUMBERS> {
     fn number<'de, E>(self, number: impl fmt::Display) -> Result<MaybeText<'de>, E> {
         if NUMBERS {
             return Ok(MaybeText(Some(Cow::Owned(number.to_string()))));
         }
-        warn("not_a_text");
+        self.diagnostics.warn("not_a_text");
         Ok(MaybeText(None))
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for MaybeText<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor::<false>)
+impl<'a> Lenient<'a> for MaybeText<'a> {
+    fn read<D: Deserializer<'a>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor::<false> { diagnostics })
     }
 }
 
@@ -95,9 +101,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for MaybeText<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MaybeId<'a>(pub MaybeText<'a>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for MaybeId<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor::<true>).map(MaybeId)
+impl<'a> Lenient<'a> for MaybeId<'a> {
+    fn read<D: Deserializer<'a>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor::<true> { diagnostics }).map(MaybeId)
     }
 }
 
@@ -105,33 +114,40 @@ impl<'de: 'a, 'a> Deserialize<'de> for MaybeId<'a> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::read::lenient::diagnostics::{MemberLimits, begin, take_warnings};
     use crate::read::lenient::list::MaybeList;
+    use crate::read::limits::MemberLimits;
+
+    fn text(json: &str, diagnostics: &Diagnostics) -> Option<String> {
+        let mut json = serde_json::Deserializer::from_str(json);
+        MaybeText::read(&mut json, diagnostics).unwrap().to_owned()
+    }
+
+    fn texts(json: &str, diagnostics: &Diagnostics) -> Option<Vec<String>> {
+        let mut json = serde_json::Deserializer::from_str(json);
+        let list = MaybeList::<MaybeText<'_>>::read(&mut json, diagnostics).unwrap();
+        list.filter_map(MaybeText::to_owned)
+    }
 
     #[test]
     fn blank_texts_are_null_and_nul_is_removed() {
-        let text = |json: &str| serde_json::from_str::<MaybeText<'_>>(json).unwrap().to_owned();
-        assert_eq!(text("\" \\u3000\""), None);
-        assert_eq!(text("\"a\\u0000b\""), Some("ab".into()));
-        assert_eq!(text("7"), None);
-        let list = serde_json::from_str::<MaybeList<MaybeText<'_>>>(r#"["a",null," ",3]"#).unwrap();
-        assert_eq!(list.filter_map(MaybeText::to_owned), Some(vec!["a".to_string()]));
-        take_warnings();
+        let diagnostics = Diagnostics::default();
+        assert_eq!(text("\" \\u3000\"", &diagnostics), None);
+        assert_eq!(text("\"a\\u0000b\"", &diagnostics), Some("ab".into()));
+        assert_eq!(text("7", &diagnostics), None);
+        let list = texts(r#"["a",null," ",3]"#, &diagnostics);
+        assert_eq!(list, Some(vec!["a".to_string()]));
+        assert_eq!(diagnostics.counts(), [("not_a_text", 2), ("nul_removed", 1)].into());
     }
 
     #[test]
     fn a_member_over_its_limit_is_null_and_a_warning() {
-        begin(MemberLimits { array_elements_max: Some(2), text_bytes_max: Some(3) });
-        let text = |json: &str| serde_json::from_str::<MaybeText<'_>>(json).unwrap().to_owned();
-        assert_eq!((text("\"abc\""), text("\"abcd\"")), (Some("abc".into()), None));
-        let length = |json: &str| {
-            let list = serde_json::from_str::<MaybeList<MaybeText<'_>>>(json).unwrap();
-            list.0.map(|list| list.len())
-        };
+        let limits = MemberLimits { array_elements_max: Some(2), text_bytes_max: Some(3) };
+        let diagnostics = Diagnostics::new(limits);
+        assert_eq!(text("\"abc\"", &diagnostics), Some("abc".into()));
+        assert_eq!(text("\"abcd\"", &diagnostics), None);
+        let length = |json: &str| texts(json, &diagnostics).map(|list| list.len());
         assert_eq!(length(r#"["a", "b", null]"#), Some(2));
         assert_eq!(length(r#"["a", "b", "c", "d"]"#), None);
-        let expected = [("array_too_long", 1), ("text_too_long", 1)];
-        assert_eq!(take_warnings().into_iter().collect::<Vec<_>>(), expected);
-        begin(MemberLimits::default());
+        assert_eq!(diagnostics.counts(), [("array_too_long", 1), ("text_too_long", 1)].into());
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use flate2::bufread::GzDecoder;
 
 use crate::error::{Error, Result};
-use crate::read::lenient::warn;
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -58,17 +58,26 @@ impl Container {
     }
 }
 
+/// A reader of the uncompressed bytes of a part.
+pub(crate) type PartReader<'d> = BufReader<Box<dyn Read + 'd>>;
+
 /// Opens a part for reading uncompressed bytes. The first bytes determine the container; the
 /// extension is ignored.
-pub(crate) fn open(path: &Path, limits: &ReadLimits) -> Result<BufReader<Box<dyn Read + Send>>> {
+pub(crate) fn open<'d>(
+    path: &Path,
+    limits: &ReadLimits,
+    diagnostics: &'d Diagnostics,
+) -> Result<PartReader<'d>> {
     let file = File::open(path).map_err(Error::input(path))?;
     let mut file = BufReader::with_capacity(1 << 17, file);
     let beginning = file.fill_buf().map_err(Error::input(path))?;
-    let inner: Box<dyn Read + Send> = match Container::from_magic(beginning) {
-        Container::Gzip => Box::new(GzipMembers { decoder: Some(GzDecoder::new(file)) }),
+    let inner: Box<dyn Read + 'd> = match Container::from_magic(beginning) {
+        Container::Gzip => {
+            Box::new(GzipMembers { decoder: Some(GzDecoder::new(file)), diagnostics })
+        }
         Container::Zstd => {
             if lacks_checksum(beginning) {
-                warn("zstd_without_checksum");
+                diagnostics.warn("zstd_without_checksum");
             }
             let mut decoder = zstd::Decoder::with_buffer(file).map_err(Error::input(path))?;
             decoder.window_log_max(limits.zstd_window_log_max).map_err(Error::input(path))?;
@@ -104,12 +113,13 @@ fn lacks_checksum(mut bytes: &[u8]) -> bool {
 ///
 /// Tapes and some downloads pad files with zeros: zeros after the last member are a warning. Other
 /// bytes there are an error.
-struct GzipMembers<R> {
+struct GzipMembers<'d, R> {
     /// `None` after the last member.
     decoder: Option<GzDecoder<R>>,
+    diagnostics: &'d Diagnostics,
 }
 
-impl<R: BufRead> Read for GzipMembers<R> {
+impl<R: BufRead> Read for GzipMembers<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(decoder) = &mut self.decoder {
             let read = decoder.read(buffer)?;
@@ -120,7 +130,10 @@ impl<R: BufRead> Read for GzipMembers<R> {
                 self.decoder.take().map(GzDecoder::into_inner).ok_or_else(unexpected_end)?;
             match rest.fill_buf()?.first() {
                 None => {}
-                Some(0) => skip_zeros(rest)?,
+                Some(0) => {
+                    skip_zeros(rest)?;
+                    self.diagnostics.warn("gzip_zero_padding");
+                }
                 Some(byte) if *byte == GZIP_MAGIC[0] => self.decoder = Some(GzDecoder::new(rest)),
                 Some(_) => return Err(trailing_garbage()),
             }
@@ -143,7 +156,6 @@ fn skip_zeros(mut rest: impl BufRead) -> io::Result<()> {
         let bytes = rest.fill_buf()?;
         let count = bytes.len();
         if count == 0 {
-            warn("gzip_zero_padding");
             return Ok(());
         }
         if bytes.iter().any(|byte| *byte != 0) {

@@ -3,15 +3,15 @@
 pub(crate) mod container;
 
 use std::{
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead},
     path::{Path, PathBuf},
 };
 
 use crate::error::{Error, Result};
-use crate::read::lenient;
-use crate::read::lenient::warn;
+use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 pub use crate::read::lines::container::Container;
+use crate::read::lines::container::PartReader;
 
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 /// A line longer than this gets a buffer of the largest line at once.
@@ -20,9 +20,10 @@ const LONG_BYTES: usize = 1 << 20;
 pub const RAW_BYTES_MAX: usize = 64 << 10;
 
 /// Reads a part line by line.
-pub struct Lines {
+pub struct Lines<'d> {
     path: PathBuf,
-    reader: BufReader<Box<dyn Read + Send>>,
+    diagnostics: &'d Diagnostics,
+    reader: PartReader<'d>,
     /// The current line, unless `lent_bytes` is set.
     buffer: Vec<u8>,
     /// The length of the current line in the reader's own buffer, where it lies there as a whole.
@@ -63,12 +64,17 @@ enum FillOutcome {
     End,
 }
 
-impl Lines {
+impl<'d> Lines<'d> {
     /// Opens a part; fails where it cannot be read or looks like UTF-16.
-    pub fn open(path: &Path, limits: &ReadLimits) -> Result<Lines> {
+    pub fn open(
+        path: &Path,
+        limits: &ReadLimits,
+        diagnostics: &'d Diagnostics,
+    ) -> Result<Lines<'d>> {
         let mut lines = Lines {
             path: path.to_path_buf(),
-            reader: container::open(path, limits)?,
+            diagnostics,
+            reader: container::open(path, limits, diagnostics)?,
             buffer: Vec::new(),
             lent_bytes: None,
             line: 0,
@@ -93,7 +99,7 @@ impl Lines {
         while let Some(found) = self.find_line()? {
             let line = self.line(found);
             if line.is_too_long || !line.bytes.iter().all(u8::is_ascii_whitespace) {
-                lenient::at(line.number, line.byte_offset);
+                self.diagnostics.at(line.number, line.byte_offset);
                 return Ok(Some(self.line(found)));
             }
         }
@@ -113,7 +119,7 @@ impl Lines {
             Ok(FillOutcome::TooLong) => true,
             Ok(FillOutcome::Line) => false,
             Err(error) if self.allow_truncated && is_cut_short(&error) => {
-                warn("truncated_part");
+                self.diagnostics.warn("truncated_part");
                 return Ok(None);
             }
             Err(error) => return Err(self.damaged(&error)),
@@ -143,7 +149,7 @@ impl Lines {
     }
 
     /// Returns the reader of the uncompressed part, from its first byte.
-    pub fn into_reader(mut self) -> Result<BufReader<Box<dyn Read + Send>>> {
+    pub fn into_reader(mut self) -> Result<PartReader<'d>> {
         match self.open_error.take() {
             Some(error) => Err(self.damaged(&error)),
             None => Ok(self.reader),
@@ -243,7 +249,8 @@ mod tests {
     fn lines(bytes: &[u8]) -> Vec<(u64, u64, Option<String>)> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        let mut lines = Lines::open(file.path(), &ReadLimits::default()).unwrap();
+        let diagnostics = Diagnostics::default();
+        let mut lines = Lines::open(file.path(), &ReadLimits::default(), &diagnostics).unwrap();
         let mut found = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {
             let text = String::from_utf8(line.bytes.to_vec()).unwrap();
@@ -284,7 +291,9 @@ mod tests {
         for cut in [4, 8, 20] {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(&bytes[..bytes.len() - cut]).unwrap();
-            let mut lines = Lines::open(file.path(), &ReadLimits::default()).unwrap();
+            let diagnostics = Diagnostics::default();
+            let limits = ReadLimits::default();
+            let mut lines = Lines::open(file.path(), &limits, &diagnostics).unwrap();
             let end = loop {
                 match lines.next_line() {
                     Ok(Some(_)) => {}

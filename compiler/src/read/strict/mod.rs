@@ -14,9 +14,9 @@ pub(crate) mod keys;
 pub(crate) mod level;
 pub(crate) mod unread;
 
-use std::cell::Cell;
+use std::{cell::Cell, marker::PhantomData};
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeSeed};
 
 use crate::read::strict::deserializer::StrictDeserializer;
 pub use crate::read::strict::fault::{JsonError, JsonFault};
@@ -29,28 +29,47 @@ use crate::read::strict::level::{Level, ParseState};
 ///
 /// Where the text has a [`JsonFault`].
 pub fn from_str<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, JsonError> {
-    parse(text, true)
+    from_str_seed(text, PhantomData)
 }
 
-/// Parses a JSON text; members that `T` does not declare are skipped as serde_json skips them.
+/// Like [`from_str`], with a seed.
 ///
 /// # Errors
 ///
-/// Where a part of the text that `T` reads has a [`JsonFault`].
-pub fn from_str_skipping_unread<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, JsonError> {
-    parse(text, false)
+/// Where the text has a [`JsonFault`].
+pub fn from_str_seed<'de, S: DeserializeSeed<'de>>(
+    text: &'de str,
+    seed: S,
+) -> Result<S::Value, JsonError> {
+    parse(text, seed, true)
 }
 
-fn parse<'de, T: Deserialize<'de>>(text: &'de str, checks_unread: bool) -> Result<T, JsonError> {
+/// Like [`from_str_seed`]; members that the seed does not read are skipped as serde_json skips them.
+///
+/// # Errors
+///
+/// Where a part of the text that the seed reads has a [`JsonFault`].
+pub fn from_str_seed_skipping_unread<'de, S: DeserializeSeed<'de>>(
+    text: &'de str,
+    seed: S,
+) -> Result<S::Value, JsonError> {
+    parse(text, seed, false)
+}
+
+fn parse<'de, S: DeserializeSeed<'de>>(
+    text: &'de str,
+    seed: S,
+    checks_unread: bool,
+) -> Result<S::Value, JsonError> {
     let mut json = serde_json::Deserializer::from_str(text);
     // `Level::descend` holds the limit, and records that it was passed.
     json.disable_recursion_limit();
     let state = ParseState { fault: Cell::new(None), checks_unread };
     let level = Level { state: &state, depth: 0 };
-    let parsed =
-        T::deserialize(StrictDeserializer { deserializer: &mut json, level, member: None })
-            .map_err(|error| error.record(level))
-            .and_then(|value| json.end().map(|()| value));
+    let parsed = seed
+        .deserialize(StrictDeserializer { deserializer: &mut json, level, member: None })
+        .map_err(|error| error.record(level))
+        .and_then(|value| json.end().map(|()| value));
     parsed.map_err(|message| {
         let by_category = if message.is_data() { JsonFault::Shape } else { JsonFault::Syntax };
         JsonError { fault: state.fault.get().unwrap_or(by_category), message }
@@ -130,8 +149,10 @@ mod tests {
         assert_eq!(fault("{\"id\":\"1\"}"), Some(JsonFault::Shape));
         assert_eq!(fault("{\"id\":}"), Some(JsonFault::Syntax));
         assert_eq!(fault("{\"id\":1"), Some(JsonFault::Syntax));
-        let skipping =
-            |text: &str| from_str_skipping_unread::<Record>(text).err().map(|error| error.fault);
+        let skipping = |text: &str| {
+            let record = PhantomData::<Record>;
+            from_str_seed_skipping_unread(text, record).err().map(|error| error.fault)
+        };
         assert_eq!(skipping("{\"id\":1,\"id\":1}"), Some(JsonFault::DuplicateKey));
         assert_eq!(skipping("{\"id\":1,\"u\":1,\"u\":1e400}"), None);
         assert_eq!(skipping("{\"id\":1,\"u\":"), Some(JsonFault::Syntax));

@@ -3,12 +3,14 @@
 use std::{fmt, marker::PhantomData};
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer,
     de::{
         Error, IntoDeserializer, MapAccess, SeqAccess, Visitor,
-        value::{BorrowedStrDeserializer, MapAccessDeserializer, SeqAccessDeserializer},
+        value::{BorrowedStrDeserializer, SeqAccessDeserializer},
     },
 };
+
+use crate::read::lenient::{Diagnostics, Lenient, Members};
 
 /// An object of a known shape, or a simpler value.
 pub(crate) enum Either<T, U> {
@@ -16,13 +18,12 @@ pub(crate) enum Either<T, U> {
     Other(U),
 }
 
-struct EitherVisitor<T, U>(PhantomData<(T, U)>);
+struct EitherVisitor<'d, T, U> {
+    diagnostics: &'d Diagnostics,
+    either: PhantomData<(T, U)>,
+}
 
-impl<'de, T, U> Visitor<'de> for EitherVisitor<T, U>
-where
-    T: Deserialize<'de>,
-    U: Deserialize<'de> + Default,
-{
+impl<'de, T: Members<'de>, U: Lenient<'de>> Visitor<'de> for EitherVisitor<'_, T, U> {
     type Value = Either<T, U>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,19 +31,19 @@ where
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(Either::Object)
+        T::read(map, self.diagnostics).map(Either::Object)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        U::deserialize(SeqAccessDeserializer::new(seq)).map(Either::Other)
+        U::read(SeqAccessDeserializer::new(seq), self.diagnostics).map(Either::Other)
     }
 
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        U::deserialize(BorrowedStrDeserializer::new(text)).map(Either::Other)
+        U::read(BorrowedStrDeserializer::new(text), self.diagnostics).map(Either::Other)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-        U::deserialize(text.into_deserializer()).map(Either::Other)
+        U::read(text.into_deserializer(), self.diagnostics).map(Either::Other)
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
@@ -50,29 +51,28 @@ where
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
-        U::deserialize(value.into_deserializer()).map(Either::Other)
+        U::read(value.into_deserializer(), self.diagnostics).map(Either::Other)
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
-        U::deserialize(value.into_deserializer()).map(Either::Other)
+        U::read(value.into_deserializer(), self.diagnostics).map(Either::Other)
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
-        U::deserialize(value.into_deserializer()).map(Either::Other)
+        U::read(value.into_deserializer(), self.diagnostics).map(Either::Other)
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
-        U::deserialize(value.into_deserializer()).map(Either::Other)
+        U::read(value.into_deserializer(), self.diagnostics).map(Either::Other)
     }
 }
 
-impl<'de, T, U> Deserialize<'de> for Either<T, U>
-where
-    T: Deserialize<'de>,
-    U: Deserialize<'de> + Default,
-{
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(EitherVisitor(PhantomData))
+impl<'de, T: Members<'de>, U: Lenient<'de>> Lenient<'de> for Either<T, U> {
+    fn read<D: Deserializer<'de>>(
+        deserializer: D,
+        diagnostics: &Diagnostics,
+    ) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EitherVisitor { diagnostics, either: PhantomData })
     }
 }
 

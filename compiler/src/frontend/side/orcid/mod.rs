@@ -7,7 +7,6 @@ pub(crate) mod either;
 pub(crate) mod person;
 
 use pinakes_format::record::{Author, OrcidProfile};
-use serde::Deserialize;
 
 use crate::frontend::reader::BadRecord;
 use crate::frontend::side::keys;
@@ -15,15 +14,19 @@ use crate::frontend::side::orcid::person::RawPerson;
 use crate::frontend::side::read::{KeyedRow, read_elements};
 use crate::frontend::side::shape::RecordShape;
 use crate::frontend::side::table::{Extend, JoinedRows, SideTable};
-use crate::read::lenient::{MaybeLength, MaybeNumber, MaybeObject, MaybeText};
-use crate::read::strict;
+use crate::read::lenient;
+use crate::read::lenient::{
+    Diagnostics, MaybeLength, MaybeNumber, MaybeObject, MaybeText, members,
+};
 
 pub static TABLE: SideTable = SideTable {
     name: "orcid",
     expected: "ORCID records as JSON lines, each with an `orcid-identifier` or an `orcid`",
     is_header: |_| false,
     is_record,
-    read: |path, limits, object| read_elements::<OrcidProfile>(&TABLE, read, path, limits, object),
+    read: |path, limits, diagnostics, object| {
+        read_elements::<OrcidProfile>(&TABLE, read, path, limits, diagnostics, object)
+    },
     extend: Extend::Author(extend),
 };
 
@@ -55,61 +58,57 @@ fn extend(author: &mut Author, rows: &JoinedRows<'_>) -> Option<bool> {
     Some(true)
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawRecord<'a> {
-    #[serde(rename = "orcid-identifier")]
-    identifier: MaybeObject<RawIdentifier<'a>>,
-    orcid: MaybeText<'a>,
-    id: MaybeText<'a>,
-    path: MaybeText<'a>,
-    history: MaybeObject<RawHistory>,
-    #[serde(rename = "last-modified-date")]
-    modified: MaybeObject<RawMoment>,
-    person: MaybeObject<RawPerson<'a>>,
-    #[serde(rename = "activities-summary")]
-    activities: MaybeObject<RawActivities>,
-    outputs_count: MaybeNumber,
+members! {
+    struct RawRecord<'a> {
+        identifier as "orcid-identifier": MaybeObject<RawIdentifier<'a>>,
+        orcid: MaybeText<'a>,
+        id: MaybeText<'a>,
+        path: MaybeText<'a>,
+        history: MaybeObject<RawHistory>,
+        modified as "last-modified-date": MaybeObject<RawMoment>,
+        person: MaybeObject<RawPerson<'a>>,
+        activities as "activities-summary": MaybeObject<RawActivities>,
+        outputs_count: MaybeNumber,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawIdentifier<'a> {
-    path: MaybeText<'a>,
-    uri: MaybeText<'a>,
+members! {
+    struct RawIdentifier<'a> {
+        path: MaybeText<'a>,
+        uri: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RawHistory {
-    #[serde(rename = "last-modified-date")]
-    modified: MaybeObject<RawMoment>,
+members! {
+    struct RawHistory {
+        modified as "last-modified-date": MaybeObject<RawMoment>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RawMoment {
-    value: MaybeNumber,
+members! {
+    struct RawMoment {
+        value: MaybeNumber,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RawActivities {
-    works: MaybeObject<RawWorks>,
+members! {
+    struct RawActivities {
+        works: MaybeObject<RawWorks>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RawWorks {
-    group: MaybeLength,
+members! {
+    struct RawWorks {
+        group: MaybeLength,
+    }
 }
 
-fn read(text: &str) -> Result<KeyedRow<OrcidProfile>, BadRecord> {
-    let raw: RawRecord<'_> = strict::from_str_skipping_unread(text)?;
+fn read(text: &str, diagnostics: &Diagnostics) -> Result<KeyedRow<OrcidProfile>, BadRecord> {
+    let raw: RawRecord<'_> = lenient::from_str_skipping_unread(text, diagnostics)?;
     // A record without a `person` is a person itself.
     let person = match raw.person.0 {
         Some(person) => person,
-        None => strict::from_str_skipping_unread(text)?,
+        None => lenient::from_str_skipping_unread(text, diagnostics)?,
     };
     let identifier = raw.identifier.0.as_ref();
     let texts = [
@@ -129,9 +128,11 @@ fn read(text: &str) -> Result<KeyedRow<OrcidProfile>, BadRecord> {
     let works = raw.activities.0.and_then(|activities| activities.works.0);
     let value = OrcidProfile {
         id: keys::format_orcid(key),
-        outputs_count: works.and_then(|works| works.group.0).or_else(|| raw.outputs_count.count()),
+        outputs_count: works
+            .and_then(|works| works.group.0)
+            .or_else(|| raw.outputs_count.count(diagnostics)),
         ..person.profile()
     };
-    let vintage = modified.0.and_then(|modified| modified.value.integer());
+    let vintage = modified.0.and_then(|modified| modified.value.integer(diagnostics));
     Ok(KeyedRow { keys: vec![key], vintage, value })
 }

@@ -1,105 +1,92 @@
 //! The person of an ORCID record.
 
 use pinakes_format::record::{ExternalIdentifier, OrcidProfile, Website};
-use serde::Deserialize;
 
 use crate::frontend::side::orcid::either::Either;
-use crate::read::lenient::{MaybeId, MaybeList, MaybeObject, MaybeText};
+use crate::read::lenient::{MaybeId, MaybeList, MaybeObject, MaybeText, members};
 
-/// A person, with the members of ORCID's API and of the Pinakes interface.
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct RawPerson<'a> {
-    name: Either<RawName<'a>, MaybeText<'a>>,
-    biography: Either<Wrapped<'a>, MaybeText<'a>>,
-    emails: Either<RawEmails<'a>, MaybeList<MaybeText<'a>>>,
-    #[serde(rename = "external-identifiers")]
-    external_identifiers: MaybeObject<RawExternalIdentifiers<'a>>,
-    #[serde(rename = "externalIdentifiers")]
-    own_identifiers: MaybeList<MaybeObject<OwnIdentifier<'a>>>,
-    #[serde(rename = "researcher-urls")]
-    researcher_urls: MaybeObject<RawResearcherUrls<'a>>,
-    websites: MaybeList<MaybeObject<OwnWebsite<'a>>>,
+members! {
+    /// A person, with the members of ORCID's API and of the Pinakes interface.
+    pub(crate) struct RawPerson<'a> {
+        name: Either<RawName<'a>, MaybeText<'a>>,
+        biography: Either<Wrapped<'a>, MaybeText<'a>>,
+        emails: Either<RawEmails<'a>, MaybeList<MaybeText<'a>>>,
+        external_identifiers as "external-identifiers": MaybeObject<RawExternalIdentifiers<'a>>,
+        own_identifiers as "externalIdentifiers": MaybeList<MaybeObject<OwnIdentifier<'a>>>,
+        researcher_urls as "researcher-urls": MaybeObject<RawResearcherUrls<'a>>,
+        websites: MaybeList<MaybeObject<OwnWebsite<'a>>>,
+    }
 }
 
-/// `{"value": …}` or `{"content": …}`.
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Wrapped<'a> {
-    value: MaybeText<'a>,
-    content: MaybeText<'a>,
+members! {
+    /// `{"value": …}` or `{"content": …}`.
+    struct Wrapped<'a> {
+        value: MaybeText<'a>,
+        content: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawName<'a> {
-    path: MaybeText<'a>,
-    #[serde(rename = "given-names")]
-    given: MaybeObject<Wrapped<'a>>,
-    #[serde(rename = "family-name")]
-    family: MaybeObject<Wrapped<'a>>,
-    #[serde(rename = "credit-name")]
-    credit: MaybeObject<Wrapped<'a>>,
+members! {
+    struct RawName<'a> {
+        path: MaybeText<'a>,
+        given as "given-names": MaybeObject<Wrapped<'a>>,
+        family as "family-name": MaybeObject<Wrapped<'a>>,
+        credit as "credit-name": MaybeObject<Wrapped<'a>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawEmails<'a> {
-    email: MaybeList<MaybeObject<RawEmail<'a>>>,
+members! {
+    struct RawEmails<'a> {
+        email: MaybeList<MaybeObject<RawEmail<'a>>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawEmail<'a> {
-    email: MaybeText<'a>,
+members! {
+    struct RawEmail<'a> {
+        email: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawExternalIdentifiers<'a> {
-    #[serde(rename = "external-identifier")]
-    list: MaybeList<MaybeObject<RawExternalIdentifier<'a>>>,
+members! {
+    struct RawExternalIdentifiers<'a> {
+        list as "external-identifier": MaybeList<MaybeObject<RawExternalIdentifier<'a>>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawExternalIdentifier<'a> {
-    #[serde(rename = "external-id-type")]
-    kind: MaybeText<'a>,
-    #[serde(rename = "external-id-value")]
-    value: MaybeId<'a>,
-    #[serde(rename = "external-id-url")]
-    url: MaybeObject<Wrapped<'a>>,
+members! {
+    struct RawExternalIdentifier<'a> {
+        kind as "external-id-type": MaybeText<'a>,
+        value as "external-id-value": MaybeId<'a>,
+        url as "external-id-url": MaybeObject<Wrapped<'a>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct OwnIdentifier<'a> {
-    id: MaybeId<'a>,
-    name: MaybeText<'a>,
-    url: MaybeText<'a>,
+members! {
+    struct OwnIdentifier<'a> {
+        id: MaybeId<'a>,
+        name: MaybeText<'a>,
+        url: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawResearcherUrls<'a> {
-    #[serde(rename = "researcher-url")]
-    list: MaybeList<MaybeObject<RawResearcherUrl<'a>>>,
+members! {
+    struct RawResearcherUrls<'a> {
+        list as "researcher-url": MaybeList<MaybeObject<RawResearcherUrl<'a>>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawResearcherUrl<'a> {
-    #[serde(rename = "url-name")]
-    name: MaybeText<'a>,
-    url: MaybeObject<Wrapped<'a>>,
+members! {
+    struct RawResearcherUrl<'a> {
+        name as "url-name": MaybeText<'a>,
+        url: MaybeObject<Wrapped<'a>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct OwnWebsite<'a> {
-    name: MaybeText<'a>,
-    url: MaybeText<'a>,
+members! {
+    struct OwnWebsite<'a> {
+        name: MaybeText<'a>,
+        url: MaybeText<'a>,
+    }
 }
 
 impl Wrapped<'_> {

@@ -4,7 +4,6 @@ pub(crate) mod extend;
 pub(crate) mod organisation;
 
 use pinakes_format::record::Institution;
-use serde::Deserialize;
 
 use crate::frontend::reader::BadRecord;
 use crate::frontend::side::cell::TableCell;
@@ -13,15 +12,19 @@ use crate::frontend::side::read::{KeyedRow, read_elements};
 use crate::frontend::side::ror::organisation::{Location, Organisation, Relation};
 use crate::frontend::side::shape::RecordShape;
 use crate::frontend::side::table::{Extend, JoinedRows, SideTable};
-use crate::read::lenient::{MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText};
-use crate::read::strict;
+use crate::read::lenient;
+use crate::read::lenient::{
+    Diagnostics, MaybeId, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+};
 
 pub static TABLE: SideTable = SideTable {
     name: "ror",
     expected: "ROR records of schema 2, as JSON lines or one JSON array",
     is_header: |_| false,
     is_record: |shape| is_ror(shape) && shape.names.is_some(),
-    read: |path, limits, object| read_elements(&TABLE, read, path, limits, object),
+    read: |path, limits, diagnostics, object| {
+        read_elements(&TABLE, read, path, limits, diagnostics, object)
+    },
     extend: Extend::Institution { add, codes: extend::codes },
 };
 
@@ -40,63 +43,63 @@ fn is_ror(shape: &RecordShape<'_>) -> bool {
     id.contains("ror.org/") && keys::parse_ror(id).is_some()
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawOrganisation<'a> {
-    id: MaybeId<'a>,
-    names: MaybeList<MaybeObject<RawName<'a>>>,
-    locations: MaybeList<MaybeObject<RawLocation<'a>>>,
-    relationships: MaybeList<MaybeObject<RawRelation<'a>>>,
-    admin: MaybeObject<RawAdmin<'a>>,
+members! {
+    struct RawOrganisation<'a> {
+        id: MaybeId<'a>,
+        names: MaybeList<MaybeObject<RawName<'a>>>,
+        locations: MaybeList<MaybeObject<RawLocation<'a>>>,
+        relationships: MaybeList<MaybeObject<RawRelation<'a>>>,
+        admin: MaybeObject<RawAdmin<'a>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawName<'a> {
-    value: MaybeText<'a>,
-    types: MaybeList<MaybeText<'a>>,
-    lang: MaybeText<'a>,
+members! {
+    struct RawName<'a> {
+        value: MaybeText<'a>,
+        types: MaybeList<MaybeText<'a>>,
+        lang: MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawLocation<'a> {
-    geonames_id: MaybeId<'a>,
-    geonames_details: MaybeObject<RawDetails<'a>>,
+members! {
+    struct RawLocation<'a> {
+        geonames_id: MaybeId<'a>,
+        geonames_details: MaybeObject<RawDetails<'a>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawDetails<'a> {
-    name: MaybeText<'a>,
-    country_subdivision_name: MaybeText<'a>,
-    country_code: MaybeText<'a>,
-    country_name: MaybeText<'a>,
-    lat: MaybeNumber,
-    lng: MaybeNumber,
+members! {
+    struct RawDetails<'a> {
+        name: MaybeText<'a>,
+        country_subdivision_name: MaybeText<'a>,
+        country_code: MaybeText<'a>,
+        country_name: MaybeText<'a>,
+        lat: MaybeNumber,
+        lng: MaybeNumber,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawRelation<'a> {
-    id: MaybeId<'a>,
-    r#type: MaybeText<'a>,
+members! {
+    struct RawRelation<'a> {
+        id: MaybeId<'a>,
+        kind as "type": MaybeText<'a>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawAdmin<'a> {
-    last_modified: MaybeObject<RawModified<'a>>,
+members! {
+    struct RawAdmin<'a> {
+        last_modified: MaybeObject<RawModified<'a>>,
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct RawModified<'a> {
-    date: MaybeText<'a>,
+members! {
+    struct RawModified<'a> {
+        date: MaybeText<'a>,
+    }
 }
 
-fn read(text: &str) -> Result<KeyedRow<Organisation>, BadRecord> {
-    let raw: RawOrganisation<'_> = strict::from_str_skipping_unread(text)?;
+fn read(text: &str, diagnostics: &Diagnostics) -> Result<KeyedRow<Organisation>, BadRecord> {
+    let raw: RawOrganisation<'_> = lenient::from_str_skipping_unread(text, diagnostics)?;
     let id = raw.id.0.as_str();
     let bad = |code| BadRecord::Quarantine { code, id: id.map(str::to_owned) };
     let key = keys::parse_ror(id.ok_or(bad("no_id"))?).ok_or(bad("bad_id"))?;
@@ -104,7 +107,8 @@ fn read(text: &str) -> Result<KeyedRow<Organisation>, BadRecord> {
     let modified = modified.and_then(|modified| modified.date.as_str());
     Ok(KeyedRow {
         keys: vec![key],
-        vintage: modified.and_then(|text| TableCell { text, has_decimal_comma: false }.vintage()),
+        vintage: modified
+            .and_then(|text| TableCell { text, has_decimal_comma: false, diagnostics }.vintage()),
         value: raw.build(),
     })
 }
@@ -162,6 +166,6 @@ impl RawLocation<'_> {
 impl RawRelation<'_> {
     fn build(&self) -> Option<Relation> {
         let key = keys::parse_ror(self.id.0.as_str()?)?;
-        Some(Relation { key, kind: self.r#type.as_str()?.to_lowercase() })
+        Some(Relation { key, kind: self.kind.as_str()?.to_lowercase() })
     }
 }
