@@ -25,7 +25,7 @@ pub(crate) fn read_part(
     limits: &ReadLimits,
     object: &mut ObjectWriter,
 ) -> Result<u64> {
-    let diagnostics = Diagnostics::new(limits.members);
+    let diagnostics = Diagnostics::new(limits);
     let mut derived = DerivedNodes::default();
     let bytes = match part.kind {
         PartKind::Records(entity) => {

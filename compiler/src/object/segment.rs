@@ -125,7 +125,7 @@ impl SegmentBuilder {
 
     /// Adds a long text to the next record.
     pub fn long_text(&mut self, text: &str) -> LongText {
-        // A line, and so its texts, has at most 256 MiB.
+        // Both casts are exact: the abstract and the other texts of a line have at most 1 GiB each.
         let text_range = LongText {
             offset_bytes: self.long_texts.len() as u32,
             length_bytes: text.len() as u32,

@@ -7,7 +7,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::read::lenient::{Diagnostics, Key, Lenient, MaybeNumber, clean, drain};
+use crate::read::lenient::{Diagnostics, Key, Lenient, MaybeNumber, clean, drain, is_too_long};
 use crate::read::strict::{Keys, MANY};
 
 /// The text of an abstract, joined from its inverted index.
@@ -27,26 +27,40 @@ pub struct Abstract(pub Option<String>);
 #[derive(Default)]
 enum IndexValue<'a> {
     Positions(Vec<u64>),
-    Index(Words<'a>),
+    Index(Box<Words<'a>>),
     #[default]
     Other,
 }
 
-/// The words of an index, each with its position.
+/// The words of an index, each once, and the positions with the number of the word.
 #[derive(Default)]
-struct Words<'a>(Vec<(u64, Cow<'a, str>)>);
+struct Words<'a> {
+    words: Keys<'a, MANY>,
+    positions: Vec<(u64, u32)>,
+}
 
 impl Words<'_> {
     /// Joins the words in the order of their positions with single spaces.
+    ///
+    /// A word has two bytes a position in the index and all its bytes in the text. So the length is
+    /// checked before the text takes memory.
     fn join(mut self, diagnostics: &Diagnostics) -> Option<String> {
+        let words = self.words.as_slice();
+        let word = |number: u32| words[number as usize].as_ref();
+        self.positions.retain(|(_, number)| !word(*number).is_empty());
+        let lengths = self.positions.iter().map(|(_, number)| word(*number).len() as u64 + 1);
+        let text_bytes = lengths.sum::<u64>().saturating_sub(1);
+        if is_too_long(text_bytes, diagnostics) {
+            return None;
+        }
         // Dumps sort an index by word, so the positions are unordered.
-        self.0.sort_unstable_by(|(a, one), (b, other)| (a, one).cmp(&(b, other)));
-        let mut text = String::with_capacity(self.0.iter().map(|(_, word)| word.len() + 1).sum());
-        for (_, word) in self.0.iter().filter(|(_, word)| !word.is_empty()) {
+        self.positions.sort_unstable_by_key(|(at, number)| (*at, word(*number)));
+        let mut text = String::with_capacity(text_bytes as usize);
+        for (_, number) in &self.positions {
             if !text.is_empty() {
                 text.push(' ');
             }
-            text.push_str(word);
+            text.push_str(word(*number));
         }
         clean(Cow::Owned(text), diagnostics).to_owned()
     }
@@ -64,20 +78,23 @@ impl<'de> Visitor<'de> for WordsVisitor<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Words<'de>, A::Error> {
-        let mut words = Words::default();
-        let mut keys = Keys::<MANY>::default();
-        while let Some(word) = map.next_key::<Key<'de>>()? {
-            keys.insert(word.0.clone())?;
+        let mut outer = Words::default();
+        let mut inner = None;
+        while let Some(Key(word)) = map.next_key::<Key<'de>>()? {
+            let is_wrapper = word == "InvertedIndex";
+            // The cast is exact: a line has fewer than 2^32 bytes, so fewer keys.
+            let number = outer.words.as_slice().len() as u32;
+            outer.words.insert(word)?;
             match map.next_value_seed(self.diagnostics.seed())? {
                 IndexValue::Positions(positions) => {
-                    words.0.extend(positions.into_iter().map(|at| (at, word.0.clone())));
+                    outer.positions.extend(positions.into_iter().map(|at| (at, number)));
                 }
-                IndexValue::Index(inner) if word.0 == "InvertedIndex" => words = inner,
+                IndexValue::Index(index) if is_wrapper => inner = Some(index),
                 IndexValue::Index(_) => self.diagnostics.warn("not_positions"),
                 IndexValue::Other => {}
             }
         }
-        Ok(words)
+        Ok(inner.map_or(outer, |index| *index))
     }
 }
 
@@ -109,7 +126,7 @@ impl<'de> Lenient<'de> for IndexValue<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 let words = WordsVisitor { diagnostics: self.diagnostics };
-                words.visit_map(map).map(IndexValue::Index)
+                words.visit_map(map).map(|words| IndexValue::Index(Box::new(words)))
             }
 
             fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
@@ -194,6 +211,7 @@ impl<'de> Lenient<'de> for Abstract {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::read::limits::{LINE_BYTES_MAX, ReadLimits};
 
     #[test]
     fn an_abstract_is_read_from_its_three_encodings() {
@@ -210,5 +228,22 @@ mod tests {
         assert_eq!(read("\"no index\""), None);
         assert_eq!(read("{}"), None);
         assert_eq!(diagnostics.counts(), [("not_an_abstract", 1)].into());
+    }
+
+    #[test]
+    fn an_abstract_longer_than_the_longest_line_is_null_and_a_warning() {
+        let read = |word: &str, positions: usize| {
+            let positions = vec!["0"; positions].join(",");
+            let json = format!("{{\"\\u0061{word}\":[{positions}]}}");
+            let diagnostics = Diagnostics::new(&ReadLimits::default());
+            let mut json = serde_json::Deserializer::from_str(&json);
+            let text = Abstract::read(&mut json, &diagnostics).unwrap().0;
+            (text.map(|text| text.len()), diagnostics.counts())
+        };
+        let word = "x".repeat((1 << 20) - 2);
+        assert_eq!(read(&word, 16), (Some(LINE_BYTES_MAX - 1), [].into()));
+        for positions in [17, 1 << 20] {
+            assert_eq!(read(&word, positions), (None, [("text_too_long", 1)].into()));
+        }
     }
 }

@@ -196,7 +196,7 @@ const WARNINGS: &[Code] = &[
     ),
     code(
         "text_too_long",
-        "a text has more bytes than `--max-text`",
+        "a text has more bytes than `--max-text` or `--max-line`",
         "the text became null; raise the option to keep it",
     ),
     code(

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::read::limits::MemberLimits;
+use crate::read::limits::{MemberLimits, ReadLimits};
 
 /// The start of a line or row in an uncompressed part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,14 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    pub fn new(limits: MemberLimits) -> Diagnostics {
+    /// Makes the diagnostics of one part. No text of a part is longer than its longest line.
+    pub fn new(limits: &ReadLimits) -> Diagnostics {
+        let line_bytes_max = limits.line_bytes_max as u64;
+        let text_bytes_max = limits.members.text_bytes_max.unwrap_or(u64::MAX);
+        let limits = MemberLimits {
+            text_bytes_max: Some(text_bytes_max.min(line_bytes_max)),
+            ..limits.members
+        };
         Diagnostics { limits, ..Diagnostics::default() }
     }
 

@@ -20,6 +20,6 @@ pub(crate) use crate::read::lenient::members::{
 };
 pub use crate::read::lenient::number::{COUNT_MAX, MaybeBool, MaybeNumber};
 pub use crate::read::lenient::object::{MaybeObject, MaybePairs};
-pub(crate) use crate::read::lenient::text::clean;
 pub use crate::read::lenient::text::{MaybeId, MaybeText};
+pub(crate) use crate::read::lenient::text::{clean, is_too_long};
 pub(crate) use crate::read::lenient::value::{Lenient, drain};

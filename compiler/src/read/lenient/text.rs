@@ -30,8 +30,7 @@ pub(crate) fn clean<'a>(text: Cow<'a, str>, diagnostics: &Diagnostics) -> MaybeT
     {
         return MaybeText(None);
     }
-    if diagnostics.limits().text_bytes_max.is_some_and(|max| text.len() as u64 > max) {
-        diagnostics.warn("text_too_long");
+    if is_too_long(text.len() as u64, diagnostics) {
         return MaybeText(None);
     }
     if memchr::memchr(0, text.as_bytes()).is_some() {
@@ -39,6 +38,15 @@ pub(crate) fn clean<'a>(text: Cow<'a, str>, diagnostics: &Diagnostics) -> MaybeT
         return clean(Cow::Owned(text.replace('\0', "")), diagnostics);
     }
     MaybeText(Some(text))
+}
+
+/// Whether a text of `bytes` is over the limit, which is a warning.
+pub(crate) fn is_too_long(bytes: u64, diagnostics: &Diagnostics) -> bool {
+    let is_too_long = diagnostics.limits().text_bytes_max.is_some_and(|max| bytes > max);
+    if is_too_long {
+        diagnostics.warn("text_too_long");
+    }
+    is_too_long
 }
 
 struct TextVisitor<'d, const NUMBERS: bool> {
@@ -115,7 +123,7 @@ impl<'a> Lenient<'a> for MaybeId<'a> {
 mod tests {
     use super::*;
     use crate::read::lenient::list::MaybeList;
-    use crate::read::limits::MemberLimits;
+    use crate::read::limits::{MemberLimits, ReadLimits};
 
     fn text(json: &str, diagnostics: &Diagnostics) -> Option<String> {
         let mut json = serde_json::Deserializer::from_str(json);
@@ -141,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_member_over_its_limit_is_null_and_a_warning() {
-        let limits = MemberLimits { array_elements_max: Some(2), text_bytes_max: Some(3) };
-        let diagnostics = Diagnostics::new(limits);
+        let members = MemberLimits { array_elements_max: Some(2), text_bytes_max: Some(3) };
+        let diagnostics = Diagnostics::new(&ReadLimits { members, ..ReadLimits::default() });
         assert_eq!(text("\"abc\"", &diagnostics), Some("abc".into()));
         assert_eq!(text("\"abcd\"", &diagnostics), None);
         let length = |json: &str| texts(json, &diagnostics).map(|list| list.len());

@@ -27,6 +27,11 @@ impl<'de, const WORDS: usize> Keys<'de, WORDS> {
         self.keys.push(key);
         Ok(())
     }
+
+    /// The keys in the order of insertion.
+    pub(crate) fn as_slice(&self) -> &[Cow<'de, str>] {
+        &self.keys
+    }
 }
 
 /// `WORDS` for an object of tens of keys.
