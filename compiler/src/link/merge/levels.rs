@@ -79,20 +79,22 @@ impl Linker<'_> {
         let mut parents = BTreeMap::new();
         let of_entity = &segments[entity as usize];
         let is_level = entity.facts().taxonomy_level.is_some();
-        let mut redirects = self.redirects(entity)?;
+        let mut merges = self.merges(entity)?;
         let mut own = Sums::new();
         if is_level {
             // The level below names nodes by their ids from before the merges.
-            redirects.settle(of_entity, named.as_ref())?;
+            merges.settle(of_entity, named.as_ref())?;
+            let redirects = self.redirects(merges)?;
             let below = sums.remove(&entity).unwrap_or_default();
             own = passed_on(&below, |id| Some(redirects.end(id)));
             if let Some(named) = named {
                 let ends: Vec<u64> = named.iter().map(|id| redirects.end(*id)).collect();
                 named.extend(ends);
             }
+            merges = redirects.into_merges();
         }
         let admitted = named.as_ref().filter(|_| is_level);
-        let rows = self.merge(entity, of_entity, redirects, &own, admitted, |key, segment| {
+        let rows = self.merge(entity, of_entity, merges, &own, admitted, |key, segment| {
             if is_level {
                 let segment = of_entity.get(segment).ok_or_else(inconsistent_object)?;
                 let blob = segment.blob(key).ok_or_else(inconsistent_object)?;

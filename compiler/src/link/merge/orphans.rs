@@ -29,9 +29,9 @@ struct Level {
 impl Level {
     fn read(linker: &Linker<'_>, entity: Entity, segments: &[Segments<'_>]) -> Result<Level> {
         let segments = &segments[entity as usize];
-        let mut redirects = linker.redirects(entity)?;
-        redirects.settle(segments, None)?;
-        Ok(Level { ids: ids(segments)?, redirects })
+        let mut merges = linker.merges(entity)?;
+        merges.settle(segments, None)?;
+        Ok(Level { ids: ids(segments)?, redirects: linker.redirects(merges)? })
     }
 
     fn has(&self, id: u64) -> bool {

@@ -8,10 +8,12 @@
 
 use std::{
     collections::BTreeSet,
+    fs::File,
     io::{self, BufWriter, Read, Write},
+    os::unix::fs::FileExt,
 };
 
-use pinakes_format::entity::Entity;
+use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::storage::blobs::unnamed_file;
 
 use crate::error::Result;
@@ -22,10 +24,18 @@ use crate::link::merge::copies::each_winner;
 use crate::object::{Key, Origin};
 
 /// The merges of one entity, ascending by the merged id, the newest merge of each id.
-pub(crate) struct Redirects {
-    merges: Column,
+pub(crate) struct Merges {
+    rows: Column,
     /// Merged ids that stay, because a line of their own is newer than the merge.
     alive: BTreeSet<u64>,
+}
+
+/// The merges of one entity, each with the end of its chain.
+pub(crate) struct Redirects {
+    merges: Merges,
+    /// In the order of the merges: the id at the end of the chain. The merged id itself where it
+    /// stays, or where its chain is or leads into a cycle.
+    ends: Column,
 }
 
 /// Sorts by merged id, then by date.
@@ -61,7 +71,7 @@ impl Spill for MergeRow {
 
 impl Linker<'_> {
     /// Collects the merges of an entity from every object.
-    pub(crate) fn redirects(&self, entity: Entity) -> Result<Redirects> {
+    pub(crate) fn merges(&self, entity: Entity) -> Result<Merges> {
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         for object in self.objects {
             let merges = object.merges().iter().filter(|merge| merge.entity == entity as u8);
@@ -70,11 +80,18 @@ impl Linker<'_> {
                 self.scratch_result(sorter.push(row))?;
             }
         }
-        let merges = self.scratch_result(self.write_redirects(sorter))?;
-        Ok(Redirects { merges, alive: BTreeSet::new() })
+        let rows = self.scratch_result(self.write_merges(sorter))?;
+        Ok(Merges { rows, alive: BTreeSet::new() })
     }
 
-    fn write_redirects(&self, sorter: Sorter<MergeRow>) -> io::Result<Column> {
+    /// Finds the ends of all chains, once it is known which merged records stay.
+    pub(crate) fn redirects(&self, merges: Merges) -> Result<Redirects> {
+        let ends = unnamed_file(&self.scratch).and_then(|file| merges.write_ends(file));
+        let ends = self.scratch_result(ends)?;
+        Ok(Redirects { merges, ends })
+    }
+
+    fn write_merges(&self, sorter: Sorter<MergeRow>) -> io::Result<Column> {
         let mut file = BufWriter::new(unnamed_file(&self.scratch)?);
         let mut last: Option<MergeRow> = None;
         for row in sorter.finish()? {
@@ -92,17 +109,9 @@ impl Linker<'_> {
     }
 }
 
-impl Redirects {
-    fn is_empty(&self) -> bool {
-        self.merges.len() == 0
-    }
-
+impl Merges {
     fn get(&self, index: usize) -> Option<MergeRow> {
-        MergeRow::read(&mut self.merges.get(index)?).ok()?
-    }
-
-    fn find(&self, id: u64) -> Option<MergeRow> {
-        self.get(self.merges.find(id)?)
+        MergeRow::read(&mut self.rows.get(index)?).ok()?
     }
 
     /// Finds which merged records stay, before their rows are merged. Ignores taxonomy nodes that are
@@ -112,7 +121,7 @@ impl Redirects {
         segments: &Segments<'_>,
         named: Option<&BTreeSet<u64>>,
     ) -> Result<()> {
-        if self.is_empty() {
+        if self.rows.len() == 0 {
             return Ok(());
         }
         each_winner(segments, named, |key| _ = self.removes(key))
@@ -121,7 +130,9 @@ impl Redirects {
     /// Whether a merge removes the record. Only a record with an object of its own ([`Origin::Own`])
     /// that is newer than the merge stays.
     pub(crate) fn removes(&mut self, key: &Key) -> bool {
-        let Some(merge) = self.find(key.id) else { return false };
+        let Some(merge) = self.rows.find(key.id).and_then(|index| self.get(index)) else {
+            return false;
+        };
         if key.origin == Origin::Own && key.updated_micros > merge.micros {
             self.alive.insert(key.id);
             return false;
@@ -129,52 +140,180 @@ impl Redirects {
         true
     }
 
-    /// Whether the id was merged and its record removed.
-    pub(crate) fn has_removed(&self, id: u64) -> bool {
-        !self.alive.contains(&id) && self.merges.find(id).is_some()
+    /// Writes the end of every chain. Looks each merge up at most four times, however long the chains
+    /// are.
+    fn write_ends(&self, file: File) -> io::Result<Column> {
+        let rows = || (0..self.rows.len()).filter_map(|index| Some((index, self.get(index)?)));
+        let mut file = BufWriter::new(file);
+        for (_, row) in rows() {
+            let end = match self.after(row) {
+                _ if self.alive.contains(&row.from) => row.from,
+                Some(_) => NO_ID,
+                None => row.to,
+            };
+            file.write_all(&end.to_le_bytes())?;
+        }
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let ends = Ends(&file);
+        for (index, row) in rows() {
+            if self.after(row).is_some() && ends.get(index)? == NO_ID {
+                let end = self.follow(row, &ends)?;
+                self.set_ends((index, row), end, &ends)?;
+            }
+        }
+        Column::map(BufWriter::new(file), Ends::BYTES)
     }
 
-    fn next(&self, id: u64) -> Option<u64> {
-        if self.is_empty() || self.alive.contains(&id) {
+    /// The next merge of a row's chain, and its index.
+    fn after(&self, row: MergeRow) -> Option<(usize, MergeRow)> {
+        if self.alive.contains(&row.to) {
             return None;
         }
-        self.find(id).map(|merge| merge.to)
+        let index = self.rows.find(row.to)?;
+        Some((index, self.get(index)?))
     }
 
-    /// Follows the chain of merges to its last id. Returns the id itself if the id was not merged or
-    /// the chain is a cycle.
-    pub(crate) fn end(&self, id: u64) -> u64 {
-        let mut seen = vec![id];
-        let mut at = id;
-        while let Some(next) = self.next(at) {
-            if seen.contains(&next) {
-                return id;
+    /// Follows a chain to its end, or to a merge whose end is known. `None` for a cycle, which Brent's
+    /// algorithm finds: the walk meets a row that it passed at some power of two.
+    fn follow(&self, row: MergeRow, ends: &Ends<'_>) -> io::Result<Option<u64>> {
+        let (mut at, mut passed) = (row, row.from);
+        let (mut steps, mut power) = (0u64, 1);
+        while let Some((index, next)) = self.after(at) {
+            match ends.get(index)? {
+                NO_ID if next.from == passed => return Ok(None),
+                NO_ID => {}
+                end => return Ok((end != next.from).then_some(end)),
             }
-            seen.push(next);
+            steps += 1;
+            if steps == power {
+                (passed, steps, power) = (next.from, 0, power * 2);
+            }
             at = next;
         }
-        at
+        Ok(Some(at.to))
+    }
+
+    /// Sets the end of every row from `start` on that has none.
+    fn set_ends(
+        &self,
+        start: (usize, MergeRow),
+        end: Option<u64>,
+        ends: &Ends<'_>,
+    ) -> io::Result<()> {
+        let mut at = Some(start);
+        while let Some((index, row)) = at
+            && ends.get(index)? == NO_ID
+        {
+            ends.set(index, end.unwrap_or(row.from))?;
+            at = self.after(row);
+        }
+        Ok(())
+    }
+}
+
+/// The ends of chains while they are found: a file of ids, [`NO_ID`] where the end is unknown.
+struct Ends<'f>(&'f File);
+
+impl Ends<'_> {
+    const BYTES: usize = 8;
+
+    fn get(&self, index: usize) -> io::Result<u64> {
+        let mut bytes = [0; Ends::BYTES];
+        self.0.read_exact_at(&mut bytes, (index * Ends::BYTES) as u64)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn set(&self, index: usize, end: u64) -> io::Result<()> {
+        self.0.write_all_at(&end.to_le_bytes(), (index * Ends::BYTES) as u64)
+    }
+}
+
+impl Redirects {
+    /// The merges again, when more records may prove newer than their merge.
+    pub(crate) fn into_merges(self) -> Merges {
+        self.merges
+    }
+
+    /// Whether the id was merged and its record removed.
+    pub(crate) fn has_removed(&self, id: u64) -> bool {
+        !self.merges.alive.contains(&id) && self.merges.rows.find(id).is_some()
+    }
+
+    /// The last id of the chain of merges. Returns the id itself if the id was not merged or the
+    /// chain is a cycle.
+    pub(crate) fn end(&self, id: u64) -> u64 {
+        let index = self.merges.rows.find(id);
+        index.and_then(|index| self.ends.u64(index)).unwrap_or(id)
     }
 
     /// Counts merged ids in a cycle, merged ids whose chain ends without a record, and merged ids
     /// that stay.
     pub(crate) fn count_oddities(&self, has_record: impl Fn(u64) -> bool) -> [u64; 3] {
+        let alive = &self.merges.alive;
         let (mut cycles, mut missing) = (0, 0);
-        for from in (0..self.merges.len()).filter_map(|at| self.merges.u64(at)) {
-            match self.end(from) {
-                _ if self.alive.contains(&from) => {}
-                end if end == from => cycles += 1,
-                end => missing += u64::from(!has_record(end)),
+        for (from, end) in self.pairs().filter(|(from, _)| !alive.contains(from)) {
+            match end == from {
+                true => cycles += 1,
+                false => missing += u64::from(!has_record(end)),
             }
         }
-        [cycles, missing, self.alive.len() as u64]
+        [cycles, missing, alive.len() as u64]
     }
 
     /// Lists every merged id, ascending, with the end of its chain.
     pub(crate) fn all(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        (0..self.merges.len())
-            .filter_map(|at| self.merges.u64(at))
-            .map(|from| (from, self.end(from)))
-            .filter(|(from, to)| from != to)
+        self.pairs().filter(|(from, end)| from != end)
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        (0..self.ends.len())
+            .filter_map(|index| Some((self.merges.rows.u64(index)?, self.ends.u64(index)?)))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn redirects(pairs: impl IntoIterator<Item = (u64, u64)>, alive: &[u64]) -> Redirects {
+        let directory = tempfile::tempdir().unwrap();
+        let file = || unnamed_file(directory.path()).unwrap();
+        let mut rows = BufWriter::new(file());
+        for (from, to) in pairs {
+            MergeRow { from, micros: 0, to }.write(&mut rows).unwrap();
+        }
+        let rows = Column::map(rows, MergeRow::BYTES).unwrap();
+        let merges = Merges { rows, alive: alive.iter().copied().collect() };
+        let ends = merges.write_ends(file()).unwrap();
+        Redirects { merges, ends }
+    }
+
+    #[test]
+    fn a_chain_ends_at_the_first_id_that_is_not_merged_or_stays() {
+        let merged = redirects([(1, 2), (2, 3), (3, 9), (4, 2), (7, 8)], &[]);
+        assert_eq!([1, 2, 3, 4, 7, 8, 9, 5].map(|id| merged.end(id)), [9, 9, 9, 9, 8, 8, 9, 5]);
+        let merged = redirects([(1, 2), (2, 3), (3, 9)], &[3]);
+        assert_eq!([1, 2, 3].map(|id| merged.end(id)), [3, 3, 3]);
+    }
+
+    #[test]
+    fn what_is_in_a_cycle_or_leads_into_one_ends_at_itself() {
+        let merged = redirects([(1, 2), (2, 3), (3, 4), (4, 2), (5, 1), (6, 7)], &[]);
+        assert_eq!([1, 2, 3, 4, 5, 6].map(|id| merged.end(id)), [1, 2, 3, 4, 5, 7]);
+        assert_eq!(merged.count_oddities(|_| true), [5, 0, 0]);
+        assert_eq!(merged.all().collect::<Vec<_>>(), [(6, 7)]);
+    }
+
+    /// Looking every chain up from its start would take 5 billion steps for each of these.
+    #[test]
+    fn a_chain_of_100_000_merges_is_followed_once() {
+        const LENGTH: u64 = 100_000;
+        let up = redirects((1..=LENGTH).map(|id| (id, id + 1)), &[]);
+        assert!((1..=LENGTH).all(|id| up.end(id) == LENGTH + 1));
+        let down = redirects((1..=LENGTH).map(|id| (id, id - 1)), &[]);
+        assert!((1..=LENGTH).all(|id| down.end(id) == 0));
+        let cycle = redirects((1..=LENGTH).map(|id| (id, id % LENGTH + 1)), &[]);
+        assert!((1..=LENGTH).all(|id| cycle.end(id) == id));
     }
 }

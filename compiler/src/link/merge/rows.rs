@@ -13,7 +13,7 @@ use crate::link::column::{Column, IdRow, IdRows};
 use crate::link::context::{Linker, Segments};
 use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::merge::copies::{Copy, CopyGroups, is_named, tally_copies};
-use crate::link::merge::redirects::Redirects;
+use crate::link::merge::redirects::{Merges, Redirects};
 use crate::link::merge::sums::Sums;
 use crate::link::tally::Tally;
 use crate::object::key::rank_of;
@@ -95,7 +95,7 @@ impl Spill for Picked {
 impl<'o> Linker<'o> {
     /// Merges the keys of an entity into rows.
     ///
-    /// - `redirects` drops records that were merged into others.
+    /// - `merges` drops records that were merged into others.
     /// - `sums` ranks records that have no counts of their own.
     /// - `named`, if given, lists the taxonomy nodes that published records name.
     /// - `admit` sees every record that would be published; false quarantines the record.
@@ -103,7 +103,7 @@ impl<'o> Linker<'o> {
         &self,
         entity: Entity,
         segments: &Segments<'o>,
-        mut redirects: Redirects,
+        mut merges: Merges,
         sums: &Sums,
         named: Option<&BTreeSet<u64>>,
         mut admit: impl FnMut(&Key, usize) -> Result<bool>,
@@ -117,7 +117,7 @@ impl<'o> Linker<'o> {
             if !is_named(&winner.key, named) {
                 continue;
             }
-            if redirects.removes(&winner.key) {
+            if merges.removes(&winner.key) {
                 if winner.key.origin.is_read() {
                     tally.merged += 1;
                 }
@@ -146,6 +146,7 @@ impl<'o> Linker<'o> {
         if order.len() >= u32::MAX as usize {
             return Err(Error::Internal(format!("more than 2^32 {entity}")));
         }
+        let redirects = self.redirects(merges)?;
         Ok(Rows { order, by_id, redirects, tally })
     }
 
