@@ -170,12 +170,13 @@ impl RunReport {
         if !self.entities.is_empty() {
             let _ = writeln!(
                 text,
-                "{:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>12}{:>12}{:>9}{:>12}",
+                "{:<18}{:>12}{:>12}{:>11}{:>11}{:>10}{:>8}{:>12}{:>12}{:>12}{:>9}{:>12}",
                 "entity",
                 "read",
                 "published",
                 "duplicate",
                 "superseded",
+                "conflicts",
                 "merged",
                 "excluded",
                 "suppressed",
@@ -187,11 +188,12 @@ impl RunReport {
         for (entity, tally) in &self.entities {
             let _ = writeln!(
                 text,
-                "{entity:<18}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>12}{:>12}{:>9}{:>12}",
+                "{entity:<18}{:>12}{:>12}{:>11}{:>11}{:>10}{:>8}{:>12}{:>12}{:>12}{:>9}{:>12}",
                 tally.read,
                 tally.published(),
                 tally.duplicates,
                 tally.superseded,
+                tally.conflicts,
                 tally.merged,
                 tally.excluded,
                 tally.suppressed,

@@ -42,3 +42,18 @@ fn every_line_of_the_sample_is_accounted_for() {
     assert_eq!(run.report["parts"], json!(20));
     assert_eq!(run.report["bad_records"], json!({}));
 }
+
+#[test]
+fn the_table_on_the_terminal_has_the_counts_of_the_report() {
+    let workspace = Workspace::new();
+    let run = build(&[&sample()], &workspace.out(), &[]);
+    let row = |first: &str| -> Vec<&str> {
+        let line = run.stderr.lines().find(|line| line.split_whitespace().next() == Some(first));
+        line.unwrap_or_else(|| panic!("{}", run.stderr)).split_whitespace().skip(1).collect()
+    };
+    let columns = row("entity");
+    let counted = ["read", "published", "duplicate", "superseded", "conflicts", "merged"];
+    assert_eq!(columns[..6], counted);
+    assert_eq!(row("outputs")[..6], ["238", "234", "1", "2", "1", "1"]);
+    assert_eq!(row("outputs").len(), columns.len());
+}
