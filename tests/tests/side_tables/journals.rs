@@ -179,7 +179,7 @@ fn every_column_of_every_journal_list_becomes_its_member() {
                 "active": null, "coverage": "2001-2003", "doc_count": 4, "percent": null,
                 "rank": "78", "citations": 7, "snip": null, "sjr": 0.1, "citescore": null,
                 "percent_cited": null, "quartile": null, "subject_category": "Arts",
-                "type": "book series"
+                "type": "Book Series"
             },
             "web_of_science": {
                 "issn": "0000-006X", "eissn": null, "issues_per_year": null, "start_year": null,
@@ -287,7 +287,7 @@ fn a_journal_list_is_read_in_every_published_format() {
 #[test]
 fn a_cell_is_parsed_by_the_type_of_its_column() {
     let types = [("j", "Journal"), ("K", "Book Series"), ("p", "Conference Proceedings")];
-    let others = [("d", "Trade Journal"), ("b", "Book"), ("x", "x"), ("journal", "journal")];
+    let others = [("d", "Trade Journal"), ("b", "Book"), ("x", "x"), ("journal", "Journal")];
     for (given, expected) in types.into_iter().chain(others) {
         check_scopus(
             &format!("ISSN,CiteScore,Type\n1234-5679,2.5,{given}\n"),
@@ -367,7 +367,7 @@ fn scopus_takes_precedence_over_scimago_per_member() {
             "active": true, "coverage": "1950-2023", "doc_count": 47, "percent": null,
             "rank": "77", "citations": 15499, "snip": null, "sjr": 99, "citescore": 2.5,
             "percent_cited": null, "quartile": "Q1", "subject_category": "Oncology",
-            "type": "journal"
+            "type": "Journal"
         })
     );
 }

@@ -170,24 +170,32 @@ static SCIMAGO: JournalList<ScopusRow> = JournalList {
             spellings: &["Categories", "Category"],
             take: |row, cell| row.value.scopus.subject_category = best_category(cell),
         },
-        ListColumn { spellings: &["Type"], take: |row, cell| row.value.scopus.kind = cell.text() },
+        ListColumn {
+            spellings: &["Type"],
+            take: |row, cell| row.value.scopus.kind = source_type(cell),
+        },
     ],
     notes: &[],
 };
 
-/// The source types: the letter in the CiteScore table and the word in the source list.
-const SOURCE_TYPES: [(&str, &str); 6] = [
+/// The source types in the words of the Scopus source list, by the letters of the CiteScore table and by
+/// the words of SCImago that differ.
+const SOURCE_TYPES: [(&str, &str); 7] = [
     ("j", "Journal"),
     ("b", "Book"),
     ("k", "Book Series"),
     ("p", "Conference Proceedings"),
+    ("conference and proceedings", "Conference Proceedings"),
     ("d", "Trade Journal"),
     ("r", "Report"),
 ];
 
+/// The source type in the words of [`SOURCE_TYPES`]; an unknown type as it is.
 fn source_type(cell: TableCell<'_>) -> Option<String> {
     let text = cell.text()?;
-    let known = SOURCE_TYPES.iter().find(|(letter, _)| text.eq_ignore_ascii_case(letter));
+    let known = SOURCE_TYPES
+        .iter()
+        .find(|(other, word)| [other, word].iter().any(|known| text.eq_ignore_ascii_case(known)));
     Some(known.map_or(text, |(_, word)| (*word).to_owned()))
 }
 
