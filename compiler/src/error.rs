@@ -15,17 +15,21 @@ pub enum Error {
         /// The fault, and the expected content.
         reason: String,
     },
-    /// More bad records than `--max-bad` allows.
+    /// More bad records or rows than an option allows.
     #[error(
-        "{quarantined} of {read} records are bad, more than `--max-bad` allows ({allowed}); see \
-         `{}`, then fix the dump or raise `--max-bad`",
+        "{quarantined} of {read} {of} are bad, more than `{option}` allows ({allowed}); see `{}`, \
+         then fix them or raise `{option}`",
         escape_path(report)
     )]
     TooManyBad {
-        /// Number of bad records.
+        /// Number of bad records or rows.
         quarantined: u64,
-        /// Number of records read.
+        /// Number of records or rows read.
         read: u64,
+        /// What was counted: `records`, or the rows of a table.
+        of: String,
+        /// The option that sets the limit.
+        option: &'static str,
         /// The limit as text, such as `0.1%`.
         allowed: String,
         /// The file that lists the bad records.

@@ -13,7 +13,7 @@ use crate::cli::options::{
 };
 use crate::compile::input;
 use crate::compile::input::{Inputs, PartKind};
-use crate::compile::{CompileStage, compile};
+use crate::compile::{CompileStage, CompiledPart, compile};
 use crate::error::{Error, Result};
 use crate::frontend::reader::NO_PARENT;
 use crate::link;
@@ -156,13 +156,16 @@ impl Run {
         self.print_parsed(&stage);
         self.report.add_compiled(&inputs, &stage);
         let empty = empty_entities(&stage);
+        let excess = find_excess(&stage, args);
         let objects: Vec<NamedObject> = stage
             .parts
             .into_iter()
             .map(|part| NamedObject { file: escape_path(&part.part.path), object: part.object })
             .collect();
         self.list_bad(&objects, &BTreeSet::new(), quarantine)?;
-        self.check_bad_share(&objects, args.bad_share())?;
+        if let Some(excess) = excess {
+            return Err(excess.into_error(self.report.quarantine.list.clone().unwrap_or_default()));
+        }
         match empty {
             Some(of) if !args.allow_empty => Err(Error::Empty { of }),
             _ => Ok(objects),
@@ -199,21 +202,6 @@ impl Run {
         });
         self.report.quarantine = quarantine::write(&directory, records)?;
         Ok(())
-    }
-
-    fn check_bad_share(&self, objects: &[NamedObject], share: Share) -> Result<()> {
-        let reports = || objects.iter().map(|named| named.object.report());
-        let read: u64 = reports().flat_map(|report| report.read.values()).sum();
-        let quarantined: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
-        if quarantined as f64 <= (read as f64 * share.0).floor() {
-            return Ok(());
-        }
-        Err(Error::TooManyBad {
-            quarantined,
-            read,
-            allowed: format!("{}%", share.0 * 100.0),
-            report: self.report.quarantine.list.clone().unwrap_or_default(),
-        })
     }
 
     /// Runs the link stage, compares the new snapshot with the current one, and publishes it.
@@ -338,6 +326,46 @@ impl Drop for Run {
             let _ = self.files.write_end(&self.report);
         }
     }
+}
+
+/// More bad records, or more bad rows of one side table, than allowed.
+struct Excess {
+    quarantined: u64,
+    read: u64,
+    /// What was counted.
+    of: String,
+    option: &'static str,
+    share: Share,
+}
+
+impl Excess {
+    /// Makes the error; `report` is the file that lists the bad records and rows.
+    fn into_error(self, report: PathBuf) -> Error {
+        let Excess { quarantined, read, of, option, share } = self;
+        let allowed = format!("{}%", share.0 * 100.0);
+        Error::TooManyBad { quarantined, read, of, option, allowed, report }
+    }
+}
+
+/// Compares the bad records of all dumps with `--max-bad`, and the bad rows of each side table with
+/// `--max-bad-rows`. Returns the first excess.
+fn find_excess(stage: &CompileStage, args: &InputArgs) -> Option<Excess> {
+    let (of_records, of_rows) = args.bad_shares();
+    let (tables, dumps): (Vec<_>, Vec<_>) =
+        stage.parts.iter().partition(|part| matches!(part.part.kind, PartKind::Side(_)));
+    let check = |parts: &[&CompiledPart], of: String, option, share: Share| {
+        let reports = || parts.iter().map(|part| part.object.report());
+        let read: u64 = reports().flat_map(|report| report.read.values()).sum();
+        let quarantined: u64 = reports().flat_map(|report| report.quarantined.values()).sum();
+        let is_within = quarantined as f64 <= (read as f64 * share.0).floor();
+        (!is_within).then_some(Excess { quarantined, read, of, option, share })
+    };
+    check(&dumps, "records".into(), "--max-bad", of_records).or_else(|| {
+        tables.into_iter().find_map(|table| {
+            let of = format!("rows of `{}`", escape_path(&table.part.path));
+            check(&[table], of, "--max-bad-rows", of_rows)
+        })
+    })
 }
 
 /// Names the entities whose parts contain no record, as ` of authors, works` for [`Error::Empty`].

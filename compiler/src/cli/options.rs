@@ -23,8 +23,13 @@ pub(crate) struct InputArgs {
     #[arg(long, default_value = "0.1%", value_parser = parse_share, env = "PINAKES_MAX_BAD")]
     pub(crate) max_bad: Share,
 
-    /// Allow no bad records.
-    #[arg(long, conflicts_with = "max_bad", env = "PINAKES_STRICT", value_parser = flag())]
+    /// Largest share of bad rows in each side table, which are left out.
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share,
+          env = "PINAKES_MAX_BAD_ROWS")]
+    pub(crate) max_bad_rows: Share,
+
+    /// Allow no bad records and no bad rows.
+    #[arg(long, conflicts_with_all = ["max_bad", "max_bad_rows"], env = "PINAKES_STRICT", value_parser = flag())]
     pub(crate) strict: bool,
 
     /// Publish a snapshot even if the inputs of an entity, or all inputs, contain no record.
@@ -92,9 +97,9 @@ impl InputArgs {
         ManifestPolicy { strict_manifest, allow_truncated }
     }
 
-    /// Returns the largest allowed share of bad records.
-    pub(crate) fn bad_share(&self) -> Share {
-        if self.strict { Share(0.0) } else { self.max_bad }
+    /// Returns the largest allowed share of bad records, and of bad rows in a side table.
+    pub(crate) fn bad_shares(&self) -> (Share, Share) {
+        if self.strict { (Share(0.0), Share(0.0)) } else { (self.max_bad, self.max_bad_rows) }
     }
 }
 

@@ -115,7 +115,7 @@ impl Setup {
 
     /// Builds the dump with more inputs, each `[KIND:]NAME`.
     fn build(&self, inputs: &[&str]) -> Run {
-        self.build_with(inputs, &["--max-bad", "100%"])
+        self.build_with(inputs, &["--max-bad-rows", "100%"])
     }
 
     fn build_with(&self, inputs: &[&str], options: &[&str]) -> Run {

@@ -51,9 +51,37 @@ fn a_bad_row_is_quarantined_and_listed_and_the_next_row_is_read() {
     let lines = ["Ragged,1234-5679", "Ragged,1234-5679,A,more", "Bad \u{fffd},1234-5679,A"];
     let rest = ["No issn,not one,A", "\"Unclosed,1234-5679,A", ""];
     assert_eq!(String::from_utf8_lossy(&kept), [&lines[..], &rest[..]].concat().join("\n"));
-    // Bad rows count towards `--max-bad`.
-    let refused = setup.build_with(&["abdc.csv"], &[]);
-    assert_eq!(refused.code, 4, "{}", refused.stderr);
+}
+
+#[test]
+fn each_table_has_a_budget_of_bad_rows_beside_that_of_the_dump() {
+    let table = |good: usize, bad: usize| {
+        let good = "Good,1234-5679,A\n".repeat(good);
+        format!("Journal Title,ISSN,2022 rating\n{good}{}", "Bad,not one,A\n".repeat(bad))
+    };
+    let setup = Setup::new();
+    setup.write("good.csv", table(1_000, 0)).write("bad.csv", table(94, 6));
+    setup.write("fair.csv", table(95, 5));
+    // No bad row counts towards `--max-bad`, and five in a hundred are within the budget.
+    assert_eq!(setup.build_with(&["fair.csv"], &["--max-bad", "0"]).tally("abdc"), [100, 95, 0, 5]);
+    let path = setup.path("bad.csv").display().to_string();
+    for (inputs, options, code, says) in [
+        (&["bad.csv", "good.csv"][..], &[][..], 4, "allows (5%)"),
+        (&["bad.csv"], &["--max-bad", "50%"], 4, &*format!("6 of 100 rows of `{path}` are bad")),
+        (&["bad.csv"], &["--max-bad-rows", "0.06"], 0, ""),
+        (&["fair.csv"], &["--max-bad-rows", "4%"], 4, "than `--max-bad-rows` allows (4%)"),
+        (&["fair.csv"], &["--strict"], 4, "allows (0%)"),
+        (&["fair.csv"], &["--strict", "--max-bad-rows", "5%"], 2, "cannot be used with"),
+    ] {
+        let run = setup.build_with(inputs, options);
+        assert_eq!(run.code, code, "{inputs:?} {options:?}: {}", run.stderr);
+        assert!(run.stderr.contains(says), "{inputs:?} {options:?}: {}", run.stderr);
+    }
+    // Good rows of a table do not make up for bad records of the dump.
+    setup.write("dump/authors.jsonl", "{\n");
+    let run = setup.build_with(&["good.csv"], &[]);
+    assert_eq!(run.code, 4, "{}", run.stderr);
+    assert!(run.stderr.contains("records are bad, more than `--max-bad`"), "{}", run.stderr);
 }
 
 /// The offset of the first occurrence of `piece`.
