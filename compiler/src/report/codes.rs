@@ -106,6 +106,11 @@ const WARNINGS: &[Code] = &[
         "a reference is not a valid id of the entity that it refers to",
         BECAME_NULL,
     ),
+    code(
+        "completed_issn",
+        "an ISSN lacked leading zeros or its final X",
+        "nothing to do: its check character decided how to complete it",
+    ),
     code("count_too_large", "a count is above 2^53 - 1", BECAME_NULL),
     code(
         "duplicate_column",

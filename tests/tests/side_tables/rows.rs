@@ -102,12 +102,33 @@ fn an_invalid_cell_is_null_and_counted() {
     assert_eq!(run.source(1)["metrics"], Value::Null);
     assert_eq!(
         run.warnings(),
-        &json!({"negative_count": 1, "not_a_number": 2, "not_a_quartile": 1})
+        &json!({"negative_count": 1, "not_a_number": 1, "not_a_quartile": 1})
     );
     setup.write("scimago.csv", "Issn;SJR;SJR;H index\n1234-5679;1,5;2,5;1\n");
     let run = setup.build(&["scimago.csv"]);
     assert_eq!(run.source(1)["metrics"]["scopus"]["sjr"], json!(1.5));
     assert_eq!(run.warnings(), &json!({"duplicate_heading": 1}));
+}
+
+#[test]
+fn an_incomplete_issn_joins_its_journal_or_costs_its_row() {
+    let setup = Setup::new();
+    let sources = [("S5", "0304-405X"), ("S6", "0028-0836"), ("S7", "1000-047X")];
+    let sources = sources.map(|(id, issn)| {
+        format!(r#"{{"id":"{id}","issn_l":"{issn}","issn":["{issn}"],"display_name":"{id}"}}"#)
+    });
+    setup.write("dump/sources.jsonl", sources.join("\n"));
+    setup.write(
+        "scimago.csv",
+        "Issn;SJR;H index\n0304405;1,5;1\n\u{200e}280836\u{200e};2,5;1\n1000047;3,5;1\n1000047, -;4,5;1\n",
+    );
+    let run = setup.build(&["scimago.csv"]);
+    assert_eq!(run.tally("scimago"), [4, 2, 0, 2]);
+    for (id, sjr) in [(5, json!(1.5)), (6, json!(2.5)), (7, Value::Null)] {
+        assert_eq!(run.source(id)["metrics"]["scopus"]["sjr"], sjr, "S{id}");
+    }
+    assert_eq!(run.warnings(), &json!({"completed_issn": 2}));
+    assert_eq!(run.report["bad_records"], json!({"bad_issn": 2}));
 }
 
 #[test]

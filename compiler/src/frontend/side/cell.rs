@@ -4,6 +4,7 @@
 //! always text, even if a spreadsheet would read it as a formula.
 
 use chrono::Datelike;
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 use crate::frontend::side::keys;
 use crate::read::lenient::{Diagnostics, MaybeNumber, clean};
@@ -18,9 +19,22 @@ pub struct TableCell<'a> {
     pub diagnostics: &'a Diagnostics,
 }
 
-/// The texts that lists write for an unknown value.
-const NOTHING: [&str; 9] =
-    ["-", "–", "—", "n/a", "na", "not available", "null", "none", "****-****"];
+/// The texts that lists write for an unknown value. `#N/A` is the error value of spreadsheets.
+const NOTHING: [&str; 13] = [
+    "-",
+    "--",
+    "–",
+    "—",
+    "n/a",
+    "#n/a",
+    "n.a.",
+    "na",
+    "not applicable",
+    "not available",
+    "null",
+    "none",
+    "****-****",
+];
 
 impl<'a> TableCell<'a> {
     fn is_nothing(self) -> bool {
@@ -33,8 +47,11 @@ impl<'a> TableCell<'a> {
         clean(text.into(), self.diagnostics).to_owned()
     }
 
-    /// The text without a percent sign; `None` where the cell is blank.
+    /// The text without a percent sign; `None` where the cell is blank or unknown.
     fn digits(self) -> Option<&'a str> {
+        if self.is_nothing() {
+            return None;
+        }
         let text = self.text.strip_suffix('%').unwrap_or(self.text).trim();
         (!text.is_empty()).then_some(text)
     }
@@ -125,19 +142,29 @@ impl<'a> TableCell<'a> {
         }
     }
 
-    /// The ISSNs in the cell, as keys. Text beside an ISSN counts as a warning; text without any
-    /// ISSN is an error.
+    /// The ISSNs in the cell, as keys. Ignores format characters, such as those that mark the direction of
+    /// text. Text beside an ISSN counts as a warning; text without any ISSN is an error.
     pub fn issns(self) -> Result<Vec<u64>, ()> {
-        let text = if self.is_nothing() { "" } else { self.text };
+        let is_shown = |char: &char| char.general_category() != GeneralCategory::Format;
+        let text: String = self.text.chars().filter(is_shown).collect();
+        let is_nothing = TableCell { text: text.trim(), ..self }.is_nothing();
         let parts = text.split([',', ';', '|', '/', ' ']).map(str::trim);
-        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-        let keys: Vec<u64> = parts.iter().filter_map(|part| keys::parse_issn(part)).collect();
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty() && !is_nothing).collect();
+        let keys: Vec<u64> = parts.iter().filter_map(|part| self.parse_or_complete_issn(part)).collect();
         match keys.len() {
             0 if !parts.is_empty() => return Err(()),
             count if count < parts.len() => self.diagnostics.warn("bad_issn"),
             _ => {}
         }
         Ok(keys)
+    }
+
+    /// Parses an ISSN. A completed ISSN counts as a warning.
+    fn parse_or_complete_issn(self, text: &str) -> Option<u64> {
+        keys::parse_issn(text).or_else(|| {
+            let completed = keys::complete_issn(text);
+            completed.inspect(|_| self.diagnostics.warn("completed_issn"))
+        })
     }
 
     /// Parses `YYYY-MM-DD…` or `YYYY…` to the number YYYYMMDD, with 00 for an unknown month or day.
@@ -190,8 +217,10 @@ mod tests {
             ("", false, None, 0),
             ("NaN", false, None, 1),
             ("inf", false, None, 1),
-            ("-", false, None, 1),
-            ("N/A", false, None, 1),
+            ("-", false, None, 0),
+            ("N/A", false, None, 0),
+            ("#N/A", false, None, 0),
+            ("not available", false, None, 0),
             ("10,62", false, None, 1),
             ("=1+1", false, None, 1),
             ("<0.1", false, None, 1),
@@ -269,5 +298,9 @@ mod tests {
         assert_eq!(keys("****-****"), Ok(vec![]));
         assert_eq!(keys("not one"), Err(()));
         assert_eq!(diagnostics.counts(), [("bad_issn", 1)].into());
+        assert_eq!(keys("\u{200e}0028-0836\u{200f}"), keys("00280836"));
+        assert_eq!(keys("\u{feff}-\u{200b}"), Ok(vec![]));
+        assert_eq!(keys("280836, 0304405"), keys("0028-0836, 0304-405X"));
+        assert_eq!(diagnostics.counts(), [("bad_issn", 1), ("completed_issn", 2)].into());
     }
 }

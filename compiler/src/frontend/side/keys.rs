@@ -15,6 +15,40 @@ pub fn parse_issn(text: &str) -> Option<u64> {
     digits_and_check(&bare, 8)
 }
 
+/// Digits of the shortest ISSN that is completed: a year or a count beside an ISSN is shorter.
+const INCOMPLETE_DIGITS_MIN: usize = 5;
+
+/// Completes an ISSN of fewer than eight characters. A spreadsheet drops leading zeros, and some lists drop
+/// a final X. `None` unless exactly one completion has the right check character.
+pub fn complete_issn(text: &str) -> Option<u64> {
+    let (bare, is_hyphenated) = match text.split_once('-') {
+        Some((first, second)) if first.len() == 4 => (format!("{first}{second}"), true),
+        Some(_) => return None,
+        None => (text.to_owned(), false),
+    };
+    if !(INCOMPLETE_DIGITS_MIN..8).contains(&bare.len()) {
+        return None;
+    }
+    // The four digits before a hyphen are complete.
+    let with_zeros = (!is_hyphenated).then(|| format!("{bare:0>8}"));
+    let with_x = (bare.len() == 7).then(|| format!("{bare}X"));
+    let completions = [with_zeros, with_x].into_iter().flatten();
+    let mut valid = completions.filter_map(|issn| digits_and_check(&issn, 8)).filter(is_valid_issn);
+    valid.next().filter(|_| valid.next().is_none())
+}
+
+/// Whether an ISSN has the right check character: the sum of all characters, weighted 8 to 1, is a multiple
+/// of 11. `0000-0000` is no ISSN.
+fn is_valid_issn(key: &u64) -> bool {
+    let mut digits = key / 11;
+    let mut sum = key % 11;
+    for weight in 2..=8 {
+        sum += weight * (digits % 10);
+        digits /= 10;
+    }
+    *key > 0 && sum.is_multiple_of(11)
+}
+
 /// Formats an ISSN as `NNNN-NNNC`.
 pub fn format_issn(key: u64) -> String {
     let digits = format!("{:07}", key / 11);
@@ -95,6 +129,39 @@ mod tests {
             &["https://ror.org/013meh722", "013meh722", "https://ror.org/013MEH722"],
             &["", "13meh722", "113meh722", "013meh7ab", "013meh72", "https://ror.org/"],
         );
+    }
+
+    #[test]
+    fn an_incomplete_issn_is_completed_where_its_check_character_decides() {
+        for (text, expected) in [
+            // Leading zeros are lost.
+            ("280836", Some("0028-0836")),
+            ("10782", Some("0001-0782")),
+            ("304405X", Some("0304-405X")),
+            ("304405x", Some("0304-405X")),
+            // The final X is lost.
+            ("0304405", Some("0304-405X")),
+            ("0304-405", Some("0304-405X")),
+            // Both completions are right: 0100-0047 and 1000-047X.
+            ("1000047", None),
+            ("1000-047", Some("1000-047X")),
+            // No completion is right.
+            ("0304406", None),
+            ("280837", None),
+            ("0304-406", None),
+            ("00000", None),
+            // Zeros do not go missing before a hyphen.
+            ("28-0836", None),
+            ("0028-083", None),
+            // Too short, complete, or no digits.
+            ("2019", None),
+            ("12345679", None),
+            ("204936x3", None),
+            ("123X56", None),
+            ("", None),
+        ] {
+            assert_eq!(complete_issn(text).map(format_issn).as_deref(), expected, "{text}");
+        }
     }
 
     #[test]
