@@ -136,6 +136,11 @@ const WARNINGS: &[Code] = &[
     code("impossible_date", "a date or time is invalid", BECAME_NULL),
     code("impossible_year", "a year is not between 1 and 9999", BECAME_NULL),
     code(
+        "jcr_without_jif",
+        "a list was taken for `jcr`, Journal Citation Reports, and has no impact factor",
+        "nothing to do for a list without it; else name the column `JIF`",
+    ),
+    code(
         "manifest_part_absent",
         "a manifest lists a file that is missing",
         "fetch the file; with `--strict-manifest` the run fails instead",
@@ -198,6 +203,11 @@ const WARNINGS: &[Code] = &[
         "same_parts",
         "several files have identical bytes",
         "nothing to do: one of the files was read",
+    ),
+    code(
+        "scopus_without_metrics",
+        "a list was taken for `scopus`, the list of sources, and has neither CiteScore, SNIP nor SJR",
+        "nothing to do for the list of sources; add the CiteScore table for the metrics",
     ),
     code(
         "text_too_long",

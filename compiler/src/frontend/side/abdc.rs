@@ -11,7 +11,8 @@ use crate::frontend::side::table::{Extend, SideTable};
 
 pub static TABLE: SideTable = SideTable {
     name: "abdc",
-    expected: "a CSV with the columns `ISSN` or `ISSN Online` and `rating`, as `2022 rating`",
+    expected: "a CSV with the columns `ISSN` or `ISSN Online` and `rating`, as `2022 rating`, `ABDC Ranking` \
+               or `ABDC List`",
     is_header: |headings| LIST.is_header(headings),
     is_record: |_| false,
     read: |path, limits, diagnostics, object| {
@@ -22,12 +23,12 @@ pub static TABLE: SideTable = SideTable {
     }),
 };
 
+/// The headings of the rating: of today, of 2010 and of 2013.
+const RATING: [&str; 4] = ["rating", "ABDC rating", "ABDC Ranking", "ABDC List"];
+
 /// The headings of all editions of the list.
 static LIST: JournalList<Abdc> = JournalList {
-    header_groups: &[
-        &["ISSN", "ISSN Online"],
-        &["# rating", "rating", "rating #", "ABDC rating", "ABDC # rating", "# ABDC rating"],
-    ],
+    header_groups: &[&["ISSN", "ISSN Online"], &RATING],
     columns: &[
         ListColumn {
             spellings: &["ISSN"],
@@ -45,19 +46,9 @@ static LIST: JournalList<Abdc> = JournalList {
             spellings: &["Year"],
             take: |row, cell| row.vintage = cell.vintage().or(row.vintage),
         },
-        ListColumn {
-            spellings: &[
-                "# rating",
-                "rating #",
-                "ABDC # rating",
-                "# ABDC rating",
-                "ABDC rating",
-                "rating",
-            ],
-            take: |row, cell| row.value.rating = rating(cell),
-        },
+        ListColumn { spellings: &RATING, take: |row, cell| row.value.rating = rating(cell) },
     ],
-    notes: &[],
+    metrics: None,
 };
 
 /// The entries for a journal without a rating, reduced to their letters.

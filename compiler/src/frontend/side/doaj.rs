@@ -129,7 +129,7 @@ static LIST: JournalList<DoajRow> = JournalList {
                  "Archiving information URL"),
         address!("deposit_policy": "URL for deposit policy"),
     ],
-    notes: &[],
+    metrics: None,
 };
 
 impl DoajRow {

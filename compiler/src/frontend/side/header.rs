@@ -11,12 +11,12 @@ use crate::read::rows::Rows;
 const ROWS_SEARCHED: usize = 10;
 const DELIMITERS: [u8; 3] = *b",;\t";
 
-/// A normalised heading: lower-case letters and digits, and `#` for a year or a span of years.
+/// A normalised heading: its name in lower-case letters and digits, and its year.
 ///
-/// `2022 Rating` becomes `#rating`, `Total Docs. (2023)` becomes `totaldocs#`.
+/// `2022 Rating` is `rating` of 2022, `Total Docs. (2023)` is `totaldocs` of 2023.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading {
-    /// Letters, digits, `%` and `#`.
+    /// Letters, digits and `%`, without years.
     pub name: String,
     /// The latest year in the heading.
     pub year: Option<i64>,
@@ -24,38 +24,31 @@ pub struct Heading {
 
 impl Heading {
     pub fn parse(text: &str) -> Heading {
-        let characters: Vec<char> = text.chars().filter(|c| *c != '#').collect();
+        let characters: Vec<char> = text.chars().collect();
         let mut heading = Heading { name: String::new(), year: None };
         let mut at = 0;
         while at < characters.len() {
             if let Some((year, length)) = year_at(&characters, at) {
-                heading.name.push('#');
                 heading.year = heading.year.max(Some(year));
                 at += length;
                 continue;
             }
-            push_plain(&mut heading.name, characters[at]);
+            let character = characters[at];
+            if character.is_alphanumeric() || character == '%' {
+                heading.name.extend(character.to_lowercase());
+            }
             at += 1;
         }
         heading
     }
 
-    /// Normalises a spelling of a column, in which the author wrote `#` for the year.
-    pub fn normalise_spelling(text: &str) -> String {
-        let mut name = String::new();
-        for character in text.chars() {
-            match character {
-                '#' => name.push('#'),
-                other => push_plain(&mut name, other),
-            }
-        }
-        name
+    /// Whether the heading has one of these spellings, in any case and of any year.
+    pub fn is_spelled(&self, spellings: &[&str]) -> bool {
+        spellings.iter().any(|spelling| Heading::parse(spelling).name == self.name)
     }
-}
 
-fn push_plain(name: &mut String, character: char) {
-    if character.is_alphanumeric() || character == '%' {
-        name.extend(character.to_lowercase());
+    pub fn is_blank(&self) -> bool {
+        self.name.is_empty() && self.year.is_none()
     }
 }
 
@@ -123,11 +116,14 @@ mod tests {
         for (text, name, year) in [
             ("Journal ISSN (print version)", "journalissnprintversion", None),
             ("  JIF  quartile", "jifquartile", None),
-            ("2023 JIF", "#jif", Some(2023)),
-            ("Total Docs. (2023)", "totaldocs#", Some(2023)),
+            ("2023 JIF", "jif", Some(2023)),
+            ("IF_2022", "if", Some(2022)),
+            ("IF Rank(2024)", "ifrank", Some(2024)),
+            ("2024", "", Some(2024)),
+            ("Total Docs. (2023)", "totaldocs", Some(2023)),
             ("Total Docs. (3years)", "totaldocs3years", None),
-            ("2020-23 Citations", "#citations", Some(2023)),
-            ("2020–2023 Citations", "#citations", Some(2023)),
+            ("2020-23 Citations", "citations", Some(2023)),
+            ("2020–2023 Citations", "citations", Some(2023)),
             ("% of OA Gold", "%ofoagold", None),
             ("12023", "12023", None),
             ("#", "", None),
@@ -135,7 +131,8 @@ mod tests {
             let expected = Heading { name: name.into(), year };
             assert_eq!(Heading::parse(text), expected, "{text}");
         }
-        assert_eq!(Heading::normalise_spelling("# JIF"), "#jif");
+        assert!(Heading::parse("2023 JIF").is_spelled(&["Journal Impact Factor", "JIF"]));
+        assert!(!Heading::parse("2023").is_spelled(&["JIF"]));
     }
 
     #[test]
@@ -146,7 +143,12 @@ mod tests {
             ("Scopus SourceID;Title;Print ISSN;CiteScore", Some("scopus")),
             ("Sourcerecord ID;Source Title;ISSN;EISSN", Some("scopus")),
             ("Journal name,ISSN,eISSN,Category,2023 JIF", Some("jcr")),
+            ("Journal,ISSN,EISSN,Category,IF(2024),IF Quartile(2024)", Some("jcr")),
+            ("Journal,ISSN,EISSN,IF_2022", Some("jcr")),
+            ("Journal title,ISSN,eISSN,Web of Science Categories", Some("jcr")),
             ("Journal Title,ISSN,ISSN Online,2022 rating", Some("abdc")),
+            ("Journal Name,ISSN,ISSN Online,ABDC FoR code,ABDC List 2013", Some("abdc")),
+            ("Journal Name,ISSN,ISSN Online,ABDC FoR code,ABDC Ranking", Some("abdc")),
             ("merge_date,id,merge_into_id", None),
             ("topic_id,topic_name", None),
             ("ISSN,Title", None),

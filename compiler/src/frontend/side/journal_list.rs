@@ -5,6 +5,7 @@ use pinakes_format::record::{Metrics, Source};
 
 use crate::frontend::side::cell::{TableCell, vintage_from};
 use crate::frontend::side::header::Heading;
+use crate::frontend::side::keys;
 use crate::frontend::side::table::{JoinedRows, SideTable};
 use crate::frontend::side::value::SideValue;
 use crate::read::lenient::Diagnostics;
@@ -14,13 +15,19 @@ pub struct JournalList<V: 'static> {
     pub header_groups: &'static [&'static [&'static str]],
     /// The columns that are read; all others are ignored.
     pub columns: &'static [ListColumn<V>],
-    /// The beginnings of rows that are notes below the table.
-    pub notes: &'static [&'static str],
+    /// The columns for which people give the list; `None` where `header_groups` requires them.
+    pub metrics: Option<MetricColumns>,
+}
+
+pub struct MetricColumns {
+    pub spellings: &'static [&'static str],
+    /// The warning about a list that has none of the columns and may be another list.
+    pub missing: &'static str,
 }
 
 pub struct ListColumn<V: 'static> {
-    /// The spellings of the heading, with `#` for a year. The first spelling in the header wins;
-    /// among several years the latest wins.
+    /// The spellings of the heading, without its year. The first spelling in the header wins; among
+    /// several years the latest wins.
     pub spellings: &'static [&'static str],
     /// Stores a cell that is not blank in the row.
     pub take: fn(&mut JournalRow<V>, TableCell<'_>),
@@ -92,15 +99,12 @@ pub struct ListLayout<V: 'static> {
 impl<V> JournalList<V> {
     /// Whether these headings have a spelling of every group in `header_groups`.
     pub fn is_header(&self, headings: &[Heading]) -> bool {
-        self.header_groups.iter().all(|group| {
-            group.iter().any(|spelling| {
-                let name = Heading::normalise_spelling(spelling);
-                headings.iter().any(|heading| heading.name == name)
-            })
-        })
+        let has_one = |group: &[&str]| headings.iter().any(|heading| heading.is_spelled(group));
+        self.header_groups.iter().all(|group| has_one(group))
     }
 
-    /// Finds the columns in a header. A repeated heading is a warning; its first column is read.
+    /// Finds the columns in a header. A repeated heading is a warning; its first column is read. A header
+    /// without metrics is another.
     pub fn layout(&self, header: &StringRecord, diagnostics: &Diagnostics) -> ListLayout<V> {
         let headings: Vec<Heading> = header.iter().map(Heading::parse).collect();
         let columns: Vec<(usize, &'static ListColumn<V>)> = self
@@ -111,16 +115,25 @@ impl<V> JournalList<V> {
         let years = columns.iter().filter_map(|(at, _)| headings[*at].year);
         let vintage = years.max().map(|year| vintage_from(year, 0, 0));
         // Some publishers end the header with one delimiter more or fewer than the rows.
-        let blank = headings.iter().rev().take_while(|heading| heading.name.is_empty()).count();
+        let blank = headings.iter().rev().take_while(|heading| heading.is_blank()).count();
+        if let Some(MetricColumns { spellings, missing }) = &self.metrics
+            && !headings.iter().any(|heading| heading.is_spelled(spellings))
+        {
+            diagnostics.warn(missing);
+        }
         ListLayout { columns, cell_count: headings.len() - blank, vintage }
     }
+}
 
-    /// Whether a row is a note below the table.
-    pub fn is_note(&self, cells: &StringRecord) -> bool {
-        let first = text_at(cells, 0);
-        self.notes.iter().any(|note| first.starts_with(note))
-            && (1..cells.len()).all(|at| text_at(cells, at).is_empty())
-    }
+/// The beginnings of notes below a table, in lower case.
+const NOTES: [&str; 4] = ["copyright", "©", "(c)", "by exporting"];
+
+/// Whether a row is a note below the table: it begins as one, and has no ISSN. Commas may split a note
+/// into several cells.
+pub fn is_note(cells: &StringRecord) -> bool {
+    let first = text_at(cells, 0).to_lowercase();
+    NOTES.iter().any(|note| first.starts_with(note))
+        && cells.iter().all(|cell| keys::parse_issn(cell).is_none())
 }
 
 /// The trimmed text of a cell; blank beyond the last cell.
@@ -131,8 +144,8 @@ fn text_at(cells: &StringRecord, at: usize) -> &str {
 impl<V> ListColumn<V> {
     fn position(&self, headings: &[Heading], diagnostics: &Diagnostics) -> Option<usize> {
         self.spellings.iter().find_map(|spelling| {
-            let name = Heading::normalise_spelling(spelling);
-            let same = headings.iter().enumerate().filter(|(_, heading)| heading.name == name);
+            let same = headings.iter().enumerate();
+            let same = same.filter(|(_, heading)| heading.is_spelled(&[spelling]));
             let newest = same.clone().map(|(_, heading)| heading.year).max()?;
             let mut newest = same.filter(|(_, heading)| heading.year == newest);
             let (first, _) = newest.next()?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::frontend::reader::BadRecord;
 use crate::frontend::side::header;
-use crate::frontend::side::journal_list::{JournalList, JournalRow};
+use crate::frontend::side::journal_list::{JournalList, JournalRow, is_note};
 use crate::frontend::side::table::SideTable;
 use crate::frontend::side::value::SideValue;
 use crate::object::ObjectWriter;
@@ -56,7 +56,7 @@ pub fn read_list<C: Default, V: SideValue>(
     };
     while let Some(Row { number, byte_offset, cells, raw }) = rows.next_row()? {
         let outcome = match &cells {
-            Ok(cells) if list.is_note(cells) => continue,
+            Ok(cells) if is_note(cells) => continue,
             Ok(cells) => {
                 layout.read(cells, delimiter == b';', diagnostics).map(|journal| (cells, journal))
             }

@@ -6,8 +6,8 @@ use pinakes_format::record::{Scopus, Source};
 
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::journal_list::{
-    CombineRows, JournalList, JournalRow, ListColumn, best_first, combined, fill_members,
-    replace_metrics,
+    CombineRows, JournalList, JournalRow, ListColumn, MetricColumns, best_first, combined,
+    fill_members, replace_metrics,
 };
 use crate::frontend::side::read::read_list;
 use crate::frontend::side::table::{Extend, JoinedRows, SideTable};
@@ -47,13 +47,10 @@ static SCOPUS: JournalList<ScopusRow> = JournalList {
         &["ISSN", "EISSN", "Print-ISSN", "pISSN"],
         &[
             "Sourcerecord ID",
-            "Sourcerecord id",
             "Scopus SourceID",
             "Scopus Source ID",
             "Active or Inactive",
             "CiteScore",
-            "CiteScore #",
-            "# CiteScore",
         ],
     ],
     columns: &[
@@ -72,7 +69,7 @@ static SCOPUS: JournalList<ScopusRow> = JournalList {
             take: |row, cell| row.value.scopus.coverage = cell.text(),
         },
         ListColumn {
-            spellings: &["Scholarly Output", "# Documents", "Documents", "Document count"],
+            spellings: &["Scholarly Output", "Documents", "Document count"],
             take: |row, cell| row.value.scopus.doc_count = cell.count(),
         },
         ListColumn {
@@ -80,35 +77,32 @@ static SCOPUS: JournalList<ScopusRow> = JournalList {
             take: |row, cell| row.value.take_highest(cell),
         },
         ListColumn {
-            spellings: &["Percentile", "CiteScore Percentile", "# CiteScore Percentile"],
+            spellings: &["Percentile", "CiteScore Percentile"],
             take: |row, cell| row.value.scopus.percent = cell.percent(f64::floor),
         },
         ListColumn {
-            spellings: &["Rank", "CiteScore Rank", "# Rank"],
+            spellings: &["Rank", "CiteScore Rank"],
             take: |row, cell| row.value.scopus.rank = cell.text(),
         },
         ListColumn {
-            spellings: &["Rank Out Of", "# Rank Out Of"],
+            spellings: &["Rank Out Of"],
             take: |row, cell| row.value.rank_out_of = cell.count(),
         },
         ListColumn {
-            spellings: &["Citation Count", "# Citations", "Citations"],
+            spellings: &["Citation Count", "Citations"],
             take: |row, cell| row.value.scopus.citations = cell.count(),
         },
         ListColumn {
-            spellings: &["SNIP", "# SNIP", "SNIP #"],
+            spellings: &["SNIP"],
             take: |row, cell| row.value.scopus.snip = cell.number(),
         },
+        ListColumn { spellings: &["SJR"], take: |row, cell| row.value.scopus.sjr = cell.number() },
         ListColumn {
-            spellings: &["SJR", "# SJR", "SJR #"],
-            take: |row, cell| row.value.scopus.sjr = cell.number(),
-        },
-        ListColumn {
-            spellings: &["CiteScore", "# CiteScore", "CiteScore #"],
+            spellings: &["CiteScore"],
             take: |row, cell| row.value.scopus.citescore = cell.number(),
         },
         ListColumn {
-            spellings: &["Percent Cited", "% Cited", "# Percent Cited"],
+            spellings: &["Percent Cited", "% Cited"],
             take: |row, cell| row.value.scopus.percent_cited = cell.percent(f64::round),
         },
         ListColumn {
@@ -129,16 +123,15 @@ static SCOPUS: JournalList<ScopusRow> = JournalList {
             take: |row, cell| row.value.scopus.kind = source_type(cell),
         },
     ],
-    notes: &[],
+    metrics: Some(MetricColumns {
+        spellings: &["CiteScore", "SNIP", "SJR"],
+        missing: "scopus_without_metrics",
+    }),
 };
 
 /// The headings of all years of SCImago's ranking.
 static SCIMAGO: JournalList<ScopusRow> = JournalList {
-    header_groups: &[
-        &["Issn"],
-        &["SJR", "SJR #"],
-        &["SJR Best Quartile", "SJR Quartile", "H index"],
-    ],
+    header_groups: &[&["Issn"], &["SJR"], &["SJR Best Quartile", "SJR Quartile", "H index"]],
     columns: &[
         ListColumn { spellings: &["Issn"], take: issns },
         ListColumn {
@@ -150,7 +143,7 @@ static SCIMAGO: JournalList<ScopusRow> = JournalList {
             take: |row, cell| row.value.scopus.coverage = cell.text(),
         },
         ListColumn {
-            spellings: &["Total Docs. (#)", "Total Docs."],
+            spellings: &["Total Docs."],
             take: |row, cell| row.value.scopus.doc_count = cell.count(),
         },
         ListColumn { spellings: &["Rank"], take: |row, cell| row.value.scopus.rank = cell.text() },
@@ -158,10 +151,7 @@ static SCIMAGO: JournalList<ScopusRow> = JournalList {
             spellings: &["Total Citations (3years)", "Total Cites (3years)"],
             take: |row, cell| row.value.scopus.citations = cell.count(),
         },
-        ListColumn {
-            spellings: &["SJR", "SJR #"],
-            take: |row, cell| row.value.scopus.sjr = cell.number(),
-        },
+        ListColumn { spellings: &["SJR"], take: |row, cell| row.value.scopus.sjr = cell.number() },
         ListColumn {
             spellings: &["SJR Best Quartile", "SJR Quartile"],
             take: |row, cell| row.value.scopus.quartile = cell.quartile(),
@@ -175,7 +165,7 @@ static SCIMAGO: JournalList<ScopusRow> = JournalList {
             take: |row, cell| row.value.scopus.kind = source_type(cell),
         },
     ],
-    notes: &[],
+    metrics: None,
 };
 
 /// The source types in the words of the Scopus source list, by the letters of the CiteScore table and by

@@ -6,7 +6,8 @@ use pinakes_format::record::{NamedIndex, WebOfScience};
 
 use crate::frontend::side::cell::TableCell;
 use crate::frontend::side::journal_list::{
-    CombineRows, JournalList, ListColumn, best_first, combined, fill_members, replace_metrics,
+    CombineRows, JournalList, ListColumn, MetricColumns, best_first, combined, fill_members,
+    replace_metrics,
 };
 use crate::frontend::side::keys::format_issn;
 use crate::frontend::side::read::read_list;
@@ -42,21 +43,29 @@ const INDEXES: [(&str, &str); 9] = [
     ("SSCI", "Social Sciences Citation Index"),
 ];
 
+/// The headings that tell the reports from other lists.
+const OWN_HEADINGS: [&str; 10] = [
+    "JIF",
+    "Journal Impact Factor",
+    "Journal Impact Factor (IF)",
+    "Impact Factor",
+    "IF",
+    "JIF Quartile",
+    "IF Quartile",
+    "JCR Year",
+    "Edition",
+    "Web of Science Categories",
+];
+
+/// The headings of the impact factor, which are the first of [`OWN_HEADINGS`].
+const IMPACT_FACTOR: &[&str] = OWN_HEADINGS.split_at(5).0;
+
 /// The headings of all editions of the reports.
 static LIST: JournalList<WebOfScience> = JournalList {
     header_groups: &[
         &["Journal name", "Full Journal Title", "Journal title", "Journal"],
         &["ISSN", "eISSN"],
-        &[
-            "# JIF",
-            "JIF",
-            "Journal Impact Factor",
-            "Journal Impact Factor #",
-            "JIF Quartile",
-            "JCR Year",
-            "Edition",
-            "Web of Science Categories",
-        ],
+        &OWN_HEADINGS,
     ],
     columns: &[
         ListColumn {
@@ -84,27 +93,19 @@ static LIST: JournalList<WebOfScience> = JournalList {
             ],
             take: |row, cell| row.value.start_year = cell.year(),
         },
-        ListColumn {
-            spellings: &[
-                "# JIF",
-                "JIF",
-                "Journal Impact Factor",
-                "Journal Impact Factor #",
-                "Impact Factor",
-            ],
-            take: |row, cell| row.value.jif = cell.number(),
-        },
+        ListColumn { spellings: IMPACT_FACTOR, take: |row, cell| row.value.jif = cell.number() },
         ListColumn {
             spellings: &[
                 "5 Year JIF",
                 "Five Year JIF",
                 "5-Year Journal Impact Factor",
                 "5-Year Impact Factor",
+                "5-Year IF",
             ],
             take: |row, cell| row.value.five_year_jif = cell.number(),
         },
         ListColumn {
-            spellings: &["JIF Rank", "Rank", "Category Rank"],
+            spellings: &["JIF Rank", "IF Rank", "Category Rank", "Rank"],
             take: |row, cell| row.value.best_ranking = rank_position(cell),
         },
         ListColumn {
@@ -112,11 +113,11 @@ static LIST: JournalList<WebOfScience> = JournalList {
             take: |row, cell| row.value.active = cell.activity(),
         },
         ListColumn {
-            spellings: &["JIF Quartile", "Quartile", "Best Quartile"],
+            spellings: &["JIF Quartile", "IF Quartile", "Quartile", "Best Quartile"],
             take: |row, cell| row.value.quartile = cell.quartile(),
         },
         ListColumn {
-            spellings: &["Edition", "Editions", "Web of Science Index", "Index"],
+            spellings: &["Edition", "Editions", "Web of Science Index", "Web of Science", "Index"],
             take: |row, cell| row.value.index = indexes(cell),
         },
         ListColumn {
@@ -128,7 +129,7 @@ static LIST: JournalList<WebOfScience> = JournalList {
             take: |row, cell| row.value.open_access_status = cell.text(),
         },
     ],
-    notes: &["Copyright", "By exporting"],
+    metrics: Some(MetricColumns { spellings: IMPACT_FACTOR, missing: "jcr_without_jif" }),
 };
 
 /// Parses the 12 of `12/404`.
