@@ -52,6 +52,12 @@ fn quartile_rank_and_index_of_a_report_are_read_with_their_year() {
         assert_eq!(report["best_ranking"], json!(3), "{header}");
         assert_eq!(report["index"][1]["code"], json!("SSCI"), "{header}");
     }
+    let (metrics, warnings) = metrics(
+        "Journal,ISSN,Edition,IF(2024),IF Quartile(2024),IF Rank(2024)\n\
+         Journal of Tests,1234-5679,N/A,4.5,N/A,N/A\n",
+    );
+    assert_eq!(metrics["web_of_science"]["index"], Value::Null);
+    assert_eq!(warnings, json!({}));
     // The year of a heading tells which list is newer.
     let setup = Setup::new();
     setup

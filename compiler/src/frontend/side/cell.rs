@@ -102,7 +102,8 @@ impl<'a> TableCell<'a> {
 
     /// Splits the cell at `separators` into distinct parts that are not blank; `None` for no parts.
     pub fn list(self, separators: &[char]) -> Option<Vec<String>> {
-        let parts = self.text.split(separators);
+        let text = if self.is_nothing() { "" } else { self.text };
+        let parts = text.split(separators);
         let parts = parts.filter_map(|part| TableCell { text: part.trim(), ..self }.text());
         let mut seen = Vec::new();
         for part in parts {
@@ -150,7 +151,8 @@ impl<'a> TableCell<'a> {
         let is_nothing = TableCell { text: text.trim(), ..self }.is_nothing();
         let parts = text.split([',', ';', '|', '/', ' ']).map(str::trim);
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty() && !is_nothing).collect();
-        let keys: Vec<u64> = parts.iter().filter_map(|part| self.parse_or_complete_issn(part)).collect();
+        let keys: Vec<u64> =
+            parts.iter().filter_map(|part| self.parse_or_complete_issn(part)).collect();
         match keys.len() {
             0 if !parts.is_empty() => return Err(()),
             count if count < parts.len() => self.diagnostics.warn("bad_issn"),
@@ -285,6 +287,7 @@ mod tests {
         }
         assert_eq!(cell("=cmd()", false, &diagnostics).text().as_deref(), Some("=cmd()"));
         assert_eq!(cell("n/a", false, &diagnostics).text(), None);
+        assert_eq!(cell("n/a", false, &diagnostics).list(&['/']), None);
         assert_eq!(diagnostics.counts(), [("not_a_boolean", 1), ("not_a_quartile", 1)].into());
     }
 

@@ -134,7 +134,8 @@ static LIST: JournalList<WebOfScience> = JournalList {
 
 /// Parses the 12 of `12/404`.
 fn rank_position(cell: TableCell<'_>) -> Option<f64> {
-    let position = cell.text.split('/').next().unwrap_or_default();
+    let text = cell.text()?;
+    let position = text.split('/').next().unwrap_or_default();
     TableCell { text: position.trim(), ..cell }.number()
 }
 
