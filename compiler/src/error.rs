@@ -26,7 +26,7 @@ pub enum Error {
         quarantined: u64,
         /// Number of records or rows read.
         read: u64,
-        /// What was counted: `records`, or the rows of a table.
+        /// The counted things: `records`, or the rows of a table.
         of: String,
         /// The option that sets the limit.
         option: &'static str,

@@ -332,7 +332,7 @@ impl Drop for Run {
 struct Excess {
     quarantined: u64,
     read: u64,
-    /// What was counted.
+    /// The counted things: `records`, or the rows of a table.
     of: String,
     option: &'static str,
     share: Share,
