@@ -20,30 +20,33 @@ pub enum TextError {
 /// Parses the text after the `?` of a URL.
 pub fn parse(raw: &str) -> Result<String, TextError> {
     let mut text: Option<String> = None;
+    let mut is_blank = true;
     let mut details = Vec::new();
     for pair in query_pairs(raw) {
-        match pair {
-            Err(detail) => details.push(detail),
-            Ok((name, value)) if name != QUERY => {
-                details.push(Detail::new(&name, &value, unknown_reason(&name)));
+        let has_room = details.len() < DETAILS_MAX;
+        let detail = match pair {
+            Err(detail) => {
+                is_blank &= detail.parameter != QUERY;
+                Some(detail)
             }
-            Ok((name, value)) if text.is_some() => {
-                details.push(Detail::new(&name, &value, GIVEN_TWICE))
+            Ok((name, value)) if name != QUERY => {
+                has_room.then(|| Detail::new(&name, &value, unknown_reason(&name)))
             }
             Ok((name, value)) => {
-                if let Some(reason) = invalid_reason(&value) {
-                    details.push(Detail::new(&name, &value, reason));
-                }
-                text = Some(value);
+                is_blank &= value.trim().is_empty();
+                let twice = text.is_some().then(|| GIVEN_TWICE.to_owned());
+                let reason = twice.or_else(|| invalid_reason(&value));
+                let detail = reason.map(|reason| Detail::new(&name, &value, reason));
+                text.get_or_insert(value);
+                detail
             }
-        }
-        if details.len() == DETAILS_MAX {
-            break;
+        };
+        if has_room {
+            details.extend(detail);
         }
     }
-    let is_given = text.as_ref().is_some_and(|text| !text.trim().is_empty());
     // A missing text takes precedence over errors of other parameters.
-    if !is_given && details.iter().all(|detail| detail.parameter != QUERY) {
+    if is_blank {
         return Err(TextError::Missing);
     }
     if details.is_empty() { Ok(text.unwrap_or_default()) } else { Err(TextError::Invalid(details)) }
@@ -97,10 +100,12 @@ mod tests {
         check(&format!("query={}", "a".repeat(256)), Ok(&"a".repeat(256)));
         for missing in ["", "mailto=x", "query", "query=", "query=%20%20", "query=%E3%80%80"] {
             check(missing, Err(0));
+            check(&format!("{missing}&query=&query=%20"), Err(0));
         }
         check(&format!("query={}", "a".repeat(257)), Err(1));
         check("query=a&query=b", Err(1));
-        check("query=&query=", Err(1));
+        check("query=&query=a", Err(1));
+        check("query=%00&query=", Err(2));
         check("query=a&page=1&q=b", Err(2));
         for wrong in ["%00", "a%7F", "%1B[31m", "%ED%A0%80", "%F5%80%80%80", "%C0%80", "%zz"] {
             check(&format!("query={wrong}"), Err(1));
@@ -108,5 +113,6 @@ mod tests {
         check("q=smith", Err(0));
         check("x=1&query=", Err(0));
         check(&format!("query=a&{}", "x=1&".repeat(100)), Err(10));
+        check(&format!("{}query=a", "x=1&".repeat(100)), Err(10));
     }
 }

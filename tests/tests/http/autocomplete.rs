@@ -23,6 +23,8 @@ const WITHOUT_QUERY: &[&str] = &[
     "?query=%E3%80%80",
     "?query=%C2%A0%E2%80%83",
     "?query=%09%0A",
+    "?query=&query=",
+    "?query=&query=%20&page=1",
     "?mailto=a@b.c",
     // Other errors give way to the missing `query`.
     "?q=smith",
@@ -47,6 +49,7 @@ const REFUSED: &[(&str, &str, Option<&str>)] = &[
     ("/autocomplete/outputs?query=a%0D%0AX:%20b", "query", Some("a\r\nX: b")),
     ("/autocomplete?query=a&query=b", "query", Some("b")),
     ("/autocomplete?query=a&query=a", "query", Some("a")),
+    ("/autocomplete?query=&query=a", "query", Some("a")),
     ("/autocomplete/topics?query=a&query=b", "query", Some("b")),
     ("/autocomplete?query=a&page=1", "page", Some("1")),
     ("/autocomplete?query=a&per_page=10", "per_page", Some("10")),

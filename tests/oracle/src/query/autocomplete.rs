@@ -5,7 +5,8 @@
 //! # Where the rules are silent
 //!
 //! - **Two errors.** An unsupported entity type takes precedence over a missing query. A missing or blank
-//!   query takes precedence over all other errors in the parameters. A `query` given twice is not missing.
+//!   query takes precedence over all other errors in the parameters. A `query` given twice is missing if
+//!   both are blank.
 //! - **White space** around an id is ignored. A query of white space alone is missing, also with tabs and
 //!   line ends.
 //! - **Control characters** are rejected as in lists: U+0000 to U+001F and U+007F.

@@ -1,6 +1,6 @@
 //! Parses the parameters of an autocomplete query, and names the reasons to reject them.
 
-use crate::query::parameters;
+use crate::query::{Refused, parameters};
 
 /// Maximum length of a decoded query in bytes.
 const QUERY_BYTES_MAX: usize = 256;
@@ -36,14 +36,15 @@ pub fn parse(raw: &str) -> Result<String, Unanswered> {
             (Err(refused), _) | (_, Err(refused)) => is_wrong = Some(refused.0),
         }
     }
+    let is_blank =
+        |query: &Result<String, _>| matches!(query, Ok(query) if query.trim().is_empty());
+    if queries.iter().all(is_blank) {
+        return Err(Unanswered::Required);
+    }
     let mut queries = queries.into_iter();
     let (first, second) = (queries.next(), queries.next());
-    let query = match first.ok_or(Unanswered::Required)? {
-        Ok(query) if second.is_none() && query.trim().is_empty() => {
-            return Err(Unanswered::Required);
-        }
-        given => given.map_err(|refused| Unanswered::Invalid(refused.0))?,
-    };
+    let query = first.ok_or(Unanswered::Required)?;
+    let query = query.map_err(|refused: Refused| Unanswered::Invalid(refused.0))?;
     let is_control = |byte: u8| byte < b' ' || byte == 0x7f;
     match is_wrong {
         Some(wrong) => Err(Unanswered::Invalid(wrong)),
