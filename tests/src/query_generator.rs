@@ -200,7 +200,7 @@ impl QueryGenerator {
             }
             let turns = rng.below(all.len());
             all.rotate_left(turns);
-            all.join("|")
+            all.join(if chance(rng, 10) { " | " } else { "|" })
         };
         let year = |value: String| match key.kind {
             Kind::Date => value[..4].to_owned(),
@@ -230,7 +230,10 @@ impl QueryGenerator {
             RangeTo => format!("-{}", year(raw(rng, row))),
             Invalid => invalid_value(rng, key.kind).to_owned(),
         };
-        format!("{}:{written}", key.name)
+        match chance(rng, 10) {
+            true => format!(" {} :  {written} ", key.name),
+            false => format!("{}:{written}", key.name),
+        }
     }
 
     fn sort(&self, rng: &mut SeededRng, coverage: &mut Coverage) -> String {
@@ -246,7 +249,8 @@ impl QueryGenerator {
             coverage.directions.insert((self.route, key, direction));
             format!("{key}{direction}")
         };
-        keys.into_iter().map(directed).collect::<Vec<_>>().join(",")
+        let directed: Vec<String> = keys.into_iter().map(directed).collect();
+        directed.join(if chance(rng, 10) { ", " } else { "," })
     }
 
     /// Adds a page, usually small, between the first page and the page after the last.

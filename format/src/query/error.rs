@@ -216,7 +216,11 @@ fn single_value(key: &Key) -> String {
         Kind::Boolean => "`true` or `false`",
         Kind::Integer => "an integer of at most 64 bits",
         Kind::Number => "a number such as `0.5` or `1e3`",
-        Kind::Day(_) | Kind::Moment(_) => "a date such as `2024`, `2024-05` or `2024-05-31`",
+        Kind::Day(_) => "a date such as `2024`, `2024-05` or `2024-05-31`",
+        Kind::Moment(_) => {
+            "a date such as `2024`, `2024-05` or `2024-05-31`, or a time such as \
+             `2024-05-31T13:45:00.5`"
+        }
     }
     .to_owned()
 }

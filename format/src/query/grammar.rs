@@ -6,6 +6,9 @@
 //! alt    = value              a range such as 2020-2024 and null are values here
 //! value  = '"' any, with "" for a quote '"'  |  text without , | "
 //! ```
+//!
+//! Spaces around expressions, keys, operators and values have no meaning. Spaces inside a value and inside
+//! quotes belong to the value.
 
 use std::borrow::Cow;
 
@@ -49,13 +52,19 @@ pub struct RawValue<'t> {
     pub is_quoted: bool,
 }
 
-/// Splits a filter at the commas outside of quotes.
+/// Splits a filter at the commas outside of quotes, and trims the expressions.
 pub fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
-    text.split(move |c| {
+    let expressions = text.split(move |c| {
         is_quoted ^= c == '"';
         c == ',' && !is_quoted
-    })
+    });
+    expressions.map(trim)
+}
+
+/// Strips the spaces around a text.
+pub fn trim(text: &str) -> &str {
+    text.trim_matches(' ')
 }
 
 /// Parses one expression. The error says what is wrong with the expression.
@@ -66,6 +75,7 @@ pub fn parse_expression(text: &str) -> Result<RawExpression<'_>, String> {
     let (key, rest) = text.split_once(':').ok_or(
         "lacks its colon; an expression is `key:value`, and a value with a comma stands in quotes",
     )?;
+    let (key, rest) = (trim(key), trim(rest));
     if key.is_empty() {
         return Err("lacks its key; an expression is `key:value`".into());
     }
@@ -84,7 +94,7 @@ pub fn parse_expression(text: &str) -> Result<RawExpression<'_>, String> {
             return Ok(RawExpression { key, test });
         }
     }
-    let (is_negated, rest) = match rest.strip_prefix('!') {
+    let (is_negated, rest) = match rest.strip_prefix('!').map(trim) {
         Some(rest) if rest.starts_with('!') => return Err("has `!` twice; once is enough".into()),
         Some(rest) => (true, rest),
         None => (false, rest),
@@ -114,9 +124,10 @@ pub fn parse_expression(text: &str) -> Result<RawExpression<'_>, String> {
 
 /// Parses the first value of a text; also returns the text after the `|` that follows.
 fn parse_value(text: &str) -> Result<(RawValue<'_>, Option<&str>), String> {
+    let text = trim(text);
     let Some(quoted) = text.strip_prefix('"') else {
         let (value, rest) = match text.split_once('|') {
-            Some((value, rest)) => (value, Some(rest)),
+            Some((value, rest)) => (trim(value), Some(rest)),
             None => (text, None),
         };
         if value.is_empty() {
@@ -132,13 +143,11 @@ fn parse_value(text: &str) -> Result<(RawValue<'_>, Option<&str>), String> {
         return Ok((RawValue { text: value.into(), is_quoted: false }, rest));
     };
     let end = end_of_quoted(quoted).ok_or("has a quote that is not closed")?;
-    let rest = match quoted[end + 1..].strip_prefix('|') {
-        Some(rest) => Some(rest),
-        None if quoted.len() == end + 1 => None,
-        None => {
-            return Err("has text after a closing quote, where only `|` or `,` may stand".into());
-        }
-    };
+    let after = trim(&quoted[end + 1..]);
+    let rest = after.strip_prefix('|');
+    if rest.is_none() && !after.is_empty() {
+        return Err("has text after a closing quote, where only `|` or `,` may stand".into());
+    }
     if end == 0 {
         return Err("has an empty value; `null` finds records without one".into());
     }
@@ -204,7 +213,10 @@ mod tests {
         check("year:>=2020", "year GreaterOrEqual 2020");
         check("year:<=-1", "year LessOrEqual -1");
         check("year:=5", "year =5");
-        check("name: a ", "name  a ");
+        check("name : a b ", "name a b");
+        check("type: ! a | b", "type not a or b");
+        check("type: a |  \" b \" | c", "type a or ' b ' or c");
+        check("year: >=  2020", "year GreaterOrEqual 2020");
         check("name:\"a,b|c\"", "name 'a,b|c'");
         check("name:\"a\"\"b\"|c", "name 'a\"b' or c");
         check("name:\"null\"", "name 'null'");
@@ -229,6 +241,12 @@ mod tests {
             "name:\"a\"b",
             "name:a\"b\"",
             "name:\"\"",
+            "name: ",
+            " : a",
+            "type: ! !a",
+            "type:a| |b",
+            "year:> =5|6",
+            "name:\"a\" b",
             "name:a\0b",
             "name:a\nb",
         ] {
@@ -245,7 +263,8 @@ mod tests {
         check("a:1,b:2", &["a:1", "b:2"]);
         check("a:\"1,2\",b:3", &["a:\"1,2\"", "b:3"]);
         check("a:\"1\"\",2\",b:3", &["a:\"1\"\",2\"", "b:3"]);
-        check("a:1,", &["a:1", ""]);
+        check(" a:1 , b:\" 2 \" ", &["a:1", "b:\" 2 \""]);
+        check("a:1, ", &["a:1", ""]);
         check(",", &["", ""]);
     }
 }

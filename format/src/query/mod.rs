@@ -22,6 +22,7 @@
 
 mod chunk_bits;
 mod clause;
+mod dates;
 mod deadline;
 mod doc_set;
 mod error;

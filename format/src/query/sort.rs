@@ -1,6 +1,7 @@
 //! Parses the sort keys of a query.
 
 use crate::query::error::{ParamError, unknown_sort_key};
+use crate::query::grammar::trim;
 use crate::schema::keys::{Key, Keys};
 
 /// The most keys of one sort.
@@ -20,7 +21,7 @@ pub struct SortKey {
 pub(super) fn parse_sort(keys: &'static Keys, text: &str) -> Result<Vec<SortKey>, Vec<ParamError>> {
     let mut sort: Vec<SortKey> = Vec::new();
     let mut errors = Vec::new();
-    for text in text.split(',').take(SORT_KEYS_MAX + 1) {
+    for text in text.split(',').map(trim).take(SORT_KEYS_MAX + 1) {
         match parse_sort_key(keys, text) {
             Ok(key) if sort.iter().any(|known| known.order == key.order) => {
                 errors.push(ParamError::new(text, "sorts by a key a second time; name it once"));
@@ -37,6 +38,7 @@ pub(super) fn parse_sort(keys: &'static Keys, text: &str) -> Result<Vec<SortKey>
 
 fn parse_sort_key(keys: &'static Keys, text: &str) -> Result<SortKey, ParamError> {
     let (name, direction) = text.split_once(':').unwrap_or((text, "asc"));
+    let (name, direction) = (trim(name), trim(direction));
     let is_descending = match direction {
         "asc" => false,
         "desc" => true,

@@ -7,11 +7,10 @@
 //! type:article       Term(…)                      the term of the lower-case text
 //! ```
 
-use chrono::{Datelike, Days, Months, NaiveDate};
-
 use crate::entity::{CATALOG, Entity, IdFormat, parse_digits};
 use crate::index::orders::{sortable_integer, sortable_number};
 use crate::index::term_lists::{Term, text_term};
+use crate::query::dates::{Unit, reversed};
 use crate::query::error::{ValueForm, expected_value, not_comparable};
 use crate::query::grammar::{Comparison, RawValue};
 use crate::schema::keys::{Bound, Index, Key, Kind};
@@ -72,15 +71,18 @@ pub(super) fn parse_operand(key: &Key, value: &RawValue<'_>) -> Result<Operand, 
                 Ok(equal_to(sortable_integer(number)))
             }
             _ if value.is_quoted => Err(wrong()),
-            _ => parse_integer_range(text).ok_or_else(wrong),
+            _ => parse_integer_range(text).unwrap_or_else(|| Err(wrong())),
         },
         Kind::Number => {
             parse_number(text).map(|number| equal_to(sortable_number(number))).ok_or_else(wrong)
         }
         Kind::Day(bound) | Kind::Moment(bound) => {
-            let range = if value.is_quoted || is_bound { None } else { parse_years(text) };
-            let period = range.or_else(|| parse_period(text)).ok_or_else(wrong)?;
-            let (from, to) = ordered_period(key, period);
+            let unit = unit_of(key);
+            let years = if value.is_quoted || is_bound { None } else { unit.parse_years(text) };
+            let (from, to) = match years {
+                Some(years) => years?,
+                None => unit.parse(text).ok_or_else(wrong)?,
+            };
             Ok(match bound {
                 Bound::Exact => Operand::Between(from, to),
                 Bound::From => Operand::Between(from, u64::MAX),
@@ -103,9 +105,7 @@ pub(super) fn parse_comparison(
         Kind::Number => {
             parse_number(&value.text).map(|at| (sortable_number(at), sortable_number(at)))
         }
-        Kind::Day(Bound::Exact) | Kind::Moment(Bound::Exact) => {
-            parse_period(&value.text).map(|period| ordered_period(key, period))
-        }
+        Kind::Day(Bound::Exact) | Kind::Moment(Bound::Exact) => unit_of(key).parse(&value.text),
         _ => return Err(not_comparable(key)),
     }
     .ok_or_else(|| expected_value(key, ValueForm::Compared))?;
@@ -191,18 +191,28 @@ fn parse_integer(text: &str) -> Option<i64> {
     is_plain.then(|| text.parse().ok()).flatten()
 }
 
-/// Parses `a-b`, `a-` or `-b`.
-fn parse_integer_range(text: &str) -> Option<Operand> {
+/// Parses `a-b`, `a-` or `-b`. `None` for other texts; the error says that the ends are reversed.
+fn parse_integer_range(text: &str) -> Option<Result<Operand, String>> {
     let (from, to) = text.split_once('-')?;
-    if from.is_empty() && to.is_empty() {
-        return None;
-    }
-    let end = |text: &str, open: u64| match text {
-        "" => Some(open),
+    let end = |text: &str| match text {
+        "" => Some(None),
         _ if text.starts_with('-') => None,
-        _ => parse_integer(text).map(sortable_integer),
+        _ => parse_integer(text).map(Some),
     };
-    Some(Operand::Between(end(from, 0)?, end(to, u64::MAX)?))
+    let between = |from: Option<i64>, to: Option<i64>| {
+        let (from, to) = (from.map(sortable_integer), to.map(sortable_integer));
+        Ok(Operand::Between(from.unwrap_or(0), to.unwrap_or(u64::MAX)))
+    };
+    match (end(from)?, end(to)?) {
+        (None, None) => None,
+        (Some(from), Some(to)) if from > to => Some(Err(reversed(to, from))),
+        (from, to) => Some(between(from, to)),
+    }
+}
+
+/// The unit of a key of dates or times.
+fn unit_of(key: &Key) -> Unit {
+    if matches!(key.kind, Kind::Moment(_)) { Unit::Microseconds } else { Unit::Days }
 }
 
 /// Parses `-?digits(.digits)?(e[+-]?digits)?`; `None` if the number is not finite.
@@ -221,62 +231,6 @@ fn parse_number(text: &str) -> Option<f64> {
         .is_none_or(|exponent| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)));
     let number: f64 = (is_mantissa && is_exponent).then(|| text.parse().ok()).flatten()?;
     number.is_finite().then_some(number)
-}
-
-/// A first and a last day.
-type Period = (NaiveDate, NaiveDate);
-
-/// Parses a year, a month or a day.
-fn parse_period(text: &str) -> Option<Period> {
-    let parts: Vec<&str> = text.split('-').collect();
-    let digits = |at: usize, length: usize| {
-        let part = parts.get(at)?;
-        let is_plain = part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
-        is_plain.then(|| part.parse::<u32>().ok()).flatten()
-    };
-    let year = digits(0, 4).filter(|year| *year > 0)?.cast_signed();
-    let month = if parts.len() > 1 { Some(digits(1, 2)?) } else { None };
-    let day = if parts.len() > 2 { Some(digits(2, 2)?) } else { None };
-    let first = NaiveDate::from_ymd_opt(year, month.unwrap_or(1), day.unwrap_or(1))?;
-    let last = match (parts.len(), month, day) {
-        (1, ..) => NaiveDate::from_ymd_opt(year, 12, 31)?,
-        (2, ..) => first.checked_add_months(Months::new(1))?.pred_opt()?,
-        (3, ..) => first,
-        _ => return None,
-    };
-    Some((first, last))
-}
-
-/// Parses a range of years: `a-b`, `a-` or `-b`.
-fn parse_years(text: &str) -> Option<Period> {
-    let (from, to) = text.split_once('-')?;
-    let is_year = |text: &str| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let first = match from {
-        "" => NaiveDate::MIN,
-        _ if is_year(from) => parse_period(from)?.0,
-        _ => return None,
-    };
-    let last = match to {
-        "" => NaiveDate::MAX,
-        _ if is_year(to) => parse_period(to)?.1,
-        _ => return None,
-    };
-    (!text.eq("-")).then_some((first, last))
-}
-
-/// Turns a period into ascending numbers of days, or of microseconds for keys of moments.
-fn ordered_period(key: &Key, (first, last): Period) -> (u64, u64) {
-    if matches!(key.kind, Kind::Moment(_)) {
-        let start =
-            |day: NaiveDate| day.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_micros();
-        let from = if first == NaiveDate::MIN { i64::MIN } else { start(first) };
-        let to = last.checked_add_days(Days::new(1)).map_or(i64::MAX, |next| start(next) - 1);
-        return (sortable_integer(from), sortable_integer(to));
-    }
-    let number = |day: NaiveDate| {
-        i64::from(day.year()) * 10_000 + i64::from(day.month()) * 100 + i64::from(day.day())
-    };
-    (sortable_integer(number(first)), sortable_integer(number(last)))
 }
 
 #[cfg(test)]
@@ -319,10 +273,11 @@ mod tests {
             "year:2024.5",
             "year:1e3",
             "year:+5",
-            "year: 5",
             "year:-",
             "year:1--2",
             "year:1-2-3",
+            "year:2022-2020",
+            "year:2018-12",
             "year:\"1-2\"",
             "year:\"null\"",
             "year:>abc",
@@ -358,27 +313,27 @@ mod tests {
     }
 
     #[test]
-    fn a_date_stands_for_all_its_days() {
+    fn a_date_key_bounds_or_compares_days_and_times() {
         let check = |text: &str, expected: Option<Operand>| {
             assert_eq!(parse(Entity::Output, text).ok(), expected, "{text}");
         };
-        check("date:2020", integers(20_200_101, 20_201_231));
         check("date:2020-02", integers(20_200_201, 20_200_229));
-        check("date:2020-02-03", integers(20_200_203, 20_200_203));
         check("date:2019-2020", integers(20_190_101, 20_201_231));
         check("date:>2020", Some(Operand::Between(sortable_integer(20_201_232), u64::MAX)));
         check("from_date:2020", Some(Operand::Between(sortable_integer(20_200_101), u64::MAX)));
         check("to_date:2020-02", Some(Operand::Between(0, sortable_integer(20_200_229))));
-        let day = 86_400_000_000;
-        check("updated_date:1970-01-02", integers(day, 2 * day - 1));
+        check("updated_date:1970-01-01T00:00:00.000007", integers(7, 7));
+        let from = |at| Some(Operand::Between(sortable_integer(at), u64::MAX));
+        check("updated_date:>1970-01-01T00:00:00.000007Z", from(8));
+        check("from_updated_date:1970-01-01T00:00:01", from(1_000_000));
+        check(
+            "to_created_date:1970-01-01T00:00:00",
+            Some(Operand::Between(0, sortable_integer(0))),
+        );
         for wrong in [
-            "date:20",
-            "date:0000",
-            "date:2020-13",
-            "date:2020-02-30",
-            "date:2020-2",
-            "date:-",
-            "date:2020-01-01T00",
+            "date:2020-01-01T00:00:00",
+            "date:2020-2019",
+            "date:\"2019-2020\"",
             "from_date:null",
             "from_date:2019-2020",
             "from_date:>2019",

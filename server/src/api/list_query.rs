@@ -176,8 +176,8 @@ impl QueryParser {
     }
 
     fn parse_value(&mut self, name: &str, value: &str, parse: ParseValue) {
-        if value.is_empty() {
-            return self.refuse(name, value, "is empty; leave it out".to_owned());
+        if value.trim().is_empty() {
+            return self.refuse(name, "", "is empty; leave it out".to_owned());
         }
         for error in parse(&mut self.query, value).err().unwrap_or_default() {
             self.refuse(name, &error.text, error.reason);

@@ -1,7 +1,7 @@
 //! Regular expressions of JSON Schema for identifiers, filters and sorts.
 //!
-//! A pattern matches exactly the texts that the parsers of [`pinakes_format::query`] accept. The maximum
-//! counts of expressions, values and bytes are not part of the patterns.
+//! A pattern matches exactly the texts that the parsers of [`pinakes_format::query`] accept. Not part of the
+//! patterns are the maximum counts of expressions, values and bytes, and the order of a range's ends.
 
 use pinakes_format::entity::{Entity, IdFormat};
 use pinakes_format::query::SORT_KEYS_MAX;
@@ -23,9 +23,11 @@ const FRACTION: &str = r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:e[+-]?[0-9]{1,2})?";
 /// A character of an unquoted value.
 const BARE: &str = r#"[^,|"\x00-\x1F\x7F]"#;
 /// The first character of an unquoted value.
-const BARE_FIRST: &str = r#"[^<>!,|"\x00-\x1F\x7F]"#;
+const BARE_FIRST: &str = r#"[^ <>!,|"\x00-\x1F\x7F]"#;
 /// A character of a quoted value, or a doubled quote.
 const QUOTED: &str = r#"(?:[^"\x00-\x1F\x7F]|"")"#;
+/// The time after a whole date.
+const TIME: &str = r"T(?:[01][0-9]|2[0-3])(?::[0-5][0-9]){2}(?:\.[0-9]{1,6})?Z?";
 
 /// The identifiers of an entity's records in paths.
 pub fn id(spelling: &IdFormat, entity: Entity) -> String {
@@ -46,18 +48,19 @@ pub fn filter(keys: &Keys) -> String {
     }
     let expressions: Vec<String> = values
         .iter()
-        .map(|(values, names)| format!("(?:{}):{values}", one_of(names.iter())))
+        .map(|(values, names)| format!("(?:{}) *: *{values}", one_of(names.iter())))
         .collect();
-    let expression = format!("(?:{})", expressions.join("|"));
+    let expression = format!(" *(?:{}) *", expressions.join("|"));
     format!("^{expression}(?:,{expression})*$")
 }
 
 /// The values of `sort` for a list with these keys. A lookahead refuses a repeated key.
 pub fn sort(keys: &Keys) -> String {
     let names: Vec<&str> = keys.sorts().collect();
-    let key = format!("(?:{})(?::asc|:desc)?", one_of(names.iter()));
+    let key = format!(" *(?:{})(?: *: *(?:asc|desc))? *", one_of(names.iter()));
     let more = SORT_KEYS_MAX - 1;
-    format!("^(?!(?:.*,)?([^:,]+)(?::[a-z]+)?,(?:.*,)?\\1(?:[:,]|$)){key}(?:,{key}){{0,{more}}}$")
+    let repeated = "(?:.*,)? *([^:, ]+)[^,]*,(?:.*,)? *\\1 *(?:[:,]|$)";
+    format!("^(?!{repeated}){key}(?:,{key}){{0,{more}}}$")
 }
 
 /// Text without control characters that is not all white space.
@@ -77,9 +80,9 @@ fn one_of<'n>(names: impl Iterator<Item = &'n &'n str>) -> String {
 /// The right-hand side of an expression for a key: alternatives of values, or a comparison.
 fn expression_values(key: &Key) -> String {
     let value = value(key);
-    let any = format!(r"!?{value}(?:\|{value})*");
+    let any = format!(r"(?:! *)?{value}(?: *\| *{value})*");
     match comparand(key.kind) {
-        Some(number) => format!(r#"(?:{any}|[<>]=?(?:{number}|"{number}"))"#),
+        Some(number) => format!(r#"(?:{any}|[<>]=? *(?:{number}|"{number}"))"#),
         None => format!("(?:{any})"),
     }
 }
@@ -98,18 +101,18 @@ fn value(key: &Key) -> String {
         Kind::Identifier(_) | Kind::Code | Kind::Text => {
             format!(r#"(?:{BARE_FIRST}{BARE}*|"{QUOTED}+")"#)
         }
-        Kind::Words => format!(r#"(?:(?!null(?:[,|]|$)){BARE_FIRST}{BARE}*|"{QUOTED}+")"#),
+        Kind::Words => format!(r#"(?:(?!null *(?:[,|]|$)){BARE_FIRST}{BARE}*|"{QUOTED}+")"#),
         Kind::Integer => {
             format!(r#"(?:{INTEGER}(?:-(?:{INTEGER})?)?|-{INTEGER}|"-?{INTEGER}"|null)"#)
         }
         Kind::Number => either(FRACTION),
         Kind::Day(Bound::Exact) | Kind::Moment(Bound::Exact) => {
-            let period = period();
-            format!(r#"(?:{period}|{YEAR}-(?:{YEAR})?|-{YEAR}|"{period}"|null)"#)
+            let date = date(key.kind);
+            format!(r#"(?:{date}|{YEAR}-(?:{YEAR})?|-{YEAR}|"{date}"|null)"#)
         }
         Kind::Day(_) | Kind::Moment(_) => {
-            let period = period();
-            format!(r#"(?:{period}|"{period}")"#)
+            let date = date(key.kind);
+            format!(r#"(?:{date}|"{date}")"#)
         }
     }
 }
@@ -119,9 +122,13 @@ fn identifier(prefix: &str) -> String {
     format!(r#"(?:{prefix}{BARE}*|"{prefix}{QUOTED}*"|null)"#)
 }
 
-/// A year, a month or a day.
-fn period() -> String {
-    format!("(?:{YEAR}{REST_OF_DATE}|{LEAP_DAY})")
+/// A year, a month or a day; for a kind of times also a time.
+fn date(kind: Kind) -> String {
+    let period = format!("(?:{YEAR}{REST_OF_DATE}|{LEAP_DAY})");
+    match kind {
+        Kind::Moment(_) => format!("(?:{period}|(?=[^T]{{10}}T){period}{TIME})"),
+        _ => period,
+    }
 }
 
 /// The right-hand side of `>`, `<`, `>=` and `<=`; `None` for a kind without an order.
@@ -129,7 +136,7 @@ fn comparand(kind: Kind) -> Option<String> {
     match kind {
         Kind::Integer => Some(format!("-?{INTEGER}")),
         Kind::Number => Some(FRACTION.to_owned()),
-        Kind::Day(Bound::Exact) | Kind::Moment(Bound::Exact) => Some(period()),
+        Kind::Day(Bound::Exact) | Kind::Moment(Bound::Exact) => Some(date(kind)),
         _ => None,
     }
 }
@@ -150,7 +157,7 @@ mod tests {
     }
 
     /// Values that some kinds of key accept and others refuse.
-    const VALUES: [&str; 71] = [
+    const VALUES: [&str; 91] = [
         "a",
         "a b",
         "null",
@@ -222,6 +229,26 @@ mod tests {
         "OA:T1",
         "oa:3",
         "W1",
+        " ",
+        " a",
+        " a b ",
+        "a | b",
+        " ! a",
+        "! !a",
+        "a| |b",
+        " \" a \" | b",
+        "\"a\" b",
+        "null |1",
+        " null ",
+        " 1 ",
+        "> 1",
+        " >=  \"1\" ",
+        "> =1",
+        " true|false ",
+        "2020-02-29T23:59:59.123456",
+        "> 2020-02-28T00:00:00Z",
+        "2019-02-29T00:00:00",
+        "2020-02T00:00:00",
     ];
 
     #[test]
@@ -229,7 +256,12 @@ mod tests {
         for list in lists() {
             let pattern = Regex::new(&filter(list.keys)).unwrap();
             let check = |text: &str| {
-                let is_accepted = list.clone().add_filter(text).is_ok();
+                let is_accepted = match list.clone().add_filter(text) {
+                    Ok(()) => true,
+                    Err(errors) => {
+                        errors.iter().all(|error| error.reason.contains("ends before it begins"))
+                    }
+                };
                 let route = list.keys.route;
                 assert_eq!(pattern.is_match(text).unwrap(), is_accepted, "{route} {text}");
             };
@@ -240,8 +272,18 @@ mod tests {
                 }
                 check(name);
                 check(&format!("{name}x:1"));
+                check(&format!(" {name} : 1 "));
             }
-            for text in ["id:1,name:a", "name:a,", ",name:a", "name:a,,name:b", "name:a,b", ":a"] {
+            for text in [
+                "id:1,name:a",
+                "name:a,",
+                ",name:a",
+                "name:a,,name:b",
+                "name:a,b",
+                ":a",
+                "id:1 , name:a",
+                " , name:a",
+            ] {
                 if has_filters {
                     check(text);
                 }
@@ -272,6 +314,10 @@ mod tests {
                 "outputs_count:desc,id",
                 "cited_by_count,outputs_count",
                 "summary_stats.h_index",
+                " id : desc , name ",
+                "id desc",
+                "id ,name:asc, id:desc",
+                "id, ",
             ] {
                 let is_accepted = list.clone().set_sort(text).is_ok();
                 assert_eq!(

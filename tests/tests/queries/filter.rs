@@ -45,7 +45,20 @@ const TAKEN: &[AcceptedQuery<'_>] = &[
     ("/outputs?filter=year:2020-2021", 3, &["HX_W2900000163", "HX_W2900000135"]),
     ("/outputs?filter=year:!2020-", 230, &["HX_W2900000160", "HX_W2900000161"]),
     ("/outputs?filter=year:-1900|2020-", 23, &["HX_W2900000031", "HX_W2900000163"]),
-    ("/outputs?filter=year:2021-2020", 0, &[]),
+    (
+        "/outputs?filter=%20is_oa%20:%20true%20,%20year:%202020",
+        2,
+        &["HX_W2900000135", "HX_W2900000134"],
+    ),
+    ("/outputs?filter=type:%20!%20article%20|%20book", 30, &["HX_W2900000160", "HX_W2900000161"]),
+    (
+        "/outputs?filter=type:article%20|%20%22book%22%20",
+        204,
+        &["HX_W2900000132", "HX_W2900000031"],
+    ),
+    ("/outputs?filter=cited_by_count:+>=+10000", 49, &["HX_W2900000160", "HX_W2900000161"]),
+    ("/outputs?filter=doi:%2010.1038/s41586-021-03819-2%20", 1, &["HX_W2900000163"]),
+    ("/outputs?filter=type:%22%20article%22", 0, &[]),
     ("/outputs?filter=year:2023,year:2024", 0, &[]),
     ("/outputs?filter=year:2020,year:2020", 2, &["HX_W2900000135", "HX_W2900000134"]),
     (
@@ -61,6 +74,18 @@ const TAKEN: &[AcceptedQuery<'_>] = &[
     ("/outputs?filter=from_date:2020", 4, &["HX_W2900000163", "HX_W2900000212"]),
     ("/outputs?filter=to_date:1905-06", 22, &["HX_W2900000031", "HX_W2900000225"]),
     ("/outputs?filter=updated_date:2026-02-01", 82, &["HX_W2900000079", "HX_W2900000093"]),
+    ("/outputs?filter=updated_date:2026-02-01T23:48:58.748122", 1, &["HX_W2900000037"]),
+    ("/outputs?filter=updated_date:>2026-02-01T23:37:06.840461Z", 1, &["HX_W2900000037"]),
+    (
+        "/outputs?filter=from_updated_date:2026-02-01T23:37:06.840461&sort=updated_date",
+        2,
+        &["HX_W2900000109", "HX_W2900000037"],
+    ),
+    (
+        "/outputs?filter=to_updated_date:2026-02-01T23:48:58.748121,updated_date:>2026-02-01T23:37:06",
+        1,
+        &["HX_W2900000109"],
+    ),
     ("/outputs?filter=updated_date:>2026-01-10", 82, &["HX_W2900000079", "HX_W2900000093"]),
     ("/outputs?filter=type:article", 188, &["HX_W2900000132", "HX_W2900000031"]),
     ("/outputs?filter=type:ARTICLE", 188, &["HX_W2900000132", "HX_W2900000031"]),
@@ -112,6 +137,7 @@ const TAKEN: &[AcceptedQuery<'_>] = &[
     ("/institutions?filter=roles.id:HX_F1", 0, &[]),
     ("/publishers?filter=hierarchy_level:0", 13, &["HX_P4310319965", "HX_P4310320261"]),
     ("/funders?filter=country.code:us", 4, &["HX_F4320306076", "HX_F4320332161"]),
+    ("/institutions?filter=country.code:FR|%20DE", 6, &["HX_I74656192", "HX_I39804081"]),
     ("/sources?filter=type:journal,is_oa:true", 3, &["HX_S22240167", "HX_S165991124"]),
 ];
 

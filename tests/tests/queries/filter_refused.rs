@@ -21,7 +21,14 @@ const FILTER: &str = "is no parameter of this list; did you mean `filter`?";
 const REFUSED: &[RefusedQuery<'_>] = &[
     ("/outputs?filter=", &[("filter", "", EMPTY)]),
     ("/outputs?filter", &[("filter", "", EMPTY)]),
-    ("/outputs?filter=%20", &[("filter", " ", NO_COLON)]),
+    ("/outputs?filter=%20", &[("filter", "", EMPTY)]),
+    ("/outputs?filter=%20:true", &[("filter", ":true", NO_KEY)]),
+    ("/outputs?filter=type:%20", &[("filter", "type:", NO_VALUE)]),
+    ("/outputs?filter=type:article|%20|book", &[("filter", "type:article| |book", NO_VALUE)]),
+    ("/outputs?filter=is_oa:true,%20", &[("filter", "", NO_EXPRESSION)]),
+    ("/outputs?search=%20", &[("search", "", EMPTY)]),
+    ("/outputs?search=%E3%80%80", &[("search", "", EMPTY)]),
+    ("/outputs?search=", &[("search", "", EMPTY)]),
     ("/outputs?filter=is_oa", &[("filter", "is_oa", NO_COLON)]),
     ("/outputs?filter=:", &[("filter", ":", NO_KEY)]),
     ("/outputs?filter=:true", &[("filter", ":true", NO_KEY)]),
@@ -42,12 +49,8 @@ const REFUSED: &[RefusedQuery<'_>] = &[
         &[("filter", "IS_OA", "is no filter key of /outputs; did you mean `is_oa`?")],
     ),
     (
-        "/outputs?filter=is_oa%20:true",
-        &[("filter", "is_oa ", "is no filter key of /outputs; did you mean `is_oa`?")],
-    ),
-    (
-        "/outputs?filter=is_oa:true,%20year:2020",
-        &[("filter", " year", "is no filter key of /outputs; did you mean `year`?")],
+        "/outputs?filter=is%20oa:true",
+        &[("filter", "is oa", "is no filter key of /outputs; did you mean `is_oa`?")],
     ),
     (
         "/outputs?filter=oa_status:gold",

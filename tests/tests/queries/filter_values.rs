@@ -17,8 +17,8 @@ const REFUSED: &[RefusedQuery<'_>] = &[
     ),
     ("/outputs?filter=is_oa:1", &[("filter", "is_oa:1", "`1` must be `true`, `false` or `null`")]),
     (
-        "/outputs?filter=is_oa:%20true",
-        &[("filter", "is_oa: true", "` true` must be `true`, `false` or `null`")],
+        "/outputs?filter=is_oa:t%20rue",
+        &[("filter", "is_oa:t rue", "`t rue` must be `true`, `false` or `null`")],
     ),
     (
         "/outputs?filter=is_oa:>true",
@@ -137,11 +137,11 @@ const REFUSED: &[RefusedQuery<'_>] = &[
         )],
     ),
     (
-        "/outputs?filter=cited_by_count:>%205",
+        "/outputs?filter=cited_by_count:>-%205",
         &[(
             "filter",
-            "cited_by_count:> 5",
-            "` 5` must be an integer of at most 64 bits, since it is compared",
+            "cited_by_count:>- 5",
+            "`- 5` must be an integer of at most 64 bits, since it is compared",
         )],
     ),
     ("/outputs?filter=cited_by_count:!>5", &[("filter", "cited_by_count:!>5", ALONE_OR_NOT)]),
@@ -206,6 +206,39 @@ const REFUSED: &[RefusedQuery<'_>] = &[
             "date:2020-02-30",
             "`2020-02-30` must be a date such as `2024`, `2024-05` or `2024-05-31`, a \
                  range of years such as `2020-2024`, a comparison such as `>2023`, or `null`",
+        )],
+    ),
+    (
+        "/outputs?filter=year:2020-2018",
+        &[(
+            "filter",
+            "year:2020-2018",
+            "`2020-2018` is a range that ends before it begins; write `2018-2020`",
+        )],
+    ),
+    (
+        "/outputs?filter=year:2020|2018-12",
+        &[(
+            "filter",
+            "year:2020|2018-12",
+            "`2018-12` is a range that ends before it begins; write `12-2018`",
+        )],
+    ),
+    (
+        "/outputs?filter=date:2020-2018",
+        &[(
+            "filter",
+            "date:2020-2018",
+            "`2020-2018` is a range that ends before it begins; write `2018-2020`",
+        )],
+    ),
+    (
+        "/outputs?filter=updated_date:>2026-02-01T24:00:00",
+        &[(
+            "filter",
+            "updated_date:>2026-02-01T24:00:00",
+            "`2026-02-01T24:00:00` must be a date such as `2024`, `2024-05` or `2024-05-31`, or a time \
+             such as `2024-05-31T13:45:00.5`, since it is compared",
         )],
     ),
     (

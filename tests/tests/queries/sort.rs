@@ -34,6 +34,11 @@ const TAKEN: &[AcceptedQuery<'_>] = &[
     ),
     ("/outputs?sort=id:desc", 234, &["HX_W2900000302", "HX_W2900000301", "HX_W2900000300"]),
     ("/outputs?sort=id,year,name", 234, &["HX_W2900000001", "HX_W2900000002", "HX_W2900000003"]),
+    (
+        "/outputs?sort=+year+,+name%20:+asc",
+        234,
+        &["HX_W2900000223", "HX_W2900000225", "HX_W2900000230"],
+    ),
     ("/outputs?sort=year%2Cname", 234, &["HX_W2900000223", "HX_W2900000225", "HX_W2900000230"]),
     ("/outputs?sort=year%3Adesc", 234, &["HX_W2900000212", "HX_W2900000163", "HX_W2900000134"]),
     ("/outputs?s%6Frt=year:desc", 234, &["HX_W2900000212", "HX_W2900000163", "HX_W2900000134"]),

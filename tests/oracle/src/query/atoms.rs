@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::days::{Day, day_of};
+use super::days::{Day, day_of, time_of};
 use super::fold::{fold, words};
 use super::keys::{Key, Kind};
 
@@ -17,6 +17,8 @@ pub enum Atom {
     Flag(bool),
     /// A date, or the date of a timestamp.
     Day(Day),
+    /// A timestamp with six digits of its fraction.
+    Time(String),
     /// Folded text, one word of a name, or an identifier or code in lower case without its URL.
     Text(String),
 }
@@ -45,6 +47,13 @@ pub fn atoms(key: &Key, gathered: &[&Value]) -> Vec<Atom> {
             .into_iter()
             .map(Atom::Text)
             .collect(),
+        Kind::Date | Kind::From | Kind::To => {
+            let texts = gathered.iter().filter_map(|value| value.as_str());
+            texts
+                .flat_map(|text| [day_of(text).map(Atom::Day), time_of(text).map(Atom::Time)])
+                .flatten()
+                .collect()
+        }
         kind => gathered.iter().filter_map(|value| atom(kind, value)).collect(),
     }
 }
@@ -58,7 +67,7 @@ fn atom(kind: Kind, value: &Value) -> Option<Atom> {
         Kind::Integer => value.as_i64().map(Atom::Integer),
         Kind::Fraction => value.as_f64().map(Atom::Fraction),
         Kind::Flag | Kind::Presence => value.as_bool().map(Atom::Flag),
-        Kind::Date | Kind::From | Kind::To => day_of(&text).map(Atom::Day),
+        Kind::Date | Kind::From | Kind::To => None,
         Kind::Text | Kind::Search => Some(Atom::Text(fold(&text))),
         Kind::Hx | Kind::Level(_) | Kind::Plain | Kind::Code => {
             Some(Atom::Text(text.to_ascii_lowercase()))

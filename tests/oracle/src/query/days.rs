@@ -31,6 +31,26 @@ pub fn day_of(text: &str) -> Option<Day> {
     period(text.get(..10)?).map(|(day, _)| day)
 }
 
+/// A time in the form that orders times: the text to the second, then six digits of the fraction.
+pub fn time_of(text: &str) -> Option<String> {
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let (day, clock) = text.split_once('T')?;
+    day_of(day).filter(|_| day.len() == 10)?;
+    let (clock, fraction) = match clock.split_once('.') {
+        Some((clock, fraction)) => (clock, fraction),
+        None => (clock, "0"),
+    };
+    let parts: Vec<&str> = clock.split(':').collect();
+    let is_clock = parts.len() == 3
+        && parts
+            .iter()
+            .zip([24, 60, 60])
+            .all(|(part, end)| digits(part, 2).is_some_and(|n| n < end));
+    let is_fraction =
+        (1..=6).contains(&fraction.len()) && digits(fraction, fraction.len()).is_some();
+    (is_clock && is_fraction).then(|| format!("{day}T{clock}.{fraction:0<6}"))
+}
+
 /// The first and the last day of a range of years; either bound may be absent.
 pub fn years(text: &str) -> Option<(Option<Day>, Option<Day>)> {
     let (low, high) = text.split_once('-')?;
@@ -85,6 +105,30 @@ mod tests {
             check(text, None);
         }
         assert_eq!(day_of("2020-02-29T01:02:03.4"), Some(20_200_229));
+    }
+
+    #[test]
+    fn a_time_has_six_digits_of_its_fraction() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(time_of(text).as_deref(), expected, "{text}");
+        };
+        check("2020-02-29T01:02:03", Some("2020-02-29T01:02:03.000000"));
+        check("2020-02-29T01:02:03.4Z", Some("2020-02-29T01:02:03.400000"));
+        check("2020-02-29T01:02:03.456789", Some("2020-02-29T01:02:03.456789"));
+        for text in [
+            "2020-02-29",
+            "2020-02T01:02:03",
+            "2021-02-29T01:02:03",
+            "2020-02-29T01:02",
+            "2020-02-29T24:02:03",
+            "2020-02-29T01:02:60",
+            "2020-02-29T01:02:03.",
+            "2020-02-29T01:02:03.1234567",
+            "2020-02-29T01:02:03+00:00",
+            "2020-02-29 01:02:03",
+        ] {
+            check(text, None);
+        }
     }
 
     #[test]

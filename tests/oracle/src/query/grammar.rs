@@ -59,7 +59,7 @@ pub fn parse(filter: &str) -> Result<Vec<Expression>, Refused> {
             return Err(Refused("an expression without a colon"));
         }
         let (asked, after) = asked(after)?;
-        expressions.push(Expression { key: key.to_owned(), asked });
+        expressions.push(Expression { key: without_spaces(key).to_owned(), asked });
         if expressions.len() > EXPRESSIONS_MAX {
             return Err(Refused("too many expressions"));
         }
@@ -71,8 +71,14 @@ pub fn parse(filter: &str) -> Result<Vec<Expression>, Refused> {
     }
 }
 
+/// Removes the spaces around a text.
+pub fn without_spaces(text: &str) -> &str {
+    text.trim_matches(' ')
+}
+
 /// Parses the condition after the colon; returns also the rest of the text.
 fn asked(text: &str) -> Result<(Asked, &str), Refused> {
+    let text = text.trim_start_matches(' ');
     let operators = [
         (">=", Operator::From),
         ("<=", Operator::To),
@@ -97,6 +103,7 @@ fn alternatives(text: &str) -> Result<(Vec<Word>, &str), Refused> {
     let mut words = Vec::new();
     let mut rest = text;
     loop {
+        rest = rest.trim_start_matches(' ');
         if rest.starts_with(['!', '<', '>']) {
             return Err(Refused("an operator where a value belongs"));
         }
@@ -114,6 +121,7 @@ fn alternatives(text: &str) -> Result<(Vec<Word>, &str), Refused> {
 
 /// Parses one value; returns also the rest of the text.
 fn word(text: &str) -> Result<(Word, &str), Refused> {
+    let text = text.trim_start_matches(' ');
     let (word, rest) = match text.strip_prefix('"') {
         Some(inside) => {
             let (text, rest) = unquoted(inside)?;
@@ -122,7 +130,7 @@ fn word(text: &str) -> Result<(Word, &str), Refused> {
         None => {
             let end = text.find([',', '|']).unwrap_or(text.len());
             let (value, rest) = text.split_at(end);
-            (Word { text: value.to_owned(), is_quoted: false }, rest)
+            (Word { text: without_spaces(value).to_owned(), is_quoted: false }, rest)
         }
     };
     if word.text.is_empty() {
@@ -131,7 +139,7 @@ fn word(text: &str) -> Result<(Word, &str), Refused> {
     if !word.is_quoted && word.text.contains('"') {
         return Err(Refused("a quote inside a value"));
     }
-    Ok((word, rest))
+    Ok((word, rest.trim_start_matches(' ')))
 }
 
 /// Parses the text up to the closing quote; returns also the rest of the text.
@@ -190,7 +198,10 @@ mod tests {
         check("a:>=-5,b:<1", "aFrom[-5] bBelow[1]");
         check("a:<=\"5\"", "aTo[[5]]");
         check("a:>>5", "aAbove[>5]");
-        check("a: x y ", "a=[ x y ]");
+        check("a: x y ", "a=[x y]");
+        check(" a : 1 , b : ! x | y ", "a=[1] b![x][y]");
+        check("a: >= 5 ", "aFrom[5]");
+        check("a: \" x \" | y", "a=[[ x ]][y]");
         check("a:\"x, y|z\"|w", "a=[[x, y|z]][w]");
         check("a:\"say \"\"hi\"\"\",b:1", "a=[[say \"hi\"]] b=[1]");
         check("a:\"null\"", "a=[[null]]");
@@ -227,7 +238,11 @@ mod tests {
             "a:\"x",
             "a:\"\"",
             "a:\"x\"y",
-            "a:\"x\" ",
+            "a: ",
+            "a:1, ",
+            "a:! !1",
+            "a:1| |2",
+            "a:\"x\" y",
             "a:x\"y\"",
             "a:\"x\"\"",
         ] {

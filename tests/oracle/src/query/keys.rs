@@ -56,6 +56,11 @@ pub struct Key {
 }
 
 impl Key {
+    /// Whether the values of a date key are timestamps.
+    pub fn has_times(&self) -> bool {
+        matches!(self.kind, Date | From | To) && self.path != "date"
+    }
+
     const fn at(self, path: &'static str) -> Key {
         Key { path, ..self }
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Refused;
 use super::fold::fold;
+use super::grammar::without_spaces;
 use super::keys::{Key, Kind};
 
 /// Maximum number of keys in one `sort`.
@@ -62,10 +63,12 @@ pub fn ranks(values: &[Option<SortValue>]) -> Vec<Option<u32>> {
 pub fn parse(sort: &str, keys: &[Key]) -> Result<Vec<(usize, bool)>, Refused> {
     let mut parsed: Vec<(usize, bool)> = Vec::new();
     for one in sort.split(',') {
-        let (name, is_descending) = match one.split_once(':') {
-            None | Some((_, "asc")) => (one.split(':').next().unwrap_or_default(), false),
-            Some((name, "desc")) => (name, true),
-            Some(_) => return Err(Refused("no direction of sorting")),
+        let (name, direction) = one.split_once(':').unwrap_or((one, "asc"));
+        let name = without_spaces(name);
+        let is_descending = match without_spaces(direction) {
+            "asc" => false,
+            "desc" => true,
+            _ => return Err(Refused("no direction of sorting")),
         };
         let at = keys.iter().position(|key| key.is_sort && key.name == name);
         let at = at.ok_or(Refused("no sort key of this list"))?;

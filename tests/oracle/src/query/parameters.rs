@@ -32,7 +32,7 @@ pub fn parse(raw: &str) -> Result<Parameters, Refused> {
             "search" => &mut search,
             _ => return Err(Refused("no parameter of a list")),
         };
-        if value.is_empty() {
+        if value.trim().is_empty() {
             return Err(Refused("an empty parameter"));
         }
         if given.replace(value).is_some() {
@@ -108,6 +108,8 @@ mod tests {
             "filter",
             "sort=",
             "search=",
+            "search=%20",
+            "search=%E3%80%80",
             "filter=a:1&filter=a:1",
             "filter=%ff",
             "filter=%C0%AF",

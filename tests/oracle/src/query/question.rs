@@ -1,10 +1,11 @@
 //! Compiles an expression of a filter for the type of its key, and tests the values of records.
 
 use std::cmp::Ordering;
+use std::mem::discriminant;
 
 use super::Refused;
 use super::atoms::{Atom, bare};
-use super::days::{period, years};
+use super::days::{period, time_of, years};
 use super::fold::{finds, fold};
 use super::grammar::{Asked, Operator, Word};
 use super::keys::{Key, Kind};
@@ -46,13 +47,13 @@ impl Question {
     ) -> Result<Question, Refused> {
         let (is_negated, words) = match asked {
             Asked::Compared(operator, word) => {
-                let tests = vec![comparison(key.kind, *operator, word)?];
+                let tests = vec![comparison(key, *operator, word)?];
                 return Ok(Question { is_negated: false, tests });
             }
             Asked::Any(words) => (false, words),
             Asked::NoneOf(words) => (true, words),
         };
-        let tests = words.iter().map(|word| alternative(key.kind, word, &follow));
+        let tests = words.iter().map(|word| alternative(key, word, &follow));
         Ok(Question { is_negated, tests: tests.collect::<Result<_, _>>()? })
     }
 
@@ -70,11 +71,12 @@ impl Test {
             Test::Nothing => false,
             Test::Equal(value) => any(&|atom| atom == value),
             Test::Between(low, high) => any(&|atom| {
-                low.as_ref().is_none_or(|low| atom >= low)
-                    && high.as_ref().is_none_or(|high| atom <= high)
+                let is_above = |low| compared(atom, low).is_some_and(Ordering::is_ge);
+                let is_below = |high| compared(atom, high).is_some_and(Ordering::is_le);
+                low.as_ref().is_none_or(is_above) && high.as_ref().is_none_or(is_below)
             }),
-            Test::Above(value) => any(&|atom| atom.partial_cmp(value) == Some(Ordering::Greater)),
-            Test::Below(value) => any(&|atom| atom.partial_cmp(value) == Some(Ordering::Less)),
+            Test::Above(value) => any(&|atom| compared(atom, value) == Some(Ordering::Greater)),
+            Test::Below(value) => any(&|atom| compared(atom, value) == Some(Ordering::Less)),
             Test::Words(words) => words
                 .iter()
                 .all(|asked| any(&|atom| matches!(atom, Atom::Text(word) if finds(asked, word)))),
@@ -82,11 +84,24 @@ impl Test {
     }
 }
 
-fn comparison(kind: Kind, operator: Operator, word: &Word) -> Result<Test, Refused> {
-    let (first, last) = match kind {
+/// Compares two atoms of the same form.
+fn compared(a: &Atom, b: &Atom) -> Option<Ordering> {
+    if discriminant(a) == discriminant(b) { a.partial_cmp(b) } else { None }
+}
+
+/// The time in a value of a key whose records have timestamps.
+fn time(key: &Key, text: &str) -> Option<Atom> {
+    if key.has_times() { time_of(text).map(Atom::Time) } else { None }
+}
+
+fn comparison(key: &Key, operator: Operator, word: &Word) -> Result<Test, Refused> {
+    let (first, last) = match key.kind {
         Kind::Integer => integer(&word.text).map(|value| (value.clone(), value)),
         Kind::Fraction => fraction(&word.text).map(|value| (value.clone(), value)),
-        Kind::Date => period(&word.text).map(|(first, last)| (Atom::Day(first), Atom::Day(last))),
+        Kind::Date => match period(&word.text) {
+            Some((first, last)) => Some((Atom::Day(first), Atom::Day(last))),
+            None => time(key, &word.text).map(|time| (time.clone(), time)),
+        },
         _ => return Err(Refused("a comparison of what has no order")),
     }
     .ok_or(Refused("no value to compare with"))?;
@@ -99,11 +114,11 @@ fn comparison(kind: Kind, operator: Operator, word: &Word) -> Result<Test, Refus
 }
 
 fn alternative(
-    kind: Kind,
+    key: &Key,
     word: &Word,
     follow: impl Fn(Option<&str>, &str) -> String,
 ) -> Result<Test, Refused> {
-    let text = word.text.as_str();
+    let (kind, text) = (key.kind, word.text.as_str());
     if text == "null" && !word.is_quoted {
         return match kind {
             Kind::From | Kind::To | Kind::Search => Err(Refused("`null` where a value belongs")),
@@ -125,11 +140,18 @@ fn alternative(
         Kind::Flag | Kind::Presence => flag(text).map(|flag| Test::Equal(Atom::Flag(flag))),
         Kind::Date => match (period(text), years(text)) {
             (Some((first, last)), _) => Some(days(Some(first), Some(last))),
+            (None, Some((Some(first), Some(last)))) if first > last => None,
             (None, Some((first, last))) if !word.is_quoted => Some(days(first, last)),
-            _ => None,
+            _ => time(key, text).map(Test::Equal),
         },
-        Kind::From => period(text).map(|(first, _)| days(Some(first), None)),
-        Kind::To => period(text).map(|(_, last)| days(None, Some(last))),
+        Kind::From => match period(text) {
+            Some((first, _)) => Some(days(Some(first), None)),
+            None => time(key, text).map(|time| Test::Between(Some(time), None)),
+        },
+        Kind::To => match period(text) {
+            Some((_, last)) => Some(days(None, Some(last))),
+            None => time(key, text).map(|time| Test::Between(None, Some(time))),
+        },
         Kind::Hx => {
             let is_prefixed = text.get(..3).is_some_and(|begin| begin.eq_ignore_ascii_case("HX_"));
             let followed = || follow(None, &text.to_ascii_uppercase()).to_ascii_lowercase();
@@ -150,7 +172,7 @@ fn alternative(
     test.ok_or(Refused("a value of another type"))
 }
 
-/// Parses a range `a-b`, `a-` or `-b` of whole numbers without a sign.
+/// Parses a range `a-b`, `a-` or `-b` of whole numbers without a sign; `b` is not less than `a`.
 fn range(text: &str) -> Option<Test> {
     let (low, high) = text.split_once('-')?;
     if low.is_empty() && high.is_empty() || high.contains('-') {
@@ -160,7 +182,9 @@ fn range(text: &str) -> Option<Test> {
         "" => Some(None),
         _ => integer(text).map(Some),
     };
-    Some(Test::Between(bound(low)?, bound(high)?))
+    let (low, high) = (bound(low)?, bound(high)?);
+    let is_reversed = low.is_some() && high.is_some() && low > high;
+    if is_reversed { None } else { Some(Test::Between(low, high)) }
 }
 
 fn integer(text: &str) -> Option<Atom> {
