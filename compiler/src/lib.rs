@@ -21,7 +21,6 @@ pub(crate) mod read;
 pub(crate) mod report;
 pub(crate) mod store;
 pub(crate) mod terminal;
-pub(crate) mod unfinished;
 
 pub use cli::{Cli, run};
 pub use error::Error;

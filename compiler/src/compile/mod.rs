@@ -20,6 +20,7 @@ use crate::compile::input::Part;
 use crate::compile::part::read_part;
 use crate::error::{Error, Result};
 use crate::object::directory::OBJECT_VERSION;
+use crate::object::unfinished::remove_abandoned;
 use crate::object::warnings::Warnings;
 use crate::object::{Object, ObjectWriter};
 use crate::read::lenient::Diagnostics;
@@ -27,7 +28,6 @@ use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
-use crate::unfinished::remove_abandoned;
 
 /// A part and its object.
 pub struct CompiledPart {

@@ -21,6 +21,7 @@ pub(crate) mod part_report;
 pub(crate) mod segment;
 pub(crate) mod side;
 pub(crate) mod symbols;
+pub(crate) mod unfinished;
 pub(crate) mod warnings;
 pub(crate) mod writer;
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::object::part_report::EXCERPT_BYTES_MAX;
-use crate::unfinished::{UnfinishedFile, remove_abandoned};
+use crate::object::unfinished::{UnfinishedFile, remove_abandoned};
 
 /// Name of the list, which has one JSON object a line.
 const LIST: &str = "bad-records.jsonl";
