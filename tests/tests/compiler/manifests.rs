@@ -59,6 +59,39 @@ fn a_missing_or_unlisted_part_of_a_manifest_causes_a_warning() {
 }
 
 #[test]
+fn manifests_of_unknown_folders_are_checked_and_their_parts_skipped() {
+    let workspace = Workspace::new();
+    let part = "updated_date=2026-08-01/part_0000.jsonl";
+    let listing = |url: String| json!({"format": "jsonl", "files": [{"url": url}]});
+    let manifests = [
+        ("works", listing(format!("s3://openalex/data/jsonl/works/{part}"))),
+        ("awards", listing(format!("s3://openalex/data/jsonl/awards/{part}"))),
+        ("concepts", listing(part.to_string())),
+        ("keywords", listing(format!("/data/jsonl/keywords/{part}"))),
+    ];
+    let below_root = |folder: &str| listing(format!("s3://openalex/data/jsonl/{folder}/{part}"));
+    let root = json!({"entities": [below_root("works"), below_root("awards")]});
+    let root = ("manifest.json".to_string(), root.to_string());
+    let files = manifests.iter().flat_map(|(folder, manifest)| {
+        [
+            (format!("{folder}/manifest.json"), manifest.to_string()),
+            (format!("{folder}/{part}"), work(1)),
+        ]
+    });
+    write_files(&workspace.input(), files.chain([root]));
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict-manifest"]);
+    assert_eq!((run.code, &run.report["warnings"]), (0, &json!({})), "{}", run.stderr);
+
+    // The folder's own manifest and the one above list the part.
+    fs::remove_file(workspace.input().join("awards").join(part)).unwrap();
+    let run = build(&[&workspace.input()], &workspace.out(), &[]);
+    let warnings = json!({"manifest_part_absent": 2});
+    assert_eq!((run.code, &run.report["warnings"]), (0, &warnings), "{}", run.stderr);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict-manifest"]);
+    assert_eq!(run.code, 5, "{}", run.stderr);
+}
+
+#[test]
 fn a_manifest_with_invalid_or_repeated_entries_ends_the_run_with_5() {
     let part = "works/updated_date=2026-02-01/part_0000.jsonl";
     let url = |name: &str| format!("s3://x/works/updated_date=2026-02-01/{name}");

@@ -6,12 +6,14 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
 use crate::compile::input::part::{Inputs, ManifestPolicy, Part, PartKind};
 use crate::error::{Error, Result};
 use crate::terminal::escape::escape_path;
+
+/// Names in the path of a part below the folder of its entity.
+const PART_NAMES: usize = 2;
 
 /// A manifest, in any of the shapes that OpenAlex has used.
 #[derive(Deserialize)]
@@ -46,10 +48,6 @@ pub(crate) fn check_manifest(
     let manifest: Manifest = serde_json::from_slice(&text)
         .map_err(|error| damaged(format!("it is not a manifest: {error}")))?;
     let directory = path.parent().unwrap_or(Path::new("."));
-    let own_name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    // A part is `updated_date=…/part_….gz` in the folder of an entity. In the manifest of several
-    // entities, the folder comes first.
-    let depth = if Entity::from_dump_name(own_name).is_some() { 2 } else { 3 };
     let mut below: BTreeMap<PathBuf, &mut Part> = found
         .parts
         .iter_mut()
@@ -61,12 +59,14 @@ pub(crate) fn check_manifest(
     let entries =
         manifest.entries.iter().chain(manifest.entities.iter().flat_map(|inner| &inner.entries));
     for entry in entries {
-        let path = relative_path(&entry.url, depth).ok_or_else(|| {
+        let path = path_below(directory, &entry.url).ok_or_else(|| {
             damaged(format!("its entry `{}` is not a path below its directory", entry.url))
         })?;
         refuse_links(directory, &path)?;
         let path = directory.join(path);
         match below.get_mut(&path) {
+            // A part of a kind that is not compiled.
+            None if path.is_file() => {}
             None if policy.strict_manifest => {
                 return Err(damaged(format!("it lists `{}`, which is missing", entry.url)));
             }
@@ -121,12 +121,38 @@ fn refuse_links(directory: &Path, listed: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The last `depth` components of a URL's path; `None` where a component is not a plain name.
-fn relative_path(url: &str, depth: usize) -> Option<PathBuf> {
-    let parts: Vec<&str> = url.split('/').collect();
-    let path: PathBuf = parts.get(parts.len().checked_sub(depth)?..)?.iter().collect();
-    let goes_down = path.components().all(|part| matches!(part, Component::Normal(_)));
-    (goes_down && path.components().count() == depth).then_some(path)
+/// The path of a listed part below the folder of its manifest; `None` where the URL is no path of
+/// plain names.
+///
+/// A URL is relative to that folder, or absolute from the root of the dump. So the path is the longest
+/// end of the URL that exists:
+///
+/// ```text
+/// s3://openalex/data/jsonl/awards/updated_date=2026-08-01/part_0000.gz
+///                                 updated_date=2026-08-01/part_0000.gz    in the manifest of awards
+///                          awards/updated_date=2026-08-01/part_0000.gz    in the manifest above
+/// ```
+fn path_below(directory: &Path, url: &str) -> Option<PathBuf> {
+    let absolute =
+        url.split_once("://").map(|(_, rest)| rest.split_once('/').map_or("", |(_, path)| path));
+    let names: Vec<&str> =
+        absolute.unwrap_or(url.strip_prefix('/').unwrap_or(url)).split('/').collect();
+    let is_plain = |name: &&str| {
+        let mut components = Path::new(name).components();
+        matches!((components.next(), components.next()), (Some(Component::Normal(_)), None))
+    };
+    if !names.iter().all(is_plain) {
+        return None;
+    }
+    let end = |from: usize| names[from..].iter().collect::<PathBuf>();
+    // A part is at least `updated_date=…/part_….gz`, so that no file beside the manifest is one.
+    let shortest = names.len().checked_sub(PART_NAMES)?;
+    let exists = |path: &PathBuf| fs::symlink_metadata(directory.join(path)).is_ok();
+    let found = (0..=shortest).map(end).find(exists);
+    found.or_else(|| {
+        let above = shortest.checked_sub(1).filter(|above| !directory.ends_with(names[*above]));
+        Some(end(above.unwrap_or(shortest)))
+    })
 }
 
 #[cfg(test)]
@@ -135,11 +161,20 @@ mod tests {
 
     #[test]
     fn a_manifest_entry_must_be_below_the_manifest() {
+        let directory = Path::new("/no-such-dump/works");
         let url = "s3://openalex/data/works/updated_date=2023-05-16/part_000.gz";
         let path = PathBuf::from("updated_date=2023-05-16/part_000.gz");
-        assert_eq!(relative_path(url, 2), Some(path));
-        assert_eq!(relative_path("s3://x/../part_000.gz", 2), None);
-        assert_eq!(relative_path("part_000.gz", 2), None);
-        assert_eq!(relative_path("s3://x//part_000.gz", 2), None);
+        assert_eq!(path_below(directory, url), Some(path));
+        for bad in [
+            "s3://x/../part_000.gz",
+            "s3://x/works/../part_000.gz",
+            "s3://x//part_000.gz",
+            "s3://x",
+            "part_000.gz",
+            "works/./part_000.gz",
+            "/",
+        ] {
+            assert_eq!(path_below(directory, bad), None, "{bad}");
+        }
     }
 }
