@@ -1,0 +1,194 @@
+//! The members that are read from a line of works.
+
+use crate::frontend::openalex::shared::RawReference;
+use crate::read::inverted_index::Abstract;
+use crate::read::lenient::{
+    MaybeBool, MaybeId, MaybeLength, MaybeList, MaybeNumber, MaybeObject, MaybeText, members,
+};
+
+members! {
+    pub(crate) struct RawWork<'a> {
+        pub(super) id: MaybeId<'a>,
+        pub(super) doi: MaybeText<'a>,
+        pub(super) title: MaybeText<'a>,
+        pub(super) display_name: MaybeText<'a>,
+        pub(super) publication_year: MaybeNumber,
+        pub(super) publication_date: MaybeText<'a>,
+        pub(super) ids: MaybeObject<Ids<'a>>,
+        pub(super) language: MaybeText<'a>,
+        pub(super) primary_location: MaybeObject<RawLocation<'a>>,
+        pub(super) host_venue: MaybeObject<RawHostVenue<'a>>,
+        pub(super) locations: MaybeList<MaybeObject<RawLocation<'a>>>,
+        pub(super) locations_count: MaybeNumber,
+        pub(super) kind as "type": MaybeText<'a>,
+        pub(super) indexed_in: MaybeList<MaybeText<'a>>,
+        pub(super) open_access: MaybeObject<RawOpenAccess<'a>>,
+        pub(super) authorships: MaybeList<MaybeObject<RawAuthorship<'a>>>,
+        pub(super) fwci: MaybeNumber,
+        pub(super) has_fulltext: MaybeBool,
+        pub(super) cited_by_count: MaybeNumber,
+        pub(super) referenced_works_count: MaybeNumber,
+        pub(super) referenced_works: MaybeLength,
+        pub(super) citation_normalized_percentile: MaybeObject<RawNormalizedPercentile>,
+        pub(super) cited_by_percentile_year: MaybeObject<RawPercentileYear>,
+        pub(super) biblio: MaybeObject<RawBiblio<'a>>,
+        pub(super) is_retracted: MaybeBool,
+        pub(super) is_paratext: MaybeBool,
+        pub(super) apc_paid: MaybeObject<RawApc<'a>>,
+        pub(super) primary_topic: MaybeObject<RawTopic<'a>>,
+        pub(super) topics: MaybeList<MaybeObject<RawTopic<'a>>>,
+        pub(super) sustainable_development_goals: MaybeList<MaybeObject<RawReference<'a>>>,
+        pub(super) funders: MaybeList<MaybeObject<RawReference<'a>>>,
+        pub(super) awards: MaybeList<MaybeObject<RawAward<'a>>>,
+        pub(super) grants: MaybeList<MaybeObject<RawGrant<'a>>>,
+        pub(super) counts_by_year: MaybeList<MaybeObject<RawYearCitations>>,
+        pub(super) keywords: MaybeList<MaybeObject<RawKeyword<'a>>>,
+        pub(super) abstract_inverted_index: Abstract,
+        pub(super) updated_date: MaybeText<'a>,
+        pub(super) created_date: MaybeText<'a>,
+    }
+}
+
+members! {
+    pub(super) struct Ids<'a> {
+        pub(super) mag: MaybeId<'a>,
+    }
+}
+
+members! {
+    pub(super) struct RawLocation<'a> {
+        pub(super) id: MaybeText<'a>,
+        pub(super) is_oa: MaybeBool,
+        pub(super) landing_page_url: MaybeText<'a>,
+        pub(super) pdf_url: MaybeText<'a>,
+        pub(super) license: MaybeText<'a>,
+        pub(super) version: MaybeText<'a>,
+        pub(super) is_accepted: MaybeBool,
+        pub(super) is_published: MaybeBool,
+        pub(super) source: MaybeObject<RawLocationSource<'a>>,
+    }
+}
+
+members! {
+    pub(super) struct RawLocationSource<'a> {
+        pub(super) id: MaybeId<'a>,
+        pub(super) display_name: MaybeText<'a>,
+        pub(super) kind as "type": MaybeText<'a>,
+    }
+}
+
+members! {
+    /// The predecessor of `primary_location`, in dumps until 2023.
+    pub(super) struct RawHostVenue<'a> {
+        pub(super) id: MaybeId<'a>,
+        pub(super) display_name: MaybeText<'a>,
+        pub(super) kind as "type": MaybeText<'a>,
+        pub(super) url: MaybeText<'a>,
+        pub(super) is_oa: MaybeBool,
+        pub(super) version: MaybeText<'a>,
+        pub(super) license: MaybeText<'a>,
+    }
+}
+
+members! {
+    pub(super) struct RawOpenAccess<'a> {
+        pub(super) is_oa: MaybeBool,
+        pub(super) oa_status: MaybeText<'a>,
+        pub(super) oa_url: MaybeText<'a>,
+    }
+}
+
+members! {
+    pub(super) struct RawAuthorship<'a> {
+        pub(super) author_position: MaybeText<'a>,
+        pub(super) author: MaybeObject<RawAuthor<'a>>,
+        pub(super) institutions: MaybeList<MaybeObject<RawReference<'a>>>,
+        pub(super) countries: MaybeList<MaybeText<'a>>,
+        pub(super) is_corresponding: MaybeBool,
+        pub(super) raw_affiliation_strings: MaybeList<MaybeText<'a>>,
+        pub(super) raw_affiliation_string: MaybeText<'a>,
+    }
+}
+
+members! {
+    pub(super) struct RawAuthor<'a> {
+        pub(super) id: MaybeId<'a>,
+        pub(super) display_name: MaybeText<'a>,
+        pub(super) orcid: MaybeText<'a>,
+    }
+}
+
+members! {
+    pub(super) struct RawNormalizedPercentile {
+        pub(super) value: MaybeNumber,
+        pub(super) is_in_top_1_percent: MaybeBool,
+        pub(super) is_in_top_10_percent: MaybeBool,
+    }
+}
+
+members! {
+    pub(super) struct RawPercentileYear {
+        pub(super) min: MaybeNumber,
+        pub(super) max: MaybeNumber,
+    }
+}
+
+members! {
+    pub(super) struct RawBiblio<'a> {
+        pub(super) volume: MaybeText<'a>,
+        pub(super) issue: MaybeText<'a>,
+        pub(super) first_page: MaybeText<'a>,
+        pub(super) last_page: MaybeText<'a>,
+    }
+}
+
+members! {
+    pub(super) struct RawApc<'a> {
+        pub(super) value: MaybeNumber,
+        pub(super) currency: MaybeText<'a>,
+        pub(super) value_usd: MaybeNumber,
+        pub(super) provenance: MaybeText<'a>,
+    }
+}
+
+members! {
+    pub(super) struct RawTopic<'a> {
+        pub(super) id: MaybeId<'a>,
+        pub(super) display_name: MaybeText<'a>,
+        pub(super) subfield: MaybeObject<RawReference<'a>>,
+        pub(super) field: MaybeObject<RawReference<'a>>,
+        pub(super) domain: MaybeObject<RawReference<'a>>,
+    }
+}
+
+members! {
+    pub(super) struct RawAward<'a> {
+        pub(super) id: MaybeText<'a>,
+        pub(super) display_name: MaybeText<'a>,
+        pub(super) funder_award_id: MaybeId<'a>,
+        pub(super) funder_id: MaybeId<'a>,
+        pub(super) doi: MaybeText<'a>,
+    }
+}
+
+members! {
+    pub(super) struct RawGrant<'a> {
+        pub(super) funder: MaybeId<'a>,
+        pub(super) funder_display_name: MaybeText<'a>,
+        pub(super) award_id: MaybeId<'a>,
+    }
+}
+
+members! {
+    pub(super) struct RawYearCitations {
+        pub(super) year: MaybeNumber,
+        pub(super) cited_by_count: MaybeNumber,
+    }
+}
+
+members! {
+    pub(super) struct RawKeyword<'a> {
+        pub(super) display_name: MaybeText<'a>,
+        pub(super) keyword: MaybeText<'a>,
+    }
+}

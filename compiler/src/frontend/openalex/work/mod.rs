@@ -1,0 +1,230 @@
+//! Works, which Pinakes calls outputs.
+//!
+//! [`line`] declares the members of a line; [`venue`] and [`funding`] convert the members that differ
+//! most between vintages.
+
+pub(crate) mod funding;
+pub(crate) mod line;
+pub(crate) mod venue;
+
+use pinakes_format::entity::Entity;
+use pinakes_format::record::value::{Id, Orcid, Ref, Timestamp};
+use pinakes_format::record::{
+    ApcPaid, Authorship, Biblio, Goal, NormalizedPercentile, OpenAccess, Output, OutputIds,
+    PercentileYear, YearCitations,
+};
+
+use crate::frontend::derived::NodeRef;
+use crate::frontend::openalex::OpenAlexRecord;
+use crate::frontend::openalex::shared::{RawReference, node_of, openalex_identity};
+use crate::frontend::openalex::work::line::{
+    RawAuthorship, RawBiblio, RawOpenAccess, RawTopic, RawWork,
+};
+use crate::frontend::reader::{BadRecord, LineReader};
+use crate::object::Origin;
+use crate::object::segment::SegmentBuilder;
+use crate::read::identifier::parse_reference;
+use crate::read::lenient::{Diagnostics, MaybeText};
+use crate::read::{identifier, times};
+
+impl OpenAlexRecord for Output {
+    type Line<'a> = RawWork<'a>;
+
+    fn keep(work: RawWork<'_>, reader: &mut LineReader<'_>) -> Result<(), BadRecord> {
+        let diagnostics = reader.diagnostics;
+        let updated = times::timestamp(&work.updated_date, diagnostics);
+        let identity = openalex_identity(reader.line, Entity::Output, &work.id, updated)?;
+        let updated_micros = updated.map_or(i64::MIN, |updated| updated.micros);
+        let topics = work.primary_topic.0.iter().chain(work.topics.objects());
+        for topic in topics {
+            let chain = topic.chain(diagnostics);
+            reader.derived.add(&chain, Origin::OutputTopic, updated_micros, reader.object)?;
+        }
+        let primary_topic = work
+            .primary_topic
+            .0
+            .as_ref()
+            .and_then(|topic| parse_reference(Entity::Topic, &topic.id, diagnostics));
+        reader.keep(identity, primary_topic, |segment| {
+            work.output(identity.id, updated, segment, diagnostics)
+        })
+    }
+}
+
+impl RawWork<'_> {
+    fn output(
+        &self,
+        id: u64,
+        updated_date: Option<Timestamp>,
+        segment: &mut SegmentBuilder,
+        diagnostics: &Diagnostics,
+    ) -> Output {
+        Output {
+            id: Id(id),
+            doi: self.doi.to_owned(),
+            title: self.title.to_owned(),
+            name: self.display_name.to_owned(),
+            year: self.publication_year.year(diagnostics),
+            date: times::date(&self.publication_date, diagnostics),
+            ids: OutputIds { mag: self.ids.0.as_ref().and_then(|ids| ids.mag.0.to_owned()) },
+            language: segment.named(self.language.as_str()),
+            primary_venue: self.primary_venue(segment, diagnostics),
+            additional_venues: self.additional_venues(segment, diagnostics),
+            venues_count: self.locations_count.count(diagnostics).or(self.locations_length()),
+            kind: segment.code(self.kind.as_str()),
+            indexed_in: self.indexed_in.filter_map(|index| segment.code(index.as_str())),
+            open_access: self.open_access.0.as_ref().map(|open| open.build(segment)),
+            authors: self.authorships.filter_map(|author| {
+                author.0.as_ref().map(|author| author.authorship(segment, diagnostics))
+            }),
+            fwci: self.fwci.fraction(),
+            has_fulltext: self.has_fulltext.0,
+            cited_by_count: self.cited_by_count.count(diagnostics),
+            cites: self.referenced_works_count.count(diagnostics).or(self.referenced_works.0),
+            citation_normalized_percentile: self.citation_normalized_percentile.0.as_ref().map(
+                |percentile| NormalizedPercentile {
+                    value: percentile.value.fraction(),
+                    is_in_top_1_percent: percentile.is_in_top_1_percent.0,
+                    is_in_top_10_percent: percentile.is_in_top_10_percent.0,
+                },
+            ),
+            cited_by_percentile_year: self.cited_by_percentile_year.0.as_ref().map(|percentile| {
+                PercentileYear {
+                    min: percentile.min.integer(diagnostics),
+                    max: percentile.max.integer(diagnostics),
+                }
+            }),
+            biblio: self.biblio.0.as_ref().map(RawBiblio::build),
+            is_retracted: self.is_retracted.0,
+            is_paratext: self.is_paratext.0,
+            apc_paid: self.apc_paid.0.as_ref().map(|apc| ApcPaid {
+                value: apc.value.integer(diagnostics),
+                currency: segment.code(apc.currency.as_str()),
+                value_usd: apc.value_usd.integer(diagnostics),
+                provenance: segment.code(apc.provenance.as_str()),
+            }),
+            primary_topic: self
+                .primary_topic
+                .0
+                .as_ref()
+                .map(|topic| topic.to_reference(segment, diagnostics)),
+            topics: self.topics.filter_map(|topic| {
+                topic.0.as_ref().map(|topic| topic.to_reference(segment, diagnostics))
+            }),
+            sustainable_development_goals: self
+                .sustainable_development_goals
+                .filter_map(|goal| goal.0.as_ref().map(goal_of)),
+            funders: self.funders(segment, diagnostics),
+            counts_by_year: self.counts_by_year.filter_map(|counts| {
+                let counts = counts.0.as_ref()?;
+                Some(YearCitations {
+                    year: counts.year.year(diagnostics),
+                    cited_by_count: counts.cited_by_count.count(diagnostics),
+                })
+            }),
+            keywords: self.keywords.filter_map(|keyword| {
+                let keyword = keyword.0.as_ref()?;
+                keyword.display_name.to_owned().or_else(|| keyword.keyword.to_owned())
+            }),
+            abstract_text: self
+                .abstract_inverted_index
+                .0
+                .as_ref()
+                .map(|text| segment.long_text(text)),
+            updated_date,
+            created_date: times::timestamp(&self.created_date, diagnostics),
+        }
+    }
+
+    fn locations_length(&self) -> Option<u64> {
+        self.locations.0.as_ref().map(|locations| locations.len() as u64)
+    }
+}
+
+fn goal_of(goal: &RawReference<'_>) -> Goal {
+    let number = goal.id.0.as_str().and_then(|id| identifier::last_part(id).parse().ok());
+    Goal { id: number, name: goal.display_name.to_owned() }
+}
+
+impl RawOpenAccess<'_> {
+    fn build(&self, segment: &mut SegmentBuilder) -> OpenAccess {
+        OpenAccess {
+            is_oa: self.is_oa.0,
+            oa_status: segment.code(self.oa_status.as_str()),
+            oa_url: self.oa_url.to_owned(),
+        }
+    }
+}
+
+impl RawAuthorship<'_> {
+    fn authorship(&self, segment: &mut SegmentBuilder, diagnostics: &Diagnostics) -> Authorship {
+        let author = self.author.0.as_ref();
+        let id = author.and_then(|author| parse_reference(Entity::Author, &author.id, diagnostics));
+        let name = author.and_then(|author| author.display_name.as_str());
+        let raw_strings =
+            match (&self.raw_affiliation_strings.0, self.raw_affiliation_string.as_str()) {
+                (Some(strings), _) => Some(
+                    strings
+                        .iter()
+                        .filter_map(MaybeText::as_str)
+                        .map(|text| segment.long_text(text))
+                        .collect(),
+                ),
+                (None, Some(text)) => Some(vec![segment.long_text(text)]),
+                (None, None) => None,
+            };
+        Authorship {
+            author_position: segment.code(self.author_position.as_str()),
+            author: segment.reference(id, name),
+            orcid: author
+                .and_then(|author| author.orcid.as_str())
+                .map(identifier::bare_orcid)
+                .filter(|orcid| !orcid.is_empty())
+                .map(Orcid),
+            affiliations: self.institutions.filter_map(|institution| {
+                institution
+                    .0
+                    .as_ref()
+                    .map(|raw| raw.to_reference(Entity::Institution, segment, diagnostics))
+            }),
+            countries: self.countries.filter_map(|country| segment.named(country.as_str())),
+            is_corresponding: self.is_corresponding.0,
+            raw_affiliation_strings: raw_strings,
+        }
+    }
+}
+
+impl RawBiblio<'_> {
+    fn build(&self) -> Biblio {
+        Biblio {
+            volume: self.volume.to_owned(),
+            issue: self.issue.to_owned(),
+            first_page: self.first_page.to_owned(),
+            last_page: self.last_page.to_owned(),
+        }
+    }
+}
+
+impl RawTopic<'_> {
+    fn to_reference<const E: u8>(
+        &self,
+        segment: &mut SegmentBuilder,
+        diagnostics: &Diagnostics,
+    ) -> Ref<E> {
+        segment.reference(
+            parse_reference(Entity::Topic, &self.id, diagnostics),
+            self.display_name.as_str(),
+        )
+    }
+
+    fn chain(&self, diagnostics: &Diagnostics) -> [(Entity, Option<NodeRef<'_>>); 4] {
+        let own = parse_reference(Entity::Topic, &self.id, diagnostics)
+            .map(|id| NodeRef { id, name: self.display_name.as_str() });
+        [
+            (Entity::Topic, own),
+            (Entity::Subfield, node_of(&self.subfield, Entity::Subfield, diagnostics)),
+            (Entity::Field, node_of(&self.field, Entity::Field, diagnostics)),
+            (Entity::Domain, node_of(&self.domain, Entity::Domain, diagnostics)),
+        ]
+    }
+}

@@ -1,0 +1,127 @@
+//! The venues of a work: its locations, and their predecessors in dumps until 2023.
+
+use pinakes_format::entity::Entity;
+use pinakes_format::record::value::Table;
+use pinakes_format::record::{
+    PrimaryVenue, PrimaryVenueSource, SourceKind, Venue, VenueMetrics, VenueSource,
+};
+
+use crate::frontend::openalex::work::line::{
+    RawHostVenue, RawLocation, RawLocationSource, RawWork,
+};
+use crate::object::segment::SegmentBuilder;
+use crate::read::identifier::parse_reference;
+use crate::read::lenient::{Diagnostics, MaybeId, MaybeText};
+
+impl RawWork<'_> {
+    pub(super) fn primary_venue(
+        &self,
+        segment: &mut SegmentBuilder,
+        diagnostics: &Diagnostics,
+    ) -> Option<PrimaryVenue> {
+        let Some(location) = &self.primary_location.0 else {
+            return self.host_venue.0.as_ref().map(|venue| venue.build(segment, diagnostics));
+        };
+        let source = location.source.0.as_ref().map(|source| source.primary(segment, diagnostics));
+        Some(PrimaryVenue {
+            id: location.id.to_owned(),
+            is_oa: location.is_oa.0,
+            landing_page_url: location.landing_page_url.to_owned(),
+            pdf_url: location.pdf_url.to_owned(),
+            license: segment.code(location.license.as_str()),
+            version: segment.code(location.version.as_str()),
+            is_accepted: location.is_accepted.0,
+            is_published: location.is_published.0,
+            source,
+        })
+    }
+
+    /// The locations without the primary one. The primary location is the one with the same id; if
+    /// the primary or the first location lacks an id, the first location is the primary.
+    pub(super) fn additional_venues(
+        &self,
+        segment: &mut SegmentBuilder,
+        diagnostics: &Diagnostics,
+    ) -> Option<Vec<Venue>> {
+        let locations = self.locations.0.as_ref()?;
+        let ids =
+            || locations.iter().map(|location| location.0.as_ref().and_then(|own| own.id.as_str()));
+        let position_of_primary = |primary_id: Option<&str>| {
+            let same = primary_id.and_then(|id| ids().position(|own| own == Some(id)));
+            let has_ids = primary_id.is_some() && ids().next().flatten().is_some();
+            same.or((!has_ids).then_some(0))
+        };
+        let primary = self.primary_location.0.as_ref();
+        let primary_at = primary.and_then(|primary| position_of_primary(primary.id.as_str()));
+        let additional = locations.iter().enumerate().filter(|(at, _)| Some(*at) != primary_at);
+        let venues = additional.filter_map(|(_, location)| {
+            location.0.as_ref().map(|location| location.venue(segment, diagnostics))
+        });
+        Some(venues.collect())
+    }
+}
+
+impl RawLocationSource<'_> {
+    fn primary(
+        &self,
+        segment: &mut SegmentBuilder,
+        diagnostics: &Diagnostics,
+    ) -> PrimaryVenueSource {
+        let VenueSource { source, kind } = self.build(segment, diagnostics);
+        PrimaryVenueSource { source, kind, metrics: VenueMetrics(source) }
+    }
+
+    fn build(&self, segment: &mut SegmentBuilder, diagnostics: &Diagnostics) -> VenueSource {
+        source_of(&self.id, &self.display_name, &self.kind, segment, diagnostics)
+    }
+}
+
+fn source_of(
+    id: &MaybeId<'_>,
+    name: &MaybeText<'_>,
+    kind: &MaybeText<'_>,
+    segment: &mut SegmentBuilder,
+    diagnostics: &Diagnostics,
+) -> VenueSource {
+    let source = segment.reference(parse_reference(Entity::Source, id, diagnostics), name.as_str());
+    let code = segment.code_number(Table::SourceType as u8, kind.as_str());
+    VenueSource { source, kind: SourceKind { source: source.0, code } }
+}
+
+impl RawLocation<'_> {
+    fn venue(&self, segment: &mut SegmentBuilder, diagnostics: &Diagnostics) -> Venue {
+        Venue {
+            id: self.id.to_owned(),
+            is_oa: self.is_oa.0,
+            landing_page_url: self.landing_page_url.to_owned(),
+            pdf_url: self.pdf_url.to_owned(),
+            license: segment.code(self.license.as_str()),
+            version: segment.code(self.version.as_str()),
+            is_accepted: self.is_accepted.0,
+            is_published: self.is_published.0,
+            source: self.source.0.as_ref().map(|source| source.build(segment, diagnostics)),
+        }
+    }
+}
+
+impl RawHostVenue<'_> {
+    fn build(&self, segment: &mut SegmentBuilder, diagnostics: &Diagnostics) -> PrimaryVenue {
+        let has_source = self.id.0.0.is_some() || self.display_name.0.is_some();
+        let source = has_source.then(|| {
+            let VenueSource { source, kind } =
+                source_of(&self.id, &self.display_name, &self.kind, segment, diagnostics);
+            PrimaryVenueSource { source, kind, metrics: VenueMetrics(source) }
+        });
+        PrimaryVenue {
+            id: None,
+            is_oa: self.is_oa.0,
+            landing_page_url: self.url.to_owned(),
+            pdf_url: None,
+            license: segment.code(self.license.as_str()),
+            version: segment.code(self.version.as_str()),
+            is_accepted: None,
+            is_published: None,
+            source,
+        }
+    }
+}
