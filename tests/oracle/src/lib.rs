@@ -50,8 +50,9 @@
 //! - **CSV.** A row is one topic line read; its hash is over its cells joined by commas. Subfields, fields and
 //!   domains from it are derived. Empty keywords are null.
 //! - **Venues.** A null or absent `primary_location` falls back to `host_venue` (source null without id and
-//!   name), and then no location is dropped. A primary id that no location has drops position 0. The
-//!   source's type comes from the source's record, else from the location.
+//!   name), and then no location is dropped. A location whose members are all null counts as null, in
+//!   `locations` too. A primary id that no location has drops position 0. The source's type comes from the
+//!   source's record, else from the location.
 //! - **Members of authors and hosts.** A bare `orcid` becomes a URL. The host's name in the referring record
 //!   takes precedence over the name in the host's record.
 //! - **Funders.** `grants` is used only if `funders` is not a list. Grants are grouped by funder, in the

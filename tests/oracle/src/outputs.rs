@@ -114,10 +114,11 @@ impl Renderer<'_> {
     }
 
     fn primary_venue(&self, dump: &Value) -> Value {
-        if dump["primary_location"].is_object() {
+        if has_value(&dump["primary_location"]) {
             return self.venue(&dump["primary_location"], true);
         }
-        object_or_null(&dump["host_venue"], |host| {
+        let host = Some(&dump["host_venue"]).filter(|host| has_value(host));
+        object_or_null(host.unwrap_or(&Value::Null), |host| {
             let source = match (&host["id"], &host["display_name"]) {
                 (Value::Null, Value::Null) => Value::Null,
                 _ => host.clone(),
@@ -140,7 +141,7 @@ impl Renderer<'_> {
         let mut locations: Vec<&Value> =
             locations.iter().filter(|location| location.is_object()).collect();
         let primary = &dump["primary_location"];
-        if primary.is_object() && !locations.is_empty() {
+        if has_value(primary) && !locations.is_empty() {
             let same_id = |location: &&Value| {
                 words(&primary["id"]).is_some_and(|id| words(&location["id"]) == Some(id))
             };
@@ -150,7 +151,8 @@ impl Renderer<'_> {
                 locations.remove(at);
             }
         }
-        locations.into_iter().map(|location| self.venue(location, false)).collect()
+        let shown = locations.into_iter().filter(|location| has_value(location));
+        shown.map(|location| self.venue(location, false)).collect()
     }
 
     fn venue(&self, location: &Value, is_primary: bool) -> Value {
@@ -251,6 +253,12 @@ impl Renderer<'_> {
         }
         gathered.into_iter().map(|(given, awards)| funder(&given, awards.into())).collect()
     }
+}
+
+/// Whether an object has a member that is not null, at any depth.
+fn has_value(object: &Value) -> bool {
+    let is_known = |value: &Value| has_value(value) || !(value.is_null() || value.is_object());
+    object.as_object().is_some_and(|members| members.values().any(is_known))
 }
 
 fn award_of(award: &Value) -> Value {

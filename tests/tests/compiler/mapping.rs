@@ -70,6 +70,36 @@ fn additional_venues_omit_the_primary_location_by_id_or_else_the_first_without_i
 }
 
 #[test]
+fn a_location_whose_members_are_all_null_counts_as_null() {
+    let workspace = Workspace::new();
+    let nulls = json!({
+        "id": null, "is_oa": null, "landing_page_url": null, "pdf_url": null, "license": null,
+        "version": null, "is_accepted": null, "is_published": null,
+        "source": {"id": null, "display_name": null, "type": null},
+    });
+    let real = json!({"landing_page_url": "https://example.org/1"});
+    let host = json!({"url": "https://example.org/2", "id": null});
+    let lines = [
+        json!({"id": "W1", "primary_location": nulls, "locations": [real]}),
+        json!({"id": "W2", "primary_location": nulls, "locations": [nulls]}),
+        json!({"id": "W3", "primary_location": nulls, "host_venue": host}),
+        json!({"id": "W4", "host_venue": {"id": null, "url": null}}),
+    ];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    write_files(&workspace.input(), [("works.jsonl", lines)]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let outputs = outputs(&published_path(&run));
+    let primary_url = |id: &str| &outputs[id]["primary_venue"]["landing_page_url"];
+    assert_eq!(outputs["HX_W1"]["primary_venue"], Value::Null);
+    let additional = &outputs["HX_W1"]["additional_venues"][0]["landing_page_url"];
+    assert_eq!(additional, "https://example.org/1");
+    assert_eq!(outputs["HX_W2"]["primary_venue"], Value::Null);
+    assert_eq!(outputs["HX_W2"]["additional_venues"], json!([]));
+    assert_eq!(primary_url("HX_W3"), "https://example.org/2");
+    assert_eq!(outputs["HX_W4"]["primary_venue"], Value::Null);
+}
+
+#[test]
 fn an_id_has_at_most_19_digits() {
     let workspace = Workspace::new();
     let lines = "{\"id\":\"W9999999999999999999\"}\n{\"id\":\"W10000000000000000000\"}\n";

@@ -19,8 +19,9 @@ impl RawWork<'_> {
         segment: &mut SegmentBuilder,
         diagnostics: &Diagnostics,
     ) -> Option<PrimaryVenue> {
-        let Some(location) = &self.primary_location.0 else {
-            return self.host_venue.0.as_ref().map(|venue| venue.build(segment, diagnostics));
+        let Some(location) = self.primary_location() else {
+            let host_venue = self.host_venue.0.as_ref().filter(|venue| !venue.is_null());
+            return host_venue.map(|venue| venue.build(segment, diagnostics));
         };
         let source = location.source.0.as_ref().map(|source| source.primary(segment, diagnostics));
         Some(PrimaryVenue {
@@ -34,6 +35,11 @@ impl RawWork<'_> {
             is_published: location.is_published.0,
             source,
         })
+    }
+
+    /// The primary location. Some dumps write an object whose members are all null for none.
+    fn primary_location(&self) -> Option<&RawLocation<'_>> {
+        self.primary_location.0.as_ref().filter(|location| !location.is_null())
     }
 
     /// The locations without the primary one. The primary location is the one with the same id; if
@@ -51,17 +57,22 @@ impl RawWork<'_> {
             let has_ids = primary_id.is_some() && ids().next().flatten().is_some();
             same.or((!has_ids).then_some(0))
         };
-        let primary = self.primary_location.0.as_ref();
-        let primary_at = primary.and_then(|primary| position_of_primary(primary.id.as_str()));
+        let primary_at =
+            self.primary_location().and_then(|primary| position_of_primary(primary.id.as_str()));
         let additional = locations.iter().enumerate().filter(|(at, _)| Some(*at) != primary_at);
         let venues = additional.filter_map(|(_, location)| {
-            location.0.as_ref().map(|location| location.venue(segment, diagnostics))
+            let location = location.0.as_ref().filter(|location| !location.is_null());
+            location.map(|location| location.venue(segment, diagnostics))
         });
         Some(venues.collect())
     }
 }
 
 impl RawLocationSource<'_> {
+    fn is_null(&self) -> bool {
+        [&self.id.0, &self.display_name, &self.kind].iter().all(|text| text.0.is_none())
+    }
+
     fn primary(
         &self,
         segment: &mut SegmentBuilder,
@@ -89,6 +100,15 @@ fn source_of(
 }
 
 impl RawLocation<'_> {
+    /// Whether every member is null.
+    fn is_null(&self) -> bool {
+        let flags = [self.is_oa, self.is_accepted, self.is_published];
+        let texts = [&self.id, &self.landing_page_url, &self.pdf_url, &self.license, &self.version];
+        flags.iter().all(|flag| flag.0.is_none())
+            && texts.iter().all(|text| text.0.is_none())
+            && self.source.0.as_ref().is_none_or(RawLocationSource::is_null)
+    }
+
     fn venue(&self, segment: &mut SegmentBuilder, diagnostics: &Diagnostics) -> Venue {
         Venue {
             id: self.id.to_owned(),
@@ -105,6 +125,12 @@ impl RawLocation<'_> {
 }
 
 impl RawHostVenue<'_> {
+    fn is_null(&self) -> bool {
+        let texts =
+            [&self.id.0, &self.display_name, &self.kind, &self.url, &self.version, &self.license];
+        self.is_oa.0.is_none() && texts.iter().all(|text| text.0.is_none())
+    }
+
     fn build(&self, segment: &mut SegmentBuilder, diagnostics: &Diagnostics) -> PrimaryVenue {
         let has_source = self.id.0.0.is_some() || self.display_name.0.is_some();
         let source = has_source.then(|| {
