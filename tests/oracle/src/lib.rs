@@ -55,8 +55,8 @@
 //!   source's record, else from the location.
 //! - **Members of authors and hosts.** A bare `orcid` becomes a URL. The host's name in the referring record
 //!   takes precedence over the name in the host's record.
-//! - **Funders.** `grants` is used only if `funders` is not a list. Grants are grouped by funder, in the
-//!   order of each funder's first grant. An award of a funder that is not listed is dropped.
+//! - **Funders.** Grants are grouped by funder, in the order of each funder's first grant; without an id, by
+//!   name. Beside a list of `funders`, an award or a grant of a funder that is not listed is dropped.
 //! - **Abstract.** Blank words are dropped; two words at one position keep the object's order.
 //! - **Joins by id** (awards, topic shares) precede the resolution of merged ids; the first share counts.
 //! - **`ids.openalex`** is built from the record's id.

@@ -205,12 +205,14 @@ impl Renderer<'_> {
         ])
     }
 
-    /// Joins `funders` with `awards`; groups `grants` by funder in dumps without `funders`.
+    /// Joins `funders` with `awards`. The awards of `grants` fill funders without awards; in dumps without
+    /// `funders`, grants give the funders too.
     fn output_funders(&self, dump: &Value) -> Value {
         let funder = |funder: &Value, awards: Value| {
             let (id, name) = self.id_and_name(Entity::Funders, funder);
             object([("id", id), ("name", name), ("awards", awards)])
         };
+        let granted = grants_by_funder(&dump["grants"]);
         if dump["funders"].is_array() {
             return objects(&dump["funders"], |given| {
                 let number = Entity::Funders.number(&given["id"]);
@@ -220,39 +222,55 @@ impl Renderer<'_> {
                         _ => Value::Null,
                     }
                 });
-                funder(given, awards)
-            });
-        }
-        let Some(grants) = dump["grants"].as_array() else {
-            return Value::Null;
-        };
-        let mut gathered: Vec<(Value, Vec<Value>)> = Vec::new();
-        for grant in grants.iter().filter(|grant| grant.is_object()) {
-            let given = object([
-                ("id", grant["funder"].clone()),
-                ("display_name", grant["funder_display_name"].clone()),
-            ]);
-            let known = gathered.iter().position(|(other, _)| {
-                let number = Entity::Funders.number(&given["id"]);
-                match number {
-                    Some(_) => Entity::Funders.number(&other["id"]) == number,
-                    None => *other == given,
+                let of_funder = granted.iter().find(|(other, _)| is_same_funder(other, given));
+                match of_funder {
+                    Some((_, numbers))
+                        if !numbers.is_empty() && awards.as_array().is_none_or(Vec::is_empty) =>
+                    {
+                        funder(given, numbers.clone().into())
+                    }
+                    _ => funder(given, awards),
                 }
             });
-            let at = known.unwrap_or_else(|| {
-                gathered.push((given, Vec::new()));
-                gathered.len() - 1
-            });
-            let awards = words(&grant["award_id"]).unwrap_or_default();
-            let awards = awards.split(", ").map(Value::from);
-            gathered[at].1.extend(
-                awards
-                    .filter(|award| words(award).is_some())
-                    .map(|award| award_of(&object([("funder_award_id", award)]))),
-            );
         }
-        gathered.into_iter().map(|(given, awards)| funder(&given, awards.into())).collect()
+        if !dump["grants"].is_array() {
+            return Value::Null;
+        }
+        granted.into_iter().map(|(given, awards)| funder(&given, awards.into())).collect()
     }
+}
+
+/// Whether two references name one funder: by id, or by name if neither has an id.
+fn is_same_funder(one: &Value, other: &Value) -> bool {
+    match (Entity::Funders.number(&one["id"]), Entity::Funders.number(&other["id"])) {
+        (None, None) => text(&one["display_name"]) == text(&other["display_name"]),
+        (one, other) => one == other,
+    }
+}
+
+/// The funders of grants, each with the awards of its grants.
+fn grants_by_funder(grants: &Value) -> Vec<(Value, Vec<Value>)> {
+    let mut gathered: Vec<(Value, Vec<Value>)> = Vec::new();
+    let grants = grants.as_array().into_iter().flatten();
+    for grant in grants.filter(|grant| grant.is_object()) {
+        let given = object([
+            ("id", grant["funder"].clone()),
+            ("display_name", grant["funder_display_name"].clone()),
+        ]);
+        let known = gathered.iter().position(|(other, _)| is_same_funder(other, &given));
+        let at = known.unwrap_or_else(|| {
+            gathered.push((given, Vec::new()));
+            gathered.len() - 1
+        });
+        let awards = words(&grant["award_id"]).unwrap_or_default();
+        let awards = awards.split(", ").map(Value::from);
+        gathered[at].1.extend(
+            awards
+                .filter(|award| words(award).is_some())
+                .map(|award| award_of(&object([("funder_award_id", award)]))),
+        );
+    }
+    gathered
 }
 
 /// Whether an object has a member that is not null, at any depth.

@@ -100,6 +100,39 @@ fn a_location_whose_members_are_all_null_counts_as_null() {
 }
 
 #[test]
+fn awards_of_grants_fill_funders_without_awards() {
+    let workspace = Workspace::new();
+    let funder = |id: &str| json!({"id": id, "display_name": id});
+    let grant = |id: &str, award: Value| json!({"funder": id, "award_id": award});
+    let line = json!({
+        "id": "W1",
+        "funders": [funder("F1"), funder("F2"), funder("F3")],
+        "awards": [{"id": "G1", "funder_id": "F2", "funder_award_id": "own"}],
+        "grants": [
+            grant("F1", json!("18K13235, 20K20132")),
+            grant("F2", json!("other")),
+            grant("F3", Value::Null),
+            grant("F4", json!("of no funder")),
+        ],
+    });
+    let without_awards = json!({"id": "W2", "funders": [funder("F1")], "grants": [grant("F1", json!("JPMJCR19U1"))]});
+    let lines = format!("{line}\n{without_awards}\n");
+    write_files(&workspace.input(), [("works.jsonl", lines)]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let outputs = outputs(&published_path(&run));
+    let numbers = |id: &str| -> Vec<Vec<Value>> {
+        let funders = outputs[id]["funders"].as_array().unwrap().iter();
+        let awards = funders.map(|funder| funder["awards"].as_array().unwrap().iter());
+        awards
+            .map(|awards| awards.map(|award| award["funder_award_id"].clone()).collect())
+            .collect()
+    };
+    let expected = [vec![json!("18K13235"), json!("20K20132")], vec![json!("own")], vec![]];
+    assert_eq!(numbers("HX_W1"), expected);
+    assert_eq!(numbers("HX_W2"), [[json!("JPMJCR19U1")]]);
+}
+
+#[test]
 fn an_id_has_at_most_19_digits() {
     let workspace = Workspace::new();
     let lines = "{\"id\":\"W9999999999999999999\"}\n{\"id\":\"W10000000000000000000\"}\n";

@@ -10,60 +10,86 @@ use crate::read::identifier;
 use crate::read::identifier::parse_reference;
 use crate::read::lenient::Diagnostics;
 
+/// The grants of one funder.
+struct FunderGrants<'w> {
+    id: Option<u64>,
+    name: Option<&'w str>,
+    awards: Vec<Award>,
+}
+
+impl FunderGrants<'_> {
+    /// Whether the grants are of a funder, by its id, or by its name if it has no id.
+    fn is_of(&self, id: Option<u64>, name: Option<&str>) -> bool {
+        self.id == id && (id.is_some() || self.name == name)
+    }
+}
+
 impl RawWork<'_> {
-    /// Funders with their awards; earlier dumps hold both in `grants`.
+    /// Funders with their awards. Earlier dumps hold both in `grants`; some dumps hold funders in
+    /// `funders` and the award numbers in `grants`.
     pub(super) fn funders(
         &self,
         segment: &mut SegmentBuilder,
         diagnostics: &Diagnostics,
     ) -> Option<Vec<Funding>> {
+        let grants = self.grants_by_funder(diagnostics);
         if let Some(funders) = &self.funders.0 {
             let funders = funders.iter().filter_map(|funder| funder.0.as_ref());
-            return Some(
-                funders.map(|funder| self.funding(funder, segment, diagnostics)).collect(),
-            );
+            let funding =
+                |funder: &RawReference<'_>| self.funding(funder, &grants, segment, diagnostics);
+            return Some(funders.map(funding).collect());
         }
-        let mut fundings: Vec<(Option<u64>, Option<&str>, Vec<Award>)> = Vec::new();
         self.grants.0.as_ref()?;
-        for grant in self.grants.objects() {
-            let id = parse_reference(Entity::Funder, &grant.funder, diagnostics);
-            let name = grant.funder_display_name.as_str();
-            let known = fundings.iter().position(|(known, known_name, _)| match id {
-                Some(_) => *known == id,
-                None => known.is_none() && *known_name == name,
-            });
-            let at = known.unwrap_or_else(|| {
-                fundings.push((id, name, Vec::new()));
-                fundings.len() - 1
-            });
-            let numbers = grant.award_id.0.as_str().unwrap_or_default().split(", ");
-            let numbers = numbers.map(str::trim).filter(|number| !number.is_empty());
-            fundings[at].2.extend(numbers.map(|number| Award {
-                funder_award_id: Some(number.to_owned()),
-                ..Award::default()
-            }));
-        }
-        let fundings = fundings.into_iter().map(|(id, name, awards)| Funding {
+        let fundings = grants.into_iter().map(|FunderGrants { id, name, awards }| Funding {
             funder: segment.reference(id, name),
             awards: Some(awards),
         });
         Some(fundings.collect())
     }
 
+    /// Groups the grants by funder, in the order of each funder's first grant.
+    fn grants_by_funder(&self, diagnostics: &Diagnostics) -> Vec<FunderGrants<'_>> {
+        let mut grants: Vec<FunderGrants<'_>> = Vec::new();
+        for grant in self.grants.objects() {
+            let id = parse_reference(Entity::Funder, &grant.funder, diagnostics);
+            let name = grant.funder_display_name.as_str();
+            let known = grants.iter().position(|known| known.is_of(id, name));
+            let at = known.unwrap_or_else(|| {
+                grants.push(FunderGrants { id, name, awards: Vec::new() });
+                grants.len() - 1
+            });
+            let numbers = grant.award_id.0.as_str().unwrap_or_default().split(", ");
+            let numbers = numbers.map(str::trim).filter(|number| !number.is_empty());
+            grants[at].awards.extend(numbers.map(|number| Award {
+                funder_award_id: Some(number.to_owned()),
+                ..Award::default()
+            }));
+        }
+        grants
+    }
+
+    /// A funder with its awards; the awards of its grants fill a funder without awards.
     fn funding(
         &self,
         funder: &RawReference<'_>,
+        grants: &[FunderGrants<'_>],
         segment: &mut SegmentBuilder,
         diagnostics: &Diagnostics,
     ) -> Funding {
         let id = funder.number(Entity::Funder, diagnostics);
-        let awards = self.awards.0.as_ref().map(|_| {
+        let name = funder.display_name.as_str();
+        let mut awards = self.awards.0.as_ref().map(|_| {
             let of_funder = |award: &&RawAward<'_>| {
                 id.is_some() && parse_reference(Entity::Funder, &award.funder_id, diagnostics) == id
             };
             self.awards.objects().filter(of_funder).map(RawAward::build).collect()
         });
-        Funding { funder: funder.to_reference(Entity::Funder, segment, diagnostics), awards }
+        if awards.as_ref().is_none_or(Vec::is_empty) {
+            let granted = grants.iter().find(|grants| grants.is_of(id, name));
+            let granted = granted.filter(|grants| !grants.awards.is_empty());
+            awards = granted.map(|grants| grants.awards.clone()).or(awards);
+        }
+        Funding { funder: segment.reference(id, name), awards }
     }
 }
 
