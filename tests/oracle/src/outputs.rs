@@ -15,7 +15,7 @@ impl Renderer<'_> {
             ("id", id),
             ("doi", text(&dump["doi"])),
             ("title", text(&dump["title"])),
-            ("name", text(&dump["display_name"])),
+            ("name", either(text(&dump["display_name"]), || text(&dump["title"]))),
             ("year", year(&dump["publication_year"])),
             ("date", date(&dump["publication_date"])),
             ("ids", object([("mag", id_text(&dump["ids"]["mag"]))])),
@@ -117,26 +117,16 @@ impl Renderer<'_> {
         if has_value(&dump["primary_location"]) {
             return self.venue(&dump["primary_location"], true);
         }
-        let host = Some(&dump["host_venue"]).filter(|host| has_value(host));
-        object_or_null(host.unwrap_or(&Value::Null), |host| {
-            let source = match (&host["id"], &host["display_name"]) {
-                (Value::Null, Value::Null) => Value::Null,
-                _ => host.clone(),
-            };
-            let location = object([
-                ("is_oa", host["is_oa"].clone()),
-                ("landing_page_url", host["url"].clone()),
-                ("license", host["license"].clone()),
-                ("version", host["version"].clone()),
-                ("source", source),
-            ]);
-            self.venue(&location, true)
-        })
+        let location = location_of(&dump["host_venue"]);
+        if has_value(&location) { self.venue(&location, true) } else { Value::Null }
     }
 
     fn additional_venues(&self, dump: &Value) -> Value {
         let Some(locations) = dump["locations"].as_array() else {
-            return Value::Null;
+            return objects(&dump["alternate_host_venues"], |venue| {
+                let location = location_of(venue);
+                if has_value(&location) { self.venue(&location, false) } else { Value::Null }
+            });
         };
         let mut locations: Vec<&Value> =
             locations.iter().filter(|location| location.is_object()).collect();
@@ -193,7 +183,13 @@ impl Renderer<'_> {
             ("id", id),
             ("name", name),
             ("orcid", orcid_url(&author["orcid"])),
-            ("affiliations", self.references(Entity::Institutions, &authorship["institutions"])),
+            (
+                "affiliations",
+                objects(&authorship["institutions"], |institution| {
+                    let shown = self.reference(Entity::Institutions, institution);
+                    if has_value(&shown) { shown } else { Value::Null }
+                }),
+            ),
             ("countries", list(&authorship["countries"], coded)),
             ("is_corresponding", flag(&authorship["is_corresponding"])),
             (
@@ -271,6 +267,27 @@ fn grants_by_funder(grants: &Value) -> Vec<(Value, Vec<Value>)> {
         );
     }
     gathered
+}
+
+/// A host venue, in dumps before 2023, as the location it became. Its source `V1` is `S1`.
+fn location_of(venue: &Value) -> Value {
+    object_or_null(venue, |venue| {
+        let mut source = venue.clone();
+        if let Some(id) = words(&venue["id"]) {
+            let (path, name) = id.rsplit_once('/').unwrap_or(("", &id));
+            if let Some(digits) = name.strip_prefix(['V', 'v']) {
+                source["id"] = format!("{path}/S{digits}").into();
+            }
+        }
+        let is_nameless = venue["id"].is_null() && venue["display_name"].is_null();
+        object([
+            ("is_oa", venue["is_oa"].clone()),
+            ("landing_page_url", venue["url"].clone()),
+            ("license", venue["license"].clone()),
+            ("version", venue["version"].clone()),
+            ("source", if is_nameless { Value::Null } else { source }),
+        ])
+    })
 }
 
 /// Whether an object has a member that is not null, at any depth.

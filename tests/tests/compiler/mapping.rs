@@ -133,6 +133,45 @@ fn awards_of_grants_fill_funders_without_awards() {
 }
 
 #[test]
+fn works_of_2021_have_venues_for_sources_and_a_title_for_a_name() {
+    let workspace = Workspace::new();
+    let venue = |id: Value, name: Value, url: &str| json!({"id": id, "display_name": name, "url": url, "type": "journal", "is_oa": true});
+    let institution = |id: Value, name: Value| json!({"id": id, "display_name": name});
+    let line = json!({
+        "id": "https://openalex.org/W1",
+        "title": "Only a title",
+        "host_venue": venue(json!("https://openalex.org/V7"), json!("Journal"), "https://a.org/"),
+        "alternate_host_venues": [
+            venue(json!("V8"), Value::Null, "https://b.org/"),
+            venue(Value::Null, Value::Null, "https://c.org/"),
+            {"id": null},
+        ],
+        "authorships": [{"author": {"id": "A1"}, "institutions": [
+            institution(Value::Null, Value::Null),
+            institution(json!("I1"), Value::Null),
+            institution(Value::Null, json!("Somewhere")),
+        ]}],
+    });
+    write_files(&workspace.input(), [("works.jsonl", format!("{line}\n"))]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    let output = &outputs(&published_path(&run))["HX_W1"];
+    assert_eq!(
+        (&output["name"], &output["title"]),
+        (&json!("Only a title"), &json!("Only a title"))
+    );
+    let source = &output["primary_venue"]["source"];
+    assert_eq!((&source["id"], &source["name"]), (&json!("HX_S7"), &json!("Journal")));
+    let additional = output["additional_venues"].as_array().unwrap();
+    let shown = additional.iter().map(|venue| [&venue["landing_page_url"], &venue["source"]["id"]]);
+    let expected =
+        [["https://b.org/".into(), "HX_S8".into()], ["https://c.org/".into(), Value::Null]];
+    assert_eq!(shown.collect::<Vec<_>>(), expected.each_ref().map(|venue| venue.each_ref()));
+    let affiliations = json!([{"id": "HX_I1", "name": null}, {"id": null, "name": "Somewhere"}]);
+    assert_eq!(output["authors"][0]["affiliations"], affiliations);
+    assert_eq!(run.report["warnings"], json!({}));
+}
+
+#[test]
 fn an_id_has_at_most_19_digits() {
     let workspace = Workspace::new();
     let lines = "{\"id\":\"W9999999999999999999\"}\n{\"id\":\"W10000000000000000000\"}\n";

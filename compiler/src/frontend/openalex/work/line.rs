@@ -18,6 +18,7 @@ members! {
         pub(super) language: MaybeText<'a>,
         pub(super) primary_location: MaybeObject<RawLocation<'a>>,
         pub(super) host_venue: MaybeObject<RawHostVenue<'a>>,
+        pub(super) alternate_host_venues: MaybeList<MaybeObject<RawHostVenue<'a>>>,
         pub(super) locations: MaybeList<MaybeObject<RawLocation<'a>>>,
         pub(super) locations_count: MaybeNumber,
         pub(super) kind as "type": MaybeText<'a>,

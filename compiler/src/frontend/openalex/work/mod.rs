@@ -63,7 +63,7 @@ impl RawWork<'_> {
             id: Id(id),
             doi: self.doi.to_owned(),
             title: self.title.to_owned(),
-            name: self.display_name.to_owned(),
+            name: self.display_name.to_owned().or_else(|| self.title.to_owned()),
             year: self.publication_year.year(diagnostics),
             date: times::date(&self.publication_date, diagnostics),
             ids: OutputIds { mag: self.ids.0.as_ref().and_then(|ids| ids.mag.0.to_owned()) },
@@ -182,10 +182,10 @@ impl RawAuthorship<'_> {
                 .filter(|orcid| !orcid.is_empty())
                 .map(Orcid),
             affiliations: self.institutions.filter_map(|institution| {
-                institution
-                    .0
-                    .as_ref()
-                    .map(|raw| raw.to_reference(Entity::Institution, segment, diagnostics))
+                let raw = institution.0.as_ref()?;
+                let id = raw.number(Entity::Institution, diagnostics);
+                let name = raw.display_name.as_str();
+                (id.is_some() || name.is_some()).then(|| segment.reference(id, name))
             }),
             countries: self.countries.filter_map(|country| segment.named(country.as_str())),
             is_corresponding: self.is_corresponding.0,

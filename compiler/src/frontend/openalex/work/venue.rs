@@ -1,6 +1,8 @@
-//! The venues of a work: its locations, and their predecessors in dumps until 2023.
+//! The venues of a work: its locations, and the host venues that preceded them until 2023.
 
-use pinakes_format::entity::Entity;
+use std::borrow::Cow;
+
+use pinakes_format::entity::{Entity, parse_digits};
 use pinakes_format::record::value::Table;
 use pinakes_format::record::{
     PrimaryVenue, PrimaryVenueSource, SourceKind, Venue, VenueMetrics, VenueSource,
@@ -10,8 +12,9 @@ use crate::frontend::openalex::work::line::{
     RawHostVenue, RawLocation, RawLocationSource, RawWork,
 };
 use crate::object::segment::SegmentBuilder;
+use crate::read::identifier;
 use crate::read::identifier::parse_reference;
-use crate::read::lenient::{Diagnostics, MaybeId, MaybeText};
+use crate::read::lenient::{Diagnostics, MaybeBool, MaybeId, MaybeObject, MaybeText};
 
 impl RawWork<'_> {
     pub(super) fn primary_venue(
@@ -19,10 +22,9 @@ impl RawWork<'_> {
         segment: &mut SegmentBuilder,
         diagnostics: &Diagnostics,
     ) -> Option<PrimaryVenue> {
-        let Some(location) = self.primary_location() else {
-            let host_venue = self.host_venue.0.as_ref().filter(|venue| !venue.is_null());
-            return host_venue.map(|venue| venue.build(segment, diagnostics));
-        };
+        let host_venue = || self.host_venue.0.as_ref().and_then(RawHostVenue::to_location);
+        let host_venue = if self.primary_location().is_none() { host_venue() } else { None };
+        let location = self.primary_location().or(host_venue.as_ref())?;
         let source = location.source.0.as_ref().map(|source| source.primary(segment, diagnostics));
         Some(PrimaryVenue {
             id: location.id.to_owned(),
@@ -42,14 +44,21 @@ impl RawWork<'_> {
         self.primary_location.0.as_ref().filter(|location| !location.is_null())
     }
 
-    /// The locations without the primary one. The primary location is the one with the same id; if
+    /// The locations without the primary one; in dumps without locations, the alternate host venues.
+    ///
+    /// The primary location is the one with the same id; if
     /// the primary or the first location lacks an id, the first location is the primary.
     pub(super) fn additional_venues(
         &self,
         segment: &mut SegmentBuilder,
         diagnostics: &Diagnostics,
     ) -> Option<Vec<Venue>> {
-        let locations = self.locations.0.as_ref()?;
+        let Some(locations) = &self.locations.0 else {
+            return self.alternate_host_venues.filter_map(|venue| {
+                let location = venue.0.as_ref()?.to_location()?;
+                Some(location.venue(segment, diagnostics))
+            });
+        };
         let ids =
             || locations.iter().map(|location| location.0.as_ref().and_then(|own| own.id.as_str()));
         let position_of_primary = |primary_id: Option<&str>| {
@@ -124,30 +133,35 @@ impl RawLocation<'_> {
     }
 }
 
-impl RawHostVenue<'_> {
-    fn is_null(&self) -> bool {
-        let texts =
-            [&self.id.0, &self.display_name, &self.kind, &self.url, &self.version, &self.license];
-        self.is_oa.0.is_none() && texts.iter().all(|text| text.0.is_none())
+impl<'a> RawHostVenue<'a> {
+    /// The location that the venue became in later dumps; `None` where every member is null.
+    fn to_location(&self) -> Option<RawLocation<'a>> {
+        let has_source = self.id.0.0.is_some() || self.display_name.0.is_some();
+        let location = RawLocation {
+            id: MaybeText(None),
+            is_oa: self.is_oa,
+            landing_page_url: self.url.clone(),
+            pdf_url: MaybeText(None),
+            license: self.license.clone(),
+            version: self.version.clone(),
+            is_accepted: MaybeBool(None),
+            is_published: MaybeBool(None),
+            source: MaybeObject(has_source.then(|| RawLocationSource {
+                id: self.source_id(),
+                display_name: self.display_name.clone(),
+                kind: self.kind.clone(),
+            })),
+        };
+        (!location.is_null()).then_some(location)
     }
 
-    fn build(&self, segment: &mut SegmentBuilder, diagnostics: &Diagnostics) -> PrimaryVenue {
-        let has_source = self.id.0.0.is_some() || self.display_name.0.is_some();
-        let source = has_source.then(|| {
-            let VenueSource { source, kind } =
-                source_of(&self.id, &self.display_name, &self.kind, segment, diagnostics);
-            PrimaryVenueSource { source, kind, metrics: VenueMetrics(source) }
-        });
-        PrimaryVenue {
-            id: None,
-            is_oa: self.is_oa.0,
-            landing_page_url: self.url.to_owned(),
-            pdf_url: None,
-            license: segment.code(self.license.as_str()),
-            version: segment.code(self.version.as_str()),
-            is_accepted: None,
-            is_published: None,
-            source,
+    /// The id of the source. Until 2022 sources were venues, and `S1` was `V1`.
+    fn source_id(&self) -> MaybeId<'a> {
+        let name = self.id.0.as_str().map(identifier::last_part);
+        let digits = name.and_then(|name| parse_digits(name.strip_prefix(['V', 'v'])?));
+        match digits {
+            Some(digits) => MaybeId(MaybeText(Some(Cow::Owned(format!("S{digits}"))))),
+            None => self.id.clone(),
         }
     }
 }
