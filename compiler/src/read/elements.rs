@@ -21,7 +21,7 @@ pub enum Elements<'d> {
 }
 
 impl<'d> Elements<'d> {
-    /// Opens a part. A part whose first character is `[` is an array.
+    /// Opens a part and decodes UTF-16. A part whose first character is `[` is an array.
     pub fn open(
         path: &Path,
         limits: &ReadLimits,
@@ -30,7 +30,7 @@ impl<'d> Elements<'d> {
         let mut array = ArrayReader {
             path: path.to_path_buf(),
             diagnostics,
-            reader: Lines::open(path, limits, diagnostics)?.into_reader()?,
+            reader: Lines::open_decoded(path, limits, diagnostics)?.into_reader()?,
             buffer: Vec::new(),
             line: 1,
             offset_bytes: 0,
@@ -39,7 +39,7 @@ impl<'d> Elements<'d> {
         let is_array = array.open_array().map_err(|error| array.damaged(&error.to_string()))?;
         Ok(match is_array {
             true => Elements::Array(array),
-            false => Elements::Lines(Lines::open(path, limits, diagnostics)?),
+            false => Elements::Lines(Lines::open_decoded(path, limits, diagnostics)?),
         })
     }
 

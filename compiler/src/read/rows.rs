@@ -81,7 +81,7 @@ const PENDING_LINE_BYTES: usize = 64;
 const CELLS_MAX: usize = 1 << 14;
 
 impl<'d> Rows<'d> {
-    /// Opens a part. Without a `delimiter`, the first row determines it.
+    /// Opens a part and decodes UTF-16. Without a `delimiter`, the first row determines it.
     pub fn open(
         path: &Path,
         delimiter: Option<u8>,
@@ -89,7 +89,7 @@ impl<'d> Rows<'d> {
         diagnostics: &'d Diagnostics,
     ) -> Result<Rows<'d>> {
         let core = Reader::new();
-        let lines = Lines::open(path, limits, diagnostics)?;
+        let lines = Lines::open_decoded(path, limits, diagnostics)?;
         let mut rows = Rows {
             diagnostics,
             lines,

@@ -18,8 +18,6 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const SKIPPABLE_MAGIC: [u8; 3] = [0x2a, 0x4d, 0x18];
 /// The bit of a zstd frame descriptor that announces a checksum.
 const ZSTD_CHECKSUM: u8 = 1 << 2;
-/// Bytes examined to detect UTF-16.
-const PROBED_BYTES: usize = 4 << 10;
 
 /// The compression of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,14 +85,6 @@ pub(crate) fn open<'d>(
     };
     let limited = SizeLimit { inner, left: limits.inflated_bytes_max };
     Ok(BufReader::with_capacity(1 << 18, Box::new(limited)))
-}
-
-/// Whether a part looks like UTF-16: it has a byte order mark, or at least every fourth byte is NUL.
-pub(crate) fn looks_like_utf16(beginning: &[u8]) -> bool {
-    let probed = &beginning[..beginning.len().min(PROBED_BYTES)];
-    let marked = probed.starts_with(&[0xff, 0xfe]) || probed.starts_with(&[0xfe, 0xff]);
-    let nul_count = probed.iter().filter(|byte| **byte == 0).count();
-    marked || (nul_count > 0 && nul_count * 4 >= probed.len())
 }
 
 /// Whether the first frame with data announces no checksum.

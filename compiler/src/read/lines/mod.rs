@@ -1,11 +1,14 @@
 //! The lines of a part, each with its number and offset. Memory is bounded by the line limit.
 
 pub(crate) mod container;
+pub(crate) mod utf16;
 
 use std::{
     io::{self, BufRead},
     path::{Path, PathBuf},
 };
+
+use encoding_rs::Encoding;
 
 use crate::error::{Error, Result};
 use crate::read::lenient::Diagnostics;
@@ -71,6 +74,36 @@ impl<'d> Lines<'d> {
         limits: &ReadLimits,
         diagnostics: &'d Diagnostics,
     ) -> Result<Lines<'d>> {
+        match Lines::detect_encoding(path, limits, diagnostics)? {
+            (lines, None) => Ok(lines),
+            (lines, Some(_)) => {
+                let reason = "not UTF-8 but UTF-16; convert it (`iconv -t UTF-8`)".into();
+                Err(Error::Damaged { path: lines.path, reason })
+            }
+        }
+    }
+
+    /// Opens a part and decodes UTF-16; fails where the part cannot be read. Offsets count the decoded
+    /// bytes.
+    pub fn open_decoded(
+        path: &Path,
+        limits: &ReadLimits,
+        diagnostics: &'d Diagnostics,
+    ) -> Result<Lines<'d>> {
+        Ok(match Lines::detect_encoding(path, limits, diagnostics)? {
+            (lines, None) => lines,
+            (lines, Some(encoding)) => {
+                Lines { reader: utf16::decode(lines.reader, encoding), ..lines }
+            }
+        })
+    }
+
+    /// Opens a part, and detects UTF-16.
+    fn detect_encoding(
+        path: &Path,
+        limits: &ReadLimits,
+        diagnostics: &'d Diagnostics,
+    ) -> Result<(Lines<'d>, Option<&'static Encoding>)> {
         let mut lines = Lines {
             path: path.to_path_buf(),
             diagnostics,
@@ -83,14 +116,10 @@ impl<'d> Lines<'d> {
             allow_truncated: limits.allow_truncated,
             open_error: None,
         };
-        match lines.reader.fill_buf() {
-            Ok(beginning) if container::looks_like_utf16(beginning) => {
-                let reason = "not UTF-8 but UTF-16; convert it (`iconv -t UTF-8`)".into();
-                Err(Error::Damaged { path: lines.path, reason })
-            }
-            Ok(_) => Ok(lines),
+        match lines.reader.fill_buf().map(utf16::detect) {
+            Ok(encoding) => Ok((lines, encoding)),
             // Kept, because a reader that failed once may report the end of the file next.
-            Err(error) => Ok(Lines { open_error: Some(error), ..lines }),
+            Err(error) => Ok((Lines { open_error: Some(error), ..lines }, None)),
         }
     }
 
