@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod encodings;
 mod headings;
 mod journals;
 mod people;

@@ -8,6 +8,7 @@ use std::path::Path;
 use pinakes_format::entity::Entity;
 use serde::Deserialize;
 
+use crate::compile::input::foreign;
 use crate::compile::input::part::{EXPECTED, InputKind, Part, PartKind};
 use crate::error::{Error, Result};
 use crate::frontend::detect::{
@@ -75,6 +76,9 @@ pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64)
         path: path.to_path_buf(),
         reason: format!("is of an unknown kind; {EXPECTED}"),
     };
+    if let Some(reason) = foreign::explain(path) {
+        return Err(Error::Input { path: path.to_path_buf(), reason });
+    }
     let side = match kind {
         Some(InputKind::OpenAlex | InputKind::Native | InputKind::Taxonomy) => None,
         Some(InputKind::Side(table)) => require_side_table(path, Some(table))?,

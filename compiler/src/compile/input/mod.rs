@@ -1,9 +1,11 @@
 //! Inputs: finds the parts of a dump and detects the kind of each.
 //!
-//! [`find`] walks directories and checks manifests; [`detect`] determines a part's kind. This folder
+//! [`find`] walks directories and checks manifests; [`detect`] determines a part's kind, and [`foreign`]
+//! explains why a file has none. This folder
 //! may import `terminal`, `error`, `read`, `object` and `frontend::detect`.
 
 pub(crate) mod detect;
+pub(crate) mod foreign;
 pub(crate) mod manifest;
 pub(crate) mod part;
 

@@ -9,6 +9,7 @@ pub(crate) mod abdc;
 pub(crate) mod cell;
 pub(crate) mod detect;
 pub(crate) mod doaj;
+pub(crate) mod encoding;
 pub(crate) mod header;
 pub(crate) mod join_keys;
 pub(crate) mod journal_list;

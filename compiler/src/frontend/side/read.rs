@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::frontend::reader::BadRecord;
+use crate::frontend::side::encoding::EncodingCheck;
 use crate::frontend::side::header;
 use crate::frontend::side::journal_list::{JournalList, JournalRow, is_note};
 use crate::frontend::side::table::SideTable;
@@ -33,7 +34,7 @@ pub type ReadElement<V> = fn(&str, &Diagnostics) -> std::result::Result<KeyedRow
 ///
 /// # Errors
 ///
-/// Where the part cannot be read or has no header of the list, or the object cannot be written.
+/// Where the part cannot be read, has no header of the list or is not UTF-8, or the object cannot be written.
 pub fn read_list<C: Default, V: SideValue>(
     table: &SideTable,
     list: &JournalList<C>,
@@ -54,7 +55,9 @@ pub fn read_list<C: Default, V: SideValue>(
         Some(Ok(header)) => list.layout(&header, diagnostics),
         _ => return Err(Error::Internal("the header is gone on the second read".into())),
     };
+    let mut encoding = EncodingCheck::default();
     while let Some(Row { number, byte_offset, cells, raw }) = rows.next_row()? {
+        encoding.count(&cells);
         let outcome = match &cells {
             Ok(cells) if is_note(cells) => continue,
             Ok(cells) => {
@@ -76,6 +79,7 @@ pub fn read_list<C: Default, V: SideValue>(
             }
         }
     }
+    encoding.finish(path)?;
     Ok(rows.offset_bytes())
 }
 

@@ -1,0 +1,47 @@
+//! Tells a table in another encoding than UTF-8 from a table with a damaged row.
+
+use std::path::Path;
+
+use csv::StringRecord;
+
+use crate::error::{Error, Result};
+
+/// Rows of a table that are no UTF-8, in a table without other text than ASCII. One such row may be
+/// damaged.
+const UNDECODABLE_ROWS_MIN: u64 = 2;
+
+/// Counts the rows of a table by their encoding.
+#[derive(Debug, Default)]
+pub struct EncodingCheck {
+    undecodable: u64,
+    /// Rows of UTF-8 that are not ASCII.
+    multibyte: u64,
+}
+
+impl EncodingCheck {
+    /// Counts a row, given as its cells or as the code of a bad row.
+    pub fn count(&mut self, cells: &std::result::Result<StringRecord, &'static str>) {
+        match cells {
+            Ok(cells) if !cells.as_slice().is_ascii() => self.multibyte += 1,
+            Err("not_utf8") => self.undecodable += 1,
+            _ => {}
+        }
+    }
+
+    /// Refuses a whole table in another encoding.
+    ///
+    /// # Errors
+    ///
+    /// Where several rows are no UTF-8, and no row is UTF-8 beyond ASCII.
+    pub fn finish(self, path: &Path) -> Result<()> {
+        let EncodingCheck { undecodable, multibyte } = self;
+        if undecodable < UNDECODABLE_ROWS_MIN || multibyte > 0 {
+            return Ok(());
+        }
+        let reason = format!(
+            "is not UTF-8 ({undecodable} rows); save it as `CSV UTF-8`, or convert it \
+             (`iconv -f WINDOWS-1252 -t UTF-8`)"
+        );
+        Err(Error::Input { path: path.to_path_buf(), reason })
+    }
+}
