@@ -26,6 +26,7 @@ fn the_impact_factor_is_read_under_every_heading() {
         "Impact Factor",
         "Impact Factor 2023",
         "Impact Factor (2023)",
+        "Impact Factor #",
         "Journal Impact Factor (IF)",
         "2021 Journal Impact Factor",
     ] {
@@ -43,6 +44,7 @@ fn quartile_rank_and_index_of_a_report_are_read_with_their_year() {
         "Journal,ISSN,EISSN,Web of Science,IF(2024),Category,IF Quartile(2024),IF Rank(2024)",
         "Journal,ISSN,EISSN,Web of Science,IF(2023),Category,IF Quartile(2023),Category Rank(2023)",
         "Journal Name,ISSN,eISSN,Edition,JIF 2024,Category,JIF Quartile,JIF Rank",
+        "Journal Name,ISSN,eISSN,Edition,JIF,Category,IF Quartile,IF Rank (#)",
     ] {
         let (metrics, _) = metrics(&format!(
             "{header}\nJournal of Tests,1234-5679,,SCIE;SSCI,<0.1,ONCOLOGY,Q1,3/322\n"
