@@ -72,8 +72,11 @@ fn is_snapshot(directory: &Path) -> Result<bool> {
 
 /// Refuses an output directory whose name means standard output or another device.
 pub(crate) fn refuse_standard_output(out: &Path) -> Result<()> {
-    let is_device = out.starts_with("/dev") && out.exists() && !out.is_dir();
-    if out != Path::new("-") && !is_device {
+    // A regular file behind these names is where the shell sends the output.
+    let is_stream = ["-", "/dev/stdout", "/dev/stderr"].map(Path::new).contains(&out)
+        || out.starts_with("/dev/fd");
+    let is_device = || fs::metadata(out).is_ok_and(|found| !found.is_dir() && !found.is_file());
+    if !is_stream && !is_device() {
         return Ok(());
     }
     Err(Error::Usage(format!(
