@@ -1,12 +1,12 @@
 //! The record of an author.
 
-use rkyv::primitive::ArchivedU32;
 use rkyv::{Archive, Deserialize, Serialize};
 
 use crate::json::render::{Page, Render, Shape};
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
+use crate::record::slot::no_slots;
 use crate::record::value::*;
 use crate::storage::error::ReadError;
 
@@ -111,9 +111,7 @@ impl Describe for AuthorOrcid {
     }
 }
 
-impl Slots for ArchivedAuthorOrcid {
-    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<&'a ArchivedU32>)) {}
-}
+no_slots!(ArchivedAuthorOrcid);
 
 by_shape!(ArchivedAuthorOrcid, |orcid, page| single orcid.0.render(page), list {
     page.orcid_url(&orcid.0.id);

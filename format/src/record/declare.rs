@@ -74,12 +74,12 @@ macro_rules! object {
             }
         }
 
-        impl $crate::record::value::Slots for rkyv::Archived<$name> {
+        impl $crate::record::slot::Slots for rkyv::Archived<$name> {
             fn slots<'a>(
                 &'a self,
-                visit: &mut impl FnMut($crate::record::value::Slot<&'a rkyv::primitive::ArchivedU32>),
+                visit: &mut impl FnMut($crate::record::slot::Slot<&'a rkyv::primitive::ArchivedU32>),
             ) {
-                $($crate::record::value::Slots::slots(&self.$member, visit);)*
+                $($crate::record::slot::Slots::slots(&self.$member, visit);)*
                 let _ = visit;
             }
         }

@@ -20,6 +20,7 @@ mod output;
 pub mod schema;
 mod select;
 mod shared;
+pub mod slot;
 mod source;
 mod taxonomy;
 pub mod value;
@@ -49,7 +50,7 @@ pub use crate::record::taxonomy::*;
 use crate::record::build::Build;
 use crate::record::gather::Gather;
 use crate::record::schema::Describe;
-use crate::record::value::{Slot, SlotNumber, Slots};
+use crate::record::slot::{Slot, SlotNumber, Slots};
 
 /// The record type of an entity, as the compiler and the renderer use it.
 pub trait Record:

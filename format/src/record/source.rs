@@ -10,6 +10,7 @@ use crate::record::access_stored;
 use crate::record::declare::{object, record};
 use crate::record::schema::{Describe, Schema};
 use crate::record::shared::*;
+use crate::record::slot::{Slot, Slots, no_slots};
 use crate::record::value::*;
 use crate::storage::error::ReadError;
 use crate::text::json;
@@ -581,9 +582,7 @@ impl Describe for YearPrices {
     }
 }
 
-impl Slots for ArchivedYearPrices {
-    fn slots<'a>(&'a self, _: &mut impl FnMut(Slot<&'a ArchivedU32>)) {}
-}
+no_slots!(ArchivedYearPrices);
 
 by_shape!(ArchivedYearPrices, |prices, page| single prices.0.render(page), list {
     page.open_object();

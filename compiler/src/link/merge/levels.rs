@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pinakes_format::entity::Entity;
 use pinakes_format::record;
 use pinakes_format::record::Output;
-use pinakes_format::record::value::{Slot, Slots};
+use pinakes_format::record::slot::{Slot, Slots};
 use pinakes_format::snapshot::split_blob;
 
 use crate::error::Result;

@@ -2,7 +2,8 @@
 
 use pinakes_format::entity::{Entity, NO_ID};
 use pinakes_format::record::ArchivedRecord;
-use pinakes_format::record::value::{NO_CODE, Slot, SlotNumber};
+use pinakes_format::record::slot::{Slot, SlotNumber};
+use pinakes_format::record::value::NO_CODE;
 use pinakes_format::snapshot::{split_blob, split_blob_mut};
 use pinakes_format::{record, with_record};
 
