@@ -42,9 +42,12 @@ impl Heading {
         heading
     }
 
-    /// Whether the heading has one of these spellings, in any case and of any year.
-    pub fn is_spelled(&self, spellings: &[&str]) -> bool {
-        spellings.iter().any(|spelling| Heading::parse(spelling).name == self.name)
+    /// Whether one of the headings has one of these spellings, in any case and of any year.
+    pub fn has_any(headings: &[Heading], spellings: &[&str]) -> bool {
+        spellings.iter().any(|spelling| {
+            let name = Heading::parse(spelling).name;
+            headings.iter().any(|heading| heading.name == name)
+        })
     }
 
     pub fn is_blank(&self) -> bool {
@@ -131,8 +134,8 @@ mod tests {
             let expected = Heading { name: name.into(), year };
             assert_eq!(Heading::parse(text), expected, "{text}");
         }
-        assert!(Heading::parse("2023 JIF").is_spelled(&["Journal Impact Factor", "JIF"]));
-        assert!(!Heading::parse("2023").is_spelled(&["JIF"]));
+        assert!(Heading::has_any(&[Heading::parse("2023 JIF")], &["Journal Impact Factor", "JIF"]));
+        assert!(!Heading::has_any(&[Heading::parse("2023")], &["JIF"]));
     }
 
     #[test]

@@ -99,12 +99,11 @@ pub struct ListLayout<V: 'static> {
 impl<V> JournalList<V> {
     /// Whether these headings have a spelling of every group in `header_groups`.
     pub fn is_header(&self, headings: &[Heading]) -> bool {
-        let has_one = |group: &[&str]| headings.iter().any(|heading| heading.is_spelled(group));
-        self.header_groups.iter().all(|group| has_one(group))
+        self.header_groups.iter().all(|group| Heading::has_any(headings, group))
     }
 
-    /// Finds the columns in a header. A repeated heading is a warning; its first column is read. A header
-    /// without metrics is another.
+    /// Finds the columns in a header. A repeated heading is a warning; its first column is read. So is
+    /// the lack of all metric columns.
     pub fn layout(&self, header: &StringRecord, diagnostics: &Diagnostics) -> ListLayout<V> {
         let headings: Vec<Heading> = header.iter().map(Heading::parse).collect();
         let columns: Vec<(usize, &'static ListColumn<V>)> = self
@@ -117,7 +116,7 @@ impl<V> JournalList<V> {
         // Some publishers end the header with one delimiter more or fewer than the rows.
         let blank = headings.iter().rev().take_while(|heading| heading.is_blank()).count();
         if let Some(MetricColumns { spellings, missing }) = &self.metrics
-            && !headings.iter().any(|heading| heading.is_spelled(spellings))
+            && !Heading::has_any(&headings, spellings)
         {
             diagnostics.warn(missing);
         }
@@ -144,8 +143,8 @@ fn text_at(cells: &StringRecord, at: usize) -> &str {
 impl<V> ListColumn<V> {
     fn position(&self, headings: &[Heading], diagnostics: &Diagnostics) -> Option<usize> {
         self.spellings.iter().find_map(|spelling| {
-            let same = headings.iter().enumerate();
-            let same = same.filter(|(_, heading)| heading.is_spelled(&[spelling]));
+            let name = Heading::parse(spelling).name;
+            let same = headings.iter().enumerate().filter(|(_, heading)| heading.name == name);
             let newest = same.clone().map(|(_, heading)| heading.year).max()?;
             let mut newest = same.filter(|(_, heading)| heading.year == newest);
             let (first, _) = newest.next()?;
