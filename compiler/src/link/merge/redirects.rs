@@ -9,7 +9,7 @@
 use std::{
     collections::BTreeSet,
     fs::File,
-    io::{self, BufWriter, Read, Write},
+    io::{self, BufReader, BufWriter, Read, Seek, Write},
     os::unix::fs::FileExt,
 };
 
@@ -140,8 +140,8 @@ impl Merges {
         true
     }
 
-    /// Writes the end of every chain. Looks each merge up at most four times, however long the chains
-    /// are.
+    /// Writes the end of every chain. Looks each merge up at most three times, however long the chains
+    /// are: once for chains of one merge, and twice more to follow a longer chain and to set its ends.
     fn write_ends(&self, file: File) -> io::Result<Column> {
         let rows = || (0..self.rows.len()).filter_map(|index| Some((index, self.get(index)?)));
         let mut file = BufWriter::new(file);
@@ -153,10 +153,14 @@ impl Merges {
             };
             file.write_all(&end.to_le_bytes())?;
         }
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
         let ends = Ends(&file);
+        let mut written = BufReader::new(&file);
         for (index, row) in rows() {
-            if self.after(row).is_some() && ends.get(index)? == NO_ID {
+            let end = read_array(&mut written)?.map(u64::from_le_bytes);
+            // An earlier row of the same chain may have set the end after the buffer was filled.
+            if end == Some(NO_ID) && ends.get(index)? == NO_ID {
                 let end = self.follow(row, &ends)?;
                 self.set_ends((index, row), end, &ends)?;
             }
