@@ -29,7 +29,8 @@ pub(crate) struct InputArgs {
     pub(crate) max_bad_rows: Share,
 
     /// Allow no bad records and no bad rows.
-    #[arg(long, conflicts_with_all = ["max_bad", "max_bad_rows"], env = "PINAKES_STRICT", value_parser = flag())]
+    #[arg(long, conflicts_with_all = ["max_bad", "max_bad_rows"], env = "PINAKES_STRICT",
+          value_parser = flag())]
     pub(crate) strict: bool,
 
     /// Publish a snapshot even if the inputs of an entity, or all inputs, contain no record.

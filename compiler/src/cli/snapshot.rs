@@ -11,8 +11,8 @@ use crate::store::directory::find_snapshot;
 use crate::store::rollback::roll_back;
 use crate::terminal::escape::escape_path;
 
-/// Opens a snapshot, or the current one of a directory of snapshots, for reading. A mapped file that fails while it is read does not end the process; the
-/// caller must check [`Snapshot::check_readable`] after reading.
+/// Opens a snapshot, or the current one of a directory of snapshots, for reading. A mapped file that
+/// fails while it is read does not end the process; the caller must check [`Snapshot::check_readable`] after reading.
 pub(crate) fn open(path: &Path) -> Result<Snapshot> {
     survive_faults()
         .map_err(|error| Error::Internal(format!("cannot install signal handlers: {error}")))?;

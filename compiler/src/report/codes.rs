@@ -137,8 +137,8 @@ const WARNINGS: &[Code] = &[
     code("impossible_year", "a year is not between 1 and 9999", BECAME_NULL),
     code(
         "jcr_without_jif",
-        "a list was taken for `jcr`, Journal Citation Reports, and has no impact factor",
-        "nothing to do for a list without it; else name the column `JIF`",
+        "a list, taken for `jcr` (Journal Citation Reports), has no impact factor",
+        "nothing to do for a list without impact factors; else name their column `JIF`",
     ),
     code(
         "manifest_part_absent",
@@ -206,7 +206,7 @@ const WARNINGS: &[Code] = &[
     ),
     code(
         "scopus_without_metrics",
-        "a list was taken for `scopus`, the list of sources, and has neither CiteScore, SNIP nor SJR",
+        "a list, taken for `scopus` (the source list), has no CiteScore, SNIP or SJR",
         "nothing to do for the list of sources; add the CiteScore table for the metrics",
     ),
     code(

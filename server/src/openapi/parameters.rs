@@ -18,8 +18,8 @@ Numbers and dates compare by `>`, `<`, `>=` and `<=`. Integers and the years of 
 `a-` and `-b`. A date is a year, a month or a day, and matches its whole period. The dates of changes also \
 compare with a time as records show times, to the microsecond. Text matches without regard to case, accents \
 and punctuation. Spaces around expressions, keys, operators and values are ignored. A value with `,`, `|` or \
-`\"` stands in `\"`; a `\"` inside is doubled. `name.search` finds records by the first letters of words of a name. On a path through a list, \
-any value of the list may match. At most 50 expressions, with at most 100 values each.";
+`\"` stands in `\"`; a `\"` inside is doubled. `name.search` finds records by the first letters of words of \
+a name. On a path through a list, any value of the list may match. At most 50 expressions, with at most 100 values each.";
 
 /// The sort syntax. A list of the keys follows it.
 const SORT: &str = "Up to three different keys, separated by commas, each as `key:asc`, `key:desc` or `key`; \

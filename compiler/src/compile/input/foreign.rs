@@ -13,7 +13,7 @@ use crate::read::lines::Lines;
 
 /// The beginnings of spreadsheets: a zip archive (.xlsx, .ods), and a compound file (.xls).
 const SPREADSHEETS: [&[u8]; 2] = [b"PK\x03\x04", &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]];
-/// The largest page that is recognised. Pages of 200 works are a third of that.
+/// The largest page that is recognised.
 const PAGE_BYTES_MAX: u64 = 16 << 20;
 
 /// The members under which APIs return the records of a page.

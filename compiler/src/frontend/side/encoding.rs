@@ -1,4 +1,4 @@
-//! Tells a table in another encoding than UTF-8 from a table with a damaged row.
+//! Tells a table that is not UTF-8 from a table with a damaged row.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use csv::StringRecord;
 
 use crate::error::{Error, Result};
 
-/// Rows of a table that are no UTF-8, in a table without other text than ASCII. One such row may be
-/// damaged.
+/// Rows that are not UTF-8, from which on a table counts as written in another encoding, if all its other
+/// rows are ASCII. A single such row may be damaged.
 const UNDECODABLE_ROWS_MIN: u64 = 2;
 
 /// Counts the rows of a table by their encoding.
 #[derive(Debug, Default)]
 pub struct EncodingCheck {
     undecodable: u64,
-    /// Rows of UTF-8 that are not ASCII.
+    /// Rows that are UTF-8 but not ASCII.
     multibyte: u64,
 }
 
@@ -32,7 +32,7 @@ impl EncodingCheck {
     ///
     /// # Errors
     ///
-    /// Where several rows are no UTF-8, and no row is UTF-8 beyond ASCII.
+    /// Where several rows are not UTF-8, and all others are ASCII.
     pub fn finish(self, path: &Path) -> Result<()> {
         let EncodingCheck { undecodable, multibyte } = self;
         if undecodable < UNDECODABLE_ROWS_MIN || multibyte > 0 {

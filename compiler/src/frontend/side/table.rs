@@ -54,7 +54,7 @@ impl fmt::Debug for SideTable {
     }
 }
 
-/// Adds rows to a record. Returns whether the record changed; `None` if a row cannot be decoded.
+/// Adds the values of the joined rows to a record. Returns whether the record changed; `None` if a row cannot be decoded.
 ///
 /// An addition does not read what an earlier addition of the same table wrote, so repeating it
 /// changes nothing.

@@ -1,5 +1,5 @@
-//! Enriching: joins the rows of side tables to records. What a row adds is declared with its table
-//! in `frontend/side`.
+//! Enriching: joins the rows of side tables to records. The table's declaration in `frontend/side`
+//! adds the rows to the record.
 //!
 //! Takes the side segments of the objects and a linked record. Gives the record with the additional
 //! members, or nothing if no row has one of its keys. The keys of all rows of a table are sorted once,

@@ -46,8 +46,8 @@ impl RawWork<'_> {
 
     /// The locations without the primary one; in dumps without locations, the alternate host venues.
     ///
-    /// The primary location is the one with the same id; if
-    /// the primary or the first location lacks an id, the first location is the primary.
+    /// The primary location is the one with the same id. If the primary or the first location lacks an id,
+    /// the first location is the primary.
     pub(super) fn additional_venues(
         &self,
         segment: &mut SegmentBuilder,

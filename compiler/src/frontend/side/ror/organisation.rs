@@ -1,4 +1,4 @@
-//! What the compiler keeps of a ROR record.
+//! The members of a ROR record that an object keeps.
 
 use rkyv::{Archive, Deserialize, Serialize};
 
