@@ -67,7 +67,7 @@ fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no night
 
 bless: ## Regenerate the generated blocks of FORMAT.md and the other golden files
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-format --tests
-	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test readme
+	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test readme the_table
 	@cargo build --locked -p pinakes-compiler -p pinakes-server
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test graphql the_schema_served
 	@PINAKES_BLESS=1 cargo test --locked -p pinakes-tests --test openapi the_document_served

@@ -103,8 +103,8 @@ pub struct Facts {
     pub other_names: &'static [&'static str],
     /// Members from which autocomplete fills `external_id`: the first that has a value.
     pub external_ids: &'static [&'static str],
-    /// Filter keys of the identifiers by which autocomplete finds a record. The last segment of
-    /// the key is the system: `doi`, `orcid`, `ror`, `issn` or `issn_l`.
+    /// Filter keys of the identifiers by which autocomplete and `/resolve` find a record. The last
+    /// segment of a key names the scheme, such as `doi`.
     pub searched_ids: &'static [&'static str],
     /// Position among otherwise equal autocomplete candidates, first is 0; `None` where
     /// autocomplete does not search the entity.
@@ -147,7 +147,7 @@ entities! { $
         is_referenced: false,
         dump_names: &["works", "outputs"],
         external_ids: &["doi"],
-        searched_ids: &["doi"],
+        searched_ids: &["doi", "ids.pmid", "ids.mag"],
         autocomplete_order: Some(2),
     }
     /// Authors.
@@ -174,7 +174,7 @@ entities! { $
         dump_names: &["sources"],
         other_names: &["alternate_titles"],
         external_ids: &["issn_l"],
-        searched_ids: &["issn", "issn_l"],
+        searched_ids: &["issn", "issn_l", "ids.mag"],
         autocomplete_order: Some(3),
         reverse_lists: &[(Entity::Output, "primary_venue.source.id")],
     }

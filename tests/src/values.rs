@@ -60,10 +60,20 @@ pub fn random_value(
                 "http://doi.org/",
                 "http://dx.doi.org/",
                 "https://dx.doi.org/",
+                "doi.org/",
             ],
         ),
-        Kind::Orcid => identifier(rng, own, &["", "https://orcid.org/", "http://orcid.org/"]),
-        Kind::Ror => identifier(rng, own, &["", "https://ror.org/", "http://ror.org/"]),
+        Kind::Orcid => {
+            identifier(rng, own, &["", "https://orcid.org/", "http://orcid.org/", "orcid.org/"])
+        }
+        Kind::Ror => identifier(rng, own, &["", "https://ror.org/", "http://ror.org/", "ror.org/"]),
+        Kind::Issn => match own {
+            Some(own) if chance(rng, 30) => own.replace('-', ""),
+            own => identifier(rng, own, &["", "issn:", "https://portal.issn.org/resource/ISSN/"]),
+        },
+        Kind::Pmid => {
+            identifier(rng, own, &["", "pmid:", "PMID:", "https://pubmed.ncbi.nlm.nih.gov/"])
+        }
         Kind::Plain | Kind::Code => match own {
             Some(own) => random_case(rng, own),
             None => pick_word(rng, &["nothing", "a", " ", "*", "article ", "%"]).to_owned(),

@@ -8,7 +8,7 @@ use std::{
 
 use flate2::write::GzEncoder;
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::json::render::Page;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 use rayon::prelude::*;
@@ -113,7 +113,7 @@ fn render_batch(
 ) -> Result<Batch, LinesError> {
     let to = from.saturating_add(BATCH_ROWS).min(snapshot.count(entity));
     let mut encoder = Encoder::new(compression)?;
-    let mut page = Page::new(snapshot, Shape::Single);
+    let mut page = Page::for_export(snapshot);
     let mut long_lines = 0;
     for row in from..to {
         let line_from = page.out.len();

@@ -26,16 +26,17 @@ use std::sync::LazyLock;
 use crate::entity::Entity;
 use crate::index::dictionary::EntryRows;
 use crate::query::{Deadline, QueryError, is_long, rows_of_words};
+use crate::schema::identifier::Scheme;
 use crate::snapshot::Snapshot;
 use crate::storage::error::ReadError;
 use crate::text::fold::fold;
 
 pub use crate::autocomplete::candidate::render;
+pub use crate::autocomplete::identifiers::Identifier;
 pub use crate::autocomplete::rank::{Ranking, TopRows};
 pub use crate::index::name_part::NamePart;
 pub use crate::index::prefix_stats::{BEST_MAX as RESULTS_MAX, Tier};
 
-use crate::autocomplete::identifiers::Identifier;
 use crate::autocomplete::rank::NameSearch;
 
 /// The entities whose names are searched. Ties between entities are broken in this order.
@@ -82,7 +83,10 @@ pub struct Completion {
 impl Completion {
     /// Parses a text.
     pub fn new(entities: Vec<Entity>, text: &str) -> Completion {
-        Completion { entities, identifier: Identifier::parse(text.trim()), folded: fold(text) }
+        // `mag:` and a number is text here: only `/resolve` reads it.
+        let identifier = Identifier::parse(text.trim())
+            .filter(|identifier| !matches!(identifier, Identifier::External(Scheme::Mag, _)));
+        Completion { entities, identifier, folded: fold(text) }
     }
 
     /// Whether the search must intersect the records of several words.

@@ -24,6 +24,11 @@ pub trait Render {
     ///
     /// Where the snapshot is damaged. The page then holds an incomplete text.
     fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError>;
+
+    /// Whether the value is that of an absent member.
+    fn is_absent(&self) -> bool {
+        false
+    }
 }
 
 /// The rows, codes and records that a [`Page`] looks up while it renders.
@@ -82,6 +87,8 @@ pub struct Page<'s> {
     pub out: Vec<u8>,
     store: &'s dyn RecordStore,
     shape: Shape,
+    /// Whether objects have the members that no reply shows.
+    has_key_members: bool,
     /// The compressed pool of the current record. Decompressed at the first long text.
     long_text_frame: &'s [u8],
     long_text_pool: Option<Vec<u8>>,
@@ -90,7 +97,25 @@ pub struct Page<'s> {
 impl<'s> Page<'s> {
     /// An empty page in a shape.
     pub fn new(store: &'s dyn RecordStore, shape: Shape) -> Page<'s> {
-        Page { out: Vec::new(), store, shape, long_text_frame: &[], long_text_pool: None }
+        Page {
+            out: Vec::new(),
+            store,
+            shape,
+            has_key_members: false,
+            long_text_frame: &[],
+            long_text_pool: None,
+        }
+    }
+
+    /// An empty page for lines of an export: single records, with the members that only filter keys
+    /// use. A build of the export therefore answers as the exported snapshot.
+    pub fn for_export(store: &'s dyn RecordStore) -> Page<'s> {
+        Page { has_key_members: true, ..Page::new(store, Shape::Single) }
+    }
+
+    /// Whether objects have the members that no reply shows.
+    pub(crate) fn has_key_members(&self) -> bool {
+        self.has_key_members
     }
 
     /// Sets the frame of the long texts of the next record.

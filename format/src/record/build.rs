@@ -108,6 +108,16 @@ impl<T: Build> Build for Vec<T> {
     }
 }
 
+impl Build for bool {
+    fn build(source: &mut impl ValueSource) -> Option<bool> {
+        source.boolean()
+    }
+
+    fn absent() -> Option<bool> {
+        Some(false)
+    }
+}
+
 /// Implements [`Build`] for values without members.
 macro_rules! leaves {
     ($([$($parameter:tt)*] $type:ty, |$source:ident| $build:expr;)*) => {
@@ -120,7 +130,6 @@ macro_rules! leaves {
 }
 
 leaves! {
-    [] bool, |source| source.boolean();
     // Records use this width for years alone.
     [] i32, |source| source.year();
     [] i64, |source| source.integer();

@@ -14,6 +14,7 @@
 ///         kind as "type": Option<…>,       the JSON name is "type"
 ///         @single issue: Option<String>,   lists omit the member
 ///         @flat author: Ref<AUTHOR>,       `id` and `name` become members of this object
+///         @key pmid: Option<String>,       replies omit the member; filters and exports have it
 ///     }
 /// }
 /// ```
@@ -223,6 +224,9 @@ macro_rules! shown {
     (flat) => {
         $crate::record::schema::Shown::Flat
     };
+    (key) => {
+        $crate::record::schema::Shown::KeyOnly
+    };
     () => {
         $crate::record::schema::Shown::Always
     };
@@ -242,13 +246,19 @@ macro_rules! render_member {
     ([flat] $value:expr, $page:ident, $key:expr) => {
         $value.render_members($page)?;
     };
+    ([key] $value:expr, $page:ident, $key:expr) => {
+        if $page.has_key_members() && !$crate::json::render::Render::is_absent(&$value) {
+            $page.key($key);
+            $crate::json::render::Render::render(&$value, $page)?;
+        }
+    };
 }
 
 macro_rules! build_member {
     ([flat] $type:ty, $source:ident, $name:expr) => {
         <$type as $crate::record::build::Build>::build($source)
     };
-    ([$(single)?] $type:ty, $source:ident, $name:expr) => {
+    ([$($shown:ident)?] $type:ty, $source:ident, $name:expr) => {
         $source
             .member($name, |source| <$type as $crate::record::build::Build>::build(source))
             .or_else(<$type as $crate::record::build::Build>::absent)

@@ -247,7 +247,9 @@ fn follow_member(object: &Object, name: &str, rest: &[&str], names: &[&str]) -> 
                 (Schema::Reference(_), [name, ..]) if !["id", "name"].contains(name) => None,
                 _ => follow(&member.schema, names),
             },
-            Shown::Always | Shown::Single if member.name == name => follow(&member.schema, rest),
+            Shown::Always | Shown::Single | Shown::KeyOnly if member.name == name => {
+                follow(&member.schema, rest)
+            }
             _ => None,
         }?;
         end.path.insert(0, at);

@@ -56,6 +56,8 @@ object! {
         is_retracted: Option<bool>,
         /// Whether the work is paratext, such as front matter.
         is_paratext: Option<bool>,
+        /// Whether the work is outside of what the producer shows by default; false where not known.
+        @key is_xpac: bool,
         /// Article processing charge paid.
         apc_paid: Option<ApcPaid>,
         /// Primary topic.
@@ -86,6 +88,8 @@ object! {
     OutputIds {
         /// Microsoft Academic Graph.
         mag: Option<String>,
+        /// Number in PubMed.
+        @key pmid: Option<String>,
     }
 }
 

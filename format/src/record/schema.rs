@@ -96,6 +96,8 @@ pub enum Shown {
     Single,
     /// Replaced by its own members: they become members of the surrounding object.
     Flat,
+    /// In no reply: a filter key and the lines of exports have the value.
+    KeyOnly,
 }
 
 /// A type that can appear in a record declaration.

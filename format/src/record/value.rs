@@ -395,7 +395,6 @@ macro_rules! plain {
 }
 
 plain! {
-    bool, |value, out| out.extend_from_slice(if *value { b"true" } else { b"false" });
     ArchivedI32, |value, out| json::signed(out, i64::from(value.to_native()));
     ArchivedI64, |value, out| json::signed(out, value.to_native());
     ArchivedU64, |value, out| json::unsigned(out, value.to_native());
@@ -403,7 +402,22 @@ plain! {
     ArchivedString, |value, out| json::string(out, value);
 }
 
+impl Render for bool {
+    fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
+        page.out.extend_from_slice(if *self { b"true" } else { b"false" });
+        Ok(())
+    }
+
+    fn is_absent(&self) -> bool {
+        !self
+    }
+}
+
 impl<T: Render> Render for rkyv::option::ArchivedOption<T> {
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+
     fn render(&self, page: &mut Page<'_>) -> Result<(), ReadError> {
         match self.as_ref() {
             Some(value) => value.render(page),

@@ -45,6 +45,7 @@ fn write_object(object: &Object, text: &mut String) {
         let mark = match shown {
             Shown::Always => "",
             Shown::Single => "  [single records only]",
+            Shown::KeyOnly => "  [filter key and exports only]",
             Shown::Flat => "  [members of the object around it]",
         };
         let _ =

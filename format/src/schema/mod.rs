@@ -1,6 +1,8 @@
-//! Filter and sort keys and the byte layout, both derived from the declarations of records.
+//! Filter and sort keys and the byte layout, both derived from the declarations of records; the
+//! spellings of identifiers.
 //!
 //! Imports `entity` and `record`. The indexes, queries and the compiler read [`keys`].
 
+pub mod identifier;
 pub mod keys;
 pub mod layout;

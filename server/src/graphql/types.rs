@@ -140,6 +140,7 @@ impl Types {
         let mut fields = Vec::new();
         for (at, member) in object.members.iter().enumerate() {
             match (member.shown, &member.schema) {
+                (Shown::KeyOnly, _) => {}
                 (Shown::Flat, Schema::Object(inner)) => {
                     fields.extend(flat(at, self.members(inner)));
                 }

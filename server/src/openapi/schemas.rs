@@ -116,6 +116,7 @@ impl Schemas {
         let mut members = Map::new();
         for member in &declared.members {
             match (member.shown, &member.schema) {
+                (Shown::KeyOnly, _) => {}
                 (Shown::Single, _) if shape == Shape::List => {}
                 (Shown::Flat, Schema::Object(inner)) => members.extend(self.members(inner, shape)),
                 (Shown::Flat, Schema::Reference(entity)) => {

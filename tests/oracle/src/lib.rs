@@ -120,6 +120,8 @@ pub struct Entry {
     pub single: Value,
     /// The item that lists show.
     pub list: Value,
+    /// The values of keys that no reply shows, as members of the single record.
+    pub unshown: Value,
 }
 
 /// A merged id and the record that replaces it.
@@ -260,6 +262,7 @@ fn entries(entity: Entity, records: &Records, renderer: &Renderer<'_>) -> Vec<En
             let entry = Entry {
                 id: entity.route_id(number),
                 list: lists::in_list(entity, &single),
+                unshown: Renderer::unshown(entity, record),
                 single,
             };
             (entry.single[rank].as_u64(), number, entry)

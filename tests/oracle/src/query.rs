@@ -197,6 +197,7 @@ fn gathered<'r>(key: &Key, entry: &'r Entry, topics: &BTreeMap<&str, &'r Entry>)
     for path in key.path.split(' ') {
         let Some((before, after)) = path.split_once('>') else {
             gather(&entry.single, path, &mut found);
+            gather(&entry.unshown, path, &mut found);
             continue;
         };
         let mut ids = Vec::new();

@@ -52,6 +52,18 @@ impl<'a> Renderer<'a> {
         }
     }
 
+    /// The values of keys that no reply shows, as members of the single record.
+    pub fn unshown(entity: Entity, record: &Record) -> Value {
+        let dump = &record.object;
+        match entity {
+            Entity::Outputs => object([
+                ("ids", object([("pmid", pmid(&dump["ids"]["pmid"]))])),
+                ("is_xpac", Value::from(dump["is_xpac"] == true)),
+            ]),
+            _ => Value::Null,
+        }
+    }
+
     fn author(&self, id: Value, dump: &Value) -> Value {
         let orcid = orcid_id(&dump["orcid"]).map_or(Value::Null, |id| {
             object([
@@ -427,4 +439,11 @@ fn names_by_language(names: &Value) -> Value {
 fn record_url(entity: Entity, number: u64) -> Value {
     let letter = entity.letter().map(String::from).unwrap_or_default();
     format!("https://openalex.org/{letter}{number}").into()
+}
+/// The number at the end of a URL of PubMed.
+fn pmid(given: &Value) -> Value {
+    match id_text(given) {
+        Value::String(text) => text.rsplit('/').next().unwrap_or_default().into(),
+        other => other,
+    }
 }

@@ -215,6 +215,9 @@ impl TextGenerator {
             ],
             ror if ror.contains("ror.org/") => &["", "https://ror.org/", "http://ror.org/"],
             hx if hx.starts_with("HX_") => &[""],
+            pmid if pmid.bytes().all(|byte| byte.is_ascii_digit()) => {
+                &["pmid:", "https://pubmed.ncbi.nlm.nih.gov/"]
+            }
             issn if issn.len() == 9 => &["", "https://portal.issn.org/resource/ISSN/"],
             _ => &["", "https://orcid.org/", "http://orcid.org/"],
         };

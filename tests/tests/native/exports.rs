@@ -9,12 +9,11 @@ use std::{
 };
 
 use pinakes_format::entity::Entity;
-use pinakes_format::json::render::Shape;
+use pinakes_format::json::render::Page;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_tests::{TINY_DUMP, files_below, program, write_files};
 
-use crate::rendered;
-use crate::run;
+use crate::{rendered_by, run};
 
 /// A published snapshot in a temporary directory.
 struct Setup {
@@ -64,12 +63,12 @@ fn inflated(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn an_exported_line_equals_the_single_route_in_any_compression() {
+fn an_exported_line_equals_the_single_record_and_its_filter_keys() {
     let setup = Setup::new(&[pinakes_tests::sample()]);
     let snapshot = Snapshot::open(&setup.snapshot).unwrap();
     let mut expected = BTreeMap::new();
     for entity in Entity::all() {
-        let lines = rendered(&snapshot, entity, Shape::Single);
+        let lines = rendered_by(&snapshot, entity, Page::for_export);
         expected.insert(format!("{entity}.jsonl"), lines.join("\n") + "\n");
         let merged = snapshot.redirects(entity);
         let mut table = "merge_date,id,merge_into_id\n".to_owned();
@@ -89,6 +88,7 @@ fn an_exported_line_equals_the_single_route_in_any_compression() {
         }
     }
     assert!(expected.contains_key("merged_ids/authors.csv"), "the sample merges authors");
+    assert!(expected["outputs.jsonl"].contains(r#""pmid":"26918975""#), "a filter key alone");
     for compression in ["zst", "gz", "none"] {
         let files = setup.export(compression, &["--compress", compression]);
         assert!(inflated(&files) == expected, "{compression}");

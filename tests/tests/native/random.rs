@@ -118,6 +118,10 @@ fn value(rng: &mut SeededRng, schema: &Schema) -> Value {
 fn members(rng: &mut SeededRng, object: &Object) -> Map<String, Value> {
     let mut made = Map::new();
     for Member { name, shown, schema, .. } in &object.members {
+        // No reply shows the member; `exports` tests that lines keep its value.
+        if *shown == Shown::KeyOnly {
+            continue;
+        }
         let value = match schema {
             Schema::Id(_) => Value::Null,
             _ => value(rng, schema),

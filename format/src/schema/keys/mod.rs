@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 use crate::entity::Entity;
 use crate::record::gather::{PathTarget, PathTree};
 use crate::record::legacy::{LEGACY, LegacyEntity};
+use crate::schema::identifier::Scheme;
 
 /// The type of a key's values, which decides how the values of a filter are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,42 +69,6 @@ impl Kind {
             Kind::Integer => "int",
             Kind::Number => "num",
             Kind::Day(_) | Kind::Moment(_) => "date",
-        }
-    }
-}
-
-/// A system of identifiers, which defines the accepted spellings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
-    /// Exactly as stored, except for ASCII case.
-    Plain,
-    /// Bare, as a URL or with `doi:`.
-    Doi,
-    /// Bare or as a URL.
-    Orcid,
-    /// Bare or as a URL.
-    Ror,
-}
-
-impl Scheme {
-    /// The form in which identifiers are compared: bare, in ASCII lower case.
-    pub fn normal(self, text: &str) -> String {
-        let lower = text.to_ascii_lowercase();
-        let prefixes: &[&str] = match self {
-            Scheme::Plain => &[],
-            Scheme::Doi => &[
-                "https://doi.org/",
-                "http://doi.org/",
-                "https://dx.doi.org/",
-                "http://dx.doi.org/",
-                "doi:",
-            ],
-            Scheme::Orcid => &["https://orcid.org/", "http://orcid.org/"],
-            Scheme::Ror => &["https://ror.org/", "http://ror.org/"],
-        };
-        match prefixes.iter().find_map(|prefix| lower.strip_prefix(prefix)) {
-            Some(bare) => bare.to_owned(),
-            None => lower,
         }
     }
 }

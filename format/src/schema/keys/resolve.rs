@@ -4,9 +4,10 @@ use crate::entity::{Entity, with_record};
 use crate::record::gather::{FoundPath, PathTarget, PathTree, find_path};
 use crate::record::schema::Schema;
 use crate::record::{Record, schema_of};
+use crate::schema::identifier::Scheme;
 use crate::schema::keys::lines::{Aspect, Line, lines};
 use crate::schema::keys::{
-    Bound, Index, Key, Keys, Kind, Names, Order, PathUse, Scheme, TermLists, Terms, Values,
+    Bound, Index, Key, Keys, Kind, Names, Order, PathUse, TermLists, Terms, Values,
 };
 
 /// The keys of every entity.
@@ -185,7 +186,7 @@ fn kind_of(line: &Line, end: &FoundPath) -> Kind {
         Aspect::Words => return Kind::Words,
         Aspect::From => return date_of(end, Bound::From),
         Aspect::To => return date_of(end, Bound::To),
-        Aspect::Identifier => return Kind::Identifier(scheme_of(line.path)),
+        Aspect::Identifier => return Kind::Identifier(Scheme::of_key(line.path)),
         Aspect::Value => {}
     }
     match (&end.schema, &end.target) {
@@ -220,15 +221,6 @@ fn end_through(end: &FoundPath, path: &str) -> FoundPath {
         panic!("{entity} have no member `{path}`");
     };
     found
-}
-
-fn scheme_of(path: &str) -> Scheme {
-    match path.rsplit('.').next() {
-        Some("doi") => Scheme::Doi,
-        Some("orcid") => Scheme::Orcid,
-        Some("ror") => Scheme::Ror,
-        _ => Scheme::Plain,
-    }
 }
 
 fn terms_of(line: &Line, end: &FoundPath) -> Terms {

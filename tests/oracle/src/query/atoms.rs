@@ -72,27 +72,46 @@ fn atom(kind: Kind, value: &Value) -> Option<Atom> {
         Kind::Hx | Kind::Level(_) | Kind::Plain | Kind::Code => {
             Some(Atom::Text(text.to_ascii_lowercase()))
         }
-        Kind::Doi | Kind::Orcid | Kind::Ror => Some(Atom::Text(bare(kind, &text))),
+        Kind::Doi | Kind::Orcid | Kind::Ror | Kind::Issn | Kind::Pmid => {
+            Some(Atom::Text(bare(kind, &text)))
+        }
     }
 }
 
-/// Lowers the case of an identifier and removes at most one URL before it.
+/// Lowers the case of an identifier and removes at most one URL or label before it. ISSNs get their hyphen.
 pub fn bare(kind: Kind, text: &str) -> String {
     let text = text.to_ascii_lowercase();
-    let prefixes: &[&str] = match kind {
-        Kind::Doi => &[
-            "https://doi.org/",
-            "http://doi.org/",
-            "https://dx.doi.org/",
-            "http://dx.doi.org/",
-            "doi:",
-        ],
-        Kind::Orcid => &["https://orcid.org/", "http://orcid.org/"],
-        Kind::Ror => &["https://ror.org/", "http://ror.org/"],
-        _ => &[],
+    let (labels, addresses): (&[&str], &[&str]) = match kind {
+        Kind::Doi => (&["doi:"], &["doi.org/", "dx.doi.org/"]),
+        Kind::Orcid => (&["orcid:"], &["orcid.org/"]),
+        Kind::Ror => (&["ror:"], &["ror.org/"]),
+        Kind::Issn => (
+            &["issn:", "urn:issn:"],
+            &["portal.issn.org/resource/issn/", "issn.org/resource/issn/"],
+        ),
+        Kind::Pmid => (&["pmid:"], &["pubmed.ncbi.nlm.nih.gov/", "ncbi.nlm.nih.gov/pubmed/"]),
+        _ => (&[], &[]),
     };
-    let stripped = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
-    stripped.unwrap_or(&text).to_owned()
+    let mut prefixes: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+    for (protocol, address) in
+        ["https://", "http://", ""].iter().flat_map(|of| addresses.iter().map(move |at| (of, at)))
+    {
+        prefixes.extend([format!("{protocol}{address}"), format!("{protocol}www.{address}")]);
+    }
+    let prefix = prefixes.iter().find(|prefix| text.starts_with(prefix.as_str()));
+    let has_address = prefix.is_some_and(|prefix| prefix.ends_with('/'));
+    let bare = &text[prefix.map_or(0, String::len)..];
+    let bare = match has_address && kind != Kind::Doi {
+        true => bare.strip_suffix('/').unwrap_or(bare),
+        false if prefix.is_some() => bare.trim_start(),
+        false => bare,
+    };
+    let digits = bare.strip_suffix('x').unwrap_or(bare);
+    let is_compact = bare.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match kind == Kind::Issn && is_compact {
+        true => format!("{}-{}", &bare[..4], &bare[4..]),
+        false => bare.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -132,10 +151,12 @@ mod tests {
         check(Kind::Doi, "HTTP://DX.DOI.ORG/10.1/x", "10.1/x");
         check(Kind::Doi, "doi:10.1/x", "10.1/x");
         check(Kind::Doi, "doi:doi:10.1/x", "doi:10.1/x");
-        check(Kind::Doi, "doi.org/10.1/x", "doi.org/10.1/x");
+        check(Kind::Doi, "doi.org/10.1/x", "10.1/x");
         check(Kind::Orcid, "https://orcid.org/0000-0001-000X", "0000-0001-000x");
         check(Kind::Orcid, "https://doi.org/10.1/x", "https://doi.org/10.1/x");
         check(Kind::Ror, "http://ror.org/013", "013");
+        check(Kind::Issn, "2049363X", "2049-363x");
+        check(Kind::Pmid, "https://pubmed.ncbi.nlm.nih.gov/7/", "7");
         check(Kind::Plain, "https://ror.org/013", "https://ror.org/013");
     }
 }

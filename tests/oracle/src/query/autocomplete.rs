@@ -120,7 +120,10 @@ impl<'l> Autocomplete<'l> {
         };
         let texts = |entry: &'l Entry| {
             let mut found = Vec::new();
-            paths(suggested).into_iter().for_each(|path| gather(&entry.single, path, &mut found));
+            for path in paths(suggested) {
+                gather(&entry.single, path, &mut found);
+                gather(&entry.unshown, path, &mut found);
+            }
             found.into_iter().filter_map(Value::as_str).collect()
         };
         self.library.entities[route].iter().map(texts).collect()
@@ -175,6 +178,7 @@ impl Candidate {
         let gathered = |path: &str| {
             let mut found = Vec::new();
             gather(&entry.single, path, &mut found);
+            gather(&entry.unshown, path, &mut found);
             let texts = found.into_iter().filter_map(Value::as_str);
             texts.map(str::to_owned).collect::<Vec<String>>()
         };
@@ -244,33 +248,25 @@ struct Typed {
     /// The text as an `HX_` id, with merges followed.
     hx_id: String,
     /// The text as an id of each other kind.
-    ids: [(Kind, String); 4],
+    ids: Vec<(Kind, String)>,
 }
 
 impl Typed {
     fn new(query: &str, library: &Library) -> Typed {
         let id = query.trim();
-        let kinds = [Kind::Doi, Kind::Orcid, Kind::Ror, Kind::Plain];
-        Typed {
-            folded: fold(query),
-            hx_id: follow(library, None, &id.to_ascii_uppercase()),
-            ids: kinds.map(|kind| (kind, without_url(kind, id))),
+        let mut ids: Vec<(Kind, String)> = [Kind::Doi, Kind::Orcid, Kind::Ror, Kind::Issn]
+            .map(|kind| (kind, bare(kind, id)))
+            .into();
+        // A number alone is text.
+        let pmid = bare(Kind::Pmid, id);
+        if pmid != id {
+            ids.push((Kind::Pmid, pmid));
         }
+        Typed { folded: fold(query), hx_id: follow(library, None, &id.to_ascii_uppercase()), ids }
     }
 
     fn is(&self, kind: Kind, own: &str) -> bool {
         self.ids.iter().any(|(of, id)| *of == kind && id == own)
-    }
-}
-
-/// Converts an id into comparable form. The only plain ids of candidates are ISSNs, so that the URL of an
-/// ISSN is removed as well.
-fn without_url(kind: Kind, id: &str) -> String {
-    let id = bare(kind, id);
-    let urls = ["https://portal.issn.org/resource/issn/", "http://portal.issn.org/resource/issn/"];
-    match kind {
-        Kind::Plain => urls.iter().find_map(|url| id.strip_prefix(url)).unwrap_or(&id).to_owned(),
-        _ => id,
     }
 }
 

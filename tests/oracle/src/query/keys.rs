@@ -25,6 +25,10 @@ pub enum Kind {
     Orcid,
     /// A ROR id, bare or with its URL.
     Ror,
+    /// An ISSN, with or without hyphen, bare or with its URL.
+    Issn,
+    /// A PubMed number, bare or with its URL.
+    Pmid,
     /// A short word, compared without case.
     Code,
     /// Text, compared in folded form.
@@ -151,6 +155,8 @@ const OUTPUTS: &[Key] = &[
     f("has_orcid", Presence).at("authors.orcid"),
     f("open_access.oa_status", Code),
     f("ids.mag", Plain),
+    f("ids.pmid", Pmid),
+    f("is_xpac", Flag),
     f("primary_venue.id", Plain),
     f("primary_venue.source.id", Hx),
     f("primary_venue.source.name", Text),
@@ -212,8 +218,8 @@ const AUTHORS: &[Key] = &[
 ];
 
 const SOURCES: &[Key] = &[
-    f("issn", Plain),
-    f("issn_l", Plain),
+    f("issn", Issn),
+    f("issn_l", Issn),
     f("has_issn", Presence).at("issn"),
     fs("type", Code),
     f("host_organization_name", Text),

@@ -162,7 +162,9 @@ fn alternative(
             is_number.then(|| equal(follow(Some(level), text)))
         }
         Kind::Plain | Kind::Code => Some(equal(text.to_ascii_lowercase())),
-        Kind::Doi | Kind::Orcid | Kind::Ror => Some(equal(bare(kind, text))),
+        Kind::Doi | Kind::Orcid | Kind::Ror | Kind::Issn | Kind::Pmid => {
+            Some(equal(bare(kind, text)))
+        }
         Kind::Text => Some(equal(fold(text))),
         Kind::Search => Some(match fold(text) {
             folded if folded.is_empty() => Test::Nothing,

@@ -35,6 +35,7 @@ members! {
         pub(super) biblio: MaybeObject<RawBiblio<'a>>,
         pub(super) is_retracted: MaybeBool,
         pub(super) is_paratext: MaybeBool,
+        pub(super) is_xpac: MaybeBool,
         pub(super) apc_paid: MaybeObject<RawApc<'a>>,
         pub(super) primary_topic: MaybeObject<RawTopic<'a>>,
         pub(super) topics: MaybeList<MaybeObject<RawTopic<'a>>>,
@@ -53,6 +54,7 @@ members! {
 members! {
     pub(super) struct Ids<'a> {
         pub(super) mag: MaybeId<'a>,
+        pub(super) pmid: MaybeId<'a>,
     }
 }
 

@@ -14,11 +14,13 @@ use pinakes_format::record::{
     PercentileYear, YearCitations,
 };
 
+use pinakes_format::schema::identifier::Scheme;
+
 use crate::frontend::derived::NodeRef;
 use crate::frontend::openalex::OpenAlexRecord;
 use crate::frontend::openalex::shared::{RawReference, node_of, openalex_identity};
 use crate::frontend::openalex::work::line::{
-    RawAuthorship, RawBiblio, RawOpenAccess, RawTopic, RawWork,
+    Ids, RawAuthorship, RawBiblio, RawOpenAccess, RawTopic, RawWork,
 };
 use crate::frontend::reader::{BadRecord, LineReader};
 use crate::object::Origin;
@@ -66,7 +68,7 @@ impl RawWork<'_> {
             name: self.display_name.to_owned().or_else(|| self.title.to_owned()),
             year: self.publication_year.year(diagnostics),
             date: times::date(&self.publication_date, diagnostics),
-            ids: OutputIds { mag: self.ids.0.as_ref().and_then(|ids| ids.mag.0.to_owned()) },
+            ids: self.ids.0.as_ref().map(Ids::build).unwrap_or_default(),
             language: segment.named(self.language.as_str()),
             primary_venue: self.primary_venue(segment, diagnostics),
             additional_venues: self.additional_venues(segment, diagnostics),
@@ -97,6 +99,7 @@ impl RawWork<'_> {
             biblio: self.biblio.0.as_ref().map(RawBiblio::build),
             is_retracted: self.is_retracted.0,
             is_paratext: self.is_paratext.0,
+            is_xpac: self.is_xpac.0 == Some(true),
             apc_paid: self.apc_paid.0.as_ref().map(|apc| ApcPaid {
                 value: apc.value.integer(diagnostics),
                 currency: segment.code(apc.currency.as_str()),
@@ -144,6 +147,13 @@ impl RawWork<'_> {
 fn goal_of(goal: &RawReference<'_>) -> Goal {
     let number = goal.id.0.as_str().and_then(|id| identifier::last_part(id).parse().ok());
     Goal { id: number, name: goal.display_name.to_owned() }
+}
+
+impl Ids<'_> {
+    fn build(&self) -> OutputIds {
+        let pmid = self.pmid.0.as_str().map(|pmid| Scheme::Pmid.normal(pmid));
+        OutputIds { mag: self.mag.0.to_owned(), pmid: pmid.filter(|pmid| !pmid.is_empty()) }
+    }
 }
 
 impl RawOpenAccess<'_> {

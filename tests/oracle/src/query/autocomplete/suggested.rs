@@ -41,14 +41,14 @@ pub const SUGGESTED: [Suggested; 10] = [
         route: "outputs",
         entity_type: "output",
         alternatives: &[],
-        ids: &[(Kind::Doi, "doi")],
+        ids: &[(Kind::Doi, "doi"), (Kind::Pmid, "ids.pmid")],
         external_id: &["doi"],
     },
     Suggested {
         route: "sources",
         entity_type: "source",
         alternatives: TITLES,
-        ids: &[(Kind::Plain, "issn"), (Kind::Plain, "issn_l")],
+        ids: &[(Kind::Issn, "issn"), (Kind::Issn, "issn_l")],
         external_id: &["issn_l"],
     },
     Suggested {

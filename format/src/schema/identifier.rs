@@ -1,0 +1,226 @@
+//! Identifiers of other systems: their spellings, and the form in which they are compared.
+//!
+//! ```text
+//! https://doi.org/10.1000/ABC   doi.org/10.1000/abc   doi:10.1000/abc   →  10.1000/abc
+//! https://orcid.org/0000-0002-1825-009X               0000-0002-1825-009x
+//! ISSN 0028-0836                00280836              →  0028-0836
+//! ```
+
+/// A system of identifiers, which defines the accepted spellings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Exactly as stored, except for ASCII case.
+    Plain,
+    /// Digital object identifiers.
+    Doi,
+    /// ORCID iDs of people.
+    Orcid,
+    /// Identifiers of the Research Organization Registry.
+    Ror,
+    /// Serial numbers of journals, with or without hyphen.
+    Issn,
+    /// Numbers of articles in PubMed.
+    Pmid,
+    /// Numbers of Microsoft Academic Graph.
+    Mag,
+}
+
+/// A scheme's label and the addresses of its resolvers, without protocol and `www.`.
+struct Prefixes {
+    label: &'static str,
+    addresses: &'static [&'static str],
+}
+
+impl Scheme {
+    /// Every scheme that a text alone can name, by its form or its prefix.
+    pub const NAMED: [Scheme; 6] =
+        [Scheme::Doi, Scheme::Orcid, Scheme::Ror, Scheme::Issn, Scheme::Pmid, Scheme::Mag];
+
+    /// The scheme of the values of a filter key, by the key's last segment.
+    pub fn of_key(key: &str) -> Scheme {
+        match key.rsplit('.').next() {
+            Some("doi") => Scheme::Doi,
+            Some("orcid") => Scheme::Orcid,
+            Some("ror") => Scheme::Ror,
+            Some("issn" | "issn_l") => Scheme::Issn,
+            Some("pmid") => Scheme::Pmid,
+            Some("mag") => Scheme::Mag,
+            _ => Scheme::Plain,
+        }
+    }
+
+    fn prefixes(self) -> Prefixes {
+        let (label, addresses): (_, &[_]) = match self {
+            Scheme::Plain => ("", &[]),
+            Scheme::Doi => ("doi:", &["doi.org/", "dx.doi.org/"]),
+            Scheme::Orcid => ("orcid:", &["orcid.org/"]),
+            Scheme::Ror => ("ror:", &["ror.org/"]),
+            Scheme::Issn => {
+                ("issn:", &["portal.issn.org/resource/issn/", "issn.org/resource/issn/"])
+            }
+            Scheme::Pmid => ("pmid:", &["pubmed.ncbi.nlm.nih.gov/", "ncbi.nlm.nih.gov/pubmed/"]),
+            Scheme::Mag => ("mag:", &[]),
+        };
+        Prefixes { label, addresses }
+    }
+
+    /// The form in which identifiers are compared: bare, in ASCII lower case.
+    pub fn normal(self, text: &str) -> String {
+        let lower = text.to_ascii_lowercase();
+        let bare = self.bare(&lower).unwrap_or(&lower);
+        match self {
+            Scheme::Issn if is_issn_without_hyphen(bare) => {
+                format!("{}-{}", &bare[..4], &bare[4..])
+            }
+            _ => bare.to_owned(),
+        }
+    }
+
+    /// The normal form of a text that is a complete identifier of this scheme. A number of PubMed or
+    /// of Microsoft Academic Graph needs its prefix, since any number looks the same.
+    pub fn parse(self, text: &str) -> Option<String> {
+        let normal = self.normal(text);
+        let is_complete = match self {
+            Scheme::Plain => false,
+            Scheme::Doi => is_doi(&normal),
+            Scheme::Orcid => is_digit_groups(&normal, 4),
+            Scheme::Ror => is_ror(&normal),
+            Scheme::Issn => is_digit_groups(&normal, 2),
+            Scheme::Pmid | Scheme::Mag => {
+                is_number(&normal) && self.bare(&text.to_ascii_lowercase()).is_some()
+            }
+        };
+        is_complete.then_some(normal)
+    }
+
+    /// Strips one label or address off a text in lower case; `None` if the text has neither.
+    fn bare(self, lower: &str) -> Option<&str> {
+        let Prefixes { label, addresses } = self.prefixes();
+        if label.is_empty() {
+            return None;
+        }
+        let labelled = lower.strip_prefix("urn:").unwrap_or(lower);
+        if let Some(bare) = labelled.strip_prefix(label) {
+            return Some(bare.trim_start());
+        }
+        let without_protocol = ["https://", "http://"].iter().find_map(|it| lower.strip_prefix(it));
+        let address = without_protocol.unwrap_or(lower);
+        let address = address.strip_prefix("www.").unwrap_or(address);
+        let bare = addresses.iter().find_map(|known| address.strip_prefix(known))?;
+        Some(match self {
+            // The address of a DOI may end with any character, the others with a slash.
+            Scheme::Doi => bare,
+            _ => bare.strip_suffix('/').unwrap_or(bare),
+        })
+    }
+}
+
+/// `10.`, digits and dots, `/`, and a suffix without white space.
+fn is_doi(text: &str) -> bool {
+    let Some((prefix, suffix)) = text.strip_prefix("10.").and_then(|rest| rest.split_once('/'))
+    else {
+        return false;
+    };
+    let is_prefix = prefix.starts_with(|c: char| c.is_ascii_digit())
+        && prefix.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_prefix && !suffix.is_empty() && !suffix.contains(char::is_whitespace)
+}
+
+/// Groups of four digits with `-` between them; the last digit may be an `x`.
+fn is_digit_groups(text: &str, groups: usize) -> bool {
+    text.len() == groups * 5 - 1
+        && text.bytes().enumerate().all(|(at, byte)| match at % 5 {
+            4 => byte == b'-',
+            _ => byte.is_ascii_digit() || byte == b'x' && at == text.len() - 1,
+        })
+}
+
+/// Seven digits, and a digit or `x`.
+fn is_issn_without_hyphen(text: &str) -> bool {
+    text.len() == 8
+        && text.bytes().take(7).all(|byte| byte.is_ascii_digit())
+        && text.ends_with(|last: char| last.is_ascii_digit() || last == 'x')
+}
+
+/// `0`, six letters or digits, and two digits.
+fn is_ror(text: &str) -> bool {
+    text.len() == 9
+        && text.starts_with('0')
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
+        && text.bytes().skip(7).all(|byte| byte.is_ascii_digit())
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_an_identifier_has_one_normal_form() {
+        let check = |scheme: Scheme, texts: &[&str], expected: &str| {
+            for text in texts {
+                assert_eq!(scheme.normal(text), expected, "{scheme:?} {text}");
+                assert_eq!(scheme.parse(text).as_deref(), Some(expected), "{scheme:?} {text}");
+            }
+        };
+        let doi = [
+            "10.1000/ABC.1",
+            "https://doi.org/10.1000/abc.1",
+            "HTTP://DX.DOI.ORG/10.1000/abc.1",
+            "doi.org/10.1000/abc.1",
+            "www.doi.org/10.1000/abc.1",
+            "doi:10.1000/abc.1",
+            "DOI: 10.1000/abc.1",
+        ];
+        check(Scheme::Doi, &doi, "10.1000/abc.1");
+        let orcid = ["0000-0002-1825-009X", "https://orcid.org/0000-0002-1825-009x/"];
+        check(Scheme::Orcid, &orcid, "0000-0002-1825-009x");
+        check(Scheme::Orcid, &["orcid.org/0000-0002-1825-009X"], "0000-0002-1825-009x");
+        check(Scheme::Ror, &["05DXPS055", "ror.org/05dxps055", "ror:05dxps055"], "05dxps055");
+        let issn = ["2049-363X", "2049363x", "issn:2049363X", "urn:ISSN:2049-363X"];
+        check(Scheme::Issn, &issn, "2049-363x");
+        check(Scheme::Issn, &["https://portal.issn.org/resource/ISSN/2049-363X"], "2049-363x");
+        let pmid = [
+            "pmid:11565961",
+            "https://pubmed.ncbi.nlm.nih.gov/11565961/",
+            "https://www.ncbi.nlm.nih.gov/pubmed/11565961",
+        ];
+        check(Scheme::Pmid, &pmid, "11565961");
+        check(Scheme::Mag, &["mag:2100837269"], "2100837269");
+    }
+
+    #[test]
+    fn normal_strips_one_prefix_of_the_own_scheme() {
+        assert_eq!(Scheme::Doi.normal("doi:doi:10.1/x"), "doi:10.1/x");
+        assert_eq!(Scheme::Orcid.normal("https://doi.org/10.1/x"), "https://doi.org/10.1/x");
+        assert_eq!(Scheme::Plain.normal("https://ror.org/013"), "https://ror.org/013");
+        assert_eq!(Scheme::Pmid.normal("11565961"), "11565961");
+    }
+
+    #[test]
+    fn an_incomplete_identifier_is_not_parsed() {
+        for (scheme, text) in [
+            (Scheme::Doi, "10."),
+            (Scheme::Doi, "10.1000"),
+            (Scheme::Doi, "10.1000/"),
+            (Scheme::Doi, "10.x/y"),
+            (Scheme::Doi, "10.1000/a b"),
+            (Scheme::Doi, "2024/5"),
+            (Scheme::Orcid, "0000-0002-1825-00X9"),
+            (Scheme::Orcid, "0000-0002-1825"),
+            (Scheme::Ror, "05dxps05x"),
+            (Scheme::Ror, "https://ror.org/"),
+            (Scheme::Issn, "1234567"),
+            (Scheme::Issn, "x2345678"),
+            (Scheme::Issn, "東京大学"),
+            (Scheme::Pmid, "11565961"),
+            (Scheme::Pmid, "pmid:x"),
+            (Scheme::Mag, "2100837269"),
+        ] {
+            assert_eq!(scheme.parse(text), None, "{scheme:?} {text}");
+        }
+    }
+}
