@@ -352,7 +352,7 @@ impl Excess {
 fn find_excess(stage: &CompileStage, args: &InputArgs) -> Option<Excess> {
     let (of_records, of_rows) = args.bad_shares();
     let (tables, dumps): (Vec<_>, Vec<_>) =
-        stage.parts.iter().partition(|part| matches!(part.part.kind, PartKind::Side(_)));
+        stage.parts.iter().partition(|part| part.part.kind.is_side());
     let check = |parts: &[&CompiledPart], of: String, option, share: Share| {
         let reports = || parts.iter().map(|part| part.object.report());
         let read: u64 = reports().flat_map(|report| report.read.values()).sum();
@@ -378,7 +378,7 @@ fn empty_entities(stage: &CompileStage) -> Option<String> {
             *read.entry(name).or_default() += part.object.report().read.get(name).unwrap_or(&0);
         }
     }
-    let records = || stage.parts.iter().filter(|part| !matches!(part.part.kind, PartKind::Side(_)));
+    let records = || stage.parts.iter().filter(|part| !part.part.kind.is_side());
     let reports = || records().map(|part| part.object.report());
     let all: u64 = reports().flat_map(|report| report.read.values()).sum();
     let bad: u64 = reports().flat_map(|report| report.quarantined.values()).sum();

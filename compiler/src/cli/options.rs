@@ -12,9 +12,9 @@ use crate::read::limits::{MemberLimits, ReadLimits};
 #[derive(Args, Debug)]
 pub(crate) struct InputArgs {
     /// Input, as `[KIND:]PATH`: an OpenAlex dump (a directory or a file of JSON lines, plain, .gz or
-    /// .zst), a file of `export`, merged ids, a taxonomy CSV, or a side table: DOAJ, SCImago, Scopus, JCR or
-    /// ABDC as CSV, ROR schema 2 or ORCID as JSON. KIND is openalex, native (written by `export`), taxonomy,
-    /// doaj, scimago, scopus, jcr, abdc, ror or orcid. Without KIND, the compiler detects the kind and
+    /// .zst), a file of `export`, merged ids, deleted ids, a taxonomy CSV, or a side table: DOAJ, SCImago,
+    /// Scopus, JCR or ABDC as CSV, ROR schema 2 or ORCID as JSON. KIND is openalex, native (written by
+    /// `export`), deleted, taxonomy, doaj, scimago, scopus, jcr, abdc, ror or orcid. Without KIND, the compiler detects the kind and
     /// rejects unknown files.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<OsString>,
@@ -23,7 +23,7 @@ pub(crate) struct InputArgs {
     #[arg(long, default_value = "0.1%", value_parser = parse_share, env = "PINAKES_MAX_BAD")]
     pub(crate) max_bad: Share,
 
-    /// Largest share of bad rows in each side table, which are left out.
+    /// Largest share of bad rows in each side table and list of deleted ids, which are left out.
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share,
           env = "PINAKES_MAX_BAD_ROWS")]
     pub(crate) max_bad_rows: Share,

@@ -1,20 +1,18 @@
 //! Reads one part into its object, line by line or row by row.
 
-use csv::StringRecord;
 use pinakes_format::entity::Entity;
 
 use crate::compile::input::{Part, PartKind, json_array_error};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frontend::derived::DerivedNodes;
 use crate::frontend::reader::{BadRecord, LineReader};
-use crate::frontend::{FrontEnd, taxonomy_csv};
+use crate::frontend::{FrontEnd, id_lists, taxonomy_csv};
 use crate::object::ObjectWriter;
-use crate::object::part_report::{KeptLine, Merge};
+use crate::object::part_report::KeptLine;
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Line, Lines};
 use crate::read::rows::{Row, Rows};
-use crate::read::{identifier, times};
 
 /// Topics of one part whose positions are kept: more than ten times the existing topics.
 const TOPICS_MAX: usize = 50_000;
@@ -36,7 +34,12 @@ pub(crate) fn read_part(
             let front_end = FrontEnd::Native;
             read_records(part, front_end, entity, limits, &diagnostics, object, &mut derived)?
         }
-        PartKind::Merges(entity) => read_merges(part, entity, limits, &diagnostics, object)?,
+        PartKind::Merges(entity) => {
+            id_lists::read_merged(&part.path, entity, limits, &diagnostics, object)?
+        }
+        PartKind::Deleted(entity) => {
+            id_lists::read_deleted(&part.path, entity, limits, &diagnostics, object)?
+        }
         PartKind::Taxonomy => read_taxonomy(part, limits, &diagnostics, object, &mut derived)?,
         PartKind::Side(table) => (table.read)(&part.path, limits, &diagnostics, object)?,
     };
@@ -141,58 +144,6 @@ fn read_taxonomy(
         let line =
             Line { number: *number, byte_offset: *byte_offset, bytes: raw, is_too_long: false };
         record_outcome(outcome, &line, Entity::Topic, line_hash, object)?;
-    }
-    Ok(rows.offset_bytes())
-}
-
-/// The positions of the columns in a list of merged ids.
-struct MergeColumns {
-    date: Option<usize>,
-    from: usize,
-    to: usize,
-}
-
-impl MergeColumns {
-    fn find(header: &StringRecord, part: &Part) -> Result<MergeColumns> {
-        let column = |name: &str| header.iter().position(|cell| cell.trim() == name);
-        let found = (column("merge_date"), column("id"), column("merge_into_id"));
-        let (date, Some(from), Some(to)) = found else {
-            let reason = "is not a list of merged ids; expected the columns `merge_date`, `id` and \
-                          `merge_into_id`";
-            return Err(Error::Input { path: part.path.clone(), reason: reason.into() });
-        };
-        Ok(MergeColumns { date, from, to })
-    }
-
-    fn read(&self, entity: Entity, row: &StringRecord) -> Option<Merge> {
-        let cell = |column: usize| row.get(column).unwrap_or_default().trim();
-        let id = |column: usize| identifier::parse(entity, cell(column)).ok();
-        let day = self.date.and_then(|date| times::parse_moment(cell(date)));
-        Some(Merge {
-            entity: entity as u8,
-            from: id(self.from)?,
-            to: id(self.to)?,
-            micros: day.map_or(i64::MIN, |day| day.micros),
-        })
-    }
-}
-
-/// Reads a list of merged ids. A bad row is a warning.
-fn read_merges(
-    part: &Part,
-    entity: Entity,
-    limits: &ReadLimits,
-    diagnostics: &Diagnostics,
-    object: &mut ObjectWriter,
-) -> Result<u64> {
-    let mut rows = Rows::open(&part.path, None, limits, diagnostics)?;
-    let Some(header) = rows.header()? else { return Ok(rows.offset_bytes()) };
-    let columns = MergeColumns::find(&header.cells.unwrap_or_default(), part)?;
-    while let Some(row) = rows.next_row()? {
-        match row.cells.ok().and_then(|cells| columns.read(entity, &cells)) {
-            Some(merge) => object.merges.push(merge),
-            None => diagnostics.warn("bad_merge"),
-        }
     }
     Ok(rows.offset_bytes())
 }

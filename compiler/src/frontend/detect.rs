@@ -6,6 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::record::schema::Schema;
 use pinakes_format::record::schema_of;
 
+pub use crate::frontend::id_lists::{is_deleted_header, not_deleted_ids};
 pub use crate::frontend::side::detect::{DetectedTable, detect_side_table, require_side_table};
 pub use crate::frontend::taxonomy_csv::is_header as is_taxonomy_header;
 use crate::read::identifier;

@@ -1,7 +1,7 @@
 //! Front ends: each turns the lines or rows of one kind of input into records of an object.
 //!
-//! - [`openalex`] and [`native`] read JSON lines, [`taxonomy_csv`] reads the topic table, and
-//!   [`side`] reads tables that add members to records.
+//! - [`openalex`] and [`native`] read JSON lines, [`taxonomy_csv`] reads the topic table, [`id_lists`]
+//!   reads merged and deleted ids, and [`side`] reads tables that add members to records.
 //! - [`detect`] finds the front end for a file or a line.
 //! - [`reader`], [`derived`] and [`international`] hold what several front ends share.
 //!
@@ -9,6 +9,7 @@
 
 pub(crate) mod derived;
 pub(crate) mod detect;
+pub(crate) mod id_lists;
 pub(crate) mod international;
 pub(crate) mod native;
 pub(crate) mod openalex;

@@ -10,6 +10,7 @@ use pinakes_format::storage::manifest;
 use pinakes_format::storage::manifest::Counts;
 
 use crate::error::{Error, Result};
+use crate::frontend::id_lists::DELETED_IDS;
 use crate::link::context::Linker;
 use crate::link::merge::levels::Merged;
 use crate::link::merge::rows::Rows;
@@ -20,11 +21,12 @@ use crate::link::record::source_types::SourceTypes;
 use crate::link::record::type_sums::read_type_sums;
 use crate::link::select::subset::Subset;
 use crate::link::selection::Selection;
-use crate::link::tally::Tally;
+use crate::link::tally::{SideTally, Tally};
 use crate::link::write::codes::write_codes;
 use crate::link::write::manifest::{Accounting, ManifestFacts};
 use crate::link::write::records::RecordsWriter;
 use crate::object::Object;
+use crate::object::part_report::PartReport;
 use crate::store::lock::OutputLock;
 use crate::terminal::progress::Progress;
 
@@ -129,7 +131,8 @@ impl Linker<'_> {
         if unknown_ids > 0 {
             warnings.insert(UNKNOWN_IDS.to_owned(), unknown_ids);
         }
-        let side_tables = side_tables.tallies(self.objects)?;
+        let mut side_tables = side_tables.tallies(self.objects)?;
+        side_tables.extend(self.deleted_tally(&rows)?);
         let with_queries = selection.filter(|selection| selection.has_queries());
         let selection = with_queries.map(|selection| manifest::Selection {
             filters: selection.filters(),
@@ -170,6 +173,21 @@ impl Linker<'_> {
             .collect()
     }
 
+    /// The accounting of all lists of deleted ids, under their name; `None` without such a list.
+    fn deleted_tally(&self, rows: &[Rows]) -> Result<Option<(String, SideTally)>> {
+        let reports = || self.objects.iter().map(|object| object.report());
+        let sum = |counts: fn(&PartReport) -> &BTreeMap<String, u64>| -> u64 {
+            reports().filter_map(|report| counts(report).get(DELETED_IDS)).sum()
+        };
+        let (read, quarantined) = (sum(|report| &report.read), sum(|report| &report.quarantined));
+        let joined: u64 = rows.iter().map(|rows| rows.deletions.joined).sum();
+        let unmatched = read.checked_sub(joined + quarantined).ok_or_else(|| {
+            Error::Internal(format!("the accounting of {DELETED_IDS} does not close: {read} rows"))
+        })?;
+        let tally = SideTally { read, joined, unmatched, quarantined };
+        Ok((read > 0).then(|| (DELETED_IDS.to_owned(), tally)))
+    }
+
     /// The accounting of every entity. Fails if an entity's accounting does not close.
     fn tallies(
         &self,
@@ -186,7 +204,7 @@ impl Linker<'_> {
         }
         for entity in Entity::all() {
             let name = entity.facts().plural;
-            for (code, count) in rows[entity as usize].redirect_warnings() {
+            for (code, count) in rows[entity as usize].warnings() {
                 *warnings.entry(code.to_string()).or_default() += count;
             }
             let mut tally = rows[entity as usize].tally;

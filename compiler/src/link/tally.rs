@@ -17,6 +17,8 @@ pub struct Tally {
     pub conflicts: u64,
     /// Lines whose record was merged into another record.
     pub merged: u64,
+    /// Lines whose record a list of deleted ids removes.
+    pub deleted: u64,
     /// Records that `--where` does not select, directly or through a reference.
     pub excluded: u64,
     /// Records dropped by `--suppress`.
@@ -42,13 +44,14 @@ impl Tally {
                 + self.duplicates
                 + self.superseded
                 + self.merged
+                + self.deleted
                 + self.excluded
                 + self.suppressed
                 + self.quarantined
     }
 }
 
-/// The accounting of one side table.
+/// The accounting of one side table, or of all lists of deleted ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SideTally {
     /// Rows read.

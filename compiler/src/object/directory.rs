@@ -9,13 +9,14 @@ use std::{fs::File, path::Path};
 use pinakes_format::storage::mmap::Map;
 use serde::{Deserialize, Serialize};
 
+use crate::object::deletions::{DeletionBlock, DeletionShape};
 use crate::object::part_report::{Merge, PartReport};
 use crate::object::segment::{Segment, SegmentShape};
 use crate::object::side::{SideSegment, SideShape};
 
 /// Increase this number if the bytes of an object or their meaning change. Parts with an object of
 /// another version are compiled again.
-pub const OBJECT_VERSION: u64 = 8;
+pub const OBJECT_VERSION: u64 = 9;
 const FOOTER_BYTES: usize = 48;
 const HASH_BYTES: usize = 32;
 
@@ -27,6 +28,7 @@ pub(crate) struct Directory {
     pub segments: Vec<SegmentShape>,
     pub sides: Vec<SideShape>,
     pub merges: Vec<Merge>,
+    pub deletions: Vec<DeletionShape>,
     pub report: PartReport,
 }
 
@@ -49,6 +51,7 @@ impl Directory {
     pub fn is_complete(&self, object: &[u8]) -> bool {
         self.segments.iter().all(|shape| Segment::read(object, shape).is_some())
             && self.sides.iter().all(|shape| SideSegment::read(object, shape).is_some())
+            && self.deletions.iter().all(|shape| DeletionBlock::read(object, shape).is_some())
     }
 }
 

@@ -6,6 +6,7 @@ use pinakes_format::entity::Entity;
 use pinakes_format::storage::mmap::Map;
 
 use crate::object::bytes::{MAPPED_MAX, ObjectBytes};
+use crate::object::deletions::DeletionBlock;
 use crate::object::directory::Directory;
 use crate::object::part_report::{Merge, PartReport, Raw};
 use crate::object::segment::Segment;
@@ -71,6 +72,14 @@ impl Object {
     /// Ids merged into others.
     pub fn merges(&self) -> &[Merge] {
         &self.directory.merges
+    }
+
+    /// The blocks of deleted ids of one entity.
+    pub fn deletions_of(&self, entity: Entity) -> impl Iterator<Item = DeletionBlock<'_>> {
+        let shapes = self.directory.deletions.iter();
+        shapes
+            .filter(move |shape| shape.entity == entity as u8)
+            .filter_map(|shape| DeletionBlock::read(&self.bytes, shape))
     }
 
     /// The side segments, each with the name of its table.

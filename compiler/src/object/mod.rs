@@ -8,11 +8,13 @@
 //!
 //! A reference in a record is the number of its symbol; the linker replaces the number by a row. The
 //! linker also fills in taxonomy counts and relatives, and the members of side tables. An object may
-//! also have side segments ([`side`]), and always has a directory with the report of its part.
+//! also have side segments ([`side`]) and deleted ids ([`deletions`]), and always has a directory with the
+//! report of its part.
 //!
 //! Imports `error` and `read`.
 
 pub(crate) mod bytes;
+pub(crate) mod deletions;
 pub(crate) mod directory;
 pub(crate) mod file;
 pub(crate) mod gather;

@@ -8,6 +8,7 @@ use std::{
 use pinakes_format::entity::Entity;
 
 use crate::error::{Error, Result};
+use crate::object::deletions::{Deletion, DeletionBuilder, DeletionShape};
 use crate::object::directory::{Directory, OBJECT_VERSION};
 use crate::object::part_report::{
     BAD_LINES_MAX, BadLine, EXCERPT_BYTES_MAX, Merge, PartReport, Raw,
@@ -30,6 +31,8 @@ pub struct ObjectWriter {
     sides: Vec<SideShape>,
     /// Ids merged into others.
     pub merges: Vec<Merge>,
+    deletions: DeletionBuilder,
+    deletion_blocks: Vec<DeletionShape>,
     pub report: PartReport,
     /// Bytes of lines kept so far.
     raw_bytes: u64,
@@ -69,6 +72,8 @@ impl ObjectWriter {
             side: None,
             sides: Vec::new(),
             merges: Vec::new(),
+            deletions: DeletionBuilder::default(),
+            deletion_blocks: Vec::new(),
             report: PartReport::default(),
             raw_bytes: 0,
         })
@@ -148,6 +153,19 @@ impl ObjectWriter {
         Ok(())
     }
 
+    /// Adds a deleted id.
+    pub fn delete(&mut self, entity: Entity, deletion: Deletion) -> Result<()> {
+        self.deletions.push(entity, deletion);
+        if self.deletions.is_full() { self.close_deletions() } else { Ok(()) }
+    }
+
+    fn close_deletions(&mut self) -> Result<()> {
+        let from = self.position();
+        let blocks = self.deletions.write(from, &mut self.file);
+        self.deletion_blocks.extend(blocks.map_err(Error::output(&self.temporary))?);
+        Ok(())
+    }
+
     /// Writes the open segments and the directory, and renames the file to its final name. `part` is
     /// the BLAKE3 hash of the part, in hex.
     pub fn finish(mut self, part: &str) -> Result<()> {
@@ -155,11 +173,13 @@ impl ObjectWriter {
             self.close(slot)?;
         }
         self.close_side()?;
+        self.close_deletions()?;
         let directory = Directory {
             part: part.to_string(),
             segments: std::mem::take(&mut self.segments),
             sides: std::mem::take(&mut self.sides),
             merges: std::mem::take(&mut self.merges),
+            deletions: std::mem::take(&mut self.deletion_blocks),
             report: std::mem::take(&mut self.report),
         };
         let text = serde_json::to_vec(&directory).map_err(|error| {

@@ -38,6 +38,11 @@ const BECAME_NULL: &str = "the member became null; fix the value if you need it"
 
 const BAD_RECORDS: &[Code] = &[
     code(
+        "bad_deletion",
+        "a row of deleted ids has no valid id of its entity, or an impossible date",
+        "fix or remove the row",
+    ),
+    code(
         "bad_id",
         "the id is invalid: it has spaces, leading zeros, or more than 19 digits",
         "fix the id",
@@ -112,6 +117,11 @@ const WARNINGS: &[Code] = &[
         "nothing to do: its check character decided how to complete it",
     ),
     code("count_too_large", "a count is above 2^53 - 1", BECAME_NULL),
+    code(
+        "deleted_but_newer",
+        "a deleted id has a record that changed after the deletion",
+        "nothing to do: the record was kept",
+    ),
     code(
         "duplicate_column",
         "a table has two columns with the same name",

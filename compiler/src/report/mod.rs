@@ -170,7 +170,7 @@ impl RunReport {
         if !self.entities.is_empty() {
             let _ = writeln!(
                 text,
-                "{:<18}{:>12}{:>12}{:>11}{:>11}{:>10}{:>8}{:>12}{:>12}{:>12}{:>9}{:>12}",
+                "{:<18}{:>12}{:>12}{:>11}{:>11}{:>10}{:>8}{:>9}{:>12}{:>12}{:>12}{:>9}{:>12}",
                 "entity",
                 "read",
                 "published",
@@ -178,6 +178,7 @@ impl RunReport {
                 "superseded",
                 "conflicts",
                 "merged",
+                "deleted",
                 "excluded",
                 "suppressed",
                 "bad",
@@ -188,13 +189,14 @@ impl RunReport {
         for (entity, tally) in &self.entities {
             let _ = writeln!(
                 text,
-                "{entity:<18}{:>12}{:>12}{:>11}{:>11}{:>10}{:>8}{:>12}{:>12}{:>12}{:>9}{:>12}",
+                "{entity:<18}{:>12}{:>12}{:>11}{:>11}{:>10}{:>8}{:>9}{:>12}{:>12}{:>12}{:>9}{:>12}",
                 tally.read,
                 tally.published(),
                 tally.duplicates,
                 tally.superseded,
                 tally.conflicts,
                 tally.merged,
+                tally.deleted,
                 tally.excluded,
                 tally.suppressed,
                 tally.quarantined,

@@ -30,6 +30,7 @@
 //! | degenerate and equal names | `large::names_that_are_hardly_names_are_kept_and_stay_distinct` |
 //! | topics without a parent | `taxonomy::a_topic_whose_parent_has_no_name_…`, `more_than_1_percent_of_topics_…` |
 //! | merged ids in chains and cycles | `taxonomy::merged_ids_resolve_chains_and_drop_cycles` |
+//! | deleted ids, unknown ones, and lists larger than memory | all tests of `deleted` |
 //! | malformed rows of a table | `taxonomy::an_invalid_row_affects_no_other_row`, and unit tests of the compiler |
 //! | manifests with wrong entries | all tests of `manifests` |
 //! | a loss of records | `output::a_loss_of_one_in_five_records_ends_the_run_with_4` |
@@ -47,6 +48,7 @@
 
 mod accounting;
 mod containers;
+mod deleted;
 mod inputs;
 mod keep;
 mod large;

@@ -12,8 +12,8 @@ use crate::compile::input::foreign;
 use crate::compile::input::part::{EXPECTED, InputKind, Part, PartKind};
 use crate::error::{Error, Result};
 use crate::frontend::detect::{
-    DetectedTable, LineDialect, detect_dialect, detect_side_table, is_taxonomy_header,
-    require_side_table,
+    DetectedTable, LineDialect, detect_dialect, detect_side_table, is_deleted_header,
+    is_taxonomy_header, not_deleted_ids, require_side_table,
 };
 use crate::read::identifier;
 use crate::read::lenient::Diagnostics;
@@ -37,6 +37,9 @@ pub(crate) fn detect_in_directory(root: &Path, path: &Path) -> Option<PartKind> 
         return entity.filter(|_| is_csv).map(PartKind::Merges);
     }
     if is_csv {
+        if is_deleted(path) {
+            return Some(PartKind::Deleted(entity));
+        }
         return is_taxonomy(path).then_some(PartKind::Taxonomy).or_else(|| side_table(path));
     }
     let is_lines = ["gz", "zst", "jsonl", "ndjson", "json"]
@@ -80,15 +83,20 @@ pub(crate) fn detect_file(path: &Path, kind: Option<InputKind>, size_bytes: u64)
         return Err(Error::Input { path: path.to_path_buf(), reason });
     }
     let side = match kind {
-        Some(InputKind::OpenAlex | InputKind::Native | InputKind::Taxonomy) => None,
+        Some(
+            InputKind::OpenAlex | InputKind::Native | InputKind::Taxonomy | InputKind::Deleted,
+        ) => None,
         Some(InputKind::Side(table)) => require_side_table(path, Some(table))?,
         None => require_side_table(path, None)?,
     };
     let found = match kind {
         _ if side.is_some() => side.map(PartKind::Side),
         Some(InputKind::Taxonomy) => is_taxonomy(path).then_some(PartKind::Taxonomy),
+        Some(InputKind::Deleted) if !is_deleted(path) => return Err(not_deleted_ids(path)),
+        Some(InputKind::Deleted) => Some(PartKind::Deleted(None)),
         _ => detect_in_directory(path.parent().unwrap_or(path), path)
             .or_else(|| is_taxonomy(path).then_some(PartKind::Taxonomy))
+            .or_else(|| is_deleted(path).then_some(PartKind::Deleted(None)))
             .or_else(|| native_kind(None, path))
             .or_else(|| entity_of_first_line(path).map(PartKind::Records)),
     };
@@ -118,6 +126,10 @@ fn first_line(path: &Path) -> Option<String> {
 
 fn is_taxonomy(path: &Path) -> bool {
     first_line(path).is_some_and(|line| is_taxonomy_header(&line))
+}
+
+fn is_deleted(path: &Path) -> bool {
+    first_line(path).is_some_and(|line| is_deleted_header(&line))
 }
 
 /// The entity that the id in the first line names.

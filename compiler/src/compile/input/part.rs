@@ -17,6 +17,8 @@ pub enum PartKind {
     Native(Entity),
     /// Merged ids: `merge_date,id,merge_into_id`.
     Merges(Entity),
+    /// Deleted ids: `work_id,deleted_date`; the entity whose folder holds the list.
+    Deleted(Option<Entity>),
     /// The taxonomy table, one topic per row.
     Taxonomy,
     Side(&'static SideTable),
@@ -28,8 +30,15 @@ impl PartKind {
         match self {
             PartKind::Records(entity) => Some((FrontEnd::OpenAlex, entity)),
             PartKind::Native(entity) => Some((FrontEnd::Native, entity)),
-            PartKind::Merges(_) | PartKind::Taxonomy | PartKind::Side(_) => None,
+            PartKind::Merges(_) | PartKind::Deleted(_) | PartKind::Taxonomy | PartKind::Side(_) => {
+                None
+            }
         }
+    }
+
+    /// Whether the part's rows change records of other parts, and become none themselves.
+    pub(crate) fn is_side(self) -> bool {
+        matches!(self, PartKind::Deleted(_) | PartKind::Side(_))
     }
 
     /// Replaces the detected kind by the kind that prefixes the input, where both hold records.
@@ -68,14 +77,16 @@ pub(crate) enum InputKind {
     OpenAlex,
     Native,
     Taxonomy,
+    Deleted,
     Side(&'static SideTable),
 }
 
 /// The prefixes other than the names of side tables.
-pub(crate) const INPUT_KINDS: [(&str, InputKind); 3] = [
+pub(crate) const INPUT_KINDS: [(&str, InputKind); 4] = [
     ("openalex", InputKind::OpenAlex),
     ("native", InputKind::Native),
     ("taxonomy", InputKind::Taxonomy),
+    ("deleted", InputKind::Deleted),
 ];
 
 /// How strictly parts must match their manifest.
@@ -90,5 +101,5 @@ pub struct ManifestPolicy {
 /// The inputs that the compiler reads, for error messages.
 pub(crate) const EXPECTED: &str = "expected an OpenAlex dump (a directory or file of `<entity>` JSON lines, \
                         plain, .gz or .zst), the same of what `export` writes, a merged_ids CSV, a \
-                        taxonomy CSV with a `topic_id` column, or a side table (DOAJ, SCImago, \
+                        deleted_ids CSV, a taxonomy CSV with a `topic_id` column, or a side table (DOAJ, SCImago, \
                         Scopus, JCR or ABDC as CSV; ROR schema 2 or ORCID as JSON)";

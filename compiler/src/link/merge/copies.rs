@@ -128,13 +128,3 @@ pub(crate) fn has_output_topics_alone(segments: &Segments<'_>) -> Result<bool> {
     }
     Ok(false)
 }
-
-/// Lists every id of an entity, ascending.
-pub(crate) fn ids(segments: &Segments<'_>) -> Result<Vec<u64>> {
-    let (mut ids, mut copies) = (Vec::new(), Vec::new());
-    let mut groups = CopyGroups::new(segments)?;
-    while groups.next_group(segments, &mut copies)? {
-        ids.extend(copies.first().map(|copy| copy.key.id));
-    }
-    Ok(ids)
-}

@@ -128,8 +128,8 @@ impl Linker<'_> {
 
     /// Lists the topics that published outputs name; `None` if the objects name no others.
     ///
-    /// An object records the topics of all its lines. Some of these lines may be superseded or merged,
-    /// and then the topics come from the published outputs instead. That costs a read of every
+    /// An object records the topics of all its lines. Some of these lines may be superseded, merged or
+    /// deleted, and then the topics come from the published outputs instead. That costs a read of every
     /// output, so it is skipped if every topic has a record of its own.
     fn topics_named(
         &self,
@@ -138,7 +138,8 @@ impl Linker<'_> {
     ) -> Result<Option<BTreeSet<u64>>> {
         let tally = &outputs.tally;
         let topics = &segments[Entity::Topic as usize];
-        if tally.superseded + tally.merged == 0 || !has_output_topics_alone(topics)? {
+        if tally.superseded + tally.merged + tally.deleted == 0 || !has_output_topics_alone(topics)?
+        {
             return Ok(None);
         }
         let of_outputs = &segments[Entity::Output as usize];

@@ -5,6 +5,7 @@
 //! Imports `link/{column, context, external_sort, tally, taxonomy}`.
 
 pub(crate) mod copies;
+pub(crate) mod deletions;
 pub(crate) mod levels;
 pub(crate) mod orphans;
 pub(crate) mod redirects;

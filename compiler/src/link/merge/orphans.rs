@@ -9,7 +9,8 @@ use pinakes_format::snapshot::split_blob;
 
 use crate::error::Result;
 use crate::link::context::{Linker, Segments, inconsistent_object};
-use crate::link::merge::copies::ids;
+use crate::link::merge::copies::each_winner;
+use crate::link::merge::deletions::Deletions;
 use crate::link::merge::redirects::Redirects;
 use crate::object::Key;
 use crate::object::segment::Segment;
@@ -22,6 +23,7 @@ pub(crate) struct TopicParents {
 }
 
 struct Level {
+    /// Ascending, without the deleted ids.
     ids: Vec<u64>,
     redirects: Redirects,
 }
@@ -31,7 +33,13 @@ impl Level {
         let segments = &segments[entity as usize];
         let mut merges = linker.merges(entity)?;
         merges.settle(segments, None)?;
-        Ok(Level { ids: ids(segments)?, redirects: linker.redirects(merges)? })
+        let (mut ids, mut deletions) = (Vec::new(), Deletions::new(linker, entity));
+        each_winner(segments, None, |key| {
+            if !deletions.removes(key) {
+                ids.push(key.id);
+            }
+        })?;
+        Ok(Level { ids, redirects: linker.redirects(merges)? })
     }
 
     fn has(&self, id: u64) -> bool {

@@ -13,6 +13,7 @@ use crate::link::column::{Column, IdRow, IdRows};
 use crate::link::context::{Linker, Segments};
 use crate::link::external_sort::{Sorter, Spill, read_array};
 use crate::link::merge::copies::{Copy, CopyGroups, is_named, tally_copies};
+use crate::link::merge::deletions::{DeletionCounts, Deletions};
 use crate::link::merge::redirects::{Merges, Redirects};
 use crate::link::merge::sums::Sums;
 use crate::link::tally::Tally;
@@ -27,6 +28,7 @@ pub(crate) struct Rows {
     pub by_id: IdRows,
     /// The ids merged into others.
     pub redirects: Redirects,
+    pub deletions: DeletionCounts,
     /// The accounting so far.
     pub tally: Tally,
 }
@@ -48,14 +50,15 @@ impl Rows {
         Some((segment_at, segment, key))
     }
 
-    /// Counts merges that form a cycle, merges without a target, and records newer than their merge,
-    /// by warning code.
-    pub(crate) fn redirect_warnings(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    /// Counts merges that form a cycle, merges without a target, and records newer than their merge or
+    /// deletion, by warning code.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let [cycles, missing, alive] = self.redirects.count_oddities(|id| self.by_id.has(id));
         let counts = [
             ("merge_cycle", cycles),
             ("merge_target_missing", missing),
             ("merged_but_newer", alive),
+            ("deleted_but_newer", self.deletions.newer),
         ];
         counts.into_iter().filter(|(_, count)| *count > 0)
     }
@@ -95,7 +98,7 @@ impl Spill for Picked {
 impl<'o> Linker<'o> {
     /// Merges the keys of an entity into rows.
     ///
-    /// - `merges` drops records that were merged into others.
+    /// - `merges` drops records that were merged into others; deleted records are dropped too.
     /// - `sums` ranks records that have no counts of their own.
     /// - `named`, if given, lists the taxonomy nodes that published records name.
     /// - `admit` sees every record that would be published; false quarantines the record.
@@ -112,6 +115,7 @@ impl<'o> Linker<'o> {
         let mut sorter = Sorter::new(&self.scratch, self.sorter_bytes());
         let mut copies = Vec::new();
         let mut groups = CopyGroups::new(segments)?;
+        let mut deletions = Deletions::new(self, entity);
         while groups.next_group(segments, &mut copies)? {
             let winner = tally_copies(&copies, &mut tally);
             if !is_named(&winner.key, named) {
@@ -121,6 +125,10 @@ impl<'o> Linker<'o> {
                 if winner.key.origin.is_read() {
                     tally.merged += 1;
                 }
+                continue;
+            }
+            if deletions.removes(&winner.key) {
+                tally.deleted += u64::from(winner.key.origin.is_read());
                 continue;
             }
             if !admit(&winner.key, winner.segment as usize)? {
@@ -147,7 +155,7 @@ impl<'o> Linker<'o> {
             return Err(Error::Internal(format!("more than 2^32 {entity}")));
         }
         let redirects = self.redirects(merges)?;
-        Ok(Rows { order, by_id, redirects, tally })
+        Ok(Rows { order, by_id, redirects, deletions: deletions.counts(), tally })
     }
 
     fn assign_rows(&self, sorter: Sorter<Picked>) -> io::Result<(Column, IdRows)> {
