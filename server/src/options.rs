@@ -1,7 +1,7 @@
 //! The command line of `pinakes-server`.
 
 use std::{
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
     path::PathBuf,
     sync::Arc,
     time::Duration,
@@ -37,13 +37,14 @@ pub struct Options {
     #[arg(long, value_name = "DIR", env = "PINAKES_SNAPSHOT", group = "source")]
     snapshot: Option<PathBuf>,
 
-    /// Address and port to listen on. Port 0 picks a free port.
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", env = "PINAKES_LISTEN")]
+    /// Address or host name, and port, to listen on. Port 0 picks a free port.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", env = "PINAKES_LISTEN",
+          value_parser = parse_address)]
     pub listen: SocketAddr,
 
     /// Address and port of the admin interface: /metrics for Prometheus, /health and /ready, over plain
     /// HTTP. Only the operator should reach this address. Port 0 picks a free port.
-    #[arg(long, value_name = "ADDR", env = "PINAKES_ADMIN")]
+    #[arg(long, value_name = "ADDR", env = "PINAKES_ADMIN", value_parser = parse_address)]
     pub admin: Option<SocketAddr>,
 
     /// Verify every byte and every record of a snapshot before serving it. Without this option the server
@@ -251,6 +252,16 @@ fn parse_network(text: &str) -> Result<IpNet, String> {
 
 /// Valid timeouts: one microsecond to one day.
 const TIMEOUT_SECONDS: std::ops::RangeInclusive<f64> = 1e-6..=86_400.0;
+
+/// Parses an address and port. Looks a host name up, and prefers its first IPv4 address.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().map_err(|error| {
+        format!("{error}; expected an address or host name and a port, such as 127.0.0.1:8080")
+    })?;
+    let mut addresses: Vec<SocketAddr> = found.collect();
+    addresses.sort_by_key(|address| address.is_ipv6());
+    addresses.first().copied().ok_or_else(|| "the host has no address".to_owned())
+}
 
 /// Parses a timeout in seconds, with or without decimals.
 fn parse_seconds(text: &str) -> Result<Duration, String> {

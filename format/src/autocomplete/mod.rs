@@ -110,26 +110,42 @@ impl Completion {
         snapshot: &Snapshot,
         deadline: Deadline<'_>,
     ) -> Result<Candidates, QueryError> {
-        let mut merged = CandidateMerge::default();
-        let identified = match &self.identifier {
-            Some(identifier) => identifier.find_rows(snapshot, &self.entities)?,
-            None => Vec::new(),
-        };
-        if identified.is_empty() {
-            for entity in &self.entities {
-                let search = NameSearch::new(snapshot, *entity, deadline)?;
-                let (count, top) = search_words(&search, &self.folded)?;
-                merged.add(&search, count, &top)?;
+        if let Some(identifier) = &self.identifier {
+            let found =
+                find_identified(identifier, &self.entities, &self.folded, snapshot, deadline)?;
+            if found.count > 0 {
+                return Ok(found);
             }
-            return Ok(merged.finish());
         }
-        for (entity, rows) in identified {
-            let search = NameSearch::new(snapshot, entity, deadline)?;
-            let top = search.top_of_rows(&rows, &self.folded)?;
-            merged.add(&search, rows.len() as u64, &top.rows())?;
+        let mut merged = CandidateMerge::default();
+        for entity in &self.entities {
+            let search = NameSearch::new(snapshot, *entity, deadline)?;
+            let (count, top) = search_words(&search, &self.folded)?;
+            merged.add(&search, count, &top)?;
         }
         Ok(merged.finish())
     }
+}
+
+/// Finds the records that have an identifier. `folded` ranks them, as a text ranks names.
+///
+/// # Errors
+///
+/// If the snapshot is damaged or the deadline passes.
+pub fn find_identified(
+    identifier: &Identifier,
+    entities: &[Entity],
+    folded: &str,
+    snapshot: &Snapshot,
+    deadline: Deadline<'_>,
+) -> Result<Candidates, QueryError> {
+    let mut merged = CandidateMerge::default();
+    for (entity, rows) in identifier.find_rows(snapshot, entities)? {
+        let search = NameSearch::new(snapshot, entity, deadline)?;
+        let top = search.top_of_rows(&rows, folded)?;
+        merged.add(&search, rows.len() as u64, &top.rows())?;
+    }
+    Ok(merged.finish())
 }
 
 /// Counts the records of an entity that match a folded text by name, and finds the top ten.

@@ -24,6 +24,7 @@ use crate::admission::limits::{Quota, Quotas};
 use crate::api::autocomplete_query;
 use crate::api::autocomplete_query::TextError;
 use crate::api::request::Request;
+use crate::api::resolve;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::buffer_pool::PooledBuffer;
 use crate::http::parameters::Detail;
@@ -40,13 +41,17 @@ const LIST_CAPACITY_BYTES: usize = 256 << 10;
 const CANDIDATES_CAPACITY_BYTES: usize = 4 << 10;
 
 /// Links of `/`, besides the lists.
-const SERVICE_LINKS: [(&str, &str); 5] = [
+const SERVICE_LINKS: [(&str, &str); 6] = [
     ("autocomplete", "/autocomplete?query="),
+    ("resolve", "/resolve/"),
     ("graphql", "/graphql/schema"),
     ("rate-limit", "/rate-limit"),
     ("openapi", "/openapi.json"),
     ("docs", "/docs"),
 ];
+
+/// The version of the interface, which changes apart from the program.
+const INTERFACE_VERSION: &str = "1.0";
 
 /// The message for an autocomplete request without a text.
 pub const QUERY_REQUIRED: &str = "Query parameter 'query' is required";
@@ -76,6 +81,7 @@ pub fn index(served: &ServedSnapshot, data_licence: Option<&str>) -> Reply {
     let mut index = serde_json::json!({
         "service": "pinakes",
         "version": env!("CARGO_PKG_VERSION"),
+        "interface_version": INTERFACE_VERSION,
         "snapshot_id": manifest.id,
         "newest_updated_date": manifest.source.newest_updated_date,
         "data_licence": served.freshness.licence(data_licence),
@@ -222,7 +228,8 @@ pub fn autocomplete(
         Ok(found) => {
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, count = found.count, "completed");
-            render_candidates(&found, snapshot)
+            let body = render_candidates(&found, snapshot)?;
+            Ok(Reply::Json { body, is_cacheable: true })
         }
         Err(error) => query_error_reply(error, request, timeout),
     }
@@ -252,7 +259,11 @@ pub fn parse_autocomplete(entity_type: Option<&str>, query: &str) -> Result<Comp
     Ok(Completion::new(entities, &text))
 }
 
-fn render_candidates(found: &Candidates, snapshot: &Snapshot) -> Answer {
+/// Renders a page of candidates.
+pub(crate) fn render_candidates(
+    found: &Candidates,
+    snapshot: &Snapshot,
+) -> Result<Bytes, ReadError> {
     let mut body = Vec::with_capacity(CANDIDATES_CAPACITY_BYTES);
     body.extend_from_slice(b"{\"meta\":{\"count\":");
     json::unsigned(&mut body, found.count);
@@ -264,7 +275,7 @@ fn render_candidates(found: &Candidates, snapshot: &Snapshot) -> Answer {
         autocomplete::render(snapshot, candidate.entity, candidate.row, &mut body)?;
     }
     body.extend_from_slice(b"]}");
-    Ok(Reply::Json { body: Bytes::from(body), is_cacheable: true })
+    Ok(Bytes::from(body))
 }
 
 fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> Answer {
@@ -325,7 +336,11 @@ pub fn parse_id(variant: &Variant, facts: &Facts, raw_id: &str) -> Result<u64, R
     let prefix = variant.spelling.prefix(facts.entity);
     if !text.starts_with(prefix) {
         let message = format!("Only {prefix} prefixed IDs are allowed");
-        return Err(Reply::error(StatusCode::BAD_REQUEST, message));
+        let has_detail = variant.root.is_empty() && resolve::is_foreign(raw_id);
+        return Err(match has_detail {
+            true => Reply::BadId { message, details: vec![resolve::detail(raw_id)] },
+            false => Reply::error(StatusCode::BAD_REQUEST, message),
+        });
     }
     variant.spelling.parse(facts.entity, text).ok_or_else(|| record_not_found(facts, raw_id))
 }
@@ -385,7 +400,8 @@ fn moved(
     let id = String::from_utf8_lossy(&id);
     let query =
         if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
-    Reply::Moved {
+    Reply::Redirect {
+        status: StatusCode::MOVED_PERMANENTLY,
         location: format!("{}/{}/{id}{query}", variant.root, facts.route),
         message: format!("{} with ID {} was merged into {id}", facts.label, echo(raw_id)),
     }

@@ -19,7 +19,7 @@ use crate::api::list_query;
 use crate::api::list_query::{Dialect, Parameter};
 use crate::api::request::Request;
 use crate::http::buffer_pool::PooledBuffer;
-use crate::http::parameters::{Detail, query_pairs};
+use crate::http::parameters::{Detail, is_named, query_pairs};
 use crate::http::reply::Reply;
 
 /// The paths, identifiers and shapes of legacy records.
@@ -135,7 +135,7 @@ fn links(route: &str, raw: &str, query: &Query, count: u64) -> String {
     let after = (page < last).then_some((page + 1, "next"));
     let other_parameters: String = raw
         .split('&')
-        .filter(|pair| query_pairs(pair).any(|pair| pair.is_ok_and(|(name, _)| name != "page")))
+        .filter(|pair| !pair.is_empty() && !is_named(pair, "page"))
         .map(|pair| format!("&{}", utf8_percent_encode(pair, ESCAPED_IN_LINKS)))
         .collect();
     let link =
@@ -217,6 +217,8 @@ mod tests {
         check("p%61ge=9", 0, &prev("page=1"));
         let kept = "per_page=1&filter=name:a%20b";
         check(&format!("&{kept}&page=1&"), 2, &next(&format!("page=2&{kept}")));
+        let contact = "mailto=a%40b&api_key=k";
+        check(contact, 26, &next(&format!("page=2&{contact}")));
         check("filter=name:\"é\"", 26, &next("page=2&filter=name:%22%C3%A9%22"));
         check("page=2147483647&per_page=200", 1, &prev("page=1&per_page=200"));
     }

@@ -14,5 +14,6 @@ pub(crate) mod handlers;
 pub(crate) mod legacy;
 pub(crate) mod list_query;
 pub(crate) mod request;
+pub(crate) mod resolve;
 pub(crate) mod route;
 pub(crate) mod route_template;

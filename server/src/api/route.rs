@@ -8,6 +8,7 @@ use pinakes_format::record::legacy::{LEGACY, LegacyEntity};
 
 use crate::admission::gate::Charge;
 use crate::admission::limits::QuotaClass;
+use crate::api::resolve;
 use crate::http::head::READ_METHODS;
 use crate::http::path::{SEGMENTS_MAX, Segment, decode, segments};
 
@@ -35,6 +36,8 @@ pub enum Route {
     Graphql(GraphqlRoute),
     /// `GET /outputs` and the lists of the other entities.
     List(&'static Facts),
+    /// `GET /resolve/{identifier}`; the identifier is the rest of the path.
+    Resolve(Segment),
     /// A record, by the identifier in the last segment.
     Record(&'static Facts, Segment),
     /// `GET /legacy/topics` or `GET /legacy/domains`.
@@ -52,7 +55,7 @@ impl Route {
             Route::Graphql(GraphqlRoute::Schema | GraphqlRoute::Page(_)) => Charge::Free,
             Route::Autocomplete(_) => Charge::Daily(QuotaClass::Search),
             Route::List(_) | Route::LegacyList(_) => Charge::Daily(QuotaClass::List),
-            Route::Record(..) | Route::LegacyRecord(..) => Charge::Minute,
+            Route::Record(..) | Route::LegacyRecord(..) | Route::Resolve(_) => Charge::Minute,
         }
     }
 
@@ -70,6 +73,13 @@ impl Route {
 /// The service calls this once for each request, and once more for a POST, to learn whether the route takes
 /// a body. Cost: allocates only to decode a percent escape.
 pub fn find(path: &str) -> Option<Route> {
+    if let Some(identifier) = resolved_identifier(path) {
+        return Some(Route::Resolve(identifier));
+    }
+    find_in_segments(path).or_else(|| find_foreign_id(path))
+}
+
+fn find_in_segments(path: &str) -> Option<Route> {
     let segments = segments(path)?;
     let mut names: [Cow<'_, str>; SEGMENTS_MAX] = Default::default();
     for (name, segment) in names.iter_mut().zip(segments.iter()) {
@@ -116,12 +126,33 @@ pub fn find(path: &str) -> Option<Route> {
     }
 }
 
-/// The limits that a request counts towards, whatever its outcome; `None` is an unknown path.
+/// The identifier after `/resolve/`, which may contain slashes.
+fn resolved_identifier(path: &str) -> Option<Segment> {
+    let (first, _) = path.strip_prefix('/')?.split_once('/')?;
+    let is_resolve = decode(first).is_some_and(|first| first == "resolve");
+    let identifier = Segment::rest_of(path, first.len() + 2);
+    (is_resolve && !identifier.text_in(path).is_empty()).then_some(identifier)
+}
+
+/// The route of an identifier of another system in place of an id, such as `/outputs/https://doi.org/…`.
+/// The reply names `/resolve/`.
+fn find_foreign_id(path: &str) -> Option<Route> {
+    CATALOG.iter().filter(|facts| facts.has_single).find_map(|facts| {
+        let rest = path.strip_prefix('/')?.strip_prefix(facts.route)?.strip_prefix('/')?;
+        let id = Segment::rest_of(path, path.len() - rest.len());
+        resolve::is_foreign(id.text_in(path)).then_some(Route::Record(facts, id))
+    })
+}
+
+/// The limits that a request counts towards, whatever its outcome; `None` is an unknown path. A daily limit
+/// counts the methods that the route takes.
 pub fn charge(method: &Method, route: Option<Route>) -> Charge {
-    if *method == Method::OPTIONS {
-        return Charge::Free;
+    let is_read = matches!(*method, Method::GET | Method::HEAD);
+    match route.map_or(Charge::Minute, Route::charge) {
+        _ if *method == Method::OPTIONS => Charge::Free,
+        Charge::Daily(_) if !is_read => Charge::Minute,
+        charge => charge,
     }
-    route.map_or(Charge::Minute, Route::charge)
 }
 
 /// A route of GraphQL.
@@ -147,6 +178,9 @@ mod tests {
                 Some(Route::List(facts)) => format!("list {}", facts.plural),
                 Some(Route::Record(facts, id)) => {
                     format!("{} {}", facts.singular, id.text_in(path))
+                }
+                Some(Route::Resolve(identifier)) => {
+                    format!("Resolve {}", identifier.text_in(path))
                 }
                 Some(Route::LegacyList(legacy)) => format!("legacy list {}", legacy.entity),
                 Some(Route::LegacyRecord(legacy, id)) => {
@@ -175,12 +209,20 @@ mod tests {
         check("/authors/HX_A1", "author HX_A1");
         check("/authors/HX%5FA1/", "author HX%5FA1");
         check("/authors/HX_A1%2F..%2Fetc", "author HX_A1%2F..%2Fetc");
+        check("/resolve/10.1000/x", "Resolve 10.1000/x");
+        check("/%72esolve/https://doi.org/10.1000/x/", "Resolve https://doi.org/10.1000/x");
+        check("/outputs/https://doi.org/10.1000/x", "output https://doi.org/10.1000/x");
+        check("/outputs/10.1000/x", "output 10.1000/x");
         check("/legacy/topics", "legacy list topics");
         check("/%6cegacy/domains/", "legacy list domains");
         check("/legacy/topics/OA%3AT1", "legacy topics OA%3AT1");
         check("/legacy/domains/x/", "legacy domains x");
         for path in [
             "/nope",
+            "/resolve",
+            "/resolve/",
+            "/resolve//",
+            "/outputs/https://example.org/1",
             "/legacy",
             "/legacy/fields",
             "/legacy/outputs/OA:W1",

@@ -12,7 +12,7 @@ use crate::api::route::{GraphqlRoute, Route};
 pub struct Template(u16);
 
 /// Templates without an entity; the first stands for unknown paths.
-const FIXED: [&str; 14] = [
+const FIXED: [&str; 15] = [
     "none",
     "/",
     "/health",
@@ -27,6 +27,7 @@ const FIXED: [&str; 14] = [
     "/graphql/schema",
     "/graphiql",
     "/graphiql/{part}",
+    "/resolve/{identifier}",
 ];
 
 /// Templates for each entity: list, record, legacy list, legacy record.
@@ -69,6 +70,7 @@ impl Template {
             Route::Graphql(GraphqlRoute::Schema) => 11,
             Route::Graphql(GraphqlRoute::Page(None)) => 12,
             Route::Graphql(GraphqlRoute::Page(Some(_))) => 13,
+            Route::Resolve(_) => 14,
             Route::List(facts) => return Template::of_entity(0, facts.entity),
             Route::Record(facts, _) => return Template::of_entity(1, facts.entity),
             Route::LegacyList(legacy) => return Template::of_entity(2, legacy.entity),
@@ -104,6 +106,7 @@ mod tests {
         };
         for (number, text) in FIXED.iter().enumerate().skip(1) {
             let path = text.replace("{entity_type}", "x").replace("{part}", "x.js");
+            let path = path.replace("{identifier}", "10.1000/x");
             let template = Template::of(find(&path));
             assert_eq!((template.number(), template.text().as_str()), (number, *text));
         }

@@ -75,7 +75,7 @@ pub fn types() -> &'static Types {
 }
 
 static SCHEMA_BODY: LazyLock<StaticBody> =
-    LazyLock::new(|| StaticBody::new("application/graphql; charset=utf-8", GRAPH.sdl.as_bytes()));
+    LazyLock::new(|| StaticBody::new("text/plain; charset=utf-8", GRAPH.sdl.as_bytes()));
 
 /// The reply to `GET /graphql/schema`.
 pub fn schema_reply(headers: &HeaderMap) -> Reply {

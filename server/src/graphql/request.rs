@@ -8,6 +8,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
 
 use crate::graphql::document::GraphqlRequest;
+use crate::http::coding::parse_thousandths;
 use crate::http::parameters::Detail;
 use crate::http::reply::Reply;
 
@@ -37,21 +38,36 @@ pub enum MediaType {
 }
 
 impl MediaType {
-    /// Chooses the media type from the `Accept` headers.
+    /// Chooses the media type from the `Accept` headers (RFC 9110, section 12.5.1). The type of GraphQL has
+    /// to be named, and wins ties, since clients name it to get it.
     pub fn from_accept(headers: &HeaderMap) -> MediaType {
+        // Thousandths by type; a more specific range replaces a less specific one.
+        let (mut own, mut json) = (None, None);
         let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        let mut items = values.flat_map(|value| value.split(','));
-        let accepts_own = items.any(|item| {
+        for item in values.flat_map(|value| value.split(',')) {
             let mut parts = item.split(';').map(str::trim);
-            let is_named =
-                parts.next().is_some_and(|name| name.eq_ignore_ascii_case(GRAPHQL_RESPONSE));
-            let is_refused = parts.any(|part| {
-                let weight = part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="));
-                weight.is_some_and(|weight| weight.parse() == Ok(0.0))
-            });
-            is_named && !is_refused
-        });
-        if accepts_own { MediaType::GraphqlResponse } else { MediaType::Json }
+            let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+            let weight = parts
+                .find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")))
+                .map_or(Some(1000), |weight| parse_thousandths(weight.as_bytes()));
+            let Some(weight) = weight else { continue };
+            let precision = match name.as_str() {
+                GRAPHQL_RESPONSE => {
+                    own = Some(weight);
+                    continue;
+                }
+                JSON => 2,
+                "application/*" => 1,
+                "*/*" => 0,
+                _ => continue,
+            };
+            json = json.max(Some((precision, weight)));
+        }
+        let json = json.map_or(0, |(_, weight)| weight);
+        match own {
+            Some(own) if own > 0 && own >= json => MediaType::GraphqlResponse,
+            _ => MediaType::Json,
+        }
     }
 
     /// The status of the reply to an invalid operation.
@@ -185,6 +201,14 @@ mod tests {
             MediaType::GraphqlResponse,
         );
         check(&["application/graphql-response+json;q=0"], MediaType::Json);
+        check(&["application/graphql-response+json;q=0.5, application/json"], MediaType::Json);
+        check(&["application/graphql-response+json;q=0.9, */*;q=0.8"], MediaType::GraphqlResponse);
+        check(&["application/graphql-response+json;q=0.7, application/*;q=0.8"], MediaType::Json);
+        check(
+            &["*/*, application/json;q=0.5, application/graphql-response+json;q=0.6"],
+            MediaType::GraphqlResponse,
+        );
+        check(&["application/graphql-response+json;q=x"], MediaType::Json);
     }
 
     #[test]

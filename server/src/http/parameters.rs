@@ -31,6 +31,12 @@ impl Detail {
 /// The reason of a detail about a repeated parameter.
 pub const GIVEN_TWICE: &str = "is given twice; give it once";
 
+/// Whether a raw `name=value` pair is the parameter with this name.
+pub fn is_named(pair: &str, name: &str) -> bool {
+    let raw_name = pair.split_once('=').map_or(pair, |(raw_name, _)| raw_name);
+    decode(raw_name).is_some_and(|decoded| decoded == name)
+}
+
 /// Decodes the parameters of a raw query, without the ignored ones; a detail for each that is not UTF-8.
 pub fn query_pairs(raw: &str) -> impl Iterator<Item = Result<(String, String), Detail>> {
     raw.split('&').filter(|pair| !pair.is_empty()).filter_map(|pair| {

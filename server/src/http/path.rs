@@ -28,7 +28,7 @@ impl<'a> Deref for Segments<'a> {
     }
 }
 
-/// A segment of a path, as a byte range of the path.
+/// One or several segments of a path, as a byte range of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     from: usize,
@@ -40,6 +40,12 @@ impl Segment {
     pub fn last_in(path: &str) -> Segment {
         let to = path.strip_suffix('/').unwrap_or(path).len();
         Segment { from: path[..to].rfind('/').map_or(to, |slash| slash + 1), to }
+    }
+
+    /// The path from this byte on, without a trailing slash.
+    pub fn rest_of(path: &str, from: usize) -> Segment {
+        let to = path.strip_suffix('/').unwrap_or(path).len();
+        Segment { from: from.min(to), to }
     }
 
     /// The segment's text in its path.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use hyper::ext::ReasonPhrase;
 use serde::Serialize;
 
 use crate::http::coding::encode::encode;
@@ -13,8 +14,8 @@ use crate::http::parameters::Detail;
 const RETRY_SECONDS: &str = "30";
 
 /// Headers that scripts of other origins may read.
-const EXPOSED: &str = "ETag, Link, Retry-After, X-Total-Count, X-Snapshot-Id, X-RateLimit-IP-Limit, \
-                       X-RateLimit-IP-Remaining, X-RateLimit-IP-Reset-Seconds, \
+const EXPOSED: &str = "ETag, Link, Retry-After, X-Total-Count, X-Snapshot-Id, X-Request-Id, \
+                       X-RateLimit-IP-Limit, X-RateLimit-IP-Remaining, X-RateLimit-IP-Reset-Seconds, \
                        X-RateLimit-Daily-Limit, X-RateLimit-Daily-Remaining";
 
 /// Header with the number of items on all pages of a bare array.
@@ -62,14 +63,17 @@ pub enum Reply {
         /// Methods of the route.
         allow: &'static str,
     },
-    /// 301 to the record that the requested one was merged into.
-    Moved {
+    /// 301 or 303 to another path.
+    Redirect {
+        status: StatusCode,
         /// Path and query.
         location: String,
         message: String,
     },
     /// 400 with details about parameters.
     BadQuery(Vec<Detail>),
+    /// 400 to an identifier of another system where an id belongs.
+    BadId { message: String, details: Vec<Detail> },
     /// 429, with `Retry-After`.
     TooMany {
         message: String,
@@ -192,6 +196,10 @@ impl Reply {
         let body = if *method == Method::HEAD { Bytes::new() } else { body };
         let mut response = http::Response::new(body);
         *response.status_mut() = status;
+        if status.canonical_reason() != Some(reason_phrase(status)) {
+            let reason = ReasonPhrase::from_static(reason_phrase(status).as_bytes());
+            response.extensions_mut().insert(reason);
+        }
         *response.headers_mut() = headers;
         response
     }
@@ -244,22 +252,15 @@ impl Reply {
                 set(headers, header::ACCESS_CONTROL_MAX_AGE, "86400");
                 (StatusCode::NO_CONTENT, Bytes::new())
             }
-            Reply::Moved { location, message } => {
+            Reply::Redirect { status, location, message } => {
                 // Always valid: a route, an id, and a query from a request line.
                 if let Ok(location) = HeaderValue::from_bytes(location.as_bytes()) {
                     headers.insert(header::LOCATION, location);
                 }
-                let status = StatusCode::MOVED_PERMANENTLY;
                 (status, ErrorBody::new(status, &message).to_bytes())
             }
-            Reply::BadQuery(details) => {
-                let status = StatusCode::BAD_REQUEST;
-                let body = ErrorBody {
-                    details: Some(&details),
-                    ..ErrorBody::new(status, BAD_QUERY_MESSAGE)
-                };
-                (status, body.to_bytes())
-            }
+            Reply::BadQuery(details) => bad_request(BAD_QUERY_MESSAGE, &details),
+            Reply::BadId { message, details } => bad_request(&message, &details),
             Reply::TooMany { message, retry_seconds, reset_at } => {
                 let status = StatusCode::TOO_MANY_REQUESTS;
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(retry_seconds));
@@ -292,6 +293,13 @@ impl Reply {
     }
 }
 
+/// Status and body of a 400 with details.
+fn bad_request(message: &str, details: &[Detail]) -> (StatusCode, Bytes) {
+    let status = StatusCode::BAD_REQUEST;
+    let body = ErrorBody { details: Some(details), ..ErrorBody::new(status, message) };
+    (status, body.to_bytes())
+}
+
 /// Sets the headers of a cacheable reply. `Vary` applies to uncoded replies too: another request might get
 /// the reply coded.
 fn make_cacheable(headers: &mut HeaderMap, etag: HeaderValue) {
@@ -315,11 +323,19 @@ fn common_headers(snapshot: &SnapshotHeaders) -> HeaderMap {
     headers
 }
 
+/// The reason phrase of a status: the name of RFC 9110, which renamed 413.
+pub fn reason_phrase(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
+        other => other.canonical_reason().unwrap_or_default(),
+    }
+}
+
 impl ErrorBody<'_> {
     fn new(status: StatusCode, message: &str) -> ErrorBody<'_> {
         ErrorBody {
             status_code: status.as_u16(),
-            error: status.canonical_reason().unwrap_or_default(),
+            error: reason_phrase(status),
             message,
             reset_in_seconds: None,
             reset_at_utc: None,
@@ -358,7 +374,11 @@ mod tests {
 
     #[test]
     fn a_redirect_keeps_the_query_as_sent() {
-        let reply = Reply::Moved { location: "/a/1?\u{e9}=%zz".into(), message: "m".into() };
+        let reply = Reply::Redirect {
+            status: StatusCode::MOVED_PERMANENTLY,
+            location: "/a/1?\u{e9}=%zz".into(),
+            message: "m".into(),
+        };
         let response = reply.closing().into_response(&Method::GET, &SnapshotHeaders::new("0123"));
         assert_eq!(response.headers()[header::LOCATION], "/a/1?\u{e9}=%zz".as_bytes());
         assert_eq!(response.headers()[header::CONNECTION], "close");

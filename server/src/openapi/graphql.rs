@@ -52,7 +52,7 @@ fn operation_responses(response: Value) -> Value {
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         StatusCode::TOO_MANY_REQUESTS,
     ];
-    let mut responses = responses(success, &statuses);
+    let mut responses = responses((StatusCode::OK, success), &statuses);
     let refused = json!({
         "description": "The body is not a GraphQL request. Clients that accept \
                         `application/graphql-response+json` also get 400 for an operation that does \
@@ -103,8 +103,24 @@ fn response_schema() -> Value {
                     "required": ["message"],
                     "properties": {
                         "message": { "type": "string" },
-                        "locations": { "type": "array" },
-                        "path": { "type": "array" },
+                        "locations": {
+                            "description": "Places in the document.",
+                            "type": "array",
+                            "items": {
+                                "type": "object",
+                                "required": ["line", "column"],
+                                "properties": {
+                                    "line": { "type": "integer" },
+                                    "column": { "type": "integer" },
+                                },
+                            },
+                        },
+                        "path": {
+                            "description": "The response keys and list indexes that lead to the \
+                                            field.",
+                            "type": "array",
+                            "items": { "type": ["string", "integer"] },
+                        },
                         "extensions": { "type": "object" },
                     },
                 },

@@ -24,11 +24,13 @@ pub struct Operation {
     /// Further rules; empty where the summary says all.
     pub description: &'static str,
     pub parameters: Vec<Value>,
-    /// The body of the 200 reply, by media type.
+    /// The status of a reply with the body below: 200, except for `/resolve`.
+    pub success: StatusCode,
+    /// The body of that reply, by media type.
     pub content: Value,
-    /// Headers of the 200 reply besides the headers of every reply.
+    /// Headers of that reply besides the headers of every reply.
     pub headers: Vec<&'static str>,
-    /// Statuses besides 200 and [`STATUSES_OF_ANY_REQUEST`].
+    /// Statuses besides `success` and [`STATUSES_OF_ANY_REQUEST`].
     pub statuses: Vec<StatusCode>,
     /// Links to operations on the records of the reply; null for none.
     pub links: Value,
@@ -61,7 +63,8 @@ impl Operation {
         if self.links != Value::Null {
             success.insert("links".into(), self.links.clone());
         }
-        operation.insert("responses".into(), responses(Value::Object(success), &self.statuses));
+        let success = (self.success, Value::Object(success));
+        operation.insert("responses".into(), responses(success, &self.statuses));
         Value::Object(operation)
     }
 
@@ -71,20 +74,20 @@ impl Operation {
             "operationId": (format!("head_{}", self.id)),
             "summary": "GET without the body",
             "responses": {
-                "200": { "description": "Status and headers of GET." },
+                (self.success.as_str()): { "description": "Status and headers of GET." },
                 "default": { "description": "Status and headers of GET." },
             },
         })
     }
 }
 
-/// Responses by status: 200, some shared responses, and the responses of any request.
-pub fn responses(success: Value, statuses: &[StatusCode]) -> Value {
+/// Responses by status: that of success, some shared responses, and the responses of any request.
+pub fn responses((status, success): (StatusCode, Value), statuses: &[StatusCode]) -> Value {
     let mut statuses: Vec<StatusCode> =
         statuses.iter().chain(&STATUSES_OF_ANY_REQUEST).copied().collect();
     statuses.sort_unstable();
     let shared = statuses.iter().map(|status| (status.as_str().into(), response_at(*status)));
-    Value::Object([("200".into(), success)].into_iter().chain(shared).collect())
+    Value::Object([(status.as_str().into(), success)].into_iter().chain(shared).collect())
 }
 
 /// A JSON body with a schema, as the `content` of a response.

@@ -72,6 +72,7 @@ impl Paths<'_> {
             summary: format!("A page of the list of {}", facts.plural.replace('-', " ")),
             description: "Without `sort` the most used records come first. Ties come in id order.",
             parameters: parameters::CURRENT.parameters(keys, &sample),
+            success: StatusCode::OK,
             content: json_content(page),
             headers: CACHE_HEADERS.to_vec(),
             statuses: vec![StatusCode::NOT_MODIFIED, StatusCode::TOO_MANY_REQUESTS],
@@ -96,6 +97,7 @@ impl Paths<'_> {
             summary: format!("The {} with an identifier", facts.singular),
             description: "The identifier of a record that was merged into another gets 301.",
             parameters: vec![path_parameter("id", &doc, own_id(facts.entity), example)],
+            success: StatusCode::OK,
             content: json_content(record),
             headers: CACHE_HEADERS.to_vec(),
             statuses: RECORD_STATUSES.to_vec(),
@@ -120,6 +122,7 @@ impl Paths<'_> {
                               with the text, records with an alternative name that begins with the text, \
                               other matches. Within each group the most cited come first.",
                 parameters,
+                success: StatusCode::OK,
                 content: json_content(page.clone()),
                 headers: CACHE_HEADERS.to_vec(),
                 statuses: vec![StatusCode::NOT_MODIFIED, StatusCode::TOO_MANY_REQUESTS],
@@ -138,6 +141,28 @@ impl Paths<'_> {
             "Candidates of one entity for a typed text",
             vec![entity_type],
         );
+        let identifier = json!({ "type": "string" });
+        let doc = "A DOI, ORCID, ROR id, ISSN, PMID, MAG id or `HX_` id: bare, with its label such as \
+                   `doi:`, or as a URL. Slashes may stay as they are. Numbers of PubMed and MAG need \
+                   `pmid:` or `mag:`.";
+        let id = sample.id(&IdFormat::CURRENT, first_entity.entity).map(Value::from);
+        let resolve = Operation {
+            id: "resolve".to_owned(),
+            tag: AUTOCOMPLETE_TAG,
+            summary: "The record with an identifier of any system".to_owned(),
+            description: "One record gets 303, several records 300 with candidates.",
+            parameters: vec![path_parameter("identifier", doc, identifier, id)],
+            success: StatusCode::MULTIPLE_CHOICES,
+            content: json_content(page.clone()),
+            headers: Vec::new(),
+            statuses: vec![
+                StatusCode::SEE_OTHER,
+                StatusCode::NOT_FOUND,
+                StatusCode::TOO_MANY_REQUESTS,
+            ],
+            links: Value::Null,
+        };
+        self.add("/resolve/{identifier}", resolve);
         self.add("/autocomplete", of_all);
         self.add("/autocomplete/{entity_type}", of_one);
         Ok(())
@@ -162,6 +187,7 @@ impl Paths<'_> {
             summary: format!("A page of the list of {}, as a bare array", facts.plural),
             description: "With `group_by` the array holds groups instead of records, all on one page.",
             parameters: parameters::LEGACY.parameters(keys, &sample),
+            success: StatusCode::OK,
             content: json_content(json!({ "anyOf": [rows, groups] })),
             headers: [&CACHE_HEADERS[..], &["X-Total-Count", "Link"]].concat(),
             statuses: vec![StatusCode::NOT_MODIFIED, StatusCode::TOO_MANY_REQUESTS],
@@ -177,6 +203,7 @@ impl Paths<'_> {
             summary: format!("The {} with an identifier", facts.singular),
             description: "",
             parameters: vec![path_parameter("older_id", &doc, legacy_id(legacy.entity), example)],
+            success: StatusCode::OK,
             content: json_content(record),
             headers: CACHE_HEADERS.to_vec(),
             statuses: RECORD_STATUSES.to_vec(),

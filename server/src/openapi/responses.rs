@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::admission::gate::LIMIT_HEADERS;
 use crate::api::handlers::{PREFIX_REQUIRED, QUERY_REQUIRED};
-use crate::http::reply::BAD_QUERY_MESSAGE;
+use crate::http::reply::{BAD_QUERY_MESSAGE, reason_phrase};
 use crate::openapi::schemas::{object, schema_at};
 
 /// A header: name, type, description, and whether each response that lists the header always has it.
@@ -37,7 +37,7 @@ const HEADERS: [Header; 11] = [
     ("Cache-Control", "string", "Whether clients and caches may keep the reply.", true),
     ("Content-Encoding", "string", "`zstd`, `br` or `gzip`, if the request accepts it.", false),
     ("Retry-After", "integer", "Seconds to wait before the next attempt.", true),
-    ("Location", "string", "The path of the record that this record was merged into.", true),
+    ("Location", "string", "The path of the record.", true),
     ("Allow", "string", "The methods that the path takes.", true),
     ("X-Total-Count", "integer", "Number of records, or groups, on all pages.", true),
     ("Link", "string", "The next and the previous page: `rel=\"next\"`, `rel=\"prev\"`.", false),
@@ -69,12 +69,18 @@ const fn error(
     SharedResponse { status, description, headers, schema: "Error", examples }
 }
 
-pub const SHARED_RESPONSES: [SharedResponse; 13] = [
+pub const SHARED_RESPONSES: [SharedResponse; 14] = [
     error(
         StatusCode::MOVED_PERMANENTLY,
         "The record was merged into another. `Location` repeats the query of the request.",
         &["Location"],
         &[("merged", "Author with ID HX_A2 was merged into HX_A1", "{}")],
+    ),
+    error(
+        StatusCode::SEE_OTHER,
+        "One record has the identifier. `Location` is the path of the record.",
+        &["Location"],
+        &[("found", "Output with identifier 10.1000/x is HX_W1", "{}")],
     ),
     SharedResponse {
         schema: "",
@@ -196,7 +202,7 @@ pub const STATUSES_OF_ANY_REQUEST: [StatusCode; 7] = [
 impl SharedResponse {
     /// The name of the component: the reason phrase without spaces.
     fn name(&self) -> String {
-        let reason = self.status.canonical_reason().unwrap_or_default();
+        let reason = reason_phrase(self.status);
         reason.chars().filter(char::is_ascii_alphabetic).collect()
     }
 
@@ -219,7 +225,7 @@ impl SharedResponse {
     fn example(&self, message: &str, members: &str) -> Value {
         let mut body = Map::new();
         body.insert("statusCode".into(), self.status.as_u16().into());
-        body.insert("error".into(), self.status.canonical_reason().into());
+        body.insert("error".into(), reason_phrase(self.status).into());
         body.insert("message".into(), message.into());
         let members: Map<String, Value> = serde_json::from_str(members)
             .unwrap_or_else(|error| panic!("an example in SHARED_RESPONSES is not JSON: {error}"));

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use http::{Method, StatusCode};
-use pinakes_format::autocomplete::Completion;
+use pinakes_format::autocomplete::{Completion, Identifier};
 use pinakes_format::entity::Facts;
 use pinakes_format::query::Query;
 use pinakes_format::record::legacy::LegacyEntity;
@@ -12,7 +12,7 @@ use crate::admission::limits::{Refusal, Verdict};
 use crate::api::handlers::{Answer, Variant};
 use crate::api::request::Request;
 use crate::api::route::{GraphqlRoute, Route};
-use crate::api::{docs, handlers, legacy, list_query};
+use crate::api::{docs, handlers, legacy, list_query, resolve};
 use crate::graphql::graphiql;
 use crate::graphql::options::Settings;
 use crate::graphql::request::{MediaType, PostedRequest, refuse_headers};
@@ -52,6 +52,8 @@ pub enum Job {
     Openapi,
     /// A record, by an identifier that is also given as sent.
     Record { variant: &'static Variant, facts: &'static Facts, id: u64, raw_id: Segment },
+    /// The record with an identifier, which is also given as sent.
+    Resolve { identifier: Identifier, raw: Segment },
     /// A page of a list.
     List(Query),
     /// A page of a legacy list, or its groups.
@@ -71,7 +73,7 @@ impl Job {
     /// and verifies cold chunks.
     pub fn cost(&self) -> Cost {
         match self {
-            Job::Openapi | Job::Record { .. } => Cost::Inline,
+            Job::Openapi | Job::Record { .. } | Job::Resolve { .. } => Cost::Inline,
             Job::Autocomplete(completion) if !completion.has_several_words() => Cost::Inline,
             Job::Autocomplete(_) | Job::List(_) | Job::LegacyList(..) | Job::Graphql(_) => {
                 Cost::Blocking
@@ -93,7 +95,7 @@ pub fn plan(
     settings: &ServiceSettings,
 ) -> Result<Job, Reply> {
     let route = resolve(request, route)?;
-    if served.is_poisoned() && !matches!(route, Route::Health) {
+    if served.is_poisoned() && !matches!(route, Route::Health | Route::RateLimit) {
         return Err(Reply::unavailable());
     }
     let text = |segment: Segment| segment.text_in(request.path);
@@ -112,6 +114,10 @@ pub fn plan(
         Route::LegacyRecord(legacy, raw_id) => {
             plan_record(&legacy::VARIANT, legacy.entity.facts(), raw_id, request)
         }
+        Route::Resolve(raw) => match resolve::parse(text(raw)) {
+            Some(identifier) => Ok(Job::Resolve { identifier, raw }),
+            None => Err(resolve::not_found(text(raw))),
+        },
         Route::List(facts) => {
             let query = list_query::parse(facts.entity, request.query).map_err(Reply::BadQuery)?;
             unless_current(Job::List(query), request, served)
@@ -169,6 +175,10 @@ pub fn run(
         Job::Record { variant, facts, id, raw_id } => {
             let raw_id = raw_id.text_in(request.path);
             handlers::record(variant, facts, (*id, raw_id), request, served)
+        }
+        Job::Resolve { identifier, raw } => {
+            let raw = raw.text_in(request.path);
+            resolve::resolve(identifier, raw, request, snapshot, timeout)
         }
         Job::List(query) => handlers::list(query, request, snapshot, timeout),
         Job::LegacyList(legacy, query) => legacy::list(legacy, query, request, snapshot, timeout),

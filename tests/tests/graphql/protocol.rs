@@ -157,14 +157,14 @@ fn a_body_has_at_most_64_kib_in_any_framing() {
         );
         connection.send(head.as_bytes()).unwrap();
         let response = connection.receive_to("POST").unwrap();
-        check_error(&response, 413, "Payload Too Large", too_long);
+        check_error(&response, 413, "Content Too Large", too_long);
         assert!(connection.is_closed(), "{length}");
     }
     let response = post_chunked(&mut server.connect(), &[1, 60_000, 5_000]);
     assert_eq!((response.status, response.text()), (200, ANSWER));
     let mut connection = server.connect();
     let response = post_chunked(&mut connection, &[60_000, 6_000]);
-    check_error(&response, 413, "Payload Too Large", too_long);
+    check_error(&response, 413, "Content Too Large", too_long);
     server.end(&[]);
 }
 

@@ -89,7 +89,7 @@ fn the_schema_served_is_the_recorded_schema() {
     let server = Server::serve(&snapshots);
     let response = server.get("/graphql/schema");
     assert_eq!(response.status, 200);
-    assert_eq!(response.header("content-type"), Some("application/graphql; charset=utf-8"));
+    assert_eq!(response.header("content-type"), Some("text/plain; charset=utf-8"));
     let path = pinakes_tests::root().join("tests/tests/graphql/schema.graphql");
     if std::env::var_os("PINAKES_BLESS").is_some() {
         std::fs::write(&path, response.text()).unwrap();

@@ -88,6 +88,9 @@ fn a_reply_503_counts_against_the_limit_and_has_its_headers() {
     check_unavailable(&response);
     let [limit, remaining, ..] = numbers(&response);
     assert_eq!((limit, remaining), (30, 29));
+    let status = server.get("/rate-limit");
+    assert_eq!(status.status, 200);
+    assert_eq!(status.json()["minute_rate_limit"]["remaining"], 29);
 }
 
 #[test]

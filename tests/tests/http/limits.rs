@@ -74,9 +74,9 @@ fn thirty_requests_a_minute_are_answered_and_the_next_has_a_retry_time() {
 #[test]
 fn every_reply_reports_the_counters_of_the_client() {
     let snapshots = Snapshots::from_sample();
-    let server = limited(&snapshots, &["--minute-limit", "100", "--daily-list", "7"]);
+    let server = limited(&snapshots, &["--minute-limit", "100", "--daily-list", "8"]);
     let mut connection = server.connect();
-    let mut expected = (100, 7);
+    let mut expected = (100, 8);
     for (method, path, status, uses) in [
         ("GET", AUTHOR, 200, (1, 0)),
         ("HEAD", AUTHOR, 200, (1, 0)),
@@ -85,7 +85,10 @@ fn every_reply_reports_the_counters_of_the_client() {
         ("GET", "/nope", 404, (1, 0)),
         ("GET", "/authors?page=0", 400, (1, 1)),
         ("GET", "/authors?per_page=10", 200, (1, 1)),
-        ("POST", "/authors", 405, (1, 1)),
+        ("POST", "/authors", 405, (1, 0)),
+        ("DELETE", "/authors", 405, (1, 0)),
+        ("HEAD", "/authors", 200, (1, 1)),
+        ("GET", "/resolve/10.1000/x", 404, (1, 0)),
         ("GET", "/references/institution-types", 200, (1, 1)),
         ("GET", "/autocomplete?query=a", 200, (1, 0)),
         ("GET", "/autocomplete/foo?query=a", 400, (1, 0)),
@@ -127,7 +130,7 @@ fn every_reply_reports_the_counters_of_the_client() {
     assert_eq!((&list["limit"], &list["remaining"]), (&daily.into(), &left.into()));
     let search = &status["daily_quota"]["search"];
     assert_eq!((&search["limit"], &search["remaining"]), (&50.into(), &48.into()));
-    assert_eq!(status["daily_quota"]["list_filter"]["remaining"], 3);
+    assert_eq!(status["daily_quota"]["list_filter"]["remaining"], 4);
     assert_eq!(status["minute_rate_limit"]["limit"], 100);
     assert_eq!(status["minute_rate_limit"]["remaining"], expected.0);
     assert_eq!(status["ip"], "127.0.0.1");

@@ -20,4 +20,5 @@ mod paths;
 mod process;
 mod protocol;
 mod records;
+mod resolve;
 mod swap;

@@ -336,7 +336,9 @@ fn every_kind_of_reply_has_the_common_headers() {
         assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{what}");
         assert_eq!(response.header("access-control-allow-origin"), Some("*"), "{what}");
         let exposed = response.header("access-control-expose-headers").unwrap();
-        for name in ["ETag", "Link", "Retry-After", "X-Snapshot-Id", "X-Total-Count"] {
+        for name in
+            ["ETag", "Link", "Retry-After", "X-Snapshot-Id", "X-Request-Id", "X-Total-Count"]
+        {
             assert!(exposed.split(", ").any(|known| known == name), "{what}: {exposed}");
         }
         assert_eq!(response.header("x-snapshot-id"), Some(id.as_str()), "{what}");

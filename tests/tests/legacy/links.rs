@@ -32,9 +32,7 @@ pub fn target(response: &Response, relation: &str) -> Option<String> {
 
 /// The parameters of a query that a link keeps.
 pub fn others(query: &str) -> Vec<String> {
-    let dropped = ["page=", "mailto="];
-    let kept =
-        |pair: &&str| !pair.is_empty() && !dropped.iter().any(|dropped| pair.starts_with(dropped));
+    let kept = |pair: &&str| !pair.is_empty() && !pair.starts_with("page=");
     query.split('&').filter(kept).map(str::to_owned).collect()
 }
 

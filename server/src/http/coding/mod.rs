@@ -116,7 +116,7 @@ fn parse_item(item: &[u8]) -> Option<(&[u8], u16)> {
 }
 
 /// Parses a qvalue, 0 to 1 with up to three decimals, into thousandths.
-fn parse_thousandths(text: &[u8]) -> Option<u16> {
+pub(crate) fn parse_thousandths(text: &[u8]) -> Option<u16> {
     let (whole, decimals) = match text {
         [whole] => (whole, &[][..]),
         [whole, b'.', decimals @ ..] if decimals.len() <= 3 => (whole, decimals),
