@@ -1,4 +1,4 @@
-//! Lists of deleted ids: where they stand, what they remove, and what the report counts.
+//! Lists of deleted ids: their places in a dump, the removed records, and the counts in the report.
 
 use std::path::Path;
 

@@ -28,7 +28,7 @@ pub(crate) struct Deletions<'o> {
     counts: DeletionCounts,
 }
 
-/// What became of the rows in lists of deleted ids.
+/// Counts of rows in lists of deleted ids, and of records that stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeletionCounts {
     /// Rows whose id has a record.
@@ -48,8 +48,8 @@ impl<'o> Deletions<'o> {
         Deletions { blocks, next, counts: DeletionCounts::default() }
     }
 
-    /// Whether a deletion removes the record. Only a record with an object of its own ([`Origin::Own`])
-    /// that changed after its newest deletion stands.
+    /// Whether a deletion removes the record. A record stays if it has an object of its own
+    /// ([`Origin::Own`]) that changed after its newest deletion.
     pub(crate) fn removes(&mut self, key: &Key) -> bool {
         let mut newest = None;
         while let Some(mut top) = self.next.peek_mut().filter(|top| top.0.0.id <= key.id) {
