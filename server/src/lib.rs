@@ -54,7 +54,7 @@ pub mod parts {
     pub use crate::graphql::options::Settings;
     pub use crate::graphql::types::Object;
     pub use crate::graphql::{Outcome, respond, types};
-    pub use crate::http::client_address::{ClientResolver, ForwardingHeader};
+    pub use crate::http::client_address::{Client, ClientResolver, ForwardingHeader};
     pub use crate::http::coding::encode::{CODED_BYTES_MIN, encode_at, level};
     pub use crate::http::coding::{AcceptedCodings, Coding};
     pub use crate::http::etag::SnapshotHeaders;

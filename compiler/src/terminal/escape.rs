@@ -2,6 +2,8 @@
 
 use std::{fmt::Write, os::unix::ffi::OsStrExt, path::Path};
 
+use pinakes_format::text::unseen::is_unseen;
+
 /// Escapes control characters, backslashes and bytes that are not UTF-8 (as `\xff`) in a path.
 pub fn escape_path(path: &Path) -> String {
     let mut text = String::new();
@@ -39,22 +41,12 @@ pub fn escape_message(text: &str) -> String {
 fn escape(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
-        match is_terminal_control(character) && !is_kept(character) {
+        match is_unseen(character) && !is_kept(character) {
             true => escaped.extend(character.escape_default()),
             false => escaped.push(character),
         }
     }
     escaped
-}
-
-/// Whether a character controls a terminal instead of being visible: control characters, and
-/// characters that change the writing direction, separate lines or have no width.
-fn is_terminal_control(character: char) -> bool {
-    let is_unseen = |character| {
-        matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    character.is_control() || is_unseen(character)
 }
 
 #[cfg(test)]

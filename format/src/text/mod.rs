@@ -1,7 +1,8 @@
-//! Texts: folding for comparison, JSON output, and times.
+//! Texts: folding for comparison, JSON output, times, and invisible characters.
 //!
 //! This folder imports nothing of the crate.
 
 pub mod fold;
 pub mod json;
 pub mod time;
+pub mod unseen;

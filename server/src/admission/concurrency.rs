@@ -7,7 +7,6 @@
 
 use std::{
     collections::HashMap,
-    net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -17,7 +16,7 @@ use tokio::{
     time,
 };
 
-use crate::http::client_address::client_key;
+use crate::http::client_address::Client;
 
 /// Slots of one client.
 const CLIENT_SLOTS: usize = 4;
@@ -80,9 +79,9 @@ impl ConcurrencyLimiter {
     }
 
     /// Waits for a slot of the client and a work permit; `None` after 5 s.
-    pub async fn acquire(self: &Arc<Self>, client: IpAddr) -> Option<WorkPermit> {
+    pub async fn acquire(self: &Arc<Self>, client: Client) -> Option<WorkPermit> {
         let wait = async {
-            let (mut slots, free) = Arc::clone(self).client_slots(client_key(client));
+            let (mut slots, free) = Arc::clone(self).client_slots(client.key());
             slots.permit = Some(free.acquire_owned().await.ok()?);
             Some(WorkPermit { slots, _work: Arc::clone(&self.work).acquire_owned().await.ok()? })
         };
@@ -90,8 +89,8 @@ impl ConcurrencyLimiter {
     }
 
     /// Reserves budget for a large reply without waiting.
-    pub fn try_reserve(self: &Arc<Self>, client: IpAddr, bytes: usize) -> Option<Reservation> {
-        let (mut _slots, free) = Arc::clone(self).client_slots(client_key(client));
+    pub fn try_reserve(self: &Arc<Self>, client: Client, bytes: usize) -> Option<Reservation> {
+        let (mut _slots, free) = Arc::clone(self).client_slots(client.key());
         _slots.permit = Some(free.try_acquire_many_owned(slots_for(bytes)).ok()?);
         let _unsent = Arc::clone(&self.unsent).try_acquire_many_owned(kilobytes(bytes)).ok()?;
         Some(Reservation { _unsent, _slots })
@@ -156,10 +155,17 @@ impl Drop for ClientSlots {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
     use super::*;
 
-    const A: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
-    const B: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
+    const A: Client = peer(1);
+    const B: Client = peer(2);
+
+    const fn peer(at: u8) -> Client {
+        let address = IpAddr::V4(Ipv4Addr::new(192, 0, 2, at));
+        Client { address, is_unknown: false }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_fills_its_slots_delays_only_itself() {
@@ -180,7 +186,6 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_unsent_reply_budget_is_never_exceeded() {
         let limiter = Arc::new(ConcurrencyLimiter::new(8));
-        let peer = |at: u8| IpAddr::from([192, 0, 2, at]);
         let held: Vec<_> =
             (0..6).map(|at| limiter.try_reserve(peer(at), 1 << 20).unwrap()).collect();
         assert!(!limiter.is_congested());

@@ -9,7 +9,7 @@ use std::{
 use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
 
 use crate::admission::limits::{QuotaClass, Quotas, RateLimiter, Usage, Verdict};
-use crate::http::client_address::{ClientResolver, client_key};
+use crate::http::client_address::{Client, ClientResolver};
 
 /// Rate-limit headers of replies, spelled as in `Access-Control-Expose-Headers`.
 pub const LIMIT_HEADERS: [&str; 5] = [
@@ -55,7 +55,7 @@ pub struct Gate {
 /// The gate's decision on a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
-    pub client: IpAddr,
+    pub client: Client,
     /// The client's quotas after the request; `None` for an exempt client or without limits.
     pub quotas: Option<Quotas>,
     /// The decision that refuses the request; `None` admits it.
@@ -102,10 +102,10 @@ impl Gate {
     /// Identifies the client of a request, and counts the request.
     pub fn admit(&self, head: &Parts, charge: Charge) -> Admission {
         let client = match head.extensions.get() {
-            Some(Peer::Known(peer)) => self.clients.address(*peer, &head.headers),
-            Some(Peer::Unknown { proxy }) => proxy.to_canonical(),
+            Some(Peer::Known(peer)) => self.clients.client(*peer, &head.headers),
+            Some(Peer::Unknown { proxy }) => Client::known(*proxy),
             // Connections always set the extension.
-            None => Ipv4Addr::UNSPECIFIED.into(),
+            None => Client::known(Ipv4Addr::UNSPECIFIED.into()),
         };
         let limiter = self.limiter.as_ref().filter(|_| !self.clients.is_exempt(client));
         let Some(limiter) = limiter else {
@@ -113,13 +113,13 @@ impl Gate {
         };
         let class = match charge {
             Charge::Free => {
-                let quotas = limiter.client_quotas(client_key(client));
+                let quotas = limiter.client_quotas(client.key());
                 return Admission { client, quotas: Some(quotas), refusal: None };
             }
             Charge::Minute => None,
             Charge::Daily(class) => Some(class),
         };
-        let verdict = limiter.count(client_key(client), class);
+        let verdict = limiter.count(client.key(), class);
         let refusal = verdict.refusal.is_some().then_some(verdict);
         Admission { client, quotas: Some(verdict.quotas), refusal }
     }

@@ -127,7 +127,7 @@ pub fn ready(snapshot: &Snapshot) -> Reply {
 /// `/rate-limit`: the client's use of the limits; null for a client without limits.
 pub fn rate_limit(admission: &Admission) -> Reply {
     let status = RateLimit {
-        ip: admission.client,
+        ip: admission.client.address,
         minute_rate_limit: admission.quotas.map(|quotas| quotas.minute.into()),
         daily_quota: admission.quotas.map(|Quotas { daily: [list, search], .. }| DailyQuotaJson {
             list_filter: list.into(),

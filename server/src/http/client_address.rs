@@ -44,6 +44,32 @@ fn split_unquoted(line: &[u8], separator: u8) -> Option<Vec<&[u8]>> {
     (!is_quoted).then_some(parts)
 }
 
+/// The client of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// The address; of an unknown client, that of the proxy.
+    pub address: IpAddr,
+    /// Whether a trusted proxy sent a header that names no client. Such a request counts neither as the
+    /// proxy's nor as nobody's.
+    pub is_unknown: bool,
+}
+
+/// The key of all unknown clients together. No client has it: like the keys of IPv4 addresses it lies
+/// in the IPv6 multicast range.
+const UNKNOWN_KEY: u64 = 0xffff_fffe_0000_0000;
+
+impl Client {
+    /// A client whose address is known.
+    pub fn known(address: IpAddr) -> Client {
+        Client { address: address.to_canonical(), is_unknown: false }
+    }
+
+    /// The key that limits count the client by.
+    pub fn key(self) -> u64 {
+        if self.is_unknown { UNKNOWN_KEY } else { client_key(self.address) }
+    }
+}
+
 /// Finds the client of a request, and tells trusted proxies and exempt clients from others.
 #[derive(Clone, Debug)]
 pub struct ClientResolver {
@@ -56,18 +82,19 @@ pub struct ClientResolver {
 }
 
 impl ClientResolver {
-    /// Returns the address of the client.
+    /// Returns the client.
     ///
     /// Behind a trusted proxy this is the right-most address in the header that is not a trusted proxy;
     /// clients can forge addresses further left. If all addresses are trusted proxies, the left-most
-    /// counts. If the address is malformed, or the peer is not trusted, the peer counts.
+    /// counts. If the peer is not trusted, or sent no header, the peer is the client. If the address is
+    /// malformed, the client is unknown.
     ///
     /// ```text
     /// trusted 10.0.0.0/8, peer 10.0.0.1, X-Forwarded-For: 6.6.6.6, 1.2.3.4, 10.0.0.9  →  1.2.3.4
     /// ```
-    pub fn address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        let peer = peer.to_canonical();
-        if !is_in(&self.trusted, peer) {
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
+        let peer = Client::known(peer);
+        if !is_in(&self.trusted, peer.address) {
             return peer;
         }
         let name = match self.header {
@@ -83,8 +110,10 @@ impl ClientResolver {
                 ForwardingHeader::XForwardedFor => Some(item),
                 ForwardingHeader::Forwarded => for_parameter(item),
             };
-            let Some(address) = text.and_then(parse_address) else { return peer };
-            client = address;
+            let Some(address) = text.and_then(parse_address) else {
+                return Client { is_unknown: true, ..peer };
+            };
+            client = Client::known(address);
             if !is_in(&self.trusted, address) {
                 break;
             }
@@ -97,9 +126,9 @@ impl ClientResolver {
         is_in(&self.trusted, address.to_canonical())
     }
 
-    /// Whether a client has no limits.
-    pub fn is_exempt(&self, address: IpAddr) -> bool {
-        is_in(&self.exempt, address.to_canonical())
+    /// Whether a client has no limits. An unknown client has limits.
+    pub fn is_exempt(&self, client: Client) -> bool {
+        !client.is_unknown && is_in(&self.exempt, client.address)
     }
 }
 
@@ -107,13 +136,24 @@ fn is_in(networks: &[IpNet], address: IpAddr) -> bool {
     networks.iter().any(|network| network.contains(&address))
 }
 
-/// The key that limits count a client by: the IPv4 address, or the /64 network of the IPv6 address.
+/// The network of IPv6 addresses that stand for IPv4 addresses behind a NAT64 gateway (RFC 6052).
+const NAT64: u128 = 0x0064_ff9b << 96;
+
+/// The key that limits count a client by: the IPv4 address, also behind NAT64, or the /64 network of the
+/// IPv6 address.
 pub fn client_key(address: IpAddr) -> u64 {
     match address.to_canonical() {
-        // Within the IPv6 multicast range, which no client has.
-        IpAddr::V4(address) => 0xffff_ffff_0000_0000 | u64::from(address.to_bits()),
+        IpAddr::V4(address) => key_of_ipv4(address.to_bits()),
+        IpAddr::V6(address) if address.to_bits() & !u128::from(u32::MAX) == NAT64 => {
+            key_of_ipv4(address.to_bits() as u32)
+        }
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
     }
+}
+
+/// A key within the IPv6 multicast range, which no client has.
+fn key_of_ipv4(address: u32) -> u64 {
+    0xffff_ffff_0000_0000 | u64::from(address)
 }
 
 /// Returns the `for` parameter of an element of `Forwarded`, without its quotes.
@@ -155,13 +195,15 @@ mod tests {
         }
     }
 
-    /// Resolves the client of a request with these header lines.
-    fn address(header: ForwardingHeader, peer: &str, name: HeaderName, lines: &[&str]) -> String {
+    /// Resolves the client of a request with these header lines; an unknown one has a question mark.
+    fn client(header: ForwardingHeader, peer: &str, name: HeaderName, lines: &[&str]) -> String {
         let mut headers = HeaderMap::new();
         for line in lines {
             headers.append(name.clone(), HeaderValue::from_bytes(line.as_bytes()).unwrap());
         }
-        clients(header).address(peer.parse().unwrap(), &headers).to_string()
+        let client = clients(header).client(peer.parse().unwrap(), &headers);
+        assert_eq!(client.is_unknown, client.key() != client_key(client.address));
+        format!("{}{}", client.address, if client.is_unknown { "?" } else { "" })
     }
 
     #[test]
@@ -182,7 +224,7 @@ mod tests {
     #[test]
     fn the_header_counts_from_trusted_proxies_only() {
         let check = |peer: &str, lines: &[&str], expected: &str| {
-            let found = address(ForwardingHeader::XForwardedFor, peer, X_FORWARDED_FOR, lines);
+            let found = client(ForwardingHeader::XForwardedFor, peer, X_FORWARDED_FOR, lines);
             assert_eq!(found, expected, "{lines:?}");
         };
         check("198.51.100.1", &["1.2.3.4"], "198.51.100.1");
@@ -215,7 +257,7 @@ mod tests {
             "é",
             "1.2.3.4, ?",
         ] {
-            check("10.0.0.1", &[line], "10.0.0.1");
+            check("10.0.0.1", &[line], "10.0.0.1?");
         }
         // The left-most of the addresses that are read.
         let many = vec!["10.0.0.5"; 1_000].join(",");
@@ -226,23 +268,24 @@ mod tests {
     #[test]
     fn forwarded_counts_when_it_is_the_chosen_header() {
         let check = |lines: &[&str], expected: &str| {
-            let found = address(ForwardingHeader::Forwarded, "10.0.0.1", header::FORWARDED, lines);
+            let found = client(ForwardingHeader::Forwarded, "10.0.0.1", header::FORWARDED, lines);
             assert_eq!(found, expected, "{lines:?}");
         };
         check(&["for=\"[2001:db8::1]:443\""], "2001:db8::1");
         check(&["For=1.2.3.4;proto=https;by=10.0.0.1"], "1.2.3.4");
         check(&["for=6.6.6.6, proto=http; for=1.2.3.4"], "1.2.3.4");
         for wrong in ["for=unknown", "for=\"1.2.3.4", "proto=http", "1.2.3.4"] {
-            check(&[wrong], "10.0.0.1");
+            check(&[wrong], "10.0.0.1?");
         }
         // A client chooses its host, including quotes and commas.
         for host in ["x,for=6.6.6.6;y", "a;for=6.6.6.6;b", r#"\",for=6.6.6.6;\""#, r"\\"] {
             check(&[&format!("for=1.2.3.4;host=\"{host}\"")], "1.2.3.4");
             check(&[&format!("host=\"{host}\";for=1.2.3.4")], "1.2.3.4");
         }
-        check(&["for=6.6.6.6;x=\", for=1.2.3.4"], "10.0.0.1");
+        check(&["for=6.6.6.6;x=\""], "10.0.0.1?");
+        check(&["for=6.6.6.6;x=\", for=1.2.3.4"], "10.0.0.1?");
         check(&["for=6.6.6.6;x=\"", "for=1.2.3.4"], "1.2.3.4");
-        let other = address(ForwardingHeader::Forwarded, "10.0.0.1", X_FORWARDED_FOR, &["1.2.3.4"]);
+        let other = client(ForwardingHeader::Forwarded, "10.0.0.1", X_FORWARDED_FOR, &["1.2.3.4"]);
         assert_eq!(other, "10.0.0.1");
     }
 
@@ -254,8 +297,13 @@ mod tests {
         assert_eq!(key("2001:db8::1"), key("2001:db8::ffff:1"));
         assert_ne!(key("2001:db8::1"), key("2001:db8:0:1::1"));
         assert_ne!(key("::1"), key("0.0.0.0"));
+        assert_eq!(key("64:ff9b::1.2.3.4"), key("1.2.3.4"));
+        assert_ne!(key("64:ff9b::1.2.3.4"), key("64:ff9b::1.2.3.5"));
+        assert_ne!(key("64:ff9b:1::1.2.3.4"), key("1.2.3.4"));
         let clients = clients(ForwardingHeader::XForwardedFor);
-        assert!(clients.is_exempt("192.0.2.7".parse().unwrap()));
-        assert!(!clients.is_exempt("192.0.2.8".parse().unwrap()));
+        let known = |address: &str| Client::known(address.parse().unwrap());
+        assert!(clients.is_exempt(known("192.0.2.7")));
+        assert!(!clients.is_exempt(known("192.0.2.8")));
+        assert!(!clients.is_exempt(Client { is_unknown: true, ..known("192.0.2.7") }));
     }
 }

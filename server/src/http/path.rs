@@ -3,6 +3,7 @@
 use std::{borrow::Cow, ops::Deref};
 
 use percent_encoding::percent_decode_str;
+use pinakes_format::text::unseen::is_unseen;
 
 /// Longest request target; the server replies 414 to longer ones.
 pub const URI_BYTES_MAX: usize = 16_384;
@@ -91,7 +92,7 @@ pub fn decode(text: &str) -> Option<Cow<'_, str>> {
 /// An identifier as messages repeat it: decoded if printable and short, else as sent and truncated.
 pub fn echo(raw: &str) -> String {
     match decode(raw) {
-        Some(decoded) if decoded.len() <= ECHO_BYTES_MAX && decoded.chars().all(is_printable) => {
+        Some(decoded) if decoded.len() <= ECHO_BYTES_MAX && !decoded.chars().any(is_unseen) => {
             decoded.into_owned()
         }
         _ => truncate(raw, ECHO_BYTES_MAX),
@@ -110,17 +111,6 @@ pub fn truncate(text: &str, bytes_max: usize) -> String {
     }
     let end = (0..=bytes_max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     format!("{}…", &text[..end])
-}
-
-/// Whether a character is neither a control nor a format character, which alters how others display.
-fn is_printable(c: char) -> bool {
-    let formats = matches!(
-        c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
-    );
-    !c.is_control() && !formats
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use crate::admission::gate::Peer;
 use crate::event_counts::{SLOW_CLIENTS, SlowClient};
 use crate::http::body;
 use crate::http::body::ReceivedBody;
+use crate::http::client_address::Client;
 use crate::http::etag::SnapshotHeaders;
 use crate::http::head::{HEADER_BYTES_MAX, TwoLengths};
 use crate::http::reply::Reply;
@@ -135,7 +136,7 @@ impl<H: Handler> Connections<H> {
     /// Counts the permit for a client, unless the client is a proxy of many clients or exempt.
     fn permit_for(&self, permit: ConnectionPermit, client: IpAddr) -> Option<ConnectionPermit> {
         let clients = self.service.clients();
-        let is_unlimited = clients.is_trusted(client) || clients.is_exempt(client);
+        let is_unlimited = clients.is_trusted(client) || clients.is_exempt(Client::known(client));
         if is_unlimited { Some(permit) } else { permit.for_client(client) }
     }
 

@@ -9,6 +9,8 @@
 //! lines instead of bytes, and it wakes its thread and calls `write` for each line.
 
 use std::{
+    borrow::Cow,
+    fmt::Write as _,
     io::{self, Write},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -18,6 +20,7 @@ use std::{
     time::Duration,
 };
 
+use pinakes_format::text::unseen::is_unseen;
 use tracing::{Level, Metadata};
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
@@ -50,7 +53,11 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 pub fn start_log(format: LogFormat) -> io::Result<(LogGuard, DroppedLines)> {
     let filter = EnvFilter::try_from_env("PINAKES_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
     let is_terminal = io::IsTerminal::is_terminal(&io::stderr());
-    let log = Log::start(io::stderr())?;
+    let escapes = match format {
+        LogFormat::Text => Escapes::Text { has_colours: is_terminal },
+        LogFormat::Json => Escapes::Json,
+    };
+    let log = Log::start(io::stderr(), escapes)?;
     let events = tracing_subscriber::fmt()
         .with_writer(log.clone())
         .with_ansi(is_terminal)
@@ -62,7 +69,7 @@ pub fn start_log(format: LogFormat) -> io::Result<(LogGuard, DroppedLines)> {
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!(panic = %panic, "a thread panicked");
     }));
-    let shared = Arc::clone(&log.0);
+    let shared = Arc::clone(&log.shared);
     Ok((LogGuard(log), Arc::new(move || shared.dropped.load(Relaxed))))
 }
 
@@ -76,7 +83,51 @@ impl Drop for LogGuard {
 }
 
 #[derive(Clone)]
-struct Log(Arc<Shared>);
+struct Log {
+    shared: Arc<Shared>,
+    escapes: Escapes,
+}
+
+/// How a line writes characters that are not visible, which clients may choose.
+#[derive(Clone, Copy)]
+enum Escapes {
+    /// As `\u{202e}`.
+    Text {
+        /// Whether the formatter colours lines, by escape sequences that stay.
+        has_colours: bool,
+    },
+    /// As `\u202e`.
+    Json,
+}
+
+impl Escapes {
+    /// Escapes a line that ends with a line feed.
+    fn escape(self, line: &[u8]) -> Cow<'_, [u8]> {
+        let body = line.strip_suffix(b"\n").unwrap_or(line);
+        let has_colours = matches!(self, Escapes::Text { has_colours: true });
+        let is_escaped = |c: char| is_unseen(c) && !(has_colours && c == '\u{1b}');
+        // Bytes above 0x7e are rare, and the only others that need a look are below 0x20.
+        let is_plain = body.iter().all(|byte| (0x20..0x7f).contains(byte));
+        if is_plain || !String::from_utf8_lossy(body).contains(is_escaped) {
+            return Cow::Borrowed(line);
+        }
+        let mut escaped = String::with_capacity(line.len() + 16);
+        for c in String::from_utf8_lossy(body).chars() {
+            match self {
+                _ if !is_escaped(c) => escaped.push(c),
+                Escapes::Text { .. } => escaped.extend(c.escape_unicode()),
+                Escapes::Json => {
+                    for unit in c.encode_utf16(&mut [0; 2]) {
+                        // Writing to a string cannot fail.
+                        let _ = write!(escaped, "\\u{unit:04x}");
+                    }
+                }
+            }
+        }
+        escaped.push('\n');
+        Cow::Owned(escaped.into_bytes())
+    }
+}
 
 struct Shared {
     queue: Mutex<Queue>,
@@ -167,26 +218,26 @@ fn wait_while_for<'q>(
 
 impl Log {
     /// Starts the thread that writes the lines.
-    fn start(out: impl Write + Send + 'static) -> io::Result<Log> {
+    fn start(out: impl Write + Send + 'static, escapes: Escapes) -> io::Result<Log> {
         let (queue, changed) = (Mutex::default(), Condvar::new());
         let shared = Arc::new(Shared { queue, changed, dropped: AtomicU64::new(0) });
         let writing = Arc::clone(&shared);
         thread::Builder::new().name("log".to_owned()).spawn(move || writing.write_lines(out))?;
-        Ok(Log(shared))
+        Ok(Log { shared, escapes })
     }
 
     /// Lets the thread write the queued lines, and waits for the thread at most [`FLUSH_TIMEOUT`].
     fn end(&self) {
-        let mut queue = self.0.lock();
+        let mut queue = self.shared.lock();
         queue.is_ending = true;
-        self.0.changed.notify_all();
-        drop(wait_while_for(&self.0.changed, queue, FLUSH_TIMEOUT, |queue| !queue.has_ended));
+        self.shared.changed.notify_all();
+        drop(wait_while_for(&self.shared.changed, queue, FLUSH_TIMEOUT, |queue| !queue.has_ended));
     }
 }
 
 /// Puts the line of one event into the queue.
 struct LineWriter<'l> {
-    shared: &'l Shared,
+    log: &'l Log,
     is_urgent: bool,
 }
 
@@ -194,18 +245,18 @@ impl<'l> MakeWriter<'l> for Log {
     type Writer = LineWriter<'l>;
 
     fn make_writer(&'l self) -> LineWriter<'l> {
-        LineWriter { shared: &self.0, is_urgent: true }
+        LineWriter { log: self, is_urgent: true }
     }
 
     fn make_writer_for(&'l self, event: &Metadata<'_>) -> LineWriter<'l> {
-        LineWriter { shared: &self.0, is_urgent: *event.level() <= Level::WARN }
+        LineWriter { log: self, is_urgent: *event.level() <= Level::WARN }
     }
 }
 
 impl Write for LineWriter<'_> {
     /// Takes a whole line: the subscriber writes each event in one call.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.shared.push(line, self.is_urgent);
+        self.log.shared.push(&self.log.escapes.escape(line), self.is_urgent);
         Ok(line.len())
     }
 
@@ -242,18 +293,18 @@ mod tests {
 
     fn start() -> (Log, Receiver<Vec<u8>>, Sender<()>) {
         let ((written, writes), (permit, permission)) = (channel(), channel());
-        (Log::start(Reader { written, permission }).unwrap(), writes, permit)
+        (Log::start(Reader { written, permission }, Escapes::Json).unwrap(), writes, permit)
     }
 
     #[test]
     fn lines_are_batched_in_order_and_flushed_at_the_end() {
         let (log, writes, permit) = start();
-        log.0.push(b"0\n", false);
+        log.shared.push(b"0\n", false);
         assert_eq!(writes.recv().unwrap(), b"0\n", "a single line is written at once");
         let mut expected = Vec::new();
         for number in 1..10_000 {
             let line = format!("{number}\n");
-            log.0.push(line.as_bytes(), number % 7 == 0);
+            log.shared.push(line.as_bytes(), number % 7 == 0);
             expected.extend_from_slice(line.as_bytes());
         }
         permit.send(()).unwrap();
@@ -263,36 +314,52 @@ mod tests {
         permit.send(()).unwrap();
         ending.join().unwrap();
         assert!(writes.recv().is_err(), "the thread dropped its reader");
-        assert_eq!(log.0.dropped.load(Relaxed), 0);
+        assert_eq!(log.shared.dropped.load(Relaxed), 0);
     }
 
     #[test]
     fn lines_beyond_the_queue_or_after_a_failed_write_are_counted_as_dropped() {
         let (log, writes, permit) = start();
         let line = [b"x".repeat((64 << 10) - 1), b"\n".to_vec()].concat();
-        log.0.push(&line, true);
+        log.shared.push(&line, true);
         assert_eq!(writes.recv().unwrap().len(), line.len());
         let queued = QUEUE_BYTES_MAX / line.len();
         for _ in 0..queued + 5 {
-            log.0.push(&line, true);
+            log.shared.push(&line, true);
         }
-        assert_eq!(log.0.dropped.load(Relaxed), 5);
-        assert_eq!(log.0.lock().text.len(), QUEUE_BYTES_MAX);
+        assert_eq!(log.shared.dropped.load(Relaxed), 5);
+        assert_eq!(log.shared.lock().text.len(), QUEUE_BYTES_MAX);
         // The reader is gone: the queued lines are dropped too, and the end does not wait.
         drop(permit);
         log.end();
-        assert_eq!(log.0.dropped.load(Relaxed), 5 + 1 + queued as u64);
-        assert!(log.0.lock().has_ended);
+        assert_eq!(log.shared.dropped.load(Relaxed), 5 + 1 + queued as u64);
+        assert!(log.shared.lock().has_ended);
     }
 
     #[test]
     fn the_end_waits_one_second_for_a_reader_that_is_stuck() {
         let (log, writes, _permit) = start();
-        log.0.push(b"0\n", true);
+        log.shared.push(b"0\n", true);
         writes.recv().unwrap();
         let started = Instant::now();
         log.end();
         assert!(started.elapsed() >= FLUSH_TIMEOUT);
-        assert!(!log.0.lock().has_ended);
+        assert!(!log.shared.lock().has_ended);
+    }
+
+    #[test]
+    fn a_line_shows_every_character() {
+        let check = |escapes: Escapes, line: &str, expected: &str| {
+            assert_eq!(String::from_utf8_lossy(&escapes.escape(line.as_bytes())), expected);
+        };
+        let plain = Escapes::Text { has_colours: false };
+        for escapes in [plain, Escapes::Json] {
+            check(escapes, "a \"b\" é 東\n", "a \"b\" é 東\n");
+        }
+        let line = "\u{9b}1m \u{202e}b\u{2028} \r\u{e0001}\u{1b}[0m\n";
+        check(plain, line, "\\u{9b}1m \\u{202e}b\\u{2028} \\u{d}\\u{e0001}\\u{1b}[0m\n");
+        check(Escapes::Json, line, "\\u009b1m \\u202eb\\u2028 \\u000d\\udb40\\udc01\\u001b[0m\n");
+        let coloured = Escapes::Text { has_colours: true };
+        check(coloured, "\u{1b}[2m\u{9b}\n", "\u{1b}[2m\\u{9b}\n");
     }
 }

@@ -99,7 +99,7 @@ impl AccessLine {
             request = %self.id,
             client = %self.client,
             method = shorten(self.head.method.as_str(), AGENT_BYTES_MAX).as_ref(),
-            target = shorten(target, TARGET_BYTES_MAX).as_ref(),
+            url = shorten(target, TARGET_BYTES_MAX).as_ref(),
             protocol = ?self.head.version,
             status,
             body_bytes,

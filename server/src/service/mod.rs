@@ -14,7 +14,6 @@ pub(crate) mod dispatch;
 pub(crate) mod traffic;
 
 use std::{
-    net::IpAddr,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -33,7 +32,7 @@ use crate::api::route_template::Template;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::RequestBody;
 use crate::http::buffer_pool::pooled_capacity;
-use crate::http::client_address::ClientResolver;
+use crate::http::client_address::{Client, ClientResolver};
 use crate::http::reply::Reply;
 use crate::http::{body, head};
 use crate::net::handler::{Handler, ReservedResponse};
@@ -150,7 +149,7 @@ impl Service {
     async fn reserve_inline(
         &self,
         response: http::Response<Bytes>,
-        client: IpAddr,
+        client: Client,
         method: &Method,
         id: RequestId,
     ) -> ReservedResponse {
@@ -293,7 +292,7 @@ impl Handler for Service {
         let id = self.requests.next();
         let route = route::find(head.uri.path());
         let admission = self.gate.admit(&head, route::charge(&head.method, route));
-        let line = access_log::AccessLine::begin(Arc::clone(&head), admission.client, id);
+        let line = access_log::AccessLine::begin(Arc::clone(&head), admission.client.address, id);
         let underway = self.traffic.begin(Template::of(route));
         if let Some(refusal) = admission.refusal.and_then(|verdict| verdict.refusal) {
             self.traffic.refuse(refusal);
