@@ -75,6 +75,11 @@ pub struct Options {
     #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
     pub log_format: LogFormat,
 
+    /// Log lines per second of refused requests (status 400 and above) and of requests that no limit counts.
+    /// Further lines are left out and counted; the log says every minute how many.
+    #[arg(long, value_name = "N", default_value = "20", env = "PINAKES_REFUSED_LINES")]
+    pub refused_lines: u32,
+
     /// Licence of the data that `/` and `/health` state: an SPDX identifier or a few words. OpenAlex, ROR and
     /// ORCID publish under CC0; compiled journal tables may have another licence.
     /// [default: the licence in the publication the snapshot was pulled by, else CC0-1.0]
@@ -284,6 +289,7 @@ impl Options {
             list_timeout: self.list_timeout,
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
+            refused_lines: self.refused_lines,
             data_licence: self.data_licence.as_deref().map(Arc::from),
         }
     }

@@ -252,8 +252,8 @@ struct Housekeeping {
     interval: time::Interval,
     limiter: Arc<ConnectionLimiter>,
     dropped_lines: DroppedLines,
-    /// Refused connections and dropped lines that the log has reported.
-    reported: ([u64; 2], u64),
+    /// Refused connections, dropped lines and lines left out that the log has reported.
+    reported: ([u64; 2], u64, u64),
 }
 
 impl Housekeeping {
@@ -261,7 +261,7 @@ impl Housekeeping {
         let mut interval = time::interval(HOUSEKEEPING_INTERVAL);
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         interval.reset();
-        Housekeeping { interval, limiter, dropped_lines, reported: ([0; 2], 0) }
+        Housekeeping { interval, limiter, dropped_lines, reported: ([0; 2], 0, 0) }
     }
 
     async fn due(&mut self) {
@@ -270,8 +270,9 @@ impl Housekeeping {
 
     fn run(&mut self, service: &Arc<Service>) {
         let (refused, dropped) = (self.limiter.refused(), (self.dropped_lines)());
-        let (refused_before, dropped_before) =
-            std::mem::replace(&mut self.reported, (refused, dropped));
+        let left_out = service.left_out_lines();
+        let (refused_before, dropped_before, left_out_before) =
+            std::mem::replace(&mut self.reported, (refused, dropped, left_out));
         let seconds = HOUSEKEEPING_INTERVAL.as_secs();
         if refused != refused_before {
             let [total_limit, client_limit] = [0, 1].map(|at| refused[at] - refused_before[at]);
@@ -284,6 +285,10 @@ impl Housekeeping {
         }
         if dropped != dropped_before {
             tracing::warn!(lines = dropped - dropped_before, seconds, "dropped lines of the log");
+        }
+        if left_out != left_out_before {
+            let lines = left_out - left_out_before;
+            tracing::warn!(lines, seconds, "left out lines of requests beyond --refused-lines");
         }
         let service = Arc::clone(service);
         tokio::task::spawn_blocking(move || service.gate().save());

@@ -82,6 +82,7 @@ impl InProcessServer {
             list_timeout: LIST_TIMEOUT,
             graphql: Settings::default(),
             has_docs: true,
+            refused_lines: 20,
             data_licence: None,
         };
         let service = Arc::new(Service::new(manager, gate, bounds));

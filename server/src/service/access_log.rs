@@ -14,7 +14,9 @@ use std::{
 use bytes::Bytes;
 use http::{header, request::Parts};
 
+use crate::admission::gate::Admission;
 use crate::http::path::truncate;
+use crate::service::line_budget::LineBudget;
 
 /// The `tracing` target of access-log lines; log filters select or drop the lines by this name.
 pub const TARGET: &str = "access";
@@ -24,6 +26,8 @@ const TARGET_BYTES_MAX: usize = 512;
 const AGENT_BYTES_MAX: usize = 128;
 /// The status shown when the client disconnects before the reply; no reply has this status.
 const STATUS_LEFT: u16 = 499;
+/// The smallest status of a refused request.
+const STATUS_REFUSED_MIN: u16 = 400;
 
 /// An id that is unique across requests and restarts of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,18 +70,30 @@ impl Default for RequestIds {
 }
 
 /// The log line of a request; written with the response, or when dropped because the client disconnected.
+/// Lines of refused requests and of requests that no limit counts need room in a budget.
 pub struct AccessLine {
     head: Arc<Parts>,
     client: IpAddr,
     id: RequestId,
     begun: Instant,
+    budget: Arc<LineBudget>,
+    /// Whether no limit counts the request.
+    is_free: bool,
     is_written: bool,
 }
 
 impl AccessLine {
     /// Starts the clock of a request.
-    pub fn begin(head: Arc<Parts>, client: IpAddr, id: RequestId) -> AccessLine {
-        AccessLine { head, client, id, begun: Instant::now(), is_written: false }
+    pub fn begin(
+        head: Arc<Parts>,
+        admission: &Admission,
+        id: RequestId,
+        budget: Arc<LineBudget>,
+        is_free: bool,
+    ) -> AccessLine {
+        let client = admission.client.address;
+        let begun = Instant::now();
+        AccessLine { head, client, id, begun, budget, is_free, is_written: false }
     }
 
     /// Writes the line with the response's status.
@@ -89,6 +105,10 @@ impl AccessLine {
     /// Writes the line; texts from the client are string fields, which the log quotes and escapes.
     fn write(&self, status: u16, body_bytes: usize) {
         if !tracing::enabled!(target: TARGET, tracing::Level::INFO) {
+            return;
+        }
+        let is_budgeted = self.is_free || status >= STATUS_REFUSED_MIN;
+        if is_budgeted && !self.budget.admit() {
             return;
         }
         let target = self.head.uri.path_and_query().map_or("*", |target| target.as_str());

@@ -32,6 +32,8 @@ pub struct ServiceSettings {
     pub graphql: Settings,
     /// Whether the documentation page exists.
     pub has_docs: bool,
+    /// Log lines per second of refused requests and of requests that no limit counts.
+    pub refused_lines: u32,
     /// Licence of the data, shown by `/` and `/health`; `None` shows the licence that the snapshot records.
     pub data_licence: Option<Arc<str>>,
 }

@@ -11,6 +11,7 @@
 
 pub(crate) mod access_log;
 pub(crate) mod dispatch;
+pub(crate) mod line_budget;
 pub(crate) mod traffic;
 
 use std::{
@@ -24,7 +25,7 @@ use pinakes_format::storage::error::ReadError;
 use tokio::{sync::Semaphore, task};
 
 use crate::admission::concurrency::{ConcurrencyLimiter, WorkPermit};
-use crate::admission::gate::{Admission, Gate};
+use crate::admission::gate::{Admission, Charge, Gate};
 use crate::api::request::Request;
 use crate::api::route;
 use crate::api::route::{GraphqlRoute, Route};
@@ -38,6 +39,7 @@ use crate::http::{body, head};
 use crate::net::handler::{Handler, ReservedResponse};
 use crate::service::access_log::{RequestId, RequestIds};
 use crate::service::dispatch::{Cost, Job, ServiceSettings};
+use crate::service::line_budget::LineBudget;
 use crate::service::traffic::Traffic;
 use crate::snapshots::manager::{ServedSnapshot, SnapshotManager};
 
@@ -73,6 +75,8 @@ pub struct Service {
     waiting: Semaphore,
     requests: RequestIds,
     traffic: Traffic,
+    /// For log lines of refused requests and of requests that no limit counts.
+    lines: Arc<LineBudget>,
 }
 
 impl Service {
@@ -81,7 +85,8 @@ impl Service {
         let concurrency = Arc::new(ConcurrencyLimiter::new(cores() * LISTS_PER_CORE));
         let (requests, traffic) = (RequestIds::new(), Traffic::new());
         let waiting = Semaphore::new(WAITING_KILOBYTES_MAX);
-        Service { snapshots, gate, settings, concurrency, waiting, requests, traffic }
+        let lines = Arc::new(LineBudget::new(settings.refused_lines));
+        Service { snapshots, gate, settings, concurrency, waiting, requests, traffic, lines }
     }
 
     /// The owner of the served snapshot, which opens and follows snapshots.
@@ -107,6 +112,11 @@ impl Service {
     /// Bytes of the unsent-reply budget that are reserved.
     pub fn unsent_bytes(&self) -> u64 {
         self.concurrency.unsent_bytes()
+    }
+
+    /// Log lines left out since the start, because refused requests wrote too many.
+    pub fn left_out_lines(&self) -> u64 {
+        self.lines.left_out()
     }
 
     /// Answers a request that the limits let through.
@@ -228,7 +238,9 @@ impl Service {
             Overload::Concurrency => "work permit",
             _ => "reservation for a large reply",
         };
-        tracing::warn!(request = %id, "no {missing} in time; answering 503");
+        if self.lines.admit() {
+            tracing::warn!(request = %id, "no {missing} in time; answering 503");
+        }
         self.small(Reply::unavailable().closing(), method)
     }
 
@@ -291,8 +303,10 @@ impl Handler for Service {
     async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
         let id = self.requests.next();
         let route = route::find(head.uri.path());
-        let admission = self.gate.admit(&head, route::charge(&head.method, route));
-        let line = access_log::AccessLine::begin(Arc::clone(&head), admission.client.address, id);
+        let charge = route::charge(&head.method, route);
+        let admission = self.gate.admit(&head, charge);
+        let (lines, is_free) = (Arc::clone(&self.lines), charge == Charge::Free);
+        let line = access_log::AccessLine::begin(Arc::clone(&head), &admission, id, lines, is_free);
         let underway = self.traffic.begin(Template::of(route));
         if let Some(refusal) = admission.refusal.and_then(|verdict| verdict.refusal) {
             self.traffic.refuse(refusal);

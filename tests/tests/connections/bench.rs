@@ -51,6 +51,7 @@ impl Bench {
             list_timeout,
             graphql: Settings::default(),
             has_docs: true,
+            refused_lines: 20,
             data_licence: None,
         };
         let service = Arc::new(Service::new(manager, gate, bounds));

@@ -83,5 +83,10 @@ impl Metrics {
             "Log lines dropped because standard error was read too slowly or a write failed.",
             (self.dropped_lines)() as f64,
         );
+        families.counter(
+            "pinakes_log_lines_left_out_total",
+            "Log lines of refused and uncounted requests beyond --refused-lines.",
+            self.service.left_out_lines() as f64,
+        );
     }
 }
