@@ -133,6 +133,12 @@ pub struct LimitOptions {
     #[arg(long, value_name = "N", default_value = "1000", env = "PINAKES_POOL_SEARCH")]
     pool_search: u64,
 
+    /// Largest share of the two pools that the clients of one network take, as `25%` or `0.25`. A network is
+    /// an IPv4 /24 or an IPv6 /48.
+    #[arg(long, value_name = "SHARE", default_value = "25%", env = "PINAKES_POOL_SHARE",
+          value_parser = parse_share)]
+    pool_share: f64,
+
     /// Clients counted exactly, 50 bytes each. A new client beyond replaces the least recently seen.
     #[arg(long, value_name = "N", default_value = "1000000", env = "PINAKES_CLIENTS_MAX",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
@@ -236,16 +242,28 @@ impl LimitOptions {
             header: self.forwarded_by,
             exempt: self.exempt.clone(),
         };
+        let pool = [self.pool_list, self.pool_search];
+        // At least one request, whatever the share.
+        let of_network = |pool: u64| ((pool as f64 * self.pool_share) as u64).max(1);
         let limits = Limits {
             minute: self.minute_limit,
             daily: [self.daily_list, self.daily_search],
-            pool: [self.pool_list, self.pool_search],
+            pool,
+            network_pool: pool.map(of_network),
             clients_max: self.clients_max,
         };
         let limiter =
             (!self.no_limits).then(|| RateLimiter::new(limits, Box::new(SystemClock::new())));
         Gate::new(clients, limiter, self.limits_file.clone())
     }
+}
+
+/// Parses a share, above 0 and at most 1: `25%` or `0.25`.
+fn parse_share(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.parse().ok().map(|number: f64| number / unit);
+    let share = share.filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| "expected a share such as 25% or 0.25".to_owned())
 }
 
 /// Parses a network in CIDR notation, or one address.

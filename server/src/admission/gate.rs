@@ -6,9 +6,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, request::Parts};
 
-use crate::admission::limits::{QuotaClass, Quotas, RateLimiter, Usage, Verdict};
+use crate::admission::limits::{ClockReading, QuotaClass, Quotas, RateLimiter, Usage, Verdict};
 use crate::http::client_address::{Client, ClientResolver};
 
 /// Rate-limit headers of replies, spelled as in `Access-Control-Expose-Headers`.
@@ -60,6 +60,8 @@ pub struct Admission {
     pub quotas: Option<Quotas>,
     /// The decision that refuses the request; `None` admits it.
     pub refusal: Option<Verdict>,
+    /// The pool that counts the request, and when it began to.
+    pooled: Option<(QuotaClass, ClockReading)>,
 }
 
 impl Gate {
@@ -109,19 +111,33 @@ impl Gate {
         };
         let limiter = self.limiter.as_ref().filter(|_| !self.clients.is_exempt(client));
         let Some(limiter) = limiter else {
-            return Admission { client, quotas: None, refusal: None };
+            return Admission { client, quotas: None, refusal: None, pooled: None };
         };
         let class = match charge {
             Charge::Free => {
                 let quotas = limiter.client_quotas(client.key());
-                return Admission { client, quotas: Some(quotas), refusal: None };
+                return Admission { client, quotas: Some(quotas), refusal: None, pooled: None };
             }
             Charge::Minute => None,
             Charge::Daily(class) => Some(class),
         };
         let verdict = limiter.count(client.key(), class);
         let refusal = verdict.refusal.is_some().then_some(verdict);
-        Admission { client, quotas: Some(verdict.quotas), refusal }
+        let pooled = class.filter(|_| refusal.is_none()).map(|class| (class, verdict.at));
+        Admission { client, quotas: Some(verdict.quotas), refusal, pooled }
+    }
+
+    /// Takes a request back from its pool, unless its reply is that of a list or a search: 200, 304 or 503.
+    pub fn settle(&self, admission: &Admission, status: StatusCode) {
+        let did_work = matches!(
+            status,
+            StatusCode::OK | StatusCode::NOT_MODIFIED | StatusCode::SERVICE_UNAVAILABLE
+        );
+        if let (false, Some((class, at)), Some(limiter)) =
+            (did_work, admission.pooled, &self.limiter)
+        {
+            limiter.refund(admission.client.key(), class, at);
+        }
     }
 }
 

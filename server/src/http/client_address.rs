@@ -151,6 +151,16 @@ pub fn client_key(address: IpAddr) -> u64 {
     }
 }
 
+/// The key of the network that a client's key lies in: the /24 of an IPv4 address, the /48 of an IPv6
+/// address.
+pub fn network_key(client: u64) -> u64 {
+    match client >> 32 {
+        0xffff_ffff => client & !0xff,
+        _ if client == UNKNOWN_KEY => client,
+        _ => client & !0xffff,
+    }
+}
+
 /// A key within the IPv6 multicast range, which no client has.
 fn key_of_ipv4(address: u32) -> u64 {
     0xffff_ffff_0000_0000 | u64::from(address)
@@ -300,6 +310,12 @@ mod tests {
         assert_eq!(key("64:ff9b::1.2.3.4"), key("1.2.3.4"));
         assert_ne!(key("64:ff9b::1.2.3.4"), key("64:ff9b::1.2.3.5"));
         assert_ne!(key("64:ff9b:1::1.2.3.4"), key("1.2.3.4"));
+        let network = |address: &str| network_key(key(address));
+        assert_eq!(network("1.2.3.4"), network("1.2.3.255"));
+        assert_ne!(network("1.2.3.4"), network("1.2.4.4"));
+        assert_eq!(network("2001:db8:0:1::"), network("2001:db8:0:ffff::"));
+        assert_ne!(network("2001:db8:0:1::"), network("2001:db8:1:1::"));
+        assert_eq!(network_key(UNKNOWN_KEY), UNKNOWN_KEY);
         let clients = clients(ForwardingHeader::XForwardedFor);
         let known = |address: &str| Client::known(address.parse().unwrap());
         assert!(clients.is_exempt(known("192.0.2.7")));

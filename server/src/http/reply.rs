@@ -1,5 +1,7 @@
 //! Replies: status, headers and JSON body of every reply that the server sends.
 
+use std::time::SystemTime;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use hyper::ext::ReasonPhrase;
@@ -310,6 +312,10 @@ fn make_cacheable(headers: &mut HeaderMap, etag: HeaderValue) {
 
 fn common_headers(snapshot: &SnapshotHeaders) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(20);
+    // hyper keeps a date until the clock reaches the next second, which a clock set back takes long to do.
+    if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(SystemTime::now())) {
+        headers.insert(header::DATE, date);
+    }
     for (name, value) in [
         (header::CONTENT_TYPE, "application/json"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),

@@ -316,6 +316,7 @@ impl Handler for Service {
             None => Arc::clone(&self).find(head, route, admission, id).await,
         };
         let is_ours = answer.response.status().is_server_error();
+        self.gate.settle(&admission, answer.response.status());
         let headers = answer.response.headers_mut();
         admission.write(headers);
         if is_ours && let Ok(id) = HeaderValue::try_from(id.to_string()) {

@@ -1,12 +1,19 @@
 //! Health issues of the server, under the same names in `/health`, metrics and log.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-    time::{Duration, Instant},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant, SystemTime},
 };
 
 /// Interval at which the log repeats an issue that persists.
 const REMINDER_INTERVAL: Duration = Duration::from_secs(3_600);
+/// A smaller difference between two looks at the clocks is no jump.
+const CLOCK_JUMP_SECONDS: f64 = 60.0;
+/// How long a jump of the clock is a health issue.
+const CLOCK_ISSUE_DURATION: Duration = Duration::from_secs(3_600);
 
 /// An issue that an operator should resolve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,15 +26,18 @@ pub enum HealthIssue {
     SuppressionListRefused,
     /// The publication of the served snapshot has expired.
     Stale,
+    /// The system's clock jumped within the last hour.
+    ClockJumped,
 }
 
 impl HealthIssue {
     /// All issues, the most severe first.
-    pub const ALL: [HealthIssue; 4] = [
+    pub const ALL: [HealthIssue; 5] = [
         HealthIssue::Unavailable,
         HealthIssue::Fallback,
         HealthIssue::SuppressionListRefused,
         HealthIssue::Stale,
+        HealthIssue::ClockJumped,
     ];
 
     /// Name in `/health`, metrics and log.
@@ -37,6 +47,7 @@ impl HealthIssue {
             HealthIssue::Fallback => "fallback",
             HealthIssue::SuppressionListRefused => "takedowns_refused",
             HealthIssue::Stale => "stale",
+            HealthIssue::ClockJumped => "clock_jumped",
         }
     }
 }
@@ -46,6 +57,36 @@ impl HealthIssue {
 pub struct HealthState {
     is_fallback: AtomicBool,
     is_list_refused: AtomicBool,
+    clock: Mutex<ClockWatch>,
+}
+
+/// Compares the progress of the wall clock with that of the monotonic clock.
+#[derive(Debug, Default)]
+struct ClockWatch {
+    /// The last look at both clocks.
+    last: Option<(SystemTime, Instant)>,
+    jumped: Option<Instant>,
+}
+
+impl ClockWatch {
+    /// Looks at both clocks; returns a jump in seconds, of a minute or more.
+    fn look(&mut self, wall: SystemTime, monotonic: Instant) -> Option<f64> {
+        let (last_wall, last_monotonic) = self.last.replace((wall, monotonic))?;
+        let progress = match wall.duration_since(last_wall) {
+            Ok(ahead) => ahead.as_secs_f64(),
+            Err(back) => -back.duration().as_secs_f64(),
+        };
+        let jump = progress - monotonic.duration_since(last_monotonic).as_secs_f64();
+        if jump.abs() < CLOCK_JUMP_SECONDS {
+            return None;
+        }
+        self.jumped = Some(monotonic);
+        Some(jump)
+    }
+
+    fn has_jumped(&self, now: Instant) -> bool {
+        self.jumped.is_some_and(|jumped| now.duration_since(jumped) < CLOCK_ISSUE_DURATION)
+    }
 }
 
 impl HealthState {
@@ -64,6 +105,27 @@ impl HealthState {
     /// Stays true while that other snapshot is damaged too.
     pub fn is_fallback(&self) -> bool {
         self.is_fallback.load(Relaxed)
+    }
+
+    /// Looks whether the system's clock has jumped since the last look, and logs a jump.
+    pub fn watch_clock(&self) {
+        let jump = self.lock_clock().look(SystemTime::now(), Instant::now());
+        if let Some(seconds) = jump {
+            tracing::error!(
+                seconds,
+                "the system's clock jumped; the daily limits follow it; check the time service"
+            );
+        }
+    }
+
+    /// Whether the system's clock jumped within the last hour.
+    pub fn has_clock_jumped(&self) -> bool {
+        self.lock_clock().has_jumped(Instant::now())
+    }
+
+    fn lock_clock(&self) -> MutexGuard<'_, ClockWatch> {
+        // No code panics while it holds the lock.
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the suppression list's file is refused.
@@ -128,5 +190,28 @@ mod tests {
         check(191, false, false);
         check(400, true, false);
         check(460, true, true);
+    }
+
+    #[test]
+    fn a_jump_of_the_clock_is_an_issue_for_an_hour() {
+        let mut clock = ClockWatch::default();
+        let (wall, start) = (SystemTime::now(), Instant::now());
+        let after = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut look = |wall_seconds: i64, seconds: u64| {
+            let wall = match wall_seconds {
+                0.. => wall + Duration::from_secs(wall_seconds as u64),
+                _ => wall - Duration::from_secs(wall_seconds.unsigned_abs()),
+            };
+            let jump = clock.look(wall, after(seconds));
+            (jump.map(f64::round), clock.has_jumped(after(seconds)))
+        };
+        assert_eq!(look(0, 0), (None, false));
+        assert_eq!(look(500, 500), (None, false), "time passed");
+        assert_eq!(look(560, 501), (None, false), "a step of 59 seconds");
+        assert_eq!(look(86_960, 502), (Some(86_399.0), true));
+        assert_eq!(look(86_961, 503), (None, true));
+        assert_eq!(look(-10, 504), (Some(-86_972.0), true));
+        assert_eq!(look(3_589, 4_103), (None, true));
+        assert_eq!(look(3_591, 4_105), (None, false));
     }
 }

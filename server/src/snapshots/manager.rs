@@ -171,6 +171,7 @@ impl ServedSnapshot {
             HealthIssue::Fallback => !self.is_poisoned() && self.health.is_fallback(),
             HealthIssue::SuppressionListRefused => self.health.is_list_refused(),
             HealthIssue::Stale => self.freshness.expired_at(now).is_some(),
+            HealthIssue::ClockJumped => self.health.has_clock_jumped(),
         };
         HealthIssue::ALL.into_iter().filter(is_present).collect()
     }
@@ -229,8 +230,9 @@ impl SnapshotManager {
 
     /// Applies changes since the last call: a changed suppression list, an expiry, and a changed `current`.
     ///
-    /// Also logs reminders of issues that persist. Cost without changes: three `stat` calls.
+    /// Also watches the system's clock, and logs reminders of issues that persist. Cost without changes: three `stat` calls.
     pub fn apply_changes(&self) {
+        self.health.watch_clock();
         self.update_suppression(false);
         let served = self.served();
         served.freshness.log_expiry(&served.snapshot);

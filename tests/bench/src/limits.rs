@@ -87,8 +87,13 @@ fn measure_metrics() -> Result<()> {
 }
 
 fn counters() -> RateLimiter {
-    let limits =
-        Limits { minute: 30, daily: [500, 50], pool: [10_000, 1_000], clients_max: CLIENTS_MAX };
+    let limits = Limits {
+        minute: 30,
+        daily: [500, 50],
+        pool: [10_000, 1_000],
+        network_pool: [2_500, 250],
+        clients_max: CLIENTS_MAX,
+    };
     RateLimiter::new(limits, Box::new(SystemClock::new()))
 }
 

@@ -165,8 +165,17 @@ fn daily_and_pool_limits_refuse_lists_and_searches_only() {
         &format!("{quota}List/Filter requests has been exceeded. "),
     );
     check(&["--daily-search", "2"], search, &format!("{quota}Search requests has been exceeded. "));
-    check(&["--pool-list", "2"], list, &format!("{pool}List/Filter requests has been used up. "));
-    check(&["--pool-search", "2"], search, &format!("{pool}Search requests has been used up. "));
+    let all = ["--pool-share", "100%"];
+    check(
+        &[&["--pool-list", "2"][..], &all].concat(),
+        list,
+        &format!("{pool}List/Filter requests has been used up. "),
+    );
+    check(
+        &[&["--pool-search", "2"][..], &all].concat(),
+        search,
+        &format!("{pool}Search requests has been used up. "),
+    );
 }
 
 #[test]

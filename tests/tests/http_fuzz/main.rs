@@ -50,9 +50,20 @@ const LIMITED_EVERY: u64 = 8;
 /// Threads per core, since a thread waits about half of the time.
 const THREADS_PER_CORE: usize = 2;
 
-const LOW: Limits = Limits { minute: 5, daily: [60, 20], pool: [500, 100], clients_max: 16 };
-const GENEROUS: Limits =
-    Limits { minute: u32::MAX, daily: [u32::MAX; 2], pool: [u64::MAX; 2], clients_max: 1_000 };
+const LOW: Limits = Limits {
+    minute: 5,
+    daily: [60, 20],
+    pool: [500, 100],
+    network_pool: [500, 100],
+    clients_max: 16,
+};
+const GENEROUS: Limits = Limits {
+    minute: u32::MAX,
+    daily: [u32::MAX; 2],
+    pool: [u64::MAX; 2],
+    network_pool: [u64::MAX; 2],
+    clients_max: 1_000,
+};
 const PEERS: &[&str] = &[
     "192.0.2.1",
     "192.0.2.2",

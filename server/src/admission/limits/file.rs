@@ -22,6 +22,7 @@ use std::{
 };
 
 use crate::admission::limits::{CLIENTS_MAX, ClientCounts, ClockReading, RateLimiter, State};
+use crate::http::client_address::network_key;
 
 /// First bytes of the file; the last byte is the version.
 const MAGIC: &[u8; 8] = b"PNKLIM\x00\x01";
@@ -134,7 +135,7 @@ impl RateLimiter {
         let mut state = self.lock();
         let at = self.clock.now();
         state.start_day(at);
-        let State { table, pool: used, day: today, .. } = &mut *state;
+        let State { table, pool: used, networks, day: today, .. } = &mut *state;
         let is_today = day == *today;
         if is_today {
             *used = pool;
@@ -143,6 +144,12 @@ impl RateLimiter {
             let (key, mut counts) = read_client(Numbers(client), day, at)?;
             counts.refresh(*today, at);
             *table.touch(key).0 = counts;
+            // The file has no counts by network. Those of the network's clients are at least as high.
+            let (of_network, _) = networks.touch(network_key(key));
+            of_network.refresh(*today, at);
+            for (sum, count) in of_network.daily.iter_mut().zip(counts.daily) {
+                *sum = sum.saturating_add(count);
+            }
         }
         Some(count)
     }
@@ -205,8 +212,13 @@ mod tests {
     use crate::admission::limits::clock::manual::{ManualClock, START_MILLIS};
     use crate::admission::limits::{Limits, QuotaClass, Refusal};
 
-    const LIMITS: Limits =
-        Limits { minute: 30, daily: [500, 50], pool: [10_000, 60], clients_max: 10_000 };
+    const LIMITS: Limits = Limits {
+        minute: 30,
+        daily: [500, 50],
+        pool: [10_000, 60],
+        network_pool: [10_000, 60],
+        clients_max: 10_000,
+    };
 
     /// Counters of another server, started this many milliseconds after [`START_MILLIS`].
     fn later(millis: u64) -> (RateLimiter, ManualClock) {

@@ -1,10 +1,14 @@
 //! Rate limits: requests per minute and client, lists and searches per day and client, and lists and
 //! searches per day of all clients together (the pools).
 //!
-//! Windows are fixed. A client's minute starts at its first request. Days are UTC days; a clock that is
-//! set back does not bring an earlier day back. The limiter checks the minute first, then the day, then
-//! the pool. A request that the minute refuses is not counted; one that the day or the pool refuses
-//! counts for the minute alone.
+//! Windows are fixed. A client's minute starts at its first request. Days are UTC days, and follow the clock
+//! in both directions; a clock that is set back by less than an hour does not bring the day before back.
+//! The limiter checks the minute first, then the day, then the pool. A request that the minute refuses is
+//! not counted; one that the day or the pool refuses counts for the minute alone.
+//!
+//! The pool holds only requests that did the work of a list or a search: [`RateLimiter::refund`] takes back
+//! the others. The clients of one network, a /24 or /48, take at most a share of a pool, so that no network
+//! can use it up alone.
 
 pub(crate) mod clock;
 pub(crate) mod file;
@@ -15,11 +19,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub use crate::admission::limits::clock::{Clock, ClockReading, SystemClock};
 pub use crate::admission::limits::table::ClientCounts;
 use crate::admission::limits::table::ClientTable;
+use crate::http::client_address::network_key;
 
 /// Largest number of clients that a limiter can count exactly.
 pub const CLIENTS_MAX: u32 = 100_000_000;
 const MINUTE_MILLIS: u64 = 60_000;
 const DAY_MILLIS: u64 = 86_400_000;
+/// A clock may be set back this far without bringing the day before back.
+const SET_BACK_MILLIS: u64 = 3_600_000;
 
 /// A class of requests with a daily quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +56,8 @@ pub struct Limits {
     pub daily: [u32; 2],
     /// Lists and searches per day of all clients together.
     pub pool: [u64; 2],
+    /// The same of all clients in one network.
+    pub network_pool: [u64; 2],
     /// Clients counted exactly; a new client beyond replaces the least recently seen.
     pub clients_max: u32,
 }
@@ -184,9 +193,11 @@ pub struct RateLimiter {
 
 struct State {
     table: ClientTable,
-    /// The latest day seen, in days since 1970.
+    /// The current day, in days since 1970.
     day: u32,
     pool: [u64; 2],
+    /// The use of the pools by network.
+    networks: ClientTable,
     /// The day of the last warning that clients are replaced.
     warned_on: Option<u32>,
     /// Clients that others replaced since the start.
@@ -197,7 +208,11 @@ impl RateLimiter {
     /// Makes a limiter without counts; allocates its whole table.
     pub fn new(limits: Limits, clock: Box<dyn Clock>) -> RateLimiter {
         let table = ClientTable::new(limits.clients_max);
-        let state = State { table, day: 0, pool: [0; 2], warned_on: None, replaced: 0 };
+        // A network with a count has used a pool at least once.
+        let pools = limits.pool[0].saturating_add(limits.pool[1]);
+        let networks = u32::try_from(pools).unwrap_or(u32::MAX).min(limits.clients_max);
+        let networks = ClientTable::new(networks);
+        let state = State { table, day: 0, pool: [0; 2], networks, warned_on: None, replaced: 0 };
         RateLimiter { limits, clock, state: Mutex::new(state) }
     }
 
@@ -209,7 +224,7 @@ impl RateLimiter {
         // Read under the lock, so that time never goes back between two requests.
         let at = self.clock.now();
         state.start_day(at);
-        let State { table, day, pool, warned_on, replaced } = &mut *state;
+        let State { table, day, pool, networks, warned_on, replaced } = &mut *state;
         let (counts, has_replaced) = table.touch(client);
         *replaced += u64::from(has_replaced);
         if has_replaced && warned_on.replace(*day) != Some(*day) {
@@ -219,7 +234,9 @@ impl RateLimiter {
             );
         }
         counts.refresh(*day, at);
-        let refusal = self.refusal(counts, pool, daily);
+        let mut of_network = networks.peek(network_key(client));
+        of_network.refresh(*day, at);
+        let refusal = self.refusal(counts, pool, &of_network, daily);
         if refusal != Some(Refusal::Minute) {
             if counts.minute == 0 {
                 counts.minute_started = at.monotonic;
@@ -229,8 +246,29 @@ impl RateLimiter {
         if let (None, Some(daily)) = (refusal, daily) {
             counts.daily[daily as usize] += 1;
             pool[daily as usize] += 1;
+            let (of_network, _) = networks.touch(network_key(client));
+            of_network.refresh(*day, at);
+            of_network.daily[daily as usize] += 1;
         }
         Verdict { refusal, quotas: self.quotas(counts, at), at }
+    }
+
+    /// Takes a request back from the pool: it did not do the work of a list or a search. The counts of the
+    /// client stay.
+    pub fn refund(&self, client: u64, daily: QuotaClass, admitted: ClockReading) {
+        let mut state = self.lock();
+        let at = self.clock.now();
+        state.start_day(at);
+        let State { day, pool, networks, .. } = &mut *state;
+        // The pool of another day no longer has the request.
+        if day_of(admitted) != *day {
+            return;
+        }
+        let number = daily as usize;
+        pool[number] = pool[number].saturating_sub(1);
+        let (of_network, _) = networks.touch(network_key(client));
+        of_network.refresh(*day, at);
+        of_network.daily[number] = of_network.daily[number].saturating_sub(1);
     }
 
     /// Returns the limits of a client without counting a request.
@@ -265,6 +303,7 @@ impl RateLimiter {
         &self,
         counts: &ClientCounts,
         pool: &[u64; 2],
+        of_network: &ClientCounts,
         daily: Option<QuotaClass>,
     ) -> Option<Refusal> {
         if counts.minute >= self.limits.minute {
@@ -274,7 +313,10 @@ impl RateLimiter {
         if counts.daily[daily as usize] >= self.limits.daily[daily as usize] {
             return Some(Refusal::Day(daily));
         }
-        let is_used_up = pool[daily as usize] >= self.limits.pool[daily as usize];
+        let Limits { pool: pool_max, network_pool, .. } = self.limits;
+        let number = daily as usize;
+        let is_used_up = pool[number] >= pool_max[number]
+            || u64::from(of_network.daily[number]) >= network_pool[number];
         is_used_up.then_some(Refusal::Pool(daily))
     }
 
@@ -301,14 +343,22 @@ impl RateLimiter {
 }
 
 impl State {
-    /// Starts the day of a reading if it is later than the current day.
+    /// Starts the day of a reading, if that is another day. Around midnight the clock may step back a little.
     fn start_day(&mut self, at: ClockReading) {
-        let day = u32::try_from(at.utc / DAY_MILLIS).unwrap_or(u32::MAX);
-        if day > self.day {
-            self.day = day;
-            self.pool = [0; 2];
+        let day = day_of(at);
+        let is_before = day < self.day;
+        let stepped = ClockReading { utc: at.utc.saturating_add(SET_BACK_MILLIS), ..at };
+        if day == self.day || is_before && day_of(stepped) == self.day {
+            return;
         }
+        self.day = day;
+        self.pool = [0; 2];
     }
+}
+
+/// The day of a reading, in days since 1970.
+fn day_of(at: ClockReading) -> u32 {
+    u32::try_from(at.utc / DAY_MILLIS).unwrap_or(u32::MAX)
 }
 
 impl ClientCounts {
@@ -331,9 +381,15 @@ mod tests {
 
     use super::*;
     use crate::admission::limits::clock::manual::{ManualClock, START_MILLIS};
+    use crate::http::client_address::client_key;
 
-    const LIMITS: Limits =
-        Limits { minute: 30, daily: [500, 50], pool: [10_000, 1_000], clients_max: 1_000 };
+    const LIMITS: Limits = Limits {
+        minute: 30,
+        daily: [500, 50],
+        pool: [10_000, 1_000],
+        network_pool: [10_000, 1_000],
+        clients_max: 1_000,
+    };
 
     fn counters(limits: Limits) -> (RateLimiter, ManualClock) {
         let clock = ManualClock::new();
@@ -426,20 +482,63 @@ mod tests {
     }
 
     #[test]
-    fn setting_the_clock_back_restores_no_quota() {
+    fn one_network_takes_at_most_its_share_of_a_pool() {
+        let limits = Limits { pool: [40, 3], network_pool: [10, 1], ..LIMITS };
+        let (counters, clock) = counters(limits);
+        let client = |network: u8, host: u8| client_key([192, 0, network, host].into());
+        let lists = |network: u8| {
+            (0..=255)
+                .filter(|host| {
+                    counters.count(client(network, *host), Some(QuotaClass::List)).refusal.is_none()
+                })
+                .count()
+        };
+        assert_eq!(lists(1), 10);
+        let refused = counters.count(client(1, 7), Some(QuotaClass::List)).refusal;
+        assert_eq!(refused, Some(Refusal::Pool(QuotaClass::List)));
+        assert_eq!(counters.count(client(1, 7), Some(QuotaClass::Search)).refusal, None);
+        assert_eq!([lists(2), lists(3), lists(4), lists(5)], [10, 10, 10, 0]);
+        clock.advance(DAY_MILLIS);
+        assert_eq!(lists(1), 10);
+    }
+
+    #[test]
+    fn a_refund_frees_the_pool_and_not_the_quota() {
+        let (counters, clock) = counters(Limits { pool: [2, 1], network_pool: [2, 1], ..LIMITS });
+        for _ in 0..20 {
+            let verdict = counters.count(1, Some(QuotaClass::List));
+            assert_eq!(verdict.refusal, None);
+            counters.refund(1, QuotaClass::List, verdict.at);
+        }
+        assert_eq!(counters.client_quotas(1).daily[0].remaining, 480);
+        assert_eq!(counters.usage().pool, [0, 0]);
+        let late = counters.count(1, Some(QuotaClass::List));
+        clock.advance(DAY_MILLIS);
+        counters.count(1, Some(QuotaClass::List));
+        counters.refund(1, QuotaClass::List, late.at);
+        assert_eq!(counters.usage().pool, [1, 0], "yesterday's request is not in today's pool");
+    }
+
+    #[test]
+    fn days_follow_the_clock_but_for_a_step_of_less_than_an_hour() {
         let (counters, clock) = counters(Limits { minute: 1_000, ..LIMITS });
-        let used = |counters: &RateLimiter| 500 - counters.client_quotas(1).daily[0].remaining;
+        let used = || 500 - counters.client_quotas(1).daily[0].remaining;
         for _ in 0..5 {
             counters.count(1, Some(QuotaClass::List));
         }
-        clock.set_utc(START_MILLIS - 24 * 3_600_000);
+        // A jump ahead begins another day, and the way back the day of the clock.
+        clock.set_utc(START_MILLIS + 30 * DAY_MILLIS);
         counters.count(1, Some(QuotaClass::List));
-        assert_eq!(used(&counters), 6, "the earlier day does not return");
-        clock.set_utc(START_MILLIS + 24 * 3_600_000);
-        assert_eq!(used(&counters), 0);
-        counters.count(1, Some(QuotaClass::List));
+        assert_eq!(used(), 1);
         clock.set_utc(START_MILLIS);
-        assert_eq!(used(&counters), 1);
+        assert_eq!((used(), counters.usage().pool), (0, [0, 0]));
+        let midnight = (START_MILLIS / DAY_MILLIS + 1) * DAY_MILLIS;
+        clock.set_utc(midnight);
+        counters.count(1, Some(QuotaClass::List));
+        for (back_millis, expected) in [(1, 1), (SET_BACK_MILLIS, 1), (SET_BACK_MILLIS + 1, 0)] {
+            clock.set_utc(midnight - back_millis);
+            assert_eq!(used(), expected, "{back_millis}");
+        }
         // The minute does not depend on UTC.
         assert_eq!(counters.client_quotas(1).minute.remaining, 1_000 - 7);
     }
@@ -465,8 +564,13 @@ mod tests {
 
     #[test]
     fn counts_stop_at_the_largest_integer() {
-        let limits =
-            Limits { minute: u32::MAX, daily: [u32::MAX; 2], pool: [u64::MAX; 2], ..LIMITS };
+        let limits = Limits {
+            minute: u32::MAX,
+            daily: [u32::MAX; 2],
+            pool: [u64::MAX; 2],
+            network_pool: [u64::MAX; 2],
+            ..LIMITS
+        };
         let (counters, _) = counters(limits);
         counters.count(1, Some(QuotaClass::List));
         {
