@@ -117,6 +117,12 @@ pub struct LimitOptions {
           value_parser = clap::value_parser!(u32).range(1..))]
     minute_limit: u32,
 
+    /// Requests per minute of each client that count towards no other limit: `/`, `/health`, `/ready`,
+    /// documentation and schemas.
+    #[arg(long, value_name = "N", default_value = "1200", env = "PINAKES_FREE_LIMIT",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    free_limit: u32,
+
     /// List pages per day of each client.
     #[arg(long, value_name = "N", default_value = "500", env = "PINAKES_DAILY_LIST")]
     daily_list: u32,
@@ -247,6 +253,7 @@ impl LimitOptions {
         let of_network = |pool: u64| ((pool as f64 * self.pool_share) as u64).max(1);
         let limits = Limits {
             minute: self.minute_limit,
+            free: self.free_limit,
             daily: [self.daily_list, self.daily_search],
             pool,
             network_pool: pool.map(of_network),

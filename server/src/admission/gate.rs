@@ -36,6 +36,9 @@ pub enum Peer {
 /// The limits that a request counts towards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charge {
+    /// Nothing: OPTIONS, and the request for the limits themselves.
+    None,
+    /// One request of the minute of free requests.
     Free,
     /// One request of the minute.
     Minute,
@@ -114,9 +117,14 @@ impl Gate {
             return Admission { client, quotas: None, refusal: None, pooled: None };
         };
         let class = match charge {
-            Charge::Free => {
+            Charge::None => {
                 let quotas = limiter.client_quotas(client.key());
                 return Admission { client, quotas: Some(quotas), refusal: None, pooled: None };
+            }
+            Charge::Free => {
+                let verdict = limiter.count_free(client.key());
+                let refusal = verdict.refusal.is_some().then_some(verdict);
+                return Admission { client, quotas: Some(verdict.quotas), refusal, pooled: None };
             }
             Charge::Minute => None,
             Charge::Daily(class) => Some(class),

@@ -49,7 +49,8 @@ pub enum Route {
 impl Route {
     fn charge(self) -> Charge {
         match self {
-            Route::Index | Route::Health | Route::Ready | Route::RateLimit => Charge::Free,
+            Route::RateLimit => Charge::None,
+            Route::Index | Route::Health | Route::Ready => Charge::Free,
             Route::Openapi | Route::Docs(_) => Charge::Free,
             Route::Graphql(GraphqlRoute::Questions) => Charge::Minute,
             Route::Graphql(GraphqlRoute::Schema | GraphqlRoute::Page(_)) => Charge::Free,
@@ -149,7 +150,7 @@ fn find_foreign_id(path: &str) -> Option<Route> {
 pub fn charge(method: &Method, route: Option<Route>) -> Charge {
     let is_read = matches!(*method, Method::GET | Method::HEAD);
     match route.map_or(Charge::Minute, Route::charge) {
-        _ if *method == Method::OPTIONS => Charge::Free,
+        _ if *method == Method::OPTIONS => Charge::None,
         Charge::Daily(_) if !is_read => Charge::Minute,
         charge => charge,
     }

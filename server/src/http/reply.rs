@@ -177,6 +177,15 @@ impl Reply {
         }
     }
 
+    /// Whether all replies of this kind share their bytes, so that a reply holds no memory of its own.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Reply::Static { .. } => true,
+            Reply::Closing(reply) => reply.is_shared(),
+            _ => false,
+        }
+    }
+
     /// Makes the response to a request with this method, with the headers of one snapshot.
     pub fn into_response(
         self,

@@ -23,15 +23,24 @@ pub struct StaticBody {
     media_type: &'static str,
     bytes: Bytes,
     etags: Etags,
-    /// Coded forms, each computed at first use; `None` if `bytes` are gzip already.
-    coded: Option<[OnceLock<Option<Bytes>>; Coding::COUNT]>,
+    forms: Forms,
+}
+
+/// The other forms of a body, each computed at first use. All replies share them, so that no request costs
+/// the work again.
+#[derive(Debug)]
+enum Forms {
+    /// Coded forms of plain bytes; `None` where coding does not shrink them.
+    Coded([OnceLock<Option<Bytes>>; Coding::COUNT]),
+    /// The plain form of gzip bytes.
+    Plain(OnceLock<Bytes>),
 }
 
 impl StaticBody {
     /// Makes a body that can be sent in any coding.
     pub fn new(media_type: &'static str, text: impl Into<Bytes>) -> StaticBody {
-        let (bytes, coded) = (text.into(), Some([const { OnceLock::new() }; Coding::COUNT]));
-        StaticBody { media_type, etags: etags_of(&bytes), bytes, coded }
+        let (bytes, forms) = (text.into(), Forms::Coded([const { OnceLock::new() }; _]));
+        StaticBody { media_type, etags: etags_of(&bytes), bytes, forms }
     }
 
     /// Makes a body from gzip bytes, to be sent as gzip or decompressed.
@@ -40,7 +49,7 @@ impl StaticBody {
             media_type,
             bytes: Bytes::from_static(gzip),
             etags: etags_of(gzip),
-            coded: None,
+            forms: Forms::Plain(OnceLock::new()),
         }
     }
 
@@ -58,35 +67,38 @@ impl StaticBody {
 
     /// The body without coding.
     pub fn uncoded(&self) -> Bytes {
-        if self.coded.is_some() {
-            return self.bytes.clone();
-        }
-        let mut text = Vec::new();
-        let decompressed = GzDecoder::new(&*self.bytes).read_to_end(&mut text);
-        decompressed.unwrap_or_else(|error| panic!("the binary contains valid gzip: {error}"));
-        Bytes::from(text)
+        let Forms::Plain(plain) = &self.forms else { return self.bytes.clone() };
+        let unpack = || {
+            let mut text = Vec::new();
+            let unpacked = GzDecoder::new(&*self.bytes).read_to_end(&mut text);
+            unpacked.unwrap_or_else(|error| panic!("the binary contains valid gzip: {error}"));
+            Bytes::from(text)
+        };
+        plain.get_or_init(unpack).clone()
     }
 
     /// The coding to send to a client that accepts these codings.
     fn coding(&self, accepted: AcceptedCodings) -> Coding {
-        let wanted = if self.coded.is_some() { accepted.preferred() } else { Coding::Gzip };
-        let is_available = match &self.coded {
-            Some(_) => self.coded(wanted).is_some(),
-            None => accepted.accepts(wanted),
+        let (wanted, is_available) = match &self.forms {
+            Forms::Coded(_) => {
+                let wanted = accepted.preferred();
+                (wanted, self.coded(wanted).is_some())
+            }
+            Forms::Plain(_) => (Coding::Gzip, accepted.accepts(Coding::Gzip)),
         };
         if is_available { wanted } else { Coding::Identity }
     }
 
     fn in_coding(&self, coding: Coding) -> Bytes {
-        match &self.coded {
-            None if coding == Coding::Gzip => self.bytes.clone(),
+        match &self.forms {
+            Forms::Plain(_) if coding == Coding::Gzip => self.bytes.clone(),
             _ => self.coded(coding).unwrap_or_else(|| self.uncoded()),
         }
     }
 
-    /// Codes the body once; `None` if that does not shrink it, or if `bytes` are gzip already.
+    /// The body in a coding; `None` if coding does not shrink it, or if `bytes` are gzip already.
     fn coded(&self, coding: Coding) -> Option<Bytes> {
-        let forms = self.coded.as_ref()?;
+        let Forms::Coded(forms) = &self.forms else { return None };
         forms[coding as usize].get_or_init(|| encode(coding, &self.bytes)).clone()
     }
 }

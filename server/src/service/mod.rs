@@ -133,6 +133,10 @@ impl Service {
                 return self.find_blocking(head, job, admission, id).await;
             }
             Ok(job) => self.respond(&head, &job, &admission, &served, id),
+            Err(reply) if reply.is_shared() => {
+                let response = reply.into_response(&head.method, served.reply_headers());
+                return ReservedResponse { response, reservation: None };
+            }
             Err(reply) => reply.into_response(&head.method, served.reply_headers()),
         };
         self.reserve_inline(response, admission.client, &head.method, id).await
@@ -305,7 +309,8 @@ impl Handler for Service {
         let route = route::find(head.uri.path());
         let charge = route::charge(&head.method, route);
         let admission = self.gate.admit(&head, charge);
-        let (lines, is_free) = (Arc::clone(&self.lines), charge == Charge::Free);
+        let (lines, is_free) =
+            (Arc::clone(&self.lines), matches!(charge, Charge::None | Charge::Free));
         let line = access_log::AccessLine::begin(Arc::clone(&head), &admission, id, lines, is_free);
         let underway = self.traffic.begin(Template::of(route));
         if let Some(refusal) = admission.refusal.and_then(|verdict| verdict.refusal) {

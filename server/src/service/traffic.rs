@@ -20,8 +20,8 @@ use crate::api::route_template::Template;
 use crate::http::coding::Coding;
 
 /// Statuses with their own label, including [`STATUS_LEFT`]; other statuses share the label `other`.
-const STATUSES: [u16; 16] =
-    [200, 304, 404, 400, 429, 503, 301, 204, 405, 408, 413, 414, 415, 431, 499, 500];
+const STATUSES: [u16; 18] =
+    [200, 304, 404, 400, 429, 503, 300, 301, 303, 204, 405, 408, 413, 414, 415, 431, 499, 500];
 /// The status counted when the client disconnects before the reply.
 const STATUS_LEFT: u16 = 499;
 /// Upper bounds of the buckets of the duration histogram, in seconds.
@@ -30,7 +30,7 @@ const SECONDS: [f64; 18] = [
     250e-3, 500e-3, 1.0, 2.5, 5.0,
 ];
 /// Labels of the limits, indexed by [`limit_number`].
-const LIMITS: [&str; 5] = ["minute", "day_list", "day_search", "pool_list", "pool_search"];
+const LIMITS: [&str; 6] = ["minute", "day_list", "day_search", "pool_list", "pool_search", "free"];
 
 /// Counters of all requests.
 pub struct Traffic {
@@ -180,6 +180,7 @@ fn limit_number(refusal: Refusal) -> usize {
         Refusal::Day(QuotaClass::Search) => 2,
         Refusal::Pool(QuotaClass::List) => 3,
         Refusal::Pool(QuotaClass::Search) => 4,
+        Refusal::Free(_) => 5,
     }
 }
 

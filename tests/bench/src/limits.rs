@@ -89,6 +89,7 @@ fn measure_metrics() -> Result<()> {
 fn counters() -> RateLimiter {
     let limits = Limits {
         minute: 30,
+        free: 1_200,
         daily: [500, 50],
         pool: [10_000, 1_000],
         network_pool: [2_500, 250],

@@ -214,6 +214,7 @@ mod tests {
 
     const LIMITS: Limits = Limits {
         minute: 30,
+        free: 30,
         daily: [500, 50],
         pool: [10_000, 60],
         network_pool: [10_000, 60],

@@ -27,6 +27,8 @@ const MINUTE_MILLIS: u64 = 60_000;
 const DAY_MILLIS: u64 = 86_400_000;
 /// A clock may be set back this far without bringing the day before back.
 const SET_BACK_MILLIS: u64 = 3_600_000;
+/// Clients whose free requests are counted; a new client replaces the least recently seen.
+const FREE_CLIENTS_MAX: u32 = 65_536;
 
 /// A class of requests with a daily quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +54,8 @@ impl QuotaClass {
 pub struct Limits {
     /// Requests per minute and client.
     pub minute: u32,
+    /// Requests per minute and client that count towards nothing else.
+    pub free: u32,
     /// Lists and searches per day and client.
     pub daily: [u32; 2],
     /// Lists and searches per day of all clients together.
@@ -94,8 +98,10 @@ pub enum Refusal {
     Minute,
     /// The client's day.
     Day(QuotaClass),
-    /// The day of all clients together.
+    /// The day of all clients together, or of the client's network.
     Pool(QuotaClass),
+    /// The client's minute of requests that count towards nothing else.
+    Free(Quota),
 }
 
 /// The limiter's decision on a request.
@@ -114,6 +120,7 @@ impl Verdict {
     fn exhausted(&self) -> Option<Quota> {
         Some(match self.refusal? {
             Refusal::Minute => self.quotas.minute,
+            Refusal::Free(quota) => quota,
             // The days of clients and of pools end at the same time.
             Refusal::Day(_) | Refusal::Pool(_) => self.quotas.daily[QuotaClass::List as usize],
         })
@@ -133,8 +140,9 @@ impl Verdict {
     /// The message to the refused client.
     pub fn message(&self) -> Option<String> {
         Some(match self.refusal? {
-            Refusal::Minute => {
-                let (seconds, limit) = (self.reset_seconds(), self.quotas.minute.limit);
+            Refusal::Minute | Refusal::Free(_) => {
+                let limit = self.exhausted().map_or(0, |quota| quota.limit);
+                let seconds = self.reset_seconds();
                 let at = self.reset_at() % 86_400;
                 let (hour, minute, second) = (at / 3_600, at / 60 % 60, at % 60);
                 format!(
@@ -198,6 +206,8 @@ struct State {
     pool: [u64; 2],
     /// The use of the pools by network.
     networks: ClientTable,
+    /// Requests of a minute that count towards nothing else.
+    free: ClientTable,
     /// The day of the last warning that clients are replaced.
     warned_on: Option<u32>,
     /// Clients that others replaced since the start.
@@ -212,7 +222,9 @@ impl RateLimiter {
         let pools = limits.pool[0].saturating_add(limits.pool[1]);
         let networks = u32::try_from(pools).unwrap_or(u32::MAX).min(limits.clients_max);
         let networks = ClientTable::new(networks);
-        let state = State { table, day: 0, pool: [0; 2], networks, warned_on: None, replaced: 0 };
+        let free = ClientTable::new(FREE_CLIENTS_MAX.min(limits.clients_max));
+        let (pool, warned_on) = ([0; 2], None);
+        let state = State { table, day: 0, pool, networks, free, warned_on, replaced: 0 };
         RateLimiter { limits, clock, state: Mutex::new(state) }
     }
 
@@ -224,7 +236,7 @@ impl RateLimiter {
         // Read under the lock, so that time never goes back between two requests.
         let at = self.clock.now();
         state.start_day(at);
-        let State { table, day, pool, networks, warned_on, replaced } = &mut *state;
+        let State { table, day, pool, networks, warned_on, replaced, .. } = &mut *state;
         let (counts, has_replaced) = table.touch(client);
         *replaced += u64::from(has_replaced);
         if has_replaced && warned_on.replace(*day) != Some(*day) {
@@ -251,6 +263,29 @@ impl RateLimiter {
             of_network.daily[daily as usize] += 1;
         }
         Verdict { refusal, quotas: self.quotas(counts, at), at }
+    }
+
+    /// Counts a request that counts towards nothing else, or refuses it.
+    pub fn count_free(&self, client: u64) -> Verdict {
+        let mut state = self.lock();
+        let at = self.clock.now();
+        state.start_day(at);
+        let State { table, free, day, .. } = &mut *state;
+        let (counts, _) = free.touch(client);
+        counts.refresh(*day, at);
+        let is_refused = counts.minute >= self.limits.free;
+        if counts.minute == 0 {
+            counts.minute_started = at.monotonic;
+        }
+        counts.minute = counts.minute.saturating_add(1);
+        let refusal = is_refused.then(|| {
+            let ends = counts.minute_started + MINUTE_MILLIS;
+            let reset_millis = ends.saturating_sub(at.monotonic);
+            Refusal::Free(Quota { limit: self.limits.free, remaining: 0, reset_millis })
+        });
+        let mut counts = table.peek(client);
+        counts.refresh(*day, at);
+        Verdict { refusal, quotas: self.quotas(&counts, at), at }
     }
 
     /// Takes a request back from the pool: it did not do the work of a list or a search. The counts of the
@@ -385,6 +420,7 @@ mod tests {
 
     const LIMITS: Limits = Limits {
         minute: 30,
+        free: 1_200,
         daily: [500, 50],
         pool: [10_000, 1_000],
         network_pool: [10_000, 1_000],
@@ -503,6 +539,24 @@ mod tests {
     }
 
     #[test]
+    fn free_requests_have_a_minute_of_their_own() {
+        let (counters, clock) = counters(Limits { free: 3, ..LIMITS });
+        let refusals = || (0..5).map(|_| counters.count_free(1).refusal).collect::<Vec<_>>();
+        clock.advance(500);
+        let found = refusals();
+        let quota = Quota { limit: 3, remaining: 0, reset_millis: 60_000 };
+        assert_eq!(found[..3], [None; 3]);
+        assert_eq!(found[3..], [Some(Refusal::Free(quota)); 2]);
+        assert_eq!(counters.count_free(2).refusal, None);
+        let verdict = counters.count(1, None);
+        assert_eq!((verdict.refusal, verdict.quotas.minute.remaining), (None, 29));
+        let message = counters.count_free(1).message().unwrap();
+        assert!(message.starts_with("IP rate limit exceeded (max 3 requests per minute)."));
+        clock.advance(60_000);
+        assert_eq!(counters.count_free(1).refusal, None);
+    }
+
+    #[test]
     fn a_refund_frees_the_pool_and_not_the_quota() {
         let (counters, clock) = counters(Limits { pool: [2, 1], network_pool: [2, 1], ..LIMITS });
         for _ in 0..20 {
@@ -566,6 +620,7 @@ mod tests {
     fn counts_stop_at_the_largest_integer() {
         let limits = Limits {
             minute: u32::MAX,
+            free: u32::MAX,
             daily: [u32::MAX; 2],
             pool: [u64::MAX; 2],
             network_pool: [u64::MAX; 2],
