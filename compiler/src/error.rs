@@ -54,6 +54,17 @@ pub enum Error {
         /// Records in the new snapshot.
         after: u64,
     },
+    /// The new snapshot would show records that the current one leaves out.
+    #[error(
+        "the current snapshot, {before}, leaves out what this one would show: {shown}; list it in the \
+         `--suppress` file, or, if this is intended, pass `--allow-unsuppress`"
+    )]
+    Unsuppressed {
+        /// Ids, as a message names them.
+        shown: String,
+        /// Id of the current snapshot.
+        before: String,
+    },
     /// More than 1% of the topics have no parent in the taxonomy.
     #[error(
         "{refused} of {read} topics name a parent that no input contains, more than 1%; see \
@@ -144,6 +155,7 @@ impl Error {
             Error::TooManyBad { .. }
             | Error::Empty { .. }
             | Error::NoneMatch
+            | Error::Unsuppressed { .. }
             | Error::Shrunk { .. }
             | Error::Orphans { .. } => 4,
             Error::Damaged { .. } => 5,

@@ -4,7 +4,7 @@ use std::{
     io::{self, Write},
     net::SocketAddr,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -140,6 +140,7 @@ async fn accept(
     if time::timeout(DRAIN_TIMEOUT, limiter.all_closed()).await.is_err() {
         tracing::warn!(seconds = DRAIN_TIMEOUT.as_secs(), "ending with open requests");
     }
+    housekeeping.report(&service);
     Ok(())
 }
 
@@ -252,6 +253,8 @@ struct Housekeeping {
     interval: time::Interval,
     limiter: Arc<ConnectionLimiter>,
     dropped_lines: DroppedLines,
+    /// Time of the last report.
+    since: Instant,
     /// Refused connections, dropped lines and lines left out that the log has reported.
     reported: ([u64; 2], u64, u64),
 }
@@ -261,7 +264,13 @@ impl Housekeeping {
         let mut interval = time::interval(HOUSEKEEPING_INTERVAL);
         interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         interval.reset();
-        Housekeeping { interval, limiter, dropped_lines, reported: ([0; 2], 0, 0) }
+        Housekeeping {
+            interval,
+            limiter,
+            dropped_lines,
+            since: Instant::now(),
+            reported: ([0; 2], 0, 0),
+        }
     }
 
     async fn due(&mut self) {
@@ -269,11 +278,19 @@ impl Housekeeping {
     }
 
     fn run(&mut self, service: &Arc<Service>) {
+        self.report(service);
+        let service = Arc::clone(service);
+        tokio::task::spawn_blocking(move || service.gate().save());
+    }
+
+    /// Logs what was refused, dropped and left out since the last report.
+    fn report(&mut self, service: &Service) {
         let (refused, dropped) = (self.limiter.refused(), (self.dropped_lines)());
         let left_out = service.left_out_lines();
         let (refused_before, dropped_before, left_out_before) =
             std::mem::replace(&mut self.reported, (refused, dropped, left_out));
-        let seconds = HOUSEKEEPING_INTERVAL.as_secs();
+        let seconds = self.since.elapsed().as_secs();
+        self.since = Instant::now();
         if refused != refused_before {
             let [total_limit, client_limit] = [0, 1].map(|at| refused[at] - refused_before[at]);
             tracing::warn!(
@@ -290,7 +307,5 @@ impl Housekeeping {
             let lines = left_out - left_out_before;
             tracing::warn!(lines, seconds, "left out lines of requests beyond --refused-lines");
         }
-        let service = Arc::clone(service);
-        tokio::task::spawn_blocking(move || service.gate().save());
     }
 }

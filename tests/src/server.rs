@@ -24,6 +24,11 @@ const EXIT_TIME_MAX: Duration = Duration::from_secs(5);
 pub struct Snapshots(tempfile::TempDir);
 
 impl Snapshots {
+    /// No snapshot yet.
+    pub fn empty() -> Snapshots {
+        Snapshots(tempfile::tempdir().unwrap())
+    }
+
     /// Publishes one snapshot of the sample.
     pub fn from_sample() -> Snapshots {
         Snapshots::from_inputs(&[crate::sample()])

@@ -8,6 +8,8 @@ use std::{
     time::{Instant, SystemTime},
 };
 
+use pinakes_format::snapshot::suppression_list::SuppressionList;
+
 use crate::cli::options::{
     BuildArgs, CompileArgs, InputArgs, LinkArgs, PublishArgs, Share, WorkArgs,
 };
@@ -28,6 +30,8 @@ use crate::store::interrupt;
 use crate::store::lock::{OutputLock, lock_output};
 use crate::store::prune::{ObjectDirectory, prune};
 use crate::store::rolled_back::{BlockedSnapshot, find_blocked};
+use crate::store::suppressed;
+use crate::store::suppressed::refuse_unsuppressing;
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
@@ -114,6 +118,7 @@ impl Run {
         let inputs = input::find(&input.inputs, input.manifest_policy())?;
         let lock = lock_output(&publish.out)?;
         interrupt::remove_on_signal(lock.scratch(), interrupt::NOTHING_PUBLISHED);
+        self.check_suppression(publish)?;
         self.write_begin()?;
         let objects = objects.unwrap_or_else(|| publish.out.join("objects"));
         let quarantine = publish.out.join("quarantine");
@@ -133,6 +138,7 @@ impl Run {
         let mut objects = open_all(&object_paths(objects)?)?;
         let lock = lock_output(&publish.out)?;
         interrupt::remove_on_signal(lock.scratch(), interrupt::NOTHING_PUBLISHED);
+        self.check_suppression(publish)?;
         self.write_begin()?;
         self.report.parts = objects.len() as u64;
         let mut warnings = Warnings::default();
@@ -142,6 +148,16 @@ impl Run {
         self.report.first_warnings = warnings.first;
         // `link` does not prune objects, because they are its inputs.
         self.publish(&mut objects, publish, lock, publish.out.join("quarantine"), None)
+    }
+
+    /// Refuses to show what the current snapshot leaves out, unless an option allows it.
+    fn check_suppression(&self, publish: &PublishArgs) -> Result<()> {
+        let none = SuppressionList::default();
+        let list = self.selection.as_ref().map_or(&none, Selection::suppression);
+        if publish.allow_unsuppress {
+            return Ok(());
+        }
+        refuse_unsuppressing(&publish.out, list)
     }
 
     /// Runs the compile stage and checks the number of records and of bad records.
@@ -243,6 +259,10 @@ impl Run {
         }
         if !args.allow_shrink {
             link::refuse_shrinking(&args.out, &finished.manifest)?;
+        }
+        let list = self.selection.as_ref().map(Selection::suppression);
+        if let Some(list) = list.filter(|list| !list.is_empty()) {
+            suppressed::keep(lock.directory(), &finished.manifest.id, list)?;
         }
         link::publish(&mut finished, &lock)?;
         self.report.snapshot = Some(escape_path(&finished.path));

@@ -118,6 +118,10 @@ pub(crate) struct PublishArgs {
     #[arg(long, env = "PINAKES_ALLOW_SHRINK", value_parser = flag())]
     pub(crate) allow_shrink: bool,
 
+    /// Publish even if `--suppress` lacks ids that the current snapshot leaves out.
+    #[arg(long, env = "PINAKES_ALLOW_UNSUPPRESS", value_parser = flag())]
+    pub(crate) allow_unsuppress: bool,
+
     /// Keep this many snapshots, including the new one, and remove older ones that no process has open. With
     /// `build`, also remove objects that no remaining snapshot was built from. [default: remove nothing]
     #[arg(long, value_name = "N", env = "PINAKES_KEEP")]

@@ -50,11 +50,10 @@ pub(crate) fn roll_back_to(snapshots: &Path, id: Option<&str>) -> Result<()> {
         None => "before: none".to_owned(),
     };
     eprintln!("`current` points at {name} ({before}); its newest updated_date is {newest}");
-    if rollback.unsuppressed > 0 {
+    if let Some(shown) = &rollback.unsuppressed {
         eprintln!(
-            "warning: it contains {} records that `--suppress` left out of the previous one; suppress them \
-             with `pinakes-server --suppress`, or build again",
-            rollback.unsuppressed
+            "warning: it shows what the previous one left out: {shown}; suppress it with `pinakes-server \
+             --suppress`, or build again"
         );
     }
     if let Some(from) = rollback.from.filter(|_| rollback.is_blocked) {

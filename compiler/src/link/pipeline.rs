@@ -133,13 +133,15 @@ impl Linker<'_> {
         }
         let mut side_tables = side_tables.tallies(self.objects)?;
         side_tables.extend(self.deleted_tally(&rows)?);
+        let list = selection.map(Selection::suppression).filter(|list| !list.is_empty());
+        let suppression = list.map(|list| list.digits().to_string());
         let with_queries = selection.filter(|selection| selection.has_queries());
         let selection = with_queries.map(|selection| manifest::Selection {
             filters: selection.filters(),
             excluded: entities.iter().map(|(name, tally)| (name.clone(), tally.excluded)).collect(),
         });
         let accounting = Accounting { entities, side_tables, warnings };
-        let facts = ManifestFacts { newest_micros, counts, selection, suppressed };
+        let facts = ManifestFacts { newest_micros, counts, selection, suppressed, suppression };
         let manifest = self.write_manifest(directory, files, facts, &accounting)?;
         Ok(Published {
             path: directory.to_path_buf(),

@@ -4,6 +4,7 @@
 //! - `publish` moves a finished snapshot to its final name and points `current` at it.
 //! - `history` records the order of publishing.
 //! - `rollback` points `current` at an earlier snapshot; `rolled_back` lists the snapshots left behind.
+//! - `suppressed` keeps the suppression list of each snapshot.
 //! - `prune` removes old snapshots and objects.
 //! - `interrupt` handles signals; `directory` and `files` hold shared helpers.
 //!
@@ -18,3 +19,4 @@ pub(crate) mod prune;
 pub(crate) mod publish;
 pub(crate) mod rollback;
 pub(crate) mod rolled_back;
+pub(crate) mod suppressed;

@@ -18,7 +18,7 @@ use rustix::{
 use crate::error::{Error, Result};
 use crate::store::directory::{CURRENT, current, remove_tree, temporary_path};
 use crate::store::files::open_regular;
-use crate::store::history;
+use crate::store::{history, suppressed};
 use crate::terminal::escape::escape_path;
 
 /// Moves the finished directory to its final name and makes it the current snapshot.
@@ -167,6 +167,7 @@ pub(crate) fn remove_snapshot(snapshots: &Path, id: &str) -> Result<bool> {
     };
     let gone = temporary_path(snapshots, format!("gone-{id}"));
     fs::rename(&place, &gone).map_err(Error::output(&place))?;
+    suppressed::forget(snapshots, id);
     remove_tree(&gone);
     if gone.exists() {
         let error = io::Error::other("part of it cannot be removed; the next run tries again");

@@ -6,12 +6,12 @@ use std::{
 };
 
 use pinakes_format::snapshot::{Snapshot, read_manifest};
-use pinakes_format::storage::manifest::Manifest;
 
 use crate::error::{Error, Result};
 use crate::store::directory::{CURRENT, current};
 use crate::store::lock::refuse_shared;
 use crate::store::publish::point_current;
+use crate::store::suppressed::{list_of, name_ids, shown_again};
 use crate::store::{history, rolled_back};
 
 /// The result of a rollback.
@@ -25,8 +25,9 @@ pub struct Rollback {
     pub path: PathBuf,
     /// Newest `updated_date` of the current snapshot, from its manifest.
     pub newest_updated_date: Option<String>,
-    /// How many more records `--suppress` left out of the previous snapshot than out of the current one.
-    pub unsuppressed: u64,
+    /// The records that the previous snapshot left out and the current one shows, as a message names them;
+    /// `None` if there are none.
+    pub unsuppressed: Option<String>,
 }
 
 /// Points `current` at `id`, or else at the snapshot published before the current one.
@@ -52,12 +53,24 @@ pub fn roll_back(snapshots: &Path, id: Option<&str>) -> Result<Rollback> {
     if from.as_deref() != Some(id) {
         point_current(snapshots, id).map_err(Error::output(snapshots.join(CURRENT)))?;
     }
-    let suppressed = |of: &Manifest| of.suppressed.values().sum::<u64>();
-    let before = from.as_ref().and_then(|from| read_manifest(&snapshots.join(from)).ok());
-    let before = before.as_ref().map_or(0, suppressed);
-    let unsuppressed = before.saturating_sub(suppressed(snapshot.manifest()));
+    let unsuppressed = from.as_ref().and_then(|from| name_unsuppressed(snapshots, from, id));
     let newest_updated_date = snapshot.manifest().source.newest_updated_date.clone();
     Ok(Rollback { from, is_blocked, path, newest_updated_date, unsuppressed })
+}
+
+/// Names the records that the snapshot `from` left out and the snapshot `to` shows.
+fn name_unsuppressed(snapshots: &Path, from: &str, to: &str) -> Option<String> {
+    let unknown = || "records of another suppression list".to_owned();
+    let Some(list) = list_of(snapshots, to) else {
+        // Without the list, equal digits alone show that the sets are equal.
+        let digits = |id: &str| read_manifest(&snapshots.join(id)).ok()?.suppression;
+        return (digits(from).is_some() && digits(from) != digits(to)).then(unknown);
+    };
+    match shown_again(snapshots, from, &list) {
+        Ok(shown) if shown.is_empty() => None,
+        Ok(shown) => Some(name_ids(&shown)),
+        Err(()) => Some(unknown()),
+    }
 }
 
 /// Returns the requested id, or the last id before the current one that was not rolled back from.

@@ -56,6 +56,10 @@ pub const STRINGS_PREFIX_BYTES: usize = (TABLE_NAMES.len() + 1) * 8;
 /// the oldest first.
 pub const HISTORY: &str = ".history";
 
+/// The directory, in a directory of snapshots, with the suppression list of each snapshot built with one.
+/// Snapshots do not contain the lists, since mirrors publish snapshots.
+pub const SUPPRESSION_LISTS: &str = ".suppressed";
+
 /// An open snapshot, without the records that are suppressed.
 pub struct Snapshot {
     mapped: Arc<Mapped>,

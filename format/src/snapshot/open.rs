@@ -111,6 +111,7 @@ impl<'p> Opening<'p> {
             source: SourceParts { newest_updated_date: None, parts: Vec::new() },
             selection: None,
             suppressed: BTreeMap::new(),
+            suppression: None,
             counts,
             files: Vec::new(),
         };

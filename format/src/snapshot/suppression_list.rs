@@ -147,6 +147,25 @@ impl SuppressionList {
         SuppressionList { ids, digits }
     }
 
+    /// The ids that the list has and `other` lacks.
+    pub fn without(&self, other: &SuppressionList) -> impl Iterator<Item = (Entity, u64)> {
+        self.ids.iter().copied().filter(|id| other.ids.binary_search(id).is_err())
+    }
+
+    /// The list as text, one id a line, ascending.
+    pub fn text(&self) -> String {
+        let mut text = Vec::new();
+        for (entity, id) in &self.ids {
+            if entity.facts().letter.is_none() {
+                text.extend_from_slice(entity.facts().plural.as_bytes());
+                text.push(b'/');
+            }
+            entity.write_id(*id, &mut text);
+            text.push(b'\n');
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
     /// The number of different ids.
     pub fn len(&self) -> usize {
         self.ids.len()
@@ -312,5 +331,15 @@ mod tests {
         assert!(refused.contains("`, line 2: `x` is no id; write one a line"), "{refused}");
         fs::write(&path, "HX_A1\n").unwrap();
         assert_eq!(SuppressionList::read(&path).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_written_list_is_read_again() {
+        let list = SuppressionList::parse(b"fields/17\nW2\nhttps://openalex.org/A1\nW1").unwrap();
+        assert_eq!(list.text(), "HX_W1\nHX_W2\nHX_A1\nfields/17\n");
+        assert_eq!(SuppressionList::parse(list.text().as_bytes()).unwrap(), list);
+        let other = SuppressionList::parse(b"W1\nW3").unwrap();
+        let missing: Vec<_> = list.without(&other).collect();
+        assert_eq!(missing, [(Entity::Output, 2), (Entity::Author, 1), (Entity::Field, 17)]);
     }
 }

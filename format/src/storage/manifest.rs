@@ -36,6 +36,9 @@ pub struct Manifest {
     /// The number of suppressed records, by entity; entities without any are absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub suppressed: BTreeMap<String, u64>,
+    /// Hex digits that identify the set of ids of the suppression list; absent without a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppression: Option<String>,
     /// The numbers of rows, by entity.
     pub counts: BTreeMap<String, Counts>,
     /// Every file but the manifest, ascending by path.
@@ -191,6 +194,7 @@ mod tests {
             },
             selection: None,
             suppressed: BTreeMap::new(),
+            suppression: None,
             counts: BTreeMap::from([(
                 "outputs".into(),
                 Counts { published: 1, rows: 2, redirects: 0 },

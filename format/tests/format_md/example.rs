@@ -249,6 +249,7 @@ pub fn write(directory: &Path) {
         source: SourceParts { newest_updated_date: None, parts: Vec::new() },
         selection: None,
         suppressed: BTreeMap::new(),
+        suppression: None,
         counts,
         files: entries,
     };

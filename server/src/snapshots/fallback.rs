@@ -2,14 +2,15 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use pinakes_format::snapshot::{HISTORY, Snapshot};
+use pinakes_format::snapshot::suppression_list::SuppressionList;
+use pinakes_format::snapshot::{HISTORY, SUPPRESSION_LISTS, Snapshot};
 use pinakes_format::storage::manifest::Manifest;
 
 /// Opens the snapshots that may be served in place of `lost`, the best last.
 ///
 /// The best is the last snapshot published before `lost`. Snapshots that the history does not list come first,
 /// ordered by their newest data. Four kinds are left out: snapshots published after `lost`, poisoned
-/// snapshots, snapshots that do not open, and snapshots with fewer suppressed records than `lost`.
+/// snapshots, snapshots that do not open, and snapshots that show records which `lost` suppresses.
 ///
 /// With the history `a b c d`, `lost` = `c` and `a` poisoned, the candidates are `b` and any unlisted snapshot,
 /// with `b` last.
@@ -18,7 +19,6 @@ pub fn candidates(snapshots: &Path, lost: &Manifest, poisoned: &BTreeSet<String>
     let history: Vec<&str> = history.lines().collect();
     let history_index = |id: &str| history.iter().rposition(|line| *line == id);
     let lost_index = history_index(&lost.id);
-    let suppressed = |manifest: &Manifest| manifest.suppressed.values().sum::<u64>();
     let mut candidates: Vec<Snapshot> = fs::read_dir(snapshots)
         .into_iter()
         .flatten()
@@ -29,7 +29,7 @@ pub fn candidates(snapshots: &Path, lost: &Manifest, poisoned: &BTreeSet<String>
         .filter(|snapshot| {
             let manifest = snapshot.manifest();
             let is_later = lost_index.is_some() && history_index(&manifest.id) > lost_index;
-            let shows_more = suppressed(manifest) < suppressed(lost);
+            let shows_more = shows_suppressed(snapshots, manifest, lost);
             let is_candidate = !poisoned.contains(&manifest.id) && !is_later;
             if is_candidate && shows_more {
                 tracing::warn!(
@@ -48,4 +48,20 @@ pub fn candidates(snapshots: &Path, lost: &Manifest, poisoned: &BTreeSet<String>
         (history_index(&manifest.id), newest, manifest.id.clone())
     });
     candidates
+}
+
+/// Whether a snapshot shows, or may show, a record that `lost` suppresses: their sets of ids differ, and the
+/// lists are not here to tell that every id of `lost` is suppressed.
+fn shows_suppressed(snapshots: &Path, candidate: &Manifest, lost: &Manifest) -> bool {
+    if lost.suppression.is_none() || candidate.suppression == lost.suppression {
+        return false;
+    }
+    let list_of = |manifest: &Manifest| {
+        let list = SuppressionList::read(&snapshots.join(SUPPRESSION_LISTS).join(&manifest.id));
+        list.ok().filter(|list| manifest.suppression.as_deref() == Some(&**list.digits()))
+    };
+    match (list_of(lost), list_of(candidate)) {
+        (Some(lost), Some(candidate)) => lost.without(&candidate).next().is_some(),
+        _ => true,
+    }
 }

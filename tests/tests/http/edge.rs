@@ -148,6 +148,32 @@ fn the_log_can_be_json_and_without_requests() {
 }
 
 #[test]
+fn a_flood_of_refused_and_free_requests_writes_a_bounded_log() {
+    let snapshots = Snapshots::from_sample();
+    let started = std::time::Instant::now();
+    let server = Server::start(&mut with(&snapshots, &["--no-limits", "--refused-lines", "7"]));
+    let mut connection = server.connect();
+    let flood = [request("GET", "/nope", &[]), request("HEAD", "/docs/swagger-ui.js", &[])];
+    for _ in 0..20 {
+        connection.send(flood.concat().repeat(100).as_bytes()).unwrap();
+        for at in 0..200 {
+            let method = if at % 2 == 0 { "GET" } else { "HEAD" };
+            connection.receive_to(method).unwrap();
+        }
+    }
+    assert_eq!(connection.get(AUTHOR).status, 200);
+    drop(connection);
+    let log = server.end(&["left out lines"]);
+    let seconds = started.elapsed().as_secs() as usize + 1;
+    let found = lines(&log);
+    let refused = found.iter().filter(|line| !line.contains(AUTHOR)).count();
+    assert!((7..=7 * seconds).contains(&refused), "{refused} lines in {seconds} s");
+    assert_eq!(found.len(), refused + 1, "a request that a limit counts has its line");
+    let summary = log.lines().find(|line| line.contains("left out lines")).unwrap();
+    assert!(summary.contains(&format!("lines={}", 4_000 - refused)), "{summary}");
+}
+
+#[test]
 fn a_failed_request_is_logged_with_its_request_id() {
     let snapshots = Snapshots::from_sample();
     let mut slow = with(&snapshots, &["--list-timeout", "0.000001"]);

@@ -247,6 +247,84 @@ fn only_a_trusted_proxy_can_name_another_client() {
 }
 
 #[test]
+fn an_unreadable_forwarding_header_is_neither_exempt_nor_the_proxys() {
+    let snapshots = Snapshots::from_sample();
+    let of_proxy = ["--trusted-proxy", "127.0.0.1", "--exempt", "127.0.0.1", "--minute-limit", "3"];
+    for (name, header) in [
+        ("forwarded", "Forwarded: for=6.6.6.6;x=\""),
+        ("forwarded", "Forwarded: for=unknown"),
+        ("x-forwarded-for", "X-Forwarded-For: unknown"),
+        ("x-forwarded-for", "X-Forwarded-For: 1.2.3.4,"),
+    ] {
+        let server = limited(&snapshots, &[&of_proxy[..], &["--forwarded-by", name]].concat());
+        let mut connection = server.connect();
+        for at in 1..=4 {
+            let status = connection.request("GET", AUTHOR, &[header]).status;
+            assert_eq!(status, if at < 4 { 200 } else { 429 }, "{header}");
+        }
+        // The proxy itself is exempt, and other clients have their own count.
+        let own = connection.get(AUTHOR);
+        assert_eq!((own.status, own.header(HEADERS[0])), (200, None), "{header}");
+        let named =
+            if name == "forwarded" { "Forwarded: for=1.2.3.4" } else { "X-Forwarded-For: 1.2.3.4" };
+        let other = connection.request("GET", AUTHOR, &[named]);
+        assert_eq!(numbers(&other)[1], 2, "{header}");
+    }
+}
+
+#[test]
+fn invalid_requests_leave_the_pool_to_others_and_one_network_takes_its_share() {
+    let snapshots = Snapshots::from_sample();
+    let arguments = ["--trusted-proxy", "127.0.0.1", "--pool-list", "8", "--minute-limit", "1000"];
+    let server = limited(&snapshots, &arguments);
+    let mut connection = server.connect();
+    let mut status = |method: &str, target: &str, client: &str| {
+        let header = format!("X-Forwarded-For: {client}");
+        connection.request(method, target, &[&header]).status
+    };
+    for at in 0..300 {
+        let client = format!("10.{}.{}.1", at % 5, at);
+        assert_eq!(status("HEAD", "/outputs?page=0", &client), 400);
+        assert_eq!(status("GET", "/outputs?nope=1", &client), 400);
+    }
+    // Two of eight for each network.
+    for network in ["192.0.2", "198.51.100", "203.0.113", "2001:db8:1::"] {
+        let client = |host: u8| match network.contains(':') {
+            true => format!("2001:db8:1:{host}::1"),
+            false => format!("{network}.{host}"),
+        };
+        let found: Vec<u16> =
+            (1..=4).map(|host| status("GET", "/authors?per_page=10", &client(host))).collect();
+        assert_eq!(found, [200, 200, 429, 429], "{network}");
+    }
+    assert_eq!(status("GET", "/authors?per_page=10", "10.0.0.1"), 429, "the pool is used up");
+    assert_eq!(status("GET", AUTHOR, "10.0.0.1"), 200);
+}
+
+#[test]
+fn free_requests_have_a_limit_of_their_own() {
+    let snapshots = Snapshots::from_sample();
+    let server = limited(&snapshots, &["--free-limit", "5"]);
+    let mut connection = server.connect();
+    for path in ["/", "/health", "/docs", "/openapi.json", "/graphql/schema"] {
+        assert_eq!(connection.get(path).status, 200, "{path}");
+    }
+    let refused = connection.request("HEAD", "/docs/swagger-ui.js", &[]);
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("60")));
+    let body = connection.get("/health").json();
+    let message = body["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("IP rate limit exceeded (max 5 requests per minute)."),
+        "{message}"
+    );
+    // The limits themselves, OPTIONS and the interface do not count.
+    let status = connection.get("/rate-limit");
+    assert_eq!(status.json()["minute_rate_limit"]["remaining"], 30);
+    assert_eq!(connection.request("OPTIONS", "/health", &[]).status, 204);
+    assert_eq!(connection.get(AUTHOR).status, 200);
+}
+
+#[test]
 fn without_limits_nothing_is_counted() {
     let snapshots = Snapshots::from_sample();
     let server = limited(&snapshots, &["--no-limits"]);

@@ -52,6 +52,7 @@ const THREADS_PER_CORE: usize = 2;
 
 const LOW: Limits = Limits {
     minute: 5,
+    free: 40,
     daily: [60, 20],
     pool: [500, 100],
     network_pool: [500, 100],
@@ -59,6 +60,7 @@ const LOW: Limits = Limits {
 };
 const GENEROUS: Limits = Limits {
     minute: u32::MAX,
+    free: u32::MAX,
     daily: [u32::MAX; 2],
     pool: [u64::MAX; 2],
     network_pool: [u64::MAX; 2],

@@ -254,6 +254,42 @@ fn a_fallback_never_shows_suppressed_records() {
 }
 
 #[test]
+fn a_fallback_suppresses_at_least_the_records_of_the_lost_snapshot() {
+    const SHOWN: &str = "/authors/HX_A5900000001";
+    let (one, other) = ("HX_A5900000001\n", "HX_A5900000036\n");
+    for (older, newer, has_fallback) in [
+        // Equal numbers of other records.
+        (other.to_owned(), one.to_owned(), false),
+        (format!("{one}{other}"), one.to_owned(), true),
+    ] {
+        let snapshots = Snapshots::empty();
+        let build = |list: &str| {
+            let path = snapshots.path().with_extension("suppressed");
+            fs::write(&path, list).unwrap();
+            let options = ["--quiet", "--allow-unsuppress", "--suppress", path.to_str().unwrap()];
+            let built =
+                pinakes_tests::build(&[pinakes_tests::sample()], snapshots.path(), &options);
+            fs::remove_file(&path).unwrap();
+            built
+        };
+        let (_, lost) = (build(&older), build(&newer));
+        let server = Server::serve(&snapshots);
+        assert_eq!(server.get(SHOWN).status, 404);
+        make_writable(&lost);
+        cut(&lost.join("authors/records"), 10);
+        await_status(&server, 503);
+        let expected = if has_fallback { 404 } else { 503 };
+        let found: Vec<u16> = (0..3).map(|_| server.get(SHOWN).status).collect();
+        assert_eq!(found.last(), Some(&expected), "{found:?}");
+        let errors: &[&str] = match has_fallback {
+            true => &["snapshot poisoned"],
+            false => &["snapshot poisoned", "no other snapshot"],
+        };
+        end(server, errors);
+    }
+}
+
+#[test]
 fn overwritten_bytes_are_verified_again() {
     let (snapshots, [older, newer]) = two();
     let server = Server::serve(&snapshots);

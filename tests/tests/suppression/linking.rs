@@ -33,7 +33,8 @@ impl Setup {
     fn build(&self, ids: &[&str], more: &[&str]) -> (PathBuf, Value) {
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
         let list = write_list(self.0.path(), &ids);
-        let options = [&["--quiet", "--suppress", list.to_str().unwrap()], more].concat();
+        let options = ["--quiet", "--allow-unsuppress", "--suppress", list.to_str().unwrap()];
+        let options = [&options[..], more].concat();
         let path = build(&[self.dump()], &self.0.path().join("out"), &options);
         let report = fs::read(path.join("report.json")).unwrap();
         (path, serde_json::from_slice(&report).unwrap())
@@ -114,6 +115,66 @@ fn a_subset_is_chosen_among_records_that_are_not_suppressed() {
     let by_name = ["--where", "outputs:authors.name:ada example", "--allow-empty"];
     let (part, _) = setup.build(&["A1"], &by_name);
     assert_eq!(ids_of(&Snapshot::open(&part).unwrap(), Entity::Output), [0; 0]);
+}
+
+#[test]
+fn a_build_shows_no_record_that_the_current_snapshot_leaves_out() {
+    let setup = Setup::new();
+    setup.build(&["A1", "fields/17"], &["--allow-shrink"]);
+    let dump = setup.dump();
+    let out = setup.0.path().join("out");
+    let run = |more: &[&str]| {
+        let mut args = vec![OsStr::new("build"), dump.as_os_str(), OsStr::new("--out")];
+        args.push(out.as_os_str());
+        args.extend(["--quiet", "--allow-shrink"].iter().chain(more).map(OsStr::new));
+        let output = compiler(&args);
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let list = |ids: &[&str]| {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        write_list(setup.0.path(), &ids).to_str().unwrap().to_owned()
+    };
+    let refused = |(code, errors): (Option<i32>, String), named: &str| {
+        assert_eq!(code, Some(4), "{errors}");
+        assert!(errors.contains(named) && errors.contains("--allow-unsuppress"), "{errors}");
+    };
+    refused(run(&[]), "would show: HX_A1, fields/17;");
+    let longer = list(&["A1", "A2"]);
+    refused(run(&["--suppress", &longer]), "would show: fields/17;");
+    let longer = list(&["A1", "fields/17", "W1"]);
+    assert_eq!(run(&["--suppress", &longer]).0, Some(0));
+    let mode = |path: &Path| {
+        std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions()) & 0o777
+    };
+    let lists = out.join(".suppressed");
+    assert_eq!(mode(&lists), 0o700);
+    let kept: Vec<PathBuf> =
+        fs::read_dir(&lists).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept.iter().map(|path| mode(path)).collect::<Vec<_>>(), [0o600; 2]);
+    // Without the lists, only equal sets are known to hide the same records.
+    fs::remove_dir_all(&lists).unwrap();
+    assert_eq!(run(&["--suppress", &longer]).0, Some(0));
+    let other = list(&["A1", "fields/17", "W1", "W2"]);
+    fs::remove_dir_all(&lists).unwrap();
+    refused(run(&["--suppress", &other]), "records of another suppression list");
+    assert_eq!(run(&["--allow-unsuppress"]).0, Some(0));
+    assert_eq!(run(&[]).0, Some(0));
+}
+
+#[test]
+fn rollback_names_the_records_that_it_shows_again() {
+    let setup = Setup::new();
+    let (full, _) = setup.build(&[], &[]);
+    let (_part, _) = setup.build(&["A1", "fields/17"], &["--allow-shrink"]);
+    let out = setup.0.path().join("out");
+    let id = full.file_name().unwrap();
+    let output = compiler(&[OsStr::new("rollback"), out.as_os_str(), OsStr::new("--to"), id]);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(
+        errors.contains("it shows what the previous one left out: HX_A1, fields/17;"),
+        "{errors}"
+    );
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub(crate) struct ManifestFacts {
     pub selection: Option<manifest::Selection>,
     /// Suppressed records by entity.
     pub suppressed: BTreeMap<String, u64>,
+    /// Identifies the set of ids of `--suppress`.
+    pub suppression: Option<String>,
 }
 
 impl Linker<'_> {
@@ -73,7 +75,7 @@ impl Linker<'_> {
             self.objects.iter().map(|object| object.part().to_owned()).collect();
         parts.sort();
         parts.dedup();
-        let ManifestFacts { newest_micros, counts, selection, suppressed } = facts;
+        let ManifestFacts { newest_micros, counts, selection, suppressed, suppression } = facts;
         let newest_updated_date = newest_micros.and_then(moment_text);
         let mut manifest = Manifest {
             format_version: FORMAT_VERSION,
@@ -82,6 +84,7 @@ impl Linker<'_> {
             source: SourceParts { newest_updated_date, parts },
             selection,
             suppressed,
+            suppression,
             counts,
             files: entries,
         };
