@@ -70,6 +70,18 @@ pub struct Options {
           value_parser = parse_seconds)]
     pub list_timeout: Duration,
 
+    /// Largest processor time of one list or autocomplete request, without the verification of chunks. The
+    /// server replies 503 to a request that takes more.
+    #[arg(long, value_name = "MILLISECONDS", default_value = "1000", env = "PINAKES_LIST_CPU",
+          value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub list_cpu: u64,
+
+    /// Largest processor time of one list or autocomplete request, without the verification of chunks. The
+    /// server replies 503 to a request that takes more.
+    #[arg(long, value_name = "MILLISECONDS", default_value = "1000", env = "PINAKES_LIST_CPU",
+          value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub list_cpu: u64,
+
     /// Format of the log on standard error. The log has one line for each request;
     /// PINAKES_LOG=info,access=off omits these lines.
     #[arg(long, value_enum, default_value = "text", env = "PINAKES_LOG_FORMAT")]
@@ -312,6 +324,8 @@ impl Options {
     pub fn service_settings(&self) -> ServiceSettings {
         ServiceSettings {
             list_timeout: self.list_timeout,
+            list_cpu: Duration::from_millis(self.list_cpu),
+            list_cpu: Duration::from_millis(self.list_cpu),
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,
             refused_lines: self.refused_lines,

@@ -80,6 +80,7 @@ impl InProcessServer {
         let gate = Gate::new(clients, counters, None);
         let bounds = ServiceSettings {
             list_timeout: LIST_TIMEOUT,
+            list_cpu: Duration::from_secs(60),
             graphql: Settings::default(),
             has_docs: true,
             refused_lines: 20,

@@ -61,6 +61,11 @@ pub fn thread_time_verifying() -> Duration {
     SPENT.get()
 }
 
+/// The processor time of this thread for requests: [`thread_time`] without [`thread_time_verifying`].
+pub fn thread_time_working() -> Duration {
+    thread_time().saturating_sub(thread_time_verifying())
+}
+
 /// The number of chunks of a file.
 pub fn chunk_count(size_bytes: u64) -> u64 {
     size_bytes.div_ceil(CHUNK_BYTES as u64)

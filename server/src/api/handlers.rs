@@ -1,10 +1,6 @@
 //! The handlers of the current routes: each turns a request into a reply.
 
-use std::{
-    mem,
-    net::IpAddr,
-    time::{Duration, Instant},
-};
+use std::{mem, net::IpAddr, time::Instant};
 
 use bytes::Bytes;
 use chrono::Utc;
@@ -13,7 +9,7 @@ use pinakes_format::autocomplete;
 use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::render::{Page, Shape};
-use pinakes_format::query::{Deadline, Query, QueryError};
+use pinakes_format::query::{Query, QueryError};
 use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_format::storage::error::ReadError;
 use pinakes_format::text::json;
@@ -25,6 +21,7 @@ use crate::api::autocomplete_query;
 use crate::api::autocomplete_query::TextError;
 use crate::api::request::Request;
 use crate::api::resolve;
+use crate::api::work_limits::WorkLimits;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::buffer_pool::PooledBuffer;
 use crate::http::parameters::Detail;
@@ -175,12 +172,12 @@ pub fn list(
     query: &Query,
     request: &Request<'_>,
     snapshot: &Snapshot,
-    timeout: Duration,
+    limits: WorkLimits,
 ) -> Answer {
     let begun = Instant::now();
-    let answer = match query.execute(snapshot, Deadline::at(begun + timeout)) {
+    let answer = match limits.run(|deadline| query.execute(snapshot, deadline)) {
         Ok(answer) => answer,
-        Err(error) => return query_error_reply(error, request, timeout),
+        Err(error) => return query_error_reply(error, request),
     };
     let micros = begun.elapsed().as_micros() as u64;
     // `?` escapes the plan, which quotes the client's filter.
@@ -188,12 +185,8 @@ pub fn list(
     render_list(query, answer.count, &answer.rows, snapshot)
 }
 
-/// The reply 503 to a query that reached its deadline; passes on the damage of a snapshot.
-pub(crate) fn query_error_reply(
-    error: QueryError,
-    request: &Request<'_>,
-    timeout: Duration,
-) -> Answer {
+/// The reply 503 to a query that reached a limit of its work; passes on the damage of a snapshot.
+pub(crate) fn query_error_reply(error: QueryError, request: &Request<'_>) -> Answer {
     match error {
         QueryError::Damaged(error) => Err(error),
         QueryError::Deadline => {
@@ -201,8 +194,7 @@ pub(crate) fn query_error_reply(
             tracing::warn!(
                 path = ?request.path,
                 query = ?request.query,
-                seconds = timeout.as_secs_f64(),
-                "a query reached its deadline; answering 503"
+                "a query reached --list-timeout or --list-cpu; answering 503"
             );
             Ok(Reply::unavailable())
         }
@@ -221,17 +213,17 @@ pub fn autocomplete(
     completion: &Completion,
     request: &Request<'_>,
     snapshot: &Snapshot,
-    timeout: Duration,
+    limits: WorkLimits,
 ) -> Answer {
     let begun = Instant::now();
-    match completion.execute(snapshot, Deadline::at(begun + timeout)) {
+    match limits.run(|deadline| completion.execute(snapshot, deadline)) {
         Ok(found) => {
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, count = found.count, "completed");
             let body = render_candidates(&found, snapshot)?;
             Ok(Reply::Json { body, is_cacheable: true })
         }
-        Err(error) => query_error_reply(error, request, timeout),
+        Err(error) => query_error_reply(error, request),
     }
 }
 

@@ -73,21 +73,20 @@ pub fn list(
     query: &Query,
     request: &Request<'_>,
     snapshot: &Snapshot,
-    timeout: Duration,
+    limits: WorkLimits,
 ) -> Answer {
     let begun = Instant::now();
-    let deadline = Deadline::at(begun + timeout);
     if let Some(grouping) = query.grouping {
-        return match query.groups(grouping, snapshot, deadline) {
+        return match limits.run(|deadline| query.groups(grouping, snapshot, deadline)) {
             Ok(groups) => {
                 let micros = begun.elapsed().as_micros() as u64;
                 tracing::debug!(micros, groups = groups.total, "groups counted");
                 render_groups(grouping.entity, &groups, snapshot)
             }
-            Err(error) => query_error_reply(error, request, timeout),
+            Err(error) => query_error_reply(error, request),
         };
     }
-    match query.execute(snapshot, deadline) {
+    match limits.run(|deadline| query.execute(snapshot, deadline)) {
         Ok(answer) => {
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
@@ -96,7 +95,7 @@ pub fn list(
             let body = render_rows(&VARIANT, rows, snapshot, [b"[", b"]"])?;
             Ok(counted(body, answer.count, links))
         }
-        Err(error) => query_error_reply(error, request, timeout),
+        Err(error) => query_error_reply(error, request),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`route`] finds the route of a path, and [`route_template`] names routes in metrics.
 //! - [`request`] is a request as handlers read it.
-//! - [`list_query`] and [`autocomplete_query`] parse parameters.
+//! - [`list_query`] and [`autocomplete_query`] parse parameters; [`work_limits`] bounds the work.
 //! - [`handlers`] answers the current routes and [`legacy`] the routes under `/legacy`; [`docs`] is the
 //!   documentation page.
 //!
@@ -17,3 +17,4 @@ pub(crate) mod request;
 pub(crate) mod resolve;
 pub(crate) mod route;
 pub(crate) mod route_template;
+pub(crate) mod work_limits;

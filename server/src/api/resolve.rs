@@ -1,16 +1,14 @@
 //! `/resolve/{identifier}`: from an identifier in any spelling to the record that has it.
 
-use std::time::{Duration, Instant};
-
 use http::StatusCode;
 use pinakes_format::autocomplete::{ENTITIES, Identifier, find_identified};
 use pinakes_format::entity::IdFormat;
-use pinakes_format::query::Deadline;
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::text::fold::fold;
 
 use crate::api::handlers::{Answer, query_error_reply, render_candidates};
 use crate::api::request::Request;
+use crate::api::work_limits::WorkLimits;
 use crate::http::parameters::Detail;
 use crate::http::path::{decode, echo};
 use crate::http::reply::Reply;
@@ -50,13 +48,14 @@ pub fn resolve(
     raw: &str,
     request: &Request<'_>,
     snapshot: &Snapshot,
-    timeout: Duration,
+    limits: WorkLimits,
 ) -> Answer {
-    let deadline = Deadline::at(Instant::now() + timeout);
     let folded = decode(raw).map(|text| fold(&text)).unwrap_or_default();
-    let found = match find_identified(identifier, &ENTITIES, &folded, snapshot, deadline) {
+    let found =
+        limits.run(|deadline| find_identified(identifier, &ENTITIES, &folded, snapshot, deadline));
+    let found = match found {
         Ok(found) => found,
-        Err(error) => return query_error_reply(error, request, timeout),
+        Err(error) => return query_error_reply(error, request),
     };
     match found.best.as_slice() {
         [] => Ok(not_found(raw)),

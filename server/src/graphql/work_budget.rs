@@ -6,7 +6,7 @@ use std::{
 };
 
 use pinakes_format::storage::error::ReadError;
-use pinakes_format::storage::integrity::{thread_time, thread_time_verifying};
+use pinakes_format::storage::integrity::thread_time_working;
 
 use crate::graphql::error::Error;
 
@@ -43,7 +43,7 @@ pub struct WorkMeter<'a> {
 impl<'a> WorkMeter<'a> {
     /// Starts to measure.
     pub fn start(budget: &WorkBudget<'a>) -> WorkMeter<'a> {
-        WorkMeter { budget: *budget, cpu_at_start: own_cpu_time() }
+        WorkMeter { budget: *budget, cpu_at_start: thread_time_working() }
     }
 
     /// The limit that the work has reached, if any. Cost: two clock readings.
@@ -55,18 +55,12 @@ impl<'a> WorkMeter<'a> {
         if Instant::now() >= deadline {
             return Some(Halted::Timeout);
         }
-        (own_cpu_time().saturating_sub(self.cpu_at_start) >= cpu_max).then(|| {
+        (thread_time_working().saturating_sub(self.cpu_at_start) >= cpu_max).then(|| {
             let millis = cpu_max.as_millis();
             let message = format!("takes more than {millis} ms of processor time; ask in parts");
             Halted::Exceeded(Error::new(message))
         })
     }
-}
-
-/// Processor time of this thread without the time for verifying chunks. Only the first request that
-/// touches a chunk pays for its verification, so the limit of a request excludes it.
-fn own_cpu_time() -> Duration {
-    thread_time().saturating_sub(thread_time_verifying())
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::admission::limits::{Refusal, Verdict};
 use crate::api::handlers::{Answer, Variant};
 use crate::api::request::Request;
 use crate::api::route::{GraphqlRoute, Route};
+use crate::api::work_limits::WorkLimits;
 use crate::api::{docs, handlers, legacy, list_query, resolve};
 use crate::graphql::graphiql;
 use crate::graphql::options::Settings;
@@ -28,6 +29,8 @@ use crate::{graphql, openapi};
 pub struct ServiceSettings {
     /// Timeout for finding a page of a list, candidates of autocompletion, or a GraphQL response.
     pub list_timeout: Duration,
+    /// Processor time for finding a page of a list or candidates.
+    pub list_cpu: Duration,
     /// Limits of a GraphQL operation.
     pub graphql: Settings,
     /// Whether the documentation page exists.
@@ -172,6 +175,7 @@ pub fn run(
         return Ok(Reply::unavailable());
     }
     let (snapshot, timeout) = (&served.snapshot, settings.list_timeout);
+    let limits = WorkLimits { timeout, cpu: settings.list_cpu };
     match job {
         Job::Openapi => openapi::reply(snapshot, request.headers),
         Job::Record { variant, facts, id, raw_id } => {
@@ -180,12 +184,12 @@ pub fn run(
         }
         Job::Resolve { identifier, raw } => {
             let raw = raw.text_in(request.path);
-            resolve::resolve(identifier, raw, request, snapshot, timeout)
+            resolve::resolve(identifier, raw, request, snapshot, limits)
         }
-        Job::List(query) => handlers::list(query, request, snapshot, timeout),
-        Job::LegacyList(legacy, query) => legacy::list(legacy, query, request, snapshot, timeout),
+        Job::List(query) => handlers::list(query, request, snapshot, limits),
+        Job::LegacyList(legacy, query) => legacy::list(legacy, query, request, snapshot, limits),
         Job::Autocomplete(completion) => {
-            handlers::autocomplete(completion, request, snapshot, timeout)
+            handlers::autocomplete(completion, request, snapshot, limits)
         }
         Job::Graphql(media_type) => {
             // Every POST to this route has a body, possibly empty.

@@ -49,6 +49,7 @@ impl Bench {
         let list_timeout = Duration::from_secs(5);
         let bounds = ServiceSettings {
             list_timeout,
+            list_cpu: list_timeout,
             graphql: Settings::default(),
             has_docs: true,
             refused_lines: 20,

@@ -288,5 +288,5 @@ fn a_query_over_its_time_limit_gets_503() {
     assert_eq!(server.get("/outputs/HX_W2900000096").status, 200);
     assert_eq!(server.get("/autocomplete?query=uni").status, 200);
     let log = server.end(&[]);
-    assert!(log.contains("a query reached its deadline"), "{log}");
+    assert!(log.contains("a query reached --list-timeout"), "{log}");
 }

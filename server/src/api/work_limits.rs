@@ -1,0 +1,36 @@
+//! Limits on the work for one page of a list or one autocomplete: elapsed time and processor time.
+
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+
+use pinakes_format::query::Deadline;
+use pinakes_format::storage::integrity::thread_time_working;
+
+/// Checks of the deadline for each reading of the processor time, which is a system call.
+const CHECKS_PER_READING: u32 = 64;
+
+/// The limits of the work for one reply.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkLimits {
+    /// Time from the start of the work.
+    pub timeout: Duration,
+    /// Processor time of the working thread, without the verification of chunks.
+    pub cpu: Duration,
+}
+
+impl WorkLimits {
+    /// Runs work with a deadline that passes at the first of the two limits.
+    pub fn run<T>(self, work: impl FnOnce(Deadline<'_>) -> T) -> T {
+        let (started, cpu_started) = (Instant::now(), thread_time_working());
+        let checks = Cell::new(0);
+        let is_over = || {
+            checks.set(checks.get() + 1);
+            let has_spent = checks.get() % CHECKS_PER_READING == 0
+                && thread_time_working().saturating_sub(cpu_started) >= self.cpu;
+            has_spent || started.elapsed() >= self.timeout
+        };
+        work(Deadline::when(&is_over))
+    }
+}
