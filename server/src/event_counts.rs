@@ -34,7 +34,7 @@ reasons! {
     Overload {
         /// No work permit within 5 s.
         Concurrency = "turn",
-        /// No reservation in the unsent-reply budget within 5 s, or too many replies wait for one.
+        /// No memory for a reply within 5 s, or too many replies wait for memory.
         UnsentReplies = "room",
         /// The limiter of long heads is full.
         LongHeads = "head",
@@ -49,6 +49,9 @@ reasons! {
         Reply = "reply",
         /// Sending another request over HTTP/2.
         Idle = "idle",
+        /// Reading a reply while the memory for replies was used up, or asking again while connections were
+        /// short.
+        Evicted = "evicted",
     }
     /// Outcome of a GraphQL request.
     GraphqlOutcome {

@@ -76,11 +76,11 @@ pub struct Options {
           value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pub list_cpu: u64,
 
-    /// Largest processor time of one list or autocomplete request, without the verification of chunks. The
-    /// server replies 503 to a request that takes more.
-    #[arg(long, value_name = "MILLISECONDS", default_value = "1000", env = "PINAKES_LIST_CPU",
-          value_parser = clap::value_parser!(u64).range(1..=60_000))]
-    pub list_cpu: u64,
+    /// Memory of the server, as `256M` or `1G`, besides the mapped files. A quarter holds replies that clients
+    /// have not taken yet.
+    #[arg(long = "memory", value_name = "SIZE", default_value = "256M", env = "PINAKES_MEMORY",
+          value_parser = parse_memory)]
+    pub memory_bytes: usize,
 
     /// Format of the log on standard error. The log has one line for each request;
     /// PINAKES_LOG=info,access=off omits these lines.
@@ -222,6 +222,11 @@ pub struct ConnectionOptions {
           value_parser = parse_seconds)]
     write_timeout: Duration,
 
+    /// How long a client may take to read a whole reply.
+    #[arg(long, value_name = "SECONDS", default_value = "600", env = "PINAKES_REPLY_TIMEOUT",
+          value_parser = parse_seconds)]
+    reply_timeout: Duration,
+
     /// How long an HTTP/2 connection may stay open without a request.
     #[arg(long, value_name = "SECONDS", default_value = "12", env = "PINAKES_IDLE_TIMEOUT",
           value_parser = parse_seconds)]
@@ -277,6 +282,25 @@ impl LimitOptions {
     }
 }
 
+/// The share of the memory that holds replies: one of this many.
+const REPLY_SHARE: usize = 4;
+
+/// The smallest memory of the server, in bytes.
+const MEMORY_BYTES_MIN: usize = 64 << 20;
+
+/// Parses a size such as `256M` or `1G`, of at least 64M.
+fn parse_memory(text: &str) -> Result<usize, String> {
+    let (digits, shift) = match text.as_bytes().last() {
+        Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
+        Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: Option<usize> = digits.parse().ok();
+    let bytes = number.and_then(|number| number.checked_mul(1 << shift));
+    let bytes = bytes.filter(|bytes| *bytes >= MEMORY_BYTES_MIN);
+    bytes.ok_or_else(|| "expected a size of at least 64M, such as 256M or 1G".to_owned())
+}
+
 /// Parses a share, above 0 and at most 1: `25%` or `0.25`.
 fn parse_share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
@@ -324,7 +348,8 @@ impl Options {
     pub fn service_settings(&self) -> ServiceSettings {
         ServiceSettings {
             list_timeout: self.list_timeout,
-            list_cpu: Duration::from_millis(self.list_cpu),
+            reply_memory_bytes: self.memory_bytes / REPLY_SHARE,
+            reply_timeout: self.connections.reply_timeout,
             list_cpu: Duration::from_millis(self.list_cpu),
             graphql: self.graphql.settings(),
             has_docs: !self.no_docs,

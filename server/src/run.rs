@@ -11,6 +11,7 @@ use rustix::{
     net::sockopt::set_socket_send_buffer_size,
     process::{Resource, Rlimit, getrlimit, setrlimit},
 };
+use socket2::SockRef;
 use tokio::{
     net::{TcpListener, TcpStream},
     signal::unix::{SignalKind, signal},
@@ -37,6 +38,8 @@ const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);
 /// Send buffer of a connection; Linux allocates twice this size.
 const SEND_BUFFER_BYTES: usize = 384 << 10;
+/// Bytes that the system takes of a reply before it can send them.
+const NOT_SENT_BYTES_MAX: u32 = 32 << 10;
 /// How often the server checks `current` for another snapshot, and the served snapshot's files for changes.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 /// File descriptors reserved for other uses than connections.
@@ -179,8 +182,10 @@ fn serve(
     let peer = peer.ip().to_canonical();
     let Some(permit) = connections.admit(limiter, peer) else { return };
     let _ = stream.set_nodelay(true);
-    // A bounded buffer shows soon whether the client reads.
+    // Bounded buffers show soon whether the client reads: the system takes more only once the client has
+    // acknowledged what was sent.
     let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
+    let _ = SockRef::from(&stream).set_tcp_notsent_lowat(NOT_SENT_BYTES_MAX);
     tokio::spawn(Arc::clone(connections).serve(stream, peer, permit));
 }
 
@@ -279,6 +284,7 @@ impl Housekeeping {
 
     fn run(&mut self, service: &Arc<Service>) {
         self.report(service);
+        service.reply_memory().evict_older_than(service.settings().reply_timeout);
         let service = Arc::clone(service);
         tokio::task::spawn_blocking(move || service.gate().save());
     }

@@ -85,9 +85,16 @@ impl Connection {
             let mut response = read_head(&mut self.stream)?;
             let has_body = method != "HEAD" && !matches!(response.status, 100..200 | 204 | 304);
             if has_body {
-                let length = response.header("content-length").expect("a body has a length");
-                response.body = vec![0; length.parse().unwrap()];
-                self.stream.read_exact(&mut response.body)?;
+                match response.header("content-length") {
+                    Some(length) => {
+                        response.body = vec![0; length.parse().unwrap()];
+                        self.stream.read_exact(&mut response.body)?;
+                    }
+                    None => {
+                        assert_eq!(response.header("transfer-encoding"), Some("chunked"));
+                        response.body = read_chunks(&mut self.stream)?;
+                    }
+                }
             }
             if response.status >= 200 {
                 return Ok(response);
@@ -113,6 +120,24 @@ impl Connection {
         match self.stream.read(&mut [0; 1]) {
             Ok(length) => length == 0,
             Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
+        }
+    }
+}
+
+/// Reads a body in chunks, to its end.
+fn read_chunks(stream: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line)?;
+        let length = usize::from_str_radix(line.trim_end(), 16);
+        let length = length.map_err(|_| io::Error::other(format!("a chunk of length `{line}`")))?;
+        let from = body.len();
+        body.resize(from + length + 2, 0);
+        stream.read_exact(&mut body[from..])?;
+        body.truncate(from + length);
+        if length == 0 {
+            return Ok(body);
         }
     }
 }

@@ -81,6 +81,8 @@ impl InProcessServer {
         let bounds = ServiceSettings {
             list_timeout: LIST_TIMEOUT,
             list_cpu: Duration::from_secs(60),
+            reply_memory_bytes: 64 << 20,
+            reply_timeout: Duration::from_secs(600),
             graphql: Settings::default(),
             has_docs: true,
             refused_lines: 20,

@@ -348,14 +348,13 @@ impl Snapshot {
         split_blob(blob).ok_or(ReadError::corrupt("records", "a record is longer than its bytes"))
     }
 
-    /// The size of the record in a row, in bytes.
+    /// The size of the record in a row, in bytes. Does not read the record.
     ///
     /// # Errors
     ///
-    /// Where there is no such row, or the bytes are damaged.
+    /// Where there is no such row, or its offsets are damaged.
     pub fn record_bytes(&self, entity: Entity, row: u32) -> Result<usize, ReadError> {
-        let blob = self.files_of(entity).records.get(row as usize)?;
-        Ok(blob.map_or(0, <[u8]>::len))
+        self.files_of(entity).records.size_bytes(row as usize)
     }
 
     /// The archived record in a row; `None` where the row is suppressed, or is an unresolved

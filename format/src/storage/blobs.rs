@@ -9,6 +9,7 @@
 use std::{
     fs::File,
     io::{self, BufWriter, Seek, Write},
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -207,6 +208,21 @@ impl Blobs {
     /// Where the index is too large, or the bytes or offsets are damaged.
     #[inline]
     pub fn get(&self, index: usize) -> Result<Option<&[u8]>, ReadError> {
+        let Some(range) = self.range(index)? else { return Ok(None) };
+        self.archive.bytes(range.start, range.end).map(Some)
+    }
+
+    /// The size of the blob at an index, 0 where the blob is null. Does not read the blob.
+    ///
+    /// # Errors
+    ///
+    /// As [`Blobs::get`].
+    pub fn size_bytes(&self, index: usize) -> Result<usize, ReadError> {
+        Ok(self.range(index)?.map_or(0, |range| range.len()))
+    }
+
+    #[inline]
+    fn range(&self, index: usize) -> Result<Option<Range<usize>>, ReadError> {
         if index >= self.count {
             return Err(ReadError::Row {
                 table: self.file_name(),
@@ -223,7 +239,7 @@ impl Blobs {
         if from < self.first || from > to || to > self.offsets_from as u64 {
             return Err(ReadError::corrupt(self.file_name(), "an offset lies outside the table"));
         }
-        self.archive.bytes(from as usize, to as usize).map(Some)
+        Ok(Some(from as usize..to as usize))
     }
 
     /// The blob at an index as a text.

@@ -19,6 +19,7 @@ use crate::admission::gate::Admission;
 use crate::admission::limits::{Quota, Quotas};
 use crate::api::autocomplete_query;
 use crate::api::autocomplete_query::TextError;
+use crate::api::page_rows::{PageRows, PageStream, WHOLE_BYTES_MAX};
 use crate::api::request::Request;
 use crate::api::resolve;
 use crate::api::work_limits::WorkLimits;
@@ -36,6 +37,9 @@ const RECORD_CAPACITY_BYTES: usize = 8 << 10;
 const LIST_CAPACITY_BYTES: usize = 256 << 10;
 /// Capacity of the buffer for ten candidates at the start.
 const CANDIDATES_CAPACITY_BYTES: usize = 4 << 10;
+
+/// Stored size of a record up to which a thread that reads requests renders it.
+const INLINE_BYTES_MAX: usize = 64 << 10;
 
 /// Links of `/`, besides the lists.
 const SERVICE_LINKS: [(&str, &str); 6] = [
@@ -182,7 +186,7 @@ pub fn list(
     let micros = begun.elapsed().as_micros() as u64;
     // `?` escapes the plan, which quotes the client's filter.
     tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
-    render_list(query, answer.count, &answer.rows, snapshot)
+    render_list(query, answer.count, answer.rows, snapshot)
 }
 
 /// The reply 503 to a query that reached a limit of its work; passes on the damage of a snapshot.
@@ -270,7 +274,7 @@ pub(crate) fn render_candidates(
     Ok(Bytes::from(body))
 }
 
-fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> Answer {
+fn render_list(query: &Query, count: u64, rows: Vec<u32>, snapshot: &Snapshot) -> Answer {
     let mut opening = b"{\"meta\":{\"count\":".to_vec();
     json::unsigned(&mut opening, count);
     opening.extend_from_slice(b",\"page\":");
@@ -278,31 +282,21 @@ fn render_list(query: &Query, count: u64, rows: &[u32], snapshot: &Snapshot) -> 
     opening.extend_from_slice(b",\"per_page\":");
     json::unsigned(&mut opening, u64::from(query.per_page));
     opening.extend_from_slice(b"},\"results\":[");
-    let body = render_rows(&CURRENT, (query.entity, rows), snapshot, [&opening, b"]}"])?;
-    Ok(Reply::Json { body, is_cacheable: true })
+    render_rows(PageRows::new(&CURRENT, (query.entity, rows), b"]}"), &opening, snapshot)
 }
 
-/// Renders the records of some rows, separated by commas, between an opening and a closing text.
-pub(crate) fn render_rows(
-    variant: &Variant,
-    (entity, rows): (Entity, &[u32]),
-    snapshot: &Snapshot,
-    [opening, closing]: [&[u8]; 2],
-) -> Result<Bytes, ReadError> {
+/// Renders a page after its opening text: whole, or to be sent in pieces if the page is long.
+pub(crate) fn render_rows(mut rows: PageRows, opening: &[u8], snapshot: &Snapshot) -> Answer {
     let mut room = PooledBuffer::with_capacity(LIST_CAPACITY_BYTES);
-    let mut page = Page::new(snapshot, Shape::List);
-    page.out = mem::take(room.as_mut_vec());
-    page.out.extend_from_slice(opening);
-    for (at, row) in rows.iter().enumerate() {
-        if at > 0 {
-            page.out.push(b',');
-        }
-        (variant.render)(snapshot, entity, *row, &mut page)?;
+    let text = room.as_mut_vec();
+    text.extend_from_slice(opening);
+    rows.render(snapshot, text, WHOLE_BYTES_MAX)?;
+    if !rows.is_done() {
+        return Ok(Reply::streamed(Box::new(PageStream::new(rows, mem::take(text)))));
     }
-    page.out.extend_from_slice(closing);
-    *room.as_mut_vec() = page.out;
     // Copies the reply, so that a slow client does not keep the spare capacity of the buffer allocated.
-    Ok(PooledBuffer::copy_from(room.as_ref()).into_bytes())
+    let body = PooledBuffer::copy_from(room.as_ref()).into_bytes();
+    Ok(Reply::Json { body, is_cacheable: true })
 }
 
 /// The paths, identifiers and shapes of records in one variant of the interface.
@@ -364,6 +358,14 @@ pub fn record(
             (variant.render)(snapshot, facts.entity, row, &mut page)?;
             Ok(Reply::Json { body: Bytes::from(page.out), is_cacheable: true })
         }
+    }
+}
+
+/// Whether the record is too large to be rendered on a thread that reads requests. Reads no record.
+pub fn is_large(snapshot: &Snapshot, facts: &Facts, id: u64) -> Result<bool, ReadError> {
+    match snapshot.find(facts.entity, id)? {
+        LookupResult::Row(row) => Ok(snapshot.record_bytes(facts.entity, row)? > INLINE_BYTES_MAX),
+        LookupResult::Merged(_) | LookupResult::Absent => Ok(false),
     }
 }
 

@@ -3,12 +3,11 @@
 //! Legacy lists run the same [`Query`] as current lists. [`pinakes_format::record::legacy`] has the legacy
 //! names of members, and [`DIALECT`] the legacy parameters.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bytes::Bytes;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use pinakes_format::entity::{Entity, IdFormat};
-use pinakes_format::query::{Deadline, Groups, ParamError, Query};
+use pinakes_format::query::{Groups, ParamError, Query};
 use pinakes_format::record::legacy;
 use pinakes_format::record::legacy::LegacyEntity;
 use pinakes_format::snapshot::Snapshot;
@@ -17,7 +16,9 @@ use pinakes_format::text::json;
 use crate::api::handlers::{Answer, Variant, query_error_reply, render_rows};
 use crate::api::list_query;
 use crate::api::list_query::{Dialect, Parameter};
+use crate::api::page_rows::PageRows;
 use crate::api::request::Request;
+use crate::api::work_limits::WorkLimits;
 use crate::http::buffer_pool::PooledBuffer;
 use crate::http::parameters::{Detail, is_named, query_pairs};
 use crate::http::reply::Reply;
@@ -91,16 +92,15 @@ pub fn list(
             let micros = begun.elapsed().as_micros() as u64;
             tracing::debug!(micros, plan = ?answer.plan.to_string(), "list answered");
             let links = links(variant.route, request.query, query, answer.count);
-            let rows = (query.entity, &answer.rows[..]);
-            let body = render_rows(&VARIANT, rows, snapshot, [b"[", b"]"])?;
-            Ok(counted(body, answer.count, links))
+            let rows = PageRows::new(&VARIANT, (query.entity, answer.rows), b"]");
+            let array = render_rows(rows, b"[", snapshot)?;
+            Ok(counted(array, answer.count, links))
         }
         Err(error) => query_error_reply(error, request),
     }
 }
 
-fn counted(body: Bytes, total: u64, links: String) -> Reply {
-    let array = Reply::Json { body, is_cacheable: true };
+fn counted(array: Reply, total: u64, links: String) -> Reply {
     Reply::Counted { array: Box::new(array), total, links }
 }
 
@@ -123,7 +123,8 @@ fn render_groups(entity: Entity, groups: &Groups, snapshot: &Snapshot) -> Answer
         out.push(b'}');
     }
     out.push(b']');
-    Ok(counted(PooledBuffer::copy_from(&out).into_bytes(), groups.total, String::new()))
+    let body = PooledBuffer::copy_from(&out).into_bytes();
+    Ok(counted(Reply::Json { body, is_cacheable: true }, groups.total, String::new()))
 }
 
 /// The `Link` header: the next and the previous page. Past the end, the previous page is the last page.

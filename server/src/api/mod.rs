@@ -3,6 +3,7 @@
 //! - [`route`] finds the route of a path, and [`route_template`] names routes in metrics.
 //! - [`request`] is a request as handlers read it.
 //! - [`list_query`] and [`autocomplete_query`] parse parameters; [`work_limits`] bounds the work.
+//! - [`page_rows`] renders the records of a page, whole or in pieces.
 //! - [`handlers`] answers the current routes and [`legacy`] the routes under `/legacy`; [`docs`] is the
 //!   documentation page.
 //!
@@ -13,6 +14,7 @@ pub(crate) mod docs;
 pub(crate) mod handlers;
 pub(crate) mod legacy;
 pub(crate) mod list_query;
+pub(crate) mod page_rows;
 pub(crate) mod request;
 pub(crate) mod resolve;
 pub(crate) mod route;

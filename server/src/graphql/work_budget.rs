@@ -66,7 +66,9 @@ impl<'a> WorkMeter<'a> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use pinakes_format::storage::integrity::{CHUNK_BYTES, Verifier, levels_of};
+    use pinakes_format::storage::integrity::{
+        CHUNK_BYTES, Verifier, levels_of, thread_time, thread_time_verifying,
+    };
 
     use super::*;
 

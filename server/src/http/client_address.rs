@@ -151,6 +151,13 @@ pub fn client_key(address: IpAddr) -> u64 {
     }
 }
 
+/// The keys of the networks around a client's key, the largest first: /24 and /32 of an IPv4 address; /48,
+/// /56 and /64 of an IPv6 address.
+pub fn network_keys(client: u64) -> [u64; 3] {
+    let middle = if client >> 32 == 0xffff_ffff { client } else { client & !0xff };
+    [network_key(client), middle, client]
+}
+
 /// The key of the network that a client's key lies in: the /24 of an IPv4 address, the /48 of an IPv6
 /// address.
 pub fn network_key(client: u64) -> u64 {

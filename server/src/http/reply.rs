@@ -1,10 +1,16 @@
 //! Replies: status, headers and JSON body of every reply that the server sends.
 
-use std::time::SystemTime;
+use std::{
+    fmt, io,
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use hyper::ext::ReasonPhrase;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
 use serde::Serialize;
 
 use crate::http::coding::encode::encode;
@@ -26,6 +32,42 @@ const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 /// The message of every 400 with details.
 pub const BAD_QUERY_MESSAGE: &str = "Bad Request - Invalid query parameters";
 
+/// A body that is made in pieces.
+pub trait PieceSource: Send {
+    /// Chooses the coding, before the first piece.
+    ///
+    /// # Errors
+    ///
+    /// The encoder failed, which none does while there is memory.
+    fn begin(&mut self, coding: Coding) -> io::Result<()>;
+
+    /// Makes the next piece, possibly empty; `None` at the end.
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Vec<u8>, ReadError>>;
+}
+
+/// A body in pieces, in the extensions of its response, which must be cloneable. The first to take the body
+/// gets it.
+#[derive(Clone)]
+pub struct PendingBody(Arc<Mutex<Option<Box<dyn PieceSource>>>>);
+
+impl PendingBody {
+    fn new(source: Box<dyn PieceSource>) -> PendingBody {
+        PendingBody(Arc::new(Mutex::new(Some(source))))
+    }
+
+    /// Takes the body.
+    pub fn take(&self) -> Option<Box<dyn PieceSource>> {
+        // No code panics while it holds the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for PendingBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingBody").finish_non_exhaustive()
+    }
+}
+
 /// The result of a handler, before coding and headers.
 #[derive(Clone, Debug)]
 pub enum Reply {
@@ -46,6 +88,12 @@ pub enum Reply {
     },
     /// 200 with a coded, cacheable JSON body; only [`Reply::coded`] makes it.
     Coded { body: Bytes, coding: Coding },
+    /// 200 with a cacheable JSON body in pieces, without `Content-Length`.
+    Streamed {
+        body: PendingBody,
+        /// Identity until [`Reply::coded`] chooses one.
+        coding: Coding,
+    },
     /// 304: the client has the current body in this coding.
     NotModified(Coding),
     /// 200 with a [`crate::http::static_body::StaticBody`], which is cacheable.
@@ -136,6 +184,11 @@ impl Reply {
         Reply::Closing(Box::new(self))
     }
 
+    /// Makes a 200 with a JSON body in pieces.
+    pub fn streamed(source: Box<dyn PieceSource>) -> Reply {
+        Reply::Streamed { body: PendingBody::new(source), coding: Coding::Identity }
+    }
+
     /// Makes a 503.
     pub fn unavailable() -> Reply {
         Reply::error(StatusCode::SERVICE_UNAVAILABLE, "Service temporarily unavailable")
@@ -158,6 +211,10 @@ impl Reply {
                     Some(body) => Reply::Coded { body, coding },
                     None => Reply::Json { body, is_cacheable: true },
                 }
+            }
+            Reply::Streamed { body, .. } => {
+                let coding = AcceptedCodings::from_headers(headers).preferred();
+                Reply::Streamed { body, coding }
             }
             Reply::Body { status: StatusCode::OK, media_type, body, headers: mut own } => {
                 own.push((header::VARY, HeaderValue::from_static("Accept-Encoding")));
@@ -198,8 +255,11 @@ impl Reply {
             return response;
         }
         let mut headers = common_headers(snapshot);
+        let pending = self.pending();
         let (status, body) = self.fill(&mut headers, snapshot);
-        if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
+        if pending.is_some() {
+            // Of unknown length.
+        } else if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
             headers.remove(header::CONTENT_TYPE);
         } else {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
@@ -212,7 +272,24 @@ impl Reply {
             response.extensions_mut().insert(reason);
         }
         *response.headers_mut() = headers;
+        if let Some(pending) = pending.filter(|_| *method != Method::HEAD) {
+            response.extensions_mut().insert(pending);
+        }
         response
+    }
+
+    /// The body in pieces, with its coding chosen; `None` for other bodies.
+    fn pending(&self) -> Option<PendingBody> {
+        match self {
+            Reply::Streamed { body, coding } => {
+                let mut source = body.take()?;
+                // Starting an encoder in memory does not fail.
+                source.begin(*coding).ok()?;
+                Some(PendingBody::new(source))
+            }
+            Reply::Counted { array, .. } => array.pending(),
+            _ => None,
+        }
     }
 
     /// Returns status and body, and adds the reply's own headers to the common ones.
@@ -238,6 +315,13 @@ impl Reply {
                 make_cacheable(headers, snapshot.etag(coding).clone());
                 set(headers, header::CONTENT_ENCODING, coding.name());
                 (StatusCode::OK, body)
+            }
+            Reply::Streamed { coding, .. } => {
+                make_cacheable(headers, snapshot.etag(coding).clone());
+                if coding != Coding::Identity {
+                    set(headers, header::CONTENT_ENCODING, coding.name());
+                }
+                (StatusCode::OK, Bytes::new())
             }
             Reply::NotModified(coding) => {
                 make_cacheable(headers, snapshot.etag(coding).clone());

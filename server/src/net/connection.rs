@@ -4,7 +4,14 @@
 //! socket ─► PROXY header? ─► MonitoredStream ─► TLS? ─► LenientStream (HTTP/1.1) ─► hyper ─► warp ─► Handler
 //! ```
 
-use std::{convert::Infallible, io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::IpAddr,
+    pin::pin,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Version, header, request::Parts};
@@ -32,8 +39,9 @@ use crate::http::etag::SnapshotHeaders;
 use crate::http::head::{HEADER_BYTES_MAX, TwoLengths};
 use crate::http::reply::Reply;
 use crate::net::handler::{Handler, ReservedResponse};
-use crate::net::limiter::{ConnectionLimiter, ConnectionPermit};
+use crate::net::limiter::{ConnectionLimiter, ConnectionPermit, IdleConnection};
 use crate::net::proxy_protocol;
+use crate::net::reply_body::{Pieces, PiecesBody};
 use crate::net::request_target::{HEAD_BYTES_MAX, HEAD_HEADERS_MAX, LenientStream};
 use crate::net::state::{ConnectionState, MonitoredStream, PacedBody, Socket};
 
@@ -57,8 +65,6 @@ const PREFACE_TIMEOUT: Duration = Duration::from_secs(4);
 const TIMER_INTERVAL: Duration = Duration::from_secs(1);
 /// Bytes that a client with unsent replies must take within the write timeout.
 const TAKEN_BYTES_MIN: u64 = 16 << 10;
-/// The write timeout while the unsent-reply budget is nearly used up.
-const CONGESTED_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long an idle connection stays open once the server is ending.
 const ENDING_GRACE: Duration = Duration::from_millis(500);
 
@@ -172,8 +178,11 @@ impl<H: Handler> Connections<H> {
                 }
             }
         };
-        let Some(permit) = permit else { return Ok(()) };
+        let Some(mut permit) = permit else { return Ok(()) };
         let state = Arc::new(ConnectionState::default());
+        state.renew();
+        let idle: Weak<dyn IdleConnection> = Arc::<ConnectionState>::downgrade(&state);
+        permit.register(idle);
         let long_heads = Arc::clone(&self.long_heads);
         let stream = MonitoredStream::new(socket, Arc::clone(&state), permit, long_heads);
         match &self.tls {
@@ -301,7 +310,7 @@ impl<H: Handler> Connections<H> {
             tokio::select! {
                 biased;
                 ended = &mut connection => return ended.map_err(io::Error::other),
-                now = ticks.tick() => match timer.check(state, self.service.is_congested(), now) {
+                now = ticks.tick() => match timer.check(state, now) {
                     TimerOutcome::Continue => {}
                     TimerOutcome::Idle => connection.as_mut().graceful_shutdown(),
                     TimerOutcome::Expired => {
@@ -311,6 +320,11 @@ impl<H: Handler> Connections<H> {
                         return Err(io::Error::other("the client exceeded a timeout"));
                     }
                 },
+                () = state.evicted() => {
+                    SLOW_CLIENTS.count(SlowClient::Evicted);
+                    state.reset_on_drop();
+                    return Err(io::Error::other("its memory or its place is needed"));
+                }
                 () = &mut ending, if !is_ending => {
                     is_ending = true;
                     connection.as_mut().graceful_shutdown();
@@ -350,14 +364,12 @@ impl IdleTimer {
         IdleTimer { timeouts, behind: None, idle: None }
     }
 
-    fn check(&mut self, state: &ConnectionState, is_congested: bool, now: Instant) -> TimerOutcome {
+    fn check(&mut self, state: &ConnectionState, now: Instant) -> TimerOutcome {
         let taken = state.taken();
         match self.behind {
             _ if !state.is_behind() => self.behind = None,
             Some((since, before)) if taken < before + TAKEN_BYTES_MIN => {
-                let timeout = self.timeouts.write;
-                let timeout = if is_congested { timeout.min(CONGESTED_TIMEOUT) } else { timeout };
-                if now - since >= timeout {
+                if now - since >= self.timeouts.write {
                     return TimerOutcome::Expired;
                 }
             }
@@ -388,7 +400,7 @@ fn request_service<H: Handler>(
     state: Arc<ConnectionState>,
 ) -> impl hyper::service::Service<
     http::Request<Incoming>,
-    Response = http::Response<Either<ReplyBody, PacedBody<ReplyBody>>>,
+    Response = http::Response<SentBody>,
     Error = Infallible,
     Future = impl Future<Output = HyperResponse> + Send + 'static,
 > {
@@ -417,9 +429,14 @@ fn request_service<H: Handler>(
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             drop(open);
+            let pieces = response.extensions_mut().remove::<Pieces>();
+            if let Some(pieces) = pieces.and_then(|pieces| pieces.take()) {
+                let body = PiecesBody::new(pieces, state, is_http2);
+                return Ok(response.map(|_| Either::Right(body)));
+            }
             Ok(response.map(|body| match is_http2 {
-                true => Either::Right(PacedBody::new(body, state)),
-                false => Either::Left(body),
+                true => Either::Left(Either::Right(PacedBody::new(body, state))),
+                false => Either::Left(Either::Left(body)),
             }))
         }
     })
@@ -427,7 +444,9 @@ fn request_service<H: Handler>(
 
 /// The body type of warp's responses.
 type ReplyBody = <warp::reply::Response as HasBody>::Body;
-type HyperResponse = Result<http::Response<Either<ReplyBody, PacedBody<ReplyBody>>>, Infallible>;
+/// A whole body, over HTTP/1 or HTTP/2, or a body in pieces.
+type SentBody = Either<Either<ReplyBody, PacedBody<ReplyBody>>, PiecesBody>;
+type HyperResponse = Result<http::Response<SentBody>, Infallible>;
 
 /// Names the body type of a response, which warp does not export.
 trait HasBody {
@@ -469,7 +488,14 @@ fn every_request<H: Handler>(
                     return Reply::internal()
                         .into_response(&Method::GET, &SnapshotHeaders::new(""));
                 };
-                let ReservedResponse { response, reservation } = service.answer(head).await;
+                let ReservedResponse { mut response, reservation, pieces, renews } =
+                    service.answer(head).await;
+                if renews {
+                    state.renew();
+                }
+                if let Some(pieces) = pieces {
+                    response.extensions_mut().insert(pieces);
+                }
                 response.map(|body| state.track_unsent(body, reservation))
             }
         },

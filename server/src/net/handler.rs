@@ -5,14 +5,26 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Response, request::Parts};
 
-use crate::admission::concurrency::Reservation;
+use crate::admission::reply_memory::Reservation;
 use crate::http::client_address::ClientResolver;
+use crate::net::reply_body::Pieces;
 
-/// A response, and its reservation in the unsent-reply budget.
+/// A response, and its reservation in the memory for replies.
 pub struct ReservedResponse {
     pub response: Response<Bytes>,
     /// Released with the last byte of the body; `None` for a small body.
     pub reservation: Option<Reservation>,
+    /// The body, if it is made in pieces; the body of the response is empty then.
+    pub pieces: Option<Pieces>,
+    /// Whether the request renews the standing of its connection: it counted towards a limit.
+    pub renews: bool,
+}
+
+impl ReservedResponse {
+    /// A response that needs no reservation.
+    pub fn unreserved(response: Response<Bytes>) -> ReservedResponse {
+        ReservedResponse { response, reservation: None, pieces: None, renews: false }
+    }
 }
 
 /// Answers the requests of all connections.
@@ -28,7 +40,4 @@ pub trait Handler: Send + Sync + 'static {
 
     /// The 503 reply to a client whose long head exceeds the limiter of long heads.
     fn overloaded(&self) -> Response<Bytes>;
-
-    /// Whether the unsent-reply budget is nearly used up, so that slow clients lose their connections early.
-    fn is_congested(&self) -> bool;
 }

@@ -7,6 +7,7 @@ pub(crate) mod connection;
 pub(crate) mod handler;
 pub(crate) mod limiter;
 pub(crate) mod proxy_protocol;
+pub(crate) mod reply_body;
 pub(crate) mod request_target;
 pub(crate) mod state;
 pub(crate) mod tls;

@@ -7,7 +7,7 @@ use std::{
     io,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     task::{Context, Poll, ready},
@@ -21,11 +21,12 @@ use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf},
     net::TcpStream,
     runtime::Handle,
+    sync::Notify,
     time,
 };
 
-use crate::admission::concurrency::Reservation;
-use crate::net::limiter::{ConnectionLimiter, ConnectionPermit};
+use crate::admission::reply_memory::{ReplyConnection, Reservation};
+use crate::net::limiter::{ConnectionLimiter, ConnectionPermit, IdleConnection, now_millis};
 
 /// A head longer than this needs a permit of the limiter of long heads.
 const LONG_HEAD_BYTES: u64 = 16 << 10;
@@ -61,6 +62,10 @@ pub struct ConnectionState {
     long_head: Mutex<Option<ConnectionPermit>>,
     /// Whether the stream is reset when it is dropped.
     is_reset: AtomicBool,
+    /// Notified when the connection is to be reset, to free its memory or its place.
+    evicted: Notify,
+    /// When the client last made a request that counts towards a limit, or connected.
+    renewed: AtomicU64,
 }
 
 /// A request under way; ends when dropped.
@@ -149,7 +154,7 @@ impl ConnectionState {
     }
 
     /// Counts bytes of a reply that an HTTP/2 client opened its window for.
-    fn count_pulled(&self, bytes: usize) {
+    pub fn count_pulled(&self, bytes: usize) {
         self.pulled.fetch_add(bytes as u64, Relaxed);
     }
 
@@ -160,6 +165,10 @@ impl ConnectionState {
             return bytes;
         }
         self.unsent.fetch_add(bytes.len() as u64, Relaxed);
+        if let Some(reservation) = &reservation {
+            let connection: Weak<dyn ReplyConnection> = Arc::<ConnectionState>::downgrade(self);
+            reservation.attach(connection);
+        }
         let state = Arc::clone(self);
         Bytes::from_owner(UnsentBytes { bytes, state, _reservation: reservation })
     }
@@ -185,9 +194,41 @@ impl ConnectionState {
         (self.started.load(Relaxed), self.open.load(Relaxed))
     }
 
+    /// Notes a request that counts towards a limit, or a new connection.
+    pub fn renew(&self) {
+        self.renewed.store(now_millis(), Relaxed);
+    }
+
+    /// Waits until the connection is to be reset.
+    pub async fn evicted(&self) {
+        self.evicted.notified().await;
+    }
+
     /// Makes the stream reset the connection when it is dropped.
     pub fn reset_on_drop(&self) {
         self.is_reset.store(true, Relaxed);
+    }
+}
+
+impl ReplyConnection for ConnectionState {
+    fn taken(&self) -> u64 {
+        ConnectionState::taken(self)
+    }
+
+    fn evict(&self) {
+        // Stays until the connection looks, if it does not wait now.
+        self.evicted.notify_one();
+    }
+}
+
+impl IdleConnection for ConnectionState {
+    fn idle_since(&self) -> Option<u64> {
+        let is_idle = self.open.load(Relaxed) == 0 && !self.is_behind();
+        is_idle.then(|| self.renewed.load(Relaxed))
+    }
+
+    fn close(&self) {
+        ReplyConnection::evict(self);
     }
 }
 

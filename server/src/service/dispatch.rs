@@ -7,6 +7,7 @@ use pinakes_format::autocomplete::{Completion, Identifier};
 use pinakes_format::entity::Facts;
 use pinakes_format::query::Query;
 use pinakes_format::record::legacy::LegacyEntity;
+use pinakes_format::snapshot::Snapshot;
 
 use crate::admission::limits::{Refusal, Verdict};
 use crate::api::handlers::{Answer, Variant};
@@ -31,6 +32,10 @@ pub struct ServiceSettings {
     pub list_timeout: Duration,
     /// Processor time for finding a page of a list or candidates.
     pub list_cpu: Duration,
+    /// Memory for replies that clients have not taken.
+    pub reply_memory_bytes: usize,
+    /// Time for a client to take a reply.
+    pub reply_timeout: Duration,
     /// Limits of a GraphQL operation.
     pub graphql: Settings,
     /// Whether the documentation page exists.
@@ -72,12 +77,18 @@ pub enum Job {
 impl Job {
     /// Where the server does the work.
     ///
-    /// One word of autocomplete is cheap, since the index holds the candidates of a word; several words
+    /// A record of more than 64 KiB is work too. One word of autocomplete is cheap, since the index holds the candidates of a word; several words
     /// intersect the records of each word. The function cannot know the size of the reply or the chunks to
     /// verify. An inline reply that proves large waits for its reservation. The request's own thread reads
     /// and verifies cold chunks.
-    pub fn cost(&self) -> Cost {
+    pub fn cost(&self, snapshot: &Snapshot) -> Cost {
         match self {
+            // Damage is found again, and reported, by the work itself.
+            Job::Record { facts, id, .. }
+                if handlers::is_large(snapshot, facts, *id).unwrap_or_default() =>
+            {
+                Cost::Blocking
+            }
             Job::Openapi | Job::Record { .. } | Job::Resolve { .. } => Cost::Inline,
             Job::Autocomplete(completion) if !completion.has_several_words() => Cost::Inline,
             Job::Autocomplete(_) | Job::List(_) | Job::LegacyList(..) | Job::Graphql(_) => {

@@ -22,10 +22,15 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, request::Parts};
 use pinakes_format::storage::error::ReadError;
-use tokio::{sync::Semaphore, task};
+use tokio::{
+    sync::{Semaphore, mpsc},
+    task,
+    time::{self, Instant},
+};
 
-use crate::admission::concurrency::{ConcurrencyLimiter, WorkPermit};
 use crate::admission::gate::{Admission, Charge, Gate};
+use crate::admission::reply_memory::ReplyMemory;
+use crate::admission::work_queue::WorkQueue;
 use crate::api::request::Request;
 use crate::api::route;
 use crate::api::route::{GraphqlRoute, Route};
@@ -34,9 +39,10 @@ use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::RequestBody;
 use crate::http::buffer_pool::pooled_capacity;
 use crate::http::client_address::{Client, ClientResolver};
-use crate::http::reply::Reply;
+use crate::http::reply::{PendingBody, PieceSource, Reply};
 use crate::http::{body, head};
 use crate::net::handler::{Handler, ReservedResponse};
+use crate::net::reply_body::Pieces;
 use crate::service::access_log::{RequestId, RequestIds};
 use crate::service::dispatch::{Cost, Job, ServiceSettings};
 use crate::service::line_budget::LineBudget;
@@ -51,9 +57,9 @@ const WORKERS_PER_CORE: usize = 8;
 const WORKERS_MAX: usize = 256;
 /// Lists and autocompletes of several words computed concurrently, for each core.
 const LISTS_PER_CORE: usize = 4;
-/// Bytes of a reply up to which the reply needs no reservation.
+/// Bytes of a reply up to which the reply needs no reservation of memory.
 const SMALL_BYTES: usize = 16 << 10;
-/// Kilobytes of large inline replies that wait for a reservation; further such replies become a 503.
+/// Kilobytes of large replies that wait for memory; further such replies become a 503.
 const WAITING_KILOBYTES_MAX: usize = 8 << 10;
 
 fn cores() -> usize {
@@ -70,8 +76,9 @@ pub struct Service {
     snapshots: SnapshotManager,
     gate: Gate,
     settings: ServiceSettings,
-    concurrency: Arc<ConcurrencyLimiter>,
-    /// Kilobytes of inline replies that may still wait for a reservation.
+    work: Arc<WorkQueue>,
+    memory: Arc<ReplyMemory>,
+    /// Kilobytes of finished replies that may still wait for memory.
     waiting: Semaphore,
     requests: RequestIds,
     traffic: Traffic,
@@ -82,11 +89,12 @@ pub struct Service {
 impl Service {
     /// Makes a service; its work permits are four for each core.
     pub fn new(snapshots: SnapshotManager, gate: Gate, settings: ServiceSettings) -> Service {
-        let concurrency = Arc::new(ConcurrencyLimiter::new(cores() * LISTS_PER_CORE));
+        let work = Arc::new(WorkQueue::new(cores() * LISTS_PER_CORE));
+        let memory = Arc::new(ReplyMemory::new(settings.reply_memory_bytes));
         let (requests, traffic) = (RequestIds::new(), Traffic::new());
         let waiting = Semaphore::new(WAITING_KILOBYTES_MAX);
         let lines = Arc::new(LineBudget::new(settings.refused_lines));
-        Service { snapshots, gate, settings, concurrency, waiting, requests, traffic, lines }
+        Service { snapshots, gate, settings, work, memory, waiting, requests, traffic, lines }
     }
 
     /// The owner of the served snapshot, which opens and follows snapshots.
@@ -109,9 +117,9 @@ impl Service {
         &self.traffic
     }
 
-    /// Bytes of the unsent-reply budget that are reserved.
-    pub fn unsent_bytes(&self) -> u64 {
-        self.concurrency.unsent_bytes()
+    /// The memory for replies.
+    pub fn reply_memory(&self) -> &ReplyMemory {
+        &self.memory
     }
 
     /// Log lines left out since the start, because refused requests wrote too many.
@@ -129,17 +137,17 @@ impl Service {
     ) -> ReservedResponse {
         let served = self.snapshots.served();
         let response = match self.plan(&head, route, &admission, &served, id) {
-            Ok(job) if job.cost() == Cost::Blocking => {
+            Ok(job) if job.cost(&served.snapshot) == Cost::Blocking => {
                 return self.find_blocking(head, job, admission, id).await;
             }
             Ok(job) => self.respond(&head, &job, &admission, &served, id),
             Err(reply) if reply.is_shared() => {
                 let response = reply.into_response(&head.method, served.reply_headers());
-                return ReservedResponse { response, reservation: None };
+                return ReservedResponse::unreserved(response);
             }
             Err(reply) => reply.into_response(&head.method, served.reply_headers()),
         };
-        self.reserve_inline(response, admission.client, &head.method, id).await
+        self.reserve(response, admission.client, &head.method, id).await
     }
 
     /// Checks a request; the error is the finished reply to a request that needs no work.
@@ -158,28 +166,32 @@ impl Service {
         guard(id, || dispatch::plan(route, &request, served, &self.settings)).and_then(|plan| plan)
     }
 
-    /// Reserves the bytes of an inline reply. A large reply without a free reservation waits for a permit and
-    /// keeps its bytes; all such replies together hold at most [`WAITING_KILOBYTES_MAX`].
-    async fn reserve_inline(
+    /// Reserves the memory of a finished reply. A large reply without free memory waits and keeps its bytes;
+    /// all such replies together hold at most [`WAITING_KILOBYTES_MAX`].
+    async fn reserve(
         &self,
         response: http::Response<Bytes>,
         client: Client,
         method: &Method,
         id: RequestId,
     ) -> ReservedResponse {
-        let Some(bytes) = large(&response) else {
-            return ReservedResponse { response, reservation: None };
+        let Some(bytes) = large(&response) else { return ReservedResponse::unreserved(response) };
+        let reservation = match self.memory.try_reserve(client, bytes) {
+            Some(reservation) => Some(reservation),
+            None => {
+                let kilobytes = bytes.div_ceil(1 << 10).min(WAITING_KILOBYTES_MAX) as u32;
+                match self.waiting.try_acquire_many(kilobytes) {
+                    Ok(_waiting) => self.memory.reserve(client, bytes).await,
+                    Err(_) => None,
+                }
+            }
         };
-        if let Some(reservation) = self.concurrency.try_reserve(client, bytes) {
-            return ReservedResponse { response, reservation: Some(reservation) };
-        }
-        let kilobytes = bytes.div_ceil(1 << 10).min(WAITING_KILOBYTES_MAX) as u32;
-        let Ok(_waiting) = self.waiting.try_acquire_many(kilobytes) else {
-            return self.overloaded_by(Overload::UnsentReplies, method, id);
-        };
-        match self.concurrency.acquire(client).await {
-            Some(permit) => self.reserve(permit, response, method, id).await,
-            None => self.overloaded_by(Overload::Concurrency, method, id),
+        match reservation {
+            Some(reservation) => ReservedResponse {
+                reservation: Some(reservation),
+                ..ReservedResponse::unreserved(response)
+            },
+            None => self.overloaded_by(Overload::UnsentReplies, method, id),
         }
     }
 
@@ -199,36 +211,79 @@ impl Service {
         {
             return self.small(reply, &method);
         }
-        let Some(permit) = self.concurrency.acquire(client).await else {
+        let Some(permit) = self.work.acquire(client).await else {
             return self.overloaded_by(Overload::Concurrency, &method, id);
         };
         let service = Arc::clone(&self);
         // The work owns its permit: a client that leaves does not free the permit.
         let work = move || {
             let served = service.snapshots.served();
-            (service.respond(&head, &job, &admission, &served, id), permit)
+            let response = service.respond(&head, &job, &admission, &served, id);
+            drop(permit);
+            (response, served)
         };
-        let Ok((response, permit)) = task::spawn_blocking(work).await else {
+        let Ok((mut response, served)) = task::spawn_blocking(work).await else {
             return self.small(Reply::internal(), &method);
         };
-        self.reserve(permit, response, &method, id).await
+        let pending = response.extensions_mut().remove::<PendingBody>();
+        match pending.and_then(|pending| pending.take()) {
+            Some(source) => {
+                let pieces = Some(self.produce(source, served, client, id));
+                ReservedResponse { pieces, ..ReservedResponse::unreserved(response) }
+            }
+            None => self.reserve(response, client, &method, id).await,
+        }
     }
 
-    /// Exchanges a work permit for the reservation of a reply's bytes.
-    async fn reserve(
-        &self,
-        permit: WorkPermit,
-        response: http::Response<Bytes>,
-        method: &Method,
+    /// Starts to make a body in pieces. Each piece waits for memory and is made with a work permit, after the
+    /// client has taken the pieces before.
+    fn produce(
+        self: &Arc<Self>,
+        mut source: Box<dyn PieceSource>,
+        served: Arc<ServedSnapshot>,
+        client: Client,
         id: RequestId,
-    ) -> ReservedResponse {
-        let Some(bytes) = large(&response) else {
-            return ReservedResponse { response, reservation: None };
-        };
-        match permit.reserve(bytes).await {
-            Some(reservation) => ReservedResponse { response, reservation: Some(reservation) },
-            None => self.overloaded_by(Overload::UnsentReplies, method, id),
-        }
+    ) -> Pieces {
+        let (sender, receiver) = mpsc::channel(1);
+        let service = Arc::clone(self);
+        let deadline = Instant::now() + service.settings.reply_timeout;
+        tokio::spawn(async move {
+            // Every early return aborts the reply.
+            loop {
+                let Some(permit) = service.work.acquire(client).await else { return };
+                let snapshot = Arc::clone(&served);
+                let work = move || {
+                    let piece = source.next_piece(&snapshot.snapshot);
+                    drop(permit);
+                    (source, piece)
+                };
+                let Ok((same, piece)) = task::spawn_blocking(work).await else { return };
+                source = same;
+                let bytes = match piece {
+                    None => None,
+                    Some(Ok(bytes)) if bytes.is_empty() => continue,
+                    Some(Ok(bytes)) => Some(Bytes::from(bytes.into_boxed_slice())),
+                    Some(Err(error)) => {
+                        tracing::error!(request = %id, %error, "cannot complete a page");
+                        return service.snapshots.poison(&served, &error);
+                    }
+                };
+                let is_end = bytes.is_none();
+                let piece = match bytes {
+                    None => None,
+                    Some(bytes) => match service.memory.reserve(client, bytes.len()).await {
+                        Some(reservation) => Some((bytes, reservation)),
+                        None => return,
+                    },
+                };
+                // The channel closes when the client leaves.
+                let sent = time::timeout_at(deadline, sender.send(piece)).await;
+                if is_end || !matches!(sent, Ok(Ok(()))) {
+                    return;
+                }
+            }
+        });
+        Pieces::new(receiver)
     }
 
     fn overloaded_by(
@@ -249,10 +304,8 @@ impl Service {
     }
 
     fn small(&self, reply: Reply, method: &Method) -> ReservedResponse {
-        ReservedResponse {
-            response: reply.into_response(method, self.snapshots.served().reply_headers()),
-            reservation: None,
-        }
+        let served = self.snapshots.served();
+        ReservedResponse::unreserved(reply.into_response(method, served.reply_headers()))
     }
 
     /// Does the work of a request on one snapshot.
@@ -300,10 +353,6 @@ impl Handler for Service {
         self.small(Reply::unavailable().closing(), &Method::GET).response
     }
 
-    fn is_congested(&self) -> bool {
-        self.concurrency.is_congested()
-    }
-
     async fn answer(self: Arc<Self>, head: Arc<Parts>) -> ReservedResponse {
         let id = self.requests.next();
         let route = route::find(head.uri.path());
@@ -321,6 +370,7 @@ impl Handler for Service {
             None => Arc::clone(&self).find(head, route, admission, id).await,
         };
         let is_ours = answer.response.status().is_server_error();
+        answer.renews = !is_free && admission.refusal.is_none();
         self.gate.settle(&admission, answer.response.status());
         let headers = answer.response.headers_mut();
         admission.write(headers);

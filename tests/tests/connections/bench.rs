@@ -50,6 +50,8 @@ impl Bench {
         let bounds = ServiceSettings {
             list_timeout,
             list_cpu: list_timeout,
+            reply_memory_bytes: 8 << 20,
+            reply_timeout: Duration::from_secs(600),
             graphql: Settings::default(),
             has_docs: true,
             refused_lines: 20,

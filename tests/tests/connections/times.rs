@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pinakes_server::parts::{Handler, Preface};
+use pinakes_server::parts::Preface;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     time,
@@ -118,28 +118,58 @@ async fn a_client_that_reads_nothing_is_disconnected_and_a_slow_reader_is_not() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn clients_that_read_nothing_are_disconnected_early_under_memory_pressure() {
+async fn clients_that_read_nothing_leave_when_the_memory_for_replies_is_used_up() {
     let bench = Bench::new(Preface::None);
+    let memory = bench.service.reply_memory();
     let mut idle = Vec::new();
-    while !bench.service.is_congested() {
+    let mut used = 0;
+    loop {
         assert!(idle.len() < 900, "900 unsent replies exceed the budget");
-        let peer = format!("192.0.2.{}", idle.len() / 4);
+        // Each from a network of its own: clients of one network share a quarter.
+        let peer = format!("10.{}.{}.1", idle.len() / 200, idle.len() % 200);
         let mut client = bench.client(&peer, 1 << 10);
         client.send(get(LARGE).as_bytes()).await;
         idle.push(client);
         for _ in 0..3 {
             time::sleep(Duration::from_millis(1)).await;
         }
+        if memory.used_bytes() == used {
+            break;
+        }
+        used = memory.used_bytes();
     }
-    // A large reply to another client waits until the idle clients are disconnected.
+    // A large reply to another client waits until an idle client is disconnected.
     let mut other = bench.client(PEER, 1 << 10);
     other.send(get(LARGE).as_bytes()).await;
     let (head, _) = other.reply().await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     assert!(other.seconds() < 4.0, "{}", other.seconds());
-    drop(other);
-    time::sleep(Duration::from_secs(4)).await;
-    assert!(!bench.service.is_congested());
+    assert!(memory.evicted() >= 1);
+    drop((other, idle));
+    bench.places.all_closed().await;
+    assert_eq!(memory.used_bytes(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_network_cannot_use_up_the_memory_for_replies() {
+    let bench = Bench::new(Preface::None);
+    let memory = bench.service.reply_memory();
+    let mut idle = Vec::new();
+    for at in 0..200 {
+        let mut client = bench.client(&format!("203.0.113.{at}"), 1 << 10);
+        client.send(get(LARGE).as_bytes()).await;
+        idle.push(client);
+        time::sleep(Duration::from_millis(1)).await;
+    }
+    assert!(memory.used_bytes() <= memory.bytes_max() / 4, "{}", memory.used_bytes());
+    let before = idle.len();
+    for _ in 0..5 {
+        let mut other = bench.client(PEER, 1 << 20);
+        other.send(get(LARGE).as_bytes()).await;
+        let (head, _) = other.reply().await;
+        assert!(head.starts_with("HTTP/1.1 200") && other.seconds() < 0.5, "{head}");
+    }
+    assert_eq!((memory.evicted(), idle.len()), (0, before));
     drop(idle);
     bench.places.all_closed().await;
 }

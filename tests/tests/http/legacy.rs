@@ -382,7 +382,7 @@ fn daily_and_pool_limits_refuse_legacy_lists_like_current_lists() {
         ("--daily-list", "Your daily quota for List/Filter requests has been exceeded. "),
         ("--pool-list", "The service's daily pool for List/Filter requests has been used up. "),
     ] {
-        let server = limited(&snapshots, &[option, "2"]);
+        let server = limited(&snapshots, &[option, "2", "--pool-share", "100%"]);
         let mut connection = server.connect();
         assert_eq!(connection.get("/legacy/topics").status, 200);
         assert_eq!(connection.get("/topics").status, 200);

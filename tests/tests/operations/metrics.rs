@@ -159,7 +159,7 @@ fn metrics_count_every_event() {
         "pinakes_limit_clients_max 1000000",
         r#"pinakes_limit_pool_max{daily="list"} 10000"#,
         r#"pinakes_limit_pool_max{daily="search"} 1000"#,
-        r#"pinakes_limit_pool_used{daily="list"} 4"#,
+        r#"pinakes_limit_pool_used{daily="list"} 3"#,
         r#"pinakes_limit_pool_used{daily="search"} 1"#,
         r#"pinakes_limit_refusals_total{limit="day_search"} 1"#,
         r#"pinakes_limit_refusals_total{limit="minute"} 1"#,

@@ -1,6 +1,8 @@
-//! Content codings, and which of them a request accepts. [`encode`] codes bodies.
+//! Content codings, and which of them a request accepts. [`encode`] codes bodies, and [`stream`] bodies
+//! piece by piece.
 
 pub(crate) mod encode;
+pub(crate) mod stream;
 
 use http::{HeaderMap, header};
 

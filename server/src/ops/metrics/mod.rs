@@ -76,7 +76,12 @@ impl Metrics {
         families.gauge(
             "pinakes_replies_held_bytes",
             "Bytes of large replies that clients have yet to read.",
-            self.service.unsent_bytes() as f64,
+            self.service.reply_memory().used_bytes() as f64,
+        );
+        families.gauge(
+            "pinakes_replies_held_bytes_max",
+            "Memory for such replies, a quarter of --memory.",
+            self.service.reply_memory().bytes_max() as f64,
         );
         families.counter(
             "pinakes_log_lines_lost_total",

@@ -1,0 +1,339 @@
+//! The memory for replies that clients have not taken yet: a budget with shares.
+//!
+//! One client holds at most an eighth of the budget, and the clients of one network (a /24 or a /48) a
+//! quarter, so that no client and no network can deny replies to others. When the budget itself is short,
+//! the slowest reply loses its connection:
+//!
+//! ```text
+//! budget 64 MiB, used up by clients that take 16 KiB/s; a list of 150 KiB needs room
+//!   → of the replies held for a second or longer, the one taken slowest is evicted; the list waits for it
+//! ```
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use tokio::{
+    sync::Notify,
+    time::{self, Instant},
+};
+
+use crate::http::client_address::{Client, network_key};
+
+/// How long a reply waits for memory.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a waiting reply looks for another one to evict.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// A younger reply is not evicted.
+const EVICTION_AGE_MIN: Duration = Duration::from_secs(1);
+/// A reply that is taken at least this fast is not evicted: it frees its memory soon.
+const EVICTION_BYTES_PER_SECOND_MAX: u64 = 128 << 10;
+/// Shares of the budget: of one client, and of one network.
+const CLIENT_SHARE: usize = 8;
+const NETWORK_SHARE: usize = 4;
+
+/// The connection of a reply, as far as the budget needs it.
+pub trait ReplyConnection: Send + Sync {
+    /// Bytes of replies that the client took since the connection began.
+    fn taken(&self) -> u64;
+
+    /// Resets the connection, which frees its replies.
+    fn evict(&self);
+}
+
+/// The budget.
+pub struct ReplyMemory {
+    bytes_max: usize,
+    ledger: Mutex<Ledger>,
+    /// Notified when memory is freed.
+    freed: Notify,
+}
+
+#[derive(Default)]
+struct Ledger {
+    used: usize,
+    clients: HashMap<u64, usize>,
+    networks: HashMap<u64, usize>,
+    replies: HashMap<u64, HeldReply>,
+    next: u64,
+    evicted: u64,
+}
+
+struct HeldReply {
+    client: u64,
+    bytes: usize,
+    since: Instant,
+    /// The connection, and the bytes that its client had taken then; `None` before the reply is sent.
+    connection: Option<(Weak<dyn ReplyConnection>, u64)>,
+    is_evicted: bool,
+}
+
+/// A reply's share of the budget; released when dropped.
+pub struct Reservation {
+    memory: Arc<ReplyMemory>,
+    number: u64,
+}
+
+impl std::fmt::Debug for Reservation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reservation").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no memory for a reply.
+enum Shortage {
+    /// The client or its network uses its share.
+    Share,
+    /// The budget is used up.
+    Budget,
+}
+
+impl ReplyMemory {
+    /// A budget of this many bytes.
+    pub fn new(bytes_max: usize) -> ReplyMemory {
+        ReplyMemory { bytes_max, ledger: Mutex::default(), freed: Notify::new() }
+    }
+
+    /// Bytes that are reserved.
+    pub fn used_bytes(&self) -> u64 {
+        self.lock().used as u64
+    }
+
+    /// The size of the budget.
+    pub fn bytes_max(&self) -> u64 {
+        self.bytes_max as u64
+    }
+
+    /// Replies evicted since the start.
+    pub fn evicted(&self) -> u64 {
+        self.lock().evicted
+    }
+
+    /// Reserves memory without waiting.
+    pub fn try_reserve(self: &Arc<Self>, client: Client, bytes: usize) -> Option<Reservation> {
+        self.admit(client, bytes).ok()
+    }
+
+    /// Waits for memory; `None` after 5 s. Evicts slow replies while the budget is used up.
+    pub async fn reserve(self: &Arc<Self>, client: Client, bytes: usize) -> Option<Reservation> {
+        let deadline = Instant::now() + WAIT_TIMEOUT;
+        loop {
+            // Begins to wait before it looks, so that no notification is missed.
+            let freed = self.freed.notified();
+            match self.admit(client, bytes) {
+                Ok(reservation) => return Some(reservation),
+                Err(Shortage::Share) => {}
+                Err(Shortage::Budget) => self.evict_slowest(),
+            }
+            if Instant::now() >= deadline {
+                return None;
+            }
+            let _ = time::timeout(LOOK_INTERVAL, freed).await;
+        }
+    }
+
+    /// Resets the connections of replies that are held for longer.
+    pub fn evict_older_than(&self, age_max: Duration) {
+        let now = Instant::now();
+        let overdue: Vec<Arc<dyn ReplyConnection>> = {
+            let ledger = self.lock();
+            let held = ledger.replies.values().filter(|held| now - held.since > age_max);
+            held.filter_map(|held| held.connection.as_ref()?.0.upgrade()).collect()
+        };
+        overdue.iter().for_each(|connection| connection.evict());
+    }
+
+    fn admit(self: &Arc<Self>, client: Client, bytes: usize) -> Result<Reservation, Shortage> {
+        let client = client.key();
+        let (client_max, network_max) =
+            (self.bytes_max / CLIENT_SHARE, self.bytes_max / NETWORK_SHARE);
+        // A larger reply needs the whole share of its client.
+        let bytes = bytes.min(client_max);
+        let mut ledger = self.lock();
+        let of = |map: &HashMap<u64, usize>, key: u64| map.get(&key).copied().unwrap_or_default();
+        let network = network_key(client);
+        if of(&ledger.clients, client) + bytes > client_max
+            || of(&ledger.networks, network) + bytes > network_max
+        {
+            return Err(Shortage::Share);
+        }
+        if ledger.used + bytes > self.bytes_max {
+            return Err(Shortage::Budget);
+        }
+        ledger.used += bytes;
+        *ledger.clients.entry(client).or_default() += bytes;
+        *ledger.networks.entry(network).or_default() += bytes;
+        let number = ledger.next;
+        ledger.next += 1;
+        let since = Instant::now();
+        let held = HeldReply { client, bytes, since, connection: None, is_evicted: false };
+        ledger.replies.insert(number, held);
+        Ok(Reservation { memory: Arc::clone(self), number })
+    }
+
+    /// Resets the connection of the reply that its client takes slowest.
+    fn evict_slowest(&self) {
+        let now = Instant::now();
+        let connection = {
+            let mut ledger = self.lock();
+            let slow = ledger.replies.values_mut().filter_map(|held| {
+                let age = now - held.since;
+                let (connection, before) = held.connection.as_ref()?;
+                let connection = connection.upgrade()?;
+                let taken = connection.taken().saturating_sub(*before);
+                let rate = taken * 1_000 / (age.as_millis() as u64).max(1);
+                let is_slow = !held.is_evicted
+                    && age >= EVICTION_AGE_MIN
+                    && rate < EVICTION_BYTES_PER_SECOND_MAX;
+                is_slow.then_some((rate, held, connection))
+            });
+            let slowest = slow.min_by_key(|(rate, held, _)| (*rate, held.since));
+            let Some((_, held, connection)) = slowest else { return };
+            held.is_evicted = true;
+            ledger.evicted += 1;
+            connection
+        };
+        connection.evict();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ledger> {
+        // No code panics while it holds the lock.
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reservation {
+    /// Names the connection that sends the reply, from now on.
+    pub fn attach(&self, connection: Weak<dyn ReplyConnection>) {
+        let taken = connection.upgrade().map_or(0, |connection| connection.taken());
+        let mut ledger = self.memory.lock();
+        if let Some(held) = ledger.replies.get_mut(&self.number) {
+            held.since = Instant::now();
+            held.connection = Some((connection, taken));
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let mut ledger = self.memory.lock();
+        let Some(held) = ledger.replies.remove(&self.number) else { return };
+        ledger.used -= held.bytes;
+        let Ledger { clients, networks, .. } = &mut *ledger;
+        for (map, key) in [(clients, held.client), (networks, network_key(held.client))] {
+            if let Some(used) = map.get_mut(&key) {
+                *used -= held.bytes;
+                if *used == 0 {
+                    map.remove(&key);
+                }
+            }
+        }
+        drop(ledger);
+        self.memory.freed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn client(network: u8, host: u8) -> Client {
+        Client::known([192, 0, network, host].into())
+    }
+
+    /// A connection that holds its reservations until it is evicted.
+    #[derive(Default)]
+    struct Connection {
+        taken: AtomicU64,
+        is_evicted: AtomicBool,
+        held: Mutex<Vec<Reservation>>,
+    }
+
+    impl ReplyConnection for Connection {
+        fn taken(&self) -> u64 {
+            self.taken.load(Relaxed)
+        }
+
+        fn evict(&self) {
+            self.is_evicted.store(true, Relaxed);
+            self.held.lock().unwrap().clear();
+        }
+    }
+
+    fn send(reservation: Reservation) -> Arc<Connection> {
+        let connection = Arc::new(Connection::default());
+        let weak: Weak<dyn ReplyConnection> = Arc::downgrade(&connection) as _;
+        reservation.attach(weak);
+        connection.held.lock().unwrap().push(reservation);
+        connection
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_and_a_network_have_their_shares() {
+        let memory = Arc::new(ReplyMemory::new(64 * MIB));
+        let reserve = |client, mib| memory.try_reserve(client, mib * MIB);
+        let mut held = vec![reserve(client(1, 1), 5).unwrap(), reserve(client(1, 1), 3).unwrap()];
+        assert!(reserve(client(1, 1), 1).is_none(), "the client has its eighth");
+        assert!(memory.reserve(client(1, 1), MIB).await.is_none());
+        held.push(reserve(client(1, 2), 8).unwrap());
+        assert!(reserve(client(1, 3), 1).is_none(), "the network has its quarter");
+        held.push(reserve(client(2, 1), 1).unwrap());
+        held.clear();
+        assert_eq!(memory.used_bytes(), 0);
+        // A reply larger than a share takes the whole share.
+        let large = reserve(client(1, 1), 500).unwrap();
+        assert_eq!(memory.used_bytes(), 8 * MIB as u64);
+        drop(large);
+        let ledger = memory.lock();
+        assert!(ledger.clients.is_empty() && ledger.networks.is_empty());
+        assert!(ledger.replies.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_slowest_reply_leaves_when_the_budget_is_used_up() {
+        let memory = Arc::new(ReplyMemory::new(64 * MIB));
+        let connections: Vec<Arc<Connection>> =
+            (0..8).map(|at| send(memory.try_reserve(client(at, 1), 8 * MIB).unwrap())).collect();
+        // Six clients take their reply at 100 KB/s, one slower, one fast.
+        time::advance(Duration::from_secs(10)).await;
+        for (at, connection) in connections.iter().enumerate() {
+            let bytes = match at {
+                3 => 20_000,
+                5 => 50_000_000,
+                _ => 1_000_000,
+            };
+            connection.taken.store(bytes, Relaxed);
+        }
+        let evicted = || -> Vec<usize> {
+            let is_evicted = |at: &usize| connections[*at].is_evicted.load(Relaxed);
+            (0..8).filter(is_evicted).collect()
+        };
+        let honest = memory.reserve(client(100, 1), MIB).await.unwrap();
+        assert_eq!(evicted(), [3]);
+        let more = memory.reserve(client(101, 1), 7 * MIB).await.unwrap();
+        assert_eq!(evicted(), [3], "the freed memory sufficed");
+        let more = [more, memory.reserve(client(102, 1), 8 * MIB).await.unwrap()];
+        assert_eq!(evicted().len(), 2);
+        assert!(!evicted().contains(&5), "a fast client keeps its reply");
+        assert_eq!(memory.evicted(), 2);
+        drop((honest, more));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_young_reply_is_not_evicted() {
+        let memory = Arc::new(ReplyMemory::new(64 * MIB));
+        let connections: Vec<Arc<Connection>> =
+            (0..8).map(|at| send(memory.try_reserve(client(at, 1), 8 * MIB).unwrap())).collect();
+        let before = Instant::now();
+        let waited = memory.reserve(client(100, 1), MIB).await;
+        assert!(waited.is_some() && before.elapsed() >= EVICTION_AGE_MIN);
+        assert_eq!(connections.iter().filter(|it| it.is_evicted.load(Relaxed)).count(), 1);
+    }
+}

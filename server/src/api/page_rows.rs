@@ -1,0 +1,133 @@
+//! The rows of a page, rendered whole or in pieces.
+//!
+//! A page of 100 records may have 137 MB. A page of more than a MiB is therefore sent in pieces, each rendered
+//! when the client has taken the one before:
+//!
+//! ```text
+//! {"meta":…,"results":[record,record,        first piece: more than 1 MiB, so the page is streamed
+//! ,record,record                             further pieces of 256 KiB, or of one larger record
+//! ,record]}                                  last piece
+//! ```
+
+use std::{io, mem};
+
+use pinakes_format::entity::Entity;
+use pinakes_format::json::render::{Page, Shape};
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::error::ReadError;
+
+use crate::api::handlers::Variant;
+use crate::http::coding::Coding;
+use crate::http::coding::stream::StreamEncoder;
+use crate::http::reply::PieceSource;
+
+/// A longer page is sent in pieces.
+pub const WHOLE_BYTES_MAX: usize = 1 << 20;
+/// Text of a piece, which one record may exceed.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// The rows of a page that are still to be rendered.
+pub struct PageRows {
+    variant: &'static Variant,
+    entity: Entity,
+    rows: Vec<u32>,
+    /// Index of the next row.
+    next: usize,
+    /// The text after the last row; `None` once it is rendered.
+    closing: Option<&'static [u8]>,
+}
+
+impl PageRows {
+    /// The rows of a page, and the text after them.
+    pub fn new(
+        variant: &'static Variant,
+        (entity, rows): (Entity, Vec<u32>),
+        closing: &'static [u8],
+    ) -> PageRows {
+        PageRows { variant, entity, rows, next: 0, closing: Some(closing) }
+    }
+
+    /// Whether the page is rendered to its end.
+    pub fn is_done(&self) -> bool {
+        self.closing.is_none()
+    }
+
+    /// Appends records, separated by commas, until the text has `bytes_max` or the page ends.
+    pub fn render(
+        &mut self,
+        snapshot: &Snapshot,
+        out: &mut Vec<u8>,
+        bytes_max: usize,
+    ) -> Result<(), ReadError> {
+        let mut page = Page::new(snapshot, Shape::List);
+        page.out = mem::take(out);
+        let rendered = self.render_to(snapshot, &mut page, bytes_max);
+        *out = page.out;
+        rendered
+    }
+
+    fn render_to<'s>(
+        &mut self,
+        snapshot: &'s Snapshot,
+        page: &mut Page<'s>,
+        bytes_max: usize,
+    ) -> Result<(), ReadError> {
+        while let Some(row) = self.rows.get(self.next) {
+            if page.out.len() >= bytes_max {
+                return Ok(());
+            }
+            if self.next > 0 {
+                page.out.push(b',');
+            }
+            (self.variant.render)(snapshot, self.entity, *row, page)?;
+            self.next += 1;
+        }
+        page.out.extend_from_slice(self.closing.take().unwrap_or_default());
+        Ok(())
+    }
+}
+
+/// A page that is sent in pieces.
+pub struct PageStream {
+    rows: PageRows,
+    /// The text of the first piece, until it is taken.
+    first: Vec<u8>,
+    /// `None` once the body has ended.
+    encoder: Option<StreamEncoder>,
+}
+
+impl PageStream {
+    /// Continues a page after its first piece.
+    pub fn new(rows: PageRows, first: Vec<u8>) -> PageStream {
+        PageStream { rows, first, encoder: None }
+    }
+}
+
+impl PieceSource for PageStream {
+    fn begin(&mut self, coding: Coding) -> io::Result<()> {
+        self.encoder = Some(StreamEncoder::new(coding, self.first.len())?);
+        Ok(())
+    }
+
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Vec<u8>, ReadError>> {
+        let encoder = self.encoder.as_mut()?;
+        let mut text = mem::take(&mut self.first);
+        if text.is_empty()
+            && !self.rows.is_done()
+            && let Err(error) = self.rows.render(snapshot, &mut text, PIECE_BYTES)
+        {
+            return Some(Err(error));
+        }
+        // Coding in memory does not fail.
+        let failed = |_| ReadError::Internal("a piece of a page could not be coded");
+        let coded = encoder.push(&text).map_err(failed).and_then(|mut coded| {
+            if self.rows.is_done()
+                && let Some(encoder) = self.encoder.take()
+            {
+                coded.extend(encoder.finish().map_err(failed)?);
+            }
+            Ok(coded)
+        });
+        Some(coded)
+    }
+}
