@@ -20,6 +20,7 @@ use crate::graphql::options::GraphqlOptions;
 use crate::http::client_address::{ClientResolver, ForwardingHeader};
 use crate::net::connection::{Preface, Timeouts};
 use crate::net::tls::{Certificate, TlsError};
+use crate::ops::admin::AdminHosts;
 use crate::ops::log::LogFormat;
 use crate::run::ListenOptions;
 use crate::service::dispatch::ServiceSettings;
@@ -46,6 +47,11 @@ pub struct Options {
     /// HTTP. Only the operator should reach this address. Port 0 picks a free port.
     #[arg(long, value_name = "ADDR", env = "PINAKES_ADMIN", value_parser = parse_address)]
     pub admin: Option<SocketAddr>,
+
+    /// Host name under which clients address the admin interface, besides IP addresses and `localhost`. May be
+    /// repeated.
+    #[arg(long, value_name = "NAME", env = "PINAKES_ADMIN_HOST", value_delimiter = ',')]
+    pub admin_host: Vec<String>,
 
     /// Verify every byte and every record of a snapshot before serving it. Without this option the server
     /// verifies each 64 KiB chunk when a request first reads it.
@@ -239,6 +245,7 @@ impl ConnectionOptions {
         &self,
         address: SocketAddr,
         admin: Option<SocketAddr>,
+        admin_hosts: AdminHosts,
     ) -> Result<ListenOptions, TlsError> {
         let certificate = match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(Arc::new(Certificate::open(certificate, key)?)),
@@ -248,6 +255,7 @@ impl ConnectionOptions {
         Ok(ListenOptions {
             address,
             admin,
+            admin_hosts,
             connections: self.connections,
             client_connections: self.client_connections,
             timeouts: Timeouts { head, write, idle },
@@ -364,7 +372,8 @@ impl Options {
     ///
     /// The certificate or its key cannot be read.
     pub fn listen_options(&self) -> Result<ListenOptions, TlsError> {
-        self.connections.listen_options(self.listen, self.admin)
+        let admin_hosts = AdminHosts(self.admin_host.clone());
+        self.connections.listen_options(self.listen, self.admin, admin_hosts)
     }
 
     /// How the server loads snapshots.

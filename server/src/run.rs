@@ -23,7 +23,7 @@ use crate::net::connection::{Connections, Preface, Timeouts};
 use crate::net::limiter::ConnectionLimiter;
 use crate::net::tls::Certificate;
 use crate::ops::admin;
-use crate::ops::admin::Admin;
+use crate::ops::admin::{Admin, AdminHosts};
 use crate::ops::log::DroppedLines;
 use crate::ops::metrics::Metrics;
 use crate::service::{Service, worker_count};
@@ -57,6 +57,8 @@ pub struct ListenOptions {
     pub preface: Preface,
     /// Admin address, if any.
     pub admin: Option<SocketAddr>,
+    /// Names of the admin address.
+    pub admin_hosts: AdminHosts,
     /// Certificate; `None` serves plain HTTP.
     pub certificate: Option<Arc<Certificate>>,
 }
@@ -92,7 +94,8 @@ async fn accept(
     listen_options: ListenOptions,
     dropped_lines: DroppedLines,
 ) -> io::Result<()> {
-    let ListenOptions { address, admin, timeouts, preface, certificate, .. } = listen_options;
+    let ListenOptions { address, admin, admin_hosts, timeouts, preface, certificate, .. } =
+        listen_options;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|error| cannot_listen(address, "--listen", &error))?;
     let admin_listener = admin.map(|address| {
@@ -115,7 +118,8 @@ async fn accept(
         admin_listener.as_ref().map(|listener| listener.local_addr()).transpose()?;
     let metrics = Metrics::new(Arc::clone(&service), Arc::clone(&limiter), dropped_lines);
     // Serves until the last public connection has closed.
-    let _admin = admin_listener.map(|listener| Admin::begin(listener, metrics)).transpose()?;
+    let _admin =
+        admin_listener.map(|listener| Admin::begin(listener, metrics, admin_hosts)).transpose()?;
     announce(scheme, listener.local_addr()?, admin_address)?;
     loop {
         tokio::select! {

@@ -115,6 +115,10 @@ impl Run {
         publish: &PublishArgs,
         objects: Option<PathBuf>,
     ) -> Result<Option<PathBuf>> {
+        refuse_inside(input, &publish.out, "--out")?;
+        if let Some(objects) = &objects {
+            refuse_inside(input, objects, "--objects")?;
+        }
         let inputs = input::find(&input.inputs, input.manifest_policy())?;
         let lock = lock_output(&publish.out)?;
         interrupt::remove_on_signal(lock.scratch(), interrupt::NOTHING_PUBLISHED);
@@ -128,6 +132,7 @@ impl Run {
     }
 
     fn compile(&mut self, input: &InputArgs, objects: &Path) -> Result<()> {
+        refuse_inside(input, objects, "--objects")?;
         let inputs = input::find(&input.inputs, input.manifest_policy())?;
         self.write_begin()?;
         self.compile_inputs(inputs, input, objects, objects.join("quarantine"))?;
@@ -365,6 +370,16 @@ impl Excess {
         let allowed = format!("{}%", share.0 * 100.0);
         Error::TooManyBad { quarantined, read, of, option, allowed, report }
     }
+}
+
+/// Refuses an output inside an input: the next build would read it.
+fn refuse_inside(input: &InputArgs, output: &Path, option: &str) -> Result<()> {
+    let Some(directory) = input::is_inside_inputs(&input.inputs, output) else { return Ok(()) };
+    Err(Error::Usage(format!(
+        "`{option}` lies inside the input `{}`, and the next build would read it; choose a directory \
+         outside",
+        escape_path(&directory)
+    )))
 }
 
 /// Compares the bad records of all dumps with `--max-bad`, and the bad rows of each side table with

@@ -117,9 +117,9 @@ pub(crate) struct PullArgs {
     #[arg(long, env = "PINAKES_ALLOW_ROLLBACK", value_parser = flag())]
     allow_rollback: bool,
 
-    /// Refuse a publication that has expired.
-    #[arg(long, env = "PINAKES_REQUIRE_FRESH", value_parser = flag())]
-    require_fresh: bool,
+    /// Accept a publication that has expired.
+    #[arg(long, env = "PINAKES_ALLOW_STALE", value_parser = flag())]
+    allow_stale: bool,
 
     /// Keep this many snapshots, including the new one, and remove older ones that no process has open.
     /// [default: remove nothing]
@@ -204,7 +204,7 @@ pub(crate) fn pull(args: PullArgs) -> Result<()> {
         pubkeys: args.pubkeys,
         objects: args.objects,
         allow_rollback: args.allow_rollback,
-        require_fresh: args.require_fresh,
+        allow_stale: args.allow_stale,
         keep: args.keep,
         tls_ca: args.tls_ca,
     };

@@ -37,6 +37,10 @@ pub(crate) struct InputArgs {
     #[arg(long, env = "PINAKES_ALLOW_EMPTY", value_parser = flag())]
     pub(crate) allow_empty: bool,
 
+    /// Read symbolic links in a dump that lead outside of it.
+    #[arg(long, env = "PINAKES_FOLLOW_LINKS", value_parser = flag())]
+    pub(crate) follow_links: bool,
+
     /// Refuse a dump if its manifest lists a missing file, or does not list an existing one.
     #[arg(long, env = "PINAKES_STRICT_MANIFEST", value_parser = flag())]
     pub(crate) strict_manifest: bool,
@@ -94,8 +98,8 @@ impl InputArgs {
 
     /// Returns how strictly to check dumps against their manifests.
     pub(crate) fn manifest_policy(&self) -> ManifestPolicy {
-        let InputArgs { strict_manifest, allow_truncated, .. } = *self;
-        ManifestPolicy { strict_manifest, allow_truncated }
+        let InputArgs { strict_manifest, allow_truncated, follow_links, .. } = *self;
+        ManifestPolicy { strict_manifest, allow_truncated, follow_links }
     }
 
     /// Returns the largest allowed share of bad records, and of bad rows in a side table.

@@ -51,8 +51,8 @@ pub struct PullOptions {
     pub objects: Option<PathBuf>,
     /// Whether to accept a publication older than the newest accepted one.
     pub allow_rollback: bool,
-    /// Whether to refuse an expired publication.
-    pub require_fresh: bool,
+    /// Accept a publication that has expired.
+    pub allow_stale: bool,
     /// Most concurrent requests.
     pub connections: usize,
     /// Timeouts and attempts.
@@ -203,7 +203,7 @@ fn accept(
 ) -> Result<bool> {
     let FetchedPublication { publication, signer, .. } = fetched;
     let url = host.display(PUBLICATION);
-    let is_stale = check_age(publication, &url, Utc::now(), options.require_fresh)?;
+    let is_stale = check_age(publication, &url, Utc::now(), options.allow_stale)?;
     let address = host.display("");
     let mut names = vec![format!("address {}", address.trim_end_matches('/'))];
     names.extend(signer.as_ref().map(|signer| format!("key {signer}")));

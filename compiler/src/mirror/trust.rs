@@ -83,12 +83,12 @@ fn read(host: &Host, text: &[u8]) -> Result<Publication> {
 ///
 /// # Errors
 ///
-/// The publication is from the future, or has expired although `require_fresh` is set.
+/// The publication is from the future, or has expired, unless `allow_stale` is set.
 pub fn check_age(
     publication: &Publication,
     url: &str,
     now: DateTime<Utc>,
-    require_fresh: bool,
+    allow_stale: bool,
 ) -> Result<bool> {
     let untrusted = |reason: String| Error::Untrusted { url: url.to_owned(), reason };
     let latest = now + TimeDelta::days(AHEAD_DAYS_MAX);
@@ -104,10 +104,9 @@ pub fn check_age(
         }
     }
     let is_stale = publication.expires_at() <= now;
-    if is_stale && require_fresh {
+    if is_stale && !allow_stale {
         return Err(untrusted(format!(
-            "it expired {}, and `--require-fresh` refuses expired publications; the host may be hiding a \
-             newer one",
+            "it expired {}; the host may be hiding a newer one; to accept it, pass `--allow-stale`",
             publication.expires
         )));
     }

@@ -43,8 +43,17 @@ pub(crate) struct UnfinishedFile {
 }
 
 impl UnfinishedFile {
-    /// Creates the unfinished file of `place`, in the same directory.
+    /// Creates the unfinished file of `place`, in the same directory. The umask applies.
     pub(crate) fn create(place: &Path) -> Result<UnfinishedFile> {
+        UnfinishedFile::create_with_mode(place, 0o666)
+    }
+
+    /// Creates the unfinished file of a file that only its owner may read.
+    pub(crate) fn create_private(place: &Path) -> Result<UnfinishedFile> {
+        UnfinishedFile::create_with_mode(place, 0o600)
+    }
+
+    fn create_with_mode(place: &Path, mode: u32) -> Result<UnfinishedFile> {
         let name = place.file_stem().unwrap_or_default().to_string_lossy();
         let host = kernel_text("hostname").unwrap_or_else(|| "unknown".into());
         let boot_id = BOOT_ID.as_deref().unwrap_or("unknown");
@@ -55,8 +64,7 @@ impl UnfinishedFile {
                 let file = tempfile::Builder::new()
                     .prefix(&prefix)
                     .suffix(&format!(".{ENDING}"))
-                    // The umask applies.
-                    .permissions(Permissions::from_mode(0o666))
+                    .permissions(Permissions::from_mode(mode))
                     .tempfile_in(directory)?;
                 // Without locks in the file system, other runs go by the time of the last write.
                 let _ = flock(&file, FlockOperation::LockExclusive);

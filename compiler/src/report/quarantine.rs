@@ -114,7 +114,7 @@ struct LineFile(BufWriter<UnfinishedFile>);
 
 impl LineFile {
     fn create(place: &Path) -> Result<LineFile> {
-        Ok(LineFile(BufWriter::new(UnfinishedFile::create(place)?)))
+        Ok(LineFile(BufWriter::new(UnfinishedFile::create_private(place)?)))
     }
 
     fn write_line(&mut self, line: &[u8]) -> Result<()> {

@@ -5,6 +5,8 @@ use std::{
     io::Write,
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use crate::error::{Error, Result};
@@ -13,6 +15,10 @@ use crate::store::directory::{
 };
 use crate::store::publish;
 use crate::terminal::escape::escape_path;
+
+/// How often, and with which pauses, a refused run looks for the id of the run that holds the lock.
+const PID_LOOKS_MAX: u32 = 20;
+const PID_PAUSE: Duration = Duration::from_millis(10);
 
 /// The locked output directory, with a scratch directory of this run.
 pub struct OutputLock {
@@ -50,7 +56,7 @@ pub fn lock_output(directory: &Path) -> Result<OutputLock> {
         .map_err(Error::output(&path))?;
     let flock = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
     if flock.is_err() {
-        let pid = fs::read_to_string(&path).unwrap_or_default().trim().to_string();
+        let pid = read_pid(&path);
         return Err(Error::Locked { path, pid });
     }
     let id = format!("{}\n", std::process::id());
@@ -59,6 +65,18 @@ pub fn lock_output(directory: &Path) -> Result<OutputLock> {
     let scratch = directory.join(format!("{UNFINISHED}{}", std::process::id()));
     fs::create_dir(&scratch).map_err(Error::output(&scratch))?;
     Ok(OutputLock { _file: file, directory: directory.to_path_buf(), scratch })
+}
+
+/// Reads the process id of the run that holds a lock. A run writes its id a moment after it has the lock.
+fn read_pid(path: &Path) -> String {
+    for _ in 0..PID_LOOKS_MAX {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        if text.ends_with('\n') {
+            return text.trim().to_owned();
+        }
+        thread::sleep(PID_PAUSE);
+    }
+    "unknown".to_owned()
 }
 
 /// Refuses a symbolic link and a directory that everybody may write: somebody could redirect it

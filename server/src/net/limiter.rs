@@ -107,8 +107,8 @@ impl ConnectionLimiter {
     /// Acquires a permit of the total limit; `None` at the limit.
     pub fn acquire(self: &Arc<Self>) -> Option<ConnectionPermit> {
         let reserve = self.total_max / RESERVE_SHARE;
-        if self.total.available_permits() <= reserve as usize {
-            self.close_idle(reserve.max(1) as usize);
+        if reserve > 0 && self.total.available_permits() <= reserve as usize {
+            self.close_idle(reserve as usize);
         }
         let Ok(total) = Arc::clone(&self.total).try_acquire_owned() else {
             self.refused[0].fetch_add(1, Relaxed);

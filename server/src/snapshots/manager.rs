@@ -30,6 +30,10 @@ use crate::snapshots::suppression::SuppressionListFile;
 
 /// Name of the symbolic link to the snapshot to serve.
 const CURRENT: &str = "current";
+/// Pauses before the snapshot of `current` is loaded again after a failure, which may pass: the first, and
+/// the longest. Each is twice the one before.
+const RETRY_PAUSE_FIRST: Duration = Duration::from_secs(1);
+const RETRY_PAUSE_MAX: Duration = Duration::from_secs(60);
 /// How long `current` may be broken; a tool may replace the link in two steps, removal and creation.
 const BROKEN_LINK_TIMEOUT: Duration = Duration::from_secs(2);
 /// A refusal with the same reason within this time is not logged again, because a changed link and a SIGHUP
@@ -83,6 +87,8 @@ struct CurrentState {
     broken_since: Option<Instant>,
     /// Reason and time of the last logged refusal.
     refused: Option<(String, Instant)>,
+    /// When to load the snapshot of `current` again after a failure, and the pause before.
+    retry: Option<(Instant, Duration)>,
 }
 
 /// Metadata that differs between two links, even links with the same target.
@@ -242,6 +248,7 @@ impl SnapshotManager {
         let mut current = self.lock_current();
         let is_changed = link.is_some() && link != current.link;
         let is_fallback = self.health.is_fallback();
+        let is_retry = current.retry.is_some_and(|(at, _)| Instant::now() >= at);
         let needs_reload = if fs::metadata(snapshots.join(CURRENT)).is_ok() {
             current.broken_since.take().is_some() && is_fallback
         } else {
@@ -251,7 +258,7 @@ impl SnapshotManager {
             now.duration_since(since) >= BROKEN_LINK_TIMEOUT && !is_fallback
         };
         drop(current);
-        if is_changed || needs_reload {
+        if is_changed || is_retry || needs_reload {
             self.reload_snapshot();
         }
     }
@@ -323,6 +330,14 @@ impl SnapshotManager {
             self.await_release();
             self.options.open(&path).and_then(|snapshot| self.readmit(snapshot)).map(Some)
         });
+        current.retry = match (&loaded, current.retry) {
+            (Ok(_), _) => None,
+            (Err(_), None) => Some((Instant::now() + RETRY_PAUSE_FIRST, RETRY_PAUSE_FIRST)),
+            (Err(_), Some((_, pause))) => {
+                let pause = (pause * 2).min(RETRY_PAUSE_MAX);
+                Some((Instant::now() + pause, pause))
+            }
+        };
         match loaded {
             Ok(None) => {
                 self.health.set_fallback(false);

@@ -242,3 +242,59 @@ fn file_names_that_are_not_utf8_are_read_and_printed_on_one_line() {
         1
     );
 }
+
+#[test]
+fn an_output_inside_an_input_is_refused_at_the_start() {
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [("works.jsonl", work(1))]);
+    let dump = workspace.input();
+    let elsewhere = workspace.out();
+    for (out, more) in [
+        (dump.join("out"), vec![]),
+        (dump.join("a/b/../out"), vec![]),
+        (dump.clone(), vec![]),
+        (elsewhere.clone(), vec!["--objects".to_owned(), dump.join("o").display().to_string()]),
+    ] {
+        let more: Vec<&str> = more.iter().map(String::as_str).collect();
+        let run = build(&[&dump], &out, &more);
+        assert_eq!(run.code, 2, "{} {}", out.display(), run.stderr);
+        assert!(run.stderr.contains("lies inside the input"), "{}", run.stderr);
+    }
+    assert_eq!(fs::read_dir(&dump).unwrap().count(), 1, "nothing was written");
+    // A file beside the output is no directory around it.
+    assert_eq!(build(&[&dump.join("works.jsonl")], &elsewhere, &[]).code, 0);
+}
+
+#[test]
+fn a_link_that_leaves_a_dump_is_refused_unless_links_are_followed() {
+    let workspace = Workspace::new();
+    let outside = workspace.input().with_file_name("secret.jsonl");
+    fs::create_dir_all(workspace.input().join("works")).unwrap();
+    write_files(&workspace.input(), [("real/a.jsonl", work(1))]);
+    fs::write(&outside, "root:x:0:0\n").unwrap();
+    let link = workspace.input().join("works/part_0.jsonl");
+    symlink(&outside, &link).unwrap();
+    let run = build(&[&workspace.input()], &workspace.out(), &["--max-bad", "100%"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("is a symbolic link that leaves the input"), "{}", run.stderr);
+    fs::write(&outside, work(2)).unwrap();
+    let run = build(&[&workspace.input()], &workspace.out(), &["--follow-links"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    // A link inside the dump is a part.
+    fs::remove_file(&link).unwrap();
+    symlink("../real/a.jsonl", &link).unwrap();
+    let run = build(&[&workspace.input()], &workspace.out(), &[]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+#[test]
+fn the_quarantine_is_readable_by_its_owner_alone() {
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [("works.jsonl", format!("{}not json\n", work(1)))]);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--max-bad", "50%"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    for name in ["bad-records.jsonl", "bad-lines"] {
+        let metadata = fs::metadata(workspace.out().join("quarantine").join(name)).unwrap();
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777, 0o600);
+    }
+}

@@ -18,7 +18,7 @@ fn the_server_reports_an_expired_publication_until_it_is_renewed() {
     let host = setup.host();
     let expires = "2026-02-01T00:00:00Z";
     setup.edit(|publication| publication.expires = expires.into());
-    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &[]));
+    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &["--allow-stale"]));
     let args = ["--admin".as_ref(), "127.0.0.1:0".as_ref(), "--snapshots".as_ref()];
     let out = setup.out();
     let args = [&args[..], &[out.as_os_str()]].concat();
@@ -51,7 +51,7 @@ fn the_server_reports_an_expired_publication_until_it_is_renewed() {
 
     // A server started with `--snapshot` knows the expiry too.
     setup.edit(|publication| publication.expires = expires.into());
-    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &[]));
+    setup.assert_current(Edition::Tiny, &setup.pull(&host.url(), &["--allow-stale"]));
     let path = setup.out().join(Edition::Tiny.id());
     let server = Server::start(&mut command(&["--snapshot".as_ref(), path.as_os_str()]));
     assert_eq!(health(&server), [json!("stale"), json!(expires)]);

@@ -193,15 +193,15 @@ fn an_unreadable_file_of_seen_publications_is_an_error() {
 }
 
 #[test]
-fn an_expired_publication_is_stale_and_rejected_if_freshness_is_required() {
+fn an_expired_publication_is_rejected_unless_stale_ones_are_allowed() {
     let setup = Setup::with(Edition::Tiny);
     let host = setup.host();
     setup.edit(|publication| publication.expires = "2026-02-01T00:00:00Z".into());
-    let refused = setup.pull(&host.url(), &["--require-fresh", "--quiet"]);
-    let reason = "it expired 2026-02-01T00:00:00Z, and `--require-fresh` refuses expired publications; the host may be hiding a \
-                  newer one";
+    let refused = setup.pull(&host.url(), &["--quiet"]);
+    let reason = "it expired 2026-02-01T00:00:00Z; the host may be hiding a newer one; to accept it, pass \
+                  `--allow-stale`";
     setup.assert_rejected(&refused, 9, &untrusted(&host.url(), reason));
-    let pulled = setup.pull(&host.url(), &["--quiet"]);
+    let pulled = setup.pull(&host.url(), &["--quiet", "--allow-stale"]);
     setup.assert_current(Edition::Tiny, &pulled);
     let warning = "warning: stale: the publication expired 2026-02-01T00:00:00Z; the host may be hiding a newer one\n";
     assert_eq!(pulled.stderr, warning);

@@ -45,6 +45,23 @@ fn the_admin_address_serves_no_route_of_the_interface() {
 }
 
 #[test]
+fn the_admin_address_answers_known_hosts_alone() {
+    let snapshots = Snapshots::from_sample();
+    let (server, admin) = watched(&snapshots, &["--admin-host", "metrics.example"]);
+    let ask = |host: &str| {
+        let mut connection = Connection::open(admin);
+        let request = format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        connection.send(request.as_bytes()).unwrap();
+        connection.receive().unwrap().status
+    };
+    for host in ["127.0.0.1:9464", "localhost", "metrics.example:80"] {
+        assert_eq!(ask(host), 200, "{host}");
+    }
+    assert_eq!(ask("evil.example"), 421);
+    server.end(&[]);
+}
+
+#[test]
 fn the_admin_address_has_connections_of_its_own() {
     let snapshots = Snapshots::from_sample();
     let (server, admin) = watched(&snapshots, &["--connections", "2"]);

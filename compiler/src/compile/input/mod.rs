@@ -39,7 +39,8 @@ pub fn find<I: AsRef<OsStr>>(inputs: &[I], policy: ManifestPolicy) -> Result<Inp
         let before = found.parts.len();
         if metadata.is_dir() {
             let mut manifests = Vec::new();
-            walk(path, path, &mut found, &mut manifests)?;
+            let walk_root = WalkRoot::new(path, policy)?;
+            walk(&walk_root, path, &mut found, &mut manifests)?;
             for part in &mut found.parts[before..] {
                 part.kind = part.kind.or_prefixed(kind);
             }
@@ -75,9 +76,50 @@ fn split_prefix(input: &OsStr) -> (Option<InputKind>, &Path) {
     prefixed.unwrap_or((None, Path::new(input)))
 }
 
+/// Whether an output inside a directory that is an input would become part of the next build.
+pub(crate) fn is_inside_inputs<I: AsRef<OsStr>>(inputs: &[I], output: &Path) -> Option<PathBuf> {
+    // Of a path that is not there yet, the existing directory above it decides.
+    let output = std::path::absolute(output).ok()?;
+    let existing = output.ancestors().find_map(|above| fs::canonicalize(above).ok())?;
+    let directories = inputs.iter().map(|input| split_prefix(input.as_ref()).1);
+    directories.filter(|path| path.is_dir()).find_map(|path| {
+        let input = fs::canonicalize(path).ok()?;
+        existing.starts_with(input).then(|| path.to_path_buf())
+    })
+}
+
+/// The directory that is an input.
+struct WalkRoot<'p> {
+    path: &'p Path,
+    /// Where links may lead; `None` if anywhere.
+    boundary: Option<PathBuf>,
+}
+
+impl<'p> WalkRoot<'p> {
+    fn new(path: &'p Path, policy: ManifestPolicy) -> Result<WalkRoot<'p>> {
+        let boundary = match policy.follow_links {
+            true => None,
+            false => Some(fs::canonicalize(path).map_err(Error::input(path))?),
+        };
+        Ok(WalkRoot { path, boundary })
+    }
+
+    /// Refuses a symbolic link to a file outside of the input: its lines could end in the quarantine.
+    fn check_link(&self, path: &Path) -> Result<()> {
+        let Some(boundary) = &self.boundary else { return Ok(()) };
+        let is_link = fs::symlink_metadata(path).map_err(Error::input(path))?.is_symlink();
+        if !is_link || fs::canonicalize(path).map_err(Error::input(path))?.starts_with(boundary) {
+            return Ok(());
+        }
+        let reason = "is a symbolic link that leaves the input; give its target as an input, or pass \
+                      `--follow-links`";
+        Err(Error::Input { path: path.to_path_buf(), reason: reason.into() })
+    }
+}
+
 /// Collects every file below `directory`, in the order of their names.
 fn walk(
-    root: &Path,
+    root: &WalkRoot<'_>,
     directory: &Path,
     found: &mut Inputs,
     manifests: &mut Vec<PathBuf>,
@@ -89,6 +131,7 @@ fn walk(
         .map_err(Error::input(directory))?;
     paths.sort();
     for path in paths {
+        root.check_link(&path)?;
         let metadata = fs::metadata(&path).map_err(Error::input(&path))?;
         if metadata.is_dir() {
             walk(root, &path, found, manifests)?;
@@ -99,7 +142,7 @@ fn walk(
             manifests.push(path);
         } else if !metadata.is_file() {
             found.skipped.push(path);
-        } else if let Some(kind) = detect_in_directory(root, &path) {
+        } else if let Some(kind) = detect_in_directory(root.path, &path) {
             let size_bytes = metadata.len();
             found.parts.push(Part { path, kind, size_bytes, listed_records: None });
         } else {

@@ -89,13 +89,15 @@ pub(crate) const INPUT_KINDS: [(&str, InputKind); 4] = [
     ("deleted", InputKind::Deleted),
 ];
 
-/// How strictly parts must match their manifest.
+/// How strictly parts must match their manifest, and whether links may leave the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ManifestPolicy {
     /// Whether the manifest must list exactly the parts that exist.
     pub strict_manifest: bool,
     /// Whether a part may be shorter than its manifest entry.
     pub allow_truncated: bool,
+    /// Whether the parts of a directory may be symbolic links to files outside of it.
+    pub follow_links: bool,
 }
 
 /// The inputs that the compiler reads, for error messages.

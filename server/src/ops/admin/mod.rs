@@ -9,14 +9,14 @@ pub(crate) mod connections;
 use std::{
     convert::Infallible,
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode, header, uri::Authority};
 use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -63,12 +63,17 @@ pub struct Admin {
 
 impl Admin {
     /// Starts the thread that serves a bound address.
-    pub fn begin(listener: std::net::TcpListener, metrics: Metrics) -> io::Result<Admin> {
+    pub fn begin(
+        listener: std::net::TcpListener,
+        metrics: Metrics,
+        hosts: AdminHosts,
+    ) -> io::Result<Admin> {
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (ending, ended) = watch::channel(false);
         let serve = move || {
-            if let Err(error) = runtime.block_on(accept(listener, Arc::new(metrics), ended)) {
+            let (metrics, hosts) = (Arc::new(metrics), Arc::new(hosts));
+            if let Err(error) = runtime.block_on(accept(listener, metrics, hosts, ended)) {
                 tracing::error!(%error, "stopped serving the admin address; restart the server");
             }
         };
@@ -103,6 +108,7 @@ pub fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
 async fn accept(
     listener: std::net::TcpListener,
     metrics: Arc<Metrics>,
+    hosts: Arc<AdminHosts>,
     mut ended: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
@@ -113,8 +119,10 @@ async fn accept(
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
                     if let Some(permit) = connections.admit(peer.ip()).await {
-                        let metrics = Arc::clone(&metrics);
-                        connections.spawn(peer.ip(), |idle| serve(stream, permit, idle, metrics));
+                        let (metrics, hosts) = (Arc::clone(&metrics), Arc::clone(&hosts));
+                        connections.spawn(peer.ip(), |idle| {
+                            serve(stream, permit, idle, metrics, hosts)
+                        });
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -138,11 +146,16 @@ async fn serve(
     permit: ConnectionPermit,
     idle: IdleGuard,
     metrics: Arc<Metrics>,
+    hosts: Arc<AdminHosts>,
 ) {
     let idle = Mutex::new(Some(idle));
     let respond = service_fn(|request: Request<Incoming>| {
         idle.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let response = answer(request.method(), request.uri().path(), &metrics).map(Full::new);
+        let response = match hosts.admits(&request) {
+            true => answer(request.method(), request.uri().path(), &metrics),
+            false => refuse_host(request.method(), &metrics),
+        };
+        let response = response.map(Full::new);
         async move { Ok::<_, Infallible>(response) }
     });
     let connection = http1::Builder::new()
@@ -155,6 +168,32 @@ async fn serve(
     // An error or a timeout concerns only the client.
     let _ = time::timeout(CONNECTION_TIMEOUT, connection).await;
     drop(permit);
+}
+
+/// The names under which clients may address the admin address, besides IP addresses and `localhost`. A web
+/// page that an operator visits could otherwise read the address through a name of its own that leads here.
+#[derive(Clone, Debug, Default)]
+pub struct AdminHosts(pub Vec<String>);
+
+impl AdminHosts {
+    /// Whether the `Host` of a request is known. HTTP/1.0 has none.
+    fn admits<B>(&self, request: &Request<B>) -> bool {
+        let Some(host) = request.headers().get(header::HOST) else { return true };
+        let Ok(authority) = Authority::try_from(host.as_bytes()) else { return false };
+        let host = authority.host();
+        let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        address.unwrap_or(host).parse::<IpAddr>().is_ok()
+            || host.eq_ignore_ascii_case("localhost")
+            || self.0.iter().any(|known| known.eq_ignore_ascii_case(host))
+    }
+}
+
+/// The reply to a request for an unknown host.
+fn refuse_host(method: &Method, metrics: &Metrics) -> Response<Bytes> {
+    let message = "this Host is not known here; name it with --admin-host";
+    let served = metrics.service().snapshots().served();
+    Reply::error(StatusCode::MISDIRECTED_REQUEST, message)
+        .into_response(method, served.reply_headers())
 }
 
 /// Answers a request at the admin address.
@@ -197,5 +236,30 @@ fn reply_to(method: &Method, path: &str, metrics: &Metrics) -> Reply {
     match *method {
         Method::GET | Method::HEAD => find(metrics),
         _ => Reply::method_not_allowed(METHODS),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_hosts_are_admitted() {
+        let hosts = AdminHosts(vec!["metrics.example".to_owned()]);
+        let admits = |host: &str| {
+            hosts.admits(&Request::builder().header(header::HOST, host).body(()).unwrap())
+        };
+        for host in
+            ["127.0.0.1:9464", "[::1]:9464", "LOCALHOST:9464", "Metrics.example", "10.1.2.3"]
+        {
+            assert!(admits(host), "{host}");
+        }
+        for host in
+            ["evil.example", "127.0.0.1.evil.example:9464", "", "a b", "metrics.example.evil"]
+        {
+            assert!(!admits(host), "{host}");
+        }
+        assert!(hosts.admits(&Request::new(())));
     }
 }
