@@ -32,6 +32,8 @@ use crate::service::{Service, worker_count};
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of abandoned work after [`DRAIN_TIMEOUT`].
 const ABANDON_TIMEOUT: Duration = Duration::from_secs(1);
+/// An idle thread of the blocking pool ends after this time, and frees its memory.
+const IDLE_THREAD_TIMEOUT: Duration = Duration::from_secs(2);
 /// Pause before the next accept when files or memory are short.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 /// Interval of [`Housekeeping`].
@@ -79,6 +81,7 @@ pub fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(worker_count())
         .enable_all()
+        .thread_keep_alive(IDLE_THREAD_TIMEOUT)
         .build()
         .map_err(with_advice)?;
     let service = Arc::new(service);

@@ -8,9 +8,14 @@
 //! budget 64 MiB, used up by clients that take 16 KiB/s; a list of 150 KiB needs room
 //!   → of the replies held for a second or longer, the one taken slowest is evicted; the list waits for it
 //! ```
+//!
+//! Replies that wait for the budget get memory in the order in which they began to wait. Otherwise clients
+//! that ask again as soon as they are evicted would take the memory before the list. While they wait, the
+//! replies that are finished use memory outside the budget, at most half as much; when that is used up, the
+//! network with the most bytes held and waiting loses its latest reply that waits.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -33,6 +38,8 @@ const EVICTION_BYTES_PER_SECOND_MAX: u64 = 128 << 10;
 /// Shares of the budget: of one client, and of one network.
 const CLIENT_SHARE: usize = 8;
 const NETWORK_SHARE: usize = 4;
+/// Share of the budget that finished replies may use in addition while they wait.
+const WAITING_SHARE: usize = 2;
 
 /// The connection of a reply, as far as the budget needs it.
 pub trait ReplyConnection: Send + Sync {
@@ -57,6 +64,10 @@ struct Ledger {
     clients: HashMap<u64, usize>,
     networks: HashMap<u64, usize>,
     replies: HashMap<u64, HeldReply>,
+    /// The replies that wait for memory, by their number.
+    waiting: BTreeMap<u64, WaitingReply>,
+    /// Those of them that wait for the budget, and not for their share of it.
+    queue: BTreeSet<u64>,
     next: u64,
     evicted: u64,
 }
@@ -68,6 +79,13 @@ struct HeldReply {
     /// The connection, and the bytes that its client had taken then; `None` before the reply is sent.
     connection: Option<(Weak<dyn ReplyConnection>, u64)>,
     is_evicted: bool,
+}
+
+struct WaitingReply {
+    client: u64,
+    /// Bytes of the reply that exist already.
+    bytes: usize,
+    is_refused: bool,
 }
 
 /// A reply's share of the budget; released when dropped.
@@ -82,12 +100,30 @@ impl std::fmt::Debug for Reservation {
     }
 }
 
+/// A reply's place among those that wait; left when dropped.
+struct Place<'m> {
+    memory: &'m ReplyMemory,
+    number: u64,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut ledger = self.memory.lock();
+        ledger.waiting.remove(&self.number);
+        ledger.queue.remove(&self.number);
+        drop(ledger);
+        self.memory.freed.notify_waiters();
+    }
+}
+
 /// Why there is no memory for a reply.
 enum Shortage {
     /// The client or its network uses its share.
     Share,
-    /// The budget is used up.
+    /// The budget is used up, or other replies wait for it.
     Budget,
+    /// The reply lost its place to a smaller network.
+    Refused,
 }
 
 impl ReplyMemory {
@@ -111,27 +147,51 @@ impl ReplyMemory {
         self.lock().evicted
     }
 
-    /// Reserves memory without waiting.
-    pub fn try_reserve(self: &Arc<Self>, client: Client, bytes: usize) -> Option<Reservation> {
-        self.admit(client, bytes).ok()
+    /// Waits for the memory of a reply that exists already; `None` after 5 s, or when too many bytes wait.
+    pub async fn reserve_finished(
+        self: &Arc<Self>,
+        client: Client,
+        bytes: usize,
+    ) -> Option<Reservation> {
+        self.wait_for(client, bytes, bytes).await
     }
 
-    /// Waits for memory; `None` after 5 s. Evicts slow replies while the budget is used up.
+    /// Waits for the memory of a reply that is not made yet; `None` after 5 s.
     pub async fn reserve(self: &Arc<Self>, client: Client, bytes: usize) -> Option<Reservation> {
+        self.wait_for(client, bytes, 0).await
+    }
+
+    /// Waits for memory, and evicts slow replies while the budget is used up.
+    async fn wait_for(
+        self: &Arc<Self>,
+        client: Client,
+        bytes: usize,
+        finished_bytes: usize,
+    ) -> Option<Reservation> {
+        // Begins to wait before it looks, so that no notification is missed.
+        let mut freed = self.freed.notified();
+        let mut shortage = match self.admit(client, bytes, None) {
+            Ok(reservation) => return Some(reservation),
+            Err(shortage) => shortage,
+        };
         let deadline = Instant::now() + WAIT_TIMEOUT;
-        loop {
-            // Begins to wait before it looks, so that no notification is missed.
-            let freed = self.freed.notified();
-            match self.admit(client, bytes) {
-                Ok(reservation) => return Some(reservation),
-                Err(Shortage::Share) => {}
-                Err(Shortage::Budget) => self.evict_slowest(),
-            }
-            if Instant::now() >= deadline {
-                return None;
+        let place = self.wait_last(client, finished_bytes)?;
+        if matches!(shortage, Shortage::Budget) {
+            self.lock().queue.insert(place.number);
+        }
+        while Instant::now() < deadline {
+            if matches!(shortage, Shortage::Budget) {
+                self.evict_slowest();
             }
             let _ = time::timeout(LOOK_INTERVAL, freed).await;
+            freed = self.freed.notified();
+            shortage = match self.admit(client, bytes, Some(&place)) {
+                Ok(reservation) => return Some(reservation),
+                Err(Shortage::Refused) => return None,
+                Err(shortage) => shortage,
+            };
         }
+        None
     }
 
     /// Resets the connections of replies that are held for longer.
@@ -145,21 +205,61 @@ impl ReplyMemory {
         overdue.iter().for_each(|connection| connection.evict());
     }
 
-    fn admit(self: &Arc<Self>, client: Client, bytes: usize) -> Result<Reservation, Shortage> {
+    /// Takes the last place; `None` when too many bytes wait, and no network has more than this one.
+    fn wait_last(&self, client: Client, bytes: usize) -> Option<Place<'_>> {
+        let client = client.key();
+        let mut ledger = self.lock();
+        let number = ledger.next;
+        ledger.next += 1;
+        ledger.waiting.insert(number, WaitingReply { client, bytes, is_refused: false });
+        let place = Place { memory: self, number };
+        let mut is_refused = false;
+        while bytes > 0 && ledger.waiting_bytes() > self.bytes_max / WAITING_SHARE {
+            let latest = ledger.latest_of_largest_network(number);
+            let Some(reply) = ledger.waiting.get_mut(&latest) else { break };
+            reply.is_refused = true;
+            ledger.queue.remove(&latest);
+            if latest == number {
+                is_refused = true;
+                break;
+            }
+        }
+        drop(ledger);
+        self.freed.notify_waiters();
+        (!is_refused).then_some(place)
+    }
+
+    fn admit(
+        self: &Arc<Self>,
+        client: Client,
+        bytes: usize,
+        place: Option<&Place>,
+    ) -> Result<Reservation, Shortage> {
         let client = client.key();
         let (client_max, network_max) =
             (self.bytes_max / CLIENT_SHARE, self.bytes_max / NETWORK_SHARE);
         // A larger reply needs the whole share of its client.
         let bytes = bytes.min(client_max);
         let mut ledger = self.lock();
+        let number = place.map(|place| place.number);
+        if number.is_some_and(|number| ledger.is_refused(number)) {
+            return Err(Shortage::Refused);
+        }
         let of = |map: &HashMap<u64, usize>, key: u64| map.get(&key).copied().unwrap_or_default();
         let network = network_key(client);
         if of(&ledger.clients, client) + bytes > client_max
             || of(&ledger.networks, network) + bytes > network_max
         {
+            // Leaves the queue: others need not wait for this client.
+            number.map(|number| ledger.queue.remove(&number));
             return Err(Shortage::Share);
         }
-        if ledger.used + bytes > self.bytes_max {
+        let is_first = ledger.queue.first().is_none_or(|first| Some(*first) >= number);
+        if number.is_none() && !ledger.queue.is_empty()
+            || !is_first
+            || ledger.used + bytes > self.bytes_max
+        {
+            number.map(|number| ledger.queue.insert(number));
             return Err(Shortage::Budget);
         }
         ledger.used += bytes;
@@ -204,7 +304,61 @@ impl ReplyMemory {
     }
 }
 
+impl Ledger {
+    fn is_refused(&self, number: u64) -> bool {
+        self.waiting.get(&number).is_some_and(|reply| reply.is_refused)
+    }
+
+    /// Bytes of finished replies that wait, those of refused ones excepted.
+    fn waiting_bytes(&self) -> usize {
+        self.waiting.values().filter(|reply| !reply.is_refused).map(|reply| reply.bytes).sum()
+    }
+
+    /// The latest reply that waits, of the network with the most bytes held and waiting; the newcomer itself
+    /// if no network has more.
+    fn latest_of_largest_network(&self, newcomer: u64) -> u64 {
+        let mut networks: HashMap<u64, (usize, u64)> = HashMap::new();
+        let finished =
+            self.waiting.iter().filter(|(_, reply)| reply.bytes > 0 && !reply.is_refused);
+        for (number, reply) in finished {
+            let network = network_key(reply.client);
+            let held = || self.networks.get(&network).copied().unwrap_or_default();
+            let (bytes, latest) = networks.entry(network).or_insert_with(|| (held(), *number));
+            *bytes += reply.bytes;
+            *latest = *number;
+        }
+        // Of equal networks the newcomer's, which has the latest number.
+        networks.into_values().max().map_or(newcomer, |(_, latest)| latest)
+    }
+
+    /// Takes bytes of a client back.
+    fn free(&mut self, client: u64, bytes: usize) {
+        self.used -= bytes;
+        let Ledger { clients, networks, .. } = self;
+        for (map, key) in [(clients, client), (networks, network_key(client))] {
+            if let Some(used) = map.get_mut(&key) {
+                *used -= bytes;
+                if *used == 0 {
+                    map.remove(&key);
+                }
+            }
+        }
+    }
+}
+
 impl Reservation {
+    /// Reduces the reservation to the bytes of the finished reply. A reply that proved larger keeps what it
+    /// has.
+    pub fn shrink_to(&self, bytes: usize) {
+        let mut ledger = self.memory.lock();
+        let Some(held) = ledger.replies.get_mut(&self.number) else { return };
+        let (client, freed) = (held.client, held.bytes.saturating_sub(bytes));
+        held.bytes -= freed;
+        ledger.free(client, freed);
+        drop(ledger);
+        self.memory.freed.notify_waiters();
+    }
+
     /// Names the connection that sends the reply, from now on.
     pub fn attach(&self, connection: Weak<dyn ReplyConnection>) {
         let taken = connection.upgrade().map_or(0, |connection| connection.taken());
@@ -220,16 +374,7 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         let mut ledger = self.memory.lock();
         let Some(held) = ledger.replies.remove(&self.number) else { return };
-        ledger.used -= held.bytes;
-        let Ledger { clients, networks, .. } = &mut *ledger;
-        for (map, key) in [(clients, held.client), (networks, network_key(held.client))] {
-            if let Some(used) = map.get_mut(&key) {
-                *used -= held.bytes;
-                if *used == 0 {
-                    map.remove(&key);
-                }
-            }
-        }
+        ledger.free(held.client, held.bytes);
         drop(ledger);
         self.memory.freed.notify_waiters();
     }
@@ -239,6 +384,8 @@ impl Drop for Reservation {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+    use tokio::task;
 
     use super::*;
 
@@ -290,6 +437,10 @@ mod tests {
         // A reply larger than a share takes the whole share.
         let large = reserve(client(1, 1), 500).unwrap();
         assert_eq!(memory.used_bytes(), 8 * MIB as u64);
+        large.shrink_to(1_000);
+        assert_eq!(memory.used_bytes(), 1_000);
+        large.shrink_to(5_000);
+        assert_eq!(memory.used_bytes(), 1_000);
         drop(large);
         let ledger = memory.lock();
         assert!(ledger.clients.is_empty() && ledger.networks.is_empty());
@@ -335,5 +486,56 @@ mod tests {
         let waited = memory.reserve(client(100, 1), MIB).await;
         assert!(waited.is_some() && before.elapsed() >= EVICTION_AGE_MIN);
         assert_eq!(connections.iter().filter(|it| it.is_evicted.load(Relaxed)).count(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn replies_get_memory_in_the_order_in_which_they_began_to_wait() {
+        let memory = Arc::new(ReplyMemory::new(64 * MIB));
+        let fill = |at| memory.try_reserve(client(at, 1), 8 * MIB).unwrap();
+        let mut held: Vec<Reservation> = (0..8).map(fill).collect();
+        let wait = |at| {
+            let memory = Arc::clone(&memory);
+            tokio::spawn(async move { memory.reserve(client(at, 1), 6 * MIB).await })
+        };
+        let first = wait(100);
+        task::yield_now().await;
+        let second = wait(101);
+        task::yield_now().await;
+        drop(held.pop());
+        assert!(memory.try_reserve(client(102, 1), MIB).is_none(), "two replies wait");
+        let first = first.await.unwrap();
+        assert!(first.is_some() && !second.is_finished());
+        drop(held.pop());
+        assert!(second.await.unwrap().is_some());
+        assert!(memory.try_reserve(client(102, 1), MIB).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_largest_network_loses_its_place_when_too_many_bytes_wait() {
+        let memory = Arc::new(ReplyMemory::new(64 * MIB));
+        let fill = |at| memory.try_reserve(client(at, 1), 8 * MIB).unwrap();
+        let held: Vec<Reservation> = (0..8).map(fill).collect();
+        let wait = |network, host| {
+            let memory = Arc::clone(&memory);
+            tokio::spawn(
+                async move { memory.reserve_finished(client(network, host), 4 * MIB).await },
+            )
+        };
+        // Two networks wait with 16 MiB each, half the budget in all.
+        let attackers: Vec<_> = (0..8).map(|at| wait(200 + at % 2, at)).collect();
+        task::yield_now().await;
+        let honest = wait(100, 1);
+        task::yield_now().await;
+        task::yield_now().await;
+        assert_eq!(attackers.iter().filter(|it| it.is_finished()).count(), 1);
+        drop(held);
+        assert!(honest.await.unwrap().is_some());
+        let mut served = 0;
+        for attacker in attackers {
+            served += usize::from(attacker.await.unwrap().is_some());
+        }
+        assert_eq!(served, 7, "only the latest of the largest network was refused");
+        let ledger = memory.lock();
+        assert!(ledger.waiting.is_empty() && ledger.queue.is_empty());
     }
 }

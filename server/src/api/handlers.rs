@@ -1,6 +1,6 @@
 //! The handlers of the current routes: each turns a request into a reply.
 
-use std::{mem, net::IpAddr, time::Instant};
+use std::{net::IpAddr, time::Instant};
 
 use bytes::Bytes;
 use chrono::Utc;
@@ -24,7 +24,7 @@ use crate::api::request::Request;
 use crate::api::resolve;
 use crate::api::work_limits::WorkLimits;
 use crate::event_counts::{OVERLOADS, Overload};
-use crate::http::buffer_pool::PooledBuffer;
+use crate::http::buffer_pool::{PooledBuffer, copy_body};
 use crate::http::parameters::Detail;
 use crate::http::path::{decode, echo};
 use crate::http::reply::Reply;
@@ -292,11 +292,10 @@ pub(crate) fn render_rows(mut rows: PageRows, opening: &[u8], snapshot: &Snapsho
     text.extend_from_slice(opening);
     rows.render(snapshot, text, WHOLE_BYTES_MAX)?;
     if !rows.is_done() {
-        return Ok(Reply::streamed(Box::new(PageStream::new(rows, mem::take(text)))));
+        return Ok(Reply::streamed(Box::new(PageStream::new(rows, copy_body(text)))));
     }
     // Copies the reply, so that a slow client does not keep the spare capacity of the buffer allocated.
-    let body = PooledBuffer::copy_from(room.as_ref()).into_bytes();
-    Ok(Reply::Json { body, is_cacheable: true })
+    Ok(Reply::Json { body: copy_body(room.as_ref()), is_cacheable: true })
 }
 
 /// The paths, identifiers and shapes of records in one variant of the interface.
@@ -356,7 +355,11 @@ pub fn record(
             let mut page = Page::new(snapshot, Shape::Single);
             page.out.reserve(RECORD_CAPACITY_BYTES);
             (variant.render)(snapshot, facts.entity, row, &mut page)?;
-            Ok(Reply::Json { body: Bytes::from(page.out), is_cacheable: true })
+            let body = match page.out.len() {
+                0..INLINE_BYTES_MAX => Bytes::from(page.out),
+                _ => copy_body(&page.out),
+            };
+            Ok(Reply::Json { body, is_cacheable: true })
         }
     }
 }

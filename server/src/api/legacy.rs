@@ -19,7 +19,7 @@ use crate::api::list_query::{Dialect, Parameter};
 use crate::api::page_rows::PageRows;
 use crate::api::request::Request;
 use crate::api::work_limits::WorkLimits;
-use crate::http::buffer_pool::PooledBuffer;
+use crate::http::buffer_pool::copy_body;
 use crate::http::parameters::{Detail, is_named, query_pairs};
 use crate::http::reply::Reply;
 
@@ -123,7 +123,7 @@ fn render_groups(entity: Entity, groups: &Groups, snapshot: &Snapshot) -> Answer
         out.push(b'}');
     }
     out.push(b']');
-    let body = PooledBuffer::copy_from(&out).into_bytes();
+    let body = copy_body(&out);
     Ok(counted(Reply::Json { body, is_cacheable: true }, groups.total, String::new()))
 }
 

@@ -11,12 +11,14 @@
 
 use std::{io, mem};
 
+use bytes::Bytes;
 use pinakes_format::entity::Entity;
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::api::handlers::Variant;
+use crate::http::buffer_pool::{PooledBuffer, copy_body};
 use crate::http::coding::Coding;
 use crate::http::coding::stream::StreamEncoder;
 use crate::http::reply::PieceSource;
@@ -25,6 +27,9 @@ use crate::http::reply::PieceSource;
 pub const WHOLE_BYTES_MAX: usize = 1 << 20;
 /// Text of a piece, which one record may exceed.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// Bytes of JSON for each byte of a stored record, about: keys, names of references, and long texts.
+const JSON_BYTES_PER_STORED: usize = 4;
 
 /// The rows of a page that are still to be rendered.
 pub struct PageRows {
@@ -50,6 +55,14 @@ impl PageRows {
     /// Whether the page is rendered to its end.
     pub fn is_done(&self) -> bool {
         self.closing.is_none()
+    }
+
+    /// About the bytes of the next record's JSON.
+    fn next_record_bytes(&self, snapshot: &Snapshot) -> usize {
+        let row = self.rows.get(self.next);
+        // Damage is found again, and reported, when the record is rendered.
+        let stored = row.map(|row| snapshot.record_bytes(self.entity, *row).unwrap_or_default());
+        stored.unwrap_or_default() * JSON_BYTES_PER_STORED
     }
 
     /// Appends records, separated by commas, until the text has `bytes_max` or the page ends.
@@ -91,15 +104,27 @@ impl PageRows {
 pub struct PageStream {
     rows: PageRows,
     /// The text of the first piece, until it is taken.
-    first: Vec<u8>,
+    first: Bytes,
     /// `None` once the body has ended.
     encoder: Option<StreamEncoder>,
 }
 
 impl PageStream {
     /// Continues a page after its first piece.
-    pub fn new(rows: PageRows, first: Vec<u8>) -> PageStream {
+    pub fn new(rows: PageRows, first: Bytes) -> PageStream {
         PageStream { rows, first, encoder: None }
+    }
+
+    /// Codes a piece, and ends the body after the last one.
+    fn code(&mut self, text: &[u8]) -> io::Result<Bytes> {
+        let Some(encoder) = &mut self.encoder else { return Ok(Bytes::new()) };
+        let mut coded = encoder.push(text)?;
+        if self.rows.is_done()
+            && let Some(encoder) = self.encoder.take()
+        {
+            coded.to_mut().extend(encoder.finish()?);
+        }
+        Ok(copy_body(&coded))
     }
 }
 
@@ -109,25 +134,23 @@ impl PieceSource for PageStream {
         Ok(())
     }
 
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Vec<u8>, ReadError>> {
-        let encoder = self.encoder.as_mut()?;
-        let mut text = mem::take(&mut self.first);
-        if text.is_empty()
-            && !self.rows.is_done()
-            && let Err(error) = self.rows.render(snapshot, &mut text, PIECE_BYTES)
-        {
-            return Some(Err(error));
+    fn next_bytes(&self, snapshot: &Snapshot) -> usize {
+        match self.encoder {
+            Some(_) => self.rows.next_record_bytes(snapshot).max(PIECE_BYTES),
+            None => 0,
         }
+    }
+
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, ReadError>> {
+        self.encoder.as_ref()?;
+        let first = mem::take(&mut self.first);
         // Coding in memory does not fail.
         let failed = |_| ReadError::Internal("a piece of a page could not be coded");
-        let coded = encoder.push(&text).map_err(failed).and_then(|mut coded| {
-            if self.rows.is_done()
-                && let Some(encoder) = self.encoder.take()
-            {
-                coded.extend(encoder.finish().map_err(failed)?);
-            }
-            Ok(coded)
-        });
-        Some(coded)
+        if !first.is_empty() {
+            return Some(self.code(&first).map_err(failed));
+        }
+        let mut room = PooledBuffer::with_capacity(2 * PIECE_BYTES);
+        let rendered = self.rows.render(snapshot, room.as_mut_vec(), PIECE_BYTES);
+        Some(rendered.and_then(|()| self.code(room.as_ref()).map_err(failed)))
     }
 }

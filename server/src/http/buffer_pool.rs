@@ -2,7 +2,8 @@
 //!
 //! One thread renders a body and another thread frees it. mimalloc keeps memory freed by another thread on
 //! the thread that allocated it: after 150 replies of 240 KB, 27 MB stayed allocated. The pool shares
-//! such buffers between threads and keeps at most 4 MiB.
+//! such buffers between threads and keeps at most 4 MiB. Bodies of 256 KiB and more are copied to pages of
+//! their own, which the system takes back with the body.
 
 use std::{
     mem,
@@ -10,11 +11,14 @@ use std::{
 };
 
 use bytes::Bytes;
+use memmap2::MmapMut;
 
 /// Base-2 logarithm of the smallest pooled capacity; the allocator serves smaller buffers.
 const CAPACITY_MIN_LOG2: u32 = 15;
 /// Number of pooled capacities, each twice the one before: 32 KiB to 4 MiB.
 const SIZES: usize = 8;
+/// A body of at least this length gets pages of its own.
+const MAPPED_BYTES_MIN: usize = 256 << 10;
 /// Total capacity of pooled buffers.
 const POOL_BYTES_MAX: usize = 4 << 20;
 
@@ -42,21 +46,23 @@ impl PooledBuffer {
         PooledBuffer(pooled.unwrap_or_else(|| Vec::with_capacity(bytes)))
     }
 
-    /// Copies bytes to a buffer of at most twice their length.
-    pub fn copy_from(bytes: &[u8]) -> PooledBuffer {
-        let mut buffer = PooledBuffer::with_capacity(bytes.len());
-        buffer.0.extend_from_slice(bytes);
-        buffer
-    }
-
     pub fn as_mut_vec(&mut self) -> &mut Vec<u8> {
         &mut self.0
     }
+}
 
-    /// Converts the buffer to a body, which keeps it until sent.
-    pub fn into_bytes(self) -> Bytes {
-        Bytes::from_owner(self)
+/// Copies a body to memory that is freed with it: a pooled buffer of at most twice the length, or pages of
+/// its own.
+pub fn copy_body(bytes: &[u8]) -> Bytes {
+    if bytes.len() >= MAPPED_BYTES_MIN
+        && let Ok(mut pages) = MmapMut::map_anon(bytes.len())
+    {
+        pages.copy_from_slice(bytes);
+        return Bytes::from_owner(pages);
     }
+    let mut buffer = PooledBuffer::with_capacity(bytes.len());
+    buffer.0.extend_from_slice(bytes);
+    Bytes::from_owner(buffer)
 }
 
 /// The capacity of a buffer for a body of this length.
@@ -101,9 +107,9 @@ mod tests {
     #[test]
     fn buffers_are_reused_and_the_pool_is_bounded() {
         let body = vec![7; 100_000];
-        let bytes = PooledBuffer::copy_from(&body).into_bytes();
-        assert_eq!(bytes, body);
-        drop(bytes);
+        assert_eq!(copy_body(&body), body);
+        let long = vec![8; 300_000];
+        assert_eq!(copy_body(&long), long);
         // Other tests may use the pool meanwhile, but a returned buffer is always empty.
         let again = PooledBuffer::with_capacity(70_000);
         assert!(again.as_ref().is_empty() && again.0.capacity() >= 131_072);
@@ -118,7 +124,7 @@ mod tests {
         for bytes in [0, 1, 4_096, 32_767, 32_768, 32_769, 240_000, 5 << 20] {
             let capacity = pooled_capacity(bytes);
             assert!((bytes..bytes.max(1) * 2).contains(&capacity), "{bytes}");
-            assert!(PooledBuffer::copy_from(&vec![1; bytes]).0.capacity() >= bytes);
+            assert!(PooledBuffer::with_capacity(bytes).0.capacity() >= bytes);
         }
     }
 }

@@ -41,8 +41,11 @@ pub trait PieceSource: Send {
     /// The encoder failed, which none does while there is memory.
     fn begin(&mut self, coding: Coding) -> io::Result<()>;
 
+    /// About the bytes of the next piece. Reads no record.
+    fn next_bytes(&self, snapshot: &Snapshot) -> usize;
+
     /// Makes the next piece, possibly empty; `None` at the end.
-    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Vec<u8>, ReadError>>;
+    fn next_piece(&mut self, snapshot: &Snapshot) -> Option<Result<Bytes, ReadError>>;
 }
 
 /// A body in pieces, in the extensions of its response, which must be cloneable. The first to take the body

@@ -22,14 +22,10 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, request::Parts};
 use pinakes_format::storage::error::ReadError;
-use tokio::{
-    sync::{Semaphore, mpsc},
-    task,
-    time::{self, Instant},
-};
+use tokio::{sync::mpsc, task, time};
 
 use crate::admission::gate::{Admission, Charge, Gate};
-use crate::admission::reply_memory::ReplyMemory;
+use crate::admission::reply_memory::{ReplyMemory, Reservation};
 use crate::admission::work_queue::WorkQueue;
 use crate::api::request::Request;
 use crate::api::route;
@@ -59,8 +55,6 @@ const WORKERS_MAX: usize = 256;
 const LISTS_PER_CORE: usize = 4;
 /// Bytes of a reply up to which the reply needs no reservation of memory.
 const SMALL_BYTES: usize = 16 << 10;
-/// Kilobytes of large replies that wait for memory; further such replies become a 503.
-const WAITING_KILOBYTES_MAX: usize = 8 << 10;
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -78,8 +72,6 @@ pub struct Service {
     settings: ServiceSettings,
     work: Arc<WorkQueue>,
     memory: Arc<ReplyMemory>,
-    /// Kilobytes of finished replies that may still wait for memory.
-    waiting: Semaphore,
     requests: RequestIds,
     traffic: Traffic,
     /// For log lines of refused requests and of requests that no limit counts.
@@ -92,9 +84,8 @@ impl Service {
         let work = Arc::new(WorkQueue::new(cores() * LISTS_PER_CORE));
         let memory = Arc::new(ReplyMemory::new(settings.reply_memory_bytes));
         let (requests, traffic) = (RequestIds::new(), Traffic::new());
-        let waiting = Semaphore::new(WAITING_KILOBYTES_MAX);
         let lines = Arc::new(LineBudget::new(settings.refused_lines));
-        Service { snapshots, gate, settings, work, memory, waiting, requests, traffic, lines }
+        Service { snapshots, gate, settings, work, memory, requests, traffic, lines }
     }
 
     /// The owner of the served snapshot, which opens and follows snapshots.
@@ -166,8 +157,7 @@ impl Service {
         guard(id, || dispatch::plan(route, &request, served, &self.settings)).and_then(|plan| plan)
     }
 
-    /// Reserves the memory of a finished reply. A large reply without free memory waits and keeps its bytes;
-    /// all such replies together hold at most [`WAITING_KILOBYTES_MAX`].
+    /// Reserves the memory of a finished reply. A large reply without free memory waits and keeps its bytes.
     async fn reserve(
         &self,
         response: http::Response<Bytes>,
@@ -176,16 +166,7 @@ impl Service {
         id: RequestId,
     ) -> ReservedResponse {
         let Some(bytes) = large(&response) else { return ReservedResponse::unreserved(response) };
-        let reservation = match self.memory.try_reserve(client, bytes) {
-            Some(reservation) => Some(reservation),
-            None => {
-                let kilobytes = bytes.div_ceil(1 << 10).min(WAITING_KILOBYTES_MAX) as u32;
-                match self.waiting.try_acquire_many(kilobytes) {
-                    Ok(_waiting) => self.memory.reserve(client, bytes).await,
-                    Err(_) => None,
-                }
-            }
-        };
+        let reservation = self.memory.reserve_finished(client, bytes).await;
         match reservation {
             Some(reservation) => ReservedResponse {
                 reservation: Some(reservation),
@@ -218,27 +199,40 @@ impl Service {
         // The work owns its permit: a client that leaves does not free the permit.
         let work = move || {
             let served = service.snapshots.served();
-            let response = service.respond(&head, &job, &admission, &served, id);
+            let mut response = service.respond(&head, &job, &admission, &served, id);
+            let pending = response.extensions_mut().remove::<PendingBody>();
+            let source = pending.and_then(|pending| pending.take()).map(|mut source| {
+                let first = source.next_piece(&served.snapshot);
+                (source, first.unwrap_or_else(|| Ok(Bytes::new())))
+            });
             drop(permit);
-            (response, served)
+            (response, source, served)
         };
-        let Ok((mut response, served)) = task::spawn_blocking(work).await else {
+        let Ok((response, source, served)) = task::spawn_blocking(work).await else {
             return self.small(Reply::internal(), &method);
         };
-        let pending = response.extensions_mut().remove::<PendingBody>();
-        match pending.and_then(|pending| pending.take()) {
-            Some(source) => {
-                let pieces = Some(self.produce(source, served, client, id));
-                ReservedResponse { pieces, ..ReservedResponse::unreserved(response) }
-            }
+        match source {
             None => self.reserve(response, client, &method, id).await,
+            Some((_, Err(_))) => self.small(Reply::internal(), &method),
+            // The first piece waits for memory as a whole reply does, so that a client may still get 503.
+            Some((source, Ok(first))) => {
+                match self.memory.reserve_finished(client, first.len()).await {
+                    Some(reservation) => {
+                        let first = (first, reservation);
+                        let pieces = Some(self.produce(first, source, served, client, id));
+                        ReservedResponse { pieces, ..ReservedResponse::unreserved(response) }
+                    }
+                    None => self.overloaded_by(Overload::UnsentReplies, &method, id),
+                }
+            }
         }
     }
 
-    /// Starts to make a body in pieces. Each piece waits for memory and is made with a work permit, after the
-    /// client has taken the pieces before.
+    /// Starts to send a body in pieces. A piece is made when the client has taken the piece before the last,
+    /// with memory that is reserved first, and with a work permit.
     fn produce(
         self: &Arc<Self>,
+        first: (Bytes, Reservation),
         mut source: Box<dyn PieceSource>,
         served: Arc<ServedSnapshot>,
         client: Client,
@@ -246,43 +240,42 @@ impl Service {
     ) -> Pieces {
         let (sender, receiver) = mpsc::channel(1);
         let service = Arc::clone(self);
-        let deadline = Instant::now() + service.settings.reply_timeout;
-        tokio::spawn(async move {
-            // Every early return aborts the reply.
+        let pieces = async move {
+            sender.send(Some(first)).await.ok()?;
             loop {
-                let Some(permit) = service.work.acquire(client).await else { return };
+                // Resolves when the client has taken a piece, and fails when it leaves.
+                let place = sender.reserve().await.ok()?;
+                let bytes = source.next_bytes(&served.snapshot);
+                let reservation = service.memory.reserve(client, bytes).await?;
+                let permit = service.work.acquire(client).await?;
                 let snapshot = Arc::clone(&served);
                 let work = move || {
                     let piece = source.next_piece(&snapshot.snapshot);
                     drop(permit);
                     (source, piece)
                 };
-                let Ok((same, piece)) = task::spawn_blocking(work).await else { return };
+                let (same, piece) = task::spawn_blocking(work).await.ok()?;
                 source = same;
-                let bytes = match piece {
-                    None => None,
-                    Some(Ok(bytes)) if bytes.is_empty() => continue,
-                    Some(Ok(bytes)) => Some(Bytes::from(bytes.into_boxed_slice())),
+                match piece {
+                    None => {
+                        place.send(None);
+                        return Some(());
+                    }
+                    Some(Ok(bytes)) if bytes.is_empty() => {}
+                    Some(Ok(bytes)) => {
+                        reservation.shrink_to(bytes.len());
+                        place.send(Some((bytes, reservation)));
+                    }
                     Some(Err(error)) => {
                         tracing::error!(request = %id, %error, "cannot complete a page");
-                        return service.snapshots.poison(&served, &error);
+                        service.snapshots.poison(&served, &error);
+                        return None;
                     }
-                };
-                let is_end = bytes.is_none();
-                let piece = match bytes {
-                    None => None,
-                    Some(bytes) => match service.memory.reserve(client, bytes.len()).await {
-                        Some(reservation) => Some((bytes, reservation)),
-                        None => return,
-                    },
-                };
-                // The channel closes when the client leaves.
-                let sent = time::timeout_at(deadline, sender.send(piece)).await;
-                if is_end || !matches!(sent, Ok(Ok(()))) {
-                    return;
                 }
             }
-        });
+        };
+        // A producer that stops before the end aborts the reply.
+        tokio::spawn(time::timeout(self.settings.reply_timeout, pieces));
         Pieces::new(receiver)
     }
 

@@ -166,6 +166,8 @@ fn record(rng: &mut SeededRng, entity: Entity, id: u64) -> Value {
 #[test]
 fn random_records_survive_export_and_rebuild() {
     let directory = tempfile::tempdir().unwrap();
+    let dump = directory.path().join("dump");
+    fs::create_dir(&dump).unwrap();
     let mut rng = SeededRng(11);
     let mut written: BTreeMap<Entity, BTreeMap<String, Value>> = BTreeMap::new();
     for entity in Entity::all().filter(|entity| entity.facts().has_single) {
@@ -176,9 +178,9 @@ fn random_records_survive_export_and_rebuild() {
             lines.push_str(&format!("{record}\n"));
             of_entity.insert(record["id"].to_string(), record);
         }
-        fs::write(directory.path().join(format!("{entity}.jsonl")), lines).unwrap();
+        fs::write(dump.join(format!("{entity}.jsonl")), lines).unwrap();
     }
-    let input = format!("native:{}", directory.path().display());
+    let input = format!("native:{}", dump.display());
     let run = build(&[&input], &directory.path().join("out"));
     let snapshot = opened(&run);
     // Some records of each entity have an update date in the year 9999.

@@ -2,7 +2,10 @@
 //!
 //! The coded bytes depend only on the pieces and the encoder's version: the strong ETag promises equal bytes.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 use brotli::{CompressorWriter, enc::BrotliEncoderParams};
 use flate2::{Compression, write::GzEncoder};
@@ -17,7 +20,7 @@ const BROTLI_BUFFER_BYTES: usize = 4 << 10;
 
 /// The encoder of one body.
 pub enum StreamEncoder {
-    Identity(Vec<u8>),
+    Identity,
     Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
     Brotli(Box<CompressorWriter<Vec<u8>>>),
     Gzip(GzEncoder<Vec<u8>>),
@@ -32,7 +35,7 @@ impl StreamEncoder {
     pub fn new(coding: Coding, body_bytes_min: usize) -> io::Result<StreamEncoder> {
         let level = level(coding, body_bytes_min);
         Ok(match coding {
-            Coding::Identity => StreamEncoder::Identity(Vec::new()),
+            Coding::Identity => StreamEncoder::Identity,
             Coding::Zstd => {
                 let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), level.into())?;
                 encoder.window_log(WINDOW_LOG2.into())?;
@@ -56,12 +59,9 @@ impl StreamEncoder {
     }
 
     /// Codes a piece; returns the bytes that are coded by now.
-    pub fn push(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
+    pub fn push<'p>(&mut self, piece: &'p [u8]) -> io::Result<Cow<'p, [u8]>> {
         let out = match self {
-            StreamEncoder::Identity(out) => {
-                out.extend_from_slice(piece);
-                out
-            }
+            StreamEncoder::Identity => return Ok(Cow::Borrowed(piece)),
             StreamEncoder::Zstd(encoder) => {
                 encoder.write_all(piece)?;
                 encoder.get_mut()
@@ -75,13 +75,13 @@ impl StreamEncoder {
                 encoder.get_mut()
             }
         };
-        Ok(std::mem::take(out))
+        Ok(Cow::Owned(std::mem::take(out)))
     }
 
     /// Ends the body; returns the last bytes.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         match self {
-            StreamEncoder::Identity(out) => Ok(out),
+            StreamEncoder::Identity => Ok(Vec::new()),
             StreamEncoder::Zstd(encoder) => encoder.finish(),
             StreamEncoder::Brotli(encoder) => Ok(encoder.into_inner()),
             StreamEncoder::Gzip(encoder) => encoder.finish(),
@@ -105,7 +105,7 @@ mod tests {
             let mut encoder = StreamEncoder::new(coding, 1 << 20).unwrap();
             let mut coded = Vec::new();
             for piece in &pieces {
-                coded.extend(encoder.push(piece).unwrap());
+                coded.extend_from_slice(&encoder.push(piece).unwrap());
             }
             coded.extend(encoder.finish().unwrap());
             coded
