@@ -395,6 +395,10 @@ mod tests {
         Client::known([192, 0, network, host].into())
     }
 
+    fn at_once(memory: &Arc<ReplyMemory>, client: Client, bytes: usize) -> Option<Reservation> {
+        memory.admit(client, bytes, None).ok()
+    }
+
     /// A connection that holds its reservations until it is evicted.
     #[derive(Default)]
     struct Connection {
@@ -425,7 +429,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_and_a_network_have_their_shares() {
         let memory = Arc::new(ReplyMemory::new(64 * MIB));
-        let reserve = |client, mib| memory.try_reserve(client, mib * MIB);
+        let reserve = |client, mib| at_once(&memory, client, mib * MIB);
         let mut held = vec![reserve(client(1, 1), 5).unwrap(), reserve(client(1, 1), 3).unwrap()];
         assert!(reserve(client(1, 1), 1).is_none(), "the client has its eighth");
         assert!(memory.reserve(client(1, 1), MIB).await.is_none());
@@ -451,7 +455,7 @@ mod tests {
     async fn the_slowest_reply_leaves_when_the_budget_is_used_up() {
         let memory = Arc::new(ReplyMemory::new(64 * MIB));
         let connections: Vec<Arc<Connection>> =
-            (0..8).map(|at| send(memory.try_reserve(client(at, 1), 8 * MIB).unwrap())).collect();
+            (0..8).map(|at| send(at_once(&memory, client(at, 1), 8 * MIB).unwrap())).collect();
         // Six clients take their reply at 100 KB/s, one slower, one fast.
         time::advance(Duration::from_secs(10)).await;
         for (at, connection) in connections.iter().enumerate() {
@@ -481,7 +485,7 @@ mod tests {
     async fn a_young_reply_is_not_evicted() {
         let memory = Arc::new(ReplyMemory::new(64 * MIB));
         let connections: Vec<Arc<Connection>> =
-            (0..8).map(|at| send(memory.try_reserve(client(at, 1), 8 * MIB).unwrap())).collect();
+            (0..8).map(|at| send(at_once(&memory, client(at, 1), 8 * MIB).unwrap())).collect();
         let before = Instant::now();
         let waited = memory.reserve(client(100, 1), MIB).await;
         assert!(waited.is_some() && before.elapsed() >= EVICTION_AGE_MIN);
@@ -491,7 +495,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn replies_get_memory_in_the_order_in_which_they_began_to_wait() {
         let memory = Arc::new(ReplyMemory::new(64 * MIB));
-        let fill = |at| memory.try_reserve(client(at, 1), 8 * MIB).unwrap();
+        let fill = |at| at_once(&memory, client(at, 1), 8 * MIB).unwrap();
         let mut held: Vec<Reservation> = (0..8).map(fill).collect();
         let wait = |at| {
             let memory = Arc::clone(&memory);
@@ -502,18 +506,18 @@ mod tests {
         let second = wait(101);
         task::yield_now().await;
         drop(held.pop());
-        assert!(memory.try_reserve(client(102, 1), MIB).is_none(), "two replies wait");
+        assert!(at_once(&memory, client(102, 1), MIB).is_none(), "two replies wait");
         let first = first.await.unwrap();
         assert!(first.is_some() && !second.is_finished());
         drop(held.pop());
         assert!(second.await.unwrap().is_some());
-        assert!(memory.try_reserve(client(102, 1), MIB).is_some());
+        assert!(at_once(&memory, client(102, 1), MIB).is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_largest_network_loses_its_place_when_too_many_bytes_wait() {
         let memory = Arc::new(ReplyMemory::new(64 * MIB));
-        let fill = |at| memory.try_reserve(client(at, 1), 8 * MIB).unwrap();
+        let fill = |at| at_once(&memory, client(at, 1), 8 * MIB).unwrap();
         let held: Vec<Reservation> = (0..8).map(fill).collect();
         let wait = |network, host| {
             let memory = Arc::clone(&memory);

@@ -24,10 +24,10 @@ impl WorkLimits {
     /// Runs work with a deadline that passes at the first of the two limits.
     pub fn run<T>(self, work: impl FnOnce(Deadline<'_>) -> T) -> T {
         let (started, cpu_started) = (Instant::now(), thread_time_working());
-        let checks = Cell::new(0);
+        let checks = Cell::new(0_u32);
         let is_over = || {
             checks.set(checks.get() + 1);
-            let has_spent = checks.get() % CHECKS_PER_READING == 0
+            let has_spent = checks.get().is_multiple_of(CHECKS_PER_READING)
                 && thread_time_working().saturating_sub(cpu_started) >= self.cpu;
             has_spent || started.elapsed() >= self.timeout
         };

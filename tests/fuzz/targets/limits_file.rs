@@ -8,7 +8,14 @@ use libfuzzer_sys::fuzz_target;
 use pinakes_server::parts::{Clock, ClockReading, FileError, Limits, QuotaClass, RateLimiter};
 use tempfile::TempDir;
 
-const LIMITS: Limits = Limits { minute: 3, free: 3, daily: [4, 2], pool: [9, 5], network_pool: [9, 5], clients_max: 8 };
+const LIMITS: Limits = Limits {
+    minute: 3,
+    free: 3,
+    daily: [4, 2],
+    pool: [9, 5],
+    network_pool: [9, 5],
+    clients_max: 8,
+};
 /// The target compares the counts of clients 0 to 11. The seeds use these clients.
 const CLIENTS: u64 = 12;
 
