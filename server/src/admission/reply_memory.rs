@@ -1,8 +1,8 @@
 //! The memory for replies that clients have not taken yet: a budget with shares.
 //!
-//! One client holds at most an eighth of the budget, and the clients of one network (a /24 or a /48) a
-//! quarter, so that no client and no network can deny replies to others. When the budget itself is short,
-//! the slowest reply loses its connection:
+//! One client holds at most an eighth of the budget. The clients of one network (a /24 or a /48) hold at most
+//! a quarter. So no client and no network can deny replies to others. When the budget itself is short, the
+//! slowest reply loses its connection:
 //!
 //! ```text
 //! budget 64 MiB, used up by clients that take 16 KiB/s; a list of 150 KiB needs room
@@ -50,7 +50,7 @@ pub trait ReplyConnection: Send + Sync {
     fn evict(&self);
 }
 
-/// The budget.
+/// The budget, and who holds or waits for which part of it.
 pub struct ReplyMemory {
     bytes_max: usize,
     ledger: Mutex<Ledger>,
@@ -66,7 +66,7 @@ struct Ledger {
     replies: HashMap<u64, HeldReply>,
     /// The replies that wait for memory, by their number.
     waiting: BTreeMap<u64, WaitingReply>,
-    /// Those of them that wait for the budget, and not for their share of it.
+    /// Numbers of the replies that wait for the budget, and not for a share of it.
     queue: BTreeSet<u64>,
     next: u64,
     evicted: u64,

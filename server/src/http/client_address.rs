@@ -49,8 +49,8 @@ fn split_unquoted(line: &[u8], separator: u8) -> Option<Vec<&[u8]>> {
 pub struct Client {
     /// The address; of an unknown client, that of the proxy.
     pub address: IpAddr,
-    /// Whether a trusted proxy sent a header that names no client. Such a request counts neither as the
-    /// proxy's nor as nobody's.
+    /// Whether a trusted proxy sent a header that names no client. Such a request is
+    /// counted, and not as a request of the proxy.
     pub is_unknown: bool,
 }
 

@@ -49,6 +49,9 @@ enum Position {
     Value,
     /// The value of `Content-Length`.
     Length,
+    /// The value of `Transfer-Encoding`. It passes unchanged: other servers do not read `\x0bchunked` as
+    /// `chunked`, and hyper refuses it.
+    Coding,
     /// A body, with this many bytes left.
     Body(u64),
     /// A body of unknown length; the scanner passes all further bytes unchanged.
@@ -133,7 +136,7 @@ impl HeadScanner {
                         self.two_lengths.get_or_insert(self.heads);
                     }
                     (self.is_coded, self.coded) = (true, Some(self.heads));
-                    Position::Value
+                    Position::Coding
                 }
                 _ => Position::Value,
             },
@@ -143,7 +146,7 @@ impl HeadScanner {
                 }
                 Position::Name
             }
-            (Position::Value | Position::Length, b'\n') => self.start_line(),
+            (Position::Value | Position::Length | Position::Coding, b'\n') => self.start_line(),
             (Position::Length, byte) => {
                 // hyper refuses a value that is not a number.
                 let digit = char::from(byte).to_digit(10).map(u64::from);
@@ -395,6 +398,8 @@ mod tests {
         check("GET />\r\n\r\n", "GET /%3E\r\n\r\n");
         check("G / H\r\nA: \x1b[31m\rb\tc\x7f\r\n\r\n", "G / H\r\nA:  [31m b\tc \r\n\r\n");
         check("G / H\r\nA: \0\x01\r\r\n", "G / H\r\nA: \0  \r\n");
+        let coding = "GET / HTTP/1.1\r\nTransfer-Encoding:\x0bchunked\x0c\r\n\r\n";
+        check(coding, coding);
         let empty = "GET /> HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
         check(&empty.repeat(2), &empty.repeat(2).replace('>', "%3E"));
         let body = "POST /> HTTP/1.1\r\nContent-Length : 12\r\n\r\n";

@@ -71,6 +71,8 @@ const BROKEN: &[&[u8]] = &[
     b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n",
     b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551616\r\n\r\n",
     b"GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\x0bchunked\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\x0c\r\n\r\n",
     // A TLS ClientHello.
     b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\x00\x00\x00\x00\x00\x00\x00\x00\r\n\r\n",
 ];

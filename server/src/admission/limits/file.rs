@@ -144,7 +144,7 @@ impl RateLimiter {
             let (key, mut counts) = read_client(Numbers(client), day, at)?;
             counts.refresh(*today, at);
             *table.touch(key).0 = counts;
-            // The file has no counts by network. Those of the network's clients are at least as high.
+            // The file has no counts by network. The counts of the network's clients are at least as high.
             let (of_network, _) = networks.touch(network_key(key));
             of_network.refresh(*today, at);
             for (sum, count) in of_network.daily.iter_mut().zip(counts.daily) {
