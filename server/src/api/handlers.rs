@@ -24,7 +24,6 @@ use crate::api::request::Request;
 use crate::api::resolve;
 use crate::api::work_limits::WorkLimits;
 use crate::event_counts::{OVERLOADS, Overload};
-use crate::http::buffer_pool::{PooledBuffer, copy_body};
 use crate::http::parameters::Detail;
 use crate::http::path::{decode, echo};
 use crate::http::reply::Reply;
@@ -287,15 +286,15 @@ fn render_list(query: &Query, count: u64, rows: Vec<u32>, snapshot: &Snapshot) -
 
 /// Renders a page after its opening text: whole, or to be sent in pieces if the page is long.
 pub(crate) fn render_rows(mut rows: PageRows, opening: &[u8], snapshot: &Snapshot) -> Answer {
-    let mut room = PooledBuffer::with_capacity(LIST_CAPACITY_BYTES);
-    let text = room.as_mut_vec();
+    let mut text = Vec::with_capacity(LIST_CAPACITY_BYTES);
     text.extend_from_slice(opening);
-    rows.render(snapshot, text, WHOLE_BYTES_MAX)?;
-    if !rows.is_done() {
-        return Ok(Reply::streamed(Box::new(PageStream::new(rows, copy_body(text)))));
+    rows.render(snapshot, &mut text, WHOLE_BYTES_MAX)?;
+    // A slow client does not keep the spare capacity allocated.
+    text.shrink_to_fit();
+    match rows.is_done() {
+        true => Ok(Reply::Json { body: text.into(), is_cacheable: true }),
+        false => Ok(Reply::streamed(Box::new(PageStream::new(rows, text)))),
     }
-    // Copies the reply, so that a slow client does not keep the spare capacity of the buffer allocated.
-    Ok(Reply::Json { body: copy_body(room.as_ref()), is_cacheable: true })
 }
 
 /// The paths, identifiers and shapes of records in one variant of the interface.
@@ -355,11 +354,8 @@ pub fn record(
             let mut page = Page::new(snapshot, Shape::Single);
             page.out.reserve(RECORD_CAPACITY_BYTES);
             (variant.render)(snapshot, facts.entity, row, &mut page)?;
-            let body = match page.out.len() {
-                0..INLINE_BYTES_MAX => Bytes::from(page.out),
-                _ => copy_body(&page.out),
-            };
-            Ok(Reply::Json { body, is_cacheable: true })
+            page.out.shrink_to(RECORD_CAPACITY_BYTES);
+            Ok(Reply::Json { body: page.out.into(), is_cacheable: true })
         }
     }
 }

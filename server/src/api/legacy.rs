@@ -19,7 +19,6 @@ use crate::api::list_query::{Dialect, Parameter};
 use crate::api::page_rows::PageRows;
 use crate::api::request::Request;
 use crate::api::work_limits::WorkLimits;
-use crate::http::buffer_pool::copy_body;
 use crate::http::parameters::{Detail, is_named, query_pairs};
 use crate::http::reply::Reply;
 
@@ -123,8 +122,7 @@ fn render_groups(entity: Entity, groups: &Groups, snapshot: &Snapshot) -> Answer
         out.push(b'}');
     }
     out.push(b']');
-    let body = copy_body(&out);
-    Ok(counted(Reply::Json { body, is_cacheable: true }, groups.total, String::new()))
+    Ok(counted(Reply::Json { body: out.into(), is_cacheable: true }, groups.total, String::new()))
 }
 
 /// The `Link` header: the next and the previous page. Past the end, the previous page is the last page.

@@ -18,7 +18,6 @@ use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
 
 use crate::api::handlers::Variant;
-use crate::http::buffer_pool::{PooledBuffer, copy_body};
 use crate::http::coding::Coding;
 use crate::http::coding::stream::StreamEncoder;
 use crate::http::reply::PieceSource;
@@ -104,27 +103,29 @@ impl PageRows {
 pub struct PageStream {
     rows: PageRows,
     /// The text of the first piece, until it is taken.
-    first: Bytes,
+    first: Vec<u8>,
     /// `None` once the body has ended.
     encoder: Option<StreamEncoder>,
 }
 
 impl PageStream {
     /// Continues a page after its first piece.
-    pub fn new(rows: PageRows, first: Bytes) -> PageStream {
+    pub fn new(rows: PageRows, first: Vec<u8>) -> PageStream {
         PageStream { rows, first, encoder: None }
     }
 
     /// Codes a piece, and ends the body after the last one.
-    fn code(&mut self, text: &[u8]) -> io::Result<Bytes> {
+    fn code(&mut self, text: Vec<u8>) -> io::Result<Bytes> {
         let Some(encoder) = &mut self.encoder else { return Ok(Bytes::new()) };
         let mut coded = encoder.push(text)?;
         if self.rows.is_done()
             && let Some(encoder) = self.encoder.take()
         {
-            coded.to_mut().extend(encoder.finish()?);
+            coded.extend(encoder.finish()?);
         }
-        Ok(copy_body(&coded))
+        // A slow client does not keep the spare capacity allocated.
+        coded.shrink_to_fit();
+        Ok(coded.into())
     }
 }
 
@@ -147,10 +148,10 @@ impl PieceSource for PageStream {
         // Coding in memory does not fail.
         let failed = |_| ReadError::Internal("a piece of a page could not be coded");
         if !first.is_empty() {
-            return Some(self.code(&first).map_err(failed));
+            return Some(self.code(first).map_err(failed));
         }
-        let mut room = PooledBuffer::with_capacity(2 * PIECE_BYTES);
-        let rendered = self.rows.render(snapshot, room.as_mut_vec(), PIECE_BYTES);
-        Some(rendered.and_then(|()| self.code(room.as_ref()).map_err(failed)))
+        let mut text = Vec::with_capacity(2 * PIECE_BYTES);
+        let rendered = self.rows.render(snapshot, &mut text, PIECE_BYTES);
+        Some(rendered.and_then(|()| self.code(text).map_err(failed)))
     }
 }

@@ -4,7 +4,6 @@
 //! It imports no other folder.
 
 pub(crate) mod body;
-pub(crate) mod buffer_pool;
 pub(crate) mod client_address;
 pub(crate) mod coding;
 pub(crate) mod etag;

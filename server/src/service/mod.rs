@@ -33,7 +33,6 @@ use crate::api::route::{GraphqlRoute, Route};
 use crate::api::route_template::Template;
 use crate::event_counts::{OVERLOADS, Overload};
 use crate::http::body::RequestBody;
-use crate::http::buffer_pool::pooled_capacity;
 use crate::http::client_address::{Client, ClientResolver};
 use crate::http::reply::{PendingBody, PieceSource, Reply};
 use crate::http::{body, head};
@@ -388,7 +387,7 @@ fn guard<T>(id: RequestId, work: impl FnOnce() -> T) -> Result<T, Reply> {
 /// The bytes to reserve for a large response; `None` for a small one.
 fn large(response: &http::Response<Bytes>) -> Option<usize> {
     let bytes = response.body().len();
-    (bytes > SMALL_BYTES).then(|| pooled_capacity(bytes))
+    (bytes > SMALL_BYTES).then_some(bytes)
 }
 
 #[cfg(test)]

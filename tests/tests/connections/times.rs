@@ -178,7 +178,7 @@ async fn one_network_cannot_use_up_the_memory_for_replies() {
 async fn an_invalid_request_and_a_304_of_a_list_wait_for_no_work_permit() {
     let bench = Bench::new(Preface::None);
     let mut unread = Vec::new();
-    for _ in 0..4 {
+    for _ in 0..5 {
         let mut client = bench.client(PEER, 1 << 10);
         client.send(get(LARGE).as_bytes()).await;
         time::sleep(Duration::from_millis(1)).await;
@@ -206,9 +206,9 @@ async fn an_invalid_request_and_a_304_of_a_list_wait_for_no_work_permit() {
             assert!(client.seconds() < 0.1, "{request}: {}", client.seconds());
         }
     }
-    // A valid list of the client waits for one of its slots, which the unread replies hold.
+    // A valid list of the client waits for its share of the memory, which the unread replies hold.
     let mut client = bench.client(PEER, 4 << 10);
-    client.send(get("/outputs").as_bytes()).await;
+    client.send(get(LARGE).as_bytes()).await;
     let (head, _) = client.reply().await;
     assert!(head.starts_with("HTTP/1.1 503") && client.seconds() >= 5.0, "{head}");
     drop((unread, client));

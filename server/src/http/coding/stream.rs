@@ -2,10 +2,7 @@
 //!
 //! The coded bytes depend only on the pieces and the encoder's version: the strong ETag promises equal bytes.
 
-use std::{
-    borrow::Cow,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use brotli::{CompressorWriter, enc::BrotliEncoderParams};
 use flate2::{Compression, write::GzEncoder};
@@ -59,23 +56,23 @@ impl StreamEncoder {
     }
 
     /// Codes a piece; returns the bytes that are coded by now.
-    pub fn push<'p>(&mut self, piece: &'p [u8]) -> io::Result<Cow<'p, [u8]>> {
+    pub fn push(&mut self, piece: Vec<u8>) -> io::Result<Vec<u8>> {
         let out = match self {
-            StreamEncoder::Identity => return Ok(Cow::Borrowed(piece)),
+            StreamEncoder::Identity => return Ok(piece),
             StreamEncoder::Zstd(encoder) => {
-                encoder.write_all(piece)?;
+                encoder.write_all(&piece)?;
                 encoder.get_mut()
             }
             StreamEncoder::Brotli(encoder) => {
-                encoder.write_all(piece)?;
+                encoder.write_all(&piece)?;
                 encoder.get_mut()
             }
             StreamEncoder::Gzip(encoder) => {
-                encoder.write_all(piece)?;
+                encoder.write_all(&piece)?;
                 encoder.get_mut()
             }
         };
-        Ok(Cow::Owned(std::mem::take(out)))
+        Ok(std::mem::take(out))
     }
 
     /// Ends the body; returns the last bytes.
@@ -105,7 +102,7 @@ mod tests {
             let mut encoder = StreamEncoder::new(coding, 1 << 20).unwrap();
             let mut coded = Vec::new();
             for piece in &pieces {
-                coded.extend_from_slice(&encoder.push(piece).unwrap());
+                coded.extend(encoder.push(piece.clone()).unwrap());
             }
             coded.extend(encoder.finish().unwrap());
             coded
