@@ -53,6 +53,13 @@ reasons! {
         /// short.
         Evicted = "evicted",
     }
+    /// What a client did too often.
+    Excess {
+        /// Beginning TLS handshakes.
+        Handshakes = "handshakes",
+        /// Sending HTTP/2 frames that carry neither requests nor bodies.
+        Frames = "frames",
+    }
     /// Outcome of a GraphQL request.
     GraphqlOutcome {
         /// Answered.
@@ -111,6 +118,8 @@ impl<const N: usize> EventCounts<N> {
 pub static OVERLOADS: EventCounts<{ Overload::NAMES.len() }> = EventCounts::new();
 /// Clients whose connection was closed after a timeout.
 pub static SLOW_CLIENTS: EventCounts<{ SlowClient::NAMES.len() }> = EventCounts::new();
+/// Connections closed because a client did something too often.
+pub static EXCESSES: EventCounts<{ Excess::NAMES.len() }> = EventCounts::new();
 /// GraphQL requests by outcome.
 pub static GRAPHQL_OUTCOMES: EventCounts<{ GraphqlOutcome::NAMES.len() }> = EventCounts::new();
 /// Snapshots opened or refused.

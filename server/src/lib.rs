@@ -60,7 +60,7 @@ pub mod parts {
     pub use crate::http::etag::SnapshotHeaders;
     pub use crate::http::parameters::{DETAILS_MAX, Detail};
     pub use crate::http::path::{decode, echo, echo_path, segments};
-    pub use crate::net::connection::{Preface, Timeouts};
+    pub use crate::net::connection::{ConnectionSettings, Preface, Timeouts};
     pub use crate::net::handler::Handler;
     pub use crate::net::limiter::ConnectionLimiter;
     pub use crate::net::proxy_protocol::read_header as read_proxy_header;

@@ -18,7 +18,7 @@ use crate::admission::gate::Gate;
 use crate::admission::limits::{CLIENTS_MAX, Limits, RateLimiter, SystemClock};
 use crate::graphql::options::GraphqlOptions;
 use crate::http::client_address::{ClientResolver, ForwardingHeader};
-use crate::net::connection::{Preface, Timeouts};
+use crate::net::connection::{ConnectionSettings, Preface, Timeouts};
 use crate::net::tls::{Certificate, TlsError};
 use crate::ops::admin::AdminHosts;
 use crate::ops::log::LogFormat;
@@ -218,6 +218,18 @@ pub struct ConnectionOptions {
           value_parser = clap::value_parser!(u32).range(1..))]
     client_connections: u32,
 
+    /// TLS handshakes per second, of which one network (IPv4 /24 or IPv6 /48) may do a quarter. Further ones
+    /// wait their turn.
+    #[arg(long, value_name = "N", default_value = "200", env = "PINAKES_HANDSHAKES",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    handshakes: u32,
+
+    /// HTTP/2 frames per second of each connection, besides requests and bodies. A client may send those of ten
+    /// seconds at once, and one more for each KiB it receives. The server closes the connection beyond.
+    #[arg(long, value_name = "N", default_value = "100", env = "PINAKES_CONTROL_FRAMES",
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    control_frames: u32,
+
     /// How long a client may take to send the head of a request, from the last reply on.
     #[arg(long, value_name = "SECONDS", default_value = "8", env = "PINAKES_HEAD_TIMEOUT",
           value_parser = parse_seconds)]
@@ -258,8 +270,12 @@ impl ConnectionOptions {
             admin_hosts,
             connections: self.connections,
             client_connections: self.client_connections,
-            timeouts: Timeouts { head, write, idle },
-            preface: if self.proxy_protocol { Preface::Proxy } else { Preface::None },
+            settings: ConnectionSettings {
+                timeouts: Timeouts { head, write, idle },
+                preface: if self.proxy_protocol { Preface::Proxy } else { Preface::None },
+                control_frames: self.control_frames,
+            },
+            handshakes: self.handshakes,
             certificate,
         })
     }

@@ -19,7 +19,7 @@ use tokio::{
     time::{self, MissedTickBehavior},
 };
 
-use crate::net::connection::{Connections, Preface, Timeouts};
+use crate::net::connection::{ConnectionSettings, Connections};
 use crate::net::limiter::ConnectionLimiter;
 use crate::net::tls::Certificate;
 use crate::ops::admin;
@@ -55,12 +55,13 @@ pub struct ListenOptions {
     pub connections: u32,
     /// Maximum of open connections of one client.
     pub client_connections: u32,
-    pub timeouts: Timeouts,
-    pub preface: Preface,
+    pub settings: ConnectionSettings,
     /// Admin address, if any.
     pub admin: Option<SocketAddr>,
     /// Names of the admin address.
     pub admin_hosts: AdminHosts,
+    /// TLS handshakes per second.
+    pub handshakes: u32,
     /// Certificate; `None` serves plain HTTP.
     pub certificate: Option<Arc<Certificate>>,
 }
@@ -97,7 +98,7 @@ async fn accept(
     listen_options: ListenOptions,
     dropped_lines: DroppedLines,
 ) -> io::Result<()> {
-    let ListenOptions { address, admin, admin_hosts, timeouts, preface, certificate, .. } =
+    let ListenOptions { address, admin, admin_hosts, settings, handshakes, certificate, .. } =
         listen_options;
     let listener = TcpListener::bind(address).await;
     let listener = listener.map_err(|error| cannot_listen(address, "--listen", &error))?;
@@ -110,10 +111,10 @@ async fn accept(
     let mut hangup = signal(SignalKind::hangup())?;
     let total = listen_options.connections.min(files_for_connections());
     let limiter = Arc::new(ConnectionLimiter::new(total, listen_options.client_connections));
-    let acceptor = certificate.clone().map(Certificate::acceptor).transpose();
-    let acceptor = acceptor.map_err(io::Error::other)?;
+    let acceptor = certificate.clone().map(|certificate| certificate.acceptor(handshakes));
+    let acceptor = acceptor.transpose().map_err(io::Error::other)?;
     let scheme = if acceptor.is_some() { "https" } else { "http" };
-    let connections = Connections::new(Arc::clone(&service), timeouts, preface, acceptor);
+    let connections = Connections::new(Arc::clone(&service), settings, acceptor);
     let connections = Arc::new(connections);
     let mut housekeeping = Housekeeping::new(Arc::clone(&limiter), Arc::clone(&dropped_lines));
     let check_now = follow(Arc::clone(&service));

@@ -12,8 +12,8 @@ use std::{
 };
 
 use pinakes_server::parts::{
-    ClientResolver, Clock, ClockReading, ConnectionLimiter, Connections, ForwardingHeader, Gate,
-    Limits, Preface, RateLimiter, ServiceSettings, Settings, Timeouts,
+    ClientResolver, Clock, ClockReading, ConnectionLimiter, ConnectionSettings, Connections,
+    ForwardingHeader, Gate, Limits, Preface, RateLimiter, ServiceSettings, Settings, Timeouts,
 };
 use pinakes_server::{Service, SnapshotManager, SnapshotSource};
 use tokio::{
@@ -26,10 +26,14 @@ use tokio::{
 const PIPE_BYTES: usize = 64 << 10;
 /// Longest duration of a connection in simulated time; longer than every timer of a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(600);
-const TIMEOUTS: Timeouts = Timeouts {
-    head: Duration::from_secs(5),
-    write: Duration::from_secs(10),
-    idle: Duration::from_secs(10),
+const SETTINGS: ConnectionSettings = ConnectionSettings {
+    timeouts: Timeouts {
+        head: Duration::from_secs(5),
+        write: Duration::from_secs(10),
+        idle: Duration::from_secs(10),
+    },
+    preface: Preface::None,
+    control_frames: 100,
 };
 /// Time limit of a list request in real time; no test reaches it.
 const LIST_TIMEOUT: Duration = Duration::from_secs(120);
@@ -89,8 +93,7 @@ impl InProcessServer {
             data_licence: None,
         };
         let service = Arc::new(Service::new(manager, gate, bounds));
-        let connections =
-            Connections::new(Arc::clone(&service), TIMEOUTS, Preface::None, None).into();
+        let connections = Connections::new(Arc::clone(&service), SETTINGS, None).into();
         InProcessServer {
             connections,
             service,

@@ -27,23 +27,24 @@ use tokio::{
     sync::watch,
     time::{self, Instant, MissedTickBehavior},
 };
-use tokio_rustls::TlsAcceptor;
 use warp::Filter;
 
 use crate::admission::gate::Peer;
 use crate::event_counts::{SLOW_CLIENTS, SlowClient};
 use crate::http::body;
 use crate::http::body::ReceivedBody;
-use crate::http::client_address::Client;
+use crate::http::client_address::{Client, network_key};
 use crate::http::etag::SnapshotHeaders;
 use crate::http::head::{HEADER_BYTES_MAX, TwoLengths};
 use crate::http::reply::Reply;
+use crate::net::frame_meter::FrameMeter;
 use crate::net::handler::{Handler, ReservedResponse};
 use crate::net::limiter::{ConnectionLimiter, ConnectionPermit, IdleConnection};
 use crate::net::proxy_protocol;
 use crate::net::reply_body::{Pieces, PiecesBody};
 use crate::net::request_target::{HEAD_BYTES_MAX, HEAD_HEADERS_MAX, LenientStream};
 use crate::net::state::{ConnectionState, MonitoredStream, PacedBody, Socket};
+use crate::net::tls::Handshakes;
 
 /// Heads over 16 KiB that the server reads concurrently, in total and for each client.
 const LONG_HEADS_MAX: u32 = 128;
@@ -89,12 +90,22 @@ pub enum Preface {
     Proxy,
 }
 
+/// Settings of all connections.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionSettings {
+    /// How long a client may take.
+    pub timeouts: Timeouts,
+    /// What precedes the bytes of a client.
+    pub preface: Preface,
+    /// HTTP/2 frames per second of a connection, besides requests and bodies.
+    pub control_frames: u32,
+}
+
 /// Serves connections: their common settings, service and state.
 pub struct Connections<H> {
     service: Arc<H>,
-    timeouts: Timeouts,
-    preface: Preface,
-    tls: Option<TlsAcceptor>,
+    settings: ConnectionSettings,
+    tls: Option<Handshakes>,
     long_heads: Arc<ConnectionLimiter>,
     /// `true` once the server is ending.
     ending: watch::Sender<bool>,
@@ -104,19 +115,11 @@ impl<H: Handler> Connections<H> {
     /// Serves connections to a service, over TLS if `tls` is given.
     pub fn new(
         service: Arc<H>,
-        timeouts: Timeouts,
-        preface: Preface,
-        tls: Option<TlsAcceptor>,
+        settings: ConnectionSettings,
+        tls: Option<Handshakes>,
     ) -> Connections<H> {
         let long_heads = Arc::new(ConnectionLimiter::new(LONG_HEADS_MAX, CLIENT_LONG_HEADS_MAX));
-        Connections {
-            service,
-            timeouts,
-            preface,
-            tls,
-            long_heads,
-            ending: watch::Sender::new(false),
-        }
+        Connections { service, settings, tls, long_heads, ending: watch::Sender::new(false) }
     }
 
     /// Makes every connection close after its current request.
@@ -133,7 +136,7 @@ impl<H: Handler> Connections<H> {
         peer: IpAddr,
     ) -> Option<ConnectionPermit> {
         let permit = limiter.acquire()?;
-        match self.preface {
+        match self.settings.preface {
             Preface::None => self.permit_for(permit, peer),
             Preface::Proxy => self.service.clients().is_trusted(peer).then_some(permit),
         }
@@ -168,10 +171,10 @@ impl<H: Handler> Connections<H> {
         peer: IpAddr,
         permit: ConnectionPermit,
     ) -> io::Result<()> {
-        let (client, permit) = match self.preface {
+        let (client, permit) = match self.settings.preface {
             Preface::None => (Peer::Known(peer), Some(permit)),
             Preface::Proxy => {
-                let timeout = self.timeouts.head.min(PREFACE_TIMEOUT);
+                let timeout = self.settings.timeouts.head.min(PREFACE_TIMEOUT);
                 match time::timeout(timeout, proxy_protocol::read_header(&mut socket)).await?? {
                     Some(client) => (Peer::Known(client), self.permit_for(permit, client)),
                     None => (Peer::Unknown { proxy: peer }, Some(permit)),
@@ -183,23 +186,25 @@ impl<H: Handler> Connections<H> {
         state.renew();
         let idle: Weak<dyn IdleConnection> = Arc::<ConnectionState>::downgrade(&state);
         permit.register(idle);
+        let network = permit.client().map(network_key);
         let long_heads = Arc::clone(&self.long_heads);
         let stream = MonitoredStream::new(socket, Arc::clone(&state), permit, long_heads);
         match &self.tls {
             None => self.serve_http1(stream, client, state).await,
             // Boxed: a plain connection, of which there may be thousands, does not need this future.
-            Some(tls) => Box::pin(self.serve_tls(tls, stream, client, state)).await,
+            Some(tls) => Box::pin(self.serve_tls((tls, network), stream, client, state)).await,
         }
     }
 
     async fn serve_tls(
         &self,
-        tls: &TlsAcceptor,
+        (tls, network): (&Handshakes, Option<u64>),
         stream: MonitoredStream<impl Socket>,
         client: Peer,
         state: Arc<ConnectionState>,
     ) -> io::Result<()> {
-        let stream = time::timeout(self.timeouts.head, tls.accept(stream)).await??;
+        let stream =
+            time::timeout(self.settings.timeouts.head, tls.accept(stream, network)).await??;
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             self.serve_http2(stream, client, state).await
         } else {
@@ -219,7 +224,7 @@ impl<H: Handler> Connections<H> {
         let mut stream = LenientStream::new(stream, Arc::clone(&state));
         tokio::select! {
             biased;
-            head = time::timeout(self.timeouts.head, stream.first_head()) => match head? {
+            head = time::timeout(self.settings.timeouts.head, stream.first_head()) => match head? {
                 Err(error) if error.kind() == io::ErrorKind::QuotaExceeded => {
                     return self.refuse(stream).await;
                 }
@@ -240,7 +245,7 @@ impl<H: Handler> Connections<H> {
         }
         bytes.extend_from_slice(b"\r\n");
         bytes.extend_from_slice(reply.body());
-        time::timeout(self.timeouts.head, stream.write_all(&bytes)).await?
+        time::timeout(self.settings.timeouts.head, stream.write_all(&bytes)).await?
     }
 
     async fn answer_http1<S>(
@@ -256,7 +261,7 @@ impl<H: Handler> Connections<H> {
         let requests = request_service(service, ending, client, Arc::clone(&state));
         let connection = conn::http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.timeouts.head)
+            .header_read_timeout(self.settings.timeouts.head)
             .max_buf_size(HEAD_BYTES_MAX)
             .max_headers(HEAD_HEADERS_MAX)
             .serve_connection(TokioIo::new(stream), requests);
@@ -272,6 +277,7 @@ impl<H: Handler> Connections<H> {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
+        let stream = FrameMeter::new(stream, self.settings.control_frames);
         let (service, ending) = (Arc::clone(&self.service), self.ending.subscribe());
         let requests = request_service(service, ending, client, Arc::clone(&state));
         let connection = conn::http2::Builder::new(TokioExecutor::new())
@@ -305,7 +311,7 @@ impl<H: Handler> Connections<H> {
         let mut is_ending = false;
         let mut ticks = time::interval_at(Instant::now() + TIMER_INTERVAL, TIMER_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut timer = IdleTimer::new(self.timeouts);
+        let mut timer = IdleTimer::new(self.settings.timeouts);
         loop {
             tokio::select! {
                 biased;

@@ -203,6 +203,11 @@ impl ConnectionPermit {
         self.for_key(client_key(client))
     }
 
+    /// Key of the client that the connection counts for.
+    pub fn client(&self) -> Option<u64> {
+        self.client
+    }
+
     /// Lets the limiter close the connection while it is idle. A connection that counts for no client, such
     /// as that of a trusted proxy, stays.
     pub fn register(&mut self, connection: Weak<dyn IdleConnection>) {

@@ -4,6 +4,7 @@
 //! route. It may import `http`, `admission` and `event_counts`.
 
 pub(crate) mod connection;
+pub(crate) mod frame_meter;
 pub(crate) mod handler;
 pub(crate) mod limiter;
 pub(crate) mod proxy_protocol;

@@ -1,8 +1,11 @@
-//! TLS: a certificate and key from files, reloaded without closing connections.
+//! TLS: a certificate and key from files, reloaded without closing connections, and a bounded rate of
+//! handshakes.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use arc_swap::ArcSwap;
@@ -10,13 +13,27 @@ use rustls::{
     ServerConfig,
     crypto::{CryptoProvider, ring},
     pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
-    server::{ClientHello, ResolvesServerCert},
+    server::{Acceptor, ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
 };
-use tokio_rustls::TlsAcceptor;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time,
+};
+use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
+
+use crate::admission::fair_queue::{FairQueue, PermitLimits};
+use crate::event_counts::{EXCESSES, Excess};
 
 /// Protocols offered in the handshake, preferred first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+
+/// Handshakes that one permit allows in a second.
+const TURNS_PER_SECOND: usize = 10;
+/// The part of the handshakes that one network may do: one of this many.
+const NETWORK_SHARE: usize = 4;
+/// Handshakes of one network that wait for their turn.
+const NETWORK_WAITING_MAX: usize = 256;
 
 /// Why a certificate and its key cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -55,14 +72,53 @@ impl Certificate {
         Ok(())
     }
 
-    /// Makes the acceptor of TLS handshakes.
-    pub fn acceptor(self: Arc<Self>) -> Result<TlsAcceptor, rustls::Error> {
+    /// Makes the acceptor of TLS handshakes, at most `per_second` of them a second.
+    pub fn acceptor(self: Arc<Self>, per_second: u32) -> Result<Handshakes, rustls::Error> {
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_cert_resolver(self);
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
-        Ok(TlsAcceptor::from(Arc::new(config)))
+        let total = (per_second as usize / TURNS_PER_SECOND).max(1);
+        let held = (total / NETWORK_SHARE).max(1);
+        let limits = PermitLimits { total, held, waiting: NETWORK_WAITING_MAX };
+        Ok(Handshakes { config: Arc::new(config), turns: Arc::new(FairQueue::new(limits)) })
+    }
+}
+
+/// Accepts TLS handshakes at a bounded rate, the networks in turn.
+///
+/// A handshake costs the server a signature, about a millisecond with an RSA key. It takes a permit for a
+/// tenth of a second, so that the number of permits bounds the rate.
+pub struct Handshakes {
+    config: Arc<ServerConfig>,
+    turns: Arc<FairQueue>,
+}
+
+impl Handshakes {
+    /// Does the handshake of a client in a network; `None` is not limited.
+    ///
+    /// # Errors
+    ///
+    /// The handshake failed, or too many of the network wait.
+    pub async fn accept<S>(&self, stream: S, network: Option<u64>) -> io::Result<TlsStream<S>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        if let Some(network) = network {
+            let Some(turn) = self.turns.acquire(network).await else {
+                EXCESSES.count(Excess::Handshakes);
+                return Err(io::Error::other("the client's network began too many TLS handshakes"));
+            };
+            tokio::spawn(async move {
+                time::sleep(Duration::from_secs(1) / TURNS_PER_SECOND as u32).await;
+                drop(turn);
+            });
+        }
+        // Computes the signature.
+        let handshake = hello.into_stream(Arc::clone(&self.config));
+        handshake.await
     }
 }
 

@@ -24,9 +24,9 @@ use http::{HeaderName, HeaderValue, Method, request::Parts};
 use pinakes_format::storage::error::ReadError;
 use tokio::{sync::mpsc, task, time};
 
+use crate::admission::fair_queue::{FairQueue, PermitLimits};
 use crate::admission::gate::{Admission, Charge, Gate};
 use crate::admission::reply_memory::{ReplyMemory, Reservation};
-use crate::admission::work_queue::WorkQueue;
 use crate::api::request::Request;
 use crate::api::route;
 use crate::api::route::{GraphqlRoute, Route};
@@ -52,6 +52,8 @@ const WORKERS_PER_CORE: usize = 8;
 const WORKERS_MAX: usize = 256;
 /// Lists and autocompletes of several words computed concurrently, for each core.
 const LISTS_PER_CORE: usize = 4;
+/// Of these, how many one client may have under way, and how many may wait.
+const CLIENT_LISTS_MAX: usize = 4;
 /// Bytes of a reply up to which the reply needs no reservation of memory.
 const SMALL_BYTES: usize = 16 << 10;
 
@@ -69,7 +71,7 @@ pub struct Service {
     snapshots: SnapshotManager,
     gate: Gate,
     settings: ServiceSettings,
-    work: Arc<WorkQueue>,
+    work: Arc<FairQueue>,
     memory: Arc<ReplyMemory>,
     requests: RequestIds,
     traffic: Traffic,
@@ -80,7 +82,11 @@ pub struct Service {
 impl Service {
     /// Makes a service; its work permits are four for each core.
     pub fn new(snapshots: SnapshotManager, gate: Gate, settings: ServiceSettings) -> Service {
-        let work = Arc::new(WorkQueue::new(cores() * LISTS_PER_CORE));
+        let work = Arc::new(FairQueue::new(PermitLimits {
+            total: cores() * LISTS_PER_CORE,
+            held: CLIENT_LISTS_MAX,
+            waiting: CLIENT_LISTS_MAX,
+        }));
         let memory = Arc::new(ReplyMemory::new(settings.reply_memory_bytes));
         let (requests, traffic) = (RequestIds::new(), Traffic::new());
         let lines = Arc::new(LineBudget::new(settings.refused_lines));
@@ -191,7 +197,7 @@ impl Service {
         {
             return self.small(reply, &method);
         }
-        let Some(permit) = self.work.acquire(client).await else {
+        let Some(permit) = self.work.acquire(client.key()).await else {
             return self.overloaded_by(Overload::Concurrency, &method, id);
         };
         let service = Arc::clone(&self);
@@ -246,7 +252,7 @@ impl Service {
                 let place = sender.reserve().await.ok()?;
                 let bytes = source.next_bytes(&served.snapshot);
                 let reservation = service.memory.reserve(client, bytes).await?;
-                let permit = service.work.acquire(client).await?;
+                let permit = service.work.acquire(client.key()).await?;
                 let snapshot = Arc::clone(&served);
                 let work = move || {
                     let piece = source.next_piece(&snapshot.snapshot);

@@ -3,8 +3,8 @@
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use pinakes_server::parts::{
-    Certificate, ClientResolver, ConnectionLimiter, Connections, ForwardingHeader, Gate, Preface,
-    ServiceSettings, Settings, Timeouts,
+    Certificate, ClientResolver, ConnectionLimiter, ConnectionSettings, Connections,
+    ForwardingHeader, Gate, Preface, ServiceSettings, Settings, Timeouts,
 };
 use pinakes_server::{Service, SnapshotManager, SnapshotSource};
 use tokio::{
@@ -17,6 +17,11 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     write: Duration::from_secs(10),
     idle: Duration::from_secs(12),
 };
+
+/// TLS handshakes per second.
+const HANDSHAKES: u32 = 40;
+/// Control frames per second of a connection.
+pub const CONTROL_FRAMES: u32 = 20;
 
 /// Address of an ordinary client.
 pub const PEER: &str = "198.51.100.7";
@@ -58,8 +63,10 @@ impl Bench {
             data_licence: None,
         };
         let service = Arc::new(Service::new(manager, gate, bounds));
-        let tls = certificate.map(|certificate| certificate.acceptor().unwrap());
-        let connections = Connections::new(Arc::clone(&service), TIMEOUTS, preface, tls);
+        let tls = certificate.map(|certificate| certificate.acceptor(HANDSHAKES).unwrap());
+        let settings =
+            ConnectionSettings { timeouts: TIMEOUTS, preface, control_frames: CONTROL_FRAMES };
+        let connections = Connections::new(Arc::clone(&service), settings, tls);
         let places = Arc::new(ConnectionLimiter::new(1_000, 200));
         Bench { connections: Arc::new(connections), places, service, _snapshots: snapshots }
     }

@@ -18,7 +18,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::bench::{Bench, PEER, get};
+use crate::bench::{Bench, CONTROL_FRAMES, PEER, get};
 
 /// A certificate for `localhost` and its key, in temporary files.
 struct Files {
@@ -218,5 +218,89 @@ async fn an_http2_client_that_reads_nothing_is_disconnected() {
         assert!(reply.into_body().collect().await.is_err());
     }
     drop(sender);
+    bench.places.all_closed().await;
+}
+
+/// A frame of HTTP/2 on stream 0.
+fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_be_bytes();
+    [&length[1..], &[kind, 0, 0, 0, 0, 0], payload].concat()
+}
+
+/// What a client sends first: the preface and empty settings.
+fn opening() -> Vec<u8> {
+    [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &frame(4, &[])[..]].concat()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_control_frames_ends_the_connection() {
+    let (files, der) = Files::new();
+    let bench = Bench::with(Preface::None, Some(files.open()));
+    let priority = [&[0, 0, 5, 2, 0, 0, 0, 0, 1][..], &[0, 0, 0, 0, 7]].concat();
+    let floods =
+        [frame(6, &[7; 8]), frame(4, &[]), frame(8, &[0, 0, 0, 1]), priority, frame(200, &[1])];
+    for flood in floods {
+        let pipe = bench.client(PEER, 1 << 20).pipe;
+        let mut stream = handshake(pipe, &der, &["h2"]).await.unwrap();
+        stream.write_all(&opening()).await.unwrap();
+        // Those of ten seconds are allowed, less the settings; some more would be earned by the replies.
+        let allowed = flood.repeat(CONTROL_FRAMES as usize * 10 - 2);
+        stream.write_all(&allowed).await.unwrap();
+        time::sleep(Duration::from_millis(1)).await;
+        let ping = frame(6, b"are you ");
+        stream.write_all(&ping).await.unwrap();
+        let mut received = Vec::new();
+        while !received.windows(8).any(|bytes| bytes == b"are you ") {
+            assert!(stream.read_buf(&mut received).await.unwrap() > 0, "closed too early");
+        }
+        stream.write_all(&flood.repeat(50)).await.unwrap();
+        let begun = time::Instant::now();
+        // The server closes the connection at once, without an answer to all of the frames.
+        let _ = stream.read_to_end(&mut received).await;
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+        let answers = received.windows(17).filter(|bytes| bytes[3..5] == [6, 1]).count();
+        assert!(answers < CONTROL_FRAMES as usize * 10 + 10, "{answers}");
+    }
+    bench.places.all_closed().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_honest_client_never_meets_the_limit_of_control_frames() {
+    let (files, der) = Files::new();
+    let bench = Bench::with(Preface::None, Some(files.open()));
+    let stream = handshake(bench.client(PEER, 64 << 10).pipe, &der, &["h2"]).await.unwrap();
+    // Small windows: a WINDOW_UPDATE of the connection and of the stream for every 2 KiB.
+    let mut sender = start_http2(stream, 4 << 10).await;
+    for _ in 0..30 {
+        let response = sender.send_request(ask("GET", "/outputs?per_page=100")).await.unwrap();
+        assert!(response.into_body().collect().await.unwrap().to_bytes().len() > 100_000);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_network_delays_only_its_own_handshakes() {
+    let (files, der) = Files::new();
+    let bench = Bench::with(Preface::None, Some(files.open()));
+    let flood: Vec<_> = (0..300)
+        .map(|at| {
+            let pipe = bench.client(&format!("203.0.113.{}", at % 250), 64 << 10).pipe;
+            let der = der.clone();
+            tokio::spawn(async move { handshake(pipe, &der, &[]).await.is_ok() })
+        })
+        .collect();
+    time::sleep(Duration::from_millis(50)).await;
+    for _ in 0..10 {
+        let begun = time::Instant::now();
+        let pipe = bench.client(PEER, 64 << 10).pipe;
+        assert!(handshake(pipe, &der, &[]).await.is_ok());
+        assert!(begun.elapsed() < Duration::from_millis(150), "{:?}", begun.elapsed());
+        time::sleep(Duration::from_millis(100)).await;
+    }
+    // A quarter of 40 handshakes a second, for 5 seconds.
+    let mut done = 0;
+    for client in flood {
+        done += u32::from(client.await.unwrap());
+    }
+    assert!((45..=55).contains(&done), "{done}");
     bench.places.all_closed().await;
 }

@@ -1,8 +1,8 @@
 //! Metrics of rare events, from [`crate::event_counts`].
 
 use crate::event_counts::{
-    GRAPHQL_OUTCOMES, GraphqlOutcome, LOADS, Load, OVERLOADS, Overload, POISONED, Poison,
-    SLOW_CLIENTS, SlowClient,
+    EXCESSES, Excess, GRAPHQL_OUTCOMES, GraphqlOutcome, LOADS, Load, OVERLOADS, Overload, POISONED,
+    Poison, SLOW_CLIENTS, SlowClient,
 };
 use crate::ops::metrics::family::Families;
 
@@ -19,6 +19,12 @@ pub fn collect(families: &Families) {
         "Connections closed because the client was too slow, by what the client did not do in time.",
         "reason",
         SLOW_CLIENTS.samples::<SlowClient>(),
+    );
+    families.counters(
+        "pinakes_clients_excessive_total",
+        "Connections closed beyond --handshakes or --control-frames.",
+        "reason",
+        EXCESSES.samples::<Excess>(),
     );
     families.counters(
         "pinakes_graphql_questions_total",
