@@ -14,10 +14,12 @@ use ureq::{
     Agent, BodyReader, Error as TransportError,
     http::{HeaderMap, Response, StatusCode, header},
     tls::TlsConfig,
+    unversioned::{resolver::DefaultResolver, transport::DefaultConnector},
 };
 
 use crate::error::{Error, Result};
 use crate::mirror::address::{Address, read_roots};
+use crate::mirror::resolver::OriginResolver;
 use crate::terminal::escape::escape_text;
 
 /// Most redirects that a request follows.
@@ -116,8 +118,9 @@ impl Host {
             .timeout_per_write(wait)
             .user_agent(concat!("pinakes-compiler/", env!("CARGO_PKG_VERSION")))
             .accept_encoding("identity")
-            .build()
-            .new_agent();
+            .build();
+        let resolver = OriginResolver::new(DefaultResolver::default());
+        let agent = Agent::with_parts(agent, DefaultConnector::default(), resolver);
         Ok(Host {
             agent,
             address,
@@ -259,7 +262,7 @@ impl Host {
             TransportError::TooManyRedirects => {
                 Failure::Permanent(format!("more than {REDIRECTS_MAX} redirects"))
             }
-            // An untrusted certificate stays untrusted.
+            // An untrusted certificate stays untrusted, and a local address local.
             TransportError::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
                 Failure::Permanent(escape_text(&error.to_string()))
             }

@@ -23,6 +23,7 @@ pub(crate) mod objects;
 pub(crate) mod options;
 pub(crate) mod publish;
 pub(crate) mod pull;
+pub(crate) mod resolver;
 pub(crate) mod run;
 pub(crate) mod signature;
 pub(crate) mod snapshot;

@@ -11,7 +11,8 @@ use std::{
 use pinakes_tests::files_below;
 use rusty_s3::{Bucket, Credentials, S3Action, UrlStyle};
 
-use crate::setup::{Edition, Setup};
+use crate::host::{Behaviour, Host};
+use crate::setup::{Edition, Run, Setup};
 
 /// A moto process without buckets that runs until it is dropped.
 struct Moto {
@@ -80,31 +81,34 @@ fn upload(moto: &Moto, setup: &Setup) {
     }
 }
 
+/// Pulls from the bucket at an endpoint, with credentials.
+fn pull_signed(setup: &Setup, endpoint: &str, more: &[&str]) -> Run {
+    let pubkey = setup.pubkey("ours");
+    let arguments = [&["--pubkey", pubkey.to_str().unwrap()], more].concat();
+    let output = setup
+        .pull_command("s3://mirrors/openalex/full", &arguments)
+        .env("AWS_ENDPOINT_URL", endpoint)
+        .env("AWS_REGION", "eu-central-1")
+        .env("AWS_ACCESS_KEY_ID", "reader")
+        .env("AWS_SECRET_ACCESS_KEY", "a word that moto takes")
+        .output()
+        .unwrap();
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
 #[test]
 fn a_bucket_is_pulled_with_signed_urls() {
     let setup = Setup::new();
     setup.publish(Edition::Old, &["--objects", Edition::Old.objects().to_str().unwrap()]);
     let Some(moto) = Moto::start("a_bucket_is_pulled_with_signed_urls") else { return };
     upload(&moto, &setup);
-    let pubkey = setup.pubkey("ours");
     let objects = setup.path().join("fetched");
     for more in [&[][..], &["--objects", objects.to_str().unwrap()][..]] {
-        let output = setup
-            .pull_command(
-                "s3://mirrors/openalex/full",
-                &[&["--pubkey", pubkey.to_str().unwrap()], more].concat(),
-            )
-            .env("AWS_ENDPOINT_URL", &moto.endpoint)
-            .env("AWS_REGION", "eu-central-1")
-            .env("AWS_ACCESS_KEY_ID", "reader")
-            .env("AWS_SECRET_ACCESS_KEY", "a word that moto takes")
-            .output()
-            .unwrap();
-        let pulled = crate::setup::Run {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        };
+        let pulled = pull_signed(&setup, &moto.endpoint, more);
         setup.assert_current(Edition::Old, &pulled);
         let text = fs::read_to_string(setup.out().join("publications/seen.json")).unwrap();
         assert!(text.contains("\"address s3://mirrors/openalex/full\""), "{text}");
@@ -112,4 +116,23 @@ fn a_bucket_is_pulled_with_signed_urls() {
         pinakes_tests::server::make_writable(&setup.out());
         fs::remove_dir_all(setup.out()).unwrap();
     }
+}
+
+#[test]
+fn a_redirect_to_another_host_carries_no_signature() {
+    let setup = Setup::new();
+    setup.publish(Edition::Old, &[]);
+    let other = Host::new(setup.tree());
+    let url = other.url();
+    let endpoint = Host::with_rule(setup.tree(), move |request| {
+        let path = request.path.trim_start_matches("mirrors/openalex/full/");
+        let path = path.split('?').next().unwrap();
+        let head = format!("HTTP/1.1 307 Moved\r\nLocation: {url}/{path}\r\nContent-Length: 0");
+        Behaviour::Replies(head, Vec::new())
+    });
+    let pulled = pull_signed(&setup, &endpoint.url(), &[]);
+    setup.assert_current(Edition::Old, &pulled);
+    assert!(endpoint.asked().iter().all(|request| request.path.contains("X-Amz-Signature=")));
+    let asked = other.asked();
+    assert!(asked.len() > 2 && asked.iter().all(|request| !request.path.contains('?')));
 }
