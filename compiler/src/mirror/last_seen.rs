@@ -18,30 +18,7 @@ const SEEN: &str = "seen.json";
 /// The newest accepted version by address and by key.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct SeenVersions(BTreeMap<String, PublicationTime>);
-
-/// Version and publication time of an accepted publication.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PublicationTime {
-    version: String,
-    created: String,
-}
-
-impl PublicationTime {
-    fn new(publication: &Publication) -> PublicationTime {
-        PublicationTime {
-            version: publication.version.clone(),
-            created: publication.created.clone(),
-        }
-    }
-
-    /// Sort key, the newest greatest: first the version, then the publication time.
-    fn age(&self) -> (DateTime<Utc>, DateTime<Utc>) {
-        let at = |text: &str| moment(text).unwrap_or(DateTime::UNIX_EPOCH);
-        (at(&self.version), at(&self.created))
-    }
-}
+pub struct SeenVersions(BTreeMap<String, String>);
 
 impl SeenVersions {
     /// Reads the file in a directory of snapshots; no file means that nothing was accepted yet.
@@ -66,14 +43,13 @@ impl SeenVersions {
 
     /// Explains why a publication is older than one accepted from its address or key; `None` otherwise.
     pub fn rollback_reason(&self, names: &[String], publication: &Publication) -> Option<String> {
-        let offered = PublicationTime::new(publication);
-        let newest =
-            names.iter().filter_map(|name| self.0.get(name)).max_by_key(|last| last.age())?;
-        (newest.age() > offered.age()).then(|| {
+        let known = names.iter().filter_map(|name| self.0.get(name));
+        let newest = known.max_by_key(|version| time_of(version))?;
+        (time_of(newest) > publication.version_at()).then(|| {
             format!(
-                "version {} published {} is older than version {} published {}, which was accepted \
-                 before; if this is intended, pass `--allow-rollback`",
-                offered.version, offered.created, newest.version, newest.created
+                "version {} is older than version {newest}, which was accepted before; if this is \
+                 intended, pass `--allow-rollback`",
+                publication.version
             )
         })
     }
@@ -86,7 +62,7 @@ impl SeenVersions {
         publication: &Publication,
     ) -> Result<()> {
         for name in names {
-            self.0.insert(name.clone(), PublicationTime::new(publication));
+            self.0.insert(name.clone(), publication.version.clone());
         }
         let directory = snapshots.join(PUBLICATIONS);
         make_directory(&directory)?;
@@ -95,4 +71,8 @@ impl SeenVersions {
         text.push(b'\n');
         write_atomically(&directory.join(SEEN), &text)
     }
+}
+
+fn time_of(version: &str) -> DateTime<Utc> {
+    moment(version).unwrap_or(DateTime::UNIX_EPOCH)
 }

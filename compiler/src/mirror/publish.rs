@@ -10,7 +10,7 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::manifest::{MANIFEST, Manifest};
 use pinakes_format::storage::publication::{
-    PUBLICATION, PUBLICATION_VERSION, PUBLICATIONS, Publication, PublishedSnapshot, moment,
+    PUBLICATION, PUBLICATION_VERSION, PUBLICATIONS, Publication, PublishedSnapshot,
 };
 
 use crate::error::{Error, Result};
@@ -27,8 +27,6 @@ use crate::store::interrupt;
 use crate::store::lock::{OutputLock, lock_output};
 use crate::terminal::escape::escape_path;
 
-/// Version of a snapshot without an `updated_date`.
-const NO_DATE: &str = "1970-01-01T00:00:00Z";
 /// The outcome that a signal prints while a tree is written.
 const NOTHING_PUBLISHED: &str = "nothing was published";
 
@@ -102,6 +100,7 @@ fn new_publication(
     manifest: &Manifest,
     now: DateTime<Utc>,
 ) -> Result<Publication> {
+    let expires = now + TimeDelta::days(i64::from(options.valid_days));
     let publication = Publication {
         publication_version: PUBLICATION_VERSION,
         snapshot: PublishedSnapshot {
@@ -109,9 +108,8 @@ fn new_publication(
             root: manifest.root.clone(),
             manifest_bytes: manifest.text().len() as u64,
         },
-        version: version_of(manifest, now)?,
-        created: format_time(now),
-        expires: format_time(now + TimeDelta::days(i64::from(options.valid_days))),
+        version: now.to_rfc3339_opts(SecondsFormat::Micros, true),
+        expires: expires.to_rfc3339_opts(SecondsFormat::Secs, true),
         licence: options.licence.clone(),
         objects: None,
     };
@@ -128,23 +126,4 @@ fn refuse_suppressed(manifest: &Manifest) -> Result<()> {
              publish it without `--objects`"
         ))),
     }
-}
-
-/// Returns the version of a snapshot: its newest `updated_date`, which must not be in the future.
-fn version_of(manifest: &Manifest, now: DateTime<Utc>) -> Result<String> {
-    let Some(newest) = &manifest.source.newest_updated_date else { return Ok(NO_DATE.into()) };
-    let version = format!("{newest}Z");
-    let at = moment(&version)
-        .ok_or_else(|| Error::Internal(format!("the version `{version}` is not a time")))?;
-    if at > now + TimeDelta::days(1) {
-        return Err(Error::Refused(format!(
-            "the newest `updated_date`, {newest}, is in the future, and mirrors would refuse the \
-             publication; correct that record in the dump, or this machine's clock"
-        )));
-    }
-    Ok(version)
-}
-
-fn format_time(moment: DateTime<Utc>) -> String {
-    moment.to_rfc3339_opts(SecondsFormat::Secs, true)
 }

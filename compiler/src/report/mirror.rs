@@ -17,10 +17,8 @@ pub struct MirrorReport {
     pub snapshot: Option<String>,
     /// Id of the snapshot.
     pub snapshot_id: Option<String>,
-    /// Newest `updated_date` of the snapshot, from the publication.
-    pub version: Option<String>,
     /// Time of the publication.
-    pub created: Option<String>,
+    pub version: Option<String>,
     /// Expiry time of the publication.
     pub expires: Option<String>,
     /// Whether the publication had expired.
@@ -53,7 +51,6 @@ impl MirrorReport {
             snapshot: None,
             snapshot_id: None,
             version: None,
-            created: None,
             expires: None,
             is_stale: false,
             signer: None,
@@ -70,10 +67,9 @@ impl MirrorReport {
 
     /// Copies the members of a publication into the report.
     pub fn set_publication(&mut self, publication: &Publication) {
-        let Publication { version, created, expires, snapshot, .. } = publication;
+        let Publication { version, expires, snapshot, .. } = publication;
         self.snapshot_id = Some(snapshot.id.clone());
         self.version = Some(version.clone());
-        self.created = Some(created.clone());
         self.expires = Some(expires.clone());
     }
 
@@ -118,11 +114,7 @@ impl Report for MirrorReport {
             one("peak_memory_bytes", "Peak resident memory of the last run.", bytes as f64);
         }
         if let Some(version) = seconds(&self.version) {
-            one(
-                "version_timestamp_seconds",
-                "Newest updated_date of the published snapshot.",
-                version,
-            );
+            one("version_timestamp_seconds", "Time of the publication.", version);
         }
         if let Some(expires) = seconds(&self.expires) {
             one("expires_timestamp_seconds", "Expiry of the publication.", expires);

@@ -19,7 +19,7 @@ pub const PUBLICATIONS: &str = "publications";
 /// The largest publication that is read, in bytes.
 pub const PUBLICATION_BYTES_MAX: u64 = 64 << 10;
 /// The version of a publication's members that this library writes, and the only one it reads.
-pub const PUBLICATION_VERSION: u32 = 1;
+pub const PUBLICATION_VERSION: u32 = 2;
 /// The longest licence, in bytes.
 const LICENCE_BYTES_MAX: usize = 256;
 
@@ -31,11 +31,9 @@ pub struct Publication {
     pub publication_version: u32,
     /// The snapshot of this publication, by its root hash.
     pub snapshot: PublishedSnapshot,
-    /// The newest `updated_date` in the snapshot, UTC. Of two publications, the one with the later
+    /// The time of publication, UTC, to the microsecond. Of two publications, the one with the later
     /// version is newer.
     pub version: String,
-    /// The time of publication, UTC.
-    pub created: String,
     /// The time from which a reader must look for a newer publication, UTC.
     pub expires: String,
     /// The licence of the data; `null` where none is stated.
@@ -132,9 +130,7 @@ impl Publication {
         demand(is_hash(root), "snapshot.root", root, "64 lower-case hex digits")?;
         let is_its = *id == root[..ID_DIGITS];
         demand(is_its, "snapshot.id", id, "the first 16 digits of `snapshot.root`")?;
-        let moments =
-            [("version", &self.version), ("created", &self.created), ("expires", &self.expires)];
-        for (member, text) in moments {
+        for (member, text) in [("version", &self.version), ("expires", &self.expires)] {
             demand(moment(text).is_some(), member, text, "a moment, as `2026-01-31T00:00:00Z`")?;
         }
         if let Some(licence) = &self.licence {
@@ -151,11 +147,6 @@ impl Publication {
     /// `expires` as a time.
     pub fn expires_at(&self) -> DateTime<Utc> {
         known(&self.expires)
-    }
-
-    /// `created` as a time.
-    pub fn created_at(&self) -> DateTime<Utc> {
-        known(&self.created)
     }
 
     /// `version` as a time.
@@ -199,7 +190,6 @@ mod tests {
                 manifest_bytes: 7,
             },
             version: "2026-01-10T15:13:35.381084Z".into(),
-            created: "2026-01-11T00:00:00Z".into(),
             expires: "2026-03-12T00:00:00Z".into(),
             licence: Some("CC0-1.0".into()),
             objects: Some(PublishedObjects { list_bytes: 1, list_blake3: "0f".repeat(32) }),
@@ -223,8 +213,8 @@ mod tests {
             assert_eq!(error.to_string(), expected);
         };
         check(
-            &|of| of.publication_version = 2,
-            "publication version 2, this program reads 1; update it",
+            &|of| of.publication_version = 1,
+            "publication version 1, this program reads 2; update it",
         );
         check(
             &|of| of.snapshot.id = "../../etc/passwd".into(),
@@ -257,7 +247,7 @@ mod tests {
     #[test]
     fn other_json_is_refused() {
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-        let nested = format!("{{\"publication_version\":1,\"snapshot\":{deep}}}");
+        let nested = format!("{{\"publication_version\":2,\"snapshot\":{deep}}}");
         let text = String::from_utf8(publication().text()).unwrap();
         let twice =
             text.replacen("\"version\"", "\"version\":\"2026-01-10T00:00:00Z\",\"version\"", 1);

@@ -301,7 +301,7 @@ fn text_of_a_host_is_escaped_and_truncated_in_errors() {
         ("a value", other(&format!("\"{}\"", root(&text)), &member)),
         (
             "a value of another type",
-            other("\"publication_version\": 1", &format!("\"publication_version\": {member}")),
+            other("\"publication_version\": 2", &format!("\"publication_version\": {member}")),
         ),
         ("a moment", other("\"expires\": \"", &format!("\"licence\": {member},\"expires\": \""))),
         ("no JSON", evil.clone()),

@@ -4,7 +4,7 @@ use std::fs;
 
 use pinakes_format::storage::header::FORMAT_VERSION;
 use pinakes_format::storage::manifest::{FileEntry, MANIFEST, Manifest};
-use pinakes_format::storage::publication::{PUBLICATION, Publication};
+use pinakes_format::storage::publication::{PUBLICATION, PUBLICATION_VERSION, Publication};
 use pinakes_tests::write_files;
 
 use crate::setup::{Edition, Setup};
@@ -113,7 +113,10 @@ fn too_large_or_too_deep_json_is_rejected() {
     assert!(host.sent_bytes() < 100_000, "{}", host.sent_bytes());
 
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    for text in [deep.clone(), format!("{{\"publication_version\":1,\"snapshot\":{deep}}}")] {
+    for text in [
+        deep.clone(),
+        format!("{{\"publication_version\":{PUBLICATION_VERSION},\"snapshot\":{deep}}}"),
+    ] {
         setup.sign(text.as_bytes());
         let pulled = setup.pull(&host.url(), &["--quiet"]);
         assert_eq!(pulled.code, Some(5), "{}", pulled.stderr);
@@ -128,9 +131,8 @@ fn too_large_or_too_deep_json_is_rejected() {
             root: manifest.root.clone(),
             manifest_bytes: text.len() as u64,
         },
-        publication_version: 1,
+        publication_version: PUBLICATION_VERSION,
         version: "2026-01-10T00:00:00Z".into(),
-        created: "2026-01-10T00:00:00Z".into(),
         expires: "2100-01-10T00:00:00Z".into(),
         licence: None,
         objects: None,

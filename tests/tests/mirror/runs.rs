@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use chrono::{TimeDelta, Utc};
+use pinakes_format::storage::publication::moment;
 use pinakes_tests::program;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -43,7 +45,14 @@ fn reports_describe_published_pulled_and_rejected_runs() {
         let text = fs::read_to_string(&textfile).unwrap();
         (serde_json::from_slice(&fs::read(&report).unwrap()).unwrap(), text)
     };
-    let (id, version) = (Edition::Tiny.id(), "2026-01-10T08:15:30.123456Z");
+    let id = Edition::Tiny.id();
+    let begun = Utc::now();
+    setup.publish(Edition::Tiny, &files);
+    let (published, text) = read();
+    let tree = setup.tree().join("publication.json");
+    let version = setup.publication().version;
+    let at = moment(&version).unwrap();
+    assert!(begun - TimeDelta::milliseconds(1) < at && at <= Utc::now(), "{version}");
     let expected = |command: &str, snapshot: &str, was_here: bool| {
         json!({
             "state": "done", "command": command, "exit_code": 0, "error": null, "snapshot": snapshot,
@@ -51,13 +60,11 @@ fn reports_describe_published_pulled_and_rejected_runs() {
             "held_back": null, "kept_bytes": 0, "copied_bytes": 0,
         })
     };
-    setup.publish(Edition::Tiny, &files);
-    let (published, text) = read();
-    let tree = setup.tree().join("publication.json");
     assert_eq!(stable_members(&published), expected("publish", tree.to_str().unwrap(), false));
-    for line in
-        ["pinakes_publish_exit_code 0\n", "pinakes_publish_version_timestamp_seconds 1768032930\n"]
-    {
+    for line in [
+        "pinakes_publish_exit_code 0\n",
+        &format!("pinakes_publish_version_timestamp_seconds {}\n", at.timestamp()),
+    ] {
         assert!(text.contains(line), "{text}");
     }
     let host = setup.host();

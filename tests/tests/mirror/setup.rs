@@ -54,7 +54,7 @@ impl Drop for Setup {
 }
 
 /// 400 works with long random titles, so that files have many chunks. A title is the name too. The work
-/// with the number `changed` has another title and a newer date.
+/// with the number `changed` has another title and a date in the future, which blocks no publication.
 fn works(changed: Option<usize>) -> String {
     let mut rng = SeededRng(7);
     (0..400).fold(String::new(), |lines, number| {
@@ -63,7 +63,7 @@ fn works(changed: Option<usize>) -> String {
         let mut day = "2026-01-10";
         if changed == Some(number) {
             title = title.to_uppercase();
-            day = "2026-01-11";
+            day = "2098-01-11";
         }
         let id = 1_000 + number;
         lines
@@ -234,10 +234,15 @@ impl Setup {
 
     /// Changes the publication of the tree and signs it with the key `ours`.
     pub fn edit(&self, change: impl FnOnce(&mut Publication)) {
-        let path = self.tree().join(PUBLICATION);
-        let mut publication = Publication::read(&fs::read(&path).unwrap()).unwrap();
+        let mut publication = self.publication();
         change(&mut publication);
         self.sign(&publication.text());
+    }
+
+    /// What is published.
+    pub fn publication(&self) -> Publication {
+        let text = fs::read(self.tree().join(PUBLICATION)).unwrap();
+        Publication::read(&text).unwrap()
     }
 
     /// Publishes a text, signed with the key `ours`.

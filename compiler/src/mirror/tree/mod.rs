@@ -138,12 +138,12 @@ impl Tree<'_> {
     fn warn_if_older(&self, publication: &Publication) {
         let before = fs::read(self.path(PUBLICATION)).ok();
         let before = before.and_then(|text| Publication::read(&text).ok());
-        let age = |of: &Publication| (of.version_at(), of.created_at());
-        if let Some(before) = before.filter(|before| age(before) > age(publication)) {
+        let is_newer = |before: &Publication| before.version_at() > publication.version_at();
+        if let Some(before) = before.filter(is_newer) {
             eprintln!(
-                "warning: version {} created {} is older than version {} created {}, which was published \
-                 before; mirrors refuse it without `--allow-rollback`",
-                publication.version, publication.created, before.version, before.created
+                "warning: version {} is older than version {}, which was published before; mirrors refuse it \
+                 without `--allow-rollback`; check this machine's clock",
+                publication.version, before.version
             );
         }
     }

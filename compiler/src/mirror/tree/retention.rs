@@ -36,7 +36,6 @@ impl Tree<'_> {
     /// files whose names no tree uses.
     pub fn prune(&self) -> Result<()> {
         // Keeps the snapshot of an unreadable publication, which a newer program may have written.
-        // Of one that cannot be read, as of a newer program, the snapshot stays.
         let mut kept: BTreeSet<String> = BTreeSet::new();
         let mut known: Vec<(DateTime<Utc>, PathBuf, Publication)> = Vec::new();
         for name in names_in(&self.path(PUBLICATIONS)) {
@@ -45,11 +44,11 @@ impl Tree<'_> {
             let path = self.path(PUBLICATIONS).join(&name);
             let read = fs::read(&path).ok().and_then(|text| Publication::read(&text).ok());
             if let Some(publication) = read.filter(|publication| publication.snapshot.id == id) {
-                known.push((publication.created_at(), path, publication));
+                known.push((publication.version_at(), path, publication));
             }
         }
-        // The publication of this run is the newest, also among those of the same second.
-        known.sort_by_key(|(created, _, of)| (of.snapshot.id == self.manifest.id, *created));
+        // The publication of this run stays, also if the clock went back.
+        known.sort_by_key(|(version, _, of)| (of.snapshot.id == self.manifest.id, *version));
         let old = known.len().saturating_sub(self.options.keep);
         let mut kept_objects = BTreeSet::new();
         for (_, _, publication) in &known[old..] {
