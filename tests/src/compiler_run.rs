@@ -274,11 +274,11 @@ pub fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// Measures the peak resident memory of a build in bytes, as Linux reports it (`VmHWM`).
+/// Measures the peak memory of a build in bytes, without mapped files (`RssAnon`).
 pub fn peak_bytes(input: &Path, out: &Path, more: &[&str]) -> u64 {
     let mut child = Command::new(program("pinakes-compiler"))
         .args(["build".as_ref(), input.as_os_str(), "--out".as_ref(), out.as_os_str()])
-        .args(["--quiet", "--threads", "1"])
+        .arg("--quiet")
         .args(more)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -286,12 +286,16 @@ pub fn peak_bytes(input: &Path, out: &Path, more: &[&str]) -> u64 {
         .unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
-    while child.try_wait().unwrap().is_none() {
+    let ended = loop {
+        if let Some(ended) = child.try_wait().unwrap() {
+            break ended;
+        }
         let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
         let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
         peak = peak.max(kib.unwrap_or(0) << 10);
         std::thread::yield_now();
-    }
+    };
+    assert!(ended.success(), "{ended}");
     peak
 }

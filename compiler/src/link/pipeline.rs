@@ -56,6 +56,9 @@ fn total_records(rows: &[Rows]) -> u64 {
     rows.iter().map(|rows| rows.order.len() as u64).sum()
 }
 
+/// Batches of records that take the memory of a sorter.
+const BATCHES_IN_SORTER: usize = 8;
+
 impl Linker<'_> {
     /// Writes every file of a snapshot into a directory.
     fn write_snapshot(&self, selection: Option<&Selection>, directory: &Path) -> Result<Published> {
@@ -113,8 +116,14 @@ impl Linker<'_> {
         };
         let type_sums = type_sums.map_or_else(|| read_type_sums(&inputs), Ok)?;
         let is_subset = selection.is_some();
-        let writer =
-            RecordsWriter { linker: &linker, directory, type_sums, is_subset, newest_micros };
+        let writer = RecordsWriter {
+            linker: &linker,
+            directory,
+            type_sums,
+            is_subset,
+            newest_micros,
+            batch_bytes: self.sorter_bytes() / BATCHES_IN_SORTER,
+        };
         let mut files = Vec::new();
         let mut dangling = Vec::with_capacity(Entity::COUNT);
         for entity in Entity::all() {

@@ -78,6 +78,22 @@ fn a_work_of_a_million_authors_is_kept_whole_within_memory() {
     assert!(whole["abstract"] == words.join(" "));
 }
 
+/// The longest records of a dump are often neighbours.
+#[test]
+fn neighbouring_records_of_many_names_stay_within_memory() {
+    let names = size_from_env("PINAKES_LONG_NAMES", 300_000);
+    let lines = (1..=10).fold(String::new(), |lines, id| {
+        let names: Vec<String> =
+            (0..names).map(|at| format!("\"N{id:02} {at:07} abcdefgh\"")).collect();
+        let names = names.join(",");
+        lines + &format!("{{\"id\":\"A{id}\",\"display_name\":\"A\",\"display_name_alternatives\":[{names}]}}\n")
+    });
+    let workspace = Workspace::new();
+    write_files(&workspace.input(), [("authors.jsonl", lines)]);
+    let peak = peak_bytes(&workspace.input(), &workspace.out(), &["--strict", "--memory", "512M"]);
+    assert!(peak > 0 && peak < 512 << 20, "{peak} bytes");
+}
+
 #[test]
 fn names_that_are_hardly_names_are_kept_and_stay_distinct() {
     let names = [

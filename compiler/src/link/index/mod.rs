@@ -297,7 +297,7 @@ impl IndexBuilders<'_> {
 }
 
 /// Cuts rows into at most `batches_max` batches, each of [`BATCH_ROWS`] rows or of `batch_bytes` bytes,
-/// whichever comes first.
+/// whichever comes first. Longer records make fewer batches.
 ///
 /// A limit of rows alone would not bound memory: the longest records are often neighbours.
 fn batches(
@@ -308,14 +308,15 @@ fn batches(
     batch_bytes: usize,
 ) -> Result<Vec<Range<u32>>> {
     let mut batches = Vec::with_capacity(batches_max);
-    let (mut from, mut bytes) = (rows.start, 0);
+    let (mut from, mut bytes, mut all_bytes) = (rows.start, 0, 0);
     for row in rows.clone() {
         bytes += readable(draft.record_bytes(entity, row))?;
         let is_last = row + 1 == rows.end;
         if is_last || row + 1 - from == BATCH_ROWS || bytes >= batch_bytes {
             batches.push(from..row + 1);
+            all_bytes += bytes;
             (from, bytes) = (row + 1, 0);
-            if batches.len() == batches_max {
+            if batches.len() == batches_max || all_bytes >= batch_bytes * batches_max {
                 break;
             }
         }

@@ -1,6 +1,6 @@
 //! Links all records of an entity in batches and writes the entity's files.
 
-use std::path::Path;
+use std::{ops::Range, path::Path};
 
 use pinakes_format::entity::Entity;
 use rayon::prelude::*;
@@ -24,6 +24,8 @@ struct Batch {
     ids: Vec<u64>,
     names: Vec<Option<String>>,
     dangling: u64,
+    /// The rows that follow, of a batch that ended early.
+    left: Range<usize>,
 }
 
 /// Writes the files of a snapshot's entities.
@@ -36,6 +38,8 @@ pub(crate) struct RecordsWriter<'w, 'a, 'o> {
     pub is_subset: bool,
     /// The date of institution types that have none, in microseconds since 1970.
     pub newest_micros: Option<i64>,
+    /// Bytes of records after which a batch ends.
+    pub batch_bytes: usize,
 }
 
 impl RecordsWriter<'_, '_, '_> {
@@ -54,15 +58,32 @@ impl RecordsWriter<'_, '_, '_> {
         for from in (0..published + wave_rows).step_by(wave_rows) {
             // Writes one wave while the other threads link the next.
             let (written, next) = rayon::join(
-                || linked.iter().try_for_each(|batch| batch.write(&mut files)),
+                || self.write_wave(entity, linked, &mut files),
                 || self.link_wave(entity, from, wave_batches),
             );
-            written?;
-            dangling += linked.iter().map(|batch| batch.dangling).sum::<u64>();
+            dangling += written?;
             linked = next?;
         }
         let by_id = &inputs.rows[entity as usize].by_id;
         Ok((files.finish(inputs, by_id.iter(), self.is_subset)?, dangling))
+    }
+
+    /// Writes batches, and the rows that they leave. Returns the number of dangling references.
+    fn write_wave(&self, entity: Entity, wave: Vec<Batch>, files: &mut EntityFiles) -> Result<u64> {
+        let mut dangling = 0;
+        for mut batch in wave {
+            batch.write(files)?;
+            dangling += batch.dangling;
+            while !batch.left.is_empty() {
+                let left = std::mem::take(&mut batch.left);
+                // Frees the batch first.
+                drop(batch);
+                batch = self.link_batch(entity, left)?;
+                batch.write(files)?;
+                dangling += batch.dangling;
+            }
+        }
+        Ok(dangling)
     }
 
     /// Links `count` batches from a row on, in parallel.
@@ -72,18 +93,22 @@ impl RecordsWriter<'_, '_, '_> {
             .into_par_iter()
             .map(|at| {
                 let from = (from + at * BATCH_ROWS).min(rows);
-                self.link_batch(entity, from, (from + BATCH_ROWS).min(rows))
+                self.link_batch(entity, from..(from + BATCH_ROWS).min(rows))
             })
             .collect()
     }
 
-    fn link_batch(&self, entity: Entity, from: usize, to: usize) -> Result<Batch> {
+    /// Links rows until [`Self::batch_bytes`] are reached.
+    fn link_batch(&self, entity: Entity, mut rows: Range<usize>) -> Result<Batch> {
         let mut batch = Batch::default();
-        for row in from..to {
+        while batch.blobs.len() < self.batch_bytes
+            && let Some(row) = rows.next()
+        {
             let LinkedRecord { blob, id, name, dangling } = self.linker.link(entity, row)?;
             batch.push(id, name, &blob)?;
             batch.dangling += dangling;
         }
+        batch.left = rows;
         Ok(batch)
     }
 
