@@ -49,8 +49,9 @@ soak: ## Long tests: 3,000 slow clients, mutated requests (REQUESTS=10000000), c
 	@PINAKES_SWAPS=100 cargo test --release --locked -p pinakes-tests --test http swap -- --nocapture --test-threads 1
 	@PINAKES_SCHEMATHESIS_SECONDS=1800 PINAKES_SCHEMATHESIS_EXAMPLES=200 \
 		cargo test --release --locked -p pinakes-tests --test openapi schemathesis -- --nocapture
-	@PINAKES_PARTS=100000 PINAKES_SAME_NAMES=1000000 cargo test --release --locked -p pinakes-tests \
-		--test compiler -- many_files_take_few names_that_are_hardly
+	@PINAKES_PARTS=100000 PINAKES_SAME_NAMES=1000000 PINAKES_LONG_NAMES=577000 PINAKES_CHAIN=1000000 \
+		cargo test --release --locked -p pinakes-tests --test compiler -- \
+		many_files_take_few names_that_are_hardly many_names_stay long_chain
 
 fuzz: ## Run each of FUZZ_TARGETS for SECONDS=60; needs cargo-fuzz, but no nightly compiler
 	@cargo build --locked -p pinakes-compiler

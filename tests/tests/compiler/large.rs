@@ -3,6 +3,7 @@
 use std::fs;
 
 use pinakes_format::entity::Entity;
+use pinakes_format::snapshot::{LookupResult, Snapshot};
 use pinakes_tests::write_files;
 use serde_json::{Value, json};
 
@@ -68,7 +69,9 @@ fn a_work_of_a_million_authors_is_kept_whole_within_memory() {
     line.push_str("]}\n");
     let workspace = Workspace::new();
     write_files(&workspace.input(), [("works.jsonl", line)]);
-    let peak = peak_bytes(&workspace.input(), &workspace.out(), &["--strict", "--max-line", "64M"]);
+    let (code, peak) =
+        peak_bytes(&workspace.input(), &workspace.out(), &["--strict", "--max-line", "64M"]);
+    assert_eq!(code, Some(0));
     assert!(peak > 0 && peak < 2 << 30, "{peak} bytes");
     let whole = outputs(&fs::canonicalize(workspace.out().join("current")).unwrap());
     let whole = &whole["HX_W1"];
@@ -90,8 +93,36 @@ fn neighbouring_records_of_many_names_stay_within_memory() {
     });
     let workspace = Workspace::new();
     write_files(&workspace.input(), [("authors.jsonl", lines)]);
-    let peak = peak_bytes(&workspace.input(), &workspace.out(), &["--strict", "--memory", "512M"]);
+    let (code, peak) =
+        peak_bytes(&workspace.input(), &workspace.out(), &["--strict", "--memory", "512M"]);
+    assert_eq!(code, Some(0));
     assert!(peak > 0 && peak < 512 << 20, "{peak} bytes");
+}
+
+#[test]
+fn a_long_chain_of_merges_leads_to_its_end_and_a_long_cycle_nowhere() {
+    let length = size_from_env("PINAKES_CHAIN", 20_000);
+    // W1 → W2 → … → W{length}, and a cycle above.
+    let chain = (1..length).map(|id| (id, id + 1));
+    let cycle = (0..length).map(|at| (length + 1 + at, length + 1 + (at + 1) % length));
+    let merges =
+        chain.chain(cycle).fold("merge_date,id,merge_into_id\n".to_owned(), |text, (id, into)| {
+            text + &format!("2026-01-01,W{id},W{into}\n")
+        });
+    let workspace = Workspace::new();
+    let files = [("works.jsonl", work(length)), ("merged_ids/works/2026.csv", merges)];
+    write_files(&workspace.input(), files);
+    let run = build(&[&workspace.input()], &workspace.out(), &["--strict"]);
+    assert_eq!(run.report["warnings"], json!({"merge_cycle": length}));
+    let snapshot = Snapshot::open(&published_path(&run)).unwrap();
+    let find = |id| snapshot.find(Entity::Output, id).unwrap();
+    for id in [1, 2, length / 2, length - 1] {
+        assert!(matches!(find(id), LookupResult::Merged(end) if end == length), "{id}");
+    }
+    assert!(matches!(find(length), LookupResult::Row(0)));
+    for id in [length + 1, length * 3 / 2, length * 2] {
+        assert!(matches!(find(id), LookupResult::Absent), "{id}");
+    }
 }
 
 #[test]
