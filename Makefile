@@ -40,10 +40,9 @@ bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUT
 	@target/release/pinakes-bench names --names $(NAMES)
 	@target/release/pinakes-bench-graphql target/bench/snapshots-$(OUTPUTS)/current
 
-soak: ## Long tests: 3,000 slow clients, mutated requests (REQUESTS=10000000), crashes, Schemathesis, large dumps
+soak: ## Long tests: attackers of seven kinds at once, mutated requests (REQUESTS=10000000), crashes, Schemathesis, large dumps
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
-	@target/release/pinakes-compiler build data/sample --out $(SNAPSHOTS) --quiet
-	@target/release/pinakes-bench attack $(SNAPSHOTS)
+	@target/release/pinakes-bench attack
 	@PINAKES_MUTATED=$(REQUESTS) cargo test --release --locked -p pinakes-tests --test http_fuzz -- --nocapture
 	@PINAKES_CRASHES=all PINAKES_KILLS=1000 cargo test --release --locked -p pinakes-tests --test crashes -- --nocapture
 	@PINAKES_SWAPS=100 cargo test --release --locked -p pinakes-tests --test http swap -- --nocapture --test-threads 1

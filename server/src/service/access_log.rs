@@ -20,8 +20,9 @@ use crate::service::line_budget::LineBudget;
 
 /// The `tracing` target of access-log lines; log filters select or drop the lines by this name.
 pub const TARGET: &str = "access";
-/// Bytes of the request target that a line shows.
+/// Bytes of the request target that a line shows; of a request whose line needs the budget, fewer.
 const TARGET_BYTES_MAX: usize = 512;
+const BUDGETED_TARGET_BYTES_MAX: usize = 128;
 /// Bytes of the method, and of the `User-Agent` header, that a line shows.
 const AGENT_BYTES_MAX: usize = 128;
 /// The status shown when the client disconnects before the reply; no reply has this status.
@@ -112,6 +113,8 @@ impl AccessLine {
             return;
         }
         let target = self.head.uri.path_and_query().map_or("*", |target| target.as_str());
+        let target_bytes_max =
+            if is_budgeted { BUDGETED_TARGET_BYTES_MAX } else { TARGET_BYTES_MAX };
         let agent = self.head.headers.get(header::USER_AGENT);
         let agent = agent.map(|value| String::from_utf8_lossy(value.as_bytes()));
         tracing::info!(
@@ -119,7 +122,7 @@ impl AccessLine {
             request = %self.id,
             client = %self.client,
             method = shorten(self.head.method.as_str(), AGENT_BYTES_MAX).as_ref(),
-            url = shorten(target, TARGET_BYTES_MAX).as_ref(),
+            url = shorten(target, target_bytes_max).as_ref(),
             protocol = ?self.head.version,
             status,
             body_bytes,

@@ -92,10 +92,11 @@ enum Benchmark {
     },
     /// Measure the cost of the request limits and of the request metrics.
     Limits,
-    /// Attack a server with 3,000 slow connections while an honest client sends requests; fails if a limit is exceeded.
+    /// Attack a server in every way at once while an honest client sends requests; fails if a limit is exceeded.
     Attack {
-        /// A directory of snapshots, such as `pinakes-compiler build --out` makes.
-        snapshots: PathBuf,
+        /// Directory of the dump, the snapshots and the log; an existing dump is reused.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
     },
     /// Serve files from a bare warp handler, the ceiling for a GET.
     Bare {
@@ -114,7 +115,7 @@ fn main() -> ExitCode {
         Benchmark::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
         Benchmark::Codings { snapshots } => codings::run(&snapshots),
         Benchmark::Limits => limits::run(),
-        Benchmark::Attack { snapshots } => attack::run(&snapshots),
+        Benchmark::Attack { dir } => attack::run(&dir),
         Benchmark::Bare { files } => serve::serve_bare(&files),
     };
     match outcome {

@@ -37,21 +37,29 @@ impl Server {
 
     /// Starts `pinakes-server` with additional arguments.
     pub fn pinakes_with(snapshots: &Path, arguments: &[&str]) -> Result<Server> {
-        Server::start(
-            Command::new(sibling_program("pinakes-server")?)
-                .args(["--listen", "127.0.0.1:0", "--snapshots"])
-                .arg(snapshots)
-                .args(arguments),
-        )
+        Server::start(Server::command(snapshots, arguments)?.stderr(Stdio::null()))
+    }
+
+    /// Starts `pinakes-server` with its log in a file.
+    pub fn pinakes_logging(snapshots: &Path, arguments: &[&str], log: &Path) -> Result<Server> {
+        let mut command = Server::command(snapshots, arguments)?;
+        Server::start(command.stderr(std::fs::File::create(log)?))
+    }
+
+    fn command(snapshots: &Path, arguments: &[&str]) -> Result<Command> {
+        let mut command = Command::new(sibling_program("pinakes-server")?);
+        command.args(["--listen", "127.0.0.1:0", "--snapshots"]).arg(snapshots).args(arguments);
+        Ok(command)
     }
 
     /// Starts [`serve_bare`] in another process.
     pub fn bare(files: &[PathBuf]) -> Result<Server> {
-        Server::start(Command::new(std::env::current_exe()?).arg("bare").args(files))
+        let mut command = Command::new(std::env::current_exe()?);
+        Server::start(command.arg("bare").args(files).stderr(Stdio::null()))
     }
 
     fn start(command: &mut Command) -> Result<Server> {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
         let stdout = child.stdout.take().ok_or("no standard output")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;

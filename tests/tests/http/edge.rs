@@ -153,7 +153,8 @@ fn a_flood_of_refused_and_free_requests_writes_a_bounded_log() {
     let started = std::time::Instant::now();
     let server = Server::start(&mut with(&snapshots, &["--no-limits", "--refused-lines", "7"]));
     let mut connection = server.connect();
-    let flood = [request("GET", "/nope", &[]), request("HEAD", "/docs/swagger-ui.js", &[])];
+    let nope = format!("/nope?{}", "a".repeat(8_000));
+    let flood = [request("GET", &nope, &[]), request("HEAD", "/docs/swagger-ui.js", &[])];
     for _ in 0..20 {
         connection.send(flood.concat().repeat(100).as_bytes()).unwrap();
         for at in 0..200 {
@@ -169,6 +170,7 @@ fn a_flood_of_refused_and_free_requests_writes_a_bounded_log() {
     let refused = found.iter().filter(|line| !line.contains(AUTHOR)).count();
     assert!((7..=7 * seconds).contains(&refused), "{refused} lines in {seconds} s");
     assert_eq!(found.len(), refused + 1, "a request that a limit counts has its line");
+    assert!(found.iter().all(|line| line.len() < 500), "{found:?}");
     let summary = log.lines().find(|line| line.contains("left out lines")).unwrap();
     assert!(summary.contains(&format!("lines={}", 4_000 - refused)), "{summary}");
 }
