@@ -34,6 +34,8 @@ reasons! {
     Overload {
         /// No work permit within 5 s.
         Concurrency = "turn",
+        /// No permit to read from disk within 5 s.
+        Disk = "disk",
         /// No memory for a reply within 5 s, or too many replies wait for memory.
         UnsentReplies = "room",
         /// The limiter of long heads is full.
@@ -138,6 +140,6 @@ mod tests {
             counts.count(reason);
         }
         let found: Vec<_> = counts.samples::<Overload>().collect();
-        assert_eq!(found, [("turn", 0), ("room", 2), ("head", 0), ("deadline", 1)]);
+        assert_eq!(found, [("turn", 0), ("disk", 0), ("room", 2), ("head", 0), ("deadline", 1)]);
     }
 }

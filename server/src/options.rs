@@ -23,6 +23,7 @@ use crate::net::tls::{Certificate, TlsError};
 use crate::ops::admin::AdminHosts;
 use crate::ops::log::LogFormat;
 use crate::run::ListenOptions;
+use crate::service::default_disk_reads;
 use crate::service::dispatch::ServiceSettings;
 use crate::snapshots::manager::SnapshotSource;
 
@@ -81,6 +82,12 @@ pub struct Options {
     #[arg(long, value_name = "MILLISECONDS", default_value = "1000", env = "PINAKES_LIST_CPU",
           value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pub list_cpu: u64,
+
+    /// Records and autocompletions that read from disk concurrently, of which one client may have about three
+    /// quarters. Further ones wait their turn [default: 8 for each core]
+    #[arg(long, value_name = "N", env = "PINAKES_DISK_READS",
+          value_parser = clap::value_parser!(u16).range(1..=400))]
+    disk_reads: Option<u16>,
 
     /// Memory of the server, as `256M` or `1G`, besides the mapped files. A quarter holds replies that clients
     /// have not taken yet.
@@ -372,6 +379,7 @@ impl Options {
     pub fn service_settings(&self) -> ServiceSettings {
         ServiceSettings {
             list_timeout: self.list_timeout,
+            disk_reads: self.disk_reads.map_or_else(default_disk_reads, usize::from),
             reply_memory_bytes: self.memory_bytes / REPLY_SHARE,
             reply_timeout: self.connections.reply_timeout,
             list_cpu: Duration::from_millis(self.list_cpu),

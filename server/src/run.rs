@@ -26,7 +26,7 @@ use crate::ops::admin;
 use crate::ops::admin::{Admin, AdminHosts};
 use crate::ops::log::DroppedLines;
 use crate::ops::metrics::Metrics;
-use crate::service::{Service, worker_count};
+use crate::service::Service;
 
 /// Timeout of open requests after SIGINT or SIGTERM.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,10 +42,12 @@ const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);
 const SEND_BUFFER_BYTES: usize = 384 << 10;
 /// Bytes that the system takes of a reply before it can send them.
 const NOT_SENT_BYTES_MAX: u32 = 32 << 10;
-/// How often the server checks `current` for another snapshot, and the served snapshot's files for changes.
+/// How often the server checks `current` for another snapshot, the served snapshot's files for changes, and
+/// whether the disk is busy.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
-/// File descriptors reserved for other uses than connections.
-const FILES_RESERVED: u64 = 64;
+/// File descriptors reserved for other uses than connections: a snapshot keeps about 100, and several may be
+/// open during a change of snapshot.
+const FILES_RESERVED: u64 = 512;
 
 /// Addresses, limits and TLS of the server.
 pub struct ListenOptions {
@@ -80,7 +82,6 @@ pub fn run(
     dropped_lines: DroppedLines,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(worker_count())
         .enable_all()
         .thread_keep_alive(IDLE_THREAD_TIMEOUT)
         .build()
@@ -222,6 +223,9 @@ fn follow(service: Arc<Service>) -> Arc<Notify> {
                 () = notified.notified() => true,
                 _ = ticks.tick() => false,
             };
+            if !is_notified {
+                service.disk_activity().end_interval();
+            }
             let service = Arc::clone(&service);
             let check = move || {
                 service.snapshots().check_files();

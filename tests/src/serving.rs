@@ -84,6 +84,7 @@ impl InProcessServer {
         let gate = Gate::new(clients, counters, None);
         let bounds = ServiceSettings {
             list_timeout: LIST_TIMEOUT,
+            disk_reads: 16,
             list_cpu: Duration::from_secs(60),
             reply_memory_bytes: 64 << 20,
             reply_timeout: Duration::from_secs(600),

@@ -24,7 +24,7 @@ use crate::store::files::open_regular;
 use crate::terminal::progress::{Bar, Progress};
 
 /// Most chunks in one request (4 MiB).
-const SPAN_CHUNKS_MAX: usize = 64;
+const SPAN_CHUNKS_MAX: usize = 256;
 
 /// A file to fetch.
 pub struct TargetFile {

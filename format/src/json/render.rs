@@ -47,6 +47,13 @@ pub trait RecordStore: Sync {
     /// As [`RecordStore::row_id`].
     fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError>;
 
+    /// The id and the name of a row, of an entity that others refer to.
+    ///
+    /// # Errors
+    ///
+    /// As [`RecordStore::row_id`].
+    fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&str>), ReadError>;
+
     /// The text of a code.
     ///
     /// # Errors
@@ -190,10 +197,12 @@ impl<'s> Page<'s> {
         row: u32,
         id_as_text: bool,
     ) -> Result<(), ReadError> {
+        let (id, name) = self.store.reference(entity, row)?;
         self.key("\"id\":");
-        self.reference_id(entity, row, id_as_text)?;
+        self.id_or_null(entity, id, id_as_text);
         self.key("\"name\":");
-        self.reference_name(entity, row)
+        self.text_or_null(name);
+        Ok(())
     }
 
     /// Appends the id of the record in `row`, or `null` where the row has only a name.
@@ -203,21 +212,31 @@ impl<'s> Page<'s> {
         row: u32,
         id_as_text: bool,
     ) -> Result<(), ReadError> {
-        match self.store.row_id(entity, row)? {
-            NO_ID => self.null(),
-            id if id_as_text => self.id_text(entity, id),
-            id => self.id(entity, id),
-        }
+        let id = self.store.row_id(entity, row)?;
+        self.id_or_null(entity, id, id_as_text);
         Ok(())
     }
 
     /// Appends the name of the record in `row`, or `null`.
     pub(crate) fn reference_name(&mut self, entity: Entity, row: u32) -> Result<(), ReadError> {
-        match self.store.row_name(entity, row)? {
-            Some(name) => json::string(&mut self.out, name),
+        let name = self.store.row_name(entity, row)?;
+        self.text_or_null(name);
+        Ok(())
+    }
+
+    fn id_or_null(&mut self, entity: Entity, id: u64, as_text: bool) {
+        match id {
+            NO_ID => self.null(),
+            id if as_text => self.id_text(entity, id),
+            id => self.id(entity, id),
+        }
+    }
+
+    fn text_or_null(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) => json::string(&mut self.out, text),
             None => self.null(),
         }
-        Ok(())
     }
 
     /// Appends the text of a code.
@@ -229,10 +248,8 @@ impl<'s> Page<'s> {
 
     /// Appends the name of a code, or `null`.
     pub(crate) fn code_name(&mut self, code: u32) -> Result<(), ReadError> {
-        match self.store.code_name(code)? {
-            Some(name) => json::string(&mut self.out, name),
-            None => self.null(),
-        }
+        let name = self.store.code_name(code)?;
+        self.text_or_null(name);
         Ok(())
     }
 

@@ -189,15 +189,15 @@ pub fn write_id(entity: Entity, id: u64, out: &mut Vec<u8>) {
 
 /// Appends `{"id":…,"name":…}` for a row.
 fn write_reference(page: &mut Page<'_>, entity: Entity, row: u32) -> Result<(), ReadError> {
-    let store = page.store();
+    let (id, name) = page.store().reference(entity, row)?;
     page.open_object();
     page.key("\"id\":");
-    match store.row_id(entity, row)? {
+    match id {
         NO_ID => page.null(),
         id => write_id(entity, id, &mut page.out),
     }
     page.key("\"name\":");
-    match store.row_name(entity, row)? {
+    match name {
         Some(name) => json::string(&mut page.out, name),
         None => page.null(),
     }

@@ -1,13 +1,14 @@
 //! A published snapshot: opened, verified as it is touched, and read by row or by id.
 //!
 //! `open` maps the files and checks the headers; `lock` keeps an open snapshot from removal;
-//! `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
+//! `fetch` starts the reads of a page; `watch` detects changes to open files; `verify` checks every byte and every rule of the format.
 //! `suppression_list` reads the ids of a takedown list, `suppressed` resolves them to rows.
 //!
 //! This folder imports `index` and everything below it. `query` and `autocomplete` import this
 //! folder.
 
 mod error;
+mod fetch;
 mod files;
 mod lock;
 mod lookup;
@@ -40,8 +41,10 @@ use crate::storage::error::ReadError;
 use crate::storage::ids::{Ids, Redirects};
 use crate::storage::manifest::Manifest;
 use crate::storage::mmap::Map;
+use crate::storage::names::Names;
 
 pub use crate::snapshot::error::{Cause, OpenError};
+pub use crate::snapshot::fetch::RenderRow;
 pub use crate::snapshot::files::{archive_path, archives, check_file_list};
 pub use crate::snapshot::lock::{ExclusiveLock, lock_exclusive};
 pub use crate::snapshot::lookup::RecordLookup;
@@ -83,7 +86,7 @@ struct EntityFiles {
     records: Blobs,
     ids: Ids,
     redirects: Redirects,
-    names: Option<Blobs>,
+    names: Option<Names>,
     term_lists: Option<TermListsFile>,
     orders: Option<OrdersFile>,
     words: Option<Dictionary>,
@@ -192,7 +195,7 @@ impl Snapshot {
             return Ok(None);
         }
         match &self.files_of(entity).names {
-            Some(names) => names.text(row as usize),
+            Some(names) => names.get(row as usize).map(|(_, name)| name),
             None => Err(ReadError::Internal("the entity has no names file")),
         }
     }
@@ -213,7 +216,7 @@ impl Snapshot {
             Entity::all().map(tree_of).collect()
         });
         if let Some(names) = &self.files_of(entity).names {
-            return names.text(row as usize);
+            return names.get(row as usize).map(|(_, name)| name);
         }
         let mut name = None;
         with_record!(entity, R => {
@@ -412,6 +415,16 @@ impl RecordStore for Snapshot {
 
     fn row_name(&self, entity: Entity, row: u32) -> Result<Option<&str>, ReadError> {
         Snapshot::row_name(self, entity, row)
+    }
+
+    fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&str>), ReadError> {
+        match &self.files_of(entity).names {
+            Some(names) => {
+                let (id, name) = names.get(row as usize)?;
+                Ok((id, name.filter(|_| !self.suppressed.has(entity, row))))
+            }
+            None => Err(ReadError::Internal("the entity has no names file")),
+        }
     }
 
     fn code(&self, code: u32) -> Result<&str, ReadError> {

@@ -24,9 +24,10 @@ use crate::storage::manifest::{
     Counts, FileEntry, HASHES, MANIFEST, MANIFEST_BYTES_MAX, Manifest, REPORT, SourceParts,
 };
 use crate::storage::mmap::{LoadMode, Map};
+use crate::storage::names::Names;
 
 impl Snapshot {
-    /// Opens the snapshot in a directory, with its files mapped.
+    /// Opens the snapshot in a directory, for a reader of most of it.
     ///
     /// Checks the manifest, the list and sizes of files, every header, the report, and the last
     /// level of every hash tree. Everything else is verified at its first touch, so opening costs
@@ -37,7 +38,7 @@ impl Snapshot {
     ///
     /// Names the file, what was expected and what was found.
     pub fn open(path: &Path) -> Result<Snapshot, OpenError> {
-        Snapshot::open_with_mode(path, LoadMode::Mapped)
+        Snapshot::open_with_mode(path, LoadMode::Scanned)
     }
 
     /// Opens the snapshot in a directory, with its files mapped or copied into memory. A copy takes
@@ -119,7 +120,7 @@ impl<'p> Opening<'p> {
             path,
             manifest,
             lock: None,
-            mode: LoadMode::Mapped,
+            mode: LoadMode::Scanned,
             hashes: Arc::new(Map::empty()),
             levels_from: BTreeMap::new(),
             is_draft: true,
@@ -158,7 +159,7 @@ impl<'p> Opening<'p> {
         if found != entry.size_bytes {
             return Err(in_file(Cause::Size { expected: entry.size_bytes, found }));
         }
-        let map = Map::load(&file, self.mode).map_err(|error| in_file(error.into()))?;
+        let map = Map::load(file, self.mode).map_err(|error| in_file(error.into()))?;
         Ok((map, entry))
     }
 
@@ -214,7 +215,7 @@ impl<'p> Opening<'p> {
             records: files
                 .open(FileKind::Records, |file| Blobs::open(file, counts.published, 0))?,
             redirects: files.open(FileKind::Redirects, Redirects::open)?,
-            names: files.find(FileKind::Names, |file| Blobs::open(file, counts.rows, 0))?,
+            names: files.find(FileKind::Names, Names::open)?,
             term_lists: files
                 .find(FileKind::TermLists, |file| TermListsFile::open(file, &terms))?,
             orders: files

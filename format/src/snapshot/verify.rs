@@ -80,11 +80,17 @@ impl Snapshot {
         }
         let files = self.files_of(entity);
         if let Some(names) = &files.names {
-            for row in 0..names.count() {
-                names.text(row).map_err(|error| (FileKind::Names, error.into()))?;
+            let in_names = |error: ReadError| (FileKind::Names, error.into());
+            for row in 0..names.rows() {
+                let (id, _) = names.get(row).map_err(in_names)?;
+                if files.ids.id(row).map_err(in_ids)? != id {
+                    let broken = "a row has another id than in `ids`";
+                    return Err(in_names(ReadError::corrupt("names", broken)));
+                }
             }
         }
-        Ok(())
+        files.ids.verify().map_err(in_ids)?;
+        files.redirects.verify().map_err(|error| (FileKind::Redirects, error.into()))
     }
 
     fn verify_lists(&self, entity: Entity, sets: &mut [Bitset; 2]) -> Result<(), Cause> {

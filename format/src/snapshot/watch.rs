@@ -7,18 +7,18 @@ use crate::index::term_lists::TermListsFile;
 use crate::snapshot::Snapshot;
 use crate::snapshot::error::OpenError;
 use crate::storage::archive::Archive;
-use crate::storage::blobs::Blobs;
 use crate::storage::error::{FileFault, ReadError};
 use crate::storage::manifest::HASHES;
 use crate::storage::mmap;
 use crate::storage::mmap::{Change, Map};
+use crate::storage::names::Names;
 
 impl Snapshot {
     /// Every open archive.
     pub fn archives(&self) -> impl Iterator<Item = &Archive> {
         let of_entities = self.mapped.entities.iter().flat_map(|files| {
             let optional = [
-                files.names.as_ref().map(Blobs::archive),
+                files.names.as_ref().map(Names::archive),
                 files.term_lists.as_ref().map(TermListsFile::archive),
                 files.orders.as_ref().map(OrdersFile::archive),
                 files.words.as_ref().map(Dictionary::archive),

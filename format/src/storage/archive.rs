@@ -1,12 +1,13 @@
 //! An archive: a file of a snapshot with a header, whose bytes are verified at their first touch.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use crate::entity::Entity;
 use crate::storage::error::{Damage, ReadError};
 use crate::storage::header::{FileKind, HEADER_BYTES, Header, HeaderError};
-use crate::storage::integrity::Verifier;
+use crate::storage::integrity::{Verifier, chunk_range, chunks_of};
 use crate::storage::mmap::Map;
+use crate::storage::waiting;
 
 /// A mapped archive with a decoded header.
 pub struct Archive {
@@ -101,7 +102,7 @@ impl Archive {
     /// # Errors
     ///
     /// [`ReadError::Damage`] where a chunk does not have its hash; [`ReadError::Corrupt`] where the
-    /// range lies outside the file.
+    /// range lies outside the file; [`ReadError::WouldWait`] on a thread that must not wait.
     #[inline]
     pub fn bytes(&self, from: usize, to: usize) -> Result<&[u8], ReadError> {
         if from > to || to > self.map.len() {
@@ -110,7 +111,38 @@ impl Archive {
                 "a byte range lies outside the file",
             ));
         }
+        if waiting::must_not_wait() || !self.verifier.is_verified(from, to) {
+            return self.read_or_refuse(from, to);
+        }
+        Ok(&self.map[from..to])
+    }
+
+    /// Reads bytes that may have to be read from disk or verified; the range lies within the file.
+    #[cold]
+    fn read_or_refuse(&self, from: usize, to: usize) -> Result<&[u8], ReadError> {
+        let is_ready = || self.verifier.is_verified(from, to) && self.map.is_in_memory(from..to);
+        if waiting::must_not_wait() && !is_ready() {
+            return Err(ReadError::WouldWait);
+        }
+        self.fetch(from, to);
         Ok(self.verifier.check(&self.map, &self.hashes, from, to)?)
+    }
+
+    /// Whether every chunk of a range is verified; false of a range that leaves the file.
+    pub(crate) fn is_verified(&self, range: Range<usize>) -> bool {
+        range.end <= self.map.len() && self.verifier.is_verified(range.start, range.end)
+    }
+
+    /// Starts to read a range from disk: the whole of each chunk that is not verified yet, and what
+    /// the range has of the others.
+    pub(crate) fn fetch(&self, from: usize, to: usize) {
+        for chunk in chunks_of(from, to.min(self.map.len())) {
+            let whole = chunk_range(chunk, self.map.len());
+            self.map.fetch(match self.verifier.is_chunk_verified(chunk) {
+                true => whole.start.max(from)..whole.end.min(to),
+                false => whole,
+            });
+        }
     }
 
     /// The little-endian `u64` at an offset.

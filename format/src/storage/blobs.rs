@@ -221,6 +221,41 @@ impl Blobs {
         Ok(self.range(index)?.map_or(0, |range| range.len()))
     }
 
+    /// Whether the blob at an index and its offsets are verified, and so were read from disk once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Blobs::get`].
+    pub(crate) fn is_verified(&self, index: usize) -> Result<bool, ReadError> {
+        if !self.archive.is_verified(self.offsets_at(index)) {
+            return Ok(false);
+        }
+        Ok(self.range(index)?.is_none_or(|range| self.archive.is_verified(range)))
+    }
+
+    /// Starts to read the offsets of the blob at an index from disk.
+    pub(crate) fn fetch_offsets(&self, index: usize) {
+        let Range { start, end } = self.offsets_at(index);
+        self.archive.fetch(start, end);
+    }
+
+    /// Starts to read the blob at an index from disk; returns its size.
+    ///
+    /// # Errors
+    ///
+    /// As [`Blobs::get`].
+    pub(crate) fn fetch(&self, index: usize) -> Result<usize, ReadError> {
+        let Some(range) = self.range(index)? else { return Ok(0) };
+        self.archive.fetch(range.start, range.end);
+        Ok(range.len())
+    }
+
+    /// Where the two offsets of a blob are; possibly beyond the end of the file.
+    fn offsets_at(&self, index: usize) -> Range<usize> {
+        let from = self.offsets_from.saturating_add(index.saturating_mul(8));
+        from..from.saturating_add(16)
+    }
+
     #[inline]
     fn range(&self, index: usize) -> Result<Option<Range<usize>>, ReadError> {
         if index >= self.count {

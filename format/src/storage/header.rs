@@ -3,7 +3,7 @@
 use crate::entity::Entity;
 
 /// The version of the format that this library writes, and the only version it reads.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// The first bytes of every archive.
 pub const MAGIC: [u8; 8] = *b"PINAKES\x1a";
@@ -23,7 +23,7 @@ pub enum FileKind {
     Records = 1,
     /// Row → id, and id → row.
     Ids = 2,
-    /// Row → name.
+    /// Row → id and name.
     Names = 3,
     /// Merged id → id of the record it was merged into.
     Redirects = 4,

@@ -1,9 +1,12 @@
 //! The maps between rows and ids of one entity, and the map of merged ids.
 //!
 //! ```text
-//! ids:        header | id of each row: rows × u64 | ids ascending: published × u64 | their rows: published × u32
-//! redirects:  header | merged ids ascending: rows × u64 | ids they were merged into: rows × u64
+//! ids:        header | id of each row: rows × u64 | ids ascending: published × u64 | their rows: published × u32 | fences
+//! redirects:  header | merged ids ascending: rows × u64 | ids they were merged into: rows × u64 | fences
 //! ```
+//!
+//! A *fence* is the first of 512 ascending ids. A search reads the fences, which are dense, and then
+//! one block of 512 ids, instead of a page for each step through the ids.
 //!
 //! The rows from `published` on are unresolved references: ids and names that records refer to and
 //! no record has, ascending by (id, name). Each spelling of a name has its own row. Without an id, a
@@ -20,10 +23,16 @@ use crate::storage::error::ReadError;
 use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::{HEADER_BYTES, Header};
 
-/// Writes an `ids` or a `redirects` file: one column, then pairs as two columns.
+/// The number of ascending ids for each fence: 4 KiB of them.
+pub const FENCE_IDS: usize = 512;
+
+/// Writes an `ids` or a `redirects` file: one column, then pairs as two columns, and the fences of
+/// the first of these.
 pub struct ColumnsWriter {
     file: FileWriter,
     seconds: Spool,
+    pairs: usize,
+    fences: Spool,
 }
 
 impl ColumnsWriter {
@@ -36,7 +45,8 @@ impl ColumnsWriter {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
         let directory = path.parent().unwrap_or(Path::new("."));
-        Ok(ColumnsWriter { file, seconds: Spool::new(directory) })
+        let [seconds, fences] = [0, 1].map(|_| Spool::new(directory));
+        Ok(ColumnsWriter { file, seconds, pairs: 0, fences })
     }
 
     /// Appends a value to the first column.
@@ -54,19 +64,65 @@ impl ColumnsWriter {
     ///
     /// Where the system refuses.
     pub fn push_pair(&mut self, first: u64, second: &[u8]) -> io::Result<()> {
+        if self.pairs.is_multiple_of(FENCE_IDS) {
+            self.fences.write_all(&first.to_le_bytes())?;
+        }
+        self.pairs += 1;
         self.file.write_all(&first.to_le_bytes())?;
         self.seconds.write_all(second)
     }
 
-    /// Appends the third column and finishes the file.
+    /// Appends the third column and the fences, and finishes the file.
     ///
     /// # Errors
     ///
     /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
         self.seconds.move_to(&mut self.file)?;
+        self.fences.move_to(&mut self.file)?;
         self.file.finish()
     }
+}
+
+/// The size of the fences of a number of ascending ids.
+pub fn fences_bytes(ids: u64) -> u64 {
+    ids.div_ceil(FENCE_IDS as u64) * 8
+}
+
+/// Searches `count` ascending ids from the offset `base`, whose fences end the file; returns the
+/// place of an id.
+fn find_by_fences(
+    archive: &Archive,
+    base: usize,
+    count: usize,
+    id: u64,
+) -> Result<Option<usize>, ReadError> {
+    let fences = count.div_ceil(FENCE_IDS);
+    let fences_from = archive.len() - fences * 8;
+    // The last block that begins with the id or one below it.
+    let above = match id.checked_add(1) {
+        Some(next) => archive.lower_bound(fences_from, fences, next)?,
+        None => fences,
+    };
+    let Some(block) = above.checked_sub(1) else { return Ok(None) };
+    let from = block * FENCE_IDS;
+    let ids = archive.bytes(base + from * 8, base + count.min(from + FENCE_IDS) * 8)?;
+    let (ids, _) = ids.as_chunks();
+    let found = ids.binary_search_by_key(&id, |bytes| u64::from_le_bytes(*bytes));
+    Ok(found.ok().map(|at| from + at))
+}
+
+/// Checks each fence against the id it repeats.
+fn verify_fences(archive: &Archive, base: usize, count: usize) -> Result<(), ReadError> {
+    let fences_from = archive.len() - count.div_ceil(FENCE_IDS) * 8;
+    for fence in 0..count.div_ceil(FENCE_IDS) {
+        let first = archive.u64_at(base + fence * FENCE_IDS * 8)?;
+        if archive.u64_at(fences_from + fence * 8)? != first {
+            let file = archive.header().kind.file_name();
+            return Err(ReadError::corrupt(file, "a fence is not the first id of its block"));
+        }
+    }
+    Ok(())
 }
 
 /// A mapped `ids` file.
@@ -84,7 +140,8 @@ impl Ids {
     /// Where the file does not have the size of its columns.
     pub fn open(archive: Archive) -> Result<Ids, ArchiveError> {
         let Header { published, rows, .. } = archive.header();
-        archive.expect_length(HEADER_BYTES as u64 + rows * 8 + published * 12)?;
+        let fences = fences_bytes(published);
+        archive.expect_length(HEADER_BYTES as u64 + rows * 8 + published * 12 + fences)?;
         // Both casts fit: the columns are mapped.
         Ok(Ids { archive, published: published as usize, rows: rows as usize })
     }
@@ -166,14 +223,20 @@ impl Ids {
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: log2(published) reads.
+    /// Where the bytes are damaged. Cost: log2(fences) reads, and two more.
     pub fn row(&self, id: u64) -> Result<Option<u32>, ReadError> {
         let base = HEADER_BYTES + self.rows * 8;
-        let at = self.archive.lower_bound(base, self.published, id)?;
-        if at == self.published || self.archive.u64_at(base + at * 8)? != id {
-            return Ok(None);
-        }
-        self.row_at(at).map(Some)
+        let found = find_by_fences(&self.archive, base, self.published, id)?;
+        found.map(|at| self.row_at(at)).transpose()
+    }
+
+    /// Checks the fences.
+    ///
+    /// # Errors
+    ///
+    /// Where a fence is wrong, or the bytes are damaged.
+    pub(crate) fn verify(&self) -> Result<(), ReadError> {
+        verify_fences(&self.archive, HEADER_BYTES + self.rows * 8, self.published)
     }
 }
 
@@ -191,7 +254,7 @@ impl Redirects {
     /// Where the file does not have the size of its columns.
     pub fn open(archive: Archive) -> Result<Redirects, ArchiveError> {
         let count = archive.header().rows;
-        archive.expect_length(HEADER_BYTES as u64 + count * 16)?;
+        archive.expect_length(HEADER_BYTES as u64 + count * 16 + fences_bytes(count))?;
         // The cast fits: the columns are mapped.
         Ok(Redirects { archive, count: count as usize })
     }
@@ -224,12 +287,18 @@ impl Redirects {
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: log2(count) reads.
+    /// Where the bytes are damaged. Cost: log2(fences) reads, and two more.
     pub fn target(&self, id: u64) -> Result<Option<u64>, ReadError> {
-        let at = self.archive.lower_bound(HEADER_BYTES, self.count, id)?;
-        if at == self.count || self.archive.u64_at(HEADER_BYTES + at * 8)? != id {
-            return Ok(None);
-        }
-        self.archive.u64_at(HEADER_BYTES + (self.count + at) * 8).map(Some)
+        let found = find_by_fences(&self.archive, HEADER_BYTES, self.count, id)?;
+        found.map(|at| self.archive.u64_at(HEADER_BYTES + (self.count + at) * 8)).transpose()
+    }
+
+    /// Checks the fences.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ids::verify`].
+    pub(crate) fn verify(&self) -> Result<(), ReadError> {
+        verify_fences(&self.archive, HEADER_BYTES, self.count)
     }
 }

@@ -5,10 +5,10 @@
 //! these values in levels, in the file `hashes`:
 //!
 //! ```text
-//! level 0   one value for each chunk of 64 KiB
-//! level 1   one value for each run of 2,048 values below: 128 MiB of the file
-//! level 2   one value for each run of 2,048 values below: 256 GiB of the file
-//! …         until a level has at most 2,048 values
+//! level 0   one value for each chunk of 16 KiB
+//! level 1   one value for each run of 256 values below: 4 MiB of the file
+//! level 2   one value for each run of 256 values below: 1 GiB of the file
+//! …         until a level has at most 256 values
 //! root      in the manifest
 //! ```
 //!
@@ -18,6 +18,7 @@
 use std::{
     cell::Cell,
     io::{self, Read, Write},
+    ops::Range,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -34,10 +35,14 @@ use crate::storage::error::Damage;
 pub const HASHES: &str = "hashes";
 
 /// The size of a chunk, the unit of verification.
-pub const CHUNK_BYTES: usize = 64 << 10;
+///
+/// A first touch reads a chunk from disk and hashes it. A larger chunk makes every first touch
+/// dearer; a smaller one makes the hashes larger, here 1/512 of the snapshot.
+pub const CHUNK_BYTES: usize = 16 << 10;
 
-/// The number of values in a run. One value of the next level covers a run.
-pub const RUN_VALUES: usize = 2_048;
+/// The number of values in a run. One value of the next level covers a run. A run is 8 KiB, so the
+/// first touch of a run reads two or three pages of the hashes.
+pub const RUN_VALUES: usize = 256;
 
 /// The size of a chaining value.
 pub const VALUE_BYTES: usize = 32;
@@ -69,6 +74,17 @@ pub fn thread_time_working() -> Duration {
 /// The number of chunks of a file.
 pub fn chunk_count(size_bytes: u64) -> u64 {
     size_bytes.div_ceil(CHUNK_BYTES as u64)
+}
+
+/// The chunks of a range; none of an empty range.
+pub(crate) fn chunks_of(from: usize, to: usize) -> Range<usize> {
+    if from < to { from / CHUNK_BYTES..(to - 1) / CHUNK_BYTES + 1 } else { 0..0 }
+}
+
+/// The bytes of a chunk of a file.
+pub(crate) fn chunk_range(chunk: usize, size_bytes: usize) -> Range<usize> {
+    let from = chunk * CHUNK_BYTES;
+    from..size_bytes.min(from + CHUNK_BYTES)
 }
 
 /// The number of values in each level of a file, level 0 first. A file of one chunk has no level.
@@ -123,7 +139,7 @@ fn left_length(length: usize) -> usize {
 pub struct TreeWriter {
     /// The level-0 values of the current run.
     run: Vec<ChainingValue>,
-    /// Level 1, complete: 256 KiB for a file of 1 TiB.
+    /// Level 1, complete: 8 MiB for a file of 1 TiB.
     runs: Vec<ChainingValue>,
     chunks: u64,
 }
@@ -245,7 +261,7 @@ impl Verifier {
     /// Verifies the chunks of a range, and returns the bytes of the range. The range must lie within
     /// the map.
     ///
-    /// Cost: one bit test for each chunk; a hash of 64 KiB for each chunk not yet verified.
+    /// Cost: one bit test for each chunk; one read and one hash for each chunk not yet verified.
     ///
     /// # Errors
     ///
@@ -259,14 +275,18 @@ impl Verifier {
         to: usize,
     ) -> Result<&'m [u8], Damage> {
         let bytes = &map[from..to];
-        if from < to {
-            for chunk in from / CHUNK_BYTES..=(to - 1) / CHUNK_BYTES {
-                if !self.is_verified(0, chunk) {
-                    self.verify(map, hashes, chunk)?;
-                }
+        for chunk in chunks_of(from, to) {
+            if !self.is_marked(0, chunk) {
+                self.verify(map, hashes, chunk)?;
             }
         }
         Ok(bytes)
+    }
+
+    /// Whether every chunk of a range is verified.
+    #[inline]
+    pub fn is_verified(&self, from: usize, to: usize) -> bool {
+        chunks_of(from, to).all(|chunk| self.is_marked(0, chunk))
     }
 
     /// The file, by the manifest's path.
@@ -290,26 +310,21 @@ impl Verifier {
         }
     }
 
-    fn is_verified(&self, level: usize, index: usize) -> bool {
+    fn is_marked(&self, level: usize, index: usize) -> bool {
         let word = self.verified[level][index / 64].load(Ordering::Acquire);
         word & (1 << (index % 64)) != 0
     }
 
-    fn set_verified(&self, level: usize, index: usize) {
+    fn mark(&self, level: usize, index: usize) {
         self.verified[level][index / 64].fetch_or(1 << (index % 64), Ordering::Release);
     }
 
     #[cold]
     fn verify(&self, map: &[u8], hashes: &[u8], chunk: usize) -> Result<(), Damage> {
         let begun = thread_time();
-        let verified = self.verify_chunk(map, hashes, chunk);
+        let verified = self.check_chunk(hashes, chunk, &map[chunk_range(chunk, map.len())]);
         SPENT.set(SPENT.get() + thread_time().saturating_sub(begun));
         verified
-    }
-
-    fn verify_chunk(&self, map: &[u8], hashes: &[u8], chunk: usize) -> Result<(), Damage> {
-        let from = chunk * CHUNK_BYTES;
-        self.check_chunk(hashes, chunk, &map[from..map.len().min(from + CHUNK_BYTES)])
     }
 
     /// Verifies one chunk from its bytes, wherever they are in memory.
@@ -329,13 +344,13 @@ impl Verifier {
         if !holds {
             return Err(self.damage(chunk as u64));
         }
-        self.set_verified(0, chunk);
+        self.mark(0, chunk);
         Ok(())
     }
 
     /// Whether a chunk is verified.
     pub fn is_chunk_verified(&self, chunk: usize) -> bool {
-        self.is_verified(0, chunk)
+        self.is_marked(0, chunk)
     }
 
     /// The expected value of a chunk, not verified itself; the root for a file of one chunk. `None`
@@ -353,7 +368,7 @@ impl Verifier {
         let run = index / RUN_VALUES;
         let is_top = level + 1 == self.levels.len();
         // One bit covers all values of a run. The top level is one run, covered by the root.
-        if self.is_verified(level + 1, run) {
+        if self.is_marked(level + 1, run) {
             return Ok(());
         }
         if !is_top {
@@ -377,7 +392,7 @@ impl Verifier {
             let file = HASHES.to_owned();
             return Err(Damage { file, chunk: from / CHUNK_BYTES as u64, from, to });
         }
-        self.set_verified(level + 1, run);
+        self.mark(level + 1, run);
         Ok(())
     }
 

@@ -4,8 +4,10 @@
 //! - `integrity`: the hash tree over every file, and the verifier of its chunks.
 //! - `header`, `archive`: the frame of an archive and its verified bytes.
 //! - `file_writer`: writes and hashes a file.
-//! - `blobs`, `ids`, `long_text`: tables of byte strings, maps of ids, compressed texts.
+//! - `blobs`, `ids`, `names`, `long_text`: tables of byte strings, maps of ids, names of rows,
+//!   compressed texts.
 //! - `manifest`, `publication`: what a snapshot consists of, and what a host publishes.
+//! - `waiting`: which threads wait for the disk.
 //! - `error`: why bytes could not be read.
 //!
 //! This folder imports `entity` only.
@@ -20,4 +22,6 @@ pub mod integrity;
 pub mod long_text;
 pub mod manifest;
 pub mod mmap;
+pub mod names;
 pub mod publication;
+pub mod waiting;

@@ -145,11 +145,11 @@ fn levels() -> String {
     let mib = 1u64 << 20;
     for (what, size) in [
         ("0 bytes", 0),
-        ("64 KiB", 65_536),
-        ("64 KiB + 1", 65_537),
-        ("128 MiB", 128 * mib),
-        ("128 MiB + 1", 128 * mib + 1),
-        ("256 GiB", (256 << 10) * mib),
+        ("16 KiB", 16_384),
+        ("16 KiB + 1", 16_385),
+        ("4 MiB", 4 * mib),
+        ("4 MiB + 1", 4 * mib + 1),
+        ("1 GiB", mib << 10),
         ("1 TiB", mib * mib),
     ] {
         assert_eq!(level_lengths(size), crate::files::level_lengths(size));

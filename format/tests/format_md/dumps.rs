@@ -84,10 +84,19 @@ fn of_columns_or_blobs(path: &str, directory: &Path) -> String {
             (0..rows).for_each(|row| note(8, format!("id of row {row}: {}", archive.id(row))));
             (0..published).for_each(|at| note(8, format!("id {at}, ascending")));
             (0..published).for_each(|at| note(4, format!("its row: {at}")));
+            note(8, "fence 0: id 0".into());
         }
+        "names" => (0..rows).for_each(|row| {
+            let (id, name) = archive.name(row);
+            note(8, format!("row {row}: id {id}"));
+            let what =
+                name.map_or("no name".into(), |name| format!("{} bytes: {name}", name.len()));
+            note(24, what);
+        }),
         "redirects" => {
             (0..rows).for_each(|at| note(8, format!("merged id {at}")));
             (0..rows).for_each(|at| note(8, format!("where it lives {at}")));
+            note(8, "fence 0: merged id 0".into());
         }
         blobs => {
             let (count, prefix) = match blobs {

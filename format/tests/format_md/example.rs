@@ -15,11 +15,12 @@ use pinakes_format::storage::long_text::Deflater;
 use pinakes_format::storage::manifest::{
     Counts, FileEntry, HASHES, MANIFEST, Manifest, REPORT, SourceParts,
 };
+use pinakes_format::storage::names::NamesWriter;
 
 use crate::index;
 
 /// A name of four chunks, so that a file has levels.
-pub const LONG_NAME_BYTES: usize = 200_000;
+pub const LONG_NAME_BYTES: usize = 50_000;
 
 /// The long texts of the output.
 pub const ABSTRACT: &str = "in this paper we show that graphs are drawn in the plane";
@@ -164,10 +165,11 @@ fn write_archive(directory: &Path, kind: FileKind, entity: Option<Entity>) -> Wr
             writer.finish().unwrap()
         }
         FileKind::Names => {
-            let mut writer = blobs(header, &[]);
-            let of_records = records.iter().map(|(_, name, _)| *name);
-            for name in of_records.chain(unresolved.iter().map(|(_, name)| name.as_deref())) {
-                writer.push(name.map(str::as_bytes)).unwrap();
+            let mut writer = NamesWriter::create(&path, header).unwrap();
+            let of_records = records.iter().map(|(id, name, _)| (*id, *name));
+            let of_others = unresolved.iter().map(|(id, name)| (*id, name.as_deref()));
+            for (id, name) in of_records.chain(of_others) {
+                writer.push(id, name).unwrap();
             }
             writer.finish().unwrap()
         }

@@ -7,9 +7,10 @@ use blake3::{
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
 
-const VERSION: u8 = 5;
-const CHUNK: usize = 65_536;
-const RUN: usize = 2_048;
+const VERSION: u8 = 6;
+const CHUNK: usize = 16_384;
+const RUN: usize = 256;
+const FENCE: usize = 512;
 
 /// A file as the manifest lists it.
 pub struct Entry {
@@ -179,15 +180,39 @@ impl Archive {
     /// In `ids`: the row of an id.
     pub fn row(&self, id: u64) -> Option<u32> {
         let (published, ids) = (self.published(), 64 + 8 * self.rows());
-        assert_eq!(self.0.len(), ids + 12 * published);
+        self.check_fences(ids, published, ids + 12 * published);
         let at = (0..published).find(|at| self.u64(ids + 8 * at) == id)?;
         Some(self.u32(ids + 8 * published + 4 * at))
+    }
+
+    /// Demands that the fences of `count` ids from `ids` on end the file.
+    fn check_fences(&self, ids: usize, count: usize, from: usize) {
+        let fences = count.div_ceil(FENCE);
+        assert_eq!(self.0.len(), from + 8 * fences);
+        for fence in 0..fences {
+            assert_eq!(self.u64(from + 8 * fence), self.u64(ids + 8 * FENCE * fence));
+        }
+    }
+
+    /// In `names`: the id and the name of a row.
+    pub fn name(&self, row: usize) -> (u64, Option<&str>) {
+        let slot = 64 + 32 * row;
+        let bytes = match self.0[slot + 8] {
+            254 => return (self.u64(slot), None),
+            255 => {
+                let (from, length) = (self.u64(slot + 9) as usize, self.u32(slot + 17) as usize);
+                assert!(from >= 64 + 32 * self.rows());
+                &self.0[from..from + length]
+            }
+            length => &self.0[slot + 9..][..usize::from(length)],
+        };
+        (self.u64(slot), Some(std::str::from_utf8(bytes).unwrap()))
     }
 
     /// In `redirects`: where a merged id lives.
     pub fn target(&self, id: u64) -> Option<u64> {
         let count = self.rows();
-        assert_eq!(self.0.len(), 64 + 16 * count);
+        self.check_fences(64, count, 64 + 16 * count);
         let at = (0..count).find(|at| self.u64(64 + 8 * at) == id)?;
         Some(self.u64(64 + 8 * (count + at)))
     }

@@ -35,12 +35,15 @@ use pinakes_format::snapshot::{STRINGS_PREFIX_BYTES, Snapshot};
 use pinakes_format::storage::header::{
     FORMAT_VERSION, FileKind, HEADER_BYTES, Header, LAYOUT, MAGIC,
 };
+use pinakes_format::storage::ids::FENCE_IDS;
 use pinakes_format::storage::integrity::{CHUNK_BYTES, RUN_VALUES, TreeWriter, VALUE_BYTES};
 use pinakes_format::storage::long_text::{DICTIONARY, POOL_BYTES_MAX};
 use pinakes_format::storage::manifest::{ID_DIGITS, MANIFEST_BYTES_MAX};
+use pinakes_format::storage::names::{LONG_NAME, NO_NAME, SLOT_BYTES, SLOT_NAME_BYTES};
 use pinakes_format::text::fold::WORD_BYTES_MAX;
 
 use document::Document;
+use example::LONG_NAME_BYTES;
 use files::Archive;
 use reader::{Layouts, Reader, Trace, Value};
 
@@ -158,6 +161,11 @@ fn the_sentences_hold_the_numbers_of_the_code() {
         format!("at most {} values. Merging", grouped(RUN_VALUES)),
         format!("one value of {VALUE_BYTES} bytes"),
         format!("Always {LAYOUT}."),
+        format!("of {FENCE_IDS} consecutive ids"),
+        format!("| {SLOT_BYTES} × rows |"),
+        format!("0 to {SLOT_NAME_BYTES} bytes"),
+        format!("{NO_NAME}: the row has no name"),
+        format!("{LONG_NAME}: the name"),
         format!("prefix of {} × u64", STRINGS_PREFIX_BYTES / 8),
         format!("prefix[t − {TABLE_FIRST}] up to, not\nincluding, prefix[t − {}]", TABLE_FIRST - 1),
         format!("at most {} bytes, compressed", grouped(POOL_BYTES_MAX)),
@@ -229,10 +237,12 @@ fn a_reader_written_from_the_text_reads_a_topic() {
         let row = ids.row(id).unwrap() as usize;
         assert_eq!((row, ids.id(0), ids.id(1), ids.id(2)), (0, 10_017, 10_020, NO_ID));
         let names = Archive::open(directory, "topics/names");
-        let name = |row| names.blob(row, names.rows(), 0).map(String::from_utf8_lossy);
-        assert_eq!(name(0).unwrap(), "Graph drawing");
-        assert_eq!(name(1), None);
-        assert_eq!(name(2).unwrap(), "Planarity");
+        assert_eq!(names.name(0), (10_017, Some("Graph drawing")));
+        assert_eq!(names.name(1), (10_020, None));
+        assert_eq!(names.name(2), (NO_ID, Some("Planarity")));
+        let funders = Archive::open(directory, "funders/names");
+        let (id, name) = funders.name(0);
+        assert_eq!((id, name.unwrap().len()), (1, LONG_NAME_BYTES));
 
         let records = Archive::open(directory, "topics/records");
         let blob = records.blob(row, records.published(), 0).unwrap();

@@ -10,8 +10,9 @@ use pinakes_format::autocomplete::{Candidates, Completion, ENTITIES};
 use pinakes_format::entity::{CATALOG, Entity, Facts, IdFormat};
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::query::{Query, QueryError};
-use pinakes_format::snapshot::{LookupResult, Snapshot};
+use pinakes_format::snapshot::{LookupResult, RenderRow, Snapshot};
 use pinakes_format::storage::error::ReadError;
+use pinakes_format::storage::waiting::is_hasty;
 use pinakes_format::text::json;
 use serde::Serialize;
 
@@ -38,7 +39,7 @@ const LIST_CAPACITY_BYTES: usize = 256 << 10;
 const CANDIDATES_CAPACITY_BYTES: usize = 4 << 10;
 
 /// Stored size of a record up to which a thread that reads requests renders it.
-const INLINE_BYTES_MAX: usize = 64 << 10;
+const HASTY_BYTES_MAX: usize = 64 << 10;
 
 /// Links of `/`, besides the lists.
 const SERVICE_LINKS: [(&str, &str); 6] = [
@@ -305,9 +306,6 @@ pub struct Variant {
     pub render: RenderRow,
 }
 
-/// Renders the record of a row.
-pub type RenderRow = for<'s> fn(&'s Snapshot, Entity, u32, &mut Page<'s>) -> Result<(), ReadError>;
-
 /// The variant without a path prefix.
 pub const CURRENT: Variant =
     Variant { root: "", spelling: IdFormat::CURRENT, render: Snapshot::render };
@@ -351,20 +349,15 @@ pub fn record(
             if let Some(coding) = served.reply_headers().matching_coding(request.headers) {
                 return Ok(Reply::NotModified(coding));
             }
+            if is_hasty() && snapshot.record_bytes(facts.entity, row)? > HASTY_BYTES_MAX {
+                return Err(ReadError::WouldWait);
+            }
             let mut page = Page::new(snapshot, Shape::Single);
             page.out.reserve(RECORD_CAPACITY_BYTES);
             (variant.render)(snapshot, facts.entity, row, &mut page)?;
             page.out.shrink_to(RECORD_CAPACITY_BYTES);
             Ok(Reply::Json { body: page.out.into(), is_cacheable: true })
         }
-    }
-}
-
-/// Whether the record is too large to be rendered on a thread that reads requests. Reads no record.
-pub fn is_large(snapshot: &Snapshot, facts: &Facts, id: u64) -> Result<bool, ReadError> {
-    match snapshot.find(facts.entity, id)? {
-        LookupResult::Row(row) => Ok(snapshot.record_bytes(facts.entity, row)? > INLINE_BYTES_MAX),
-        LookupResult::Merged(_) | LookupResult::Absent => Ok(false),
     }
 }
 

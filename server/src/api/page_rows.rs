@@ -71,6 +71,8 @@ impl PageRows {
         out: &mut Vec<u8>,
         bytes_max: usize,
     ) -> Result<(), ReadError> {
+        let rows = &self.rows[self.next..];
+        snapshot.fetch_page(self.entity, rows, Shape::List, self.variant.render)?;
         let mut page = Page::new(snapshot, Shape::List);
         page.out = mem::take(out);
         let rendered = self.render_to(snapshot, &mut page, bytes_max);

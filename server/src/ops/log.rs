@@ -1,4 +1,5 @@
-//! The log: formats events as lines, and writes the lines to standard error on a thread of its own.
+//! The log: formats events as lines, and writes the lines to standard error on a thread of its own. The lines
+//! of requests come formatted.
 //!
 //! A request never waits for the reader of standard error. When the reader is slow, the queue fills, and
 //! further lines are dropped and counted. The thread writes all queued lines in one call and then rests
@@ -23,6 +24,9 @@ use std::{
 use pinakes_format::text::unseen::is_unseen;
 use tracing::{Level, Metadata};
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
+
+use crate::service::access_log::{LineSink, send_lines_to};
+use crate::service::line_form::LineForm;
 
 /// Format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -62,10 +66,19 @@ pub fn start_log(format: LogFormat) -> io::Result<(LogGuard, DroppedLines)> {
         .with_writer(log.clone())
         .with_ansi(is_terminal)
         .with_env_filter(filter);
-    match format {
-        LogFormat::Text => events.init(),
-        LogFormat::Json => events.json().flatten_event(true).init(),
-    }
+    let form = match format {
+        LogFormat::Text => {
+            events.init();
+            LineForm::Text
+        }
+        LogFormat::Json => {
+            events.json().flatten_event(true).init();
+            LineForm::Json
+        }
+    };
+    let lines = log.clone();
+    let push = Box::new(move |line: &[u8]| lines.shared.push(&lines.escapes.escape(line), false));
+    send_lines_to(LineSink { form, push });
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!(panic = %panic, "a thread panicked");
     }));

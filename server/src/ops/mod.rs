@@ -1,6 +1,6 @@
 //! Interfaces for operators: the log, the metrics, and the admin address that serves them.
 //!
-//! Imports every other folder, except that `log` imports none.
+//! Imports every other folder.
 
 pub(crate) mod admin;
 pub(crate) mod log;

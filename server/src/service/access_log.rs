@@ -2,10 +2,11 @@
 
 use std::{
     borrow::Cow,
+    cell::RefCell,
     fmt,
     net::IpAddr,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Instant, SystemTime, UNIX_EPOCH},
@@ -17,6 +18,7 @@ use http::{header, request::Parts};
 use crate::admission::gate::Admission;
 use crate::http::path::truncate;
 use crate::service::line_budget::LineBudget;
+use crate::service::line_form::{Fields, LineForm};
 
 /// The `tracing` target of access-log lines; log filters select or drop the lines by this name.
 pub const TARGET: &str = "access";
@@ -29,6 +31,20 @@ const AGENT_BYTES_MAX: usize = 128;
 const STATUS_LEFT: u16 = 499;
 /// The smallest status of a refused request.
 const STATUS_REFUSED_MIN: u16 = 400;
+
+/// Where the lines of requests go, and their form.
+pub struct LineSink {
+    pub form: LineForm,
+    /// Takes a whole line.
+    pub push: Box<dyn Fn(&[u8]) + Send + Sync>,
+}
+
+static SINK: OnceLock<LineSink> = OnceLock::new();
+
+/// Sends the lines of this process to a sink; only the first call counts. Without a sink, no line is written.
+pub fn send_lines_to(sink: LineSink) {
+    let _ = SINK.set(sink);
+}
 
 /// An id that is unique across requests and restarts of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +119,9 @@ impl AccessLine {
         self.write(response.status().as_u16(), response.body().len());
     }
 
-    /// Writes the line; texts from the client are string fields, which the log quotes and escapes.
+    /// Writes the line.
     fn write(&self, status: u16, body_bytes: usize) {
+        let Some(sink) = SINK.get() else { return };
         if !tracing::enabled!(target: TARGET, tracing::Level::INFO) {
             return;
         }
@@ -117,18 +134,30 @@ impl AccessLine {
             if is_budgeted { BUDGETED_TARGET_BYTES_MAX } else { TARGET_BYTES_MAX };
         let agent = self.head.headers.get(header::USER_AGENT);
         let agent = agent.map(|value| String::from_utf8_lossy(value.as_bytes()));
-        tracing::info!(
-            target: TARGET,
-            request = %self.id,
-            client = %self.client,
-            method = shorten(self.head.method.as_str(), AGENT_BYTES_MAX).as_ref(),
-            url = shorten(target, target_bytes_max).as_ref(),
-            protocol = ?self.head.version,
+        let (method, url) = (
+            shorten(self.head.method.as_str(), AGENT_BYTES_MAX),
+            shorten(target, target_bytes_max),
+        );
+        let agent = agent.as_deref().map(|agent| shorten(agent, AGENT_BYTES_MAX));
+        let fields = Fields {
+            request: self.id,
+            client: self.client,
+            method: &method,
+            url: &url,
+            protocol: self.head.version,
             status,
             body_bytes,
-            micros = self.begun.elapsed().as_micros() as u64,
-            agent = agent.as_deref().map(|agent| shorten(agent, AGENT_BYTES_MAX)).as_deref(),
-        );
+            micros: self.begun.elapsed().as_micros() as u64,
+            agent: agent.as_deref(),
+        };
+        thread_local! {
+            static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        LINE.with_borrow_mut(|line| {
+            line.clear();
+            sink.form.write(SystemTime::now(), &fields, line);
+            (sink.push)(line);
+        });
     }
 }
 

@@ -7,7 +7,6 @@ use pinakes_format::autocomplete::{Completion, Identifier};
 use pinakes_format::entity::Facts;
 use pinakes_format::query::Query;
 use pinakes_format::record::legacy::LegacyEntity;
-use pinakes_format::snapshot::Snapshot;
 
 use crate::admission::limits::{Refusal, Verdict};
 use crate::api::handlers::{Answer, Variant};
@@ -30,6 +29,8 @@ use crate::{graphql, openapi};
 pub struct ServiceSettings {
     /// Timeout for finding a page of a list, candidates of autocompletion, or a GraphQL response.
     pub list_timeout: Duration,
+    /// Records and candidates that are read from disk concurrently.
+    pub disk_reads: usize,
     /// Processor time for finding a page of a list or candidates.
     pub list_cpu: Duration,
     /// Memory for replies that clients have not taken.
@@ -46,14 +47,14 @@ pub struct ServiceSettings {
     pub data_licence: Option<Arc<str>>,
 }
 
-/// The thread on which the server does the work of a request.
+/// How much work a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// The thread that read the request: the work reads at most one record or one word's candidates.
-    Inline,
-    /// A blocking thread, with a work permit: the work may read hundreds of records, or needs the body of
-    /// the request.
-    Blocking,
+    /// At most one record, or one word's candidates. The thread that read the request does the work, unless
+    /// it has to wait for the disk or the record is large.
+    Small,
+    /// Perhaps hundreds of records, or a request with a body.
+    Large,
 }
 
 /// A valid request whose reply needs the snapshot.
@@ -75,24 +76,14 @@ pub enum Job {
 }
 
 impl Job {
-    /// Where the server does the work.
-    ///
-    /// A record of more than 64 KiB is work too. One word of autocomplete is cheap, since the index holds the candidates of a word; several words
-    /// intersect the records of each word. The function cannot know the size of the reply or the chunks to
-    /// verify. An inline reply that proves large waits for its reservation. The request's own thread reads
-    /// and verifies cold chunks.
-    pub fn cost(&self, snapshot: &Snapshot) -> Cost {
+    /// How much work the request is. The index holds the candidates of one word of autocomplete; several
+    /// words intersect the records of each word.
+    pub fn cost(&self) -> Cost {
         match self {
-            // Damage is found again, and reported, by the work itself.
-            Job::Record { facts, id, .. }
-                if handlers::is_large(snapshot, facts, *id).unwrap_or_default() =>
-            {
-                Cost::Blocking
-            }
-            Job::Openapi | Job::Record { .. } | Job::Resolve { .. } => Cost::Inline,
-            Job::Autocomplete(completion) if !completion.has_several_words() => Cost::Inline,
+            Job::Openapi | Job::Record { .. } | Job::Resolve { .. } => Cost::Small,
+            Job::Autocomplete(completion) if !completion.has_several_words() => Cost::Small,
             Job::Autocomplete(_) | Job::List(_) | Job::LegacyList(..) | Job::Graphql(_) => {
-                Cost::Blocking
+                Cost::Large
             }
         }
     }

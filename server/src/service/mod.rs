@@ -3,26 +3,45 @@
 //! The folder may import every folder of the server except `ops`.
 //!
 //! [`dispatch::plan`] checks a request on the thread that read it, and finishes replies that need no work,
-//! such as 400 and 304. [`Job::cost`] decides where the other work is done. A record is rendered on the thread
-//! that read the request. On two shared cores with 32 connections, in one run, a record took 26 µs of
-//! processor time there, 45 µs with `spawn_blocking` and 50 µs with `block_in_place`. The server has more
-//! of these threads than cores, so that a page fault delays few other requests: with 16 threads a record
-//! took 27.5 µs in that run. A list reads hundreds of records, and goes to the blocking pool with a work permit.
+//! such as 400 and 304. [`Job::cost`] decides where the other work is done:
+//!
+//! ```text
+//! work                            thread
+//! a record, one word              the one that read the request, if everything is in memory
+//! the same, with reads from disk  a blocking thread, with one of --disk-reads permits
+//! a list, GraphQL, several words  a blocking thread, with one of four work permits for each core
+//! ```
+//!
+//! A record is rendered on the thread that read the request, since another thread costs more than the record:
+//! on two shared cores with 32 connections, in one run, a record took 26 µs of processor time there and 45 µs
+//! with `spawn_blocking`. These threads are one for each core, and must never wait: a client that asks for
+//! records on disk would delay every other. Blocking threads yield the processor to them.
 
 pub(crate) mod access_log;
+pub(crate) mod disk_activity;
 pub(crate) mod dispatch;
 pub(crate) mod line_budget;
+pub(crate) mod line_form;
 pub(crate) mod traffic;
 
 use std::{
+    cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Instant,
 };
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, request::Parts};
+use pinakes_format::snapshot::Snapshot;
 use pinakes_format::storage::error::ReadError;
-use tokio::{sync::mpsc, task, time};
+use pinakes_format::storage::waiting;
+use rustix::process::nice;
+use tokio::{
+    sync::mpsc,
+    task::{self, JoinHandle},
+    time,
+};
 
 use crate::admission::fair_queue::{FairQueue, PermitLimits};
 use crate::admission::gate::{Admission, Charge, Gate};
@@ -39,6 +58,7 @@ use crate::http::{body, head};
 use crate::net::handler::{Handler, ReservedResponse};
 use crate::net::reply_body::Pieces;
 use crate::service::access_log::{RequestId, RequestIds};
+use crate::service::disk_activity::DiskActivity;
 use crate::service::dispatch::{Cost, Job, ServiceSettings};
 use crate::service::line_budget::LineBudget;
 use crate::service::traffic::Traffic;
@@ -46,14 +66,18 @@ use crate::snapshots::manager::{ServedSnapshot, SnapshotManager};
 
 /// Header that links a 500 or 503 to the log lines of the request.
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Threads that read requests and render records, for each core.
-const WORKERS_PER_CORE: usize = 8;
-/// Maximum of these threads on any machine.
-const WORKERS_MAX: usize = 256;
 /// Lists and autocompletes of several words computed concurrently, for each core.
 const LISTS_PER_CORE: usize = 4;
-/// Of these, how many one client may have under way, and how many may wait.
+/// Of these, how many one client may have under way.
 const CLIENT_LISTS_MAX: usize = 4;
+/// Reads from disk of one client: all permits but one of this many.
+const SPARED_READS: usize = 4;
+/// Requests of one client that wait for a permit: as many as connections of one client.
+const CLIENT_WAITING_MAX: usize = 64;
+/// Default of `--disk-reads` for each core.
+const DISK_READS_PER_CORE: usize = 8;
+/// How far blocking threads yield the processor to threads that read requests.
+const WORK_NICE: i32 = 10;
 /// Bytes of a reply up to which the reply needs no reservation of memory.
 const SMALL_BYTES: usize = 16 << 10;
 
@@ -61,9 +85,9 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Number of threads that read requests and render records.
-pub fn worker_count() -> usize {
-    (cores() * WORKERS_PER_CORE).min(WORKERS_MAX).max(cores())
+/// Default of `--disk-reads`: enough that a solid-state disk is always at work.
+pub fn default_disk_reads() -> usize {
+    cores() * DISK_READS_PER_CORE
 }
 
 /// Answers requests from the served snapshot.
@@ -72,6 +96,8 @@ pub struct Service {
     gate: Gate,
     settings: ServiceSettings,
     work: Arc<FairQueue>,
+    disk: Arc<FairQueue>,
+    disk_activity: DiskActivity,
     memory: Arc<ReplyMemory>,
     requests: RequestIds,
     traffic: Traffic,
@@ -85,12 +111,30 @@ impl Service {
         let work = Arc::new(FairQueue::new(PermitLimits {
             total: cores() * LISTS_PER_CORE,
             held: CLIENT_LISTS_MAX,
-            waiting: CLIENT_LISTS_MAX,
+            waiting: CLIENT_WAITING_MAX,
+        }));
+        let total = settings.disk_reads.max(1);
+        let disk = Arc::new(FairQueue::new(PermitLimits {
+            total,
+            held: total - (total - 1) / SPARED_READS,
+            waiting: CLIENT_WAITING_MAX,
         }));
         let memory = Arc::new(ReplyMemory::new(settings.reply_memory_bytes));
         let (requests, traffic) = (RequestIds::new(), Traffic::new());
         let lines = Arc::new(LineBudget::new(settings.refused_lines));
-        Service { snapshots, gate, settings, work, memory, requests, traffic, lines }
+        let disk_activity = DiskActivity::new();
+        Service {
+            snapshots,
+            gate,
+            settings,
+            work,
+            disk,
+            disk_activity,
+            memory,
+            requests,
+            traffic,
+            lines,
+        }
     }
 
     /// The owner of the served snapshot, which opens and follows snapshots.
@@ -118,6 +162,11 @@ impl Service {
         &self.memory
     }
 
+    /// Whether requests wait for the disk.
+    pub fn disk_activity(&self) -> &DiskActivity {
+        &self.disk_activity
+    }
+
     /// Log lines left out since the start, because refused requests wrote too many.
     pub fn left_out_lines(&self) -> u64 {
         self.lines.left_out()
@@ -133,10 +182,13 @@ impl Service {
     ) -> ReservedResponse {
         let served = self.snapshots.served();
         let response = match self.plan(&head, route, &admission, &served, id) {
-            Ok(job) if job.cost(&served.snapshot) == Cost::Blocking => {
-                return self.find_blocking(head, job, admission, id).await;
+            Ok(job) if job.cost() == Cost::Large => {
+                return self.find_elsewhere(head, job, admission, id).await;
             }
-            Ok(job) => self.respond(&head, &job, &admission, &served, id),
+            Ok(job) => match self.respond_from_memory(&head, &job, &admission, &served, id) {
+                Some(response) => response,
+                None => return self.find_elsewhere(head, job, admission, id).await,
+            },
             Err(reply) if reply.is_shared() => {
                 let response = reply.into_response(&head.method, served.reply_headers());
                 return ReservedResponse::unreserved(response);
@@ -144,6 +196,21 @@ impl Service {
             Err(reply) => reply.into_response(&head.method, served.reply_headers()),
         };
         self.reserve(response, admission.client, &head.method, id).await
+    }
+
+    /// Answers on the thread that read the request; `None` if the thread would have to wait.
+    fn respond_from_memory(
+        &self,
+        head: &Parts,
+        job: &Job,
+        admission: &Admission,
+        served: &Arc<ServedSnapshot>,
+        id: RequestId,
+    ) -> Option<http::Response<Bytes>> {
+        let begun = Instant::now();
+        let response = waiting::from_memory(|| self.respond(head, job, admission, served, id));
+        self.disk_activity.note_small_work(begun.elapsed());
+        response
     }
 
     /// Checks a request; the error is the finished reply to a request that needs no work.
@@ -181,8 +248,8 @@ impl Service {
         }
     }
 
-    /// Reads the body if the request has one, waits for a work permit, and answers on a blocking thread.
-    async fn find_blocking(
+    /// Reads the body if the request has one, waits for a permit, and answers on a blocking thread.
+    async fn find_elsewhere(
         self: Arc<Self>,
         head: Arc<Parts>,
         job: Job,
@@ -197,34 +264,39 @@ impl Service {
         {
             return self.small(reply, &method);
         }
-        let Some(permit) = self.work.acquire(client.key()).await else {
-            return self.overloaded_by(Overload::Concurrency, &method, id);
+        let (queue, overload) = match job.cost() {
+            Cost::Small => (&self.disk, Overload::Disk),
+            Cost::Large => (&self.work, Overload::Concurrency),
+        };
+        let Some(permit) = queue.acquire(client.key()).await else {
+            return self.overloaded_by(overload, &method, id);
         };
         let service = Arc::clone(&self);
         // The work owns its permit: a client that leaves does not free the permit.
         let work = move || {
             let served = service.snapshots.served();
-            let mut response = service.respond(&head, &job, &admission, &served, id);
+            // Only a thread that must not wait gives no response.
+            let mut response = service.respond(&head, &job, &admission, &served, id)?;
             let pending = response.extensions_mut().remove::<PendingBody>();
-            let source = pending.and_then(|pending| pending.take()).map(|mut source| {
-                let first = source.next_piece(&served.snapshot);
-                (source, first.unwrap_or_else(|| Ok(Bytes::new())))
-            });
+            let source = pending.and_then(|pending| pending.take());
+            let source = source.map(|source| NextPiece::new(source, &served.snapshot));
             drop(permit);
-            (response, source, served)
+            Some((response, source, served))
         };
-        let Ok((response, source, served)) = task::spawn_blocking(work).await else {
+        let Ok(Some((response, source, served))) = spawn_work(work).await else {
             return self.small(Reply::internal(), &method);
         };
         match source {
             None => self.reserve(response, client, &method, id).await,
-            Some((_, Err(_))) => self.small(Reply::internal(), &method),
+            Some(NextPiece { piece: Some(Err(_)), .. }) => self.small(Reply::internal(), &method),
             // The first piece waits for memory as a whole reply does, so that a client may still get 503.
-            Some((source, Ok(first))) => {
+            Some(NextPiece { source, piece, further_bytes }) => {
+                let first = piece.and_then(Result::ok).unwrap_or_default();
                 match self.memory.reserve_finished(client, first.len()).await {
                     Some(reservation) => {
                         let first = (first, reservation);
-                        let pieces = Some(self.produce(first, source, served, client, id));
+                        let further = (source, further_bytes);
+                        let pieces = Some(self.produce(first, further, served, client, id));
                         ReservedResponse { pieces, ..ReservedResponse::unreserved(response) }
                     }
                     None => self.overloaded_by(Overload::UnsentReplies, &method, id),
@@ -238,7 +310,7 @@ impl Service {
     fn produce(
         self: &Arc<Self>,
         first: (Bytes, Reservation),
-        mut source: Box<dyn PieceSource>,
+        (mut source, mut bytes): (Box<dyn PieceSource>, usize),
         served: Arc<ServedSnapshot>,
         client: Client,
         id: RequestId,
@@ -250,18 +322,17 @@ impl Service {
             loop {
                 // Resolves when the client has taken a piece, and fails when it leaves.
                 let place = sender.reserve().await.ok()?;
-                let bytes = source.next_bytes(&served.snapshot);
                 let reservation = service.memory.reserve(client, bytes).await?;
                 let permit = service.work.acquire(client.key()).await?;
                 let snapshot = Arc::clone(&served);
                 let work = move || {
-                    let piece = source.next_piece(&snapshot.snapshot);
+                    let next = NextPiece::new(source, &snapshot.snapshot);
                     drop(permit);
-                    (source, piece)
+                    next
                 };
-                let (same, piece) = task::spawn_blocking(work).await.ok()?;
-                source = same;
-                match piece {
+                let next = spawn_work(work).await.ok()?;
+                (source, bytes) = (next.source, next.further_bytes);
+                match next.piece {
                     None => {
                         place.send(None);
                         return Some(());
@@ -293,6 +364,7 @@ impl Service {
         OVERLOADS.count(overload);
         let missing = match overload {
             Overload::Concurrency => "work permit",
+            Overload::Disk => "permit to read from disk",
             _ => "reservation for a large reply",
         };
         if self.lines.admit() {
@@ -306,7 +378,7 @@ impl Service {
         ReservedResponse::unreserved(reply.into_response(method, served.reply_headers()))
     }
 
-    /// Does the work of a request on one snapshot.
+    /// Does the work of a request on one snapshot; `None` if the thread would have to wait.
     fn respond(
         &self,
         head: &Parts,
@@ -314,7 +386,7 @@ impl Service {
         admission: &Admission,
         served: &Arc<ServedSnapshot>,
         id: RequestId,
-    ) -> http::Response<Bytes> {
+    ) -> Option<http::Response<Bytes>> {
         let was_poisoned = served.is_poisoned();
         let request = Request::new(head, admission);
         let answered = guard(id, || {
@@ -324,6 +396,7 @@ impl Service {
         // Checked last: a read past the end of a truncated file gives zeros and sets the fault.
         let fault = if was_poisoned { None } else { served.snapshot.fault() };
         let reply = match (fault.map(ReadError::Fault), answered) {
+            (None, Ok(Err(ReadError::WouldWait))) => return None,
             (Some(error), _) | (None, Ok(Err(error))) => {
                 tracing::error!(request = %id, path = ?request.path, %error, "cannot answer");
                 self.snapshots.poison(served, &error);
@@ -331,8 +404,38 @@ impl Service {
             }
             (None, Ok(Ok(reply)) | Err(reply)) => reply,
         };
-        reply.into_response(request.method, served.reply_headers())
+        Some(reply.into_response(request.method, served.reply_headers()))
     }
+}
+
+/// A piece of a body, and what is left of the body.
+struct NextPiece {
+    source: Box<dyn PieceSource>,
+    piece: Option<Result<Bytes, ReadError>>,
+    /// About the bytes of the piece after it.
+    further_bytes: usize,
+}
+
+impl NextPiece {
+    fn new(mut source: Box<dyn PieceSource>, snapshot: &Snapshot) -> NextPiece {
+        let piece = source.next_piece(snapshot);
+        let further_bytes = source.next_bytes(snapshot);
+        NextPiece { source, piece, further_bytes }
+    }
+}
+
+/// Does work on a blocking thread, which yields the processor to threads that read requests.
+fn spawn_work<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    thread_local! {
+        static YIELDS: Cell<bool> = const { Cell::new(false) };
+    }
+    task::spawn_blocking(|| {
+        if !YIELDS.replace(true) {
+            // On Linux the niceness is the thread's own. Without it, answers are the same.
+            let _ = nice(WORK_NICE);
+        }
+        work()
+    })
 }
 
 impl Handler for Service {

@@ -480,15 +480,10 @@ impl SnapshotManager {
         let snapshots = self.snapshots.as_ref()?;
         let mut candidates = fallback::candidates(snapshots, served.snapshot.manifest(), poisoned);
         while let Some(best) = candidates.pop() {
-            match self.options.load_mode {
-                LoadMode::Mapped => return Some(best),
-                // Candidates are mapped; only the chosen candidate is copied into memory.
-                LoadMode::Pinned => match Snapshot::open_with_mode(best.path(), LoadMode::Pinned) {
-                    Ok(pinned) => return Some(pinned),
-                    Err(error) => {
-                        tracing::warn!(%error, "cannot serve this snapshot as fallback")
-                    }
-                },
+            // Only the chosen candidate is opened for serving.
+            match Snapshot::open_with_mode(best.path(), self.options.load_mode) {
+                Ok(opened) => return Some(opened),
+                Err(error) => tracing::warn!(%error, "cannot serve this snapshot as fallback"),
             }
         }
         None

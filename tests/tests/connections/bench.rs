@@ -54,6 +54,7 @@ impl Bench {
         let list_timeout = Duration::from_secs(5);
         let bounds = ServiceSettings {
             list_timeout,
+            disk_reads: 16,
             list_cpu: list_timeout,
             reply_memory_bytes: 8 << 20,
             reply_timeout: Duration::from_secs(600),

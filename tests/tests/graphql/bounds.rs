@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use pinakes_format::storage::integrity::CHUNK_BYTES;
 use pinakes_server::parts::{GraphqlRequest, Outcome, Settings, respond};
 
 use crate::schema::Types;
@@ -137,7 +138,7 @@ fn work_ends_after_the_client_has_gone() {
 fn a_damaged_record_is_answered_503() {
     let snapshots = Snapshots::from_sample();
     let records = snapshots.path().join("current/outputs/records");
-    flip_middle(&records);
+    flip(&records, CHUNK_BYTES + 1);
     let server = Server::serve(&snapshots);
     let body =
         r#"{"query":"{outputs(per_page:100){results{id}} authors(per_page:100){results{id}}}"}"#;
@@ -147,11 +148,10 @@ fn a_damaged_record_is_answered_503() {
     server.end(&["cannot answer", "snapshot poisoned", "no other snapshot"]);
 }
 
-/// Flips a bit in the middle of a file.
-fn flip_middle(path: &Path) {
+/// Flips a bit of a file.
+fn flip(path: &Path, at: usize) {
     let mut bytes = std::fs::read(path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
+    bytes[at] ^= 1;
     pinakes_tests::server::make_writable(path.parent().unwrap());
     std::fs::write(path, bytes).unwrap();
 }

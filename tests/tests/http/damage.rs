@@ -8,6 +8,7 @@ use std::{
 use pinakes_format::entity::{CATALOG, Entity};
 use pinakes_format::json::render::{Page, Shape};
 use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::integrity::CHUNK_BYTES;
 
 use crate::limits::{limited, numbers};
 use pinakes_tests::client::{Response, error_body};
@@ -15,7 +16,6 @@ use pinakes_tests::server::{Server, Snapshots, command, make_writable};
 
 /// Number of the damaged chunk.
 const CHUNK: usize = 2;
-const CHUNK_BYTES: usize = 65_536;
 
 fn flip(path: &Path, at: usize) {
     let mut bytes = fs::read(path).unwrap();

@@ -204,7 +204,7 @@ fn a_snapshot_deleted_while_served_still_answers() {
 fn a_server_without_free_file_descriptors_closes_connections_and_recovers() {
     let snapshots = Snapshots::from_sample();
     let mut limited = Command::new("sh");
-    let script = "ulimit -n 64; exec \"$0\" --snapshots \"$1\" --listen 127.0.0.1:0";
+    let script = "ulimit -n 300; exec \"$0\" --snapshots \"$1\" --listen 127.0.0.1:0 --client-connections 200";
     limited.args(["-c", script]).arg(pinakes_tests::program("pinakes-server"));
     limited
         .arg(snapshots.path())
@@ -212,14 +212,14 @@ fn a_server_without_free_file_descriptors_closes_connections_and_recovers() {
         .env_remove("PINAKES_LOG")
         .env("PINAKES_NO_LIMITS", "true");
     let server = Server::start(&mut limited);
-    // The system accepts 100 connections; the server serves half as many as it may open files.
-    let mut connections: Vec<_> = (0..100).map(|_| server.connect()).collect();
+    // The system accepts 200 connections; the server serves half as many as it may open files.
+    let mut connections: Vec<_> = (0..200).map(|_| server.connect()).collect();
     let alive = request("GET", "/health", &[]);
     let answered = connections.iter_mut().filter_map(|connection| {
         connection.send(alive.as_bytes()).ok()?;
         connection.receive().ok()
     });
-    assert_eq!(answered.filter(|response| response.status == 200).count(), 32);
+    assert_eq!(answered.filter(|response| response.status == 200).count(), 150);
     drop(connections);
     // The server accepts connections again after it has noticed the closed ones.
     let is_back = (0..1_000_000).any(|_| {

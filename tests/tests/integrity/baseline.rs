@@ -49,6 +49,13 @@ impl Baseline {
                     Some(text) => assert!(text == *expected, "{what}: {entity} row {row} differs"),
                 }
             }
+            match snapshot.row_id(*entity, *row) {
+                Err(_) => refused += 1,
+                Ok(id) => {
+                    let expected = self.found.get(&(*entity, id));
+                    assert_eq!(expected, Some(&LookupResult::Row(*row)), "{what}: {entity}");
+                }
+            }
         }
         for ((entity, id), expected) in &self.found {
             if !asked.contains(entity) {

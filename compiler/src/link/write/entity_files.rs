@@ -12,6 +12,7 @@ use pinakes_format::storage::blobs::BlobsWriter;
 use pinakes_format::storage::file_writer::Written;
 use pinakes_format::storage::header::{FileKind, Header};
 use pinakes_format::storage::ids::ColumnsWriter;
+use pinakes_format::storage::names::NamesWriter;
 
 use crate::error::{Error, Result};
 use crate::link::column::IdRow;
@@ -25,7 +26,7 @@ pub(crate) struct EntityFiles {
     records: BlobsWriter,
     ids: ColumnsWriter,
     /// For entities that records refer to.
-    names: Option<BlobsWriter>,
+    names: Option<NamesWriter>,
 }
 
 impl EntityFiles {
@@ -47,17 +48,17 @@ impl EntityFiles {
         let path = |kind| directory.join(archive_path(kind, Some(entity)));
         let folder = directory.join(entity.facts().plural);
         std::fs::create_dir(&folder).map_err(Error::output(&folder))?;
-        let blobs = |kind| {
-            let path = path(kind);
-            BlobsWriter::create(&path, header(kind), &[]).map_err(Error::output(path))
-        };
+        let refused = |kind| Error::output(path(kind));
+        let records = BlobsWriter::create(&path(FileKind::Records), header(FileKind::Records), &[]);
         let ids = ColumnsWriter::create(&path(FileKind::Ids), header(FileKind::Ids));
+        let names = || NamesWriter::create(&path(FileKind::Names), header(FileKind::Names));
+        let names = entity.facts().is_referenced.then(names).transpose();
         Ok(EntityFiles {
             entity,
             directory: directory.to_path_buf(),
-            records: blobs(FileKind::Records)?,
-            ids: ids.map_err(Error::output(path(FileKind::Ids)))?,
-            names: entity.facts().is_referenced.then(|| blobs(FileKind::Names)).transpose()?,
+            records: records.map_err(refused(FileKind::Records))?,
+            ids: ids.map_err(refused(FileKind::Ids))?,
+            names: names.map_err(refused(FileKind::Names))?,
         })
     }
 
@@ -78,8 +79,8 @@ impl EntityFiles {
         self.records.push_all(blobs, lengths).map_err(refused())?;
         ids.iter().try_for_each(|id| self.ids.push(*id)).map_err(refused())?;
         if let Some(names) = &mut self.names {
-            for name in record_names {
-                names.push(name.as_deref().map(str::as_bytes)).map_err(refused())?;
+            for (id, name) in ids.iter().zip(record_names) {
+                names.push(*id, name.as_deref()).map_err(refused())?;
             }
         }
         Ok(())
@@ -99,7 +100,7 @@ impl EntityFiles {
             let symbol = unresolved.get(index).ok_or_else(inconsistent_object)?;
             self.ids.push(symbol.id).map_err(refused())?;
             if let Some(names) = &mut self.names {
-                names.push(symbol.name.map(str::as_bytes)).map_err(refused())?;
+                names.push(symbol.id, symbol.name).map_err(refused())?;
             }
         }
         for IdRow { id, row } in by_id {

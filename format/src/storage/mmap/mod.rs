@@ -20,6 +20,12 @@
 //!
 //! The handler replaces the whole mapping rather than one page: a record is then never half data
 //! and half zeros, and a file of a terabyte costs one mapping rather than millions.
+//!
+//! # Reads from disk
+//!
+//! The server reads a few rows of large files. By default the system answers a page fault with 128
+//! KiB or more around the page. [`LoadMode::Mapped`] therefore advises the system to read single
+//! pages, and [`Map::fetch`] starts the reading of a range as one request.
 
 #![allow(unsafe_code)]
 
@@ -27,8 +33,8 @@ mod regions;
 
 use std::{
     fs::{self, File},
-    io::{self, Read},
-    ops::Deref,
+    io::{self, IoSliceMut, Read},
+    ops::{Deref, Range},
     os::unix::fs::MetadataExt,
     path::Path,
     ptr,
@@ -36,7 +42,12 @@ use std::{
 };
 
 use libc::{c_int, c_void, siginfo_t};
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+use memmap2::Advice;
+use rustix::{
+    fs::fadvise,
+    io::{Errno, ReadWriteFlags, preadv2},
+    mm::{MapFlags, ProtFlags, mmap_anonymous},
+};
 
 use crate::storage::mmap::regions::{REGIONS, Region};
 
@@ -46,13 +57,21 @@ pub struct Map {
     region: Option<Region>,
     bytes: Option<memmap2::Mmap>,
     /// The file's identity at the last check; `None` where a change cannot matter.
-    file: Option<Mutex<Identity>>,
+    identity: Option<Mutex<Identity>>,
+    /// The file of a [`LoadMode::Mapped`] map; `None` of other maps.
+    by_row: Option<File>,
 }
+
+/// The unit in which the system reads a mapped file.
+const PAGE_BYTES: usize = 4 << 10;
 
 /// How the bytes of a file are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadMode {
-    /// Maps the file; the system loads and drops its pages on demand.
+    /// Maps the file for a reader of all of it; the system reads ahead.
+    Scanned,
+    /// Maps the file for a reader of single rows; the system reads only the pages that are asked for.
+    /// Keeps a file descriptor.
     Mapped,
     /// Copies the file into memory, and locks the copy there if the system permits. A later change
     /// of the file has no effect. (Locking a mapping would not help: its pages vanish with the end
@@ -100,10 +119,10 @@ impl Identity {
 impl Map {
     /// A map of no bytes.
     pub fn empty() -> Map {
-        Map { region: None, bytes: None, file: None }
+        Map { region: None, bytes: None, identity: None, by_row: None }
     }
 
-    /// Maps a whole file.
+    /// Maps a whole file for a reader of all of it.
     ///
     /// # Errors
     ///
@@ -118,7 +137,8 @@ impl Map {
         let map = unsafe { memmap2::Mmap::map(file)? };
         let region = REGIONS.enter(map.as_ptr().expose_provenance(), map.len());
         let region = region.ok_or_else(|| io::Error::other("too many files are mapped already"))?;
-        Ok(Map { region: Some(region), bytes: Some(map), file: Some(Mutex::new(identity)) })
+        let identity = Some(Mutex::new(identity));
+        Ok(Map { region: Some(region), bytes: Some(map), identity, by_row: None })
     }
 
     /// Maps or copies a whole file.
@@ -126,11 +146,19 @@ impl Map {
     /// # Errors
     ///
     /// Where the system refuses, or the file becomes shorter during the copy.
-    pub fn load(file: &File, mode: LoadMode) -> io::Result<Map> {
-        match mode {
-            LoadMode::Mapped => Map::open(file),
-            LoadMode::Pinned => Map::pin(file),
+    pub fn load(file: File, mode: LoadMode) -> io::Result<Map> {
+        let mut map = match mode {
+            LoadMode::Scanned => return Map::open(&file),
+            LoadMode::Pinned => return Map::pin(&file),
+            LoadMode::Mapped => Map::open(&file)?,
+        };
+        if let Some(bytes) = &map.bytes {
+            // Without the advice every answer is the same, and costs larger reads.
+            let _ = bytes.advise(Advice::Random);
+            let _ = fadvise(&file, 0, None, rustix::fs::Advice::Random);
+            map.by_row = Some(file);
         }
+        Ok(map)
     }
 
     fn pin(mut file: &File) -> io::Result<Map> {
@@ -143,7 +171,33 @@ impl Map {
         let copy = copy.make_read_only()?;
         // Without a lock (RLIMIT_MEMLOCK) the system may swap the copy out, which costs time only.
         let _ = copy.lock();
-        Ok(Map { region: None, bytes: Some(copy), file: None })
+        Ok(Map { bytes: Some(copy), ..Map::empty() })
+    }
+
+    /// Starts to read a range from disk, as one request, where the file is read by row. Returns
+    /// before the bytes arrive.
+    pub fn fetch(&self, range: Range<usize>) {
+        if let (Some(bytes), Some(_)) = (&self.bytes, &self.by_row)
+            && range.start < range.end
+            && range.end <= bytes.len()
+        {
+            // Without the advice the first access reads the pages.
+            let _ = bytes.advise_range(Advice::WillNeed, range.start, range.len());
+        }
+    }
+
+    /// Whether a range can be read without waiting for the disk. True where the system cannot tell.
+    ///
+    /// Asks by `preadv2` rather than `mincore`, which tells the truth only to the file's owner.
+    /// Cost: one system call for each page.
+    pub fn is_in_memory(&self, range: Range<usize>) -> bool {
+        let Some(file) = &self.by_row else { return true };
+        let is_here = |page: usize| {
+            let (mut byte, at) = ([0; 1], (page * PAGE_BYTES) as u64);
+            let read = preadv2(file, &mut [IoSliceMut::new(&mut byte)], at, ReadWriteFlags::NOWAIT);
+            read != Err(Errno::AGAIN)
+        };
+        range.is_empty() || (range.start / PAGE_BYTES..=(range.end - 1) / PAGE_BYTES).all(is_here)
     }
 
     /// The offset of the first access that the system could not serve. Since then the whole map
@@ -156,10 +210,10 @@ impl Map {
     ///
     /// A removed or replaced file is no change: the mapping keeps the opened file whole.
     pub fn check_file(&self, path: &Path) -> Change {
-        let Some(file) = &self.file else { return Change::None };
+        let Some(identity) = &self.identity else { return Change::None };
         let Ok(metadata) = fs::symlink_metadata(path) else { return Change::None };
         let found = Identity::new(&metadata);
-        let mut known = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = identity.lock().unwrap_or_else(PoisonError::into_inner);
         if (found.device, found.inode) != (known.device, known.inode) || found == *known {
             return Change::None;
         }
@@ -303,14 +357,35 @@ mod tests {
     #[test]
     fn a_pinned_copy_survives_a_cut_of_its_file() {
         let file = file_of(b"as it was");
-        let map = Map::load(file.as_file(), LoadMode::Mapped).unwrap();
-        assert_eq!(&*map, b"as it was");
-        let reopened = File::open(file.path()).unwrap();
-        let pinned = Map::load(&reopened, LoadMode::Pinned).unwrap();
+        let load = |mode| Map::load(File::open(file.path()).unwrap(), mode).unwrap();
+        assert_eq!(&*load(LoadMode::Mapped), b"as it was");
+        let pinned = load(LoadMode::Pinned);
         cut(&file, 0);
         assert_eq!(&*pinned, b"as it was");
         assert_eq!((pinned.fault(), pinned.check_file(file.path())), (None, Change::None));
-        assert!(Map::load(&File::open(file.path()).unwrap(), LoadMode::Pinned).unwrap().is_empty());
+        assert!(pinned.is_in_memory(0..9));
+        assert!(load(LoadMode::Pinned).is_empty());
+    }
+
+    #[test]
+    fn a_range_is_in_memory_once_it_was_read() {
+        let file = file_of(&[7; 10 * PAGE_BYTES]);
+        let map = Map::load(File::open(file.path()).unwrap(), LoadMode::Mapped).unwrap();
+        map.fetch(PAGE_BYTES..9 * PAGE_BYTES);
+        map.fetch(0..11 * PAGE_BYTES);
+        assert!(map.iter().all(|byte| *byte == 7));
+        assert!(map.is_in_memory(0..map.len()) && map.is_in_memory(5..5));
+        // Written pages are in memory until they are on disk, and only then can be dropped.
+        file.as_file().sync_all().unwrap();
+        drop(map);
+        fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        let map = Map::load(File::open(file.path()).unwrap(), LoadMode::Mapped).unwrap();
+        if map.is_in_memory(3 * PAGE_BYTES..3 * PAGE_BYTES + 1) {
+            return eprintln!("skipped: this file system keeps every page, or cannot tell");
+        }
+        assert_eq!(map[3 * PAGE_BYTES], 7);
+        assert!(map.is_in_memory(3 * PAGE_BYTES..4 * PAGE_BYTES), "the page was read");
+        assert!(!map.is_in_memory(3 * PAGE_BYTES..9 * PAGE_BYTES), "other pages were not");
     }
 
     #[test]
