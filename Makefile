@@ -4,6 +4,7 @@ SNAPSHOTS ?= target/sample-snapshots
 LISTEN ?= 127.0.0.1:8080
 OUTPUTS ?= 1000000
 LIST_OUTPUTS ?= 10000000
+COLD_OUTPUTS ?= 1000000,5000000,20000000
 NAMES ?= 5000000
 REQUESTS ?= 10000000
 SECONDS ?= 60
@@ -35,6 +36,8 @@ lint: ## Check formatting and lints, also of the fuzz targets
 bench: ## Measure both programs against their ceilings; OUTPUTS=1000000 LIST_OUTPUTS=10000000 NAMES=5000000
 	@cargo build --release --locked -p pinakes-compiler -p pinakes-server -p pinakes-bench
 	@target/release/pinakes-bench all --outputs $(OUTPUTS)
+	@target/release/pinakes-bench served --outputs $(OUTPUTS)
+	@target/release/pinakes-bench cold --outputs $(COLD_OUTPUTS)
 	@target/release/pinakes-bench nightly --outputs $(OUTPUTS)
 	@target/release/pinakes-bench lists --outputs $(LIST_OUTPUTS)
 	@target/release/pinakes-bench names --names $(NAMES)

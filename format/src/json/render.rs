@@ -32,6 +32,9 @@ pub trait Render {
 }
 
 /// The rows, codes and records that a [`Page`] looks up while it renders.
+///
+/// Texts that are only printed are bytes. They were UTF-8 when the snapshot was written, and have their
+/// hash; checking them again for each reply took a twentieth of its time.
 pub trait RecordStore: Sync {
     /// The id of a row; [`NO_ID`] where the row has none.
     ///
@@ -52,21 +55,21 @@ pub trait RecordStore: Sync {
     /// # Errors
     ///
     /// As [`RecordStore::row_id`].
-    fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&str>), ReadError>;
+    fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&[u8]>), ReadError>;
 
     /// The text of a code.
     ///
     /// # Errors
     ///
     /// Where there is no such code, or its bytes are damaged.
-    fn code(&self, code: u32) -> Result<&str, ReadError>;
+    fn code(&self, code: u32) -> Result<&[u8], ReadError>;
 
     /// The name of a code; `None` where it has none.
     ///
     /// # Errors
     ///
     /// As [`RecordStore::code`].
-    fn code_name(&self, code: u32) -> Result<Option<&str>, ReadError>;
+    fn code_name(&self, code: u32) -> Result<Option<&[u8]>, ReadError>;
 
     /// Whether a row has a record that is not suppressed.
     fn has_record(&self, entity: Entity, row: u32) -> bool;
@@ -220,7 +223,7 @@ impl<'s> Page<'s> {
     /// Appends the name of the record in `row`, or `null`.
     pub(crate) fn reference_name(&mut self, entity: Entity, row: u32) -> Result<(), ReadError> {
         let name = self.store.row_name(entity, row)?;
-        self.text_or_null(name);
+        self.text_or_null(name.map(str::as_bytes));
         Ok(())
     }
 
@@ -232,9 +235,9 @@ impl<'s> Page<'s> {
         }
     }
 
-    fn text_or_null(&mut self, text: Option<&str>) {
+    fn text_or_null(&mut self, text: Option<&[u8]>) {
         match text {
-            Some(text) => json::string(&mut self.out, text),
+            Some(text) => json::string_of_bytes(&mut self.out, text),
             None => self.null(),
         }
     }
@@ -242,7 +245,7 @@ impl<'s> Page<'s> {
     /// Appends the text of a code.
     pub(crate) fn code(&mut self, code: u32) -> Result<(), ReadError> {
         let text = self.store.code(code)?;
-        json::string(&mut self.out, text);
+        json::string_of_bytes(&mut self.out, text);
         Ok(())
     }
 
@@ -264,9 +267,7 @@ impl<'s> Page<'s> {
             .checked_add(length as usize)
             .and_then(|to| pool.get(from..to))
             .ok_or(ReadError::corrupt("records", "a long text lies outside its pool"))?;
-        let text = std::str::from_utf8(bytes)
-            .map_err(|_| ReadError::corrupt("records", "a long text is not UTF-8"))?;
-        json::string(&mut self.out, text);
+        json::string_of_bytes(&mut self.out, bytes);
         Ok(())
     }
 

@@ -284,6 +284,13 @@ impl<'s> ExpressionResolver<'s> {
     }
 
     fn add_from_order(&mut self, order: usize, operand: &Operand) -> Result<(), QueryError> {
+        let lists = keys_of(self.entity).orders.get(order).and_then(|spec| spec.lists);
+        if let (Some(lists), Operand::Between(low, high)) = (lists, operand)
+            && low == high
+        {
+            let file = self.snapshot.term_lists(self.entity)?;
+            return Ok(self.add_term(file, lists, Term::from(*low))?);
+        }
         let order = self.snapshot.order(self.entity, order)?;
         let range = match operand {
             Operand::Null => ValueRange::without_value(order)?,

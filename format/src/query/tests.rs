@@ -217,7 +217,12 @@ impl Table {
                 (group < 35).then_some(100 - group)
             }),
         ];
-        let spec = |values, is_row_order| keys::Order { path: String::new(), values, is_row_order };
+        let spec = |values, is_row_order| keys::Order {
+            path: String::new(),
+            values,
+            is_row_order,
+            lists: None,
+        };
         let mut specs = vec![spec(Values::Integers, false); columns.len() - 2];
         specs.push(spec(Values::Texts, false));
         specs.push(spec(Values::Integers, true));

@@ -198,7 +198,7 @@ fn write_reference(page: &mut Page<'_>, entity: Entity, row: u32) -> Result<(), 
     }
     page.key("\"name\":");
     match name {
-        Some(name) => json::string(&mut page.out, name),
+        Some(name) => json::string_of_bytes(&mut page.out, name),
         None => page.null(),
     }
     page.close_object();

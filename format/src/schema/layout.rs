@@ -98,7 +98,7 @@ pub fn describe_keys(entity: Entity) -> String {
         let _ = writeln!(text, "  lists {number:>3}  {path}: {name}, {bytes} bytes");
     }
     for (number, order) in keys.orders.iter().enumerate() {
-        let Order { path, values, is_row_order } = order;
+        let Order { path, values, is_row_order, .. } = order;
         let name = name_of_values(*values);
         let direction = if order.is_descending() { "descending" } else { "ascending" };
         let mark = if *is_row_order { ", the rows' own" } else { "" };

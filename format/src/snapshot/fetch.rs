@@ -96,17 +96,17 @@ impl RecordStore for NameFetcher<'_> {
         Ok(None)
     }
 
-    fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&str>), ReadError> {
+    fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&[u8]>), ReadError> {
         self.fetch(entity, row);
         Ok((NO_ID, None))
     }
 
-    fn code(&self, code: u32) -> Result<&str, ReadError> {
-        self.snapshot.code(code)
+    fn code(&self, code: u32) -> Result<&[u8], ReadError> {
+        RecordStore::code(self.snapshot, code)
     }
 
-    fn code_name(&self, code: u32) -> Result<Option<&str>, ReadError> {
-        self.snapshot.code_name(code)
+    fn code_name(&self, code: u32) -> Result<Option<&[u8]>, ReadError> {
+        RecordStore::code_name(self.snapshot, code)
     }
 
     fn has_record(&self, entity: Entity, row: u32) -> bool {

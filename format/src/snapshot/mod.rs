@@ -195,7 +195,7 @@ impl Snapshot {
             return Ok(None);
         }
         match &self.files_of(entity).names {
-            Some(names) => names.get(row as usize).map(|(_, name)| name),
+            Some(names) => names.text(row as usize),
             None => Err(ReadError::Internal("the entity has no names file")),
         }
     }
@@ -216,7 +216,7 @@ impl Snapshot {
             Entity::all().map(tree_of).collect()
         });
         if let Some(names) = &self.files_of(entity).names {
-            return names.get(row as usize).map(|(_, name)| name);
+            return names.text(row as usize);
         }
         let mut name = None;
         with_record!(entity, R => {
@@ -417,7 +417,7 @@ impl RecordStore for Snapshot {
         Snapshot::row_name(self, entity, row)
     }
 
-    fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&str>), ReadError> {
+    fn reference(&self, entity: Entity, row: u32) -> Result<(u64, Option<&[u8]>), ReadError> {
         match &self.files_of(entity).names {
             Some(names) => {
                 let (id, name) = names.get(row as usize)?;
@@ -427,12 +427,13 @@ impl RecordStore for Snapshot {
         }
     }
 
-    fn code(&self, code: u32) -> Result<&str, ReadError> {
-        Snapshot::code(self, code)
+    fn code(&self, code: u32) -> Result<&[u8], ReadError> {
+        let text = self.mapped.strings.get(code as usize * 2)?;
+        text.ok_or(ReadError::corrupt("strings", "a code has no text"))
     }
 
-    fn code_name(&self, code: u32) -> Result<Option<&str>, ReadError> {
-        Snapshot::code_name(self, code)
+    fn code_name(&self, code: u32) -> Result<Option<&[u8]>, ReadError> {
+        self.mapped.strings.get(code as usize * 2 + 1)
     }
 
     fn has_record(&self, entity: Entity, row: u32) -> bool {

@@ -67,6 +67,10 @@ impl Snapshot {
             }
             page.out.clear();
             self.render(entity, row, &mut page).map_err(in_records)?;
+            if std::str::from_utf8(&page.out).is_err() {
+                let broken = "a record prints text that is not UTF-8";
+                return Err(in_records(ReadError::corrupt("records", broken)));
+            }
             let (archived, _) = self.blob(entity, row).map_err(in_records)?;
             let own = with_record!(entity, R => {
                 record::access::<R>(archived).map(ArchivedRecord::id)
@@ -82,6 +86,7 @@ impl Snapshot {
         if let Some(names) = &files.names {
             let in_names = |error: ReadError| (FileKind::Names, error.into());
             for row in 0..names.rows() {
+                names.text(row).map_err(in_names)?;
                 let (id, _) = names.get(row).map_err(in_names)?;
                 if files.ids.id(row).map_err(in_ids)? != id {
                     let broken = "a row has another id than in `ids`";

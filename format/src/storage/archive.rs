@@ -120,11 +120,13 @@ impl Archive {
     /// Reads bytes that may have to be read from disk or verified; the range lies within the file.
     #[cold]
     fn read_or_refuse(&self, from: usize, to: usize) -> Result<&[u8], ReadError> {
-        let is_ready = || self.verifier.is_verified(from, to) && self.map.is_in_memory(from..to);
-        if waiting::must_not_wait() && !is_ready() {
+        let is_verified = self.verifier.is_verified(from, to);
+        if waiting::must_not_wait() && !(is_verified && self.map.is_in_memory(from..to)) {
             return Err(ReadError::WouldWait);
         }
-        self.fetch(from, to);
+        if !is_verified {
+            self.fetch(from, to);
+        }
         Ok(self.verifier.check(&self.map, &self.hashes, from, to)?)
     }
 

@@ -131,26 +131,35 @@ impl Names {
         self.rows
     }
 
-    /// The id and the name of a row; [`NO_ID`](crate::entity::NO_ID) and `None` where it has none.
+    /// The name of a row; `None` where it has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Names::get`], and where the name is not UTF-8.
+    pub fn text(&self, row: usize) -> Result<Option<&str>, ReadError> {
+        let (_, name) = self.get(row)?;
+        let text = name.map(std::str::from_utf8).transpose();
+        text.map_err(|_| ReadError::corrupt("names", "a name is not UTF-8"))
+    }
+
+    /// The id of a row and the bytes of its name; [`NO_ID`](crate::entity::NO_ID) and `None` where it has
+    /// none.
     ///
     /// # Errors
     ///
     /// Where there is no such row, or its bytes are damaged.
     #[inline]
-    pub fn get(&self, row: usize) -> Result<(u64, Option<&str>), ReadError> {
+    pub fn get(&self, row: usize) -> Result<(u64, Option<&[u8]>), ReadError> {
         let slot = self.slot(row)?;
         let id = number(slot, 0);
-        let bytes = match slot[LENGTH_AT] {
+        let name = match slot[LENGTH_AT] {
             NO_NAME => return Ok((id, None)),
             LONG_NAME => self.long_name(slot)?,
             length => slot[NAME_AT..]
                 .get(..usize::from(length))
                 .ok_or(ReadError::corrupt("names", "a name is longer than its slot"))?,
         };
-        match std::str::from_utf8(bytes) {
-            Ok(name) => Ok((id, Some(name))),
-            Err(_) => Err(ReadError::corrupt("names", "a name is not UTF-8")),
-        }
+        Ok((id, Some(name)))
     }
 
     /// Starts to read the slot of a row from disk.

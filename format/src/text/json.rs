@@ -10,8 +10,13 @@ fn is_plain(byte: u8) -> bool {
 
 /// Appends `text` as a JSON string.
 pub fn string(out: &mut Vec<u8>, text: &str) {
+    string_of_bytes(out, text.as_bytes());
+}
+
+/// As [`string`], for bytes that were UTF-8 when the snapshot was written. Other bytes stay as they are.
+pub fn string_of_bytes(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
-    let mut rest = text.as_bytes();
+    let mut rest = text;
     loop {
         let plain = plain_bytes(rest);
         out.extend_from_slice(&rest[..plain]);

@@ -32,11 +32,13 @@ const STATUS_LEFT: u16 = 499;
 /// The smallest status of a refused request.
 const STATUS_REFUSED_MIN: u16 = 400;
 
+/// Takes a whole line.
+pub type PushLine = dyn Fn(&[u8]) + Send + Sync;
+
 /// Where the lines of requests go, and their form.
 pub struct LineSink {
     pub form: LineForm,
-    /// Takes a whole line.
-    pub push: Box<dyn Fn(&[u8]) + Send + Sync>,
+    pub push: Box<PushLine>,
 }
 
 static SINK: OnceLock<LineSink> = OnceLock::new();

@@ -11,6 +11,7 @@ mod names;
 mod nightly;
 mod process;
 mod serve;
+mod served;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -71,6 +72,30 @@ enum Benchmark {
         #[arg(long, default_value = "2G")]
         memory: String,
     },
+    /// Serve the snapshot of `all`: warm throughput, cold reads, and throughput with little memory.
+    Served {
+        /// Outputs in the generated dump.
+        #[arg(long, default_value_t = 1_000_000)]
+        outputs: u64,
+        /// Directory of the dump and the snapshots; existing ones are reused.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// Memory limit of the compiler, passed on as its `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
+    /// Count the cold reads of snapshots of several sizes.
+    Cold {
+        /// Outputs in the generated lean dumps.
+        #[arg(long, value_delimiter = ',', default_value = "1000000,5000000,20000000")]
+        outputs: Vec<u64>,
+        /// Directory of the dumps and the snapshots; existing ones are reused.
+        #[arg(long, default_value = "target/bench")]
+        dir: PathBuf,
+        /// Memory limit of the compiler, passed on as its `--memory`.
+        #[arg(long, default_value = "2G")]
+        memory: String,
+    },
     /// Build a snapshot, change one part in a hundred, and build again.
     Nightly {
         /// Outputs in the generated dump.
@@ -112,6 +137,8 @@ fn main() -> ExitCode {
         Benchmark::Names { names, vocabulary, dir, memory } => {
             names::run(names, vocabulary, &dir, &memory)
         }
+        Benchmark::Served { outputs, dir, memory } => served::run(outputs, &dir, &memory),
+        Benchmark::Cold { outputs, dir, memory } => served::run_sizes(&outputs, &dir, &memory),
         Benchmark::Nightly { outputs, dir, memory } => nightly::run(outputs, &dir, &memory),
         Benchmark::Codings { snapshots } => codings::run(&snapshots),
         Benchmark::Limits => limits::run(),

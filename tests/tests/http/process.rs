@@ -219,7 +219,9 @@ fn a_server_without_free_file_descriptors_closes_connections_and_recovers() {
         connection.send(alive.as_bytes()).ok()?;
         connection.receive().ok()
     });
-    assert_eq!(answered.filter(|response| response.status == 200).count(), 150);
+    let answered = answered.filter(|response| response.status == 200).count();
+    // Few idle connections leave for new ones.
+    assert!((150..160).contains(&answered), "{answered}");
     drop(connections);
     // The server accepts connections again after it has noticed the closed ones.
     let is_back = (0..1_000_000).any(|_| {

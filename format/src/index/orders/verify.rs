@@ -176,8 +176,12 @@ mod tests {
         write_ids(&of_ids);
         write_orders(&of_orders);
         let ids = Ids::open(archive(&of_ids, FileKind::Ids)).unwrap();
-        let spec =
-            keys::Order { path: "count".into(), values: Values::Integers, is_row_order: false };
+        let spec = keys::Order {
+            path: "count".into(),
+            values: Values::Integers,
+            is_row_order: false,
+            lists: None,
+        };
         let whole = fs::read(&of_orders).unwrap();
         let damaged_path = dir.path().join("damaged");
         let verify = |bytes: &[u8]| -> Option<Result<(), CheckError>> {

@@ -11,6 +11,9 @@ pub(super) struct Line {
     pub filter: bool,
     pub sort: bool,
     pub aspect: Aspect,
+    /// Whether integers also have posting lists: worth their bytes where filters ask for single values
+    /// that many records share.
+    pub is_listed: bool,
 }
 
 /// The aspect of its member that a key compares.
@@ -32,7 +35,7 @@ pub(super) enum Aspect {
 
 /// A key that filters.
 const fn f(name: &'static str) -> Line {
-    Line { name, path: name, filter: true, sort: false, aspect: Aspect::Value }
+    Line { name, path: name, filter: true, sort: false, aspect: Aspect::Value, is_listed: false }
 }
 
 /// A key that filters and sorts.
@@ -48,6 +51,10 @@ const fn s(name: &'static str) -> Line {
 impl Line {
     const fn at(self, path: &'static str) -> Line {
         Line { path, ..self }
+    }
+
+    const fn listed(self) -> Line {
+        Line { is_listed: true, ..self }
     }
 
     const fn identifier(self) -> Line {
@@ -88,7 +95,7 @@ const BOUNDS: [Line; 4] = [
 const OUTPUTS: &[Line] = &[
     f("doi").identifier(),
     fs("title"),
-    fs("year"),
+    fs("year").listed(),
     fs("date"),
     f("from_date").from("date"),
     f("to_date").to("date"),

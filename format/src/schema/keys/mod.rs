@@ -177,6 +177,8 @@ pub struct Order {
     pub values: Values,
     /// Whether the rows are stored in this order.
     pub is_row_order: bool,
+    /// The posting lists of the same values, which answer equality faster.
+    pub lists: Option<usize>,
 }
 
 impl Order {

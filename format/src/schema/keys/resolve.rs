@@ -109,7 +109,14 @@ impl KeysBuilder {
                 if !end.is_many =>
             {
                 match values_of(end) {
-                    Some(values) => Index::Order(self.order(line.path, end, values)),
+                    Some(values) => {
+                        let order = self.order(line.path, end, values);
+                        if line.is_listed {
+                            let lists = self.lists(line.path, end, terms_of(line, end));
+                            self.keys.orders[order].lists = Some(lists);
+                        }
+                        Index::Order(order)
+                    }
                     None => panic!("the key `{}` has no values to compare", line.name),
                 }
             }
@@ -147,7 +154,8 @@ impl KeysBuilder {
         }
         let at = self.keys.orders.len();
         let is_row_order = path == self.ordered_by;
-        self.keys.orders.push(Order { path: path.to_owned(), values, is_row_order });
+        let order = Order { path: path.to_owned(), values, is_row_order, lists: None };
+        self.keys.orders.push(order);
         if values != Values::Ids {
             self.end(end).order = Some(at);
         }
