@@ -26,6 +26,7 @@ use crate::object::{Object, ObjectWriter};
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
 use crate::read::lines::{Container, Lines};
+use crate::read::part_file;
 use crate::terminal::escape::escape_path;
 use crate::terminal::progress::Progress;
 
@@ -148,6 +149,7 @@ fn compile_part(
             })?
         }
     };
+    part_file::drop_pages(&part.path);
     check_record_count(&part, &object, limits)?;
     Ok(CompiledPart { part, object, was_cached })
 }
@@ -163,7 +165,7 @@ fn is_unchanged(path: &Path, before: &fs::Metadata) -> Result<bool> {
 
 /// Hashes the compressed bytes of a part; the result is in hexadecimal.
 fn hash_file(path: &Path) -> Result<String> {
-    let file = File::open(path).map_err(Error::input(path))?;
+    let file = part_file::open(path).map_err(Error::input(path))?;
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(file).map_err(Error::input(path))?;
     Ok(hasher.finalize().to_hex().to_string())

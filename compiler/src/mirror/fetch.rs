@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-use pinakes_format::storage::integrity::{CHUNK_BYTES, RUN_VALUES, Verifier, chunk_count};
+use pinakes_format::storage::integrity::{CHUNK_BYTES, Verifier, chunk_count};
 use pinakes_format::storage::mmap::Map;
 use rayon::prelude::*;
 use rustix::fs::{OFlags, SeekFrom, seek};
@@ -24,7 +24,9 @@ use crate::store::files::open_regular;
 use crate::terminal::progress::{Bar, Progress};
 
 /// Most chunks in one request (4 MiB).
-const SPAN_CHUNKS_MAX: usize = 256;
+const SPAN_CHUNKS_MAX: usize = 512;
+/// Chunks of a file that one thread looks for (128 MiB).
+const SEARCHED_CHUNKS: usize = 16 << 10;
 
 /// A file to fetch.
 pub struct TargetFile {
@@ -120,8 +122,8 @@ impl<'h> Fetch<'h> {
     fn find_missing(&self, bar: &Bar) -> Result<Vec<Span>> {
         let runs = self.files.iter().enumerate().flat_map(|(number, file)| {
             let count = chunk_count(file.size_bytes) as usize;
-            let run = move |from: usize| from..count.min(from + RUN_VALUES);
-            (0..count).step_by(RUN_VALUES).map(move |from| (number, run(from)))
+            let run = move |from: usize| from..count.min(from + SEARCHED_CHUNKS);
+            (0..count).step_by(SEARCHED_CHUNKS).map(move |from| (number, run(from)))
         });
         let spans: Vec<Vec<Span>> = runs
             .collect::<Vec<_>>()

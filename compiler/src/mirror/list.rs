@@ -114,7 +114,7 @@ mod tests {
     fn list() -> ObjectList {
         let object = |name: &str| ListedObject {
             name: name.repeat(16),
-            size_bytes: 20_000,
+            size_bytes: 10_000,
             blake3: "0f".repeat(32),
         };
         ObjectList {

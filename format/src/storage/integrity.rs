@@ -5,9 +5,9 @@
 //! these values in levels, in the file `hashes`:
 //!
 //! ```text
-//! level 0   one value for each chunk of 16 KiB
-//! level 1   one value for each run of 256 values below: 4 MiB of the file
-//! level 2   one value for each run of 256 values below: 1 GiB of the file
+//! level 0   one value for each chunk of 8 KiB
+//! level 1   one value for each run of 256 values below: 2 MiB of the file
+//! level 2   one value for each run of 256 values below: 512 MiB of the file
 //! …         until a level has at most 256 values
 //! root      in the manifest
 //! ```
@@ -37,8 +37,8 @@ pub const HASHES: &str = "hashes";
 /// The size of a chunk, the unit of verification.
 ///
 /// A first touch reads a chunk from disk and hashes it. A larger chunk makes every first touch
-/// dearer; a smaller one makes the hashes larger, here 1/512 of the snapshot.
-pub const CHUNK_BYTES: usize = 16 << 10;
+/// dearer; a smaller one makes the hashes larger, here 1/256 of the snapshot.
+pub const CHUNK_BYTES: usize = 8 << 10;
 
 /// The number of values in a run. One value of the next level covers a run. A run is 8 KiB, so the
 /// first touch of a run reads two or three pages of the hashes.
@@ -139,7 +139,7 @@ fn left_length(length: usize) -> usize {
 pub struct TreeWriter {
     /// The level-0 values of the current run.
     run: Vec<ChainingValue>,
-    /// Level 1, complete: 8 MiB for a file of 1 TiB.
+    /// Level 1, complete: 16 MiB for a file of 1 TiB.
     runs: Vec<ChainingValue>,
     chunks: u64,
 }

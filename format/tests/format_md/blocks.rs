@@ -145,11 +145,11 @@ fn levels() -> String {
     let mib = 1u64 << 20;
     for (what, size) in [
         ("0 bytes", 0),
-        ("16 KiB", 16_384),
-        ("16 KiB + 1", 16_385),
-        ("4 MiB", 4 * mib),
-        ("4 MiB + 1", 4 * mib + 1),
-        ("1 GiB", mib << 10),
+        ("8 KiB", 8_192),
+        ("8 KiB + 1", 8_193),
+        ("2 MiB", 2 * mib),
+        ("2 MiB + 1", 2 * mib + 1),
+        ("512 MiB", mib << 9),
         ("1 TiB", mib * mib),
     ] {
         assert_eq!(level_lengths(size), crate::files::level_lengths(size));

@@ -20,7 +20,7 @@ use pinakes_format::storage::names::NamesWriter;
 use crate::index;
 
 /// A name of four chunks, so that a file has levels.
-pub const LONG_NAME_BYTES: usize = 50_000;
+pub const LONG_NAME_BYTES: usize = 25_000;
 
 /// The long texts of the output.
 pub const ABSTRACT: &str = "in this paper we show that graphs are drawn in the plane";

@@ -8,7 +8,7 @@ use blake3::{
 };
 
 const VERSION: u8 = 6;
-const CHUNK: usize = 16_384;
+const CHUNK: usize = 8_192;
 const RUN: usize = 256;
 const FENCE: usize = 512;
 

@@ -85,6 +85,13 @@ impl Gate {
         Gate { clients, limiter, file: file.map(Mutex::new) }
     }
 
+    /// Makes the system provide memory for the counts.
+    pub fn provide_pages(&self) {
+        if let Some(limiter) = &self.limiter {
+            limiter.provide_pages();
+        }
+    }
+
     /// Writes the counts to the file, if there is one.
     pub fn save(&self) {
         let (Some(limiter), Some(file)) = (&self.limiter, &self.file) else { return };

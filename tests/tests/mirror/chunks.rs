@@ -142,7 +142,7 @@ fn a_killed_pull_is_resumed() {
     // The complete hashes were fetched by the first run.
     assert_eq!(fetched + kept, all - hashes + beside);
     // The first run kept one chunk of each range of the largest file, and all other files but one chunk.
-    assert!(kept >= 2 * 16_384, "{kept} bytes were kept of {all}");
+    assert!(kept >= 2 * 8_192, "{kept} bytes were kept of {all}");
     let damaged =
         host.asked().into_iter().filter(|asked| asked.path.ends_with("outputs/ids")).count();
     assert_eq!(damaged, 1);
@@ -172,7 +172,7 @@ fn a_damaged_local_snapshot_is_repaired_by_its_damaged_chunks() {
         bytes[at] ^= 1;
         fs::write(path, bytes).unwrap();
     };
-    let chunk = 16_384;
+    let chunk = 8_192;
     let beside = ["publication.json", "publication.json.minisig"]
         .map(|name| fs::metadata(setup.tree().join(name)).unwrap().len());
     let beside: u64 =

@@ -41,9 +41,9 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
     let some = files.iter().filter(|entry| entry.path != "hashes").find(is_some).unwrap();
     let some = format!("snapshots/{id}/{}", some.path);
     let size = bytes(&some).len();
-    let end = size.min(32_768);
+    let end = size.min(16_384);
     let mut flipped = bytes(&some);
-    flipped[20_000] ^= 1;
+    flipped[10_000] ^= 1;
     let mut other_hashes = bytes(&hashes);
     other_hashes[7] ^= 1;
     let (found, expected) =
@@ -115,7 +115,7 @@ fn each_fault_of_a_host_has_its_error_and_publishes_nothing() {
             &some,
             Behaviour::ServesOther(flipped),
             5,
-            format!("is damaged: chunk 1 (bytes 16384 to {end}) does not have the published hash"),
+            format!("is damaged: chunk 1 (bytes 8192 to {end}) does not have the published hash"),
         ),
         (
             &some,

@@ -69,7 +69,7 @@ fn a_manifest_lists_exactly_the_files_of_a_snapshot() {
     );
     check(&|files| files[3].blake3 = "../..".into(), "lists an invalid hash");
     check(
-        &|files| files[3].size_bytes += 16_384,
+        &|files| files[3].size_bytes += 8_192,
         "the size of `hashes` does not match the listed files",
     );
 }

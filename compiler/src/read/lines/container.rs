@@ -11,6 +11,7 @@ use flate2::bufread::GzDecoder;
 use crate::error::{Error, Result};
 use crate::read::lenient::Diagnostics;
 use crate::read::limits::ReadLimits;
+use crate::read::part_file;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -66,7 +67,7 @@ pub(crate) fn open<'d>(
     limits: &ReadLimits,
     diagnostics: &'d Diagnostics,
 ) -> Result<PartReader<'d>> {
-    let file = File::open(path).map_err(Error::input(path))?;
+    let file = part_file::open(path).map_err(Error::input(path))?;
     let mut file = BufReader::with_capacity(1 << 17, file);
     let beginning = file.fill_buf().map_err(Error::input(path))?;
     let inner: Box<dyn Read + 'd> = match Container::from_magic(beginning) {

@@ -215,7 +215,7 @@ struct State {
 }
 
 impl RateLimiter {
-    /// Makes a limiter without counts; allocates its whole table.
+    /// Makes a limiter without counts; reserves its whole table.
     pub fn new(limits: Limits, clock: Box<dyn Clock>) -> RateLimiter {
         let table = ClientTable::new(limits.clients_max);
         // A network with a count has used a pool at least once.
@@ -226,6 +226,16 @@ impl RateLimiter {
         let (pool, warned_on) = ([0; 2], None);
         let state = State { table, day: 0, pool, networks, free, warned_on, replaced: 0 };
         RateLimiter { limits, clock, state: Mutex::new(state) }
+    }
+
+    /// Makes the system provide memory for the table, a MiB at a time, so that no request waits long.
+    pub fn provide_pages(&self) {
+        let provide = |mib| {
+            let mut state = self.lock();
+            // Both, whatever the first returns.
+            state.table.provide_pages(mib) | state.free.provide_pages(mib)
+        };
+        let _ = (0..).take_while(|mib| provide(*mib)).count();
     }
 
     /// Counts a request of a client, or refuses it.

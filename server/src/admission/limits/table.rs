@@ -1,20 +1,27 @@
 //! The counts of each client, in a table of fixed size that replaces the least recently seen client.
 //!
 //! A keyed hash and linear probing find the slot of a client; a doubly linked list through the slots keeps
-//! the order of use. All memory is allocated and written at the start, 50 bytes per client: a million
-//! new clients change neither the memory nor the cost of a request. A removal moves later entries back,
-//! so that there are no tombstones.
+//! the order of use. All addresses are reserved at the start, and never move: 40 bytes for each client that
+//! was seen, and 8 to 16 for each that may be. The system provides their pages when they are first written, so
+//! that a server starts in milliseconds. A removal moves later entries back, so that there are no tombstones.
 //!
 //! The `lru` crate is not used: it allocates each entry in a box of its own, besides a hash map of pointers,
 //! which is more than 80 bytes per client and grows with the clients.
 
 use std::{
     hash::{BuildHasher, RandomState},
+    hint::black_box,
     ops::Range,
 };
 
-/// Marks an empty place and the end of the list.
+/// Marks the end of the list.
 const NONE: u32 = u32::MAX;
+/// Marks an empty place. Zero, so that no place has to be written at the start.
+const FREE: u32 = 0;
+/// Places in a MiB.
+const MIB_PLACES: usize = (1 << 20) / size_of::<u32>();
+/// Places in the smallest page of any system.
+const PAGE_PLACES: usize = (4 << 10) / size_of::<u32>();
 
 /// The counts of one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,10 +47,10 @@ struct Slot {
 
 /// Counts of the most recently seen clients.
 pub struct ClientTable {
+    /// The slots in use, which never exceed the reserved capacity.
     slots: Vec<Slot>,
-    /// The first `used` slots are in use.
-    used: u32,
-    /// Hash → slot; a power of two, at least twice the number of slots.
+    clients_max: usize,
+    /// Hash → slot + 1; a power of two, at least twice the largest number of slots.
     places: Vec<u32>,
     hasher: RandomState,
     oldest: u32,
@@ -55,27 +62,34 @@ impl ClientTable {
     pub fn new(clients_max: u32) -> ClientTable {
         let clients = clients_max.clamp(1, NONE / 4);
         let places = (clients as usize * 2).next_power_of_two();
-        // Values other than zero make the system provide the pages.
-        let empty =
-            Slot { key: u64::MAX, counts: ClientCounts::default(), older: NONE, newer: NONE };
         ClientTable {
-            slots: vec![empty; clients as usize],
-            used: 0,
-            places: vec![NONE; places],
+            slots: Vec::with_capacity(clients as usize),
+            clients_max: clients as usize,
+            places: vec![FREE; places],
             hasher: RandomState::new(),
             oldest: NONE,
             newest: NONE,
         }
     }
 
+    /// Makes the system provide the pages of a MiB of the places; false beyond the last. A flood of new clients
+    /// then takes only the memory of their slots.
+    pub fn provide_pages(&mut self, mib: usize) -> bool {
+        let from = mib * MIB_PLACES;
+        let places = self.places.iter_mut().skip(from).take(MIB_PLACES).step_by(PAGE_PLACES);
+        places.for_each(|place| *place = black_box(*place));
+        from < self.places.len()
+    }
+
     /// The number of clients in the table.
     pub fn clients(&self) -> u32 {
-        self.used
+        // At most the `u32` that the table was made for.
+        self.slots.len() as u32
     }
 
     /// Keys and counts of the clients in a range of slots, in no particular order.
     pub fn slots(&self, slots: Range<u32>) -> impl Iterator<Item = (u64, ClientCounts)> {
-        let end = slots.end.min(self.used) as usize;
+        let end = (slots.end as usize).min(self.slots.len());
         let slots = &self.slots[(slots.start as usize).min(end)..end];
         slots.iter().map(|slot| (slot.key, slot.counts))
     }
@@ -84,12 +98,16 @@ impl ClientTable {
         self.hasher.hash_one(key) as usize & (self.places.len() - 1)
     }
 
+    fn slot_in(&self, place: usize) -> Option<u32> {
+        self.places[place].checked_sub(1)
+    }
+
     /// The place of a key, or the free place where it would be inserted.
     fn place_of(&self, key: u64) -> usize {
         let mut place = self.home(key);
         loop {
-            match self.places[place] {
-                slot if slot != NONE && self.slots[slot as usize].key != key => {
+            match self.slot_in(place) {
+                Some(slot) if self.slots[slot as usize].key != key => {
                     place = (place + 1) & (self.places.len() - 1);
                 }
                 _ => return place,
@@ -99,45 +117,43 @@ impl ClientTable {
 
     /// The counts of a client, or zeros; does not change the order of use.
     pub fn peek(&self, key: u64) -> ClientCounts {
-        match self.places[self.place_of(key)] {
-            NONE => ClientCounts::default(),
-            slot => self.slots[slot as usize].counts,
-        }
+        let slot = self.slot_in(self.place_of(key));
+        slot.map(|slot| self.slots[slot as usize].counts).unwrap_or_default()
     }
 
     /// The counts of a client, which becomes the most recently seen, and whether it replaced another.
     ///
     /// Cost: expected O(1).
     pub fn touch(&mut self, key: u64) -> (&mut ClientCounts, bool) {
-        let is_full = self.used as usize == self.slots.len();
+        let is_full = self.slots.len() == self.clients_max;
         let place = self.place_of(key);
-        let is_new = self.places[place] == NONE;
-        let slot = match self.places[place] {
-            NONE => self.insert(key, place),
-            slot => {
+        let known = self.slot_in(place);
+        let slot = match known {
+            None => self.insert(key, place),
+            Some(slot) => {
                 self.unlink(slot);
                 slot
             }
         };
         self.link_newest(slot);
-        (&mut self.slots[slot as usize].counts, is_new && is_full)
+        (&mut self.slots[slot as usize].counts, known.is_none() && is_full)
     }
 
     /// Takes a slot for a new client whose place is free.
     fn insert(&mut self, key: u64, place: usize) -> u32 {
-        let (slot, place) = if (self.used as usize) < self.slots.len() {
-            self.used += 1;
-            (self.used - 1, place)
+        let fresh = Slot { key, counts: ClientCounts::default(), older: NONE, newer: NONE };
+        let (slot, place) = if self.slots.len() < self.clients_max {
+            self.slots.push(fresh);
+            (self.clients() - 1, place)
         } else {
             let slot = self.oldest;
             self.unlink(slot);
             self.remove(self.place_of(self.slots[slot as usize].key));
+            self.slots[slot as usize] = fresh;
             // The removal may have moved an entry into the free place.
             (slot, self.place_of(key))
         };
-        self.places[place] = slot;
-        self.slots[slot as usize] =
-            Slot { key, counts: ClientCounts::default(), older: NONE, newer: NONE };
+        self.places[place] = slot + 1;
         slot
     }
 
@@ -147,18 +163,15 @@ impl ClientTable {
         let mut next = place;
         loop {
             next = (next + 1) & mask;
-            let slot = self.places[next];
-            if slot == NONE {
-                break;
-            }
+            let Some(slot) = self.slot_in(next) else { break };
             let home = self.home(self.slots[slot as usize].key);
             // The entry moves if the free place is not before its home.
             if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(place) & mask) {
-                self.places[place] = slot;
+                self.places[place] = slot + 1;
                 place = next;
             }
         }
-        self.places[place] = NONE;
+        self.places[place] = FREE;
     }
 
     fn unlink(&mut self, slot: u32) {
@@ -225,6 +238,7 @@ mod tests {
     #[test]
     fn a_table_of_one_client_works() {
         let mut table = ClientTable::new(0);
+        assert!(table.provide_pages(0) && !table.provide_pages(1));
         for key in [7, 7, 8, 7] {
             table.touch(key).0.minute += 1;
         }
