@@ -8,7 +8,7 @@ pub(crate) mod input;
 pub(crate) mod part;
 
 use std::{
-    fs::{self, File},
+    fs,
     os::unix::fs::MetadataExt,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},

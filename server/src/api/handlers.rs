@@ -38,8 +38,8 @@ const LIST_CAPACITY_BYTES: usize = 256 << 10;
 /// Capacity of the buffer for ten candidates at the start.
 const CANDIDATES_CAPACITY_BYTES: usize = 4 << 10;
 
-/// Stored size of a record up to which a thread that reads requests renders it.
-const HASTY_BYTES_MAX: usize = 64 << 10;
+/// Stored size of the records up to which a thread that reads requests renders them: a page of 25 outputs.
+const HASTY_BYTES_MAX: usize = 128 << 10;
 
 /// Links of `/`, besides the lists.
 const SERVICE_LINKS: [(&str, &str); 6] = [
@@ -193,6 +193,7 @@ pub fn list(
 pub(crate) fn query_error_reply(error: QueryError, request: &Request<'_>) -> Answer {
     match error {
         QueryError::Damaged(error) => Err(error),
+        QueryError::Deadline if is_hasty() => Err(ReadError::WouldWait),
         QueryError::Deadline => {
             OVERLOADS.count(Overload::Deadline);
             tracing::warn!(
@@ -287,6 +288,9 @@ fn render_list(query: &Query, count: u64, rows: Vec<u32>, snapshot: &Snapshot) -
 
 /// Renders a page after its opening text: whole, or to be sent in pieces if the page is long.
 pub(crate) fn render_rows(mut rows: PageRows, opening: &[u8], snapshot: &Snapshot) -> Answer {
+    if is_hasty() && rows.stored_bytes(snapshot)? > HASTY_BYTES_MAX {
+        return Err(ReadError::WouldWait);
+    }
     let mut text = Vec::with_capacity(LIST_CAPACITY_BYTES);
     text.extend_from_slice(opening);
     rows.render(snapshot, &mut text, WHOLE_BYTES_MAX)?;

@@ -56,6 +56,11 @@ impl PageRows {
         self.closing.is_none()
     }
 
+    /// Bytes of the stored records. Reads no record.
+    pub fn stored_bytes(&self, snapshot: &Snapshot) -> Result<usize, ReadError> {
+        self.rows.iter().map(|row| snapshot.record_bytes(self.entity, *row)).sum()
+    }
+
     /// About the bytes of the next record's JSON.
     fn next_record_bytes(&self, snapshot: &Snapshot) -> usize {
         let row = self.rows.get(self.next);

@@ -7,6 +7,8 @@ use pinakes_format::autocomplete::{Completion, Identifier};
 use pinakes_format::entity::Facts;
 use pinakes_format::query::Query;
 use pinakes_format::record::legacy::LegacyEntity;
+use pinakes_format::snapshot::Snapshot;
+use pinakes_format::storage::waiting;
 
 use crate::admission::limits::{Refusal, Verdict};
 use crate::api::handlers::{Answer, Variant};
@@ -50,10 +52,9 @@ pub struct ServiceSettings {
 /// How much work a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// At most one record, or one word's candidates. The thread that read the request does the work, unless
-    /// it has to wait for the disk or the record is large.
+    /// At most one record, or one word's candidates: a permit to read from disk suffices.
     Small,
-    /// Perhaps hundreds of records, or a request with a body.
+    /// Perhaps hundreds of records, or a request with a body: needs a work permit.
     Large,
 }
 
@@ -75,7 +76,23 @@ pub enum Job {
     Graphql(MediaType),
 }
 
+/// The most rows of an entity whose lists are tried on a thread that reads requests: 64 containers of rows to
+/// intersect. On two cores, lists of 1,000,000 outputs were answered 1.4 times as fast there.
+const HASTY_ROWS_MAX: u32 = 64 << 16;
+
 impl Job {
+    /// Whether the thread that read the request tries to do the work. While the disk is busy, asking for each
+    /// byte of a list whether it is in memory takes longer than the list.
+    pub fn is_tried_at_once(&self, snapshot: &Snapshot) -> bool {
+        match self {
+            Job::List(query) => {
+                let is_short = snapshot.count(query.entity) <= HASTY_ROWS_MAX;
+                is_short && query.sort.is_empty() && !waiting::is_disk_busy()
+            }
+            _ => self.cost() == Cost::Small,
+        }
+    }
+
     /// How much work the request is. The index holds the candidates of one word of autocomplete; several
     /// words intersect the records of each word.
     pub fn cost(&self) -> Cost {

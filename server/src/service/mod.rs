@@ -9,6 +9,7 @@
 //! work                            thread
 //! a record, one word              the one that read the request, if everything is in memory
 //! the same, with reads from disk  a blocking thread, with one of --disk-reads permits
+//! a short list                    the one that read the request, for at most 200 µs
 //! a list, GraphQL, several words  a blocking thread, with one of four work permits for each core
 //! ```
 //!
@@ -182,13 +183,15 @@ impl Service {
     ) -> ReservedResponse {
         let served = self.snapshots.served();
         let response = match self.plan(&head, route, &admission, &served, id) {
-            Ok(job) if job.cost() == Cost::Large => {
-                return self.find_elsewhere(head, job, admission, id).await;
+            Ok(job) => {
+                let response = job
+                    .is_tried_at_once(&served.snapshot)
+                    .then(|| self.respond_from_memory(&head, &job, &admission, &served, id));
+                match response.flatten() {
+                    Some(response) => response,
+                    None => return self.find_elsewhere(head, job, admission, id).await,
+                }
             }
-            Ok(job) => match self.respond_from_memory(&head, &job, &admission, &served, id) {
-                Some(response) => response,
-                None => return self.find_elsewhere(head, job, admission, id).await,
-            },
             Err(reply) if reply.is_shared() => {
                 let response = reply.into_response(&head.method, served.reply_headers());
                 return ReservedResponse::unreserved(response);

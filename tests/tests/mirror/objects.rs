@@ -52,8 +52,8 @@ fn objects_link_to_the_published_snapshot_and_only_new_ones_are_fetched() {
     setup.assert_current(Edition::New, &pulled);
     assert_fetched(&pulled, 1, all);
 
-    // A damaged local object is fetched again.
-    let damaged = files_below(&objects).into_keys().next().unwrap();
+    // A damaged local object is fetched again. The directory also has an object of the older edition.
+    let damaged = files_below(&Edition::New.objects()).into_keys().next().unwrap();
     let mut bytes = fs::read(objects.join(&damaged)).unwrap();
     bytes[10] ^= 1;
     fs::write(objects.join(&damaged), bytes).unwrap();
