@@ -126,6 +126,7 @@ impl Archive {
         }
         if !is_verified {
             self.fetch(from, to);
+            self.verifier.runs_of(from, to).for_each(|run| self.hashes.fetch(run));
         }
         Ok(self.verifier.check(&self.map, &self.hashes, from, to)?)
     }
@@ -135,16 +136,17 @@ impl Archive {
         range.end <= self.map.len() && self.verifier.is_verified(range.start, range.end)
     }
 
-    /// Starts to read a range from disk: the whole of each chunk that is not verified yet, and what
-    /// the range has of the others.
+    /// Starts to read a range from disk, as one request: with the whole of its first and last chunk
+    /// where these are not verified yet.
     pub(crate) fn fetch(&self, from: usize, to: usize) {
-        for chunk in chunks_of(from, to.min(self.map.len())) {
-            let whole = chunk_range(chunk, self.map.len());
-            self.map.fetch(match self.verifier.is_chunk_verified(chunk) {
-                true => whole.start.max(from)..whole.end.min(to),
-                false => whole,
-            });
-        }
+        let to = to.min(self.map.len());
+        let chunks = chunks_of(from, to);
+        let is_whole = |chunk: &usize| !self.verifier.is_chunk_verified(*chunk);
+        let whole = |chunk: usize| chunk_range(chunk, self.map.len());
+        // One request: neighbouring chunks are read together.
+        let from = chunks.clone().next().filter(is_whole).map_or(from, |chunk| whole(chunk).start);
+        let to = chunks.last().filter(is_whole).map_or(to, |chunk| whole(chunk).end);
+        self.map.fetch(from..to);
     }
 
     /// The little-endian `u64` at an offset.

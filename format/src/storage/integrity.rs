@@ -289,6 +289,19 @@ impl Verifier {
         chunks_of(from, to).all(|chunk| self.is_marked(0, chunk))
     }
 
+    /// Where in the hashes the values of a range's chunks are, run by run, without verified runs.
+    pub fn runs_of(&self, from: usize, to: usize) -> impl Iterator<Item = Range<usize>> {
+        let chunks = chunks_of(from, to);
+        let runs = chunks.start / RUN_VALUES..chunks.end.div_ceil(RUN_VALUES);
+        self.levels.first().into_iter().flat_map(move |(values_from, length)| {
+            let length = *length as usize;
+            runs.clone().filter(|run| !self.is_marked(1, *run)).map(move |run| {
+                let values = run * RUN_VALUES..length.min((run + 1) * RUN_VALUES);
+                values_from + values.start * VALUE_BYTES..values_from + values.end * VALUE_BYTES
+            })
+        })
+    }
+
     /// The file, by the manifest's path.
     pub fn file(&self) -> &str {
         &self.file

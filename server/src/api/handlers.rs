@@ -298,6 +298,8 @@ pub(crate) fn render_rows(mut rows: PageRows, opening: &[u8], snapshot: &Snapsho
     text.shrink_to_fit();
     match rows.is_done() {
         true => Ok(Reply::Json { body: text.into(), is_cacheable: true }),
+        // Further pieces need permits.
+        false if is_hasty() => Err(ReadError::WouldWait),
         false => Ok(Reply::streamed(Box::new(PageStream::new(rows, text)))),
     }
 }

@@ -29,7 +29,8 @@ impl WorkLimits {
     /// requests much earlier.
     pub fn run<T>(self, work: impl FnOnce(Deadline<'_>) -> T) -> T {
         if is_hasty() {
-            return work(Deadline::at(Instant::now() + HASTY_TIME));
+            let time = HASTY_TIME.min(self.timeout).min(self.cpu);
+            return work(Deadline::at(Instant::now() + time));
         }
         let (started, cpu_started) = (Instant::now(), thread_time_working());
         let checks = Cell::new(0_u32);

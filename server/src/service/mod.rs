@@ -73,8 +73,10 @@ const LISTS_PER_CORE: usize = 4;
 const CLIENT_LISTS_MAX: usize = 4;
 /// Reads from disk of one client: all permits but one of this many.
 const SPARED_READS: usize = 4;
-/// Requests of one client that wait for a permit: as many as connections of one client.
+/// Requests of one client that wait for a work permit: as many as connections of one client.
 const CLIENT_WAITING_MAX: usize = 64;
+/// Requests of one client that wait for a permit to read from disk, which takes a millisecond.
+const CLIENT_READS_WAITING_MAX: usize = 1_024;
 /// Default of `--disk-reads` for each core.
 const DISK_READS_PER_CORE: usize = 8;
 /// How far blocking threads yield the processor to threads that read requests.
@@ -118,7 +120,7 @@ impl Service {
         let disk = Arc::new(FairQueue::new(PermitLimits {
             total,
             held: total - (total - 1) / SPARED_READS,
-            waiting: CLIENT_WAITING_MAX,
+            waiting: CLIENT_READS_WAITING_MAX,
         }));
         let memory = Arc::new(ReplyMemory::new(settings.reply_memory_bytes));
         let (requests, traffic) = (RequestIds::new(), Traffic::new());
