@@ -16,8 +16,8 @@ use crate::{Result, build};
 
 /// Requests of each kind.
 const REQUESTS: usize = 2_000;
-/// Requests for records under a limit of memory: so many that they stay random.
-const CAPPED_REQUESTS: usize = 50_000;
+/// Requests for records under a limit of memory: so many that their pages do not fit it.
+const CAPPED_REQUESTS: usize = 400_000;
 
 /// Measures the snapshot that a benchmark of this many outputs built, or builds it.
 pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<()> {
@@ -29,7 +29,7 @@ pub fn run(outputs: u64, dir: &Path, memory: &str) -> Result<()> {
     }
     let snapshot = Snapshot::open(&snapshots.join("current").canonicalize()?)?;
     let workloads = workloads::all(&snapshot, REQUESTS)?;
-    let records = workloads::all(&snapshot, CAPPED_REQUESTS)?.swap_remove(0);
+    let records = workloads::records(&snapshot, CAPPED_REQUESTS)?;
     // A map of the snapshot would keep its pages in memory.
     drop(snapshot);
     cold::run(&snapshots, &workloads)?;

@@ -69,6 +69,14 @@ pub fn all(snapshot: &Snapshot, count: usize) -> Result<Vec<Workload>> {
     ])
 }
 
+/// Makes `count` requests for random records.
+pub fn records(snapshot: &Snapshot, count: usize) -> Result<Workload> {
+    let (mut numbers, outputs) = (Numbers(7), snapshot.count(Entity::Output));
+    let paths: Result<Vec<String>> =
+        (0..count).map(|_| record(snapshot, numbers.below(outputs))).collect();
+    Ok(Workload { name: "record", paths: paths? })
+}
+
 /// The path of the output in a row.
 fn record(snapshot: &Snapshot, row: u32) -> Result<String> {
     let mut path = b"/outputs/".to_vec();
