@@ -23,7 +23,6 @@ use crate::query::deadline::{Deadline, QueryError};
 use crate::query::doc_set::DocSet;
 use crate::query::intersection::Intersection;
 use crate::query::range::{ValueRange, codes_of_value};
-use crate::query::sort::SORT_KEYS_MAX;
 use crate::query::walk::OrderWalk;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
@@ -101,7 +100,7 @@ impl<'s> PageFinder<'s> {
         }
     }
 
-    /// Gathers the keys of all rows, selects the page and sorts only the page.
+    /// Selects the page by the first key, and within the runs of equal values on it by the others.
     fn select(
         &self,
         rows: &[u32],
@@ -109,25 +108,44 @@ impl<'s> PageFinder<'s> {
         from: usize,
         count: usize,
     ) -> Result<Vec<u32>, QueryError> {
-        let mut gathered = Vec::with_capacity(rows.len());
-        for row in rows {
-            let mut numbers = [0; SORT_KEYS_MAX];
-            for (number, key) in numbers.iter_mut().zip(keys) {
-                *number = key.sort_number(key.order.code_of(*row)?);
-            }
-            gathered.push((numbers, self.ids.id(*row as usize)?, *row));
-        }
+        let by_id = DirectedOrder { order: self.by_id, is_reversed: false };
+        let (key, others) = keys.split_first().map_or((by_id, keys), |(key, rest)| (*key, rest));
+        let mut numbered = Vec::with_capacity(rows.len());
+        key.order.each_code(rows, |row, code| numbered.push((key.sort_number(code), row)))?;
         self.deadline.check()?;
-        let to = (from + count).min(gathered.len());
-        if to < gathered.len() {
-            gathered.select_nth_unstable(to);
-            gathered.truncate(to);
+        let to = (from + count).min(numbered.len());
+        if to < numbered.len() {
+            numbered.select_nth_unstable(to);
         }
-        if from > 0 {
-            gathered.select_nth_unstable(from);
+        if from < to {
+            numbered[..to].select_nth_unstable(from);
         }
-        gathered[from..].sort_unstable();
-        Ok(gathered[from..].iter().map(|(_, _, row)| *row).collect())
+        numbered[from..to].sort_unstable();
+        let (Some(first), Some(last)) = (numbered[from..to].first(), numbered[from..to].last())
+        else {
+            return Ok(Vec::new());
+        };
+        let (first, last) = (first.0, last.0);
+        let mut page = Vec::with_capacity(to - from);
+        for run in numbered[from..to].chunk_by(|one, other| one.0 == other.0) {
+            let number = run[0].0;
+            // The first and the last run may go on outside the page.
+            let of_run = |part: &[(u64, u32)]| -> Vec<u32> {
+                let same = part.iter().filter(|(other, _)| *other == number);
+                same.map(|(_, row)| *row).collect()
+            };
+            let mut rows = if number == first { of_run(&numbered[..from]) } else { Vec::new() };
+            let before = rows.len();
+            rows.extend(run.iter().map(|(_, row)| *row));
+            if number == last {
+                rows.extend(of_run(&numbered[to..]));
+            }
+            match rows[..] {
+                [row] => page.push(row),
+                _ => page.extend(self.select(&rows, others, before, run.len())?),
+            }
+        }
+        Ok(page)
     }
 
     fn by_one_key(

@@ -24,7 +24,6 @@ use crate::index::orders::Order;
 use crate::index::postings::ChunkView;
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::doc_set::DocSet;
-use crate::query::range::codes_of_value;
 use crate::storage::error::ReadError;
 use crate::storage::ids::Ids;
 
@@ -148,11 +147,17 @@ impl<'a, 's> OrderWalk<'a, 's> {
 
     /// Collects at most `count` rows of the set, starting at a position.
     pub fn rows_forward(&self, position: u64, count: usize) -> Result<Vec<u32>, QueryError> {
+        let ranked = self.ranked_forward(position, count)?;
+        Ok(ranked.into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// Collects at most `count` rows of the set, each with its rank, starting at a position.
+    fn ranked_forward(&self, position: u64, count: usize) -> Result<Vec<(u32, u32)>, QueryError> {
         let mut page = Vec::with_capacity(count);
         if let DocSet::All(_) = self.set {
             let first = u32::try_from(position).unwrap_or(u32::MAX);
             for rank in (first..self.order.rows()).take(count) {
-                page.push(self.order.row_at(rank)?);
+                page.push((rank, self.order.row_at(rank)?));
             }
             return Ok(page);
         }
@@ -167,14 +172,16 @@ impl<'a, 's> OrderWalk<'a, 's> {
         }
         while page.len() < count && rank < self.order.rows() {
             let to = rank.saturating_add(RANKS_PER_READ).min(self.order.rows());
+            let mut at = rank;
             self.order.each_row(rank..to, |row| {
                 if self.set.contains(row) {
                     if skipped == position {
-                        page.push(row);
+                        page.push((at, row));
                     } else {
                         skipped += 1;
                     }
                 }
+                at += 1;
                 page.len() < count
             })?;
             rank = to;
@@ -220,34 +227,98 @@ impl<'a, 's> OrderWalk<'a, 's> {
         let wanted = (positions.end - positions.start) as usize;
         let mut page = Vec::with_capacity(wanted);
         // Mirroring a position finds the run of the page's first row, though not the row itself.
-        let Some(first) = self.rows_forward(valued - 1 - positions.start, 1)?.first().copied()
-        else {
+        let mirrored = valued - 1 - positions.start;
+        let Some((rank, _)) = self.ranked_forward(mirrored, 1)?.first().copied() else {
             return Ok(page);
         };
-        let ranks = self.order.ranks_of(codes_of_value(self.order, self.order.code_of(first)?))?;
-        let (from, to) = (self.count_before(ranks.start)?, self.count_before(ranks.end)?);
+        let ranks = self.order.run_of(rank)?;
+        let from = mirrored - self.count_in(ranks.start..rank)?;
+        let to = mirrored + 1 + self.count_in(rank + 1..ranks.end)?;
         let within = positions.start - (valued - to);
-        page.extend(self.rows_forward(from + within, wanted.min((to - from - within) as usize))?);
+        page.extend(self.rows_in(
+            ranks.clone(),
+            within,
+            wanted.min((to - from - within) as usize),
+        )?);
         if page.len() == wanted {
             return Ok(page);
         }
         // The missing rows stand just before the first run. All runs among them are complete except
         // the one with the least value: the page takes the beginning of this run, not its end.
-        let missing = wanted - page.len();
-        let rows = self.rows_forward(from - missing as u64, missing)?;
+        let rows = self.ranked_before(ranks.start, wanted - page.len())?;
         let codes: Result<Vec<u64>, ReadError> =
-            rows.iter().map(|row| self.order.code_of(*row)).collect();
+            rows.iter().map(|(_, row)| self.order.code_of(*row)).collect();
         let codes = codes?;
-        let least = codes.first().copied().unwrap_or_default();
+        let (Some((first, _)), Some(least)) = (rows.first(), codes.first()) else {
+            return Ok(page);
+        };
         let mut to = rows.len();
-        while to > 0 && codes[to - 1] != least {
+        while to > 0 && codes[to - 1] != *least {
             let run = codes[..to].iter().rev().take_while(|code| **code == codes[to - 1]).count();
-            page.extend_from_slice(&rows[to - run..to]);
+            page.extend(rows[to - run..to].iter().map(|(_, row)| *row));
             to -= run;
         }
-        let ranks = self.order.ranks_of(codes_of_value(self.order, least))?;
-        page.extend(self.rows_forward(self.count_before(ranks.start)?, to)?);
+        page.extend(self.rows_in(self.order.run_of(*first)?, 0, to)?);
         Ok(page)
+    }
+
+    /// Counts the rows of the set between two ranks.
+    fn count_in(&self, ranks: Range<u32>) -> Result<u64, QueryError> {
+        if ranks.end.saturating_sub(ranks.start) > RANKS_PER_READ {
+            return Ok(self.count_before(ranks.end)? - self.count_before(ranks.start)?);
+        }
+        let mut count = 0;
+        self.order.each_row(ranks, |row| {
+            count += u64::from(self.set.contains(row));
+            true
+        })?;
+        Ok(count)
+    }
+
+    /// Collects `count` rows of the set from these ranks, which must have them, without the first
+    /// `skipped`.
+    fn rows_in(
+        &self,
+        ranks: Range<u32>,
+        mut skipped: u64,
+        count: usize,
+    ) -> Result<Vec<u32>, QueryError> {
+        if ranks.end - ranks.start > RANKS_PER_READ {
+            return self.rows_forward(self.count_before(ranks.start)? + skipped, count);
+        }
+        let mut rows = Vec::with_capacity(count);
+        self.order.each_row(ranks, |row| {
+            if self.set.contains(row) {
+                match skipped.checked_sub(1) {
+                    Some(left) => skipped = left,
+                    None => rows.push(row),
+                }
+            }
+            rows.len() < count
+        })?;
+        Ok(rows)
+    }
+
+    /// Collects the last `count` rows of the set before a rank, each with its rank, in order.
+    fn ranked_before(&self, rank: u32, count: usize) -> Result<Vec<(u32, u32)>, QueryError> {
+        let (mut to, mut found) = (rank, Vec::new());
+        while found.len() < count && to > 0 {
+            let (from, mut block) = (to.saturating_sub(RANKS_PER_READ), Vec::new());
+            let mut ranks = from..to;
+            self.order.each_row(from..to, |row| {
+                let rank = ranks.next().unwrap_or(to);
+                if self.set.contains(row) {
+                    block.push((rank, row));
+                }
+                true
+            })?;
+            found.extend(block.into_iter().rev());
+            to = from;
+            self.deadline.check()?;
+        }
+        found.truncate(count);
+        found.reverse();
+        Ok(found)
     }
 }
 

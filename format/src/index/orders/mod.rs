@@ -44,6 +44,7 @@ use crate::storage::archive::{Archive, ArchiveError};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::ids::Ids;
+use crate::storage::integrity::CHUNK_BYTES;
 
 pub use crate::index::orders::write::{OrderParts, OrdersWriter, RankedRow, RankedValue};
 
@@ -230,6 +231,41 @@ impl<'s> Order<'s> {
         Ok(little_endian(self.archive.bytes(from, from + width)?))
     }
 
+    /// Calls `visit` with each of these rows and the code of its value. Fastest for ascending rows.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a row does not exist or the bytes are damaged.
+    pub fn each_code(
+        &self,
+        rows: &[u32],
+        mut visit: impl FnMut(u32, u64),
+    ) -> Result<(), ReadError> {
+        if let RankSource::Ids(ids) = self.source {
+            return rows.iter().try_for_each(|row| {
+                visit(*row, ids.id(*row as usize)?);
+                Ok(())
+            });
+        }
+        let width = self.layout.code_width;
+        let at = |row: u32| self.layout.codes_from + row as usize * width;
+        // Rows whose codes lie in the same chunk of the file are read together.
+        for rows in rows.chunk_by(|one, next| at(*one) / CHUNK_BYTES == at(*next) / CHUNK_BYTES) {
+            let (Some(first), Some(last)) = (rows.iter().min(), rows.iter().max()) else {
+                continue;
+            };
+            if *last as usize >= self.rows {
+                return Err(self.beyond(*last));
+            }
+            let codes = self.archive.bytes(at(*first), at(*last) + width)?;
+            for row in rows {
+                let from = (row - first) as usize * width;
+                visit(*row, little_endian(&codes[from..from + width]));
+            }
+        }
+        Ok(())
+    }
+
     /// The code of rows without a value.
     pub fn no_code(&self) -> u64 {
         match self.source {
@@ -346,6 +382,20 @@ impl<'s> Order<'s> {
         Ok(low)
     }
 
+    /// Searches outwards for the ranks with the same value as a rank. Cost: 4 × log2(ranks found)
+    /// reads.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the rank does not exist or the bytes are damaged.
+    pub fn run_of(&self, rank: u32) -> Result<Range<u32>, ReadError> {
+        let code = self.code_of(self.row_at(rank)?)?;
+        let is_same = |rank| Ok(self.code_of(self.row_at(rank)?)? == code);
+        let before = steps_while(rank, |step| is_same(rank - step))?;
+        let after = steps_while(self.rows() - 1 - rank, |step| is_same(rank + step))?;
+        Ok(rank - before..rank + after + 1)
+    }
+
     /// The number of rank checkpoints.
     pub fn checkpoints(&self) -> usize {
         self.layout.checkpoints
@@ -411,6 +461,28 @@ impl<'s> Order<'s> {
     }
 }
 
+/// Searches the number of steps, from 1 on and at most `limit`, before the first at which `holds`
+/// returns false. Cost: 2 × log2(steps) calls.
+fn steps_while(
+    limit: u32,
+    holds: impl Fn(u32) -> Result<bool, ReadError>,
+) -> Result<u32, ReadError> {
+    let (mut inside, mut outside) = (0, limit.saturating_add(1));
+    while inside < limit {
+        let step = inside.saturating_mul(2).saturating_add(1).min(limit);
+        if !holds(step)? {
+            outside = step;
+            break;
+        }
+        inside = step;
+    }
+    while inside + 1 < outside {
+        let middle = inside + (outside - inside) / 2;
+        if holds(middle)? { inside = middle } else { outside = middle }
+    }
+    Ok(inside)
+}
+
 /// Reads a little-endian number of at most eight bytes.
 #[inline]
 fn little_endian(bytes: &[u8]) -> u64 {
@@ -425,6 +497,15 @@ fn little_endian(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_are_counted_up_to_the_first_that_fails() {
+        for limit in [0, 1, 2, 3, 7, 8, 1_000] {
+            for last in (0..=limit).take(70) {
+                assert_eq!(steps_while(limit, |step| Ok(step <= last)).ok(), Some(last));
+            }
+        }
+    }
 
     #[test]
     fn encoded_numbers_sort_as_their_values_do() {
