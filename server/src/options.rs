@@ -170,7 +170,8 @@ pub struct LimitOptions {
           value_parser = parse_share)]
     pool_share: f64,
 
-    /// Clients counted exactly, 50 bytes each. A new client beyond replaces the least recently seen.
+    /// Clients counted exactly: 8 to 16 bytes each, and 40 for each that was seen. A new client beyond replaces the least
+    /// recently seen.
     #[arg(long, value_name = "N", default_value = "1000000", env = "PINAKES_CLIENTS_MAX",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
     clients_max: u32,

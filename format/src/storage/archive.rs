@@ -222,3 +222,14 @@ impl Archive {
         Ok(low)
     }
 }
+
+/// Reads a little-endian number of at most eight bytes.
+#[inline]
+pub(crate) fn little_endian(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [a] => u64::from(a),
+        [a, b] => u64::from(u16::from_le_bytes([a, b])),
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        _ => bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)),
+    }
+}

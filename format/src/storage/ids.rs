@@ -1,12 +1,12 @@
 //! The maps between rows and ids of one entity, and the map of merged ids.
 //!
 //! ```text
-//! ids:        header | id of each row: rows × u64 | ids ascending: published × u64 | their rows: published × u32 | fences
-//! redirects:  header | merged ids ascending: rows × u64 | ids they were merged into: rows × u64 | fences
+//! ids:        header | id of each row: rows × u64 | by id: published × (id u64, row u32) | fences
+//! redirects:  header | by merged id: rows × (merged id u64, id it was merged into u64) | fences
 //! ```
 //!
-//! A *fence* is the first of 512 ascending ids. A search reads the fences, which are dense, and then
-//! one block of 512 ids, instead of a page for each step through the ids.
+//! A *fence* is the first id of 256 ascending pairs. A search reads the fences, which are dense, and
+//! then one block of 256 pairs, instead of a page for each step through the ids.
 //!
 //! The rows from `published` on are unresolved references: ids and names that records refer to and
 //! no record has, ascending by (id, name). Each spelling of a name has its own row. Without an id, a
@@ -14,23 +14,26 @@
 
 use std::{
     io::{self, Write},
+    ops::Range,
     path::Path,
 };
 
-use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::archive::{Archive, ArchiveError, little_endian};
 use crate::storage::blobs::Spool;
 use crate::storage::error::ReadError;
 use crate::storage::file_writer::{FileWriter, Written};
 use crate::storage::header::{HEADER_BYTES, Header};
 
-/// The number of ascending ids for each fence: 4 KiB of them.
-pub const FENCE_IDS: usize = 512;
+/// The number of pairs for each fence.
+pub const FENCE_IDS: usize = 256;
+/// The size of an id and its row.
+const ID_ROW_BYTES: usize = 12;
+/// The size of a merged id and the id it was merged into.
+const REDIRECT_BYTES: usize = 16;
 
-/// Writes an `ids` or a `redirects` file: one column, then pairs as two columns, and the fences of
-/// the first of these.
+/// Writes an `ids` or a `redirects` file: a column, pairs, and the fences of the pairs.
 pub struct ColumnsWriter {
     file: FileWriter,
-    seconds: Spool,
     pairs: usize,
     fences: Spool,
 }
@@ -44,12 +47,11 @@ impl ColumnsWriter {
     pub fn create(path: &Path, header: Header) -> io::Result<ColumnsWriter> {
         let mut file = FileWriter::create(path)?;
         file.write_all(&header.encode())?;
-        let directory = path.parent().unwrap_or(Path::new("."));
-        let [seconds, fences] = [0, 1].map(|_| Spool::new(directory));
-        Ok(ColumnsWriter { file, seconds, pairs: 0, fences })
+        let fences = Spool::new(path.parent().unwrap_or(Path::new(".")));
+        Ok(ColumnsWriter { file, pairs: 0, fences })
     }
 
-    /// Appends a value to the first column.
+    /// Appends a value to the column.
     ///
     /// # Errors
     ///
@@ -58,45 +60,44 @@ impl ColumnsWriter {
         self.file.write_all(&value.to_le_bytes())
     }
 
-    /// Appends a pair to the second and third column. Call after the last [`ColumnsWriter::push`].
+    /// Appends a pair with a greater id than the one before. Call after the last [`ColumnsWriter::push`].
     ///
     /// # Errors
     ///
     /// Where the system refuses.
-    pub fn push_pair(&mut self, first: u64, second: &[u8]) -> io::Result<()> {
+    pub fn push_pair(&mut self, id: u64, other: &[u8]) -> io::Result<()> {
         if self.pairs.is_multiple_of(FENCE_IDS) {
-            self.fences.write_all(&first.to_le_bytes())?;
+            self.fences.write_all(&id.to_le_bytes())?;
         }
         self.pairs += 1;
-        self.file.write_all(&first.to_le_bytes())?;
-        self.seconds.write_all(second)
+        self.file.write_all(&id.to_le_bytes())?;
+        self.file.write_all(other)
     }
 
-    /// Appends the third column and the fences, and finishes the file.
+    /// Appends the fences, and finishes the file.
     ///
     /// # Errors
     ///
     /// Where the system refuses.
     pub fn finish(mut self) -> io::Result<Written> {
-        self.seconds.move_to(&mut self.file)?;
         self.fences.move_to(&mut self.file)?;
         self.file.finish()
     }
 }
 
-/// The size of the fences of a number of ascending ids.
-pub fn fences_bytes(ids: u64) -> u64 {
-    ids.div_ceil(FENCE_IDS as u64) * 8
+/// The size of the fences of a number of pairs.
+pub fn fences_bytes(pairs: u64) -> u64 {
+    pairs.div_ceil(FENCE_IDS as u64) * 8
 }
 
-/// Searches `count` ascending ids from the offset `base`, whose fences end the file; returns the
-/// place of an id.
-fn find_by_fences(
+/// Searches `count` pairs of `PAIR` bytes from the offset `base`, whose fences end the file; returns
+/// what stands after the id.
+fn find_by_fences<const PAIR: usize>(
     archive: &Archive,
     base: usize,
     count: usize,
     id: u64,
-) -> Result<Option<usize>, ReadError> {
+) -> Result<Option<&[u8]>, ReadError> {
     let fences = count.div_ceil(FENCE_IDS);
     let fences_from = archive.len() - fences * 8;
     // The last block that begins with the id or one below it.
@@ -106,17 +107,21 @@ fn find_by_fences(
     };
     let Some(block) = above.checked_sub(1) else { return Ok(None) };
     let from = block * FENCE_IDS;
-    let ids = archive.bytes(base + from * 8, base + count.min(from + FENCE_IDS) * 8)?;
-    let (ids, _) = ids.as_chunks();
-    let found = ids.binary_search_by_key(&id, |bytes| u64::from_le_bytes(*bytes));
-    Ok(found.ok().map(|at| from + at))
+    let pairs = archive.bytes(base + from * PAIR, base + count.min(from + FENCE_IDS) * PAIR)?;
+    let (pairs, _) = pairs.as_chunks::<PAIR>();
+    let found = pairs.binary_search_by_key(&id, |pair| little_endian(&pair[..8]));
+    Ok(found.ok().map(|at| &pairs[at][8..]))
 }
 
 /// Checks each fence against the id it repeats.
-fn verify_fences(archive: &Archive, base: usize, count: usize) -> Result<(), ReadError> {
+fn verify_fences<const PAIR: usize>(
+    archive: &Archive,
+    base: usize,
+    count: usize,
+) -> Result<(), ReadError> {
     let fences_from = archive.len() - count.div_ceil(FENCE_IDS) * 8;
     for fence in 0..count.div_ceil(FENCE_IDS) {
-        let first = archive.u64_at(base + fence * FENCE_IDS * 8)?;
+        let first = archive.u64_at(base + fence * FENCE_IDS * PAIR)?;
         if archive.u64_at(fences_from + fence * 8)? != first {
             let file = archive.header().kind.file_name();
             return Err(ReadError::corrupt(file, "a fence is not the first id of its block"));
@@ -184,22 +189,40 @@ impl Ids {
         if rank >= self.published {
             return Err(self.beyond(rank as u64));
         }
-        let from = HEADER_BYTES + self.rows * 8 + self.published * 8 + rank * 4;
-        let row = self.archive.u32_at(from)?;
-        if (row as usize) < self.published { Ok(row) } else { Err(self.beyond(u64::from(row))) }
+        self.checked_row(self.archive.u32_at(self.pairs_from() + rank * ID_ROW_BYTES + 8)?)
     }
 
-    /// The rows of the records with the n-th to m-th smallest ids, as little-endian `u32`.
+    /// Calls `visit` with the rows of the records with the n-th to m-th smallest ids, in order, until
+    /// `visit` returns false.
     ///
     /// # Errors
     ///
     /// Where a rank is too large, or the bytes are damaged.
-    pub fn rows_at(&self, ranks: std::ops::Range<usize>) -> Result<&[u8], ReadError> {
+    pub fn each_row(
+        &self,
+        ranks: Range<usize>,
+        mut visit: impl FnMut(u32) -> bool,
+    ) -> Result<(), ReadError> {
         if ranks.end > self.published || ranks.start > ranks.end {
             return Err(self.beyond(ranks.end as u64));
         }
-        let base = HEADER_BYTES + self.rows * 8 + self.published * 8;
-        self.archive.bytes(base + ranks.start * 4, base + ranks.end * 4)
+        let at = |rank: usize| self.pairs_from() + rank * ID_ROW_BYTES;
+        let pairs = self.archive.bytes(at(ranks.start), at(ranks.end))?;
+        for pair in pairs.as_chunks::<ID_ROW_BYTES>().0 {
+            if !visit(self.checked_row(little_endian(&pair[8..]) as u32)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The offset of the pairs.
+    fn pairs_from(&self) -> usize {
+        HEADER_BYTES + self.rows * 8
+    }
+
+    fn checked_row(&self, row: u32) -> Result<u32, ReadError> {
+        if (row as usize) < self.published { Ok(row) } else { Err(self.beyond(u64::from(row))) }
     }
 
     fn beyond(&self, row: u64) -> ReadError {
@@ -211,7 +234,7 @@ impl Ids {
     /// # Errors
     ///
     /// Where the bytes are damaged. Cost: log2(unresolved references) reads.
-    pub fn unresolved_rows(&self, id: u64) -> Result<std::ops::Range<u32>, ReadError> {
+    pub fn unresolved_rows(&self, id: u64) -> Result<Range<u32>, ReadError> {
         let base = HEADER_BYTES + self.published * 8;
         let count = self.rows - self.published;
         let bound = |id| self.archive.lower_bound(base, count, id);
@@ -223,11 +246,11 @@ impl Ids {
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: log2(fences) reads, and two more.
+    /// Where the bytes are damaged. Cost: log2(fences) reads, and one more.
     pub fn row(&self, id: u64) -> Result<Option<u32>, ReadError> {
-        let base = HEADER_BYTES + self.rows * 8;
-        let found = find_by_fences(&self.archive, base, self.published, id)?;
-        found.map(|at| self.row_at(at)).transpose()
+        let (base, count) = (self.pairs_from(), self.published);
+        let found = find_by_fences::<ID_ROW_BYTES>(&self.archive, base, count, id)?;
+        found.map(|row| self.checked_row(little_endian(row) as u32)).transpose()
     }
 
     /// Checks the fences.
@@ -236,7 +259,7 @@ impl Ids {
     ///
     /// Where a fence is wrong, or the bytes are damaged.
     pub(crate) fn verify(&self) -> Result<(), ReadError> {
-        verify_fences(&self.archive, HEADER_BYTES + self.rows * 8, self.published)
+        verify_fences::<ID_ROW_BYTES>(&self.archive, self.pairs_from(), self.published)
     }
 }
 
@@ -279,18 +302,18 @@ impl Redirects {
             let (row, rows) = (at as u64, self.count as u64);
             return Err(ReadError::Row { table: "redirects", row, rows });
         }
-        let from = self.archive.u64_at(HEADER_BYTES + at * 8)?;
-        Ok((from, self.archive.u64_at(HEADER_BYTES + (self.count + at) * 8)?))
+        let from = HEADER_BYTES + at * REDIRECT_BYTES;
+        Ok((self.archive.u64_at(from)?, self.archive.u64_at(from + 8)?))
     }
 
     /// The id that `id` was finally merged into: the linker has resolved chains of merges.
     ///
     /// # Errors
     ///
-    /// Where the bytes are damaged. Cost: log2(fences) reads, and two more.
+    /// Where the bytes are damaged. Cost: log2(fences) reads, and one more.
     pub fn target(&self, id: u64) -> Result<Option<u64>, ReadError> {
-        let found = find_by_fences(&self.archive, HEADER_BYTES, self.count, id)?;
-        found.map(|at| self.archive.u64_at(HEADER_BYTES + (self.count + at) * 8)).transpose()
+        let found = find_by_fences::<REDIRECT_BYTES>(&self.archive, HEADER_BYTES, self.count, id)?;
+        Ok(found.map(little_endian))
     }
 
     /// Checks the fences.
@@ -299,6 +322,6 @@ impl Redirects {
     ///
     /// As [`Ids::verify`].
     pub(crate) fn verify(&self) -> Result<(), ReadError> {
-        verify_fences(&self.archive, HEADER_BYTES, self.count)
+        verify_fences::<REDIRECT_BYTES>(&self.archive, HEADER_BYTES, self.count)
     }
 }

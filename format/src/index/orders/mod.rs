@@ -40,7 +40,7 @@ use crate::index::bitset::CHUNK_ROWS;
 use crate::index::orders::layout::{DIRECTORY_FIELDS, LOCATION_BYTES, OrderLayout};
 use crate::index::postings::{ChunkView, container_bytes};
 use crate::schema::keys;
-use crate::storage::archive::{Archive, ArchiveError};
+use crate::storage::archive::{Archive, ArchiveError, little_endian};
 use crate::storage::error::ReadError;
 use crate::storage::header::HEADER_BYTES;
 use crate::storage::ids::Ids;
@@ -311,7 +311,9 @@ impl<'s> Order<'s> {
                 let _ = ranks.into_iter().try_for_each(|row| visit(row).then_some(()));
                 return Ok(());
             }
-            RankSource::Ids(ids) => ids.rows_at(ranks.start as usize..ranks.end as usize)?,
+            RankSource::Ids(ids) => {
+                return ids.each_row(ranks.start as usize..ranks.end as usize, visit);
+            }
             RankSource::File => {
                 let at = |rank: u32| self.layout.rows_from + rank as usize * 4;
                 if ranks.end as usize > self.rows {
@@ -481,17 +483,6 @@ fn steps_while(
         if holds(middle)? { inside = middle } else { outside = middle }
     }
     Ok(inside)
-}
-
-/// Reads a little-endian number of at most eight bytes.
-#[inline]
-fn little_endian(bytes: &[u8]) -> u64 {
-    match *bytes {
-        [a] => u64::from(a),
-        [a, b] => u64::from(u16::from_le_bytes([a, b])),
-        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
-        _ => bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)),
-    }
 }
 
 #[cfg(test)]
