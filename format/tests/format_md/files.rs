@@ -10,7 +10,7 @@ use blake3::{
 const VERSION: u8 = 6;
 const CHUNK: usize = 8_192;
 const RUN: usize = 256;
-const FENCE: usize = 512;
+const FENCE: usize = 256;
 
 /// A file as the manifest lists it.
 pub struct Entry {
@@ -179,18 +179,18 @@ impl Archive {
 
     /// In `ids`: the row of an id.
     pub fn row(&self, id: u64) -> Option<u32> {
-        let (published, ids) = (self.published(), 64 + 8 * self.rows());
-        self.check_fences(ids, published, ids + 12 * published);
-        let at = (0..published).find(|at| self.u64(ids + 8 * at) == id)?;
-        Some(self.u32(ids + 8 * published + 4 * at))
+        let (published, pairs) = (self.published(), 64 + 8 * self.rows());
+        self.check_fences((pairs, 12), published);
+        let pair = (0..published).map(|at| pairs + 12 * at).find(|at| self.u64(*at) == id)?;
+        Some(self.u32(pair + 8))
     }
 
-    /// Demands that the fences of `count` ids from `ids` on end the file.
-    fn check_fences(&self, ids: usize, count: usize, from: usize) {
-        let fences = count.div_ceil(FENCE);
+    /// Demands that the fences of `count` pairs, which begin at an offset and have a size, end the file.
+    fn check_fences(&self, (pairs, pair): (usize, usize), count: usize) {
+        let (fences, from) = (count.div_ceil(FENCE), pairs + pair * count);
         assert_eq!(self.0.len(), from + 8 * fences);
         for fence in 0..fences {
-            assert_eq!(self.u64(from + 8 * fence), self.u64(ids + 8 * FENCE * fence));
+            assert_eq!(self.u64(from + 8 * fence), self.u64(pairs + pair * FENCE * fence));
         }
     }
 
@@ -212,8 +212,8 @@ impl Archive {
     /// In `redirects`: where a merged id lives.
     pub fn target(&self, id: u64) -> Option<u64> {
         let count = self.rows();
-        self.check_fences(64, count, 64 + 16 * count);
-        let at = (0..count).find(|at| self.u64(64 + 8 * at) == id)?;
-        Some(self.u64(64 + 8 * (count + at)))
+        self.check_fences((64, 16), count);
+        let pair = (0..count).map(|at| 64 + 16 * at).find(|at| self.u64(*at) == id)?;
+        Some(self.u64(pair + 8))
     }
 }

@@ -161,7 +161,7 @@ fn the_sentences_hold_the_numbers_of_the_code() {
         format!("at most {} values. Merging", grouped(RUN_VALUES)),
         format!("one value of {VALUE_BYTES} bytes"),
         format!("Always {LAYOUT}."),
-        format!("of {FENCE_IDS} consecutive ids"),
+        format!("of {FENCE_IDS} consecutive pairs"),
         format!("| {SLOT_BYTES} × rows |"),
         format!("0 to {SLOT_NAME_BYTES} bytes"),
         format!("{NO_NAME}: the row has no name"),
