@@ -3,10 +3,12 @@
 use crate::index::bitset::{
     Bitset, CHUNK_ROWS, ChunkBits, EMPTY_CHUNK, count_bits, each_bit, intersect,
 };
+use crate::index::orders::Order;
 use crate::query::chunk_bits::{clear_rows, rows_in_chunk, set_rows};
 use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::intersection::{ChunkRows, Intersection};
+use crate::query::range::{ValueRange, codes_of_value};
 use crate::storage::error::ReadError;
 
 /// Rows up to which a set is sorted rows. A page of a larger set is found by walking an order.
@@ -47,19 +49,20 @@ impl DocSet {
         Ok(builder.finish())
     }
 
-    /// Selects the rows that a leaf holds, out of `rows` rows.
-    pub(super) fn with_leaf(
+    /// Selects the rows whose value in an order has a code.
+    pub fn with_code(
         &self,
-        leaf: &Leaf<'_>,
-        rows: u32,
+        order: Order<'_>,
+        code: u64,
         deadline: Deadline<'_>,
     ) -> Result<DocSet, QueryError> {
-        let chunks = rows.div_ceil(CHUNK_ROWS as u32);
+        let leaf = Leaf::from(ValueRange::new(order, codes_of_value(order, code))?);
+        let chunks = order.rows().div_ceil(CHUNK_ROWS as u32);
         let mut builder = DocSetBuilder::new(chunks);
         for chunk in 0..chunks {
             deadline.check()?;
             let mut bits = EMPTY_CHUNK;
-            leaf.add_to(rows, chunk, &mut bits)?;
+            leaf.add_to(order.rows(), chunk, &mut bits)?;
             intersect(&mut bits, &self.chunk_bits(chunk));
             builder.push_bits(chunk, &bits);
         }

@@ -88,9 +88,7 @@ impl Query {
         } else {
             let set = DocSet::from_intersection(&matches, deadline)?;
             let ids = snapshot.ids(self.entity);
-            let by_id = snapshot.id_order(self.entity)?;
-            let lists = snapshot.term_lists(self.entity).ok();
-            let finder = PageFinder { ids, by_id, lists, deadline };
+            let finder = PageFinder { ids, by_id: snapshot.id_order(self.entity)?, deadline };
             let rows = finder.page(&set, &keys, self.first_position(), self.per_page as usize)?;
             let ordering = match set {
                 DocSet::All(_) | DocSet::AllExcept(..) => "read from the order",

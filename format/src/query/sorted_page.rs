@@ -18,7 +18,6 @@
 use std::ops::Range;
 
 use crate::index::orders::Order;
-use crate::index::term_lists::{Term, TermListsFile};
 use crate::query::clause::{Clause, Leaf};
 use crate::query::deadline::{Deadline, QueryError};
 use crate::query::doc_set::DocSet;
@@ -53,7 +52,7 @@ pub(crate) fn first_rows(
     deadline: Deadline<'_>,
 ) -> Result<Vec<u32>, QueryError> {
     let keys = [DirectedOrder { order, is_reversed: false }];
-    PageFinder { ids, by_id, lists: None, deadline }.page(set, &keys, 0, count)
+    PageFinder { ids, by_id, deadline }.page(set, &keys, 0, count)
 }
 
 /// Finds the rows whose codes in an order lie in a range, without the suppressed rows.
@@ -74,8 +73,6 @@ pub(super) struct PageFinder<'s> {
     pub ids: &'s Ids,
     /// The order by id, which breaks every tie.
     pub by_id: Order<'s>,
-    /// The term lists of the entity, if orders may be read through them.
-    pub lists: Option<&'s TermListsFile>,
     pub deadline: Deadline<'s>,
 }
 
@@ -195,7 +192,7 @@ impl<'s> PageFinder<'s> {
             false => walk.count_before(ranks.start)?,
         };
         let in_first = codes.iter().take_while(|code| **code == first).count();
-        let run = set.with_leaf(&self.run(key.order, first)?, key.order.rows(), self.deadline)?;
+        let run = set.with_code(key.order, first, self.deadline)?;
         let mut page = self.page(&run, others, from - before, in_first)?;
         if first == last {
             return Ok(page);
@@ -205,22 +202,8 @@ impl<'s> PageFinder<'s> {
         let between = &rows[in_first..rows.len() - in_last];
         let all: Vec<DirectedOrder<'s>> = [key].into_iter().chain(others.iter().copied()).collect();
         page.extend(self.select(between, &all, 0, between.len())?);
-        let run = set.with_leaf(&self.run(key.order, last)?, key.order.rows(), self.deadline)?;
+        let run = set.with_code(key.order, last, self.deadline)?;
         page.extend(self.page(&run, others, 0, in_last)?);
         Ok(page)
-    }
-    /// The rows whose value has a code: from the value's posting list, if it has one.
-    ///
-    /// A posting list has two bytes a row, where the range of an order has two bitmaps over all rows.
-    fn run(&self, order: Order<'s>, code: u64) -> Result<Leaf<'s>, ReadError> {
-        if let (Some(file), Some(lists)) = (self.lists, order.spec().lists)
-            && let Some(value) = order.value(code)?
-        {
-            let value = if order.spec().is_descending() { !value } else { value };
-            if let Some(list) = file.find(lists, Term::from(value))? {
-                return Ok(Leaf::Postings(list));
-            }
-        }
-        Ok(Leaf::from(ValueRange::new(order, codes_of_value(order, code))?))
     }
 }

@@ -367,8 +367,7 @@ fn pages_of_every_set_and_sort_equal_those_of_plain_sorting() {
         let mut is_in = vec![false; ROWS as usize];
         rows.iter().for_each(|row| is_in[*row as usize] = true);
         let by_id = table.order(orders - 1);
-        let finder =
-            PageFinder { ids: &table.ids_file, by_id, lists: None, deadline: Deadline::NEVER };
+        let finder = PageFinder { ids: &table.ids_file, by_id, deadline: Deadline::NEVER };
         for (keys, plain) in sorts.iter().zip(&plain) {
             let expected: Vec<u32> =
                 plain.iter().copied().filter(|row| is_in[*row as usize]).collect();
